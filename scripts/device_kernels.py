@@ -22,8 +22,8 @@ KERNELS = pathlib.Path(__file__).resolve().parent.parent / "crates" / "cuda" / "
 PTX = KERNELS / "kernels.ptx"
 ARCHITECTURE = "compute_80"
 DEVICES = ["sm_80", "sm_90", "sm_100"]
-# A multiprocessor has 65536 registers: blocks of 1024 units take 64 or fewer, two of 512 units the same, three of 256 units up to 80.
-MOST_REGISTERS = {"forward_rows": 64, "inverse_rows": 64, "forward_columns": 64, "inverse_columns": 64}
+# A multiprocessor has 65536 registers: a block of 512 units takes up to 128 each, three blocks of 256 units up to 80.
+MOST_REGISTERS = {"forward_rows": 128, "inverse_rows": 128, "converted_rows": 128}
 MOST_REGISTERS_OF_OTHERS = 80
 COMMENT = "// Compiled by scripts/device_kernels.py from sources with the SHA-256 "
 

@@ -28,6 +28,7 @@ DEVICE u64 weighted_sum(const u64* columns, u64 stride, const u64* tables, u64 t
     const u64* const own = tables + CONVERSION_HEAD + SOURCE_WORDS * tables[0] + t * (count + 1);
     const Modulus m = load_modulus(table, own[0]);
     Wide sum = {0, 0};
+    NOT_UNROLLED
     for (u64 j = 0; j < count; ++j) add_term(sum, j, columns[j * stride], own[1 + j], m);
     return reduce_wide(sum, m);
 }

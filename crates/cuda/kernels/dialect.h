@@ -45,6 +45,7 @@ struct Arguments {
 #define UNITS blockDim.x
 #define EACH_UNIT for (u32 unit = threadIdx.x, once = 1; once; once = 0)
 #define SYNC __syncthreads()
+#define NOT_UNROLLED _Pragma("unroll 1")
 #define BLOCK_ARGUMENT
 #define PASS_BLOCK
 
@@ -56,6 +57,10 @@ DEVICE double add_rounded(double x, double y) { return __dadd_rn(x, y); }
 DEVICE double to_double(u64 x) { return __ull2double_rn(x); }
 DEVICE u64 round_to_even(double x) { return (u64)__double2ll_rn(x); }
 DEVICE double as_double(u64 bits) { return __longlong_as_double((i64)bits); }
+DEVICE u64 as_bits(double x) { return (u64)__double_as_longlong(x); }
+DEVICE double fused(double x, double y, double z) { return __fma_rn(x, y, z); }
+DEVICE double reciprocal(u64 x) { return __drcp_rn(__ull2double_rn(x)); }
+DEVICE u64 to_word(double x) { return __double2ull_rn(x); }
 
 #else
 
@@ -92,6 +97,7 @@ struct Block {
 #define EACH_UNIT for (u32 unit = block.first; unit < block.last; ++unit)
 // Tests leave out one barrier after another; the number of a barrier is its place in the text.
 #define SYNC do { if (__COUNTER__ != DROPPED_BARRIER) block.sync(); } while (0)
+#define NOT_UNROLLED
 #define BLOCK_ARGUMENT const Block& block,
 #define PASS_BLOCK block,
 
@@ -113,6 +119,14 @@ DEVICE double as_double(u64 bits) {
     std::memcpy(&value, &bits, sizeof value);
     return value;
 }
+DEVICE u64 as_bits(double x) {
+    u64 bits;
+    std::memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+DEVICE double fused(double x, double y, double z) { return std::fma(x, y, z); }
+DEVICE double reciprocal(u64 x) { return 1.0 / (double)x; }
+DEVICE u64 to_word(double x) { return (u64)x; }
 
 #endif
 

@@ -1,6 +1,6 @@
 // Arithmetic modulo one odd modulus below 2^61: the same formulas as those of the CPU's specification (`arith::modulus`).
 //
-// The choice of the word (64 bits, with quotients by Shoup's and Barrett's methods) is made in this file alone.
+// Residues are words of 64 bits, with quotients by Shoup's and Barrett's methods; transforms may take doubles (`butterflies.cuh`).
 #pragma once
 #include "dialect.h"
 
@@ -13,7 +13,8 @@ struct Modulus {
     u64 inverse;
     u64 inverse_degree; // 1 / n, and its quotient
     u64 inverse_degree_quotient;
-    u64 unused;
+    u64 forward_doubles; // the address of n powers as doubles, or 0 where butterflies are of words
+    u64 inverse_doubles;
 };
 
 // A factor with its quotient floor(value 2^64 / q).

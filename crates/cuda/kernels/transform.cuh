@@ -1,72 +1,74 @@
-// The negacyclic transform, natural order to bit-reversed order, by Harvey's lazy butterflies: values below 4q forward and below 2q inverse.
+// The negacyclic transform, natural order to bit-reversed order.
 //
 // A row is a matrix of `1 << log_height` rows and as many columns as remain. The first `log_height` stages of the forward transform work on columns, the others on
 // rows, which are contiguous. A pass loads a tile into shared memory, does all its stages there, up to three for each barrier, and stores it. A
-// polynomial that fits one tile takes the pass over rows alone.
+// polynomial that fits one tile takes the pass over rows alone. The first pass of a forward transform may compute what it loads, a base conversion, so that
+// extended digits are not stored before they are transformed.
 #pragma once
-#include "modular.cuh"
+#include "butterflies.cuh"
+#include "conversion.cuh"
 
-// The stages of a tile: `1 << log_rows` rows of `lanes` columns, of which it transforms the rows; it is tile number `tile` of its first stage, which
-// has `1 << first` blocks in the whole row.
+// The stages of a tile: `1 << log_rows` rows of `1 << log_lanes` columns, of which it transforms the rows; it is tile number `tile` of its first
+// stage, which has `1 << first` blocks in the whole row.
 struct Stages {
     u32 log_rows, log_lanes, first;
     u32 tile;
 };
 
-// K stages from stage `t` of the tile on, for the group of 2^K values that a unit works on.
-template <int K> DEVICE void forward_group(u64* data, const Stages& s, u32 t, u32 group, u64 table, u64 q) {
-    const u32 lane = group & ((1u << s.log_lanes) - 1), index = group >> s.log_lanes;
-    const u32 log_stride = s.log_rows - t - K;
-    const u32 block = index >> log_stride, offset = index & ((1u << log_stride) - 1);
-    u64* const base = data + (((((block << K) << log_stride) + offset) << s.log_lanes) | lane);
-    const u64 step = 1ull << (log_stride + s.log_lanes), two_q = 2 * q;
-    u64 x[1 << K];
-    for (int m = 0; m < 1 << K; ++m) x[m] = base[m * step];
+// Where the values are that a unit works on in K stages from stage t of the tile on.
+template <int K> struct Group {
+    u64* base;
+    u64 step;
+    u32 block;
+
+    DEVICE_METHOD Group(u64* data, const Stages& s, u32 t, u32 group) {
+        const u32 lane = group & ((1u << s.log_lanes) - 1), index = group >> s.log_lanes, log_stride = s.log_rows - t - K;
+        block = index >> log_stride;
+        base = data + (((((block << K) << log_stride) + (index & ((1u << log_stride) - 1))) << s.log_lanes) | lane);
+        step = 1ull << (log_stride + s.log_lanes);
+    }
+    // The node of the first butterfly of stage t + i.
+    DEVICE_METHOD u64 node(const Stages& s, u32 t, int i) const {
+        return (1ull << (s.first + t + i)) + ((u64)s.tile << (t + i)) + ((u64)block << i);
+    }
+};
+
+template <int K, class A> DEVICE void forward_group(u64* data, const Stages& s, u32 t, u32 group, const A& a) {
+    const Group<K> g(data, s, t, group);
+    typename A::Value x[1 << K];
+    for (int m = 0; m < 1 << K; ++m) x[m] = a.before_forward(a.read(g.base[m * g.step]));
     for (int i = 0; i < K; ++i) {
         const int half = 1 << (K - 1 - i);
-        const u64 node = (1ull << (s.first + t + i)) + ((u64)s.tile << (t + i)) + ((u64)block << i);
-        for (int m = 0; m < 1 << K; ++m) {
-            if (m & half) continue;
-            const u64 u = least(x[m], x[m] - two_q);
-            const u64 v = mul_lazy(x[m | half], load_multiplier(table, node + (m >> (K - i))), q);
-            x[m] = u + v;
-            x[m | half] = u + two_q - v;
-        }
+        for (int m = 0; m < 1 << K; ++m)
+            if (!(m & half)) a.forward(x[m], x[m | half], g.node(s, t, i) + (m >> (K - i)));
     }
-    for (int m = 0; m < 1 << K; ++m) base[m * step] = x[m];
+    for (int m = 0; m < 1 << K; ++m) g.base[m * g.step] = a.bits(x[m]);
 }
 
 // The same stages of the inverse transform, the last of them first.
-template <int K> DEVICE void inverse_group(u64* data, const Stages& s, u32 t, u32 group, u64 table, u64 q) {
-    const u32 lane = group & ((1u << s.log_lanes) - 1), index = group >> s.log_lanes;
-    const u32 log_stride = s.log_rows - t - K;
-    const u32 block = index >> log_stride, offset = index & ((1u << log_stride) - 1);
-    u64* const base = data + (((((block << K) << log_stride) + offset) << s.log_lanes) | lane);
-    const u64 step = 1ull << (log_stride + s.log_lanes), two_q = 2 * q;
-    u64 x[1 << K];
-    for (int m = 0; m < 1 << K; ++m) x[m] = base[m * step];
+template <int K, class A> DEVICE void inverse_group(u64* data, const Stages& s, u32 t, u32 group, const A& a) {
+    const Group<K> g(data, s, t, group);
+    typename A::Value x[1 << K];
+    for (int m = 0; m < 1 << K; ++m) x[m] = a.before_inverse(a.read(g.base[m * g.step]));
     for (int i = K - 1; i >= 0; --i) {
         const int half = 1 << (K - 1 - i);
-        const u64 node = (1ull << (s.first + t + i)) + ((u64)s.tile << (t + i)) + ((u64)block << i);
-        for (int m = 0; m < 1 << K; ++m) {
-            if (m & half) continue;
-            const u64 u = x[m], v = x[m | half];
-            x[m] = least(u + v, u + v - two_q);
-            x[m | half] = mul_lazy(u + two_q - v, load_multiplier(table, node + (m >> (K - i))), q);
-        }
+        if (K - 1 - i == 2)
+            for (int m = 0; m < 1 << K; ++m) x[m] = a.before_third_inverse(x[m]);
+        for (int m = 0; m < 1 << K; ++m)
+            if (!(m & half)) a.inverse(x[m], x[m | half], g.node(s, t, i) + (m >> (K - i)));
     }
-    for (int m = 0; m < 1 << K; ++m) base[m * step] = x[m];
+    for (int m = 0; m < 1 << K; ++m) g.base[m * g.step] = a.bits(x[m]);
 }
 
-DEVICE void forward_tile(BLOCK_ARGUMENT u64* data, const Stages& s, u64 table, u64 q) {
+template <class A> DEVICE void forward_tile(BLOCK_ARGUMENT u64* data, const Stages& s, const A& a) {
     for (u32 t = 0; t < s.log_rows;) {
         const u32 left = s.log_rows - t, stages = left >= 3 ? 3 : left;
         const u32 groups = 1u << (s.log_rows + s.log_lanes - stages);
         EACH_UNIT {
             for (u32 group = unit; group < groups; group += UNITS) {
-                if (stages == 3) forward_group<3>(data, s, t, group, table, q);
-                else if (stages == 2) forward_group<2>(data, s, t, group, table, q);
-                else forward_group<1>(data, s, t, group, table, q);
+                if (stages == 3) forward_group<3>(data, s, t, group, a);
+                else if (stages == 2) forward_group<2>(data, s, t, group, a);
+                else forward_group<1>(data, s, t, group, a);
             }
         }
         SYNC;
@@ -74,100 +76,172 @@ DEVICE void forward_tile(BLOCK_ARGUMENT u64* data, const Stages& s, u64 table, u
     }
 }
 
-DEVICE void inverse_tile(BLOCK_ARGUMENT u64* data, const Stages& s, u64 table, u64 q) {
+template <class A> DEVICE void inverse_tile(BLOCK_ARGUMENT u64* data, const Stages& s, const A& a) {
     for (u32 t = s.log_rows; t > 0;) {
         const u32 stages = t >= 3 ? 3 : t;
         const u32 groups = 1u << (s.log_rows + s.log_lanes - stages);
         t -= stages;
         EACH_UNIT {
             for (u32 group = unit; group < groups; group += UNITS) {
-                if (stages == 3) inverse_group<3>(data, s, t, group, table, q);
-                else if (stages == 2) inverse_group<2>(data, s, t, group, table, q);
-                else inverse_group<1>(data, s, t, group, table, q);
+                if (stages == 3) inverse_group<3>(data, s, t, group, a);
+                else if (stages == 2) inverse_group<2>(data, s, t, group, a);
+                else inverse_group<1>(data, s, t, group, a);
             }
         }
         SYNC;
     }
 }
 
-// Most units of a block; `transform.rs` keeps to them.
-#define ROW_UNITS 1024
-#define COLUMN_UNITS 512
+// The tile that a block transforms, and where its words are in the row.
+struct Tile {
+    Stages stages;
+    u32 words, log_degree, log_height;
+    u64 start;
+    bool columns;
 
-// All kernels here: log_degree, log_height, log_lanes, table, then (out, x, modulus) for each row. A block works on tile BLOCK_X of row BLOCK_Y.
-#define TRANSFORM_ROW                                                                  \
-    const u64* const own = args + 4 + 3 * (u64)BLOCK_Y;                                \
-    const u32 log_degree = (u32)args[0], log_height = (u32)args[1];                    \
-    const Modulus m = load_modulus(args[3], own[2]);                                   \
-    const u64* const from = source(own[1]);                                            \
-    u64* const to = target(own[0]);                                                    \
-    SHARED(u64, tile)
+    DEVICE_METHOD u64 place(u32 i) const {
+        const u32 lanes = stages.log_lanes;
+        return columns ? ((u64)(i >> lanes) << (log_degree - log_height)) + start + (i & ((1u << lanes) - 1)) : start + i;
+    }
+};
 
-#define TILE_OF_ROWS                                                                   \
-    TRANSFORM_ROW;                                                                     \
-    const u32 log_words = log_degree - log_height, words = 1u << log_words;            \
-    const u64 start = (u64)BLOCK_X << log_words;                                       \
-    const Stages stages = {log_words, 0, log_height, BLOCK_X}
+DEVICE Tile tile_of_rows(u32 log_degree, u32 log_height, u32 block) {
+    const u32 log_words = log_degree - log_height;
+    const Tile tile = {{log_words, 0, log_height, block}, 1u << log_words, log_degree, log_height, (u64)block << log_words, false};
+    return tile;
+}
 
-#define TILE_OF_COLUMNS                                                                \
-    TRANSFORM_ROW;                                                                     \
-    const u32 log_lanes = (u32)args[2], words = 1u << (log_height + log_lanes);        \
-    const u64 start = (u64)BLOCK_X << log_lanes;                                       \
-    const Stages stages = {log_height, log_lanes, 0, 0}
+DEVICE Tile tile_of_columns(u32 log_degree, u32 log_height, u32 log_lanes, u32 block) {
+    const Tile tile = {{log_height, log_lanes, 0, 0}, 1u << (log_height + log_lanes), log_degree, log_height, (u64)block << log_lanes, true};
+    return tile;
+}
 
-#define COLUMN_PLACE(i) (((u64)((i) >> log_lanes) << (log_degree - log_height)) + start + ((i) & ((1u << log_lanes) - 1)))
+// What a pass loads: the words of a row.
+struct Row {
+    const u64* words;
+    DEVICE_METHOD u64 operator()(u64 place) const { return words[place]; }
+};
 
-KERNEL(forward_columns, COLUMN_UNITS) {
-    ARGUMENTS;
-    TILE_OF_COLUMNS;
+// What a pass loads: a target of a base conversion, less a row y if there is one.
+struct Converted {
+    const u64* columns;
+    const u64* tables;
+    u64 log_degree, target, table;
+    const u64* y;
+    u64 q;
+    DEVICE_METHOD u64 operator()(u64 place) const {
+        const u64 value = weighted_sum(columns + place, 1ull << log_degree, tables, target, table);
+        return y ? sub_mod(value, y[place], q) : value;
+    }
+};
+
+// A pass of the forward transform; the first one takes residues, the last one leaves them.
+template <class A, class Load>
+DEVICE void forward_pass(BLOCK_ARGUMENT u64* data, const Tile& tile, const A& a, const Load& load, u64* to, bool first, bool last) {
     EACH_UNIT {
-        for (u32 i = unit; i < words; i += UNITS) tile[i] = from[COLUMN_PLACE(i)];
+        for (u32 i = unit; i < tile.words; i += UNITS) {
+            const u64 x = load(tile.place(i));
+            data[i] = first ? a.bits(a.enter(x)) : x;
+        }
     }
     SYNC;
-    forward_tile(PASS_BLOCK tile, stages, m.forward, m.q);
+    forward_tile(PASS_BLOCK data, tile.stages, a);
     EACH_UNIT {
-        for (u32 i = unit; i < words; i += UNITS) to[COLUMN_PLACE(i)] = tile[i];
+        for (u32 i = unit; i < tile.words; i += UNITS) to[tile.place(i)] = last ? a.leave(a.read(data[i])) : data[i];
     }
+}
+
+template <class A>
+DEVICE void inverse_pass(BLOCK_ARGUMENT u64* data, const Tile& tile, const A& a, const Modulus& m, const u64* from, u64* to, bool first, bool last) {
+    EACH_UNIT {
+        for (u32 i = unit; i < tile.words; i += UNITS) {
+            const u64 x = from[tile.place(i)];
+            data[i] = first ? a.bits(a.enter(x)) : x;
+        }
+    }
+    SYNC;
+    inverse_tile(PASS_BLOCK data, tile.stages, a);
+    EACH_UNIT {
+        for (u32 i = unit; i < tile.words; i += UNITS) to[tile.place(i)] = last ? a.leave_scaled(a.read(data[i]), m) : data[i];
+    }
+}
+
+DEVICE DoubleButterflies doubles(const Modulus& m, u64 table) {
+    const DoubleButterflies a = {to_double(m.q), reciprocal(m.q), table, m.q >> 46 != 0};
+    return a;
+}
+
+template <class Load>
+DEVICE void forward_with(BLOCK_ARGUMENT u64* data, const Tile& tile, const Modulus& m, const Load& load, u64* to, bool first, bool last) {
+    if (m.forward_doubles) {
+        forward_pass(PASS_BLOCK data, tile, doubles(m, m.forward_doubles), load, to, first, last);
+    } else {
+        const WordButterflies a = {m.q, m.forward};
+        forward_pass(PASS_BLOCK data, tile, a, load, to, first, last);
+    }
+}
+
+DEVICE void inverse_with(BLOCK_ARGUMENT u64* data, const Tile& tile, const Modulus& m, const u64* from, u64* to, bool first, bool last) {
+    if (m.inverse_doubles) {
+        inverse_pass(PASS_BLOCK data, tile, doubles(m, m.inverse_doubles), m, from, to, first, last);
+    } else {
+        const WordButterflies a = {m.q, m.inverse};
+        inverse_pass(PASS_BLOCK data, tile, a, m, from, to, first, last);
+    }
+}
+
+// All kernels here: log_degree, log_height, log_lanes, table, then the entries of each row. A block works on tile BLOCK_X of row BLOCK_Y.
+#define TRANSFORM_ROW(size)                                                            \
+    const u64* const own = args + 4 + size * (u64)BLOCK_Y;                             \
+    const u32 log_degree = (u32)args[0], log_height = (u32)args[1];                    \
+    const Modulus m = load_modulus(args[3], own[size - 1]);                            \
+    u64* const to = target(own[0]);                                                    \
+    SHARED(u64, data)
+
+// Most units of a block; `transform.rs` keeps to them.
+#define ROW_UNITS 512
+#define COLUMN_UNITS 256
+
+// (out, x, modulus)..
+KERNEL(forward_columns, COLUMN_UNITS) {
+    ARGUMENTS;
+    TRANSFORM_ROW(3);
+    const Row load = {source(own[1])};
+    forward_with(PASS_BLOCK data, tile_of_columns(log_degree, log_height, (u32)args[2], BLOCK_X), m, load, to, true, false);
 }
 
 KERNEL(forward_rows, ROW_UNITS) {
     ARGUMENTS;
-    TILE_OF_ROWS;
-    EACH_UNIT {
-        for (u32 i = unit; i < words; i += UNITS) tile[i] = from[start + i];
-    }
-    SYNC;
-    forward_tile(PASS_BLOCK tile, stages, m.forward, m.q);
-    EACH_UNIT {
-        for (u32 i = unit; i < words; i += UNITS) to[start + i] = reduce_once(least(tile[i], tile[i] - 2 * m.q), m.q);
-    }
+    TRANSFORM_ROW(3);
+    const Row load = {source(own[1])};
+    forward_with(PASS_BLOCK data, tile_of_rows(log_degree, log_height, BLOCK_X), m, load, to, log_height == 0, true);
 }
 
 KERNEL(inverse_rows, ROW_UNITS) {
     ARGUMENTS;
-    TILE_OF_ROWS;
-    const Multiplier scale = {m.inverse_degree, m.inverse_degree_quotient};
-    EACH_UNIT {
-        for (u32 i = unit; i < words; i += UNITS) tile[i] = from[start + i];
-    }
-    SYNC;
-    inverse_tile(PASS_BLOCK tile, stages, m.inverse, m.q);
-    EACH_UNIT {
-        // Without a pass over columns, this one is the last.
-        for (u32 i = unit; i < words; i += UNITS) to[start + i] = log_height == 0 ? mul_prepared(tile[i], scale, m.q) : tile[i];
-    }
+    TRANSFORM_ROW(3);
+    inverse_with(PASS_BLOCK data, tile_of_rows(log_degree, log_height, BLOCK_X), m, source(own[1]), to, true, log_height == 0);
 }
 
 KERNEL(inverse_columns, COLUMN_UNITS) {
     ARGUMENTS;
-    TILE_OF_COLUMNS;
-    const Multiplier scale = {m.inverse_degree, m.inverse_degree_quotient};
-    EACH_UNIT {
-        for (u32 i = unit; i < words; i += UNITS) tile[i] = from[COLUMN_PLACE(i)];
-    }
-    SYNC;
-    inverse_tile(PASS_BLOCK tile, stages, m.inverse, m.q);
-    EACH_UNIT {
-        for (u32 i = unit; i < words; i += UNITS) to[COLUMN_PLACE(i)] = mul_prepared(tile[i], scale, m.q);
-    }
+    TRANSFORM_ROW(3);
+    inverse_with(PASS_BLOCK data, tile_of_columns(log_degree, log_height, (u32)args[2], BLOCK_X), m, source(own[1]), to, false, true);
+}
+
+// First passes of rows that are converted: (out, columns, tables, target, y, modulus)..
+#define CONVERTED_ROW                                                                  \
+    TRANSFORM_ROW(6);                                                                  \
+    const Converted load = {source(own[1]), source(own[2]), log_degree, own[3], args[3], own[4] ? source(own[4]) : nullptr, m.q}
+
+KERNEL(converted_columns, COLUMN_UNITS) {
+    ARGUMENTS;
+    CONVERTED_ROW;
+    forward_with(PASS_BLOCK data, tile_of_columns(log_degree, log_height, (u32)args[2], BLOCK_X), m, load, to, true, false);
+}
+
+KERNEL(converted_rows, ROW_UNITS) {
+    ARGUMENTS;
+    CONVERTED_ROW;
+    forward_with(PASS_BLOCK data, tile_of_rows(log_degree, log_height, BLOCK_X), m, load, to, log_height == 0, true);
 }

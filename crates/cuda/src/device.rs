@@ -6,6 +6,15 @@ use std::fmt::Debug;
 
 use clathrate_arith::DeviceError;
 
+/// The arithmetic of butterflies that a device is fast at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Butterflies {
+    /// Words of 64 bits for all moduli.
+    Words,
+    /// Doubles for moduli below 2^50, words for the others.
+    Doubles,
+}
+
 /// What one block can have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
@@ -56,6 +65,9 @@ pub trait Device: Send + Sync + Debug {
 
     /// What one block can have.
     fn limits(&self) -> Limits;
+
+    /// The arithmetic of butterflies that it is fast at.
+    fn butterflies(&self) -> Butterflies;
 
     /// The address of `words` words with any contents; an address that is not 0 for no words.
     ///

@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 
 use clathrate_arith::DeviceError;
 
-use crate::device::{Device, Launch, Limits};
+use crate::device::{Butterflies, Device, Launch, Limits};
 
 unsafe extern "C" {
     fn clathrate_host_kernel(name: *const c_char) -> c_int;
@@ -33,6 +33,7 @@ const STALE: u64 = 0xdead_beef_dead_beef;
 #[derive(Debug)]
 pub struct HostDevice {
     limits: Limits,
+    butterflies: Butterflies,
     threads: bool,
     /// Most bytes that may be allocated.
     budget: u64,
@@ -46,6 +47,7 @@ impl Default for HostDevice {
     fn default() -> Self {
         Self {
             limits: Limits { units: 1024, shared_words: 1 << 14, grid_y: 65_535 },
+            butterflies: Butterflies::Doubles,
             threads: false,
             budget: u64::MAX,
             allocated: AtomicU64::new(0),
@@ -67,6 +69,13 @@ impl HostDevice {
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
+        self
+    }
+
+    /// The same device with other butterflies.
+    #[must_use]
+    pub fn with_butterflies(mut self, butterflies: Butterflies) -> Self {
+        self.butterflies = butterflies;
         self
     }
 
@@ -108,6 +117,10 @@ impl Device for HostDevice {
 
     fn limits(&self) -> Limits {
         self.limits
+    }
+
+    fn butterflies(&self) -> Butterflies {
+        self.butterflies
     }
 
     fn allocate(&self, words: usize) -> Result<u64, DeviceError> {

@@ -21,7 +21,7 @@ pub mod memory;
 #[cfg(feature = "driver")]
 pub mod nvidia;
 
-pub use device::{Device, Launch, Limits};
+pub use device::{Butterflies, Device, Launch, Limits};
 pub use engine::DeviceEngine;
 #[cfg(feature = "host-device")]
 pub use host::HostDevice;

@@ -12,7 +12,7 @@ use clathrate_arith::DeviceError;
 use cudarc::driver::result::{self, DriverError};
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute, CUfunction_attribute as FunctionAttribute};
 
-use crate::device::{Device, Launch, Limits};
+use crate::device::{Butterflies, Device, Launch, Limits};
 
 /// The kernels, made by `scripts/device_kernels.py`.
 const PTX: &str = include_str!("../kernels/kernels.ptx");
@@ -43,6 +43,7 @@ pub struct NvidiaDevice {
     name: String,
     kind: &'static str,
     limits: Limits,
+    butterflies: Butterflies,
     handles: Handles,
     kernels: Mutex<HashMap<&'static str, Kernel>>,
     allocated: AtomicU64,
@@ -165,6 +166,7 @@ impl NvidiaDevice {
                 "{label}, {name}, has compute capability {major}.{minor}, and {least}.0 or later is needed (Ampere): compute on the processor (device=\"cpu\")"
             )));
         }
+        // Devices for computing have a minor version of 0 (8.0, 9.0, 10.0) and multiply doubles at half of their rate; those for graphics at 1/64.
         let shared = attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?.max(0) as u32 / 8;
         let shared_words = (1 << shared.max(1).ilog2()).min(MOST_SHARED_WORDS);
         let grid_y = attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y)?.max(1) as u32;
@@ -189,6 +191,7 @@ impl NvidiaDevice {
             name: format!("{label}, {name}"),
             kind,
             limits: Limits { units: 1024, shared_words, grid_y },
+            butterflies: if capability.1 == 0 { Butterflies::Doubles } else { Butterflies::Words },
             handles: Handles { context, stream, module },
             kernels: Mutex::default(),
             allocated: AtomicU64::new(0),
@@ -256,6 +259,10 @@ impl Device for NvidiaDevice {
 
     fn limits(&self) -> Limits {
         self.limits
+    }
+
+    fn butterflies(&self) -> Butterflies {
+        self.butterflies
     }
 
     fn allocate(&self, words: usize) -> Result<u64, DeviceError> {

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use clathrate_arith::{Counts, CpuEngine, Isa, Meter, ProductCounts};
-use clathrate_cuda::{Device, DeviceEngine, HostDevice, Limits};
+use clathrate_arith::primes::largest_primes;
+use clathrate_arith::{Counts, CpuEngine, Engine, Isa, Meter, ProductCounts};
+use clathrate_cuda::{Butterflies, Device, DeviceEngine, HostDevice, Limits};
 use clathrate_testkit::conformance::{assert_same, moduli, outcomes};
 
 fn check(degree: usize, gap: usize, device: HostDevice) {
@@ -11,7 +12,7 @@ fn check(degree: usize, gap: usize, device: HostDevice) {
     let (expected_passes, passes) = (Arc::new(Meter::default()), Arc::new(Meter::default()));
     let cpu = |degree| CpuEngine::new(degree, &moduli, Isa::Scalar).expect("engine").with_meter(expected_passes.clone());
     let expected = outcomes(&cpu(degree), &cpu(degree / gap));
-    let what = format!("{}, degree {degree}", device.name());
+    let what = format!("{}, {:?}, degree {degree}", device.name(), device.butterflies());
     let device = Arc::new(device);
     let engine = |degree| DeviceEngine::new(device.clone(), degree, &moduli).expect("engine").with_meter(Some(passes.clone()));
     let found = outcomes(&engine(degree), &engine(degree / gap));
@@ -25,6 +26,13 @@ fn check(degree: usize, gap: usize, device: HostDevice) {
 fn operations_of_small_degrees_equal_the_cpus() {
     for log in 3..=10 {
         check(1 << log, if log % 2 == 0 { 2 } else { 8 }, HostDevice::default());
+    }
+}
+
+#[test]
+fn butterflies_of_words_give_the_same() {
+    for log in 3..=15 {
+        check(1 << log, if log % 2 == 0 { 2 } else { 8 }, HostDevice::default().with_butterflies(Butterflies::Words));
     }
 }
 
@@ -54,4 +62,41 @@ fn blocks_with_little_shared_memory_and_grids_of_few_rows_give_the_same() {
 fn a_thread_for_each_unit_gives_the_same() {
     let limits = Limits { units: 8, shared_words: 32, grid_y: 65_535 };
     check(1 << 6, 2, HostDevice::default().with_limits(limits).with_threads());
+}
+
+/// Rows on which sums of butterflies grow the most, and rows of edges.
+fn extreme_rows(degree: usize, q: u64) -> Vec<Vec<u64>> {
+    let by = |residue: &dyn Fn(usize) -> u64| (0..degree).map(residue).collect::<Vec<u64>>();
+    vec![
+        by(&|_| q - 1),
+        by(&|_| q / 2),
+        by(&|i| if i % 2 == 0 { q - 1 } else { 0 }),
+        by(&|i| if i < degree / 2 { q / 2 + 1 } else { q / 2 }),
+        by(&|i| if i == 0 { q - 1 } else { 0 }),
+        by(&|i| (i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) % q),
+    ]
+}
+
+#[test]
+fn transforms_of_extreme_rows_equal_the_cpus_for_primes_at_every_border() {
+    for log in [1, 4, 10, 12, 13, 14, 15, 16] {
+        let degree = 1usize << log;
+        for bits in [20, 30, 31, 32, 33, 45, 46, 47, 49, 50, 51, 59, 60, 61] {
+            let Ok(primes) = largest_primes(bits, 2 * degree as u64, 1, &[]) else { continue };
+            let cpu = CpuEngine::new(degree, &primes, Isa::Scalar).expect("engine");
+            let device = DeviceEngine::new(Arc::new(HostDevice::default()), degree, &primes).expect("engine");
+            for (index, words) in extreme_rows(degree, primes[0]).iter().enumerate() {
+                let run = |engine: &dyn Engine| {
+                    let mut x = engine.scratch(1);
+                    engine.upload(x.view_mut(), words);
+                    engine.forward_ntt(x.view_mut(), &[0]);
+                    let forward = engine.download(x.view()).into_owned();
+                    engine.upload(x.view_mut(), words);
+                    engine.inverse_ntt(x.view_mut(), &[0]);
+                    (forward, engine.download(x.view()).into_owned())
+                };
+                assert!(run(&device) == run(&cpu), "row {index}, a prime of {bits} bits, degree {degree}");
+            }
+        }
+    }
 }

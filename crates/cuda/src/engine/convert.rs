@@ -78,18 +78,20 @@ impl DeviceEngine {
         let mut to = address(&out.view());
         for (index, input) in inputs.iter().enumerate() {
             for (target, &modulus) in targets.iter().enumerate() {
-                conversions.push([columns.rows[index], columns.tables[index], target as u64, to, part_row(input.coeff, target)]);
-                transforms.push([to, to, modulus as u64]);
+                let (own, coeff) = ([columns.rows[index], columns.tables[index], target as u64], part_row(input.coeff, target));
+                conversions.push([own[0], own[1], own[2], to, coeff]);
+                transforms.push([to, own[0], own[1], own[2], coeff, modulus as u64]);
                 let [modulus, value, quotient] = self.factor(modulus, constants[target]);
                 quotients.push([to, part_row(input.eval, target), modulus, value, quotient]);
                 to += self.degree as u64 * 8;
             }
             self.count_conversion(conversion, targets.len());
         }
-        self.each_listed("convert_columns", &self.list_head(), &conversions);
         if transform {
-            self.forward(&transforms);
+            self.converted_forward(&transforms);
             self.count(Pass::Forward, transforms.len());
+        } else {
+            self.each_listed("convert_columns", &self.list_head(), &conversions);
         }
         self.each_listed("quotients", &self.list_head(), &quotients);
         self.count(Pass::Division, quotients.len());

@@ -288,9 +288,8 @@ impl DeviceEngine {
                 for row in span.clone() {
                     let to = place(term, row);
                     if let Some(target) = digit.target(row) {
-                        conversions.push([columns.rows[term], columns.tables[term], target as u64, to, 0]);
+                        conversions.push([to, columns.rows[term], columns.tables[term], target as u64, 0, moduli[row] as u64]);
                         self.count_conversion(digit.conversion(), 1);
-                        transforms.push([to, to, moduli[row] as u64]);
                         continue;
                     }
                     let x = input.values.unwrap_or(input.coefficients);
@@ -301,10 +300,10 @@ impl DeviceEngine {
                     }
                 }
             }
-            self.each_listed("convert_columns", &self.list_head(), &conversions);
+            self.converted_forward(&conversions);
             self.each_listed("scale_rows", &self.list_head(), &scalings);
             self.forward(&transforms);
-            self.count(Pass::Forward, transforms.len());
+            self.count(Pass::Forward, conversions.len() + transforms.len());
             let xs: Vec<u64> = (0..terms.len()).map(|term| place(term, first)).collect();
             self.products_of_rows(out, &xs, factors, &planes, groups, rows, moduli, span);
         }

@@ -13,7 +13,7 @@ use clathrate_arith::{
     GadgetInput, Meter, Modulus, Pass, PlaintextSum, Rounding, Rows, RowsMut, Twist,
 };
 
-use crate::device::Device;
+use crate::device::{Butterflies, Device};
 use crate::memory::{Allocation, address, address_mut, or_panic};
 
 mod convert;
@@ -25,7 +25,7 @@ mod tables;
 mod transform;
 
 use launches::words;
-use tables::Tables;
+use tables::{Tables, takes_doubles};
 use transform::{Tiling, TransformRow};
 
 /// Computes on a device.
@@ -150,9 +150,10 @@ impl Engine for DeviceEngine {
         or_panic(self.device.finish());
     }
 
-    fn transform_class(&self, _: usize) -> usize {
-        // Words of 64 bits serve all moduli alike.
-        0
+    fn transform_class(&self, index: usize) -> usize {
+        // Words of 64 bits serve all moduli alike; where doubles serve some, the others are of the slowest class.
+        let butterflies = self.device.butterflies();
+        if butterflies == Butterflies::Words || takes_doubles(butterflies, &self.moduli[index]) { 0 } else { 2 }
     }
 
     fn extends_by_limbs(&self) -> bool {

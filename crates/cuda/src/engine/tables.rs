@@ -5,11 +5,19 @@ use std::sync::Arc;
 use clathrate_arith::kernels::scalar::RootPowers;
 use clathrate_arith::{ArithError, BaseConversion, Modulus, Rounding};
 
-use crate::device::Device;
+use crate::device::{Butterflies, Device};
 use crate::memory::Allocation;
 
 /// Words of one modulus; `struct Modulus` of `kernels/modular.cuh`.
-const MODULUS_WORDS: usize = 8;
+const MODULUS_WORDS: usize = 9;
+
+/// Moduli below this many bits can have butterflies of doubles; `kernels/butterflies.cuh`.
+const DOUBLE_BITS: u32 = 50;
+
+/// Whether the transforms of a modulus have butterflies of doubles.
+pub(super) fn takes_doubles(butterflies: Butterflies, modulus: &Modulus) -> bool {
+    butterflies == Butterflies::Doubles && modulus.value() >> DOUBLE_BITS == 0
+}
 
 /// The table of moduli, and the factors of their transforms.
 #[derive(Debug)]
@@ -35,8 +43,16 @@ impl Tables {
             let (forward, inverse) = (Allocation::of(device, &pairs(&roots.forward)), Allocation::of(device, &pairs(&roots.inverse)));
             let (high, low) = modulus.barrett();
             let scale = modulus.multiplier(roots.inverse_degree);
-            words.extend([modulus.value(), high, low, forward.address(), inverse.address(), scale.value, scale.quotient, 0]);
+            words.extend([modulus.value(), high, low, forward.address(), inverse.address(), scale.value, scale.quotient]);
             factors.extend([forward, inverse]);
+            if takes_doubles(device.butterflies(), modulus) {
+                let doubles = |powers: &[u64]| powers.iter().map(|&power| (power as f64).to_bits()).collect::<Vec<u64>>();
+                let both = [&roots.forward, &roots.inverse].map(|powers| Allocation::of(device, &doubles(powers)));
+                words.extend(both.iter().map(Allocation::address));
+                factors.extend(both);
+            } else {
+                words.extend([0, 0]);
+            }
         }
         Ok(Self { moduli: Allocation::of(device, &words), _factors: factors })
     }
