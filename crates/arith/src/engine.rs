@@ -148,6 +148,11 @@ pub trait Engine: Send + Sync + Debug {
     /// Whether [`Engine::divide_all`] of `polys` polynomials from `sources` moduli to `targets` reads remainders as integers in limbs.
     fn divides_by_limbs(&self, sources: usize, targets: usize, polys: usize) -> bool;
 
+    /// Whether [`Engine::combine_fractions`] multiplies fractions whole, as integers, and not in floating point, with an error that is smaller.
+    fn multiplies_whole_fractions(&self) -> bool {
+        false
+    }
+
     // Memory.
 
     /// A buffer of `rows` rows, all zero.

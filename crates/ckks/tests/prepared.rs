@@ -94,6 +94,11 @@ fn products_are_right_for_every_shape() {
     }
 }
 
+/// Whether the engine multiplies fractions as integers, so that one product is as precise as two.
+fn whole_fractions(params: &Params) -> bool {
+    params.chain().ring().engine().multiplies_whole_fractions()
+}
+
 #[test]
 fn errors_are_those_predicted() {
     let params = params("insecure_matmul");
@@ -131,7 +136,9 @@ fn the_noise_of_keys_and_rounding_is_that_predicted() {
     }
     let ratio = sum / count / predicted;
     println!("variance {:.1}, predicted {predicted:.1}", sum / count);
-    assert!((0.75..1.1).contains(&ratio), "{ratio}");
+    // In floating point its error is most of the variance; without it, what is left is that of the keys, whose prediction is a quarter above what is measured.
+    let least = if whole_fractions(&params) { 0.65 } else { 0.75 };
+    assert!((least..1.1).contains(&ratio), "{ratio}");
 }
 
 #[test]
@@ -165,6 +172,10 @@ fn plans_take_one_product_where_it_is_precise_enough() {
     let at = |bits: f64| plan(PreparedOptions { precision_bits: Some(bits), ..PreparedOptions::default() });
     let with = |products| plan(PreparedOptions { products: Some(products), ..PreparedOptions::default() }).expect("plan").error();
     let (one, two) = (-with(1).log2(), -with(2).log2());
+    if whole_fractions(&params) {
+        assert!(one == two && plan(PreparedOptions::default()).expect("plan").products() == 1, "integers need no second product");
+        return;
+    }
     assert!(one + 3.0 < two, "{one} {two}");
     assert_eq!(at(one - 0.1).expect("plan").products(), 1);
     assert_eq!(at((one + two) / 2.0).expect("plan").products(), 2);

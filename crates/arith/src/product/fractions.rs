@@ -65,6 +65,13 @@ pub struct FractionPrimes {
     pub count: usize,
 }
 
+impl FractionPrimes {
+    /// Standard deviation of what is lost where one unit of a centred residue is rounded, at most half a unit of 2^-128.
+    fn units(self) -> f64 {
+        (self.count as f64).sqrt() * 2f64.powi(self.bits as i32 - 129) / 6.0
+    }
+}
+
 impl FractionProduct {
     /// Bits of the upper part of a fraction: as many as keep its sums exact, for entries of magnitude at most `max_abs`, `inner` of them in a row; 0 where there
     /// are none, so that two products give no more than one.
@@ -96,12 +103,17 @@ impl FractionProduct {
         // Partial sums have the mean square i / range of the whole; the roundings of all of them add up to range / 2.
         let float = sum * rounding * ((range + 1.0) / 2.0 + 1.0).sqrt() * ranges.sqrt();
         let size = if self.products == 1 { 1.0 } else { 2f64.powi(-(upper as i32)) };
-        // The words behind the last that is used, and the rounding of what one unit of a centred residue adds, half a unit of 2^-128 at most.
+        // The words behind the last that is used.
         let words = size * 2f64.powi(-64);
-        let units = (primes.count as f64).sqrt() * 2f64.powi(primes.bits as i32 - 129) / 6.0;
-        let inputs = sum_of_squares.sqrt() * words.hypot(units);
+        let inputs = sum_of_squares.sqrt() * words.hypot(primes.units());
         // The result has 64 bits behind the binary point for each range.
         (float * size).hypot(inputs).hypot(2f64.powi(-64) * ranges)
+    }
+
+    /// As [`FractionProduct::deviation`], for engines that multiply all 128 bits of a fraction as integers ([`crate::Engine::multiplies_whole_fractions`]).
+    #[must_use]
+    pub fn deviation_of_whole_fractions(sum_of_squares: f64, primes: FractionPrimes) -> f64 {
+        (sum_of_squares.sqrt() * primes.units()).hypot(2f64.powi(-64))
     }
 
     /// What one unit of a residue modulo each of `moduli` adds to a fraction, modulo `2^128`; for engines with products of their own.

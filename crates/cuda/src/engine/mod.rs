@@ -164,6 +164,10 @@ impl Engine for DeviceEngine {
         false
     }
 
+    fn multiplies_whole_fractions(&self) -> bool {
+        true
+    }
+
     fn zeroed(&self, rows: usize) -> Buffer {
         let memory = Allocation::zeroed(&self.device, rows * self.degree);
         Buffer::on_device(Box::new(memory), rows, self.degree)

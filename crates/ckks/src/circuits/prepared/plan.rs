@@ -447,7 +447,11 @@ impl PreparedPlan {
         let ranges = FractionProduct::ranges(inner);
         let noise = |rows: &[f64]| {
             let most = rows.iter().copied().fold(0.0, f64::max) * (-2.0 * f64::from(shift)).exp2();
-            let float = FractionProduct { lanes, products, shift }.deviation(inner, largest.max(1), most, primes);
+            let float = if chain.ring().engine().multiplies_whole_fractions() {
+                FractionProduct::deviation_of_whole_fractions(most, primes)
+            } else {
+                FractionProduct { lanes, products, shift }.deviation(inner, largest.max(1), most, primes)
+            };
             let bits = (basis(self.level.0) - below, below);
             ProductNoise::of(&model, rows, variance, (&digits, special), bits, (float, ranges))
         };
