@@ -7,7 +7,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates python -name '*.rs' -o -name '*.py' -o -name '*.pyi' -o -name '*.toml' -o -name '*.csv' -o -name '*.cuh' -o -name '*.ptx')
 
-.PHONY: demo example-layers example-mlp example-sensors test test-rust test-python test-full test-interop wheels test-wheels bench bench-keyswitch bench-dpad bench-bootstrap bench-packing bench-hermes bench-mambo bench-matrix bench-pairs docs lint build clean help
+.PHONY: demo example-layers example-mlp example-sensors test test-rust test-python test-full test-interop test-kernels kernels wheels test-wheels bench bench-keyswitch bench-dpad bench-bootstrap bench-packing bench-hermes bench-mambo bench-matrix bench-pairs docs lint build clean help
 
 help:
 	@echo "make demo       encrypted digit recognition, client and server in separate processes"
@@ -15,6 +15,7 @@ help:
 	@echo "make example-mlp     two linear layers and an activation of a real transformer, by bootstraps with products inside (downloads 90 MB)"
 	@echo "make test       all tests"
 	@echo "make test-full  the same at secure, full-size parameters"
+	@echo "make test-kernels  the kernels of graphics processors under sanitizers, and through NVIDIA's compilers (no such processor needed)"
 	@echo "make wheels     wheels in dist/ for Linux on x86-64 and 64-bit Arm"
 	@echo "make test-wheels  installs them from an index and runs them, the Arm one under emulation"
 	@echo "make bench      ours and other libraries, one table (QUICK=1: two minutes)"
@@ -82,8 +83,22 @@ test-full: build
 	CLATHRATE_TEST_ENGINE=remote $(CARGO) test --locked --release -p clathrate-lattice -p clathrate-ckks
 	CLATHRATE_TEST_ENGINE=host-device $(CARGO) test --locked --release -p clathrate-lattice -p clathrate-ckks
 	$(BIN)/python -m pytest -q tests/python --full
+	$(MAKE) test-kernels
 	$(MAKE) test-interop
 	$(MAKE) test-wheels
+
+# The kernels of devices: sanitizers on this processor, and NVIDIA's compilers, which are installed for it (130 MB).
+$(VENV)/.cuda: requirements/cuda.txt $(VENV)/.tools
+	$(BIN)/pip install --quiet -r requirements/cuda.txt
+	touch $@
+
+test-kernels: $(VENV)/.cuda
+	$(BIN)/python scripts/sanitize_kernels.py
+	$(BIN)/python scripts/device_kernels.py --check
+
+# Compiles the kernels anew after a change.
+kernels: $(VENV)/.cuda
+	$(BIN)/python scripts/device_kernels.py
 
 # Samples of other libraries, which are built for it: some minutes at first.
 test-interop:
