@@ -7,7 +7,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates python -name '*.rs' -o -name '*.py' -o -name '*.pyi' -o -name '*.toml' -o -name '*.csv' -o -name '*.cuh' -o -name '*.ptx')
 
-.PHONY: demo example-layers example-mlp example-sensors test test-rust test-python test-full test-interop test-kernels kernels wheels test-wheels bench bench-keyswitch bench-dpad bench-bootstrap bench-packing bench-hermes bench-mambo bench-matrix bench-pairs docs lint build clean help
+.PHONY: demo example-layers example-mlp example-sensors test test-rust test-python test-full test-interop test-kernels kernels wheels test-wheels bench bench-keyswitch bench-dpad bench-bootstrap bench-packing bench-hermes bench-mambo bench-matrix bench-pairs bench-gpu docs lint build clean help
 
 help:
 	@echo "make demo       encrypted digit recognition, client and server in separate processes"
@@ -29,6 +29,7 @@ help:
 	@echo "make bench-mambo   batches of bootstraps and products inside them, beside the paper's numbers (QUICK=1: seconds, a small degree)"
 	@echo "make bench-matrix  plain matrices times encrypted ones, beside plain products and the paper's numbers (QUICK=1: seconds, a small degree)"
 	@echo "make bench-pairs  products of two encrypted matrices, beside plain products and the slot-wise algorithm (QUICK=1: seconds, small degrees)"
+	@echo "make bench-gpu  operations on a graphics processor, predicted, or measured with DEVICE=cuda (QUICK=1: seconds, small degrees)"
 	@echo "make docs       the documentation as a site in site/ (reads without a network)"
 	@echo "make lint       formatting, clippy, ruff, type stubs"
 
@@ -176,6 +177,13 @@ bench-mambo: build
 	$(CARGO) build --release --locked -p clathrate-bench
 	$(PYTHON) bench/run.py $(MAMBO_RESULTS) --total 3600 --part clathrate 3600 "target/release/clathrate-bench --set stream,mambo"
 	$(BIN)/python bench/mambo.py bench/results/$(MAMBO_RESULTS).json
+
+# Operations on a device, beside the paper's and published numbers: predicted times, and with DEVICE=cuda measured ones, in a few minutes.
+GPU_RESULTS := gpu$(if $(filter-out 0,$(QUICK)),-quick)
+bench-gpu:
+	$(CARGO) build --release --locked -p clathrate-bench
+	$(PYTHON) bench/run.py $(GPU_RESULTS) --total 1500 --part clathrate 1500 "target/release/clathrate-bench --set device$(if $(DEVICE), --device $(DEVICE))"
+	$(PYTHON) bench/gpu.py bench/results/$(GPU_RESULTS).json
 
 # Samples to slots and transciphering, beside the paper's numbers: up to 45 minutes for ours, 15 for another library's, and 15 GB of memory, on a
 # quiet machine. A quick run has results of its own, and no other library.

@@ -2,9 +2,10 @@
 """Compiles the kernels of crates/cuda to PTX, which is checked in, and says what they take on devices.
 
     device_kernels.py             compiles and writes crates/cuda/kernels/kernels.ptx
-    device_kernels.py --check     compares the file with the sources, and each kernel's registers with its limit on every architecture
+    device_kernels.py --check     compares the file with the sources, and each kernel's registers with its limit
 
-PTX is for compute capability 8.0, which the driver of any later device compiles for itself. The compilers come from PyPI (requirements/cuda.txt).
+PTX is for compute capability 8.0, which the driver of any later device compiles for itself. The compilers come from PyPI
+(requirements/cuda.txt).
 """
 
 import argparse
@@ -115,7 +116,9 @@ def usage(ptx, device):
 def main():
     """Writes or checks the PTX."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 where the file is not what the sources give, or a kernel takes too much")
+    parser.add_argument(
+        "--check", action="store_true", help="write nothing; exit 1 where the file is not what the sources give, or a kernel takes too much"
+    )
     arguments = parser.parse_args()
     ptx, wrong = compile_ptx(), []
     if not arguments.check:

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Runs the kernels of crates/cuda on this processor under the thread and the address sanitizer. Needs a C++ compiler with both.
 
-The thread sanitizer must find nothing with all barriers, and something when any one of them is left out: a check that cannot fail would prove nothing.
-The address sanitizer watches the tests of the crate, whose buffers it surrounds with forbidden bytes.
+The thread sanitizer must find nothing with all barriers, and something when any one of them is left out: a check that cannot
+fail would prove nothing. The address sanitizer watches the tests of the crate, whose buffers it surrounds with forbidden bytes.
 """
 
 import os

@@ -131,15 +131,21 @@ class Runtime:
         `Ciphertext.rescale`, which then refuses arrays with nothing to rescale; operators take products as they are. Reductions and powers
         rescale what is in between in either case. It changes levels: use it on both sides of a computation or on neither.
 
+    device : str, optional
+        Where to compute. "cpu", the default, is the processor; "cuda" is NVIDIA's first device, "cuda:1" the second, and so on. Arrays and
+        keys are then in the memory of the device; `to` moves them. Threads and the instruction set are the processor's.
+
     Raises
     ------
     DataError
         Where an option is out of range.
+    DeviceError
+        Where there is no such device, or no driver for it.
 
     Examples
     --------
     >>> cl.Runtime(threads=2)
-    Runtime(threads=2, isa=None, switching='fastest', key_expansion=4.0, key_cache_mib=6144.0, rescale='automatic')
+    Runtime(threads=2, isa=None, switching='fastest', key_expansion=4.0, key_cache_mib=6144.0, rescale='automatic', device='cpu')
     >>> fast = cl.Params.preset("insecure_small", cl.Runtime(threads=2, key_cache_mib=100))
     >>> fast == params, fast.runtime == params.runtime
     (True, False)
@@ -170,7 +176,8 @@ class Runtime:
     def key_cache_mib(self) -> float:
         """The most memory for derived keys in MiB, of all keys together."""
     @property
-    def device(self) -> str: ...
+    def device(self) -> str:
+        """The device that computes: "cpu" for the processor."""
     @property
     def rescale(self) -> _Rescale:
         """Who rescales products: "automatic" or "explicit"."""
@@ -280,6 +287,8 @@ class Params:
             One of the names that `preset_names()` lists.
         runtime : Runtime, optional
             How to run. None, the default, is `Runtime()`.
+        device : str, optional
+            Where to compute, "cpu" or "cuda", in place of what the runtime says.
 
         Returns
         -------
@@ -356,6 +365,8 @@ class Params:
             The text, as `to_toml` gives it. In TOML every step is a list: `steps = [[30, 30], [40]]`.
         runtime : Runtime, optional
             How to run. None, the default, is `Runtime()`.
+        device : str, optional
+            Where to compute, "cpu" or "cuda", in place of what the runtime says.
 
         Returns
         -------
@@ -384,6 +395,8 @@ class Params:
             A text file of at most 1 MiB.
         runtime : Runtime, optional
             How to run. None, the default, is `Runtime()`.
+        device : str, optional
+            Where to compute, "cpu" or "cuda", in place of what the runtime says.
 
         Returns
         -------
@@ -416,6 +429,8 @@ class Params:
             The file.
         runtime : Runtime, optional
             How to run. None, the default, is `Runtime()`: a file states what to compute, never how to run.
+        device : str, optional
+            Where to compute, "cpu" or "cuda", in place of what the runtime says.
 
         Returns
         -------
@@ -435,7 +450,29 @@ class Params:
         >>> cl.Params.load("params.clt") == params
         True
         """
-    def to(self, device: str) -> Params: ...
+    def to(self, device: str) -> Params:
+        """The same parameters on another device.
+
+        Parameters
+        ----------
+        device : str
+            "cpu", "cuda" for NVIDIA's first device, "cuda:1" and so on.
+
+        Returns
+        -------
+        Params
+            The parameters; what is made with them is on that device, and computes there.
+
+        Raises
+        ------
+        DeviceError
+            Where there is no such device, or no driver for it.
+
+        Examples
+        --------
+        >>> params.to("cpu") == params
+        True
+        """
     def save(self, path: _Path) -> int:
         """Writes the parameters to a file.
 
@@ -957,7 +994,31 @@ class SecretKey:
     >>> key.decrypt(key.encrypt([1.0, 2.0])).round(4)
     array([1., 2.])
     """
-    def to(self, device: str) -> SecretKey: ...
+    def to(self, device: str) -> SecretKey:
+        """The same secret key on another device.
+
+        Parameters
+        ----------
+        device : str
+            "cpu", "cuda" for NVIDIA's first device, "cuda:1" and so on.
+
+        Returns
+        -------
+        SecretKey
+            The key, which encrypts and decrypts on that device.
+
+        Raises
+        ------
+        DeviceError
+            Where there is no such device, or no driver for it.
+        NotEnoughMemoryError
+            Where the device has no room.
+
+        Examples
+        --------
+        >>> secret_key.to("cpu").params == params
+        True
+        """
     @staticmethod
     def generate(params: Params) -> SecretKey:
         """A fresh secret key from the randomness of the operating system.
@@ -1514,7 +1575,31 @@ class PublicKey:
     >>> secret_key.decrypt(public_key.encrypt([1.0, 2.0])).round(4)
     array([1., 2.])
     """
-    def to(self, device: str) -> PublicKey: ...
+    def to(self, device: str) -> PublicKey:
+        """The same public key on another device.
+
+        Parameters
+        ----------
+        device : str
+            "cpu", "cuda" for NVIDIA's first device, "cuda:1" and so on.
+
+        Returns
+        -------
+        PublicKey
+            The key, which encrypts on that device.
+
+        Raises
+        ------
+        DeviceError
+            Where there is no such device, or no driver for it.
+        NotEnoughMemoryError
+            Where the device has no room.
+
+        Examples
+        --------
+        >>> secret_key.public_key().to("cpu").params == params
+        True
+        """
     def encrypt(
         self,
         array: ArrayLike,
@@ -1659,7 +1744,31 @@ class EvaluationKeys:
     >>> secret_key.decrypt((x * x).rescale().rotate(1)).round(4)
     array([4., 1.])
     """
-    def to(self, device: str) -> EvaluationKeys: ...
+    def to(self, device: str) -> EvaluationKeys:
+        """The same evaluation keys on another device.
+
+        Parameters
+        ----------
+        device : str
+            "cpu", "cuda" for NVIDIA's first device, "cuda:1" and so on.
+
+        Returns
+        -------
+        EvaluationKeys
+            The keys, in the memory of that device. Meanwhile the host holds them twice.
+
+        Raises
+        ------
+        DeviceError
+            Where there is no such device, or no driver for it.
+        NotEnoughMemoryError
+            Where the device has no room.
+
+        Examples
+        --------
+        >>> keys.to("cpu").rotations == keys.rotations
+        True
+        """
     @property
     def rotations(self) -> list[int]:
         """The rotation steps that there are keys for, ascending, in (-slot_count / 2, slot_count / 2]."""
@@ -2870,7 +2979,31 @@ class Ciphertext:
         >>> secret_key.encrypt([1.0, 2.0]).with_keys(keys).keys is keys
         True
         """
-    def to(self, device: str) -> Ciphertext: ...
+    def to(self, device: str) -> Ciphertext:
+        """The same array on another device.
+
+        Parameters
+        ----------
+        device : str
+            "cpu", "cuda" for NVIDIA's first device, "cuda:1" and so on.
+
+        Returns
+        -------
+        Ciphertext
+            The array, in the memory of that device. It carries no evaluation keys unless it is there already: attach those of that device.
+
+        Raises
+        ------
+        DeviceError
+            Where there is no such device, or no driver for it.
+        NotEnoughMemoryError
+            Where the device has no room.
+
+        Examples
+        --------
+        >>> secret_key.encrypt([1.0]).to("cpu").params.runtime.device
+        'cpu'
+        """
     @property
     def keys(self) -> EvaluationKeys | None:
         """The attached evaluation keys, or None."""
@@ -5485,6 +5618,8 @@ def tune(progress: _Progress = None, dry_run: bool = False, *, device: str = "cp
         True shows a progress bar. A function is called with (steps done, steps in all) and may return False to stop.
     dry_run : bool, optional
         True measures and stores nothing. The default is False.
+    device : str, optional
+        What is measured: "cpu", the default, or "cuda" and so on. A device's times have a file of their own.
 
     Returns
     -------
@@ -5497,6 +5632,8 @@ def tune(progress: _Progress = None, dry_run: bool = False, *, device: str = "cp
         Where the file cannot be written.
     CancelledError
         Where the progress function returned False.
+    DeviceError
+        Where there is no such device, or no driver for it.
     ParamsError
         Where the environment variable CLATHRATE_ISA names an instruction set that this machine does not have, or CLATHRATE_PROFILE is
         "none".
@@ -5514,7 +5651,7 @@ def doctor() -> dict[str, Any]:
     dict
         `version` of Clathrate; `kernels`, whether each instruction set runs here, by name; `fastest`, the fastest of them; `chosen`, the
         one in use, which the environment variable CLATHRATE_ISA may force; `cpus`, the number of processors; `engine`, what a small
-        parameter set computes with, in words; `profile`, the measurements that `tune` stores, with their `state`, `path` and `message`. The
+        parameter set computes with, in words; `devices`, by kind of device the names of those that are there, or a text that says why there are none; `profile`, the measurements that `tune` stores, with their `state`, `path` and `message`. The
         state is "ready", "absent", "broken", "foreign" where they were measured with another instruction set, or "off" where the
         environment variable CLATHRATE_PROFILE is "none".
 

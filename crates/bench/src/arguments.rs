@@ -21,6 +21,9 @@ pub struct Arguments {
     /// Of keyswitch, dpad and bootstrap, only these parameter sets, separated by commas
     #[arg(long, value_name = "NAMES")]
     pub preset: Vec<String>,
+    /// Of the set device: where it is measured, cuda, cuda:1, .. [default: nowhere, times are predicted]
+    #[arg(long, value_name = "DEVICE")]
+    pub device: Option<String>,
     /// Print rows and errors only
     #[arg(long)]
     pub quiet: bool,
@@ -58,11 +61,13 @@ pub enum BenchSet {
     Mambo,
     /// Products of matrices.
     Matrix,
+    /// Operations on a device.
+    Device,
 }
 
 impl BenchSet {
     /// All sets, as the help lists them.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Stream,
         Self::Ntt,
         Self::N14,
@@ -76,6 +81,7 @@ impl BenchSet {
         Self::Hermes,
         Self::Mambo,
         Self::Matrix,
+        Self::Device,
     ];
 
     /// The name on the command line.
@@ -94,6 +100,7 @@ impl BenchSet {
             Self::Hermes => "hermes",
             Self::Mambo => "mambo",
             Self::Matrix => "matrix",
+            Self::Device => "device",
         }
     }
 
@@ -116,6 +123,7 @@ impl BenchSet {
             Self::Mambo => {
                 "bootstraps of batches that share masks, and products inside bootstraps, at presets boot_n15_batch, boot_fast_batch and boot_n15_mambo"
             }
+            Self::Device => "copies, transforms, products, rotations and bootstraps on a device; without one, predicted times",
             Self::Matrix => {
                 "plain and encrypted times encrypted matrices of 2^8 to 2^12 rows, with --long 2^13, at presets paper_pcmm, matmul, ccmm_n12 and n14"
             }

@@ -1,6 +1,6 @@
 //! `clathrate-bench`: times operations on one thread and prints one JSON row per line; `bench/README.md` describes the rows.
 //!
-//! Layers, lowest first: `failure`, `output`, `timing`; `stream`, `transform`, `scheme`, `keyswitch`, `dpad`, `bootstrap`, `batch` (with `one_reading`) and `mambo` on `stages`, `packing`, `hermes`, `matrix`, `encrypted_matrix` on `slot_matrix` (one benchmark each); `names`,
+//! Layers, lowest first: `failure`, `output`, `timing`; `stream`, `transform`, `scheme`, `keyswitch`, `dpad`, `bootstrap`, `batch` (with `one_reading`) and `mambo` on `stages`, `packing`, `hermes`, `matrix`, `encrypted_matrix` on `slot_matrix`, `device` on `dpad` (one benchmark each); `names`,
 //! `arguments`; `run`.
 #![forbid(unsafe_code)]
 
@@ -8,6 +8,7 @@ mod arguments;
 mod batch;
 mod bootstrap;
 mod bootstrap_ranks;
+mod device;
 mod dpad;
 mod encrypted_matrix;
 mod failure;

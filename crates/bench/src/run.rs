@@ -11,10 +11,12 @@ use crate::failure::Failure;
 use crate::names::listed;
 use crate::output::Output;
 use crate::timing::Timer;
-use crate::{batch, bootstrap, dpad, encrypted_matrix, hermes, keyswitch, mambo, matrix, one_reading, packing, scheme, stream, transform};
+use crate::{
+    batch, bootstrap, device, dpad, encrypted_matrix, hermes, keyswitch, mambo, matrix, one_reading, packing, scheme, stream, transform,
+};
 
 /// The operations, in the order they are timed.
-const WORKS: [&str; 38] = [
+const WORKS: [&str; 43] = [
     stream::WORK,
     "ntt_forward",
     "ntt_inverse",
@@ -53,6 +55,11 @@ const WORKS: [&str; 38] = [
     encrypted_matrix::WORKS[0],
     encrypted_matrix::WORKS[1],
     encrypted_matrix::WORKS[2],
+    device::WORKS[0],
+    device::WORKS[1],
+    device::WORKS[2],
+    device::WORKS[3],
+    device::WORKS[4],
 ];
 
 /// The sets of `make bench`, cheapest first; key switching and ranks are benchmarks of their own.
@@ -74,7 +81,8 @@ const fn presets(set: BenchSet) -> &'static [&'static str] {
         | BenchSet::Packing
         | BenchSet::Hermes
         | BenchSet::Mambo
-        | BenchSet::Matrix => &[],
+        | BenchSet::Matrix
+        | BenchSet::Device => &[],
         BenchSet::N14 => &["bench_n14"],
         BenchSet::N15 => &["bench_n15_one", "bench_n15_mid", "bench_n15_low"],
         BenchSet::N16 => &["bench_n16_mid", "bench_n16_one"],
@@ -115,6 +123,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
                 batch::run(&timer, &selection.presets, &runtime)?;
                 mambo::run(&timer, &selection.presets, &runtime)?;
             }
+            BenchSet::Device => device::run(&timer, arguments.device.as_deref(), &runtime)?,
             BenchSet::Matrix => {
                 matrix::run(&timer, &selection.presets, &runtime, arguments.long)?;
                 encrypted_matrix::run(&timer, &selection.presets, &runtime, arguments.long)?;

@@ -197,7 +197,7 @@ fn measure_stops_when_told() {
 fn profiles_of_devices_have_files_and_names_of_their_own() {
     let device = Kernels::of_device("cuda:0", "cuda:0, NVIDIA H100");
     let (_folder, path) = place();
-    let profile = MachineProfile { isa: Some("cuda:0, NVIDIA H100".to_owned()), ..MachineProfile::built_in_device() };
+    let profile = MachineProfile { isa: Some("cuda:0, NVIDIA H100".to_owned()), ..MachineProfile::built_in_device(true) };
     store_at(&path, &profile).expect("stored");
     assert_eq!(stored_at(&path, &device), StoredProfile::Ready { path: path.clone(), profile });
     let other = stored_at(&path, &Kernels::of_device("cuda:0", "cuda:0, NVIDIA A100"));

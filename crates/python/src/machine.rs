@@ -78,9 +78,10 @@ pub fn tune(py: Python<'_>, progress: Option<&Bound<'_, PyAny>>, dry_run: bool, 
 /// dict
 ///     `version` of Clathrate; `kernels`, whether each instruction set runs here, by name; `fastest`, the fastest of them; `chosen`, the
 ///     one in use, which the environment variable CLATHRATE_ISA may force; `cpus`, the number of processors; `engine`, what a small
-///     parameter set computes with, in words; `devices`, by kind of device the names of those that are there, or a text that says why there are none; `profile`, the measurements that `tune` stores, with their `state`, `path` and `message`. The
-///     state is "ready", "absent", "broken", "foreign" where they were measured with another instruction set, or "off" where the
-///     environment variable CLATHRATE_PROFILE is "none".
+///     parameter set computes with, in words; `devices`, by kind of device the names of those that are there, or a text that says why
+///     there are none; `profile`, the measurements that `tune` stores, with their `state`, `path` and `message`. The state is "ready",
+///     "absent", "broken", "foreign" where they were measured with another instruction set, or "off" where the environment variable
+///     CLATHRATE_PROFILE is "none".
 ///
 /// Raises
 /// ------

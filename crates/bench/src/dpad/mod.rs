@@ -18,7 +18,7 @@ use clathrate_ckks::Runtime;
 
 use crate::failure::Failure;
 use crate::timing::{Limits, Timer};
-pub use sets::names;
+pub use sets::{SETS, direct, names};
 
 /// A product of ciphertexts, relinearised and rescaled.
 pub const MULTIPLY: &str = "multiply_rescale";

@@ -124,3 +124,22 @@ fn rows_of_ranks_compare_schemes_of_one_set() {
         assert!(series.windows(2).all(|pair| number(&pair[0], "seconds") <= number(&pair[1], "seconds")));
     }
 }
+
+#[test]
+fn rows_of_devices_are_predicted_without_one_and_measured_with_one() {
+    let predicted = rows("--set device --quick");
+    let measured = rows("--set device --quick --device host-device --only device_transform,device_multiply");
+    let of = |rows: &[Value], work: &str| rows.iter().filter(|row| row["work"] == work).cloned().collect::<Vec<_>>();
+    // RNS-CKKS at sets I and IV, ModHE and DPad-HE at four, by keys of two kinds.
+    let (all, timed) = (of(&predicted, "device_multiply"), of(&measured, "device_multiply"));
+    assert_eq!((all.len(), timed.len()), (2 * (2 + 4 * 2), 2 * (2 + 4 * 2)));
+    assert!(all.iter().all(|row| row["extra"]["predicted"] == true && row["median_ms"] == row["extra"]["predicted_ms"]));
+    for (row, known) in timed.iter().zip(&all) {
+        assert!(row["extra"]["predicted"] == false && row["extra"]["device"] == "host device", "{row}");
+        assert_eq!(row["extra"]["predicted_ms"], known["extra"]["predicted_ms"]);
+        // The host runs the kernels a thousand times slower than the device that the prediction is for.
+        assert!(row["median_ms"].as_f64() > row["extra"]["predicted_ms"].as_f64(), "{row}");
+    }
+    let transforms = of(&predicted, "device_transform");
+    assert_eq!((transforms.len(), transforms[0]["extra"]["butterflies"].as_f64()), (2, Some(64.0 * 2048.0 * 12.0)));
+}

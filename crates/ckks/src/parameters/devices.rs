@@ -55,7 +55,7 @@ mod available {
     use std::sync::{Arc, Mutex, PoisonError};
 
     use clathrate_arith::Engine;
-    use clathrate_cuda::{Device, DeviceEngine};
+    use clathrate_cuda::{Butterflies, Device, DeviceEngine};
     use clathrate_lattice::switch::MachineProfile;
 
     use super::*;
@@ -69,7 +69,8 @@ mod available {
             return Ok(factory.clone());
         }
         let device = open(name)?;
-        let description = DeviceDescription { name: name.to_owned(), kernels: device.name(), profile: MachineProfile::built_in_device() };
+        let profile = MachineProfile::built_in_device(device.butterflies() == Butterflies::Doubles);
+        let description = DeviceDescription { name: name.to_owned(), kernels: device.name(), profile };
         let factory = EngineFactory::new(move |request| {
             let engine: Arc<dyn Engine> = Arc::new(DeviceEngine::new(device.clone(), request.degree, request.moduli)?);
             Ok(engine)

@@ -4,7 +4,7 @@ use clathrate_arith::{BaseConversion, Buffer, Dividend, DivisionInput, EngineTab
 
 use crate::memory::{Allocation, address, address_mut};
 
-use super::DeviceEngine;
+use super::base::DeviceEngine;
 use super::tables::conversion_tables;
 
 /// The columns of some conversions, which launches read.

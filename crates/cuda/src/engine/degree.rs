@@ -5,7 +5,7 @@ use clathrate_arith::{Form, Rows, RowsMut, Twist};
 
 use crate::memory::{Allocation, address, address_mut};
 
-use super::DeviceEngine;
+use super::base::DeviceEngine;
 use super::launches::words;
 
 /// The addresses of the rows of a view.

@@ -8,7 +8,7 @@ use clathrate_arith::{Buffer, DigitExtension, FactorLayout, FactorShape, Factors
 
 use crate::memory::{Allocation, address, address_mut, or_panic};
 
-use super::DeviceEngine;
+use super::base::DeviceEngine;
 use super::launches::words;
 
 /// Words of digits that are extended at a time: what the second-level cache of a large device holds, so that products find them there.

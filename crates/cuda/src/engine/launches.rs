@@ -3,7 +3,7 @@
 use crate::device::Launch;
 use crate::memory::{DEFAULT_UNITS, or_panic};
 
-use super::DeviceEngine;
+use super::base::DeviceEngine;
 
 impl DeviceEngine {
     fn units(&self) -> u32 {

@@ -5,7 +5,7 @@ use clathrate_arith::{ArithError, Meter, Modulus, ProductCounts, Rows, RowsMut};
 
 use crate::memory::{Allocation, address, address_mut};
 
-use super::DeviceEngine;
+use super::base::DeviceEngine;
 use super::launches::words;
 
 /// Rows of the product that a unit computes; `PRODUCT_ROWS` of `kernels/matrix.cuh`.

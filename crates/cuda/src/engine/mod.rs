@@ -1,6 +1,6 @@
 //! The operations of the engine seam as launches of kernels.
 //!
-//! [`tables`]: constants in the device's memory; [`launches`]: grids; [`transform`]: passes of transforms; [`convert`]: base conversions and divisions;
+//! [`base`]: the engine's state; [`tiling`]: how transforms are cut; [`tables`]: constants in the device's memory; [`launches`]: grids; [`transform`]: passes of transforms; [`convert`]: base conversions and divisions;
 //! [`factors`]: packed factors and the products with them; [`degree`]: components; [`matrix`]: products of plain matrices.
 
 use std::borrow::Cow;
@@ -10,82 +10,28 @@ use std::sync::Arc;
 use clathrate_arith::product::{FractionProduct, LeftMatrix};
 use clathrate_arith::{
     ArithError, Automorphism, BaseConversion, Buffer, DigitExtension, DivisionInput, Engine, Factor2, FactorShape, Factors, FillRow, Form,
-    GadgetInput, Meter, Modulus, Pass, PlaintextSum, Rounding, Rows, RowsMut, Twist,
+    GadgetInput, Modulus, Pass, PlaintextSum, Rounding, Rows, RowsMut, Twist,
 };
 
-use crate::device::{Butterflies, Device};
+use crate::device::Butterflies;
 use crate::memory::{Allocation, address, address_mut, or_panic};
 
+mod base;
 mod convert;
 mod degree;
 mod factors;
 mod launches;
 mod matrix;
 mod tables;
+mod tiling;
 mod transform;
 
+pub use base::DeviceEngine;
 use launches::words;
-use tables::{Tables, takes_doubles};
-use transform::{Tiling, TransformRow};
-
-/// Computes on a device.
-#[derive(Debug)]
-pub struct DeviceEngine {
-    device: Arc<dyn Device>,
-    degree: usize,
-    moduli: Vec<Modulus>,
-    tables: Tables,
-    tiling: Tiling,
-    /// The meter that counts passes over rows, if any.
-    meter: Option<Arc<Meter>>,
-}
+use tables::takes_doubles;
+use transform::TransformRow;
 
 impl DeviceEngine {
-    /// An engine for rows of `degree` words under `moduli`.
-    ///
-    /// # Errors
-    /// [`ArithError`] where the degree or a modulus is unusable.
-    pub fn new(device: Arc<dyn Device>, degree: usize, moduli: &[u64]) -> Result<Self, ArithError> {
-        let moduli = moduli.iter().map(|&q| Modulus::new(q)).collect::<Result<Vec<_>, _>>()?;
-        let tables = Tables::new(&device, &moduli, degree)?;
-        let tiling = Tiling::new(degree.trailing_zeros(), device.limits().shared_words);
-        Ok(Self { device, degree, moduli, tables, tiling, meter: None })
-    }
-
-    /// The same engine, reporting the passes that it launches to `meter`.
-    #[must_use]
-    pub fn with_meter(mut self, meter: Option<Arc<Meter>>) -> Self {
-        self.meter = meter;
-        self
-    }
-
-    /// The device.
-    #[must_use]
-    pub fn device(&self) -> &Arc<dyn Device> {
-        &self.device
-    }
-
-    fn log_degree(&self) -> u32 {
-        self.degree.trailing_zeros()
-    }
-
-    /// A buffer with any contents.
-    fn fresh(&self, rows: usize) -> Buffer {
-        Buffer::on_device(Box::new(Allocation::new(&self.device, rows * self.degree)), rows, self.degree)
-    }
-
-    /// Reports `rows` passes to the meter, if any.
-    fn count(&self, pass: Pass, rows: usize) {
-        if let Some(meter) = &self.meter {
-            meter.add(pass, rows);
-        }
-    }
-
-    /// The words of launches of operations on whole views: number of words, log2 of the words of a row, the moduli and their table.
-    fn rowwise(&self, rows: usize, degree: usize) -> [u64; 2] {
-        [(rows * degree) as u64, u64::from(degree.trailing_zeros())]
-    }
-
     fn elementwise(&self, kernel: &'static str, out: u64, x: u64, y: u64, (rows, degree): (usize, usize), moduli: &[usize]) {
         let mut args = vec![out, x, y];
         args.extend(self.rowwise(rows, degree));

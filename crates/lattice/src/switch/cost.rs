@@ -124,26 +124,33 @@ impl MachineProfile {
         }
     }
 
-    /// The built-in model of a large graphics processor, computed and not measured: 64-bit integer butterflies of 27 instructions on 132 multiprocessors that
-    /// issue 64 of them a cycle at 1.7 GHz, at half of that rate, memory of 3.3 TB/s and a cache of 50 MB.
+    /// The built-in model of a large graphics processor, computed and not measured: 132 multiprocessors at 1.7 GHz that issue 64 instructions a cycle, of which
+    /// half are of use; memory of 3.3 TB/s; a cache of 50 MB. A butterfly takes 27 instructions of 32 bits, or 8 of `doubles` for moduli below 2^50, which are
+    /// then issued at the same rate.
     #[must_use]
-    pub fn built_in_device() -> Self {
-        // Instructions a nanosecond that are of use.
+    pub fn built_in_device(doubles: bool) -> Self {
         let rate = 132.0 * 64.0 * 1.7 / 2.0;
+        let bandwidth = 3_300.0;
         let at = |log_degree: u32| {
             let words = f64::from(1u32 << log_degree);
-            // A butterfly for each pair of words in each stage; two passes over memory above 2^14.
-            let passes = if log_degree > 14 { 2.0 } else { 1.0 };
-            let transform = (words / 2.0 * f64::from(log_degree) * 27.0 / rate).max(passes * words * 16.0 / 3_300.0);
-            // A product of words that is added to a sum of two words: 12 instructions.
-            KernelTimes { degree: 1 << log_degree, transform: [transform; 3], convert: 12.0 * words / rate, product: 16.0 * words / rate }
+            // A butterfly for each pair of words in each stage; rows longer than 2^14 go through memory twice.
+            let moved = words * if log_degree > 14 { 32.0 } else { 16.0 } / bandwidth;
+            let transform = |instructions: f64| (words / 2.0 * f64::from(log_degree) * instructions / rate).max(moved);
+            let (small, any) = (transform(if doubles { 8.0 } else { 27.0 }), transform(27.0));
+            // Products of words that are added to a sum of two words take 12 instructions, and 4 more where a residue is unpacked.
+            KernelTimes {
+                degree: 1 << log_degree,
+                transform: [small, any, any],
+                convert: 12.0 * words / rate,
+                product: 16.0 * words / rate,
+            }
         };
         Self {
             source: "computed for a large graphics processor".to_owned(),
             isa: None,
             kernels: (12..=16).map(at).collect(),
             matrix: MatrixTimes { start: 3_000.0, multiply_add: 12.0 / rate, digit: 1e-3, sum: 1e-3 },
-            read_ns_per_byte: 1.0 / 3_300.0,
+            read_ns_per_byte: 1.0 / bandwidth,
             cache_bytes: 50e6,
         }
     }

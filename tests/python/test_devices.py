@@ -1,0 +1,113 @@
+"""Devices other than the processor: the kernels of graphics processors run by this one, and machines without such a device."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import clathrate as cl
+
+DEVICE = "host-device"
+HAS_DEVICE = DEVICE in cl.doctor()["devices"]
+needs_device = pytest.mark.skipif(not HAS_DEVICE, reason="built without the kernels of devices for this processor (no C++ compiler)")
+
+
+@pytest.fixture(name="there")
+def fixture_there():
+    return cl.Params.preset("insecure_small", device=DEVICE)
+
+
+def test_a_missing_device_is_an_error_with_a_remedy():
+    found = cl.doctor()["devices"]["cuda"]
+    if isinstance(found, list) and found:
+        assert cl.Runtime(device="cuda").device == "cuda:0"
+    else:
+        with pytest.raises(cl.DeviceError, match=r"NVIDIA.*device=\"cpu\""):
+            cl.Runtime(device="cuda")
+        with pytest.raises(cl.DeviceError, match="NVIDIA"):
+            cl.Params.preset("insecure_tiny").to("cuda:0")
+    with pytest.raises(cl.DataError, match=r'"tpu".*use "cpu", "cuda"'):
+        cl.Runtime(device="tpu")
+    for name in ["cuda:-1", "cuda:01", "cuda:x", "CUDA", ""]:
+        with pytest.raises(cl.DataError, match="`device` is"):
+            cl.Runtime(device=name)
+
+
+def test_the_processor_is_a_device_too():
+    params = cl.Params.preset("insecure_small", device="cpu")
+    assert params.runtime.device == "cpu"
+    assert params.to("cpu") == params
+    key = cl.SecretKey.generate(params)
+    keys = key.evaluation_keys(cl.Needs(relinearise=True))
+    x = key.encrypt([1.0, 2.0]).with_keys(keys)
+    assert x.to("cpu").keys is keys, "what stays where it is keeps its keys"
+    assert np.allclose(key.decrypt(x.to("cpu") * x), [1.0, 4.0], atol=1e-6)
+
+
+@needs_device
+def test_arrays_compute_on_the_device_and_come_back(there):
+    rng = np.random.default_rng(5)
+    x, w = rng.uniform(-1, 1, (6, 50)), rng.uniform(-1, 1, (3, 6))
+    key = cl.SecretKey.generate(there)
+    keys = key.evaluation_keys(cl.Needs(relinearise=True, rotations=[1, -3]))
+    slots, rows = key.encrypt(x[0]).with_keys(keys), key.encrypt(x, encoding="coefficients")
+    assert slots.params.runtime.device == DEVICE
+    results = {
+        "product": (slots * slots + slots, x[0] ** 2 + x[0]),
+        "matrix product": (w @ rows, w @ x),
+        "polynomial": (cl.Polynomial([0.5, 1.0, 0.25])(slots), 0.5 + x[0] + 0.25 * x[0] ** 2),
+    }
+    home = key.to("cpu")
+    for name, (found, expected) in results.items():
+        assert found.params.runtime.device == DEVICE, name
+        assert np.allclose(key.decrypt(found), expected, atol=1e-4), name
+        moved = found.to("cpu")
+        assert moved.params.runtime.device == "cpu"
+        assert moved.keys is None
+        assert np.allclose(home.decrypt(moved), expected, atol=1e-4), name
+    # Decrypted numbers are NumPy arrays, which other libraries take without a copy.
+    decrypted = key.decrypt(slots)
+    assert np.shares_memory(np.from_dlpack(decrypted), decrypted)
+
+
+@needs_device
+def test_keys_of_the_processor_serve_on_the_device(there, tmp_path):
+    params = cl.Params.preset("insecure_small")
+    key = cl.SecretKey.generate(params)
+    keys = key.evaluation_keys(cl.Needs(relinearise=True))
+    x = key.encrypt([0.5, -1.5])
+    x.save(tmp_path / "x.clt")
+    for arrived in (x.to(DEVICE), cl.Ciphertext.load(tmp_path / "x.clt", there)):
+        arrived = arrived.with_keys(keys.to(DEVICE))
+        assert np.allclose(key.to(DEVICE).decrypt(arrived * arrived), [0.25, 2.25], atol=1e-6)
+    public = key.public_key().to(DEVICE).encrypt([3.0])
+    assert public.params.runtime.device == DEVICE
+    assert np.allclose(key.decrypt(public.to("cpu")), [3.0], atol=1e-5)
+
+
+@needs_device
+def test_operands_on_two_devices_are_refused(there):
+    key = cl.SecretKey.generate(there)
+    x = key.encrypt([1.0])
+    with pytest.raises(cl.DeviceError, match=r"`host device`.*ct\.to"):
+        x + x.to("cpu")
+    with pytest.raises(cl.DeviceError, match=r"`host`.*`host device`|`host device`.*`host`"):
+        x.to("cpu") + x
+    assert np.allclose(key.decrypt(x + x), [2.0], atol=1e-6)
+
+
+@needs_device
+def test_pickles_come_back_on_the_processor(there):
+    key = cl.SecretKey.generate(there)
+    x = key.encrypt([1.0, 2.0])
+    assert pickle.loads(pickle.dumps(there)).runtime.device == "cpu"
+    assert pickle.loads(pickle.dumps(there.runtime)).device == DEVICE
+    assert np.allclose(key.to("cpu").decrypt(pickle.loads(pickle.dumps(x)).to("cpu")), [1.0, 2.0], atol=1e-6)
+
+
+@needs_device
+def test_dry_runs_and_plans_are_priced_for_the_device():
+    seconds = {}
+    for device in ("cpu", DEVICE):
+        seconds[device] = cl.trace(lambda x: x * x, (100,), params=cl.Params.preset("n15", device=device)).seconds
+    assert 0 < seconds[DEVICE] < seconds["cpu"] / 10
