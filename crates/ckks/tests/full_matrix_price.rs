@@ -4,9 +4,8 @@ mod common;
 
 use std::time::Instant;
 
-use clathrate_arith::Isa;
 use clathrate_ckks::keys::{EncryptOptions, Values};
-use clathrate_ckks::{Encoding, Evaluator, Params, Runtime, tune};
+use clathrate_ckks::{Encoding, Evaluator, Params, Runtime};
 use common::measure::noise;
 use common::{encrypt_as, secret};
 

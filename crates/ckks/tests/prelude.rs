@@ -25,7 +25,6 @@ use clathrate_ckks::parameters::{
     SecretExplanation, Segment, SegmentExplanation, SwitchingReport, SwitchingRow, Temporary, TemporaryExplanation,
 };
 use clathrate_ckks::prelude::*;
-use clathrate_ckks::tune;
 use clathrate_ckks::{
     BodyAxis, KeyId, Layout, LevelWork, MachineProfile, ModuleShape, Order, Padding, Progress, SecretName, SecretRng, SwitchMethod,
     Switching, ValuesRef,
