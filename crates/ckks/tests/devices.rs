@@ -195,3 +195,53 @@ fn a_full_device_is_an_error_with_numbers_and_harms_nothing() {
         1e-6,
     );
 }
+
+#[test]
+fn a_device_that_fails_is_an_error_and_leaves_the_host_as_it_was() {
+    let device = host();
+    let (here, there) = (Runtime::default(), on(&device, Switching::AsMade));
+    let params = Params::preset("insecure_tiny", &here).expect("preset");
+    let needs = KeyNeeds::new().relinearise(Reach::Top);
+    let (sk, ev) = setup_of(&params, &needs);
+    let x = encrypt_as(&sk, &noise(4, 1), &[4], slots_at(None), 1);
+    let before = x.to_file_bytes().expect("bytes");
+    let keys = sk.evaluation_keys_rng(&needs, &mut SecretRng::from_seed([77; 32])).expect("keys").under(&there).expect("moved");
+    let (far, moved) = (Evaluator::with_keys(keys), x.under(&there).expect("moved"));
+    drop(far.multiply_rescale(&moved, &moved).expect("product"));
+    let allocated = device.allocated_bytes();
+    // At every launch of a product.
+    let mut failures = 0;
+    for launches in 0..1_000 {
+        device.fail_after(launches);
+        let result = catch_unwind(AssertUnwindSafe(|| far.multiply_rescale(&moved, &moved).expect("product")));
+        device.fail_after(u64::MAX);
+        let Err(panic) = result else { break };
+        let error = panic.downcast::<DeviceError>().expect("the device's error").to_string();
+        assert!(error.contains("it is gone") && error.contains("unharmed"), "{error}");
+        assert_eq!(device.allocated_bytes(), allocated, "after {launches} launches");
+        failures += 1;
+    }
+    assert!((5..1_000).contains(&failures), "{failures} launches");
+    assert_eq!(x.to_file_bytes().expect("bytes"), before);
+    let squares: Vec<f64> = noise(4, 1).iter().map(|x| x * x).collect();
+    assert_close(&decrypt(&sk, &ev.multiply_rescale(&x, &x).expect("product"))[..4], &squares, 1e-6);
+    let again = far.multiply_rescale(&moved, &moved).expect("product").under(&here).expect("back");
+    assert_close(&decrypt(&sk, &again)[..4], &squares, 1e-6);
+}
+
+#[test]
+fn levels_switch_as_the_device_is_fast_and_not_as_the_processor() {
+    let device = host();
+    let mut there = on(&device, Switching::Fastest);
+    there.engine = there.engine.map(|factory| {
+        let profile = MachineProfile::built_in_device(true);
+        factory.on_device(DeviceDescription { name: "test".to_owned(), kernels: device.name(), profile })
+    });
+    let report = |runtime: &Runtime| {
+        let report = Params::preset("klss_n15", runtime).expect("preset").switching_report(None).expect("plan");
+        report.rows.iter().map(|row| (row.level, row.method, row.r, row.r_tilde)).collect::<Vec<_>>()
+    };
+    let (processor, device) = (report(&Runtime::default()), report(&there));
+    assert_eq!(processor.len(), device.len());
+    assert!(processor != device, "{processor:?}");
+}

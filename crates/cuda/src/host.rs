@@ -38,6 +38,8 @@ pub struct HostDevice {
     /// Most bytes that may be allocated.
     budget: u64,
     allocated: AtomicU64,
+    /// Launches that are left before the device fails.
+    launches_left: AtomicU64,
     /// The memory, by address.
     space: Mutex<HashMap<u64, Vec<u64>>>,
     kernels: Mutex<HashMap<&'static str, c_int>>,
@@ -51,6 +53,7 @@ impl Default for HostDevice {
             threads: false,
             budget: u64::MAX,
             allocated: AtomicU64::new(0),
+            launches_left: AtomicU64::new(u64::MAX),
             space: Mutex::default(),
             kernels: Mutex::default(),
         }
@@ -84,6 +87,11 @@ impl HostDevice {
     pub fn with_memory(mut self, bytes: u64) -> Self {
         self.budget = bytes;
         self
+    }
+
+    /// From now on the device takes so many launches, then fails as one that is gone; `u64::MAX` for as many as come.
+    pub fn fail_after(&self, launches: u64) {
+        self.launches_left.store(launches, Ordering::Relaxed);
     }
 
     fn space(&self) -> std::sync::MutexGuard<'_, HashMap<u64, Vec<u64>>> {
@@ -176,6 +184,17 @@ impl Device for HostDevice {
 
     fn launch(&self, launch: &Launch) -> Result<(), DeviceError> {
         let kernel = self.kernel(launch.kernel)?;
+        let left = self.launches_left.load(Ordering::Relaxed);
+        if left == 0 {
+            return Err(DeviceError::Failed {
+                device: self.name(),
+                call: launch.kernel,
+                reason: "it is gone, as a test asked for".to_owned(),
+            });
+        }
+        if left < u64::MAX {
+            self.launches_left.store(left - 1, Ordering::Relaxed);
+        }
         let (width, height) = launch.grid;
         let fits = launch.units <= self.limits.units && launch.shared_words <= self.limits.shared_words && height <= self.limits.grid_y;
         if !fits {

@@ -23,6 +23,9 @@ const LEAST_DRIVER: c_int = 12_020;
 /// The least compute capability.
 const LEAST_CAPABILITY: (c_int, c_int) = (8, 0);
 
+/// What to do without a driver.
+const REMEDY: &str = "install NVIDIA's driver, version 535 or later, or compute on the processor (device=\"cpu\")";
+
 /// Words that are passed with a launch; `INLINE_WORDS` of `kernels/dialect.h`.
 const INLINE_WORDS: usize = 480;
 
@@ -86,7 +89,6 @@ fn words(error: DriverError) -> String {
 
 /// Whether the driver is there and new enough.
 fn check_driver() -> Result<(), DeviceError> {
-    const REMEDY: &str = "install NVIDIA's driver, version 535 or later, or compute on the processor (device=\"cpu\")";
     // SAFETY: loads a library; it is NVIDIA's driver or nothing.
     if !unsafe { sys::is_culib_present() } {
         return Err(missing(format!("there is no NVIDIA driver on this machine (libcuda is not found): {REMEDY}")));
@@ -101,12 +103,28 @@ fn check_driver() -> Result<(), DeviceError> {
     })
     .map_err(|_| missing(format!("NVIDIA's driver on this machine lacks functions that are needed: {REMEDY}")))?
     .map_err(|error: DriverError| missing(format!("NVIDIA's driver does not start: {}. Check `nvidia-smi`, or {REMEDY}", words(error))))?;
-    if version < LEAST_DRIVER {
-        let shown = |version: c_int| format!("{}.{}", version / 1000, version % 1000 / 10);
-        let (has, needs) = (shown(version), shown(LEAST_DRIVER));
-        return Err(missing(format!("NVIDIA's driver on this machine supports CUDA {has}, and {needs} or later is needed: {REMEDY}")));
+    check_version(version)
+}
+
+/// Refuses drivers that do not take the PTX.
+fn check_version(version: c_int) -> Result<(), DeviceError> {
+    if version >= LEAST_DRIVER {
+        return Ok(());
     }
-    Ok(())
+    let shown = |version: c_int| format!("{}.{}", version / 1000, version % 1000 / 10);
+    let (has, needs) = (shown(version), shown(LEAST_DRIVER));
+    Err(missing(format!("NVIDIA's driver on this machine supports CUDA {has}, and {needs} or later is needed: {REMEDY}")))
+}
+
+/// Refuses devices of which the PTX is not.
+fn check_capability(device: &str, (major, minor): (c_int, c_int)) -> Result<(), DeviceError> {
+    if (major, minor) >= LEAST_CAPABILITY {
+        return Ok(());
+    }
+    let (least, _) = LEAST_CAPABILITY;
+    Err(missing(format!(
+        "{device} has compute capability {major}.{minor}, and {least}.0 or later is needed (Ampere): compute on the processor (device=\"cpu\")"
+    )))
 }
 
 /// How many devices the driver has.
@@ -160,12 +178,7 @@ impl NvidiaDevice {
             attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
             attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
         );
-        if capability < LEAST_CAPABILITY {
-            let ((major, minor), (least, _)) = (capability, LEAST_CAPABILITY);
-            return Err(missing(format!(
-                "{label}, {name}, has compute capability {major}.{minor}, and {least}.0 or later is needed (Ampere): compute on the processor (device=\"cpu\")"
-            )));
-        }
+        check_capability(&format!("{label}, {name},"), capability)?;
         // Devices for computing have a minor version of 0 (8.0, 9.0, 10.0) and multiply doubles at half of their rate; those for graphics at 1/64.
         let shared = attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?.max(0) as u32 / 8;
         let shared_words = (1 << shared.max(1).ilog2()).min(MOST_SHARED_WORDS);
@@ -386,6 +399,24 @@ mod tests {
             count += 1;
         }
         assert_eq!(PTX.matches(".entry ").count(), count);
+    }
+
+    #[test]
+    fn drivers_and_devices_that_are_too_old_are_refused_with_both_versions() {
+        let reason = |result: Result<(), DeviceError>| result.expect_err("too old").to_string();
+        assert!(check_version(LEAST_DRIVER).is_ok() && check_version(13_000).is_ok());
+        let old = reason(check_version(11_080));
+        assert!(old.contains("supports CUDA 11.8, and 12.2 or later") && old.contains("version 535"), "{old}");
+        assert!(check_capability("cuda:0", (8, 0)).is_ok() && check_capability("cuda:0", (10, 3)).is_ok());
+        let old = reason(check_capability("cuda:0, a card,", (7, 5)));
+        assert!(old.starts_with("cuda:0, a card, has compute capability 7.5, and 8.0") && old.contains("device=\"cpu\""), "{old}");
+    }
+
+    #[test]
+    fn arguments_fit_what_a_launch_takes() {
+        assert!(size_of::<Arguments>() <= 4096);
+        let header = include_str!("../kernels/dialect.h");
+        assert!(header.contains(&format!("#define INLINE_WORDS {INLINE_WORDS}\n")));
     }
 
     #[test]
