@@ -475,6 +475,76 @@ def test_parameters_for_a_circuit() -> None:
         cl.Params.for_circuit(circuit, (1000,), error=-1)
 
 
+def squares(x, times: int):
+    for _ in range(times):
+        x = x * x
+    return x
+
+
+def products(x, times: int):
+    result = x
+    for _ in range(times):
+        result = result * x
+    return result
+
+
+def test_where_no_preset_runs_a_circuit_a_chain_is_built() -> None:
+    begin = time.monotonic()
+    choice = cl.Params.for_circuit(lambda x: squares(x, 12), (1000,), error=1e-6)
+    assert time.monotonic() - begin < 60
+    assert choice.params.name == "custom"
+    assert choice.params.security_bits >= 128
+    assert choice.params.max_level >= 12
+    assert choice.trace.result.error_bound <= 1e-6
+    assert "12 levels of" in choice.candidates["custom"]
+    assert choice.explain().count("* custom") == 1
+    assert choice.params.warnings == []
+    # More levels than any preset has.
+    deep = cl.Params.for_circuit(lambda x: products(x, 50), (1000,)).params
+    assert deep.max_level >= 50 > max(cl.Params.preset(name).max_level for name in ("n16", "klss_n16", "level_aware"))
+    assert deep.security_bits >= 128
+
+
+@pytest.mark.parametrize("security", [192, 256])
+def test_chains_are_as_secure_as_asked_for_and_compute(security: int) -> None:
+    def circuit(x):
+        return (x * x).mean()
+
+    choice = cl.Params.for_circuit(circuit, (1000,), error=1e-4, security=security)
+    assert choice.params.security_bits >= security
+    assert not choice.params.insecure
+    assert choice.trace.result.error_bound <= 1e-4
+    key = cl.SecretKey.generate(choice.params)
+    data = numbers(1000)
+    x = key.encrypt(data).with_keys(key.evaluation_keys(choice.trace.needs))
+    assert abs(key.decrypt(circuit(x)) - circuit(data)) < 1e-4
+
+
+def test_chains_have_the_levels_that_arrays_are_encrypted_at() -> None:
+    choice = cl.Params.for_circuit(lambda x: x * x, (1000,), security=192, level=5)
+    assert (choice.params.max_level, choice.trace.inputs[0].level) == (5, 5)
+
+
+def test_impossible_circuits_tell_the_nearest_reason() -> None:
+    with pytest.raises(
+        cl.ParamsError, match=r"the closest: degree \d+: an error of 1e-30 takes a scale of .*: allow an error of"
+    ) as caught:
+        cl.Params.for_circuit(lambda x: (x * x).mean(), (1000,), error=1e-30)
+    allowed = float(str(caught.value).split("allow an error of ")[1].split()[0])
+    # What it says works.
+    assert cl.Params.for_circuit(lambda x: (x * x).mean(), (1000,), error=allowed).trace.result.error_bound <= allowed
+    with pytest.raises(cl.ParamsError, match=r"at most \d+ levels of 28 bits fit the \d+ bits of modulus that 128 bits of security allow"):
+        cl.Params.for_circuit(lambda x: products(x, 80), (1000,))
+    with pytest.raises(
+        cl.ParamsError, match=r"degree 65536, \d+ levels .* are \d+ bits of modulus, and 128 bits of security allow 17\d\d\b"
+    ):
+        cl.Params.for_circuit(lambda x: products(x, 45), (1000,), error=1e-8)
+    # Numbers outside of the interval have no bound on their errors.
+    cube = cl.Polynomial([0.0, 1.0, 0.0, 1.0])
+    with pytest.raises(cl.ParamsError, match="no bound"):
+        cl.Params.for_circuit(cube, (1000,), error=1e-3, bound=2.0)
+
+
 SMOOTH = [
     (cl.sigmoid, lambda t: 1 / (1 + np.exp(-t)), (-8.0, 8.0)),
     (cl.tanh, np.tanh, (-4.0, 4.0)),
