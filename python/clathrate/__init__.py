@@ -96,7 +96,7 @@ from ._native import (
 from ._progress import progress
 from ._signs import absolute, maximum, minimum, relu, sign
 from ._smooth import exp, gelu, inverse, inverse_sqrt, log, sigmoid, silu, softmax, sqrt, tanh
-from ._trace import StageCost, Trace, trace
+from ._trace import Input, StageCost, Trace, trace
 from .errors import (
     CancelledError,
     ClathrateError,
@@ -129,6 +129,7 @@ __all__ = [
     "FileAccessError",
     "FileFormatError",
     "Inbox",
+    "Input",
     "InternalError",
     "Layout",
     "LevelError",
