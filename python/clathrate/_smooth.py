@@ -417,7 +417,7 @@ def softmax(x: Any, *, error: float = 1e-3, bound: float = 2.0) -> Any:
     Raises
     ------
     DataError
-        Where no degree up to 511 reaches the error for this bound.
+        Where no degree up to 511 reaches the error for this bound: the message tells a bound and an error that work.
     MissingKeyError
         Where a ciphertext carries no keys: `SecretKey.keys_for` makes them.
     LevelError
@@ -436,14 +436,51 @@ def softmax(x: Any, *, error: float = 1e-3, bound: float = 2.0) -> Any:
     if error >= 1.0:
         raise DataError(f"the error {error:g} is not below 1, and the values of softmax are at most 1: ask for less")
     count = int(x.shape[-1])
+    exponential, inverted = _softmax_polynomials(bound, error, count)
+    terms = exponential(x)
+    return terms * inverted(terms.sum(axis=-1, keepdims=True))
+
+
+def _softmax_polynomials(bound: float, error: float, count: int) -> tuple[Polynomial, Polynomial]:
+    """The exponential function, and the inverse of the sum."""
+    try:
+        return _softmax_fits(bound, error, count)
+    except DataError as refused:
+        # The largest bound for this error, to a hundredth, and the least of some errors for this bound.
+        low, high = 0, math.ceil(100.0 * bound)
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if _softmax_works(middle / 100.0, error, count) else (low, middle)
+        lower = f"lower `bound` to {low / 100.0:g}" if low else "no bound of 0.01 or more reaches this error"
+        errors = (error * 2.0**step for step in range(1, 64))
+        larger = next((value for value in errors if value >= 1.0 or _softmax_works(bound, value, count)), 1.0)
+        # Rounded up to what is said.
+        remedy = f"raise `error` to {1.05 * larger:.2g}" if larger < 1.0 else "no `error` below 1 is within reach of this bound"
+        raise DataError(
+            f"softmax of {count} numbers with `bound` {bound:g} and `error` {error:g}: the sum of exponentials that it divides by is up to "
+            f"{math.exp(min(2.0 * bound, 700.0)):.2g} times its least, and no polynomials up to degree 511 reach this error: "
+            f"{lower}; {remedy}"
+        ) from refused
+
+
+def _softmax_works(bound: float, error: float, count: int) -> bool:
+    try:
+        _softmax_fits(bound, error, count)
+    except DataError:
+        return False
+    return True
+
+
+def _softmax_fits(bound: float, error: float, count: int) -> tuple[Polynomial, Polynomial]:
     # With z = exp(x - bound) / count <= 1 / count, and s their sum, s >= least:
     # |z'/s' - z/s| <= e(z) (1 + count z / s) / s' + z' e(1/s).
     least = math.exp(-2.0 * bound)
-    terms = fitted(_Share(bound, count), error * least / (4.0 * count), (-bound, bound))(x)
-    total = terms.sum(axis=-1, keepdims=True)
     # The terms' own errors change the sum by no more than a quarter of this.
     slack = error * least
-    return terms * inverse(total, domain=(least - slack / 2.0, 1.0 + slack), error=count * error / 8.0)
+    domain = _above_zero((least - slack / 2.0, 1.0 + slack))
+    # The inverse first: it is what fails.
+    inverted = fitted(_inverse, count * error / 8.0, domain)
+    return fitted(_Share(bound, count), error * least / (4.0 * count), (-bound, bound)), inverted
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import signal
 import time
 from decimal import Decimal
@@ -734,6 +735,29 @@ def test_lists_are_arrays_to_functions() -> None:
         cl.softmax(0.5)
     with pytest.raises(cl.DataError, match="not below 1"):
         cl.softmax([0.5], error=2.0)
+
+
+@pytest.mark.parametrize(("bound", "error"), [(8.0, 1e-3), (4.0, 1e-6), (400.0, 0.1)])
+def test_a_softmax_out_of_reach_tells_a_bound_and_an_error_within(owner: Party, bound: float, error: float) -> None:
+    x = owner.key.encrypt(np.zeros(3))
+    with pytest.raises(
+        cl.DataError, match=rf"softmax of 3 numbers with `bound` {bound:g} and `error` {error:g}: .*lower `bound` to"
+    ) as caught:
+        cl.softmax(x, bound=bound, error=error)
+    message = str(caught.value)
+    lower = float(re.search(r"lower `bound` to (\S+);", message).group(1))
+    data = np.array([-lower, 0.3, lower])
+    expected = np.exp(data) / np.exp(data).sum()
+    assert 1.0 < lower < bound
+    assert np.abs(cl.softmax(data, bound=lower, error=error) - expected).max() < error
+    larger = re.search(r"raise `error` to (\S+)$", message)
+    if bound == 4.0:
+        within = float(larger.group(1))
+        data = np.array([-bound, 0.3, bound])
+        assert np.abs(cl.softmax(data, bound=bound, error=within) - np.exp(data) / np.exp(data).sum()).max() < within
+    else:
+        assert larger is None
+        assert message.endswith("no `error` below 1 is within reach of this bound")
 
 
 def test_rows_without_memory_are_refused(owner: Party, monkeypatch: pytest.MonkeyPatch) -> None:
