@@ -95,7 +95,7 @@ from ._native import (
 )
 from ._progress import progress
 from ._signs import absolute, maximum, minimum, relu, sign
-from ._smooth import exp, gelu, inverse, inverse_sqrt, log, sigmoid, silu, softmax, sqrt, tanh
+from ._smooth import exp, gelu, inverse, inverse_sqrt, log, norm, sigmoid, silu, softmax, sqrt, std, tanh
 from ._trace import Input, StageCost, Trace, trace
 from .errors import (
     CancelledError,
@@ -187,6 +187,7 @@ __all__ = [
     "mambo",
     "maximum",
     "minimum",
+    "norm",
     "preset_names",
     "progress",
     "relu",
@@ -198,6 +199,7 @@ __all__ = [
     "softmax",
     "sqrt",
     "stack",
+    "std",
     "tanh",
     "trace",
     "tune",

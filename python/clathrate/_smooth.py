@@ -397,6 +397,117 @@ def _above_zero(domain: tuple[float, float]) -> tuple[float, float]:
     return low, high
 
 
+def std(
+    x: Any,
+    axis: int | None = None,
+    *,
+    domain: tuple[float, float],
+    ddof: int = 0,
+    keepdims: bool = False,
+    error: float = 1e-3,
+) -> Any:
+    """The standard deviation of real numbers, of all of them or along an axis: the square root of the variance.
+
+    The error has two sources: the polynomial for the square root, which `error` bounds, and the noise of the variance, of which the root
+    makes up to 1 / (2 a) times as much, where a is the lower end of the domain.
+
+    Parameters
+    ----------
+    x : Ciphertext or array_like
+        The numbers.
+    axis : {0, 1}, optional
+        The axis that the numbers are taken along. None, the default, takes all of them.
+    domain : tuple of float
+        The interval (a, b), above 0, that all deviations are in. Outside of it the result is wrong without notice. The degree grows with
+        b / a.
+    ddof : int, optional
+        What is subtracted from the number of entries, as `numpy.std` has it. The default is 0.
+    keepdims : bool, optional
+        Whether the axis stays, with length 1. The default is False.
+    error : float, optional
+        The largest difference from the square root. The default is 1e-3.
+
+    Returns
+    -------
+    Ciphertext or ndarray
+        The deviations.
+
+    Raises
+    ------
+    DataError
+        Where no degree up to 511 reaches the error on the domain, the domain is not above 0, or the numbers are complex.
+    MissingKeyError
+        Where a ciphertext carries no keys: `SecretKey.keys_for` makes them.
+    LevelError
+        Where too few levels are left: `trace` tells how many it takes.
+    ShapeError
+        For a ciphertext in coefficients without the keys that convert it to slots.
+
+    Examples
+    --------
+    >>> x = np.array([[1.0, 2.0, 4.0], [0.0, 3.0, 1.0]])
+    >>> bool(np.abs(cl.std(x, axis=1, domain=(0.5, 2)) - x.std(axis=1)).max() < 1e-3)
+    True
+    """
+    return _root(_real("std", x).var(axis=axis, ddof=ddof, keepdims=keepdims), domain, error)
+
+
+def norm(x: Any, axis: int | None = None, *, domain: tuple[float, float], keepdims: bool = False, error: float = 1e-3) -> Any:
+    """The Euclidean norm of real numbers, of all of them or along an axis: the square root of the sum of squares.
+
+    The error has two sources: the polynomial for the square root, which `error` bounds, and the noise of the sum of squares, of which the
+    root makes up to 1 / (2 a) times as much, where a is the lower end of the domain.
+
+    Parameters
+    ----------
+    x : Ciphertext or array_like
+        The numbers.
+    axis : {0, 1}, optional
+        The axis that the numbers are taken along. None, the default, takes all of them: of a matrix this is the Frobenius norm.
+    domain : tuple of float
+        The interval (a, b), above 0, that all norms are in. Outside of it the result is wrong without notice. The degree grows with b / a.
+    keepdims : bool, optional
+        Whether the axis stays, with length 1. The default is False.
+    error : float, optional
+        The largest difference from the square root. The default is 1e-3.
+
+    Returns
+    -------
+    Ciphertext or ndarray
+        The norms.
+
+    Raises
+    ------
+    DataError
+        Where no degree up to 511 reaches the error on the domain, the domain is not above 0, or the numbers are complex.
+    MissingKeyError
+        Where a ciphertext carries no keys: `SecretKey.keys_for` makes them.
+    LevelError
+        Where too few levels are left: `trace` tells how many it takes.
+    ShapeError
+        For a ciphertext in coefficients without the keys that convert it to slots.
+
+    Examples
+    --------
+    >>> bool(abs(cl.norm([3.0, 4.0], domain=(1, 10)) - 5.0) < 1e-3)
+    True
+    """
+    x = _real("norm", x)
+    return _root((x * x).sum(axis=axis, keepdims=keepdims), domain, error)
+
+
+def _real(name: str, x: Any) -> Any:
+    x = as_numbers(x)
+    if x.is_complex if isinstance(x, Ciphertext) else np.iscomplexobj(x):
+        raise DataError(f"`{name}` of complex numbers: take it of their real and imaginary parts")
+    return x
+
+
+def _root(squares: Any, domain: tuple[float, float], error: float) -> Any:
+    low, high = _above_zero(domain)
+    return sqrt(squares, domain=(low * low, high * high), error=error)
+
+
 def softmax(x: Any, *, error: float = 1e-3, bound: float = 2.0) -> Any:
     """exp(x) / sum(exp(x)) along the last axis.
 

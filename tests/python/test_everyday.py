@@ -760,6 +760,26 @@ def test_a_softmax_out_of_reach_tells_a_bound_and_an_error_within(owner: Party, 
         assert message.endswith("no `error` below 1 is within reach of this bound")
 
 
+def test_norms_and_deviations_of_plain_numbers_are_those_of_numpy() -> None:
+    data = numbers(4, 6)
+    for axis in (None, 0, 1):
+        for keepdims in (False, True):
+            found = cl.norm(data, axis, domain=(0.3, 8), keepdims=keepdims)
+            np.testing.assert_allclose(found, np.linalg.norm(data, axis=axis, keepdims=keepdims), atol=1e-3)
+            found = cl.std(data, axis, domain=(0.1, 3), keepdims=keepdims, ddof=1)
+            np.testing.assert_allclose(found, data.std(axis=axis, keepdims=keepdims, ddof=1), atol=1e-3)
+
+
+def test_norms_and_deviations_refuse_what_they_cannot_be(owner: Party) -> None:
+    encrypted = owner.key.encrypt(np.array([1.0, 1j]))
+    for function in (cl.norm, cl.std):
+        for x in (encrypted, [1.0, 1j]):
+            with pytest.raises(cl.DataError, match="of complex numbers: take it of their real and imaginary parts"):
+                function(x, domain=(0.5, 1))
+        with pytest.raises(cl.DataError, match="above 0"):
+            function([1.0, 2.0], domain=(0, 1))
+
+
 def test_rows_without_memory_are_refused(owner: Party, monkeypatch: pytest.MonkeyPatch) -> None:
     x = owner.key.encrypt(numbers(5), encoding="slots")
     monkeypatch.setenv("CLATHRATE_MEMORY_LIMIT", "100000000")

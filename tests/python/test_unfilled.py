@@ -27,6 +27,8 @@ MATRIX, OTHER = RNG.uniform(-1, 1, (3, 5)), RNG.uniform(-1, 1, (3, 5))
 VECTOR = RNG.uniform(-1, 1, 5)
 POSITIVE = RNG.uniform(1, 2, (3, 5))
 WEIGHTS, TALL = RNG.uniform(-1, 1, (4, 3)), RNG.uniform(-1, 1, (5, 2))
+# Rows and columns have deviations between 0.6 and 1, with the unbiased estimate.
+WIDE = np.array([[-1.0, 0.4, 0.9, -0.3, 0.5], [0.2, -0.6, 0.1, 0.8, -1.0], [0.9, 0.7, -0.8, -0.9, 0.1]])
 MASK = np.array([True, False, True, True, False])
 
 
@@ -99,6 +101,26 @@ CASES = {
         f"cl.{name}": [both(lambda x, name=name: getattr(cl, name)(x, domain=(1, 2), error=1e-3), POSITIVE, tolerance=1e-3)]
         for name in ("inverse", "inverse_sqrt", "log", "sqrt")
     },
+    "cl.norm": [
+        both(
+            lambda x, axis=axis: cl.norm(x, axis, domain=(0.5, 8), keepdims=True),
+            POSITIVE,
+            numpy=lambda x, axis=axis: np.sqrt((x * x).sum(axis=axis, keepdims=True)),
+            tolerance=1e-3,
+        )
+        for axis in (None, 0, 1)
+    ]
+    + [both(lambda x: cl.norm(x, domain=(0.5, 3)), VECTOR, numpy=np.linalg.norm, tolerance=1e-3)],
+    "cl.std": [
+        both(
+            lambda x, axis=axis: cl.std(x, axis, domain=(0.6, 1.0), ddof=1, keepdims=True),
+            WIDE,
+            numpy=lambda x, axis=axis: x.std(axis=axis, ddof=1, keepdims=True),
+            tolerance=1e-3,
+        )
+        for axis in (None, 0, 1)
+    ]
+    + [both(lambda x: cl.std(x, domain=(0.4, 0.7)), VECTOR, numpy=np.std, tolerance=1e-3)],
     "cl.concatenate": [
         both(lambda x, y: cl.concatenate([x, y]), VECTOR, VECTOR[:3].copy(), on=SLOTS, numpy=lambda x, y: np.concatenate([x, y]))
     ],
