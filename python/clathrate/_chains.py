@@ -12,6 +12,9 @@ from ._native import Params, Runtime
 from ._trace import Trace
 from .errors import ClathrateError, LevelError
 
+# The last row of the security table.
+MOST_SECURITY = 256
+
 _DEGREES = tuple(2**log for log in range(13, 17))
 # The bits of a scale: of dry runs that measure an error, and of results whose error has no limit, where they fit.
 _SCALE = 40
@@ -151,9 +154,22 @@ class _Search:
             ) from refused
         except ClathrateError as refused:
             raise _Refused(f"degree {self.degree}: {refused}") from refused
-        tops = [array.level for array in first.trace.inputs]
-        stated = [level for level in tops if level < most]
-        return (max(stated) if stated else most - first.lowest), first
+        stated = [array.level for array in first.trace.inputs if array.level < most]
+        if not stated:
+            return most - first.lowest, first
+        if len(stated) == len(first.trace.inputs):
+            return max(stated), first
+        # Some arrays are encrypted at a level that the caller stated: how many the others need is not told by the result's level.
+        few, enough = max(stated) - 1, most
+        while enough - few > 1:
+            middle = (few + enough) // 2
+            try:
+                self.measure(_Sizes(self.degree, middle, _SCALE, _ROOM, 1).params(self.runtime, insecure=True))
+            except ClathrateError:
+                few = middle
+            else:
+                enough = middle
+        return enough, first
 
     def scales(self, sizes: _Sizes, first: Measured) -> Sequence[int]:
         if self.error is None:
@@ -188,7 +204,7 @@ class _Search:
         best = self.run(_Sizes(self.degree, levels, scale, room, 1))
         for special in _SPECIALS:
             try:
-                found = self.run(_Sizes(self.degree, levels, scale, room, special))
+                found = self.run(_Sizes(self.degree, best[0].max_level, scale, room, special))
             except _Refused:
                 break
             if found[1].seconds >= best[1].seconds:

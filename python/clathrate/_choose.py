@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
-from ._chains import Measured, fastest_chain
+from ._chains import MOST_SECURITY, Measured, fastest_chain
 from ._native import Ciphertext, Params, TransposedCiphertext, preset_names
 from ._trace import Trace, trace
 from .errors import ClathrateError, DataError, ParamsError
@@ -123,6 +123,8 @@ def for_circuit(
     for name, value in (("error", error), ("bound", bound)):
         if value is not None and not 0.0 < value < math.inf:
             raise DataError(f"`{name}` is {value}: use a number above 0")
+    if not 0.0 <= security <= MOST_SECURITY:
+        raise DataError(f"`security` is {security}: use a number of bits from 0 to {MOST_SECURITY}, where the security table ends")
     refusals: list[ClathrateError] = []
     best: tuple[Params, Trace] | None = None
     candidates: dict[str, str] = {}

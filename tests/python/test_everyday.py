@@ -524,6 +524,16 @@ def test_chains_are_as_secure_as_asked_for_and_compute(security: int) -> None:
 def test_chains_have_the_levels_that_arrays_are_encrypted_at() -> None:
     choice = cl.Params.for_circuit(lambda x: x * x, (1000,), security=192, level=5)
     assert (choice.params.max_level, choice.trace.inputs[0].level) == (5, 5)
+    # Five levels for one array, and one more where the other one's product is rescaled; the other's level says nothing of them.
+    choice = cl.Params.for_circuit(lambda x, y: squares(x, 5) + y, (1000,), cl.Input((1000,), level=0), security=192)
+    assert choice.params.max_level in (5, 6)
+    assert choice.trace.inputs[1].level == 0
+
+
+@pytest.mark.parametrize("security", [-1, 257, np.nan, np.inf])
+def test_securities_outside_of_the_table_are_refused(security: float) -> None:
+    with pytest.raises(cl.DataError, match=r"`security` is .*: use a number of bits from 0 to 256"):
+        cl.Params.for_circuit(lambda x: x + 1, (3,), security=security)
 
 
 def test_impossible_circuits_tell_the_nearest_reason() -> None:
