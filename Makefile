@@ -129,6 +129,7 @@ bench:
 	$(PYTHON) bench/tables.py product bench/results/product.json
 	$(PYTHON) bench/peers/run.py install
 	$(PYTHON) bench/run.py ckks --print --part clathrate 200 "target/release/clathrate-bench" --part peers 560 "$(PYTHON) bench/peers/run.py run"
+	$(PYTHON) bench/overview.py
 
 # Key switching at the papers' parameters: about 12 minutes and 10 GB of memory, on a quiet machine. A quick run has results of its own.
 KEYSWITCH_RESULTS := keyswitch$(if $(filter-out 0,$(QUICK)),-quick)
@@ -156,6 +157,7 @@ ifeq (,$(filter-out 0,$(QUICK)))
 endif
 	$(PYTHON) bench/run.py $(BOOTSTRAP_RESULTS) --total 1900 $(BOOTSTRAP_OURS) $(BOOTSTRAP_PEERS)
 	$(PYTHON) bench/bootstrap.py bench/results/$(BOOTSTRAP_RESULTS).json
+	$(PYTHON) bench/overview.py
 
 # Ranks at the paper's parameters: about 9 minutes and 14 GB of memory, on a quiet machine. A quick run has results of its own.
 DPAD_RESULTS := dpad$(if $(filter-out 0,$(QUICK)),-quick)

@@ -95,8 +95,8 @@ from ._native import (
 )
 from ._progress import progress
 from ._signs import absolute, maximum, minimum, relu, sign
-from ._smooth import exp, gelu, inverse, inverse_sqrt, log, sigmoid, silu, softmax, sqrt, tanh
-from ._trace import StageCost, Trace, trace
+from ._smooth import exp, gelu, inverse, inverse_sqrt, log, norm, sigmoid, silu, softmax, sqrt, std, tanh
+from ._trace import Input, StageCost, Trace, trace
 from .errors import (
     CancelledError,
     ClathrateError,
@@ -131,6 +131,7 @@ __all__ = [
     "FileAccessError",
     "FileFormatError",
     "Inbox",
+    "Input",
     "InternalError",
     "Layout",
     "LevelError",
@@ -188,6 +189,7 @@ __all__ = [
     "mambo",
     "maximum",
     "minimum",
+    "norm",
     "preset_names",
     "progress",
     "relu",
@@ -199,6 +201,7 @@ __all__ = [
     "softmax",
     "sqrt",
     "stack",
+    "std",
     "tanh",
     "trace",
     "tune",

@@ -1,4 +1,4 @@
-"""The parameters for a computation: presets tried by dry runs."""
+"""The parameters for a computation: presets, and where none fits a chain of its own, tried by dry runs."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
+from ._chains import MOST_SECURITY, Measured, fastest_chain
 from ._native import Ciphertext, Params, TransposedCiphertext, preset_names
 from ._trace import Trace, trace
 from .errors import ClathrateError, DataError, ParamsError
@@ -25,11 +26,12 @@ class ParamsChoice:
     Attributes
     ----------
     params : Params
-        The parameters with the least predicted time among those that run the computation.
+        The parameters with the least predicted time among those that run the computation: a preset, or, where none runs it, a set of the
+        name "custom" with a chain of its own.
     trace : Trace
         What the computation needs and costs with them.
     candidates : dict of str to str
-        Every preset that was tried, with its predicted time and memory, or why it was refused.
+        Every preset that was tried, with its predicted time and memory, or why it was refused; with "custom", the sizes of the chain.
 
     Examples
     --------
@@ -87,6 +89,18 @@ def _in_words(found: Trace) -> str:
     return "" if largest is None else f", error at most {largest:.1e}"
 
 
+def _costs(params: Params, found: Trace) -> str:
+    keys = found.needs.nbytes(params)
+    return f"{found.seconds:.3g} s, keys {keys / 2**20:.3g} MiB, arrays {found.peak_bytes / 2**20:.3g} MiB{_in_words(found)}"
+
+
+def _measured(found: Trace) -> Measured:
+    arrays = list(_arrays_in(found.result))
+    magnitudes = [array.magnitude_bound for array in arrays if array.magnitude_bound is not None]
+    lowest = min((array.level for array in arrays), default=0)
+    return Measured(found, _largest_error(found), max(magnitudes, default=None), lowest)
+
+
 def _refusal(found: Trace, error: float | None) -> str | None:
     if error is None:
         return None
@@ -109,6 +123,8 @@ def for_circuit(
     for name, value in (("error", error), ("bound", bound)):
         if value is not None and not 0.0 < value < math.inf:
             raise DataError(f"`{name}` is {value}: use a number above 0")
+    if not 0.0 <= security <= MOST_SECURITY:
+        raise DataError(f"`security` is {security}: use a number of bits from 0 to {MOST_SECURITY}, where the security table ends")
     refusals: list[ClathrateError] = []
     best: tuple[Params, Trace] | None = None
     candidates: dict[str, str] = {}
@@ -129,16 +145,19 @@ def for_circuit(
         if refusal is not None:
             candidates[name] = f"refused: {refusal}"
             continue
-        keys = found.needs.nbytes(params)
-        candidates[name] = (
-            f"{found.seconds:.3g} s, keys {keys / 2**20:.3g} MiB, arrays {found.peak_bytes / 2**20:.3g} MiB{_in_words(found)}"
-        )
+        candidates[name] = _costs(params, found)
         if best is None or found.seconds < best[1].seconds:
             best = (params, found)
     if refusals and len({(type(refused), str(refused)) for refused in refusals}) == 1 and len(refusals) == len(candidates):
         # No property of a preset.
         raise refusals[0]
     if best is None:
-        reasons = "\n".join(f"  {name}: {reason}" for name, reason in candidates.items())
-        raise ParamsError(f"no preset runs this computation:\n{reasons}")
+        found_chain = fastest_chain(
+            lambda params: _measured(trace(function, *shapes, params=params, bound=bound, **options)), error, security, runtime
+        )
+        if found_chain.params is None or found_chain.trace is None:
+            reasons = "\n".join(f"  {name}: {reason}" for name, reason in candidates.items())
+            raise ParamsError(f"no preset runs this computation, nor does a chain of its own; the closest: {found_chain.words}\n{reasons}")
+        best = (found_chain.params, found_chain.trace)
+        candidates[best[0].name] = f"{_costs(*best)}; {found_chain.words}"
     return ParamsChoice(best[0], best[1], candidates)

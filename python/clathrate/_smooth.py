@@ -397,6 +397,117 @@ def _above_zero(domain: tuple[float, float]) -> tuple[float, float]:
     return low, high
 
 
+def std(
+    x: Any,
+    axis: int | None = None,
+    *,
+    domain: tuple[float, float],
+    ddof: int = 0,
+    keepdims: bool = False,
+    error: float = 1e-3,
+) -> Any:
+    """The standard deviation of real numbers, of all of them or along an axis: the square root of the variance.
+
+    The error has two sources: the polynomial for the square root, which `error` bounds, and the noise of the variance, of which the root
+    makes up to 1 / (2 a) times as much, where a is the lower end of the domain.
+
+    Parameters
+    ----------
+    x : Ciphertext or array_like
+        The numbers.
+    axis : {0, 1}, optional
+        The axis that the numbers are taken along. None, the default, takes all of them.
+    domain : tuple of float
+        The interval (a, b), above 0, that all deviations are in. Outside of it the result is wrong without notice. The degree grows with
+        b / a.
+    ddof : int, optional
+        What is subtracted from the number of entries, as `numpy.std` has it. The default is 0.
+    keepdims : bool, optional
+        Whether the axis stays, with length 1. The default is False.
+    error : float, optional
+        The largest difference from the square root. The default is 1e-3.
+
+    Returns
+    -------
+    Ciphertext or ndarray
+        The deviations.
+
+    Raises
+    ------
+    DataError
+        Where no degree up to 511 reaches the error on the domain, the domain is not above 0, or the numbers are complex.
+    MissingKeyError
+        Where a ciphertext carries no keys: `SecretKey.keys_for` makes them.
+    LevelError
+        Where too few levels are left: `trace` tells how many it takes.
+    ShapeError
+        For a ciphertext in coefficients without the keys that convert it to slots.
+
+    Examples
+    --------
+    >>> x = np.array([[1.0, 2.0, 4.0], [0.0, 3.0, 1.0]])
+    >>> bool(np.abs(cl.std(x, axis=1, domain=(0.5, 2)) - x.std(axis=1)).max() < 1e-3)
+    True
+    """
+    return _root(_real("std", x).var(axis=axis, ddof=ddof, keepdims=keepdims), domain, error)
+
+
+def norm(x: Any, axis: int | None = None, *, domain: tuple[float, float], keepdims: bool = False, error: float = 1e-3) -> Any:
+    """The Euclidean norm of real numbers, of all of them or along an axis: the square root of the sum of squares.
+
+    The error has two sources: the polynomial for the square root, which `error` bounds, and the noise of the sum of squares, of which the
+    root makes up to 1 / (2 a) times as much, where a is the lower end of the domain.
+
+    Parameters
+    ----------
+    x : Ciphertext or array_like
+        The numbers.
+    axis : {0, 1}, optional
+        The axis that the numbers are taken along. None, the default, takes all of them: of a matrix this is the Frobenius norm.
+    domain : tuple of float
+        The interval (a, b), above 0, that all norms are in. Outside of it the result is wrong without notice. The degree grows with b / a.
+    keepdims : bool, optional
+        Whether the axis stays, with length 1. The default is False.
+    error : float, optional
+        The largest difference from the square root. The default is 1e-3.
+
+    Returns
+    -------
+    Ciphertext or ndarray
+        The norms.
+
+    Raises
+    ------
+    DataError
+        Where no degree up to 511 reaches the error on the domain, the domain is not above 0, or the numbers are complex.
+    MissingKeyError
+        Where a ciphertext carries no keys: `SecretKey.keys_for` makes them.
+    LevelError
+        Where too few levels are left: `trace` tells how many it takes.
+    ShapeError
+        For a ciphertext in coefficients without the keys that convert it to slots.
+
+    Examples
+    --------
+    >>> bool(abs(cl.norm([3.0, 4.0], domain=(1, 10)) - 5.0) < 1e-3)
+    True
+    """
+    x = _real("norm", x)
+    return _root((x * x).sum(axis=axis, keepdims=keepdims), domain, error)
+
+
+def _real(name: str, x: Any) -> Any:
+    x = as_numbers(x)
+    if x.is_complex if isinstance(x, Ciphertext) else np.iscomplexobj(x):
+        raise DataError(f"`{name}` of complex numbers: take it of their real and imaginary parts")
+    return x
+
+
+def _root(squares: Any, domain: tuple[float, float], error: float) -> Any:
+    low, high = _above_zero(domain)
+    return sqrt(squares, domain=(low * low, high * high), error=error)
+
+
 def softmax(x: Any, *, error: float = 1e-3, bound: float = 2.0) -> Any:
     """exp(x) / sum(exp(x)) along the last axis.
 
@@ -417,7 +528,7 @@ def softmax(x: Any, *, error: float = 1e-3, bound: float = 2.0) -> Any:
     Raises
     ------
     DataError
-        Where no degree up to 511 reaches the error for this bound.
+        Where no degree up to 511 reaches the error for this bound: the message tells a bound and an error that work.
     MissingKeyError
         Where a ciphertext carries no keys: `SecretKey.keys_for` makes them.
     LevelError
@@ -436,14 +547,51 @@ def softmax(x: Any, *, error: float = 1e-3, bound: float = 2.0) -> Any:
     if error >= 1.0:
         raise DataError(f"the error {error:g} is not below 1, and the values of softmax are at most 1: ask for less")
     count = int(x.shape[-1])
+    exponential, inverted = _softmax_polynomials(bound, error, count)
+    terms = exponential(x)
+    return terms * inverted(terms.sum(axis=-1, keepdims=True))
+
+
+def _softmax_polynomials(bound: float, error: float, count: int) -> tuple[Polynomial, Polynomial]:
+    """The exponential function, and the inverse of the sum."""
+    try:
+        return _softmax_fits(bound, error, count)
+    except DataError as refused:
+        # The largest bound for this error, to a hundredth, and the least of some errors for this bound.
+        low, high = 0, math.ceil(100.0 * bound)
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if _softmax_works(middle / 100.0, error, count) else (low, middle)
+        lower = f"lower `bound` to {low / 100.0:g}" if low else "no bound of 0.01 or more reaches this error"
+        errors = (error * 2.0**step for step in range(1, 64))
+        larger = next((value for value in errors if value >= 1.0 or _softmax_works(bound, value, count)), 1.0)
+        # Rounded up to what is said.
+        remedy = f"raise `error` to {1.05 * larger:.2g}" if larger < 1.0 else "no `error` below 1 is within reach of this bound"
+        raise DataError(
+            f"softmax of {count} numbers with `bound` {bound:g} and `error` {error:g}: the sum of exponentials that it divides by is up to "
+            f"{math.exp(min(2.0 * bound, 700.0)):.2g} times its least, and no polynomials up to degree 511 reach this error: "
+            f"{lower}; {remedy}"
+        ) from refused
+
+
+def _softmax_works(bound: float, error: float, count: int) -> bool:
+    try:
+        _softmax_fits(bound, error, count)
+    except DataError:
+        return False
+    return True
+
+
+def _softmax_fits(bound: float, error: float, count: int) -> tuple[Polynomial, Polynomial]:
     # With z = exp(x - bound) / count <= 1 / count, and s their sum, s >= least:
     # |z'/s' - z/s| <= e(z) (1 + count z / s) / s' + z' e(1/s).
     least = math.exp(-2.0 * bound)
-    terms = fitted(_Share(bound, count), error * least / (4.0 * count), (-bound, bound))(x)
-    total = terms.sum(axis=-1, keepdims=True)
     # The terms' own errors change the sum by no more than a quarter of this.
     slack = error * least
-    return terms * inverse(total, domain=(least - slack / 2.0, 1.0 + slack), error=count * error / 8.0)
+    domain = _above_zero((least - slack / 2.0, 1.0 + slack))
+    # The inverse first: it is what fails.
+    inverted = fitted(_inverse, count * error / 8.0, domain)
+    return fitted(_Share(bound, count), error * least / (4.0 * count), (-bound, bound)), inverted
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,11 @@ as ciphertexts, and write down which evaluation keys each step would use, at wha
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from html import escape
-from typing import TYPE_CHECKING, Any, Literal, SupportsIndex
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, overload
 
 from ._native import Ciphertext, Needs, Params, Recorder, Recording
 from .errors import ClathrateError
@@ -124,6 +125,78 @@ class Trace:
         return f"<pre>{escape(self._table)}</pre>"
 
 
+_OPTIONS = ("encoding", "level", "scale", "is_complex", "bound", "bodies", "axis", "capacity", "lanes", "copies", "order")
+
+
+class Input(Sequence[int]):
+    """The shape of an array together with how that array is encrypted, for functions of arrays that differ in this.
+
+    It stands where `trace`, `SecretKey.keys_for` and `Params.for_circuit` take a shape. What it does not state holds as for the other
+    arrays, by the keywords of these functions.
+
+    Parameters
+    ----------
+    shape : sequence of int
+        The shape of the array.
+    **options
+        Keywords of `trace` for this array alone: `encoding`, `level`, `scale`, `is_complex`, `bound`, `bodies`, `axis`, `capacity`,
+        `lanes`, `copies`, `order`.
+
+    Raises
+    ------
+    TypeError
+        For any other keyword.
+
+    Examples
+    --------
+    A matrix whose rows share polynomials, and a label for each row, encrypted where the sum of a row will be:
+
+    >>> places = {"encoding": "slots", "lanes": "most"}
+    >>> f = lambda x, labels: x.sum(axis=1) - labels
+    >>> keys = secret_key.keys_for(f, (9, 5), cl.Input((9,), copies=8), **places)
+    >>> x = secret_key.encrypt(np.ones((9, 5)), **places).with_keys(keys)
+    >>> labels = secret_key.encrypt(np.arange(9.0), **places, copies=8)
+    >>> secret_key.decrypt(f(x, labels)).round(2)
+    array([ 5.,  4.,  3.,  2.,  1.,  0., -1., -2., -3.])
+    """
+
+    def __init__(self, shape: Sequence[SupportsIndex], **options: Any) -> None:
+        unknown = sorted(set(options) - set(_OPTIONS))
+        if unknown:
+            raise TypeError(f"`{unknown[0]}` is no option of a single array: use {', '.join(_OPTIONS)}")
+        self._shape = tuple(map(operator.index, shape))
+        self._options = options
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the array."""
+        return self._shape
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The keywords for this array alone."""
+        return dict(self._options)
+
+    def __len__(self) -> int:
+        return len(self._shape)
+
+    @overload
+    def __getitem__(self, index: int) -> int: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[int, ...]: ...
+    def __getitem__(self, index: int | slice) -> int | tuple[int, ...]:
+        return self._shape[index]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Input) and (self._shape, self._options) == (other._shape, other._options)
+
+    __hash__ = None  # type: ignore[assignment]  # options may hold what has no hash
+
+    def __repr__(self) -> str:
+        options = "".join(f", {name}={value!r}" for name, value in self._options.items())
+        return f"Input({self._shape}{options})"
+
+
 def trace(
     function: Callable[..., Any],
     *shapes: Sequence[SupportsIndex],
@@ -154,8 +227,8 @@ def trace(
     ----------
     function : callable
         The computation. It gets one symbol for each shape.
-    *shapes : sequence of int
-        The shapes of the arrays.
+    *shapes : sequence of int or Input
+        The shapes of the arrays; `Input` gives one of them options of its own.
     params : Params
         The parameters.
     encoding : {"slots", "coefficients"}, optional
@@ -211,24 +284,27 @@ def trace(
     (3, 4)
     """
 
+    common: dict[str, Any] = {
+        "encoding": encoding,
+        "level": level,
+        "scale": scale,
+        "is_complex": is_complex,
+        "bound": bound,
+        "bodies": bodies,
+        "axis": axis,
+        "capacity": capacity,
+        "lanes": lanes,
+        "copies": copies,
+        "order": order,
+    }
+
     def run(below: SupportsIndex | None) -> tuple[Recording, Trace]:
         recorder = Recorder(params, below)
 
         def symbol(shape: Sequence[SupportsIndex]) -> Ciphertext:
-            return recorder.symbol(
-                shape,
-                encoding,
-                level,
-                scale,
-                is_complex,
-                bound,
-                bodies=bodies,
-                axis=axis,
-                capacity=capacity,
-                lanes=lanes,
-                copies=copies,
-                order=order,
-            )
+            if isinstance(shape, Input):
+                return recorder.symbol(shape.shape, **{**common, **shape.options})
+            return recorder.symbol(shape, **common)
 
         inputs = tuple(symbol(shape) for shape in shapes)
         result = function(*inputs)

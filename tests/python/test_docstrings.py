@@ -55,7 +55,7 @@ def is_property(thing: Any) -> bool:
 
 
 # Classes that users construct; the others are made by methods.
-CONSTRUCTED = {"Needs", "Params", "Polynomial", "Runtime"}
+CONSTRUCTED = {"Input", "Needs", "Params", "Polynomial", "Runtime"}
 CALLED = {name: thing for name, thing in PUBLIC.items() if not is_property(thing) and (not inspect.isclass(thing) or name in CONSTRUCTED)}
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import signal
 import time
 from decimal import Decimal
@@ -475,6 +476,86 @@ def test_parameters_for_a_circuit() -> None:
         cl.Params.for_circuit(circuit, (1000,), error=-1)
 
 
+def squares(x, times: int):
+    for _ in range(times):
+        x = x * x
+    return x
+
+
+def products(x, times: int):
+    result = x
+    for _ in range(times):
+        result = result * x
+    return result
+
+
+def test_where_no_preset_runs_a_circuit_a_chain_is_built() -> None:
+    begin = time.monotonic()
+    choice = cl.Params.for_circuit(lambda x: squares(x, 12), (1000,), error=1e-6)
+    assert time.monotonic() - begin < 60
+    assert choice.params.name == "custom"
+    assert choice.params.security_bits >= 128
+    assert choice.params.max_level >= 12
+    assert choice.trace.result.error_bound <= 1e-6
+    assert "12 levels of" in choice.candidates["custom"]
+    assert choice.explain().count("* custom") == 1
+    assert choice.params.warnings == []
+    # More levels than any preset has.
+    deep = cl.Params.for_circuit(lambda x: products(x, 50), (1000,)).params
+    assert deep.max_level >= 50 > max(cl.Params.preset(name).max_level for name in ("n16", "klss_n16", "level_aware"))
+    assert deep.security_bits >= 128
+
+
+@pytest.mark.parametrize("security", [192, 256])
+def test_chains_are_as_secure_as_asked_for_and_compute(security: int) -> None:
+    def circuit(x):
+        return (x * x).mean()
+
+    choice = cl.Params.for_circuit(circuit, (1000,), error=1e-4, security=security)
+    assert choice.params.security_bits >= security
+    assert not choice.params.insecure
+    assert choice.trace.result.error_bound <= 1e-4
+    key = cl.SecretKey.generate(choice.params)
+    data = numbers(1000)
+    x = key.encrypt(data).with_keys(key.evaluation_keys(choice.trace.needs))
+    assert abs(key.decrypt(circuit(x)) - circuit(data)) < 1e-4
+
+
+def test_chains_have_the_levels_that_arrays_are_encrypted_at() -> None:
+    choice = cl.Params.for_circuit(lambda x: x * x, (1000,), security=192, level=5)
+    assert (choice.params.max_level, choice.trace.inputs[0].level) == (5, 5)
+    # Five levels for one array, and one more where the other one's product is rescaled; the other's level says nothing of them.
+    choice = cl.Params.for_circuit(lambda x, y: squares(x, 5) + y, (1000,), cl.Input((1000,), level=0), security=192)
+    assert choice.params.max_level in (5, 6)
+    assert choice.trace.inputs[1].level == 0
+
+
+@pytest.mark.parametrize("security", [-1, 257, np.nan, np.inf])
+def test_securities_outside_of_the_table_are_refused(security: float) -> None:
+    with pytest.raises(cl.DataError, match=r"`security` is .*: use a number of bits from 0 to 256"):
+        cl.Params.for_circuit(lambda x: x + 1, (3,), security=security)
+
+
+def test_impossible_circuits_tell_the_nearest_reason() -> None:
+    with pytest.raises(
+        cl.ParamsError, match=r"the closest: degree \d+: an error of 1e-30 takes a scale of .*: allow an error of"
+    ) as caught:
+        cl.Params.for_circuit(lambda x: (x * x).mean(), (1000,), error=1e-30)
+    allowed = float(str(caught.value).split("allow an error of ")[1].split()[0])
+    # What it says works.
+    assert cl.Params.for_circuit(lambda x: (x * x).mean(), (1000,), error=allowed).trace.result.error_bound <= allowed
+    with pytest.raises(cl.ParamsError, match=r"at most \d+ levels of 28 bits fit the \d+ bits of modulus that 128 bits of security allow"):
+        cl.Params.for_circuit(lambda x: products(x, 80), (1000,))
+    with pytest.raises(
+        cl.ParamsError, match=r"degree 65536, \d+ levels .* are \d+ bits of modulus, and 128 bits of security allow 17\d\d\b"
+    ):
+        cl.Params.for_circuit(lambda x: products(x, 45), (1000,), error=1e-8)
+    # Numbers outside of the interval have no bound on their errors.
+    cube = cl.Polynomial([0.0, 1.0, 0.0, 1.0])
+    with pytest.raises(cl.ParamsError, match="no bound"):
+        cl.Params.for_circuit(cube, (1000,), error=1e-3, bound=2.0)
+
+
 SMOOTH = [
     (cl.sigmoid, lambda t: 1 / (1 + np.exp(-t)), (-8.0, 8.0)),
     (cl.tanh, np.tanh, (-4.0, 4.0)),
@@ -664,6 +745,49 @@ def test_lists_are_arrays_to_functions() -> None:
         cl.softmax(0.5)
     with pytest.raises(cl.DataError, match="not below 1"):
         cl.softmax([0.5], error=2.0)
+
+
+@pytest.mark.parametrize(("bound", "error"), [(8.0, 1e-3), (4.0, 1e-6), (400.0, 0.1)])
+def test_a_softmax_out_of_reach_tells_a_bound_and_an_error_within(owner: Party, bound: float, error: float) -> None:
+    x = owner.key.encrypt(np.zeros(3))
+    with pytest.raises(
+        cl.DataError, match=rf"softmax of 3 numbers with `bound` {bound:g} and `error` {error:g}: .*lower `bound` to"
+    ) as caught:
+        cl.softmax(x, bound=bound, error=error)
+    message = str(caught.value)
+    lower = float(re.search(r"lower `bound` to (\S+);", message).group(1))
+    data = np.array([-lower, 0.3, lower])
+    expected = np.exp(data) / np.exp(data).sum()
+    assert 1.0 < lower < bound
+    assert np.abs(cl.softmax(data, bound=lower, error=error) - expected).max() < error
+    larger = re.search(r"raise `error` to (\S+)$", message)
+    if bound == 4.0:
+        within = float(larger.group(1))
+        data = np.array([-bound, 0.3, bound])
+        assert np.abs(cl.softmax(data, bound=bound, error=within) - np.exp(data) / np.exp(data).sum()).max() < within
+    else:
+        assert larger is None
+        assert message.endswith("no `error` below 1 is within reach of this bound")
+
+
+def test_norms_and_deviations_of_plain_numbers_are_those_of_numpy() -> None:
+    data = numbers(4, 6)
+    for axis in (None, 0, 1):
+        for keepdims in (False, True):
+            found = cl.norm(data, axis, domain=(0.3, 8), keepdims=keepdims)
+            np.testing.assert_allclose(found, np.linalg.norm(data, axis=axis, keepdims=keepdims), atol=1e-3)
+            found = cl.std(data, axis, domain=(0.1, 3), keepdims=keepdims, ddof=1)
+            np.testing.assert_allclose(found, data.std(axis=axis, keepdims=keepdims, ddof=1), atol=1e-3)
+
+
+def test_norms_and_deviations_refuse_what_they_cannot_be(owner: Party) -> None:
+    encrypted = owner.key.encrypt(np.array([1.0, 1j]))
+    for function in (cl.norm, cl.std):
+        for x in (encrypted, [1.0, 1j]):
+            with pytest.raises(cl.DataError, match="of complex numbers: take it of their real and imaginary parts"):
+                function(x, domain=(0.5, 1))
+        with pytest.raises(cl.DataError, match="above 0"):
+            function([1.0, 2.0], domain=(0, 1))
 
 
 def test_rows_without_memory_are_refused(owner: Party, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -166,7 +166,7 @@ def test_ranks_example_refuses_sets_of_rank_1():
 
 
 def test_everyday_page_runs_and_its_numbers_are_right(capsys):
-    statistics, table, chooser, functions, long_calls = snippets("docs/everyday.md")
+    statistics, table, labels, chooser, functions, long_calls = snippets("docs/everyday.md")
     names: dict[str, object] = {}
     exec(statistics, names)
     assert float(capsys.readouterr().out) < 1e-4
@@ -174,6 +174,8 @@ def test_everyday_page_runs_and_its_numbers_are_right(capsys):
     layout, error = capsys.readouterr().out.splitlines()
     assert "16 rows in a polynomial" in layout
     assert float(error) < 1e-3
+    exec(labels, names)
+    assert float(capsys.readouterr().out) < 1e-3
     exec(chooser, names)
     assert "* " in capsys.readouterr().out
     exec(functions, names)

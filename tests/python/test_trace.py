@@ -382,3 +382,53 @@ def test_stages_on_ciphertexts_change_nothing_and_close_where_a_stage_fails(rng)
     assert [stage.name for stage in cl.trace(failing, (8,), params=params).stages] == ["operations"]
     with pytest.raises(TypeError):
         x.stage(3)
+
+
+def test_arrays_have_options_of_their_own(rng):
+    params = cl.Params.preset("insecure_small")
+    key = cl.SecretKey.generate(params)
+    weights = rng.uniform(-1, 1, 5)
+
+    def wrong(x, labels):
+        return x @ weights - labels
+
+    places = {"encoding": "slots", "lanes": "most"}
+    # Rows share polynomials, and their scores are in all slots of a row: labels that are not refuse to meet them.
+    with pytest.raises(cl.ShapeError, match="each in 8 neighbouring slots"):
+        cl.trace(wrong, (9, 5), (9,), params=params, **places)
+    labels = cl.Input((9,), copies=8, level=3)
+    found = cl.trace(wrong, (9, 5), labels, params=params, bound=1.0, **places)
+    assert [array.level for array in found.inputs] == [params.max_level, 3]
+    assert [array.magnitude_bound for array in found.inputs] == [1.0, 1.0]
+    keys = key.keys_for(wrong, (9, 5), labels, **places)
+    table, truth = rng.uniform(-1, 1, (9, 5)), rng.uniform(0, 1, 9)
+    x, y = key.encrypt(table, **places).with_keys(keys), key.encrypt(truth, copies=8, level=3, **places)
+    result = wrong(x, y)
+    assert (result.level, result.layout) == (found.result.level, found.result.layout)
+    np.testing.assert_allclose(key.decrypt(result), table @ weights - truth, atol=1e-4)
+
+
+def test_options_of_an_array_go_before_those_of_all():
+    params = cl.Params.preset("insecure_small")
+    own = {"encoding": "coefficients", "lanes": None, "bound": 4.0, "level": 1}, {"is_complex": True, "scale": 2.0**30}
+    common = {"encoding": "slots", "lanes": "most", "bound": 1.0, "level": 2}
+    found = cl.trace(lambda x, y, z: x, (3, 5), *(cl.Input((3, 5), **options) for options in own), params=params, **common)
+    assert [array.encoding for array in found.inputs] == ["slots", "coefficients", "slots"]
+    assert [array.level for array in found.inputs] == [2, 1, 2]
+    assert [array.is_complex for array in found.inputs] == [False, False, True]
+    assert [array.magnitude_bound for array in found.inputs] == [1.0, 4.0, 1.0]
+    assert found.inputs[2].scale == 2.0**30 != found.inputs[0].scale
+    assert [array.layout.lanes > 1 for array in found.inputs] == [True, False, True]
+
+
+def test_inputs_are_shapes():
+    shape = cl.Input([np.int64(3), 5], level=2)
+    assert (len(shape), tuple(shape), shape[0], shape[1:], shape.shape, shape.options) == (2, (3, 5), 3, (5,), (3, 5), {"level": 2})
+    assert repr(shape) == "Input((3, 5), level=2)"
+    assert shape == cl.Input((3, 5), level=2) != cl.Input((3, 5))
+    with pytest.raises(TypeError, match="`lane` is no option of a single array: use encoding, level"):
+        cl.Input((3,), lane=4)
+    with pytest.raises(TypeError, match="`params`"):
+        cl.Input((3,), params=cl.Params.preset("insecure_tiny"))
+    choice = cl.Params.for_circuit(lambda x, y: x + y, (3,), cl.Input((3,), level=0))
+    assert [array.level for array in choice.trace.inputs] == [choice.params.max_level, 0]

@@ -84,10 +84,13 @@ def test_a_model_is_trained_on_encrypted_records(cancer) -> None:
             weights = weights - 0.5 * (x * wrong.reshape(-1, 1)).mean(axis=0)
         return weights
 
-    found = cl.trace(lambda x: descent_by_rows(x, diagnoses, x.mean(axis=0) * 0), (455, 30), params=LONG, encoding="slots", lanes="most")
-    x = key.encrypt(records, encoding="slots", lanes="most").with_keys(key.evaluation_keys(found.needs))
+    # The diagnoses are encrypted, too, each in all slots of a row: where the scores are.
+    places, each = {"encoding": "slots", "lanes": "most"}, {"capacity": 16, "copies": 32}
+    keys = key.keys_for(lambda x, y: descent_by_rows(x, y, x.mean(axis=0) * 0), (455, 30), cl.Input((455,), **each), **places)
+    x = key.encrypt(records, **places).with_keys(keys)
+    y = key.encrypt(diagnoses, **places, **each)
     assert (x.layout.lanes, x.layout.bundles) == (16, 29)
-    by_rows = key.decrypt(descent_by_rows(x, diagnoses, x.mean(axis=0) * 0))
+    by_rows = key.decrypt(descent_by_rows(x, y, x.mean(axis=0) * 0))
     np.testing.assert_allclose(by_rows[:, None], clear, atol=1e-3)
     right = np.mean(((others @ weights)[:, 0] > 0) == truth)
     assert right == np.mean(((others @ clear)[:, 0] > 0) == truth)
