@@ -317,21 +317,22 @@ class Params:
     ) -> ParamsChoice:
         """The preset with which a function of encrypted arrays runs fastest, found by dry runs, without keys and data.
 
-        Every preset is tried but those whose names begin with "insecure", "paper" or "bench". The time is predicted, with one thread.
+        Every preset is tried but those whose names begin with "insecure", "paper" or "bench". Where none serves, chains of degrees 2^13 to
+        2^16 are made for the computation, and the fastest has the name "custom". The time is predicted, with one thread.
 
         Parameters
         ----------
         function : callable
             The computation, as `trace` takes it: it gets one array for each shape.
-        *shapes : sequence of int
-            The shapes of the arrays.
+        *shapes : sequence of int or Input
+            The shapes of the arrays, or `Input` values, which also have options of their own.
         error : float, optional
             The most that the bound on the result's error (`Ciphertext.error_bound`) may be: of the noise, without what functions such as
             `sigmoid` differ by from what they approximate. None, the default, sets no limit.
         bound : float, optional
             The largest magnitude of the numbers. The default is 1.0.
         security : float, optional
-            The least security in bits. The default is 128.
+            The least security in bits, up to 256. The default is 128.
         runtime : Runtime, optional
             How to run. None, the default, is `Runtime()`.
         **options
@@ -345,7 +346,7 @@ class Params:
         Raises
         ------
         ParamsError
-            Where no preset runs the computation; the message says what each one lacks.
+            Where neither a preset nor a chain of its own runs the computation; the message says what they lack.
         DataError
             For an error or a bound that is not positive.
 
@@ -776,6 +777,7 @@ class Explanation:
     >>> print(params.explain())  # doctest: +ELLIPSIS
     insecure_small...
     """
+    def _repr_html_(self) -> str: ...
     def to_dict(self) -> dict[str, Any]:
         """The figures by name.
 
@@ -1259,7 +1261,7 @@ class SecretKey:
         ----------
         function : callable
             The computation, as `trace` takes it: it gets one array for each shape.
-        *shapes : sequence of int
+        *shapes : sequence of int or Input
             The shapes of the arrays.
         progress : bool or callable, optional
             As `evaluation_keys` takes it.
@@ -1990,7 +1992,7 @@ class Ciphertext:
     def T(self) -> Any:
         """The matrix read by columns, without any computation; a vector is its own transpose."""
 
-    def sum(self, axis: SupportsIndex | None = None, keepdims: bool = False) -> Ciphertext:
+    def sum(self, axis: SupportsIndex | None = None, keepdims: bool = False, *, dtype: None = None, out: None = None) -> Ciphertext:
         """The sum along an axis, as `numpy.sum`.
 
         Rows are added to each other without a key, in both encodings. The numbers of a row are added by rotations in slots, with the keys
@@ -2004,6 +2006,8 @@ class Ciphertext:
             The axis to add up: of a matrix, 0 adds its rows and 1 the numbers of each row. None, the default, adds up everything.
         keepdims : bool, optional
             True leaves axes of length 1 in place of those that were added up. The default is False.
+        dtype, out : None, optional
+            What `numpy.sum(ct)` and its like pass on. Neither can be chosen.
 
         Returns
         -------
@@ -2030,7 +2034,7 @@ class Ciphertext:
         >>> secret_key.decrypt(x.sum(axis=0)).round(4)
         array([5., 7., 9.])
         """
-    def mean(self, axis: SupportsIndex | None = None, keepdims: bool = False) -> Ciphertext:
+    def mean(self, axis: SupportsIndex | None = None, keepdims: bool = False, *, dtype: None = None, out: None = None) -> Ciphertext:
         """The mean along an axis, as `numpy.mean`: the sum times the inverse of the count, which takes a level.
 
         Parameters
@@ -2039,6 +2043,8 @@ class Ciphertext:
             As `sum` takes it.
         keepdims : bool, optional
             As `sum` takes it.
+        dtype, out : None, optional
+            What `numpy.sum(ct)` and its like pass on. Neither can be chosen.
 
         Returns
         -------
@@ -2058,7 +2064,15 @@ class Ciphertext:
         >>> secret_key.decrypt(x - x.mean()).round(4)
         array([-2., -1.,  3.])
         """
-    def var(self, axis: SupportsIndex | None = None, ddof: SupportsIndex = 0, keepdims: bool = False) -> Ciphertext:
+    def var(
+        self,
+        axis: SupportsIndex | None = None,
+        ddof: SupportsIndex = 0,
+        keepdims: bool = False,
+        *,
+        dtype: None = None,
+        out: None = None,
+    ) -> Ciphertext:
         """The variance along an axis, as `numpy.var`: the mean of the squared differences from the mean. It takes three levels of an array
         whose padding is zero.
 
@@ -2070,6 +2084,8 @@ class Ciphertext:
             What is subtracted from the count that the squares are divided by: 1 for the unbiased estimate from a sample. The default is 0.
         keepdims : bool, optional
             As `sum` takes it.
+        dtype, out : None, optional
+            What `numpy.sum(ct)` and its like pass on. Neither can be chosen.
 
         Returns
         -------
@@ -4081,6 +4097,7 @@ class LinearTransformPlan:
     >>> cl.LinearTransform(np.eye(4)[::-1]).plan(params).rotations
     [1, 3]
     """
+    def _repr_html_(self) -> str: ...
     def __call__(self, ciphertext: Ciphertext, /) -> Ciphertext: ...
     @property
     def rotations(self) -> list[int]:
@@ -5651,9 +5668,10 @@ def doctor() -> dict[str, Any]:
     dict
         `version` of Clathrate; `kernels`, whether each instruction set runs here, by name; `fastest`, the fastest of them; `chosen`, the
         one in use, which the environment variable CLATHRATE_ISA may force; `cpus`, the number of processors; `engine`, what a small
-        parameter set computes with, in words; `devices`, by kind of device the names of those that are there, or a text that says why there are none; `profile`, the measurements that `tune` stores, with their `state`, `path` and `message`. The
-        state is "ready", "absent", "broken", "foreign" where they were measured with another instruction set, or "off" where the
-        environment variable CLATHRATE_PROFILE is "none".
+        parameter set computes with, in words; `devices`, by kind of device the names of those that are there, or a text that says why
+        there are none; `profile`, the measurements that `tune` stores, with their `state`, `path` and `message`. The state is "ready",
+        "absent", "broken", "foreign" where they were measured with another instruction set, or "off" where the environment variable
+        CLATHRATE_PROFILE is "none".
 
     Raises
     ------

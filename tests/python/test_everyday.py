@@ -900,3 +900,56 @@ def test_results_are_shared_by_the_documented_path() -> None:
     small = cl.SecretKey.generate(cl.Params.preset("insecure_small")).encrypt(data)
     with pytest.raises(cl.DataError, match="share_n14"):
         small.flood_bits(1e-8)
+
+
+@pytest.mark.parametrize("lanes", [None, "most"])
+def test_integers_pick_columns_and_entries_in_slots(lanes, rng):
+    params = cl.Params.preset("insecure_deep")
+    key = cl.SecretKey.generate(params)
+    x = rng.uniform(-1, 1, (9, 5))
+    options = {"encoding": "slots", "lanes": lanes}
+
+    def circuit(a):
+        return a[:, 2] * a[:, -1] + a[1, 2] + a[-1, -2], a[3, 1]
+
+    keys = key.keys_for(lambda a: sum(part.sum() for part in circuit(a)), x.shape, **options)
+    found = circuit(key.encrypt(x, **options).with_keys(keys))
+    for got, expected in zip(found, circuit(x), strict=True):
+        assert got.shape == expected.shape
+        assert np.allclose(key.decrypt(got), expected, atol=1e-6)
+    ct = key.encrypt(x, **options).with_keys(keys)
+    for index in [(slice(None), 5), (1, -6)]:
+        with pytest.raises(IndexError, match="out of bounds for 5"):
+            ct[index]
+
+
+def test_numpy_reductions_take_ciphertexts(rng):
+    params = cl.Params.preset("insecure_deep")
+    key = cl.SecretKey.generate(params)
+    x = rng.uniform(-1, 1, 7)
+
+    def circuit(a):
+        return np.sum(a) + np.mean(a) + np.var(a, ddof=1)
+
+    ct = key.encrypt(x).with_keys(key.keys_for(circuit, x.shape))
+    assert np.allclose(key.decrypt(circuit(ct)), circuit(x), atol=1e-6)
+    for wrong in ({"dtype": float}, {"out": x}):
+        with pytest.raises(TypeError, match="has no `dtype` and no `out`"):
+            np.sum(ct, **wrong)
+
+
+def test_divisions_by_ciphertexts_name_what_does_it():
+    ct = cl.SecretKey.generate(cl.Params.preset("insecure_tiny")).encrypt([1.0, 2.0])
+    for wrong in (lambda: 1 / ct, lambda: ct / ct):
+        with pytest.raises(TypeError, match=r"cl\.inverse"):
+            wrong()
+    with pytest.raises(ValueError, match=r"cl\.sqrt"):
+        ct**0.5
+
+
+def test_views_say_how_they_are_multiplied():
+    ct = cl.SecretKey.generate(cl.Params.preset("insecure_small")).encrypt(np.ones((2, 3)), encoding="coefficients")
+    for factor in (ct, ct.T, np.ones((3, 2)), [1.0, 2.0]):
+        with pytest.raises(TypeError, match="multiplied by a single number, or by a matrix with `@`"):
+            ct.T * factor
+    assert (ct.T * 2).shape == (3, 2)

@@ -3,7 +3,7 @@
 use clathrate_ckks::parameters::Explanation;
 use pyo3::prelude::*;
 
-use crate::text::report;
+use crate::text::{report, report_html};
 
 /// What a parameter set means in numbers: security, sizes, expected precision.
 ///
@@ -48,5 +48,10 @@ impl PyExplanation {
 
     fn __repr__(&self) -> String {
         self.explanation.to_string()
+    }
+
+    /// For notebooks.
+    fn _repr_html_(&self) -> String {
+        report_html(&self.explanation.to_string())
     }
 }

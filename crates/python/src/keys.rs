@@ -371,7 +371,7 @@ impl PySecretKey {
     /// ----------
     /// function : callable
     ///     The computation, as `trace` takes it: it gets one array for each shape.
-    /// *shapes : sequence of int
+    /// *shapes : sequence of int or Input
     ///     The shapes of the arrays.
     /// progress : bool or callable, optional
     ///     As `evaluation_keys` takes it.

@@ -18,6 +18,7 @@ use crate::numbers::{Real, Whole};
 use crate::params::{PyParams, size};
 use crate::paths::FilePath;
 use crate::run::detached;
+use crate::text::report_html;
 
 /// A matrix that multiplies encrypted rows in slots: `plan(ct)` is `matrix @ row` for each row.
 ///
@@ -340,6 +341,11 @@ impl PyLinearTransformPlan {
     fn load(py: Python<'_>, path: FilePath, params: &PyParams, trusted_map: bool) -> PyResult<Self> {
         let read = || LinearTransformPlan::from_reader(&FileReader::open_with(&path, OpenOptions { trusted_map })?, &params.params);
         Ok(Self { plan: Arc::new(detached(py, read)?) })
+    }
+
+    /// For notebooks.
+    fn _repr_html_(&self) -> String {
+        report_html(&self.__repr__())
     }
 
     fn __repr__(&self) -> String {

@@ -534,7 +534,11 @@ impl Evaluator {
         }
         if !x.layout.same_places(&y.layout) {
             let (left, right) = (x.layout.to_string(), y.layout.to_string());
-            let remedy = "encrypt both in one way, or take the bodies apart and put them under one mask in one way";
+            let remedy = if x.layout.bodies != y.layout.bodies {
+                "encrypt both in one way, or take the bodies apart and put them under one mask in one way"
+            } else {
+                "encrypt both in one way, one with the capacity, the lanes and the copies that the other's layout shows"
+            };
             return Err(CkksError::DifferentLayouts { operation, left, right, remedy });
         }
         Ok(())

@@ -50,7 +50,7 @@ fn list(console: &Console) -> Result<(), Failure> {
         let spec = &preset.spec;
         let (name, degree, rank, depth) = (&spec.name, spec.degree, spec.rank, spec.steps.len() - 1);
         let (security, ciphertext) = (security(preset), size(preset.ciphertext_bytes() as u64));
-        let purpose = preset.purpose.split(". ").next().unwrap_or_default();
+        let purpose = first_sentence(&preset.purpose);
         format!("{name:<18} {degree:>6} {rank:>4} {depth:>5} {:>7.0}  {security:<20} {ciphertext:>9}  {purpose}", preset.log2_qp())
     };
     let head = format!(
@@ -72,4 +72,22 @@ fn list(console: &Console) -> Result<(), Failure> {
 /// A digest in hexadecimal.
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The first sentence of a text, without its full stop: it ends before a capital letter, which "sec. 3" does not have.
+fn first_sentence(text: &str) -> &str {
+    let ends = |&(at, _): &(usize, &str)| text[at + 2..].starts_with(char::is_uppercase);
+    text.match_indices(". ").find(ends).map_or(text, |(at, _)| &text[..at]).trim_end_matches('.')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::first_sentence;
+
+    #[test]
+    fn sentences_end_before_a_capital_letter() {
+        assert_eq!(first_sentence("Of the paper [a, sec. 3]. More of it."), "Of the paper [a, sec. 3]");
+        assert_eq!(first_sentence("One alone."), "One alone");
+        assert_eq!(first_sentence(""), "");
+    }
 }

@@ -28,6 +28,9 @@ const PRODUCT: &str = "an element-wise product";
 /// Integers from here on are multiplied as other numbers are: no modulus has room for them.
 const LARGEST_INTEGER: f64 = 1.3e36;
 
+/// Why nothing is divided by a ciphertext.
+const DIVISOR: &str = "a ciphertext is no divisor: multiply by `cl.inverse(ct, domain=(low, high))`, an approximation of the inverse on an interval without zero";
+
 /// Exponents end here: more levels than the longest chain has.
 const LARGEST_EXPONENT: f64 = 4_294_967_296.0;
 
@@ -186,7 +189,7 @@ impl PyCiphertext {
     fn __truediv__<'py>(&self, py: Python<'py>, other: &Bound<'py, PyAny>) -> OperatorResult<'py> {
         let quotient = match Operand::new(other)? {
             Operand::Ciphertext(_) => {
-                return Err(PyTypeError::new_err("a ciphertext is no divisor: multiply by an approximation of its inverse"));
+                return Err(PyTypeError::new_err(DIVISOR));
             }
             Operand::Scalar(0.0) | Operand::Integer(0.0) => return Err(PyZeroDivisionError::new_err("division of a ciphertext by zero")),
             Operand::Scalar(value) | Operand::Integer(value) if value.is_finite() && !value.recip().is_finite() => {
@@ -202,7 +205,7 @@ impl PyCiphertext {
 
     fn __rtruediv__(&self, other: &Bound<'_, PyAny>) -> PyResult<()> {
         let _ = other;
-        Err(PyTypeError::new_err("a ciphertext is no divisor: multiply by an approximation of its inverse"))
+        Err(PyTypeError::new_err(DIVISOR))
     }
 
     fn __pow__<'py>(&self, py: Python<'py>, exponent: &Bound<'py, PyAny>, modulus: &Bound<'py, PyAny>) -> OperatorResult<'py> {
@@ -210,7 +213,8 @@ impl PyCiphertext {
         match whole {
             Some(whole) if modulus.is_none() => Ok(Bound::new(py, self.power(py, whole as u64)?)?.into_any()),
             _ => Err(PyValueError::new_err(format!(
-                "a power of a ciphertext has a whole exponent from 0 to {LARGEST_EXPONENT}, and no modulus: approximate others by `cl.Polynomial.fit`"
+                "a power of a ciphertext has a whole exponent from 0 to {LARGEST_EXPONENT}, and no modulus: take `cl.sqrt`, `cl.inverse` or \
+                 `cl.inverse_sqrt` on an interval, or approximate others by `cl.Polynomial.fit`"
             ))),
         }
     }

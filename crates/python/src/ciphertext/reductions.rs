@@ -2,6 +2,7 @@
 
 use clathrate_ckks::keys::Values;
 use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, Padding};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
@@ -26,6 +27,16 @@ enum Along {
     Rows,
     /// Both axes of a matrix.
     Both,
+}
+
+/// Refuses a type or a target for a reduction.
+fn no_target(dtype: Option<&Bound<'_, PyAny>>, out: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+    if dtype.is_some() || out.is_some() {
+        return Err(PyTypeError::new_err(
+            "a reduction of a ciphertext has no `dtype` and no `out`: it is a new ciphertext of the same kind of numbers",
+        ));
+    }
+    Ok(())
 }
 
 impl PyCiphertext {
@@ -243,6 +254,8 @@ impl PyCiphertext {
     ///     The axis to add up: of a matrix, 0 adds its rows and 1 the numbers of each row. None, the default, adds up everything.
     /// keepdims : bool, optional
     ///     True leaves axes of length 1 in place of those that were added up. The default is False.
+    /// dtype, out : None, optional
+    ///     What `numpy.sum(ct)` and its like pass on. Neither can be chosen.
     ///
     /// Returns
     /// -------
@@ -268,8 +281,16 @@ impl PyCiphertext {
     /// array([ 6., 15.])
     /// >>> secret_key.decrypt(x.sum(axis=0)).round(4)
     /// array([5., 7., 9.])
-    #[pyo3(signature = (axis=None, keepdims=false), text_signature = "($self, axis=None, keepdims=False)")]
-    fn sum(&self, py: Python<'_>, axis: Option<Whole>, keepdims: bool) -> PyResult<Self> {
+    #[pyo3(signature = (axis=None, keepdims=false, *, dtype=None, out=None), text_signature = "($self, axis=None, keepdims=False, *, dtype=None, out=None)")]
+    pub(super) fn sum(
+        &self,
+        py: Python<'_>,
+        axis: Option<Whole>,
+        keepdims: bool,
+        dtype: Option<&Bound<'_, PyAny>>,
+        out: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        no_target(dtype, out)?;
         let along = self.along(py, axis)?;
         self.scaled_sums(py, along, keepdims, None)
     }
@@ -282,6 +303,8 @@ impl PyCiphertext {
     ///     As `sum` takes it.
     /// keepdims : bool, optional
     ///     As `sum` takes it.
+    /// dtype, out : None, optional
+    ///     What `numpy.sum(ct)` and its like pass on. Neither can be chosen.
     ///
     /// Returns
     /// -------
@@ -300,8 +323,16 @@ impl PyCiphertext {
     /// >>> x = secret_key.encrypt([1.0, 2.0, 6.0]).with_keys(keys)
     /// >>> secret_key.decrypt(x - x.mean()).round(4)
     /// array([-2., -1.,  3.])
-    #[pyo3(signature = (axis=None, keepdims=false))]
-    fn mean(&self, py: Python<'_>, axis: Option<Whole>, keepdims: bool) -> PyResult<Self> {
+    #[pyo3(signature = (axis=None, keepdims=false, *, dtype=None, out=None), text_signature = "($self, axis=None, keepdims=False, *, dtype=None, out=None)")]
+    fn mean(
+        &self,
+        py: Python<'_>,
+        axis: Option<Whole>,
+        keepdims: bool,
+        dtype: Option<&Bound<'_, PyAny>>,
+        out: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        no_target(dtype, out)?;
         let along = self.along(py, axis)?;
         self.scaled_sums(py, along, keepdims, Some(1.0 / self.count(along) as f64))
     }
@@ -317,6 +348,8 @@ impl PyCiphertext {
     ///     What is subtracted from the count that the squares are divided by: 1 for the unbiased estimate from a sample. The default is 0.
     /// keepdims : bool, optional
     ///     As `sum` takes it.
+    /// dtype, out : None, optional
+    ///     What `numpy.sum(ct)` and its like pass on. Neither can be chosen.
     ///
     /// Returns
     /// -------
@@ -339,11 +372,22 @@ impl PyCiphertext {
     /// >>> x = secret_key.encrypt([1.0, 2.0, 6.0]).with_keys(keys)
     /// >>> float(secret_key.decrypt(x.var(ddof=1)).round(4))
     /// 7.0
-    #[pyo3(signature = (axis=None, ddof=Whole(0), keepdims=false), text_signature = "($self, axis=None, ddof=0, keepdims=False)")]
-    fn var(&self, py: Python<'_>, axis: Option<Whole>, ddof: Whole, keepdims: bool) -> PyResult<Self> {
+    #[pyo3(signature = (axis=None, ddof=Whole(0), keepdims=false, *, dtype=None, out=None),
+           text_signature = "($self, axis=None, ddof=0, keepdims=False, *, dtype=None, out=None)")]
+    #[allow(clippy::too_many_arguments)] // as many as keywords
+    fn var(
+        &self,
+        py: Python<'_>,
+        axis: Option<Whole>,
+        ddof: Whole,
+        keepdims: bool,
+        dtype: Option<&Bound<'_, PyAny>>,
+        out: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        no_target(dtype, out)?;
         // Squares are those of slots.
         if let Some(converted) = self.brought_to_slots(py, self)? {
-            return converted.var(py, axis, ddof, keepdims);
+            return converted.var(py, axis, ddof, keepdims, None, None);
         }
         let along = self.along(py, axis)?;
         let count = self.count(along);

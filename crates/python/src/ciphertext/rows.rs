@@ -11,6 +11,7 @@ use pyo3::types::{PyBool, PyEllipsis, PySlice, PyTuple};
 use super::object::PyCiphertext;
 use super::transposed::PyTransposed;
 use crate::errors::raise;
+use crate::numbers::Whole;
 use crate::run::detached;
 
 /// What a row index stands for.
@@ -164,6 +165,31 @@ impl PyCiphertext {
         if takes_product { self.map_settled(py, work) } else { self.map(py, work) }
     }
 
+    /// The column in slots that an integer picks; absent for other indices.
+    fn column(&self, width: usize, index: &Bound<'_, PyAny>) -> PyResult<Option<usize>> {
+        if self.data.encoding() != Encoding::Slots || index.is_instance_of::<PyBool>() {
+            return Ok(None);
+        }
+        let Ok(place) = index.extract::<isize>() else { return Ok(None) };
+        let from_front = if place < 0 { place.saturating_add(width as isize) } else { place };
+        match usize::try_from(from_front).ok().filter(|&place| place < width) {
+            Some(place) => Ok(Some(place)),
+            None => Err(PyIndexError::new_err(format!("column {place} is out of bounds for {width} columns, counted from 0"))),
+        }
+    }
+
+    /// The numbers of one column in the rows that an index picks: a vector, or a single number of one row.
+    fn numbers_of_column(&self, py: Python<'_>, rows: &Bound<'_, PyAny>, column: usize) -> PyResult<Self> {
+        let (all, range) = (PySlice::full(py).into_any(), PySlice::new(py, column as isize, column as isize + 1, 1).into_any());
+        let picked = self.picked(py, rows, &all, Numbers::Columns)?;
+        if let &[_] = picked.data.shape() {
+            return picked.map_settled(py, |evaluator, x| evaluator.select_columns(x, column..column + 1))?.reshaped(py, &[]);
+        }
+        let one = picked.picked(py, &all, &range, Numbers::Columns)?;
+        // The sum of a single number is the number, and sums of rows are a vector.
+        one.sum(py, Some(Whole(1)), false, None, None)
+    }
+
     /// The entry of a vector in slots that an integer picks, as a single number; absent for other indices.
     fn entry(&self, py: Python<'_>, count: usize, index: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
         if self.data.encoding() != Encoding::Slots || index.is_instance_of::<PyBool>() {
@@ -184,6 +210,10 @@ impl PyCiphertext {
     fn __getitem__(&self, py: Python<'_>, index: &Bound<'_, PyAny>) -> PyResult<Self> {
         let indices = indices_of(index, self.data.shape().len())?;
         match (&indices[..], self.data.shape()) {
+            ([rows, columns], &[_, width]) => match self.column(width, columns)? {
+                Some(column) => self.numbers_of_column(py, rows, column),
+                None => self.picked(py, rows, columns, Numbers::Columns),
+            },
             ([rows, columns], _) => self.picked(py, rows, columns, Numbers::Columns),
             ([entries], &[count]) => {
                 if let Some(entry) = self.entry(py, count, entries)? {

@@ -392,6 +392,13 @@ impl PyTransposed {
     }
 
     fn __mul__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let encrypted = other.is_instance_of::<Self>() || other.is_instance_of::<PyCiphertext>();
+        if encrypted || (is_numeric(other)? && !array(other)?.shape.is_empty()) {
+            return Err(PyTypeError::new_err(
+                "a view of the transposed matrix is multiplied by a single number, or by a matrix with `@`: products entry by entry are those of \
+                 arrays in slots, so multiply the array itself, before `.T`, or encrypt the transposed numbers in slots",
+            ));
+        }
         // The number's type says whether the product takes a level.
         let Real(value) = other.extract()?;
         let factor = if is_whole(other)? && value.abs() < LARGEST_INTEGER {
