@@ -492,7 +492,7 @@ pub struct Matmul {
     /// Parameters.
     #[command(flatten)]
     pub params: ParamsSource,
-    /// The left matrix, real, .npy
+    /// The left matrix, real, .npy; a product with one of an integer type takes no level
     #[arg(long, value_name = "FILE")]
     pub weights: PathBuf,
     /// The right matrix, encrypted

@@ -28,6 +28,8 @@ pub struct Array {
     pub shape: Vec<usize>,
     /// Its numbers.
     pub values: Values,
+    /// Whether its type is one of integers or of truth values.
+    pub whole: bool,
 }
 
 /// What can be wrong with an `.npy` file.
@@ -146,7 +148,8 @@ pub fn parse(mut source: impl Read, total: u64) -> Result<Array, ArrayError> {
         (_, 8) => Values::Complex(elements(npy, &shape, order, |x: Complex32| Complex64::new(x.re.into(), x.im.into()))?),
         _ => Values::Complex(elements(npy, &shape, order, |x: Complex64| x)?),
     };
-    Ok(Array { shape, values })
+    let whole = matches!(kind, TypeChar::Bool | TypeChar::Int | TypeChar::Uint);
+    Ok(Array { shape, values, whole })
 }
 
 fn header_error(reason: impl Into<String>) -> ArrayError {

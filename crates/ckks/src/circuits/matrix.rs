@@ -167,13 +167,21 @@ impl Weights {
 }
 
 impl Evaluator {
+    /// The scale of [`Evaluator::prepare_weights`]. What it refuses is about `x`, whatever the weights are.
+    ///
+    /// # Errors
+    /// [`CkksError::LevelTooLow`] at level 0; [`CkksError::OutOfRange`] where `x`'s scale leaves the weights no bits.
+    pub fn weight_scale(&self, x: &Ciphertext) -> Result<f64, CkksError> {
+        self.factor_scale_for(x, "a product with a real matrix")
+    }
+
     /// Prepares `values` (`rows x inner`, row-major) for products with ciphertexts at `level` and `scale`: scaled so that the product,
     /// rescaled, has the canonical scale of the level below.
     ///
     /// # Errors
     /// As [`Weights::new`]; [`CkksError::LevelTooLow`] at level 0; [`CkksError::OutOfRange`] where `x`'s scale leaves the weights no bits.
     pub fn prepare_weights(&self, rows: usize, inner: usize, values: &[f64], x: &Ciphertext) -> Result<Weights, CkksError> {
-        let scale = self.factor_scale_for(x, "a product with a real matrix")?;
+        let scale = self.weight_scale(x)?;
         let weights = Weights::new(rows, inner, values, scale)?;
         check_factor(values.iter().fold(0.0, |largest, weight| weight.abs().max(largest)), scale, 1.0)?;
         Ok(weights)
