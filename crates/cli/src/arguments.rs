@@ -31,7 +31,7 @@ pub struct Global {
     #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,
     /// Where to compute: cpu, cuda (NVIDIA's first device), cuda:1, ..
-    #[arg(long, global = true, value_name = "DEVICE", default_value = PROCESSOR)]
+    #[arg(id = "on", long, global = true, value_name = "DEVICE", default_value = PROCESSOR)]
     pub device: String,
     /// Print nothing but errors, and JSON where asked for
     #[arg(long, global = true)]
