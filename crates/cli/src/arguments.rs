@@ -11,7 +11,7 @@ use crate::failure::EXIT_CODES;
 
 /// CKKS homomorphic encryption over module lattices: files in, files out.
 #[derive(Debug, Parser)]
-#[command(name = "clathrate", version, about, propagate_version = true, after_help = EXIT_CODES, max_term_width = 120)]
+#[command(name = "clathrate", version, about, propagate_version = true, after_help = help(), max_term_width = 120)]
 pub struct Arguments {
     /// What to do.
     #[command(subcommand)]
@@ -19,6 +19,11 @@ pub struct Arguments {
     /// Options of every verb.
     #[command(flatten)]
     pub global: Global,
+}
+
+/// What follows the list of verbs.
+fn help() -> String {
+    format!("A file that is read or written can be -, standard input or output, and one that is read can be a pipe.\n\n{EXIT_CODES}")
 }
 
 /// Options of every verb.
@@ -91,6 +96,29 @@ pub enum Verb {
 }
 
 impl Verb {
+    /// The files that it reads.
+    pub fn inputs(&self) -> Vec<&Path> {
+        let (params, files): (&str, Vec<&PathBuf>) = match self {
+            Self::Params { action: ParamsAction::Show { source, .. } | ParamsAction::Save { source, .. } } => (source, Vec::new()),
+            Self::Keygen(keygen) => (&keygen.params.params, keygen.existing.then_some(&keygen.secret).into_iter().collect()),
+            Self::Encrypt(Encrypt { params, key, input, .. }) => (&params.params, vec![key, input]),
+            Self::Matmul(Matmul { params, weights, input, .. }) => (&params.params, vec![weights, input]),
+            Self::Add(Add { on, operand, .. }) | Self::Multiply(Multiply { on, operand, .. }) => {
+                (&on.params.params, on.inputs().chain(&operand.with).chain(&operand.plain).collect())
+            }
+            Self::Rotate(Rotate { on, .. })
+            | Self::Sum(Sum { on, .. })
+            | Self::Polynomial(PolynomialOf { on, .. })
+            | Self::Convert(Convert { on, .. }) => (&on.params.params, on.inputs().collect()),
+            Self::Bootstrap(Bootstrap { params, evaluation, input, .. }) => (&params.params, vec![evaluation, input]),
+            Self::Pack(Pack { params, evaluation, from, .. }) => (&params.params, vec![evaluation, from]),
+            Self::Decrypt(Decrypt { params, secret, input, .. }) => (&params.params, vec![secret, input]),
+            Self::Inspect(Inspect { file }) => return vec![file],
+            Self::Params { .. } | Self::Doctor | Self::Tune(_) => return Vec::new(),
+        };
+        std::iter::once(Path::new(params)).chain(files.into_iter().map(PathBuf::as_path)).collect()
+    }
+
     /// The files that it writes.
     pub fn outputs(&self) -> Vec<&Path> {
         match self {
@@ -331,6 +359,12 @@ pub struct On {
     /// Evaluation keys, where the computation needs some
     #[arg(long, value_name = "FILE")]
     pub evaluation: Option<PathBuf>,
+}
+
+impl On {
+    fn inputs(&self) -> impl Iterator<Item = &PathBuf> {
+        std::iter::once(&self.input).chain(&self.evaluation)
+    }
 }
 
 /// The other operand.

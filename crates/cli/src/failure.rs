@@ -1,6 +1,6 @@
 //! What ends a command early: one type, one name per kind for programs, one exit code per kind for scripts.
 //!
-//! Above `npy`, whose errors it takes in; everything else returns these.
+//! Above `streams` and `npy`, whose errors it takes in; everything else returns these.
 
 use std::io;
 use std::path::PathBuf;
@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use thiserror::Error;
 
 use crate::npy::ArrayError;
+use crate::streams;
 
 /// Kinds and exit codes as `--help` shows them; a test compares them with [`Failure`].
 pub const EXIT_CODES: &str = "\
@@ -106,13 +107,13 @@ impl Failure {
     pub fn file(path: impl Into<PathBuf>, source: impl Into<CkksError>) -> Self {
         match source.into() {
             source @ CkksError::File(FileError::Io { .. }) => Self::Core(source),
-            source => Self::File { path: path.into(), source: Box::new(source) },
+            source => Self::File { path: streams::input_name(path.into()), source: Box::new(source) },
         }
     }
 
     /// An error about the array at `path`.
     pub fn array(path: impl Into<PathBuf>, source: ArrayError) -> Self {
-        let path = path.into();
+        let path = streams::input_name(path.into());
         match source {
             ArrayError::Io { action, source } => Self::Io { path, action, source },
             source => Self::Array { path, source },
@@ -126,6 +127,7 @@ impl Failure {
             Self::Core(source) => core_kind(source.kind()),
             Self::File { source, .. } => core_kind(source.kind()),
             Self::Io { .. } => core_kind(ErrorKind::Io),
+            Self::Array { source: ArrayError::Memory { .. }, .. } => core_kind(ErrorKind::Memory),
             Self::Array { .. } => ("array", 16),
             Self::Exists { .. } => ("exists", 17),
             Self::SelfTest { .. } => ("self-test", 18),
@@ -181,6 +183,7 @@ mod tests {
             ErrorKind::Random,
             ErrorKind::Cancelled,
             ErrorKind::Memory,
+            ErrorKind::Device,
         ]
         .map(core_kind);
         let own = [
@@ -198,6 +201,6 @@ mod tests {
         assert_eq!(all.len() + 2, EXIT_CODES.lines().count());
         all.sort_by_key(|entry| entry.1);
         all.dedup_by_key(|entry| entry.1);
-        assert_eq!(all.len(), 19);
+        assert_eq!(all.len(), 20);
     }
 }
