@@ -989,6 +989,7 @@ class SecretKey:
         lanes: SupportsIndex | Literal["most"] | None = None,
         copies: SupportsIndex | None = None,
         order: _Order = "natural",
+        bound: float | None = None,
     ) -> Ciphertext:
         """Encrypts an array; the ciphertext has its shape.
 
@@ -1517,6 +1518,7 @@ class PublicKey:
         progress: _Progress = None,
         *,
         lanes: SupportsIndex | Literal["most"] | None = None,
+        bound: float | None = None,
     ) -> Ciphertext:
         """Encrypts an array, as `SecretKey.encrypt` does, with more noise and at twice the file size.
 
@@ -2925,6 +2927,9 @@ class Ciphertext:
         Symbols have it where `trace` was given a bound on the numbers of the inputs; ciphertexts with data have none. It is infinite
         where the numbers may leave the domain of a polynomial.
         """
+    @property
+    def bound(self) -> float | None:
+        """The largest magnitude that the numbers may have, or None where it is not known."""
     def stage(self, name: str) -> Stage:
         """Names a stage of a computation: what is computed within `with ct.stage(name):` is a line of its own in the costs of `trace`.
 

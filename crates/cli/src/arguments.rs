@@ -342,6 +342,9 @@ pub struct Encrypt {
     /// Put N polynomials under one mask, with a secret key: chunks of a row where it needs several, else rows [default: 1, under the main secret]
     #[arg(long, value_name = "N", value_parser = body_count())]
     pub bodies: Option<u16>,
+    /// The largest magnitude that the numbers may have, which everybody sees; computations that might exceed the modulus are then refused [default: none]
+    #[arg(long, value_name = "X")]
+    pub bound: Option<f64>,
 }
 
 /// What a computation on one encrypted array reads and writes.

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use clathrate_arith::product::LeftMatrix;
 use clathrate_arith::text::counted;
 use clathrate_arith::{Modulus, ProductCounts};
-use clathrate_lattice::{Bundle, Eval};
+use clathrate_lattice::{Bundle, Eval, Level};
 
 use crate::arrays::memory::check_free;
 use crate::arrays::{BodyAxis, Ciphertext, Encoding, Estimate, Layout, SecretName};
@@ -26,6 +26,7 @@ use crate::error::CkksError;
 use crate::evaluation::arithmetic::check_factor;
 use crate::evaluation::evaluator::{Evaluator, Room};
 use crate::keys::Operation;
+use crate::parameters::Params;
 use crate::progress::Progress;
 
 /// Bits of the largest scaled weight that an exact product accepts as an entry.
@@ -144,6 +145,18 @@ impl Weights {
     #[must_use]
     pub fn row_sum(&self) -> f64 {
         self.row_sum
+    }
+
+    /// Refuses weights whose product even with numbers of magnitude 1 may wrap around at this scale and level.
+    ///
+    /// # Errors
+    /// [`CkksError::WeightsTooLarge`].
+    fn check_row_sum(&self, params: &Params, scale: f64, level: Level) -> Result<(), CkksError> {
+        let room = (params.log2_q(level) - 1.0 - scale.log2()).exp2();
+        if self.row_sum <= room {
+            return Ok(());
+        }
+        Err(CkksError::WeightsTooLarge { row_sum: self.row_sum, log2_scale: scale.log2(), level: level.0, room })
     }
 
     /// Bounds on the numbers and errors of the product, from the bounds `x` on the factor's. The rounding of weights to integers at their scale counts as an
@@ -277,7 +290,8 @@ impl Evaluator {
     /// operands and result is bounded.
     ///
     /// # Errors
-    /// [`CkksError::Shape`], [`CkksError::ScaleOutOfRange`], [`CkksError::WrongParams`]; [`CkksError::SharedMask`] where rows share a mask and there are no keys
+    /// [`CkksError::Shape`], [`CkksError::ScaleOutOfRange`], [`CkksError::WrongParams`]; [`CkksError::BoundTooLarge`] and [`CkksError::WeightsTooLarge`] where numbers
+    /// would wrap around; [`CkksError::SharedMask`] where rows share a mask and there are no keys
     /// that split it.
     pub fn multiply_matrix(&self, weights: &Weights, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.multiply_matrix_with_progress(weights, x, &mut |_, _| true)
@@ -297,6 +311,7 @@ impl Evaluator {
         if x.encoding() == Encoding::Slots {
             x.check_one_lane("a matrix product")?;
         }
+        let declared = x.bound;
         let (mut x, lanes) = (Cow::Borrowed(x), x.layout().lanes);
         if self.splits_masks_for(&x) {
             x = Cow::Owned(self.split_mask(&x)?);
@@ -325,10 +340,14 @@ impl Evaluator {
         }
         let scale = x.scale() * weights.scale;
         params.check_scale(scale, x.level())?;
+        let bound = params.check_bound(declared.map(|own| own * weights.row_sum), scale, x.level())?;
+        if bound.is_none() && !x.is_symbol() {
+            weights.check_row_sum(params, scale, x.level())?;
+        }
         let layout = *x.layout();
         let finish = |bundles: Vec<Bundle<Eval>>| {
             let shape = vec![weights.rows(), layout.columns];
-            x.with_all((params, shape), Layout { rows: weights.rows(), ..layout }, bundles, (x.level(), scale))
+            x.with_all((params, shape), Layout { rows: weights.rows(), ..layout }, bundles, (x.level(), scale)).within(bound)
         };
         // One matrix product for each polynomial of a row's bundles: its rows are the polynomials at the same place of all rows.
         let width = layout.bundles_per_line();
