@@ -1030,6 +1030,10 @@ class SecretKey:
         order : {"natural", "bit-reversed"}, optional
             The order of the numbers in a polynomial. "bit-reversed" puts number j at the place whose bits are those of j reversed. The
             default is "natural".
+        bound : float, optional
+            The largest magnitude that the numbers may have; larger ones are refused. Results have bounds, too (`Ciphertext.bound`), and what
+            might wrap around is refused before it is computed. It is public: it is in files, and nothing is taken from the numbers
+            themselves. None, the default, is no bound.
 
         Returns
         -------
@@ -1040,7 +1044,7 @@ class SecretKey:
         ------
         DataError
             Where numbers are NaN, infinite or too large, there are none, or there are more than two axes; for a number of bodies, a
-            capacity, lanes or copies out of range, and for another axis or order.
+            capacity, lanes or copies out of range, and for another axis or order; for numbers above the bound, and a bound that has no room.
         TypeError
             Where the entries are no numbers.
         LevelError
@@ -1054,6 +1058,8 @@ class SecretKey:
         --------
         >>> secret_key.encrypt(np.zeros((3, 4))).encoding
         'coefficients'
+        >>> (secret_key.encrypt([1.0, 2.0], bound=10.0) + 5).bound
+        15.0
         >>> secret_key.encrypt(np.zeros((3, 4)), bodies=3).layout
         1024 real numbers in coefficients of degree 1024, 3 rows under one mask
         """
@@ -1539,6 +1545,8 @@ class PublicKey:
             True shows a progress bar. A function is called with (polynomials done, polynomials in all) and may return False to stop.
         lanes : int or "most", optional
             How many consecutive rows share a polynomial, as in `SecretKey.encrypt`. None, the default, is one row in a polynomial.
+        bound : float, optional
+            The largest magnitude that the numbers may have, as in `SecretKey.encrypt`. None, the default, is no bound.
 
         Returns
         -------
@@ -2929,7 +2937,13 @@ class Ciphertext:
         """
     @property
     def bound(self) -> float | None:
-        """The largest magnitude that the numbers may have, or None where it is not known."""
+        """The largest magnitude that the numbers may have, or None where it is not known.
+
+        It is declared at encryption (`SecretKey.encrypt(..., bound=10.0)`) and carried through sums, products, rescales, lower levels,
+        rotations, conjugations, sums of entries, products with plain matrices, polynomials whose domain contains all numbers up to it and
+        of either sign, and broadcasting. Other operations lose it. What might exceed the modulus is refused before it is computed. Of
+        symbols it is the `magnitude_bound`.
+        """
     def stage(self, name: str) -> Stage:
         """Names a stage of a computation: what is computed within `with ct.stage(name):` is a line of its own in the costs of `trace`.
 

@@ -15,8 +15,10 @@ def test_product_that_would_wrap_around_is_refused(owner):
     x = owner.encrypt(np.array([[1.0]]))
     with pytest.raises(cl.DataError, match=r"add up to 5\.000e4.*room for.*scale the matrix down"):
         np.array([[5e4]]) @ x
+    # Integers are not rescaled: at level 1 there is room for them.
+    assert owner.decrypt(np.array([[50000]]) @ x) == pytest.approx(5e4)
     with pytest.raises(cl.DataError, match="add up to"):
-        np.array([[50000]]) @ x
+        np.array([[50000]]) @ owner.encrypt(np.array([[1.0]]), level=0)
     assert owner.decrypt(np.array([[1e4]]) @ x) == pytest.approx(1e4)
 
 
@@ -37,11 +39,11 @@ def test_bounds_are_carried_through_operators_and_files(owner, tmp_path):
 
 
 def test_what_might_wrap_around_is_refused_before_it_is_computed(owner):
-    x = owner.encrypt(np.array([[1.0]]), bound=1e4)
+    x = owner.encrypt(np.array([[1.0]]), bound=1e4, level=0)
     with pytest.raises(cl.DataError, match="as large as 3.000e4 here.*room for"):
         x * 3
     with pytest.raises(cl.DataError, match="room for"):
-        np.array([[2.0]]) @ x
+        np.array([[2.0]]) @ owner.encrypt(np.array([[1.0]]), bound=1e4)
     assert owner.decrypt(x) == pytest.approx(1.0)
 
 

@@ -5,6 +5,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use clathrate_arith::OutOfMemory;
 use clathrate_ckks::CkksError;
 use clathrate_ckks::error::ErrorKind;
 use clathrate_ckks::file::FileError;
@@ -86,6 +87,9 @@ pub enum Failure {
     /// A defect of this program.
     #[error("{0}: this is a defect, please report it")]
     Internal(String),
+    /// The system has no memory.
+    #[error(transparent)]
+    Memory(#[from] OutOfMemory),
     /// A self-test failed.
     #[error("{failed} of {total} self-tests failed: this machine, or this build, computes wrongly; see the report")]
     SelfTest {
@@ -127,6 +131,7 @@ impl Failure {
             Self::Core(source) => core_kind(source.kind()),
             Self::File { source, .. } => core_kind(source.kind()),
             Self::Io { .. } => core_kind(ErrorKind::Io),
+            Self::Memory(_) => core_kind(ErrorKind::Memory),
             Self::Array { source: ArrayError::Memory { .. }, .. } => core_kind(ErrorKind::Memory),
             Self::Array { .. } => ("array", 16),
             Self::Exists { .. } => ("exists", 17),

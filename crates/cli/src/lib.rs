@@ -18,7 +18,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use clap::Parser;
 use clap::error::ErrorKind;
-use clathrate_arith::DeviceError;
+use clathrate_arith::{DeviceError, OutOfMemory};
 use clathrate_ckks::{CkksError, Runtime};
 
 use arguments::{Arguments, Verb};
@@ -50,10 +50,13 @@ pub fn command(arguments: &[OsString]) -> u8 {
     match catch_unwind(AssertUnwindSafe(|| run(&parsed))) {
         Ok(Ok(())) => 0,
         Ok(Err(failure)) => report(&failure, json),
-        // What a device refuses comes as a panic, because operations on residues have no results.
+        // What a device refuses, or the system has no memory for, comes as a panic, because operations on residues have no results.
         Err(panic) => match panic.downcast::<DeviceError>() {
             Ok(error) => report(&Failure::Core(CkksError::Device(*error)), json),
-            Err(panic) => resume_unwind(panic),
+            Err(panic) => match panic.downcast::<OutOfMemory>() {
+                Ok(error) => report(&Failure::Memory(*error), json),
+                Err(panic) => resume_unwind(panic),
+            },
         },
     }
 }

@@ -8,6 +8,7 @@ use std::any::Any;
 use std::io;
 use std::path::Path;
 
+use clathrate_arith::OutOfMemory;
 use clathrate_arith::text::counted;
 use clathrate_ckks::CkksError;
 use clathrate_ckks::error::ErrorKind;
@@ -161,8 +162,12 @@ pub fn raise_for_key(py: Python<'_>, error: CkksError, needs: &str) -> PyErr {
     exception(py, class_name(&error), message)
 }
 
-/// The exception for a panic: a bug of ours, told as an error and not as an abort.
+/// The exception for a panic: memory that is not there, or a bug of ours, told as an error and not as an abort.
 pub fn internal(py: Python<'_>, panic: &(dyn Any + Send)) -> PyErr {
+    // What the system has no memory for comes as a panic, because operations on residues have no results.
+    if let Some(error) = panic.downcast_ref::<OutOfMemory>() {
+        return exception(py, "NotEnoughMemoryError", error.to_string());
+    }
     let reason = panic.downcast_ref::<&str>().map(|text| (*text).to_owned()).or_else(|| panic.downcast_ref::<String>().cloned());
     let reason = reason.unwrap_or_else(|| "no reason given".to_owned());
     exception(py, "InternalError", format!("a bug in Clathrate, please report it: {reason}"))

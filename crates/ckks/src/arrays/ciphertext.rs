@@ -7,11 +7,14 @@ use clathrate_lattice::{Bundle, Eval, Level};
 
 use super::estimate::Estimate;
 use super::layout::{Encoding, Layout, Order, Padding};
-use super::memory::Footprint;
+use super::memory::{Footprint, check_free};
 use super::secret::SecretName;
 use crate::error::CkksError;
 use crate::key_id::KeyId;
 use crate::parameters::{Params, Runtime};
+
+/// Arrays from this size on are compared with the free memory before an operation makes another one.
+const CHECKED_BYTES: usize = 64 << 20;
 
 /// An encrypted array.
 ///
@@ -247,6 +250,18 @@ impl Ciphertext {
     #[must_use]
     pub fn predicted_bytes(&self) -> usize {
         self.layout.bundles() * self.polys_per_bundle() * self.params.chain().basis(self.level).len() * self.params.degree() * 8
+    }
+
+    /// Refuses an operation whose result is as large as this array where less memory is free. Of small arrays nothing is asked, since that takes as long as the operation.
+    ///
+    /// # Errors
+    /// [`CkksError::NotEnoughMemory`].
+    pub fn check_room_for_another(&self, operation: &'static str) -> Result<(), CkksError> {
+        let bytes = self.predicted_bytes();
+        if self.is_symbol() || bytes < CHECKED_BYTES {
+            return Ok(());
+        }
+        check_free(operation, bytes, "compute on a part of the array at a time, or drop arrays that are no longer used")
     }
 
     /// Where each number is stored.
