@@ -1058,6 +1058,7 @@ class SecretKey:
         lanes: SupportsIndex | Literal["most"] | None = None,
         copies: SupportsIndex | None = None,
         order: _Order = "natural",
+        bound: float | None = None,
     ) -> Ciphertext:
         """Encrypts an array; the ciphertext has its shape.
 
@@ -1098,6 +1099,10 @@ class SecretKey:
         order : {"natural", "bit-reversed"}, optional
             The order of the numbers in a polynomial. "bit-reversed" puts number j at the place whose bits are those of j reversed. The
             default is "natural".
+        bound : float, optional
+            The largest magnitude that the numbers may have; larger ones are refused. Results have bounds, too (`Ciphertext.bound`), and what
+            might wrap around is refused before it is computed. It is public: it is in files, and nothing is taken from the numbers
+            themselves. None, the default, is no bound.
 
         Returns
         -------
@@ -1108,7 +1113,7 @@ class SecretKey:
         ------
         DataError
             Where numbers are NaN, infinite or too large, there are none, or there are more than two axes; for a number of bodies, a
-            capacity, lanes or copies out of range, and for another axis or order.
+            capacity, lanes or copies out of range, and for another axis or order; for numbers above the bound, and a bound that has no room.
         TypeError
             Where the entries are no numbers.
         LevelError
@@ -1122,6 +1127,8 @@ class SecretKey:
         --------
         >>> secret_key.encrypt(np.zeros((3, 4))).encoding
         'coefficients'
+        >>> (secret_key.encrypt([1.0, 2.0], bound=10.0) + 5).bound
+        15.0
         >>> secret_key.encrypt(np.zeros((3, 4)), bodies=3).layout
         1024 real numbers in coefficients of degree 1024, 3 rows under one mask
         """
@@ -1611,6 +1618,7 @@ class PublicKey:
         progress: _Progress = None,
         *,
         lanes: SupportsIndex | Literal["most"] | None = None,
+        bound: float | None = None,
     ) -> Ciphertext:
         """Encrypts an array, as `SecretKey.encrypt` does, with more noise and at twice the file size.
 
@@ -1631,6 +1639,8 @@ class PublicKey:
             True shows a progress bar. A function is called with (polynomials done, polynomials in all) and may return False to stop.
         lanes : int or "most", optional
             How many consecutive rows share a polynomial, as in `SecretKey.encrypt`. None, the default, is one row in a polynomial.
+        bound : float, optional
+            The largest magnitude that the numbers may have, as in `SecretKey.encrypt`. None, the default, is no bound.
 
         Returns
         -------
@@ -3082,6 +3092,15 @@ class Ciphertext:
 
         Symbols have it where `trace` was given a bound on the numbers of the inputs; ciphertexts with data have none. It is infinite
         where the numbers may leave the domain of a polynomial.
+        """
+    @property
+    def bound(self) -> float | None:
+        """The largest magnitude that the numbers may have, or None where it is not known.
+
+        It is declared at encryption (`SecretKey.encrypt(..., bound=10.0)`) and carried through sums, products, rescales, lower levels,
+        rotations, conjugations, sums of entries, products with plain matrices, polynomials whose domain contains all numbers up to it and
+        of either sign, and broadcasting. Other operations lose it. What might exceed the modulus is refused before it is computed. Of
+        symbols it is the `magnitude_bound`.
         """
     def stage(self, name: str) -> Stage:
         """Names a stage of a computation: what is computed within `with ct.stage(name):` is a line of its own in the costs of `trace`.

@@ -3,7 +3,7 @@
 //! A large allocation that comes fresh from the operating system costs a page fault every 4 KiB. A key switch that allocates its scratch memory anew
 //! each time spends more time on page faults than on computation, so buffers return to a [`Pool`] when dropped.
 
-use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::collections::VecDeque;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -12,6 +12,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use zeroize::Zeroize;
+
+use crate::error::OutOfMemory;
 
 /// Alignment of all buffers: a cache line, and a 512-bit vector.
 pub const ALIGNMENT: usize = 64;
@@ -101,10 +103,10 @@ unsafe impl Send for AlignedWords {}
 unsafe impl Sync for AlignedWords {}
 
 impl AlignedWords {
-    /// `len` zero words. Aborts where the system has no memory for them, as `Vec` does.
+    /// `len` zero words. Unwinds with [`OutOfMemory`] where the system has no memory for them.
     #[must_use]
     pub fn zeroed(len: usize) -> Self {
-        Self::try_zeroed(len).unwrap_or_else(|| handle_alloc_error(Self::layout(len)))
+        Self::try_zeroed(len).unwrap_or_else(|| OutOfMemory { bytes: (len as u64).saturating_mul(8) }.raise())
     }
 
     /// Overwrites all words with zeroes by volatile stores, which the compiler cannot remove. The stores are of vectors where the machine has them,

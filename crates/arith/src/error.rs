@@ -89,6 +89,23 @@ pub enum ArithError {
     },
 }
 
+/// The system has no memory for an array of the host.
+///
+/// Operations on residues have no results, so it is the payload of a panic ([`OutOfMemory::raise`]), as [`DeviceError`] is. The fronts, which catch panics, tell it as an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("the system has no memory for {} more: use fewer arrays or keys at a time, or a lower degree, or free some", counted(*bytes, "byte"))]
+pub struct OutOfMemory {
+    /// Bytes asked for.
+    pub bytes: u64,
+}
+
+impl OutOfMemory {
+    /// Ends the operation; the panic hook is not called.
+    pub fn raise(self) -> ! {
+        std::panic::resume_unwind(Box::new(self))
+    }
+}
+
 /// Why a device could not do what was asked of it.
 ///
 /// Operations of the engine seam give no results, as operations on the host's memory do not, so an engine of a device raises this error as the payload of a panic

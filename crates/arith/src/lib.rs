@@ -33,7 +33,7 @@ pub use buffer::{Buffer, DeviceMemory, Memory, Rows, RowsMut};
 pub use conversion::{BaseConversion, EngineTables, Rounding};
 pub use cpu::{CpuEngine, Threads};
 pub use engine::{Dividend, DivisionInput, Engine, Factor2, FillRow, Form, GadgetInput, Hoisted, PlaintextSum, TurnedProduct};
-pub use error::{ArithError, DeviceError};
+pub use error::{ArithError, DeviceError, OutOfMemory};
 pub use extension::DigitExtension;
 pub use factors::{FactorLayout, FactorShape, Factors};
 pub use kernels::Isa;

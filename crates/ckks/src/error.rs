@@ -303,7 +303,7 @@ pub enum CkksError {
         /// Binary logarithm of the factors' scale.
         log2_scale: f64,
     },
-    /// Numbers of a dry run that may be too large for the modulus.
+    /// Numbers that, by a declared bound, may be too large for the modulus.
     #[error(
         "numbers may be as large as {magnitude:.3e} here, by the bound on the inputs, and at scale 2^{log2_scale:.1} level {level} has room for {room:.3e}: scale the inputs or the factors down, state a smaller bound, or take parameters with a longer first step"
     )]
@@ -313,6 +313,20 @@ pub enum CkksError {
         /// Binary logarithm of the scale.
         log2_scale: f64,
         /// The level.
+        level: usize,
+        /// The largest number that the modulus holds.
+        room: f64,
+    },
+    /// A plain matrix whose product wraps around for numbers of magnitude 1.
+    #[error(
+        "the magnitudes along a row of the matrix add up to {row_sum:.3e}, so that numbers of magnitude 1 have products as large, and at scale 2^{log2_scale:.1} level {level} has room for {room:.3e}: scale the matrix down, declare a bound below 1 where the numbers are smaller (`bound` at encryption), or take parameters with a longer first step"
+    )]
+    WeightsTooLarge {
+        /// The largest sum of magnitudes along a row.
+        row_sum: f64,
+        /// Binary logarithm of the product's scale.
+        log2_scale: f64,
+        /// The product's level.
         level: usize,
         /// The largest number that the modulus holds.
         room: f64,
@@ -523,6 +537,7 @@ impl CkksError {
             | Self::NoTerms { .. }
             | Self::FactorTooSmall { .. }
             | Self::BoundTooLarge { .. }
+            | Self::WeightsTooLarge { .. }
             | Self::OutOfRange { .. }
             | Self::Symbol { .. } => ErrorKind::Value,
             Self::Shape { .. }

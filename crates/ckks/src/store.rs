@@ -295,6 +295,9 @@ pub struct CiphertextMetadata {
     /// Of a relative of the parameters: a converted or reduced ciphertext.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     relative: Option<ModuleShape>,
+    /// Largest magnitude of the numbers, where it is declared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    bound: Option<f64>,
 }
 
 impl Stored for Ciphertext {
@@ -314,6 +317,7 @@ impl Stored for Ciphertext {
             scale: self.scale,
             seeded: seeds_of(&self.bundles).is_some(),
             relative: self.params.spec().relative,
+            bound: self.bound,
         }
     }
 
@@ -336,6 +340,9 @@ impl Ciphertext {
         let level = Level(metadata.level);
         params.check_level(level)?;
         params.check_scale(metadata.scale, level)?;
+        if metadata.bound.is_some_and(|bound| !(bound.is_finite() && bound >= 0.0)) {
+            return Err(inconsistent("the bound on the numbers is no number of 0 or more"));
+        }
         let layout = metadata.layout;
         layout.check(&metadata.shape, params.degree())?;
         let secret = SecretName::parse(&metadata.secret);
@@ -352,6 +359,7 @@ impl Ciphertext {
             level,
             scale: metadata.scale,
             bundles,
+            bound: metadata.bound,
             symbol: None,
         })
     }

@@ -11,7 +11,7 @@ use crate::failure::EXIT_CODES;
 
 /// CKKS homomorphic encryption over module lattices: files in, files out.
 #[derive(Debug, Parser)]
-#[command(name = "clathrate", version, about, propagate_version = true, after_help = EXIT_CODES, max_term_width = 120)]
+#[command(name = "clathrate", version, about, propagate_version = true, after_help = help(), max_term_width = 120)]
 pub struct Arguments {
     /// What to do.
     #[command(subcommand)]
@@ -19,6 +19,11 @@ pub struct Arguments {
     /// Options of every verb.
     #[command(flatten)]
     pub global: Global,
+}
+
+/// What follows the list of verbs.
+fn help() -> String {
+    format!("A file that is read or written can be -, standard input or output, and one that is read can be a pipe.\n\n{EXIT_CODES}")
 }
 
 /// Options of every verb.
@@ -31,7 +36,7 @@ pub struct Global {
     #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,
     /// Where to compute: cpu, cuda (NVIDIA's first device), cuda:1, ..
-    #[arg(long, global = true, value_name = "DEVICE", default_value = PROCESSOR)]
+    #[arg(id = "on", long, global = true, value_name = "DEVICE", default_value = PROCESSOR)]
     pub device: String,
     /// Print nothing but errors, and JSON where asked for
     #[arg(long, global = true)]
@@ -91,6 +96,29 @@ pub enum Verb {
 }
 
 impl Verb {
+    /// The files that it reads.
+    pub fn inputs(&self) -> Vec<&Path> {
+        let (params, files): (&str, Vec<&PathBuf>) = match self {
+            Self::Params { action: ParamsAction::Show { source, .. } | ParamsAction::Save { source, .. } } => (source, Vec::new()),
+            Self::Keygen(keygen) => (&keygen.params.params, keygen.existing.then_some(&keygen.secret).into_iter().collect()),
+            Self::Encrypt(Encrypt { params, key, input, .. }) => (&params.params, vec![key, input]),
+            Self::Matmul(Matmul { params, weights, input, .. }) => (&params.params, vec![weights, input]),
+            Self::Add(Add { on, operand, .. }) | Self::Multiply(Multiply { on, operand, .. }) => {
+                (&on.params.params, on.inputs().chain(&operand.with).chain(&operand.plain).collect())
+            }
+            Self::Rotate(Rotate { on, .. })
+            | Self::Sum(Sum { on, .. })
+            | Self::Polynomial(PolynomialOf { on, .. })
+            | Self::Convert(Convert { on, .. }) => (&on.params.params, on.inputs().collect()),
+            Self::Bootstrap(Bootstrap { params, evaluation, input, .. }) => (&params.params, vec![evaluation, input]),
+            Self::Pack(Pack { params, evaluation, from, .. }) => (&params.params, vec![evaluation, from]),
+            Self::Decrypt(Decrypt { params, secret, input, .. }) => (&params.params, vec![secret, input]),
+            Self::Inspect(Inspect { file }) => return vec![file],
+            Self::Params { .. } | Self::Doctor | Self::Tune(_) => return Vec::new(),
+        };
+        std::iter::once(Path::new(params)).chain(files.into_iter().map(PathBuf::as_path)).collect()
+    }
+
     /// The files that it writes.
     pub fn outputs(&self) -> Vec<&Path> {
         match self {
@@ -314,6 +342,9 @@ pub struct Encrypt {
     /// Put N polynomials under one mask, with a secret key: chunks of a row where it needs several, else rows [default: 1, under the main secret]
     #[arg(long, value_name = "N", value_parser = body_count())]
     pub bodies: Option<u16>,
+    /// The largest magnitude that the numbers may have, which everybody sees; computations that might exceed the modulus are then refused [default: none]
+    #[arg(long, value_name = "X")]
+    pub bound: Option<f64>,
 }
 
 /// What a computation on one encrypted array reads and writes.
@@ -331,6 +362,12 @@ pub struct On {
     /// Evaluation keys, where the computation needs some
     #[arg(long, value_name = "FILE")]
     pub evaluation: Option<PathBuf>,
+}
+
+impl On {
+    fn inputs(&self) -> impl Iterator<Item = &PathBuf> {
+        std::iter::once(&self.input).chain(&self.evaluation)
+    }
 }
 
 /// The other operand.
@@ -492,7 +529,7 @@ pub struct Matmul {
     /// Parameters.
     #[command(flatten)]
     pub params: ParamsSource,
-    /// The left matrix, real, .npy
+    /// The left matrix, real, .npy; a product with one of an integer type takes no level
     #[arg(long, value_name = "FILE")]
     pub weights: PathBuf,
     /// The right matrix, encrypted

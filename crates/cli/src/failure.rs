@@ -1,10 +1,11 @@
 //! What ends a command early: one type, one name per kind for programs, one exit code per kind for scripts.
 //!
-//! Above `npy`, whose errors it takes in; everything else returns these.
+//! Above `streams` and `npy`, whose errors it takes in; everything else returns these.
 
 use std::io;
 use std::path::PathBuf;
 
+use clathrate_arith::OutOfMemory;
 use clathrate_ckks::CkksError;
 use clathrate_ckks::error::ErrorKind;
 use clathrate_ckks::file::FileError;
@@ -13,6 +14,7 @@ use serde_json::{Value, json};
 use thiserror::Error;
 
 use crate::npy::ArrayError;
+use crate::streams;
 
 /// Kinds and exit codes as `--help` shows them; a test compares them with [`Failure`].
 pub const EXIT_CODES: &str = "\
@@ -85,6 +87,9 @@ pub enum Failure {
     /// A defect of this program.
     #[error("{0}: this is a defect, please report it")]
     Internal(String),
+    /// The system has no memory.
+    #[error(transparent)]
+    Memory(#[from] OutOfMemory),
     /// A self-test failed.
     #[error("{failed} of {total} self-tests failed: this machine, or this build, computes wrongly; see the report")]
     SelfTest {
@@ -106,13 +111,13 @@ impl Failure {
     pub fn file(path: impl Into<PathBuf>, source: impl Into<CkksError>) -> Self {
         match source.into() {
             source @ CkksError::File(FileError::Io { .. }) => Self::Core(source),
-            source => Self::File { path: path.into(), source: Box::new(source) },
+            source => Self::File { path: streams::input_name(path.into()), source: Box::new(source) },
         }
     }
 
     /// An error about the array at `path`.
     pub fn array(path: impl Into<PathBuf>, source: ArrayError) -> Self {
-        let path = path.into();
+        let path = streams::input_name(path.into());
         match source {
             ArrayError::Io { action, source } => Self::Io { path, action, source },
             source => Self::Array { path, source },
@@ -126,6 +131,8 @@ impl Failure {
             Self::Core(source) => core_kind(source.kind()),
             Self::File { source, .. } => core_kind(source.kind()),
             Self::Io { .. } => core_kind(ErrorKind::Io),
+            Self::Memory(_) => core_kind(ErrorKind::Memory),
+            Self::Array { source: ArrayError::Memory { .. }, .. } => core_kind(ErrorKind::Memory),
             Self::Array { .. } => ("array", 16),
             Self::Exists { .. } => ("exists", 17),
             Self::SelfTest { .. } => ("self-test", 18),

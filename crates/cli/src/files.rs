@@ -2,18 +2,25 @@
 
 use std::path::Path;
 
-use clathrate_ckks::file::{FileReader, FileWriter, OutputFile, Stored, holds_secret_key};
+use clathrate_ckks::file::{FileKind, FileReader, FileWriter, OutputFile, Stored, holds_secret_key};
 use clathrate_ckks::parameters::{preset, preset_names};
 use clathrate_ckks::{CkksError, Params, ParamsSpec, Runtime};
 
 use crate::failure::Failure;
+use crate::streams;
 
-/// Opens a Clathrate file.
+/// Opens a Clathrate file, or reads one from a stream.
 ///
 /// # Errors
 /// `Failure::File`, `Failure::Core` for input and output.
 pub fn open(path: &Path) -> Result<FileReader<'static>, Failure> {
-    FileReader::open(path).map_err(|error| Failure::file(path, error))
+    let stream = streams::input(path).map_err(|source| Failure::Io { path: path.to_owned(), action: "open", source })?;
+    match stream {
+        // While it is read, the stream is in memory twice.
+        Some(mut stream) => FileReader::from_stream(&mut *stream, streams::room() / 2),
+        None => FileReader::open(path),
+    }
+    .map_err(|error| Failure::file(path, error))
 }
 
 /// Opens a Clathrate file and reads a value from it, naming the file in errors.
@@ -40,7 +47,7 @@ pub fn params(source: &str, runtime: &Runtime) -> Result<Params, Failure> {
         return Params::new(spec, runtime).map_err(|error| Failure::file(path, error));
     }
     // A name without a dot or a separator that is no file was meant as a preset.
-    if !path.exists() && !source.contains(['.', '/', '\\']) {
+    if !streams::is_stdin(path) && !path.exists() && !source.contains(['.', '/', '\\']) {
         preset(source)?;
     }
     load(path, |reader| Params::from_reader(reader, runtime))
@@ -51,7 +58,7 @@ pub fn params(source: &str, runtime: &Runtime) -> Result<Params, Failure> {
 /// # Errors
 /// `Failure::Exists`.
 pub fn guard(path: &Path) -> Result<(), Failure> {
-    if holds_secret_key(path) {
+    if !streams::is_stdout(path) && holds_secret_key(path) {
         return Err(Failure::Exists { path: path.to_owned(), remedy: "write to another name" });
     }
     Ok(())
@@ -63,7 +70,9 @@ pub fn guard(path: &Path) -> Result<(), Failure> {
 /// Those of the writer.
 pub fn prepare(path: &Path, value: &impl Stored) -> Result<FileWriter<OutputFile>, Failure> {
     let failed = |error| Failure::file(path, CkksError::File(error));
-    let mut writer = FileWriter::create(path, value.file_label(), &value.file_metadata()).map_err(failed)?;
+    let label = value.file_label();
+    let output = streams::create(path, label.kind == FileKind::SecretKey).map_err(failed)?;
+    let mut writer = FileWriter::create_in(output, label, &value.file_metadata()).map_err(failed)?;
     value.write_sections(&mut writer).map_err(failed)?;
     Ok(writer)
 }
@@ -80,8 +89,8 @@ pub fn save(path: &Path, value: &impl Stored) -> Result<u64, Failure> {
 /// Refuses early what could not be written in the end, before hours of work: makes the temporary file of an output, and removes it.
 ///
 /// # Errors
-/// `Failure::Exists`; those of [`OutputFile::create`].
+/// `Failure::Exists`; those of [`streams::create`].
 pub fn check_output(path: &Path) -> Result<(), Failure> {
     guard(path)?;
-    OutputFile::create(path, true).map(drop).map_err(|error| Failure::file(path, CkksError::File(error)))
+    streams::create(path, true).map(drop).map_err(|error| Failure::file(path, CkksError::File(error)))
 }

@@ -1,6 +1,6 @@
 //! The `clathrate` command as a function: parses, runs one verb, and turns what went wrong into a message and an exit code. The program and the Python package call it.
 //!
-//! Layers, lowest first: `npy`, `failure`, `arguments`, `console`, `files` and `intake`, `verbs`.
+//! Layers, lowest first: `streams`, `npy`, `failure`, `arguments`, `console`, `files` and `intake`, `verbs`.
 #![forbid(unsafe_code)]
 
 mod arguments;
@@ -9,6 +9,7 @@ mod failure;
 mod files;
 mod intake;
 mod npy;
+mod streams;
 mod verbs;
 
 use std::ffi::OsString;
@@ -17,8 +18,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use clap::Parser;
 use clap::error::ErrorKind;
-use clathrate_arith::DeviceError;
-use clathrate_ckks::file::leads_to_stdout;
+use clathrate_arith::{DeviceError, OutOfMemory};
 use clathrate_ckks::{CkksError, Runtime};
 
 use arguments::{Arguments, Verb};
@@ -50,10 +50,13 @@ pub fn command(arguments: &[OsString]) -> u8 {
     match catch_unwind(AssertUnwindSafe(|| run(&parsed))) {
         Ok(Ok(())) => 0,
         Ok(Err(failure)) => report(&failure, json),
-        // What a device refuses comes as a panic, because operations on residues have no results.
+        // What a device refuses, or the system has no memory for, comes as a panic, because operations on residues have no results.
         Err(panic) => match panic.downcast::<DeviceError>() {
             Ok(error) => report(&Failure::Core(CkksError::Device(*error)), json),
-            Err(panic) => resume_unwind(panic),
+            Err(panic) => match panic.downcast::<OutOfMemory>() {
+                Ok(error) => report(&Failure::Memory(*error), json),
+                Err(panic) => resume_unwind(panic),
+            },
         },
     }
 }
@@ -65,8 +68,26 @@ fn report(failure: &Failure, json: bool) -> u8 {
     failure.kind().1
 }
 
+/// Refuses two files in one stream, and folders that are none; whether standard output is taken.
+fn takes_streams_once(verb: &Verb) -> Result<bool, Failure> {
+    let read = verb.inputs().into_iter().filter(|path| streams::is_stdin(path)).count();
+    if read > 1 {
+        return Err(Failure::Usage(format!("{read} inputs are standard input, which holds one: give files for the others")));
+    }
+    let written = verb.outputs().into_iter().filter(|path| streams::is_stdout(path)).count();
+    if written > 1 {
+        return Err(Failure::Usage(format!("{written} outputs go to standard output, which takes one: give files for the others")));
+    }
+    if let Verb::Pack(pack) = verb
+        && [&pack.inbox, &pack.output].into_iter().any(|path| path.as_os_str() == "-")
+    {
+        return Err(Failure::Usage("--inbox and --output of `pack` are a file and a folder, not -".to_owned()));
+    }
+    Ok(written == 1)
+}
+
 fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let stdout_taken = arguments.verb.outputs().into_iter().any(leads_to_stdout);
+    let stdout_taken = takes_streams_once(&arguments.verb)?;
     let console = Console::new(&arguments.global, stdout_taken);
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
     let threads = arguments.global.threads.map_or_else(cores, usize::from);

@@ -8,12 +8,14 @@ use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::Path;
 
-use clathrate_ckks::file::{FileError, OutputFile};
+use clathrate_ckks::file::FileError;
 use clathrate_ckks::keys::Values;
 use npyz::half::f16;
 use npyz::{DType, Deserialize, NpyFile, NpyHeader, Order, TypeChar, WriterBuilder};
 use num_complex::{Complex32, Complex64};
 use thiserror::Error;
+
+use crate::streams;
 
 /// Longest header, as in NumPy itself.
 const HEADER_LIMIT_BYTES: usize = 10_000;
@@ -28,6 +30,8 @@ pub struct Array {
     pub shape: Vec<usize>,
     /// Its numbers.
     pub values: Values,
+    /// Whether its type is one of integers or of truth values.
+    pub whole: bool,
 }
 
 /// What can be wrong with an `.npy` file.
@@ -66,6 +70,24 @@ pub enum ArrayError {
         /// Bytes there are.
         found: u64,
     },
+    /// A stream that goes on after the array.
+    #[error("the stream goes on after the array of shape {shape:?}, which has {} of data: write one array alone", counted(*expected, "byte"))]
+    Longer {
+        /// The shape.
+        shape: Vec<u64>,
+        /// Bytes of data.
+        expected: u64,
+    },
+    /// A stream that announces more than there is memory for.
+    #[error("the array of shape {shape:?} has {}, and only {} are free: send fewer rows, or write it to a file", counted(*expected, "byte"), counted(*free, "byte"))]
+    Memory {
+        /// The shape.
+        shape: Vec<u64>,
+        /// Bytes of data.
+        expected: u64,
+        /// Bytes that are free.
+        free: u64,
+    },
     /// Complex numbers where real ones are needed.
     #[error("the matrix is complex: weights are real")]
     ComplexWeights,
@@ -88,19 +110,22 @@ pub enum ArrayError {
 /// [`ArrayError::Io`] where the operating system refuses, the others for what the file holds.
 pub fn read(path: &Path) -> Result<Array, ArrayError> {
     let io = |action, source| ArrayError::Io { action, source };
+    if let Some(stream) = streams::input(path).map_err(|source| io("open", source))? {
+        return parse(BufReader::new(stream), None);
+    }
     let about = std::fs::metadata(path).map_err(|source| io("open", source))?;
     if !about.is_file() {
         return Err(io("read", io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")));
     }
     let file = File::open(path).map_err(|source| io("open", source))?;
-    parse(BufReader::new(file), about.len())
+    parse(BufReader::new(file), Some(about.len()))
 }
 
-/// Reads an array from a stream of `total` bytes.
+/// Reads an array from a file of `total` bytes, or from a stream of unknown length, of which no more is read than the array and one byte.
 ///
 /// # Errors
 /// As [`read`].
-pub fn parse(mut source: impl Read, total: u64) -> Result<Array, ArrayError> {
+pub fn parse(mut source: impl Read, total: Option<u64>) -> Result<Array, ArrayError> {
     let head = read_head(&mut source)?;
     let header = NpyHeader::from_reader(&head[..]).map_err(|error| header_error(error.to_string()))?;
     let shape = header.shape().to_vec();
@@ -113,7 +138,6 @@ pub fn parse(mut source: impl Read, total: u64) -> Result<Array, ArrayError> {
     if shape.len() > 2 {
         return Err(ArrayError::Axes { axes: shape.len(), shape });
     }
-    let found = total.saturating_sub(head.len() as u64);
     let expected = shape.iter().try_fold(item_bytes, |bytes, &axis| bytes.checked_mul(axis)).unwrap_or(u64::MAX);
     let readable = matches!(
         (kind, item_bytes),
@@ -122,31 +146,60 @@ pub fn parse(mut source: impl Read, total: u64) -> Result<Array, ArrayError> {
     if !readable {
         return Err(unsupported());
     }
-    if found != expected {
-        return Err(ArrayError::Length { shape, expected, found });
+    match total.map(|total| total.saturating_sub(head.len() as u64)) {
+        Some(found) if found != expected => return Err(ArrayError::Length { shape, expected, found }),
+        Some(_) => {}
+        None => {
+            let free = streams::room();
+            if expected > free {
+                return Err(ArrayError::Memory { shape, expected, free });
+            }
+        }
     }
-    // Below 2^64 bytes that are there: the sizes fit.
+    // Below 2^64 bytes that are there, or for which there is room: the sizes fit.
     let shape: Vec<usize> = shape.iter().map(|&axis| axis as usize).collect();
     let order = header.order();
-    let npy = NpyFile::with_header(header, source);
-    let values = match (kind, item_bytes) {
-        (TypeChar::Bool, _) => Values::Real(elements(npy, &shape, order, |x: bool| f64::from(u8::from(x)))?),
-        (TypeChar::Int, 1) => Values::Real(elements(npy, &shape, order, |x: i8| f64::from(x))?),
-        (TypeChar::Int, 2) => Values::Real(elements(npy, &shape, order, |x: i16| f64::from(x))?),
-        (TypeChar::Int, 4) => Values::Real(elements(npy, &shape, order, |x: i32| f64::from(x))?),
-        // Integers beyond 2^53 are rounded, as NumPy rounds them.
-        (TypeChar::Int, _) => Values::Real(elements(npy, &shape, order, |x: i64| x as f64)?),
-        (TypeChar::Uint, 1) => Values::Real(elements(npy, &shape, order, |x: u8| f64::from(x))?),
-        (TypeChar::Uint, 2) => Values::Real(elements(npy, &shape, order, |x: u16| f64::from(x))?),
-        (TypeChar::Uint, 4) => Values::Real(elements(npy, &shape, order, |x: u32| f64::from(x))?),
-        (TypeChar::Uint, _) => Values::Real(elements(npy, &shape, order, |x: u64| x as f64)?),
-        (TypeChar::Float, 2) => Values::Real(elements(npy, &shape, order, |x: f16| f64::from(x))?),
-        (TypeChar::Float, 4) => Values::Real(elements(npy, &shape, order, |x: f32| f64::from(x))?),
-        (TypeChar::Float, _) => Values::Real(elements(npy, &shape, order, |x: f64| x)?),
-        (_, 8) => Values::Complex(elements(npy, &shape, order, |x: Complex32| Complex64::new(x.re.into(), x.im.into()))?),
-        _ => Values::Complex(elements(npy, &shape, order, |x: Complex64| x)?),
+    let mut source = source.take(expected.saturating_add(1));
+    let npy = NpyFile::with_header(header, &mut source);
+    let values = values(npy, (kind, item_bytes), &shape, order);
+    let found = expected.saturating_add(1) - source.limit();
+    let values = match values {
+        Err(ArrayError::Data(error)) if error.kind() == io::ErrorKind::UnexpectedEof => {
+            let shape = header_shape(&shape);
+            return Err(ArrayError::Length { shape, expected, found });
+        }
+        other => other?,
     };
-    Ok(Array { shape, values })
+    if source.read(&mut [0])? > 0 {
+        return Err(ArrayError::Longer { shape: header_shape(&shape), expected });
+    }
+    let whole = matches!(kind, TypeChar::Bool | TypeChar::Int | TypeChar::Uint);
+    Ok(Array { shape, values, whole })
+}
+
+fn header_shape(shape: &[usize]) -> Vec<u64> {
+    shape.iter().map(|&axis| axis as u64).collect()
+}
+
+/// The numbers, of the type that `kind` and the bytes of an item say.
+fn values(npy: NpyFile<impl Read>, (kind, item_bytes): (TypeChar, u64), shape: &[usize], order: Order) -> Result<Values, ArrayError> {
+    Ok(match (kind, item_bytes) {
+        (TypeChar::Bool, _) => Values::Real(elements(npy, shape, order, |x: bool| f64::from(u8::from(x)))?),
+        (TypeChar::Int, 1) => Values::Real(elements(npy, shape, order, |x: i8| f64::from(x))?),
+        (TypeChar::Int, 2) => Values::Real(elements(npy, shape, order, |x: i16| f64::from(x))?),
+        (TypeChar::Int, 4) => Values::Real(elements(npy, shape, order, |x: i32| f64::from(x))?),
+        // Integers beyond 2^53 are rounded, as NumPy rounds them.
+        (TypeChar::Int, _) => Values::Real(elements(npy, shape, order, |x: i64| x as f64)?),
+        (TypeChar::Uint, 1) => Values::Real(elements(npy, shape, order, |x: u8| f64::from(x))?),
+        (TypeChar::Uint, 2) => Values::Real(elements(npy, shape, order, |x: u16| f64::from(x))?),
+        (TypeChar::Uint, 4) => Values::Real(elements(npy, shape, order, |x: u32| f64::from(x))?),
+        (TypeChar::Uint, _) => Values::Real(elements(npy, shape, order, |x: u64| x as f64)?),
+        (TypeChar::Float, 2) => Values::Real(elements(npy, shape, order, |x: f16| f64::from(x))?),
+        (TypeChar::Float, 4) => Values::Real(elements(npy, shape, order, |x: f32| f64::from(x))?),
+        (TypeChar::Float, _) => Values::Real(elements(npy, shape, order, |x: f64| x)?),
+        (_, 8) => Values::Complex(elements(npy, shape, order, |x: Complex32| Complex64::new(x.re.into(), x.im.into()))?),
+        _ => Values::Complex(elements(npy, shape, order, |x: Complex64| x)?),
+    })
 }
 
 fn header_error(reason: impl Into<String>) -> ArrayError {
@@ -219,7 +272,7 @@ fn elements<T: Deserialize, U: Copy>(
 /// # Errors
 /// [`FileError::Io`].
 pub fn write(path: &Path, shape: &[usize], values: &Values) -> Result<u64, FileError> {
-    let mut output = OutputFile::create(path, false)?;
+    let mut output = streams::create(path, false)?;
     let mut target = BufWriter::new(&mut output);
     let shape: Vec<u64> = shape.iter().map(|&axis| axis as u64).collect();
     match values {

@@ -8,8 +8,8 @@ use std::any::Any;
 use std::io;
 use std::path::Path;
 
-use clathrate_arith::DeviceError;
 use clathrate_arith::text::counted;
+use clathrate_arith::{DeviceError, OutOfMemory};
 use clathrate_ckks::CkksError;
 use clathrate_ckks::error::ErrorKind;
 use clathrate_ckks::file::FileError;
@@ -168,10 +168,14 @@ pub fn raise_for_key(py: Python<'_>, error: CkksError, needs: &str) -> PyErr {
     exception(py, class_name(&error), message)
 }
 
-/// The exception for a panic: what a device refused, or a bug of ours, told as an error and not as an abort.
+/// The exception for a panic: what a device refused, memory that is not there, or a bug of ours, told as an error and not as an abort.
 pub fn internal(py: Python<'_>, panic: &(dyn Any + Send)) -> PyErr {
+    // Both come as panics, because operations on residues have no results.
     if let Some(error) = panic.downcast_ref::<DeviceError>() {
         return raise(py, CkksError::Device(error.clone()));
+    }
+    if let Some(error) = panic.downcast_ref::<OutOfMemory>() {
+        return exception(py, "NotEnoughMemoryError", error.to_string());
     }
     let reason = panic.downcast_ref::<&str>().map(|text| (*text).to_owned()).or_else(|| panic.downcast_ref::<String>().cloned());
     let reason = reason.unwrap_or_else(|| "no reason given".to_owned());

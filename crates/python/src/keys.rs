@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use clathrate_ckks::file::{FileReader, Stored};
+use clathrate_ckks::keys::EncryptOptions;
 use clathrate_ckks::{Ciphertext, SecretKey};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -156,6 +157,10 @@ impl PySecretKey {
     /// order : {"natural", "bit-reversed"}, optional
     ///     The order of the numbers in a polynomial. "bit-reversed" puts number j at the place whose bits are those of j reversed. The
     ///     default is "natural".
+    /// bound : float, optional
+    ///     The largest magnitude that the numbers may have; larger ones are refused. Results have bounds, too (`Ciphertext.bound`), and what
+    ///     might wrap around is refused before it is computed. It is public: it is in files, and nothing is taken from the numbers
+    ///     themselves. None, the default, is no bound.
     ///
     /// Returns
     /// -------
@@ -166,7 +171,7 @@ impl PySecretKey {
     /// ------
     /// DataError
     ///     Where numbers are NaN, infinite or too large, there are none, or there are more than two axes; for a number of bodies, a
-    ///     capacity, lanes or copies out of range, and for another axis or order.
+    ///     capacity, lanes or copies out of range, and for another axis or order; for numbers above the bound, and a bound that has no room.
     /// TypeError
     ///     Where the entries are no numbers.
     /// LevelError
@@ -180,9 +185,11 @@ impl PySecretKey {
     /// --------
     /// >>> secret_key.encrypt(np.zeros((3, 4))).encoding
     /// 'coefficients'
+    /// >>> (secret_key.encrypt([1.0, 2.0], bound=10.0) + 5).bound
+    /// 15.0
     /// >>> secret_key.encrypt(np.zeros((3, 4)), bodies=3).layout
     /// 1024 real numbers in coefficients of degree 1024, 3 rows under one mask
-    #[pyo3(signature = (array, encoding=None, level=None, scale=None, progress=None, *, bodies=None, axis=None, capacity=None, lanes=None, copies=None, order="natural"))]
+    #[pyo3(signature = (array, encoding=None, level=None, scale=None, progress=None, *, bodies=None, axis=None, capacity=None, lanes=None, copies=None, order="natural", bound=None))]
     #[allow(clippy::too_many_arguments)] // as many as keywords
     fn encrypt(
         &self,
@@ -198,9 +205,11 @@ impl PySecretKey {
         lanes: Option<LaneCount>,
         copies: Option<Whole>,
         order: &str,
+        bound: Option<Real>,
     ) -> PyResult<PyCiphertext> {
         let options = options(py, self.params.get(), encoding, level, scale)?;
         let options = Placing { bodies, axis, capacity, lanes, copies, order }.apply(py, options)?;
+        let options = EncryptOptions { bound: Real::given(bound), ..options };
         let Array { values, shape, .. } = self::array(array)?;
         let translate = |error| raise_for_array(py, error, &shape);
         let ciphertext =

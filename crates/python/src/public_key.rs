@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use clathrate_ckks::PublicKey;
 use clathrate_ckks::file::{FileReader, Stored};
+use clathrate_ckks::keys::EncryptOptions;
 use pyo3::prelude::*;
 
 use crate::arrays::{Array, array};
@@ -83,6 +84,8 @@ impl PyPublicKey {
     ///     True shows a progress bar. A function is called with (polynomials done, polynomials in all) and may return False to stop.
     /// lanes : int or "most", optional
     ///     How many consecutive rows share a polynomial, as in `SecretKey.encrypt`. None, the default, is one row in a polynomial.
+    /// bound : float, optional
+    ///     The largest magnitude that the numbers may have, as in `SecretKey.encrypt`. None, the default, is no bound.
     ///
     /// Returns
     /// -------
@@ -106,7 +109,7 @@ impl PyPublicKey {
     /// --------
     /// >>> secret_key.public_key().encrypt([1.0, 2.0]).shape
     /// (2,)
-    #[pyo3(signature = (array, encoding=None, level=None, scale=None, progress=None, *, lanes=None))]
+    #[pyo3(signature = (array, encoding=None, level=None, scale=None, progress=None, *, lanes=None, bound=None))]
     #[allow(clippy::too_many_arguments)] // as many as keywords
     fn encrypt(
         &self,
@@ -117,9 +120,11 @@ impl PyPublicKey {
         scale: Option<Real>,
         progress: Option<&Bound<'_, PyAny>>,
         lanes: Option<LaneCount>,
+        bound: Option<Real>,
     ) -> PyResult<PyCiphertext> {
         let options = options(py, self.params.get(), encoding, level, scale)?;
         let options = Placing { bodies: None, axis: None, capacity: None, lanes, copies: None, order: "natural" }.apply(py, options)?;
+        let options = EncryptOptions { bound: Real::given(bound), ..options };
         let Array { values, shape, .. } = self::array(array)?;
         let translate = |error| raise_for_array(py, error, &shape);
         let ciphertext =

@@ -7,11 +7,14 @@ use clathrate_lattice::{Bundle, Eval, Level};
 
 use super::estimate::Estimate;
 use super::layout::{Encoding, Layout, Order, Padding};
-use super::memory::Footprint;
+use super::memory::{Footprint, check_free};
 use super::secret::SecretName;
 use crate::error::CkksError;
 use crate::key_id::KeyId;
 use crate::parameters::{Params, Runtime};
+
+/// Arrays from this size on are compared with the free memory before an operation makes another one.
+const CHECKED_BYTES: usize = 64 << 20;
 
 /// An encrypted array.
 ///
@@ -39,6 +42,8 @@ pub struct Ciphertext {
     pub(crate) level: Level,
     pub(crate) scale: f64,
     pub(crate) bundles: Vec<Bundle<Eval>>,
+    /// For an array with data: the largest magnitude of its numbers, where it is declared.
+    pub(crate) bound: Option<f64>,
     /// For a symbol: bounds on the numbers and on their error, and the memory that the array would take.
     pub(crate) symbol: Option<Symbol>,
 }
@@ -87,7 +92,18 @@ impl Ciphertext {
         params.check_level(level)?;
         params.check_scale(scale, level)?;
         let key_id = KeyId([0; 16]);
-        Ok(Self { params: params.clone(), key_id, secret, shape: shape.to_vec(), layout, level, scale, bundles: Vec::new(), symbol: None })
+        Ok(Self {
+            params: params.clone(),
+            key_id,
+            secret,
+            shape: shape.to_vec(),
+            layout,
+            level,
+            scale,
+            bundles: Vec::new(),
+            bound: None,
+            symbol: None,
+        })
     }
 
     /// Whether it is a symbol: an encrypted array has at least one bundle.
@@ -180,6 +196,24 @@ impl Ciphertext {
         self.symbol.as_ref().and_then(|symbol| symbol.estimate)
     }
 
+    /// The largest magnitude that the numbers may have, where it is known: declared at encryption ([`EncryptOptions::bound`](crate::keys::EncryptOptions::bound)) and carried through
+    /// sums, products, rescales, lower levels, rotations, conjugations, products with plain matrices, polynomials and broadcasting. Other operations lose it. An operation whose result might
+    /// exceed the modulus is refused. For a symbol it is that of [`Ciphertext::estimate`].
+    #[must_use]
+    pub fn bound(&self) -> Option<f64> {
+        self.bound.or(self.estimate().map(|own| own.magnitude)).filter(|bound| bound.is_finite())
+    }
+
+    /// The same array with data, whose numbers are at most `bound`.
+    pub(crate) fn within(self, bound: Option<f64>) -> Self {
+        Self { bound, ..self }
+    }
+
+    /// What `f` makes of the declared bounds of two arrays.
+    pub(crate) fn joint_bound(&self, other: &Self, f: impl FnOnce(f64, f64) -> f64) -> Option<f64> {
+        self.bound.zip(other.bound).map(|(own, other)| f(own, other))
+    }
+
     /// The same symbol with the bounds that `f` computes from its bounds.
     pub(crate) fn estimated(mut self, f: impl FnOnce(Estimate) -> Estimate) -> Self {
         if let Some(symbol) = &mut self.symbol {
@@ -201,9 +235,9 @@ impl Ciphertext {
         self
     }
 
-    /// The same symbol at another scale.
+    /// The same polynomials read at another scale, so that the numbers change.
     pub(crate) fn at_scale(self, scale: f64) -> Self {
-        Self { scale, ..self }
+        Self { scale, bound: None, ..self }
     }
 
     /// Number of polynomials in each bundle: those of the mask and one for each body.
@@ -216,6 +250,18 @@ impl Ciphertext {
     #[must_use]
     pub fn predicted_bytes(&self) -> usize {
         self.layout.bundles() * self.polys_per_bundle() * self.params.chain().basis(self.level).len() * self.params.degree() * 8
+    }
+
+    /// Refuses an operation whose result is as large as this array where less memory is free. Of small arrays nothing is asked, since that takes as long as the operation.
+    ///
+    /// # Errors
+    /// [`CkksError::NotEnoughMemory`].
+    pub fn check_room_for_another(&self, operation: &'static str) -> Result<(), CkksError> {
+        let bytes = self.predicted_bytes();
+        if self.is_symbol() || bytes < CHECKED_BYTES {
+            return Ok(());
+        }
+        check_free(operation, bytes, "compute on a part of the array at a time, or drop arrays that are no longer used")
     }
 
     /// Where each number is stored.
@@ -244,7 +290,7 @@ impl Ciphertext {
         let params = self.params.under(runtime)?;
         let ring = params.chain().ring();
         let bundles = self.bundles.iter().map(|bundle| bundle.on_ring(ring)).collect::<Result<_, _>>()?;
-        Ok(self.moved(&params, bundles))
+        Ok(self.moved(&params, bundles).within(self.bound))
     }
 
     /// The same array with other bundles, level and scale.
@@ -267,7 +313,8 @@ impl Ciphertext {
         self.moved_as(&self.params, layout, bundles)
     }
 
-    /// Another array under the same secret, with other parameters, shape and layout. A symbol keeps its bounds and gets the memory of the new layout.
+    /// Another array under the same secret, with other parameters, shape and layout. A symbol keeps its bounds and gets the memory of the new layout;
+    /// an array with data has no bound, because its numbers may be others.
     pub(crate) fn with_all(
         &self,
         (params, shape): (&Params, Vec<usize>),
@@ -275,7 +322,7 @@ impl Ciphertext {
         bundles: Vec<Bundle<Eval>>,
         (level, scale): (Level, f64),
     ) -> Self {
-        let mut other = Self { params: params.clone(), shape, layout, bundles, level, scale, symbol: None, ..*self };
+        let mut other = Self { params: params.clone(), shape, layout, bundles, level, scale, bound: None, symbol: None, ..*self };
         let bytes = other.predicted_bytes();
         other.symbol = self.symbol.as_ref().map(|symbol| Symbol { estimate: symbol.estimate, footprint: symbol.footprint.another(bytes) });
         other
@@ -348,7 +395,8 @@ impl Ciphertext {
     pub fn reshaped(self, shape: &[usize]) -> Result<Self, CkksError> {
         let layout = self.layout;
         if let Some(turned) = layout.turned(shape) {
-            return Ok(self.rearranged(shape.to_vec(), turned));
+            let bound = self.bound;
+            return Ok(self.rearranged(shape.to_vec(), turned).within(bound));
         }
         let rows = if shape.len() == 2 { shape[0] } else { 1 };
         if shape.len() > 2 || (rows, shape.last().copied().unwrap_or(1)) != (layout.rows, layout.columns) {
@@ -359,7 +407,8 @@ impl Ciphertext {
             );
             return Err(CkksError::Shape { operation: "a change of the shape", left: self.shape, right: shape.to_vec(), remedy });
         }
-        Ok(self.rearranged(shape.to_vec(), layout))
+        let bound = self.bound;
+        Ok(self.rearranged(shape.to_vec(), layout).within(bound))
     }
 
     /// A ciphertext with every bundle mapped by `f`.

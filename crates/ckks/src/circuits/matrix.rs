@@ -18,7 +18,7 @@ use std::sync::Arc;
 use clathrate_arith::product::LeftMatrix;
 use clathrate_arith::text::counted;
 use clathrate_arith::{Modulus, ProductCounts};
-use clathrate_lattice::{Bundle, Eval};
+use clathrate_lattice::{Bundle, Eval, Level};
 
 use crate::arrays::memory::check_free;
 use crate::arrays::{BodyAxis, Ciphertext, Encoding, Estimate, Layout, SecretName};
@@ -26,6 +26,7 @@ use crate::error::CkksError;
 use crate::evaluation::arithmetic::check_factor;
 use crate::evaluation::evaluator::{Evaluator, Room};
 use crate::keys::Operation;
+use crate::parameters::Params;
 use crate::progress::Progress;
 
 /// Bits of the largest scaled weight that an exact product accepts as an entry.
@@ -146,6 +147,18 @@ impl Weights {
         self.row_sum
     }
 
+    /// Refuses weights whose product even with numbers of magnitude 1 may wrap around at this scale and level.
+    ///
+    /// # Errors
+    /// [`CkksError::WeightsTooLarge`].
+    fn check_row_sum(&self, params: &Params, scale: f64, level: Level) -> Result<(), CkksError> {
+        let room = (params.log2_q(level) - 1.0 - scale.log2()).exp2();
+        if self.row_sum <= room {
+            return Ok(());
+        }
+        Err(CkksError::WeightsTooLarge { row_sum: self.row_sum, log2_scale: scale.log2(), level: level.0, room })
+    }
+
     /// Bounds on the numbers and errors of the product, from the bounds `x` on the factor's. The rounding of weights to integers at their scale counts as an
     /// error.
     pub(super) fn estimate(&self, x: Estimate) -> Estimate {
@@ -167,13 +180,21 @@ impl Weights {
 }
 
 impl Evaluator {
+    /// The scale of [`Evaluator::prepare_weights`]. What it refuses is about `x`, whatever the weights are.
+    ///
+    /// # Errors
+    /// [`CkksError::LevelTooLow`] at level 0; [`CkksError::OutOfRange`] where `x`'s scale leaves the weights no bits.
+    pub fn weight_scale(&self, x: &Ciphertext) -> Result<f64, CkksError> {
+        self.factor_scale_for(x, "a product with a real matrix")
+    }
+
     /// Prepares `values` (`rows x inner`, row-major) for products with ciphertexts at `level` and `scale`: scaled so that the product,
     /// rescaled, has the canonical scale of the level below.
     ///
     /// # Errors
     /// As [`Weights::new`]; [`CkksError::LevelTooLow`] at level 0; [`CkksError::OutOfRange`] where `x`'s scale leaves the weights no bits.
     pub fn prepare_weights(&self, rows: usize, inner: usize, values: &[f64], x: &Ciphertext) -> Result<Weights, CkksError> {
-        let scale = self.factor_scale_for(x, "a product with a real matrix")?;
+        let scale = self.weight_scale(x)?;
         let weights = Weights::new(rows, inner, values, scale)?;
         check_factor(values.iter().fold(0.0, |largest, weight| weight.abs().max(largest)), scale, 1.0)?;
         Ok(weights)
@@ -269,7 +290,8 @@ impl Evaluator {
     /// operands and result is bounded.
     ///
     /// # Errors
-    /// [`CkksError::Shape`], [`CkksError::ScaleOutOfRange`], [`CkksError::WrongParams`]; [`CkksError::SharedMask`] where rows share a mask and there are no keys
+    /// [`CkksError::Shape`], [`CkksError::ScaleOutOfRange`], [`CkksError::WrongParams`]; [`CkksError::BoundTooLarge`] and [`CkksError::WeightsTooLarge`] where numbers
+    /// would wrap around; [`CkksError::SharedMask`] where rows share a mask and there are no keys
     /// that split it.
     pub fn multiply_matrix(&self, weights: &Weights, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.multiply_matrix_with_progress(weights, x, &mut |_, _| true)
@@ -289,6 +311,7 @@ impl Evaluator {
         if x.encoding() == Encoding::Slots {
             x.check_one_lane("a matrix product")?;
         }
+        let declared = x.bound;
         let (mut x, lanes) = (Cow::Borrowed(x), x.layout().lanes);
         if self.splits_masks_for(&x) {
             x = Cow::Owned(self.split_mask(&x)?);
@@ -317,10 +340,14 @@ impl Evaluator {
         }
         let scale = x.scale() * weights.scale;
         params.check_scale(scale, x.level())?;
+        let bound = params.check_bound(declared.map(|own| own * weights.row_sum), scale, x.level())?;
+        if bound.is_none() && !x.is_symbol() {
+            weights.check_row_sum(params, scale, x.level())?;
+        }
         let layout = *x.layout();
         let finish = |bundles: Vec<Bundle<Eval>>| {
             let shape = vec![weights.rows(), layout.columns];
-            x.with_all((params, shape), Layout { rows: weights.rows(), ..layout }, bundles, (x.level(), scale))
+            x.with_all((params, shape), Layout { rows: weights.rows(), ..layout }, bundles, (x.level(), scale)).within(bound)
         };
         // One matrix product for each polynomial of a row's bundles: its rows are the polynomials at the same place of all rows.
         let width = layout.bundles_per_line();

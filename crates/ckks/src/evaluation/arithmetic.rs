@@ -103,9 +103,10 @@ impl Evaluator {
         self.check_pair(x, y, operation)?;
         let padding = x.padding().max(y.padding());
         let (left, right) = self.align(x, y)?;
+        let bound = x.params.check_bound(x.joint_bound(y, |x, y| x + y), left.scale, left.level)?;
         let result = combined(left, &right, combine, in_place)?;
         self.spend_pass(&result)?;
-        Ok(entrywise(joined(result, &right, Estimate::plus), (x, y), padding))
+        Ok(entrywise(joined(result, &right, Estimate::plus), (x, y), padding).within(bound))
     }
 
     /// `x <- x + y`, in `x`'s memory if both operands have the same level and scale. On an error `x` is unchanged.
@@ -136,11 +137,13 @@ impl Evaluator {
             *x = self.combine(x, y, operation, (combine, in_place))?;
             return Ok(());
         }
+        let bound = x.params.check_bound(x.joint_bound(y, |x, y| x + y), x.scale, x.level)?;
         self.spend_pass(x)?;
         x.bundles.iter_mut().zip(&y.bundles).try_for_each(|(x, y)| in_place(x, y))?;
         if let Some(symbol) = &mut x.symbol {
             symbol.estimate = symbol.estimate.zip(y.estimate()).map(|(own, other)| own.plus(other));
         }
+        x.bound = bound;
         x.layout.complex |= y.is_complex();
         x.layout = x.layout.with_padding(x.padding().max(y.padding()));
         Ok(())
@@ -158,11 +161,12 @@ impl Evaluator {
             return Ok(());
         }
         let padding = x.padding().max(y.padding());
+        let bound = x.params.check_bound(x.joint_bound(y, |x, y| x + y), x.scale, x.level)?;
         for ((out, x), y) in out.bundles.iter_mut().zip(&x.bundles).zip(&y.bundles) {
             out.assign_sum(x, y)?;
         }
         let bundles = std::mem::take(&mut out.bundles);
-        *out = entrywise(x.with(bundles, x.level, x.scale), (x, y), padding);
+        *out = entrywise(x.with(bundles, x.level, x.scale), (x, y), padding).within(bound);
         Ok(())
     }
 
@@ -213,7 +217,8 @@ impl Evaluator {
         if !same_scale(x.scale, plaintext.scale()) {
             return Err(CkksError::ScaleMismatch { left: x.scale.log2(), right: plaintext.scale().log2() });
         }
-        let mut sum = x.clone();
+        let bound = x.params.check_bound(x.bound.map(|own| own + plaintext.largest()), x.scale, x.level)?;
+        let mut sum = x.clone().within(bound);
         sum.layout.complex |= plaintext.is_complex();
         for (index, bundle) in sum.bundles.iter_mut().enumerate() {
             for body in 0..x.layout.bodies {
@@ -288,8 +293,9 @@ impl Evaluator {
         let messages = plaintext.operand(x, ELEMENT_WISE)?;
         let scale = self.product_scale(x, plaintext.scale())?;
         let factors = common_factors(&x.layout, &messages)?;
+        let bound = x.params.check_bound(x.bound.map(|own| own * plaintext.largest()), scale, x.level)?;
         let bundles = x.bundles.iter().zip(factors).map(|(bundle, factor)| bundle.times_poly(factor)).collect::<Result<_, _>>()?;
-        let mut product = x.with(bundles, x.level, scale);
+        let mut product = x.with(bundles, x.level, scale).within(bound);
         product.layout.complex |= plaintext.is_complex();
         self.spend(&product, || Ok(x.params.rows_cost(x.polys_per_bundle() * x.params.chain().basis(x.level).len())))?;
         // The plaintext's coefficients are rounded to integers at its scale.
@@ -331,7 +337,8 @@ impl Evaluator {
 
     /// `x` with its polynomials multiplied by `integer`, at the scale `scale`; `estimate` is that of the number which the integer stands for.
     fn times_integer(&self, x: &Ciphertext, integer: i128, scale: f64, estimate: Estimate) -> Result<Ciphertext, CkksError> {
-        let mut product = x.clone();
+        let bound = x.params.check_bound(x.bound.map(|own| own * estimate.magnitude), scale, x.level)?;
+        let mut product = x.clone().within(bound);
         product.scale = scale;
         product.bundles.iter_mut().for_each(|bundle| bundle.mul_integer_assign(integer));
         self.spend_pass(&product)?;

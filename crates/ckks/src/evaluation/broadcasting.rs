@@ -86,7 +86,7 @@ impl Evaluator {
         // Bundles of a row of the result, for each row that there is.
         let each = if own.rows == 1 { layout.bundles() } else { layout.bundles_per_line() };
         let bundles = x.bundles.iter().flat_map(|bundle| std::iter::repeat_n(bundle.clone(), each)).collect();
-        Ok(Cow::Owned(x.with_all((&x.params, like.shape().to_vec()), layout, bundles, (x.level, x.scale))))
+        Ok(Cow::Owned(x.with_all((&x.params, like.shape().to_vec()), layout, bundles, (x.level, x.scale)).within(x.bound)))
     }
 
     /// As [`Evaluator::broadcast_to`]; an array that has the shape already is not copied.
@@ -121,14 +121,14 @@ impl Evaluator {
         let layout = Layout { rows, ..wide.layout };
         layout.check(shape, x.params.degree())?;
         if wide.layout.rows == rows {
-            return Ok(wide.rearranged(shape.to_vec(), layout));
+            return Ok(wide.rearranged(shape.to_vec(), layout).within(x.bound));
         }
         check_rows(&wide, REPETITION)?;
         if !x.is_symbol() {
             check_free(REPETITION, wide.predicted_bytes().saturating_mul(rows), "combine a few rows at a time, or check the shapes")?;
         }
         let bundles: Vec<Bundle<Eval>> = if x.is_symbol() { Vec::new() } else { vec![&wide.bundles[..]; rows].concat() };
-        Ok(wide.with_all((&x.params, shape.to_vec()), layout, bundles, (x.level, x.scale)))
+        Ok(wide.with_all((&x.params, shape.to_vec()), layout, bundles, (x.level, x.scale)).within(x.bound))
     }
 
     /// `factor` times an array of one column in slots, such as sums of rows, as a vector: a product with a plaintext for each row, not yet rescaled. Its time grows with the number of rows.
@@ -199,7 +199,7 @@ impl Evaluator {
             });
         }
         let bundles = x.bundles.iter().flat_map(|bundle| std::iter::repeat_n(bundle.clone(), layout.chunks)).collect();
-        Ok(Ciphertext { shape, ..x.with_layout(layout, bundles) })
+        Ok(Ciphertext { shape, ..x.with_layout(layout, bundles) }.within(x.bound))
     }
 
     /// [`Evaluator::broadcast`] of numbers in several neighbouring slots, which become the row.

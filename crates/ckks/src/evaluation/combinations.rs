@@ -208,7 +208,8 @@ impl Evaluator {
         check_room(&x.params, number.norm(), x.scale, x.level)?;
         let (re, im) = integers(number * x.scale);
         let error = rounded_off(number * x.scale) / x.scale;
-        let mut sum = x;
+        let bound = x.params.check_bound(x.bound.map(|own| own + number.norm()), x.scale, x.level)?;
+        let mut sum = x.within(bound);
         if (re, im) != (0, 0) {
             if !sum.is_symbol() {
                 let mut message = constant(&sum.params, sum.level, re);
@@ -243,7 +244,7 @@ impl Evaluator {
         }
         x.params.check_scale(x.scale, level)?;
         let basis = x.params.chain().basis(level);
-        x.try_map(level, x.scale, |bundle| Ok(bundle.restrict(&basis)?)).map(Cow::Owned)
+        Ok(Cow::Owned(x.try_map(level, x.scale, |bundle| Ok(bundle.restrict(&basis)?))?.within(x.bound)))
     }
 
     /// Calls `run` on every bundle of `x`, each as a separate array. A dry run calls `run` once and records its cost as often as there are bundles, so its

@@ -92,8 +92,9 @@ impl Evaluator {
     pub(super) fn lower(&self, x: &Ciphertext, level: Level, scale: f64) -> Result<Ciphertext, CkksError> {
         let restrict = |scale: f64| {
             x.params.check_scale(scale, level)?;
+            let bound = x.params.check_bound(x.bound, scale, level)?;
             let basis = x.params.chain().basis(level);
-            x.try_map(level, scale, |bundle| Ok(bundle.restrict(&basis)?))
+            Ok(x.try_map(level, scale, |bundle| Ok(bundle.restrict(&basis)?))?.within(bound))
         };
         if same_scale(x.scale, scale) {
             return restrict(scale);
@@ -110,6 +111,7 @@ impl Evaluator {
             let x = self.rescale(x)?;
             return if below == level { Ok(x) } else { self.lower(&x, level, scale) };
         }
+        let bound = x.params.check_bound(x.bound, scale, level)?;
         let division = x.params.chain().rescale_division(above)?;
         let upper = x.params.chain().basis(above);
         self.spend(x, || Ok(x.params.rescale_cost(above, x.polys_per_bundle())))?;
@@ -119,7 +121,7 @@ impl Evaluator {
             Ok(bundle.divide(&division)?)
         })?;
         let error = entry_error(&lowered, lowered.params.noise_model().rounding());
-        Ok(lowered.estimated(|own| own.with_error(error)))
+        Ok(lowered.within(bound).estimated(|own| own.with_error(error)))
     }
 
     /// The same array at a lower level. If `x` has the canonical scale of its level, the result has the canonical scale of the lower level.
@@ -167,10 +169,11 @@ impl Evaluator {
     pub fn rescale(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         let (level, scale) = self.rescaled(x, x.level, x.scale)?;
+        let bound = x.params.check_bound(x.bound, scale, level)?;
         let division = x.params.chain().rescale_division(x.level)?;
         self.spend(x, || Ok(x.params.rescale_cost(x.level, x.polys_per_bundle())))?;
         let rescaled = x.try_map(level, scale, |bundle| Ok(bundle.divide(&division)?))?;
         let error = entry_error(&rescaled, rescaled.params.noise_model().rounding());
-        Ok(rescaled.estimated(|own| own.with_error(error)))
+        Ok(rescaled.within(bound).estimated(|own| own.with_error(error)))
     }
 }

@@ -33,11 +33,12 @@ impl Evaluator {
             return Err(CkksError::LevelTooLow { operation: PRODUCT, needed: 1, level: 0 });
         }
         room?;
+        x.params.check_bound(x.joint_bound(&y, |x, y| x * y), scale, level)?;
         Ok((x, y, scale))
     }
 
     fn finish_product(&self, x: &Ciphertext, y: &Ciphertext, bundles: Vec<Bundle<Eval>>, level: Level, scale: f64) -> Ciphertext {
-        let product = joined(x.with(bundles, level, scale), y, Estimate::multiply);
+        let product = joined(x.with(bundles, level, scale), y, Estimate::multiply).within(x.joint_bound(y, |x, y| x * y));
         // A product is zero where one of the factors is.
         entrywise(product, (x, y), x.padding().min(y.padding()))
     }

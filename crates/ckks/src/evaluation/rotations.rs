@@ -89,7 +89,7 @@ impl Evaluator {
                 });
             }
         }
-        Ok(rotated.into_iter().map(|bundles| x.with(bundles, x.level, x.scale)).collect())
+        Ok(rotated.into_iter().map(|bundles| x.with(bundles, x.level, x.scale).within(x.bound)).collect())
     }
 
     /// The symbols of several rotations; rotations that take one switch share their decomposition.
@@ -136,7 +136,8 @@ impl Evaluator {
         let operation = self.operation_under(x, CONJUGATION, Operation::conjugation(x.secret))?;
         let keys = self.keys_for(&x.params, x, CONJUGATION, operation, x.level)?;
         let bundles = keys.iter().flat_map(|keys| self.ticking(x.bundles.iter()).map(|bundle| keys.apply(bundle?)));
-        self.switched(&x.params, x.with(bundles.collect::<Result<_, _>>()?, x.level, x.scale), operation, x.level, 1.0)
+        let conjugate = x.with(bundles.collect::<Result<_, _>>()?, x.level, x.scale).within(x.bound);
+        self.switched(&x.params, conjugate, operation, x.level, 1.0)
     }
 }
 

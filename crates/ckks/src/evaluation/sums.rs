@@ -70,6 +70,7 @@ impl Evaluator {
         if layout.columns < layout.capacity {
             x.check_padding(TOTAL)?;
         }
+        let bound = x.params.check_bound(x.bound.map(|own| own * layout.columns as f64 * factor.abs()), x.scale, x.level)?;
         let most = x.estimate().map_or(f64::INFINITY, |own| own.magnitude * layout.columns as f64);
         let row = layout.capacity * layout.copies;
         let steps = |sum: Ciphertext, sign: i64| {
@@ -84,7 +85,7 @@ impl Evaluator {
         // The copies do not overlap, so that numbers stay as large as they are.
         let all = steps(first, -1)?.estimated(|own| Estimate { magnitude: own.magnitude.min(largest), ..own });
         let copied = Layout { capacity: 1, copies: row, ..column }.with_padding(Padding::Zero);
-        Ok(all.rearranged(of_one_column(x), copied))
+        Ok(all.rearranged(of_one_column(x), copied).within(bound))
     }
 
     /// `x` plus its polynomials rotated left by `step` slots.
@@ -92,7 +93,8 @@ impl Evaluator {
         for turned in self.rotate_slots(&x, &[step])? {
             x.bundles.iter_mut().zip(&turned.bundles).try_for_each(|(sum, turned)| sum.add_assign(turned))?;
             self.spend_pass(&x)?;
-            x = joined(x, &turned, Estimate::plus);
+            let bound = x.joint_bound(&turned, |x, y| x + y);
+            x = joined(x, &turned, Estimate::plus).within(bound);
         }
         Ok(x)
     }
@@ -118,12 +120,15 @@ impl Evaluator {
         }
         // The product with a plaintext clears the padding, too.
         let all: Vec<f64> = weights.iter().copied().cycle().take(x.layout.rows * weights.len()).collect();
+        let magnitude: f64 = weights.iter().map(|weight| weight.abs()).sum();
         let product = self.multiply_plain(x, &all)?;
-        match (x.layout.lanes, x.layout.capacity) {
-            (1, _) => self.total_of_slots(&product),
+        let bound = product.params.check_bound(x.bound.map(|own| own * magnitude), product.scale, product.level)?;
+        let total = match (x.layout.lanes, x.layout.capacity) {
+            (1, _) => self.total_of_slots(&product.within(None)),
             (_, 1) => Ok(product),
-            _ => self.total_in_lanes(&self.rescale(&product)?, 1.0),
-        }
+            _ => self.total_in_lanes(&self.rescale(&product.within(None))?, 1.0),
+        };
+        Ok(total?.within(bound))
     }
 
     /// [`Evaluator::total`] in coefficients, with weights where there are any.
@@ -143,6 +148,8 @@ impl Evaluator {
         x.params.check_scale(scale, x.level)?;
         let largest = weights.unwrap_or(&[1.0]).iter().fold(0.0f64, |largest, weight| largest.max(weight.abs()));
         check_product_room(&x.params, largest, scale, x.level)?;
+        let magnitude = weights.map_or(layout.columns as f64, |weights| weights.iter().map(|weight| weight.abs()).sum());
+        let bound = x.params.check_bound(x.bound.map(|own| own * magnitude), scale, x.level)?;
         if weights.is_some() {
             check_factor(largest, factor, 1.0)?;
         }
@@ -176,8 +183,7 @@ impl Evaluator {
             Ok(cost)
         })?;
         let one = Layout { columns: 1, chunks: 1, ..layout }.with_padding(Padding::Dirty);
-        let total = x.with_all((&x.params, of_one_column(x)), one, bundles, (x.level, scale));
-        let magnitude = weights.map_or(layout.columns as f64, |weights| weights.iter().map(|weight| weight.abs()).sum());
+        let total = x.with_all((&x.params, of_one_column(x)), one, bundles, (x.level, scale)).within(bound);
         let rounding = if weights.is_some() { layout.columns as f64 * 0.5 / factor } else { 0.0 };
         Ok(total.estimated(|own| own.multiply(Estimate { magnitude, error: rounding })))
     }
@@ -197,6 +203,7 @@ impl Evaluator {
             let remedy = "rows are those of a matrix; the numbers of a vector are added by `total`".to_owned();
             return Err(CkksError::Shape { operation: ROWS, left: x.shape().to_vec(), right: vec![], remedy });
         };
+        let bound = x.params.check_bound(x.bound.map(|own| own * rows as f64), x.scale, x.level)?;
         let width = x.layout.bundles_per_line();
         let mut lines = x.bundles.chunks_exact(width);
         let mut bundles: Vec<Bundle<Eval>> = lines.next().map(<[_]>::to_vec).unwrap_or_default();
@@ -221,7 +228,7 @@ impl Evaluator {
         let copies = if filled.capacity == 1 { 1 } else { filled.copies };
         let layout = Layout { rows: 1, lanes: 1, copies, ..filled }.with_padding(x.padding());
         let most = x.estimate().map_or(f64::INFINITY, |own| own.magnitude * rows as f64);
-        let sum = sum.rearranged(vec![columns], layout);
+        let sum = sum.rearranged(vec![columns], layout).within(bound);
         Ok(sum.estimated(|own| Estimate { magnitude: own.magnitude.min(most), ..own }))
     }
 
@@ -229,6 +236,7 @@ impl Evaluator {
         x.check_padding(TOTAL)?;
         // The padding is zero, so that no more numbers are added than a row has.
         let most = x.estimate().map_or(f64::INFINITY, |own| own.magnitude * x.layout.columns as f64);
+        let bound = x.params.check_bound(x.bound.map(|own| own * x.layout.columns as f64), x.scale, x.level)?;
         let chunks = x.layout.bundles_per_line();
         let mut bundles = Vec::with_capacity(x.bundles.len() / chunks);
         for line in x.bundles.chunks_exact(chunks) {
@@ -251,7 +259,7 @@ impl Evaluator {
         // Every slot now holds the sum, so the slots repeat with period 1.
         let layout = x.layout.of_shape(&shape)?;
         let sum = sum.estimated(|own| Estimate { magnitude: own.magnitude.min(most), ..own });
-        Ok(Ciphertext { shape, ..sum.laid_out(layout) })
+        Ok(Ciphertext { shape, ..sum.laid_out(layout) }.within(bound))
     }
 
     /// The same array with zero padding, computed as a product with ones and zeros that is not yet rescaled. An array whose padding is zero is returned

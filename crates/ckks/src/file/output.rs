@@ -43,6 +43,12 @@ enum Sink {
 }
 
 impl Sink {
+    fn stream(stream: Stream) -> io::Result<Self> {
+        let mut spool = tempfile::tempfile()?;
+        spool.write_all(&MARK)?;
+        Ok(Self::Stream { spool, stream })
+    }
+
     fn file(&mut self) -> &mut File {
         match self {
             Self::Replace { partial, .. } => partial.as_file_mut(),
@@ -69,12 +75,24 @@ impl OutputFile {
                 let partial = partial::create(folder, mode).map_err(failed("create a file beside"))?;
                 Sink::Replace { partial, target, existing: existing.map(Box::new), private }
             }
-            Target::Stream(stream) => {
-                let spool = tempfile::tempfile().and_then(|mut spool| spool.write_all(&MARK).map(|()| spool));
-                Sink::Stream { spool: spool.map_err(failed("create a temporary file for"))?, stream }
-            }
+            Target::Stream(stream) => Sink::stream(stream).map_err(failed("create a temporary file for"))?,
         };
         Ok(Self { path: path.to_path_buf(), sink, head: [0; HEAD_BYTES], position: 0, length: 0 })
+    }
+
+    /// Begins what this process's standard output will get, in one stream.
+    ///
+    /// # Errors
+    /// `Io` if there can be no temporary file.
+    pub fn stdout() -> Result<Self, FileError> {
+        let path = PathBuf::from("(stdout)");
+        let sink = Sink::stream(Stream::Stdout).map_err(|source| FileError::io(&path, "create a temporary file for", source))?;
+        Ok(Self { path, sink, head: [0; HEAD_BYTES], position: 0, length: 0 })
+    }
+
+    /// As it was named.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Completes the file: waits until it is on disk and gives it its name, or copies it to the pipe or device. Its length in bytes.

@@ -65,12 +65,22 @@ impl FileReader<'static> {
         Self::parse(if options.trusted_map { opened.mapped() } else { Backing::Opened(opened) })
     }
 
-    /// Reads a container from a pipe or another stream that ends after it, refusing more than `limit_bytes`.
+    /// Reads a container from a pipe or another stream that ends after it. No more is read than the header states and one byte, and nothing after the header
+    /// where that states more than `limit_bytes`.
     ///
     /// # Errors
-    /// As [`FileReader::open`].
+    /// As [`FileReader::open`]; `TooLarge` for the limit.
     pub fn from_stream(source: &mut dyn Read, limit_bytes: u64) -> Result<Self, FileError> {
-        let memory = AlignedBytes::read_from(source, limit_bytes).map_err(|error| FileError::io(Path::new("(stream)"), "read", error))?;
+        let failed = |error| FileError::io(Path::new("(stream)"), "read", error);
+        let mut head = Vec::with_capacity(HEADER_BYTES);
+        source.take(HEADER_BYTES as u64).read_to_end(&mut head).map_err(failed)?;
+        let stated = RawHeader::decode(&header_of(&head)?).total_bytes;
+        if stated > limit_bytes {
+            return Err(FileError::TooLarge { what: "the stream's length in bytes", value: stated, limit: limit_bytes });
+        }
+        // One byte more shows that the stream does not end there.
+        let mut whole = (&head[..]).chain(source).take(stated.saturating_add(1));
+        let memory = AlignedBytes::read_from(&mut whole, u64::MAX).map_err(failed)?;
         Self::parse(Backing::Memory(memory))
     }
 }

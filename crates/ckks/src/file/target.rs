@@ -54,12 +54,14 @@ impl Stream {
     }
 
     /// Opens it for writing.
-    #[cfg(not(unix))]
+    #[cfg(windows)]
     pub fn open(&self) -> io::Result<File> {
-        match self {
-            Self::Node(path) => OpenOptions::new().write(true).open(path),
-            Self::Stdout | Self::Stderr => Err(io::ErrorKind::Unsupported.into()),
-        }
+        use std::os::windows::io::AsHandle;
+        Ok(match self {
+            Self::Node(path) => OpenOptions::new().write(true).open(path)?,
+            Self::Stdout => io::stdout().as_handle().try_clone_to_owned()?.into(),
+            Self::Stderr => io::stderr().as_handle().try_clone_to_owned()?.into(),
+        })
     }
 }
 

@@ -46,10 +46,18 @@ impl FileWriter<OutputFile> {
     /// # Errors
     /// Those of [`OutputFile::create`]; `Metadata` or `TooLarge` if the metadata cannot be stored.
     pub fn create(path: impl AsRef<Path>, label: FileLabel, metadata: &impl Serialize) -> Result<Self, FileError> {
-        let path = path.as_ref();
-        let metadata = metadata::encode(metadata, label.parameter_name.as_deref())?;
         let target = OutputFile::create(path, label.kind == FileKind::SecretKey)?;
-        Self::begin(target, path.to_path_buf(), label, metadata)
+        Self::create_in(target, label, metadata)
+    }
+
+    /// As [`FileWriter::create`], in a file that has begun.
+    ///
+    /// # Errors
+    /// `Metadata` or `TooLarge` if the metadata cannot be stored.
+    pub fn create_in(target: OutputFile, label: FileLabel, metadata: &impl Serialize) -> Result<Self, FileError> {
+        let metadata = metadata::encode(metadata, label.parameter_name.as_deref())?;
+        let path = target.path().to_path_buf();
+        Self::begin(target, path, label, metadata)
     }
 
     /// Completes the file; its length in bytes.

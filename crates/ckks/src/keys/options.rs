@@ -4,6 +4,7 @@ use clathrate_lattice::Level;
 
 use super::name::SecretName;
 use crate::arrays::{BodyAxis, Encoding, Layout, Order};
+use crate::encoding::values::ValuesRef;
 use crate::error::CkksError;
 
 /// How many consecutive rows share a polynomial.
@@ -47,6 +48,8 @@ pub struct EncryptOptions {
     pub copies: Option<usize>,
     /// The order of numbers inside a polynomial.
     pub order: Order,
+    /// The largest magnitude that the numbers may have, which everybody sees; absent for none. Results then have bounds, too ([`Ciphertext::bound`](crate::Ciphertext::bound)).
+    pub bound: Option<f64>,
 }
 
 impl EncryptOptions {
@@ -78,6 +81,24 @@ impl EncryptOptions {
             layout = layout.with_copies(copies)?;
         }
         Ok(layout.with_bodies(self.bodies.unwrap_or(1), self.axis)?.with_order(self.order))
+    }
+
+    /// Refuses numbers above the bound, and a bound that is none.
+    ///
+    /// # Errors
+    /// [`CkksError::OutOfRange`].
+    pub(super) fn check_bound(&self, values: ValuesRef<'_>) -> Result<(), CkksError> {
+        let Some(bound) = self.bound else { return Ok(()) };
+        if !(bound.is_finite() && bound > 0.0) {
+            let remedy = "give the largest magnitude that the numbers may have, above 0".to_owned();
+            return Err(CkksError::OutOfRange { what: "the bound on the numbers", value: bound.to_string(), remedy });
+        }
+        let largest = values.largest();
+        if largest <= bound {
+            return Ok(());
+        }
+        let remedy = format!("the declared bound is {bound:e}: declare a larger one, or scale the numbers down");
+        Err(CkksError::OutOfRange { what: "the largest magnitude of the numbers", value: format!("{largest:e}"), remedy })
     }
 
     /// The secret that the array is under.

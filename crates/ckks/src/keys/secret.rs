@@ -51,6 +51,8 @@ fn encrypt_with(
     params.check_fresh(options.secret(), level)?;
     let scale = options.scale.unwrap_or(params.scale(level));
     params.check_scale(scale, level)?;
+    options.check_bound(values)?;
+    params.check_bound(options.bound, scale, level)?;
     let basis = params.chain().basis(level);
     let words = (params.rank() + layout.bodies).saturating_mul(basis.len()).saturating_mul(params.degree());
     check_free(
@@ -82,6 +84,7 @@ fn encrypt_with(
         level,
         scale,
         bundles,
+        bound: options.bound,
         symbol: None,
     })
 }
@@ -419,6 +422,7 @@ impl SecretKey {
             level,
             scale: plaintext.scale(),
             bundles,
+            bound: None,
             symbol: None,
         })
     }

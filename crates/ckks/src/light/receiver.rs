@@ -232,6 +232,7 @@ impl Receiver {
             level: Level(level),
             scale,
             bundles,
+            bound: None,
             symbol: None,
         })
     }

@@ -86,8 +86,18 @@ impl PreparedSamples {
         };
         let bundles = read_bundles(reader, params, &params.chain().basis(level), (layout.bundles(), Bodies(layout.bodies)), false)?;
         let key_id = KeyId(unhex(&metadata.key_id)?);
-        let packed =
-            Ciphertext { params: params.clone(), key_id, secret, shape, layout, level, scale: metadata.scale, bundles, symbol: None };
+        let packed = Ciphertext {
+            params: params.clone(),
+            key_id,
+            secret,
+            shape,
+            layout,
+            level,
+            scale: metadata.scale,
+            bundles,
+            bound: None,
+            symbol: None,
+        };
         Ok(Self::from_parts(packed, unhex(&metadata.client)?, metadata.first..end, metadata.pairs))
     }
 

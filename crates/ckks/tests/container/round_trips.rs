@@ -48,7 +48,12 @@ fn stored_value_round_trips_through_memory_and_every_way_of_opening_a_file() {
     assert_eq!(Sample::read(&FileReader::open_with(&path, TRUSTED).unwrap()).unwrap(), sample);
     assert_eq!(Sample::read(&FileReader::from_bytes(&bytes).unwrap()).unwrap(), sample);
     assert_eq!(Sample::read(&FileReader::from_stream(&mut &bytes[..], 4096).unwrap()).unwrap(), sample);
-    assert_error!(FileReader::from_stream(&mut &bytes[..], 100).unwrap_err(), FileError::Io { .. });
+    assert_error!(FileReader::from_stream(&mut &bytes[..], 100).unwrap_err(), FileError::TooLarge { limit: 100, .. });
+    // Streams without an end: after a whole file, and from the start.
+    let mut endless = std::io::Read::chain(&bytes[..], std::io::repeat(0));
+    assert_error!(FileReader::from_stream(&mut endless, u64::MAX).unwrap_err(), FileError::TrailingBytes { .. });
+    assert_error!(FileReader::from_stream(&mut std::io::repeat(0), u64::MAX).unwrap_err(), FileError::NotAClathrateFile);
+    assert_error!(FileReader::from_stream(&mut &bytes[..bytes.len() - 1], u64::MAX).unwrap_err(), FileError::Truncated { .. });
 }
 
 #[test]

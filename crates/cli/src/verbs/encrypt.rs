@@ -39,6 +39,7 @@ pub fn run(arguments: &Encrypt, console: &Console, runtime: &Runtime) -> Result<
         encoding: arguments.encoding.map(Into::into),
         level: arguments.level.map(Level),
         bodies: arguments.bodies.map(Into::into),
+        bound: arguments.bound,
         ..EncryptOptions::default()
     };
     let mut bar = console.progress("encrypt");

@@ -13,7 +13,7 @@ use super::{size, warn_insecure};
 use crate::arguments::Keygen;
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::files;
+use crate::{files, streams};
 
 /// Runs the verb: everything is made before anything gets its name, the secret key first.
 pub fn run(arguments: &Keygen, console: &Console, runtime: &Runtime) -> Result<(), Failure> {
@@ -67,7 +67,7 @@ pub fn run(arguments: &Keygen, console: &Console, runtime: &Runtime) -> Result<(
 
 /// Refuses before any work what would destroy a key or could not be written.
 fn check_outputs(arguments: &Keygen) -> Result<(), Failure> {
-    let occupied = |path: &Path| std::fs::symlink_metadata(path).is_ok();
+    let occupied = |path: &Path| !streams::is_stdout(path) && std::fs::symlink_metadata(path).is_ok();
     if !arguments.existing {
         if occupied(&arguments.secret) && !arguments.force {
             let remedy = "choose another name, or add --force to replace it (what it encrypted is then lost) or --existing to make further keys for it";

@@ -1,5 +1,6 @@
 //! `clathrate matmul`: a plaintext matrix times an encrypted one; needs no key.
 
+use clathrate_ckks::circuits::matrix::Weights;
 use clathrate_ckks::keys::Values;
 use clathrate_ckks::{Ciphertext, CkksError, Evaluator, Runtime};
 
@@ -27,11 +28,20 @@ pub fn run(arguments: &Matmul, console: &Console, runtime: &Runtime) -> Result<(
         return Err(Failure::file(&arguments.weights, CkksError::Shape { operation: "a matrix product", left, right, remedy }));
     };
     let evaluator = Evaluator::new(&params);
-    let prepared = evaluator.prepare_weights(rows, inner, values, &input).map_err(|error| Failure::file(&arguments.weights, error))?;
+    let input = evaluator.settled(&input)?;
+    // Integers are multiplied as they are, which takes no level.
+    let prepared = if weights.whole {
+        Weights::new(rows, inner, values, 1.0)
+    } else {
+        // First what is no fault of the weights' file.
+        evaluator.weight_scale(&input)?;
+        evaluator.prepare_weights(rows, inner, values, &input)
+    }
+    .map_err(|error| Failure::file(&arguments.weights, error))?;
     let mut bar = console.progress("multiply");
     let product = evaluator.multiply_matrix_with_progress(&prepared, &input, &mut bar.callback())?;
     drop(bar);
-    let product = if arguments.no_rescale { product } else { evaluator.rescale(&product)? };
+    let product = if arguments.no_rescale || weights.whole { product } else { evaluator.rescale(&product)? };
     let bytes = files::save(output, &product)?;
     let text = format!("wrote {} ({}): {}", output.display(), size(bytes), describe(&product));
     console.result(text, &document(&product, output, bytes))

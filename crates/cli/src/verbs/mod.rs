@@ -63,6 +63,7 @@ fn document(ciphertext: &Ciphertext, path: &Path, bytes: u64) -> Value {
         "complex": ciphertext.is_complex(),
         "level": ciphertext.level().0,
         "log2_scale": ciphertext.scale().log2(),
+        "bound": ciphertext.bound(),
         "bundles": ciphertext.bundles().len(),
         "secret": ciphertext.secret().to_string(),
         "layout": ciphertext.layout(),

@@ -35,6 +35,29 @@ fn product_not_rescaled_keeps_its_level_and_decrypts_to_the_same() {
 }
 
 #[test]
+fn product_with_integers_takes_no_level_and_works_at_level_0() {
+    let desk = Desk::furnished();
+    let w = [2.0, -1.0, 0.0, 3.0, 1.0, 1.0, -4.0, 0.0];
+    let integers: Vec<u8> = w.iter().flat_map(|&v| (v as i16).to_le_bytes()).collect();
+    desk.put("w.npy", &npy("<i2", false, &[2, 4], &integers));
+    desk.put("real.npy", &npy_f64(&[2, 4], &w));
+    for level in [1, 0] {
+        desk.ok(&format!("encrypt --params {PARAMS} --key sk.clt --input x.npy --output in.clt --level {level}"));
+        let line = format!("matmul --json --params {PARAMS} --weights w.npy --input in.clt --output out.clt");
+        assert_eq!(desk.run(&line).json()["level"], level);
+        desk.ok(&format!("decrypt --params {PARAMS} --secret sk.clt --input out.clt --output y.npy"));
+        assert_close(&read_npy(&desk.get("y.npy")).1, &product(&w, &ramp(20), 2, 4, 5), 1e-6);
+    }
+    // The same numbers of a real type take a level, which a product that waits for its rescale has.
+    desk.ok(&format!("matmul --params {PARAMS} --weights real.npy --input ct.clt --output raw.clt --no-rescale"));
+    desk.put("two.npy", &npy("|i1", false, &[1, 2], &[2, 1]));
+    let run = desk.run(&format!("matmul --json --params {PARAMS} --weights two.npy --input raw.clt --output out.clt"));
+    assert_eq!(run.json()["level"], 0);
+    let text = desk.refuses(&format!("matmul --params {PARAMS} --weights real.npy --input in.clt --output out.clt"), 8, "level");
+    assert!(text.contains("a product with a real matrix needs level 1") && !text.contains("w.npy") && !text.contains("real.npy"), "{text}");
+}
+
+#[test]
 fn product_is_the_same_to_the_bit_for_every_number_of_threads() {
     let desk = Desk::furnished();
     desk.put("w.npy", &npy_f64(&[3, 4], &ramp(12)));

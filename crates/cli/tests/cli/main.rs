@@ -11,5 +11,6 @@ mod outputs;
 mod pack;
 mod ranks;
 mod refusals;
+mod streams;
 mod support;
 mod switching;

@@ -99,6 +99,17 @@ impl PyCiphertext {
         self.data.estimate().map(|estimate| estimate.magnitude)
     }
 
+    /// The largest magnitude that the numbers may have, or None where it is not known.
+    ///
+    /// It is declared at encryption (`SecretKey.encrypt(..., bound=10.0)`) and carried through sums, products, rescales, lower levels,
+    /// rotations, conjugations, sums of entries, products with plain matrices, polynomials whose domain contains all numbers up to it and
+    /// of either sign, and broadcasting. Other operations lose it. What might exceed the modulus is refused before it is computed. Of
+    /// symbols it is the `magnitude_bound`.
+    #[getter]
+    fn bound(&self) -> Option<f64> {
+        self.data.bound()
+    }
+
     /// Names a stage of a computation: what is computed within `with ct.stage(name):` is a line of its own in the costs of `trace`.
     ///
     /// A stage within another has the names of both, with a slash between them. On ciphertexts with data it does nothing.

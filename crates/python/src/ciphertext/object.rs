@@ -16,6 +16,9 @@ use crate::numbers::Whole;
 use crate::params::PyParams;
 use crate::run::{detached, detached_with, interruptible};
 
+/// What operations on one array are called where memory is missing.
+const OPERATION: &str = "an operation on this array";
+
 /// An encrypted array of numbers, with NumPy's operators.
 ///
 /// `SecretKey.encrypt` and `PublicKey.encrypt` make ciphertexts; `SecretKey.decrypt` gives the numbers back. Ciphertexts are immutable:
@@ -201,7 +204,10 @@ impl PyCiphertext {
         work: impl FnOnce(&Evaluator, &Ciphertext) -> Result<Ciphertext, CkksError> + Send,
     ) -> PyResult<Self> {
         let (evaluator, data) = (self.evaluator(), &*self.data);
-        let result = detached(py, || work(&evaluator, data))?;
+        let result = detached(py, || {
+            data.check_room_for_another(OPERATION)?;
+            work(&evaluator, data)
+        })?;
         self.beside(py, result)
     }
 
@@ -216,7 +222,10 @@ impl PyCiphertext {
     ) -> PyResult<Self> {
         let evaluator = self.evaluator();
         let data = self.settled(py, &evaluator)?;
-        let result = detached(py, || work(&evaluator, &data))?;
+        let result = detached(py, || {
+            data.check_room_for_another(OPERATION)?;
+            work(&evaluator, &data)
+        })?;
         self.beside(py, result)
     }
 
@@ -232,7 +241,14 @@ impl PyCiphertext {
     ) -> PyResult<Self> {
         let evaluator = self.evaluator();
         let data = self.settled(py, &evaluator)?;
-        let result = detached_with(py, |error| raise_for_key(py, error, needs), || work(&evaluator, &data))?;
+        let result = detached_with(
+            py,
+            |error| raise_for_key(py, error, needs),
+            || {
+                data.check_room_for_another(OPERATION)?;
+                work(&evaluator, &data)
+            },
+        )?;
         self.beside(py, result)
     }
 
@@ -252,6 +268,8 @@ impl PyCiphertext {
         let right = converted[1].as_ref().unwrap_or(other);
         let (evaluator, left, right) = (holder.evaluator(), &*left.data, &*right.data);
         let result = detached(py, || {
+            left.check_room_for_another(operation)?;
+            right.check_room_for_another(operation)?;
             let (left, right) = evaluator.broadcast_pair(left, right, operation)?;
             work(&evaluator, &left, &right)
         })?;
@@ -276,6 +294,8 @@ impl PyCiphertext {
         let higher = if Arc::ptr_eq(&lower, &low.1) { high.1 } else { high.0.factor(py, &evaluator)? };
         let (left, right) = if left_is_lower { (lower, higher) } else { (higher, lower) };
         let result = detached(py, || {
+            left.check_room_for_another(operation)?;
+            right.check_room_for_another(operation)?;
             // The square of an array is the product of one operand with itself.
             if Arc::ptr_eq(&left, &right) {
                 return work(&evaluator, &left, &left);
@@ -295,7 +315,10 @@ impl PyCiphertext {
     ) -> PyResult<Self> {
         let evaluator = self.evaluator();
         let data = self.factor(py, &evaluator)?;
-        let result = detached_with(py, translate, || work(&evaluator, &data))?;
+        let result = detached_with(py, translate, || {
+            data.check_room_for_another(OPERATION)?;
+            work(&evaluator, &data)
+        })?;
         self.beside(py, result)
     }
 }

@@ -58,7 +58,10 @@ impl PyCiphertext {
         let values = if negate { negated(values) } else { values };
         let (evaluator, data) = (self.evaluator(), &*self.data);
         let translate = |error| raise_for_array(py, error, &shape);
-        let sum = detached_with(py, translate, || evaluator.add_plain(&*evaluator.spread(data, &shape)?, &values))?;
+        let sum = detached_with(py, translate, || {
+            data.check_room_for_another(operation)?;
+            evaluator.add_plain(&*evaluator.spread(data, &shape)?, &values)
+        })?;
         self.beside(py, sum)
     }
 

@@ -52,7 +52,17 @@ impl Evaluator {
         let to = x.params.at_rank(plan.output_rank())?;
         let layout = Layout { complex: x.layout.complex || plan.is_complex(), ..x.layout };
         let whole = |bundles| x.with_all((&to, x.shape.clone()), layout, bundles, (plan.output_level(), plan.output_scale()));
-        run.clear_padding(self.bundle_by_bundle(&x, whole, |part| run.part(part))?, &x)
+        let bound = plan.bound_for(&x);
+        Ok(run.clear_padding(self.bundle_by_bundle(&x, whole, |part| run.part(part))?, &x)?.within(bound))
+    }
+}
+
+impl PolynomialPlan {
+    /// The bound on the result for an array with a declared one, where all numbers that it allows are in the domain.
+    fn bound_for(&self, x: &Ciphertext) -> Option<f64> {
+        let (low, high) = self.polynomial().domain();
+        let inside = |bound: &f64| !x.is_complex() && low <= -bound && *bound <= high;
+        x.bound.filter(inside).and(self.nodes.last()).map(|node| node.magnitude)
     }
 }
 

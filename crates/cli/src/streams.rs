@@ -1,0 +1,60 @@
+//! Names that stand for streams: `-`, which is standard input or output, and pipes and devices that are read.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use clathrate_arith::machine;
+use clathrate_ckks::file::{FileError, OutputFile, leads_to_stdout};
+
+/// The name of standard input and output.
+const DASH: &str = "-";
+
+fn is_dash(path: &Path) -> bool {
+    path.as_os_str() == DASH
+}
+
+/// Whether reading `path` reads this process's standard input.
+pub fn is_stdin(path: &Path) -> bool {
+    is_dash(path) || ["/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"].iter().any(|name| path == Path::new(name))
+}
+
+/// Whether writing to `path` writes to this process's standard output.
+pub fn is_stdout(path: &Path) -> bool {
+    is_dash(path) || leads_to_stdout(path)
+}
+
+/// The name of an input in messages.
+pub fn input_name(path: PathBuf) -> PathBuf {
+    if is_dash(&path) { PathBuf::from("(stdin)") } else { path }
+}
+
+/// The stream that `path` stands for, opened; nothing where it is a file, a folder or missing. A pipe without a writer is waited for.
+///
+/// # Errors
+/// Those of opening it.
+pub fn input(path: &Path) -> io::Result<Option<Box<dyn Read>>> {
+    if is_dash(path) {
+        return Ok(Some(Box::new(io::stdin())));
+    }
+    // What cannot be asked about is refused where it is opened as a file.
+    match std::fs::metadata(path) {
+        Ok(about) if !about.is_file() && !about.is_dir() => {
+            Ok(Some(if is_stdin(path) { Box::new(io::stdin()) } else { Box::new(File::open(path)?) }))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// Begins the file at `path`, or what standard output gets.
+///
+/// # Errors
+/// As [`OutputFile::create`].
+pub fn create(path: &Path, private: bool) -> Result<OutputFile, FileError> {
+    if is_dash(path) { OutputFile::stdout() } else { OutputFile::create(path, private) }
+}
+
+/// The most bytes that a stream may bring: what is free now.
+pub fn room() -> u64 {
+    machine::memory().map_or(u64::MAX, |memory| memory.free_bytes)
+}

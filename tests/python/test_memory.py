@@ -1,0 +1,71 @@
+"""Memory that is not there: an exception, and the process lives on."""
+
+import os
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+ARRAY = """
+    import resource
+    import numpy as np
+    import clathrate as cl
+    params = cl.Params.preset("insecure_small")
+    owner = cl.SecretKey.generate(params)
+    # A polynomial for each row.
+    x = owner.encrypt(np.ones((4000, 1)), encoding="slots")
+    print(x.nbytes >> 20)
+"""
+
+
+def run(program, **variables):
+    environment = {**os.environ, "CLATHRATE_PROFILE": "none", **variables}
+    text = textwrap.dedent(program)
+    return subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, env=environment, timeout=300)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the limit and its report are Linux's")
+def test_refused_memory_is_an_exception_and_the_process_lives_on():
+    result = run(
+        ARRAY
+        + """
+    status = {line.split(":")[0]: line.split()[1] for line in open("/proc/self/status") if line.startswith("Vm")}
+    used = int(status["VmSize"]) << 10
+    resource.setrlimit(resource.RLIMIT_AS, (used + (64 << 20), resource.RLIM_INFINITY))
+    kept = []
+    try:
+        while len(kept) < 100:
+            kept.append(x + x)
+    except MemoryError as error:
+        kept.clear()
+        print(type(error).__name__, error)
+    resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    print(owner.decrypt(x + x)[0, 0].round(3))
+    """
+    )
+    assert result.returncode == 0, result.stderr
+    lines = result.stdout.splitlines()
+    assert int(lines[0]) >= 64
+    assert lines[1].startswith("NotEnoughMemoryError the system has no memory for")
+    assert lines[2] == "2.0"
+    assert "panicked" not in result.stderr
+
+
+def test_operators_on_large_arrays_ask_for_free_memory_first():
+    result = run(
+        ARRAY
+        + """
+    import os
+    os.environ["CLATHRATE_MEMORY_LIMIT"] = "1000"
+    for operation in [lambda: x + x, lambda: x * 2, lambda: x + 1.0, lambda: -x]:
+        try:
+            operation()
+        except cl.NotEnoughMemoryError as error:
+            print(error)
+    """
+    )
+    assert result.returncode == 0, result.stderr
+    lines = result.stdout.splitlines()[1:]
+    assert len(lines) == 4
+    assert all("free" in line for line in lines), lines
