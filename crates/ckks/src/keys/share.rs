@@ -47,9 +47,10 @@ impl Ciphertext {
         let correct = self.shared_bits(bits);
         if correct < f64::from(correct_bits) {
             let needed = (log2_scale + f64::from(correct_bits) - correct).ceil();
+            let preset = if self.params().spec().name == PRESET { String::new() } else { format!(", as with the preset \"{PRESET}\"") };
             let remedy = format!(
-                "the noise has {bits} bits at scale 2^{log2_scale:.1}: compute at a scale of at least 2^{needed:.0} and as small an error in integers, as with the \
-                 preset \"{PRESET}\", or ask for fewer queries, statistical bits or correct bits"
+                "the noise has {bits} bits at scale 2^{log2_scale:.1}: compute at a scale of at least 2^{needed:.0} and as small an error in integers{preset}, or ask \
+                 for fewer queries, statistical bits or correct bits"
             );
             return Err(CkksError::OutOfRange {
                 what: "the number of correct bits of shared numbers",

@@ -139,7 +139,8 @@ impl PyCiphertext {
     /// True
     fn conj(&self, py: Python<'_>) -> PyResult<Self> {
         let needs = self.needs_under_secret("conjugate=True");
-        self.map_needing(py, &needs, |evaluator, x| evaluator.conjugate(x))
+        let converted = self.brought_to_slots(py, self)?;
+        converted.as_ref().unwrap_or(self).map_needing(py, &needs, |evaluator, x| evaluator.conjugate(x))
     }
 
     /// The same numbers at another rank of the same degree.
