@@ -43,7 +43,7 @@ def test_what_might_wrap_around_is_refused_before_it_is_computed(owner):
     with pytest.raises(cl.DataError, match="as large as 3.000e4 here.*room for"):
         x * 3
     with pytest.raises(cl.DataError, match="room for"):
-        np.array([[2.0]]) @ owner.encrypt(np.array([[1.0]]), bound=1e4)
+        np.array([[4.0]]) @ owner.encrypt(np.array([[1.0]]), bound=1e4)
     assert owner.decrypt(x) == pytest.approx(1.0)
 
 
