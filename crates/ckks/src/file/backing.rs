@@ -149,7 +149,7 @@ impl OpenedFile {
         Ok(hasher.finalize())
     }
 
-    /// The words at `offset`, their bytes passed to `check` first.
+    /// The words at `offset`, after `check` of the checksum of their bytes.
     ///
     /// # Errors
     /// As [`Backing::bytes`]; those of `check`.
@@ -158,16 +158,19 @@ impl OpenedFile {
         offset: u64,
         count: usize,
         watch: Option<&Watch>,
-        check: impl FnOnce(&[u8]) -> Result<(), FileError>,
+        check: impl FnOnce(blake3::Hash) -> Result<(), FileError>,
     ) -> Result<Vec<u64>, FileError> {
-        let mut verdict = Ok(());
+        let (mut hasher, mut position) = (blake3::Hasher::new(), offset);
         let words = mapped::words_filled(count, |target| {
-            self.fill_by_pieces(target, offset, watch)?;
-            verdict = check(target);
+            watch::check(watch)?;
+            self.fill(target, position)?;
+            position += target.len() as u64;
+            hasher.update(target);
             Ok(())
         });
-        verdict?;
-        words.map_err(|error| self.failed(error))
+        let words = words.map_err(|error| self.failed(error))?;
+        check(hasher.finalize())?;
+        Ok(words)
     }
 
     fn fill_by_pieces(&self, target: &mut [u8], offset: u64, watch: Option<&Watch>) -> io::Result<()> {

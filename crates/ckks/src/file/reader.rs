@@ -238,8 +238,7 @@ impl<'a> FileReader<'a> {
             }
             // Straight into words: by way of bytes, they would be in memory twice.
             Err(opened) => {
-                let words = opened
-                    .words(self.range(index).start, expected, self.watch.as_ref(), |bytes| self.compare(index, self.hash_of(bytes)?))?;
+                let words = opened.words(self.range(index).start, expected, self.watch.as_ref(), |hash| self.compare(index, hash))?;
                 Ok(Cow::Owned(words))
             }
         }
