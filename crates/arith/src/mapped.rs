@@ -243,17 +243,20 @@ fn fill<R: Read + ?Sized>(source: &mut R, target: &mut [u8]) -> io::Result<usize
     Ok(filled)
 }
 
-/// `count` words from the little-endian bytes that `fill` writes.
+/// `count` words from the little-endian bytes that `fill` writes, one piece of at most 256 KiB after the other, so that no memory is touched long before it is filled.
 ///
 /// # Errors
 /// `OutOfMemory` if the system refuses the memory; else the error of `fill`.
-pub fn words_filled(count: usize, fill: impl FnOnce(&mut [u8]) -> io::Result<()>) -> io::Result<Vec<u64>> {
+pub fn words_filled(count: usize, mut fill: impl FnMut(&mut [u8]) -> io::Result<()>) -> io::Result<Vec<u64>> {
     let mut words: Vec<u64> = Vec::new();
     words.try_reserve_exact(count).map_err(|_| out_of_memory(count.saturating_mul(WORD_BYTES)))?;
-    words.resize(count, 0);
-    fill(bytes_of_words_mut(&mut words))?;
-    // Changes nothing on a little-endian machine.
-    words.iter_mut().for_each(|word| *word = u64::from_le(*word));
+    while words.len() < count {
+        let start = words.len();
+        words.resize(count.min(start + CHUNK_WORDS), 0);
+        fill(bytes_of_words_mut(&mut words[start..]))?;
+        // Changes nothing on a little-endian machine.
+        words[start..].iter_mut().for_each(|word| *word = u64::from_le(*word));
+    }
     Ok(words)
 }
 

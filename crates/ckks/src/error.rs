@@ -616,6 +616,7 @@ fn lattice_kind(error: &LatticeError) -> ErrorKind {
 fn file_kind(error: &FileError) -> ErrorKind {
     match error {
         FileError::WrongParameters { .. } => ErrorKind::WrongParams,
+        FileError::Cancelled => ErrorKind::Cancelled,
         FileError::Io { .. } | FileError::SecretKeyInTheWay { .. } => ErrorKind::Io,
         _ => ErrorKind::File,
     }

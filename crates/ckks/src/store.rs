@@ -92,6 +92,7 @@ fn read_polys(reader: &FileReader<'_>, name: &str, params: &Params, basis: &Basi
     words
         .chunks_exact(each)
         .map(|chunk| {
+            reader.go_on()?;
             check_residues(chunk, params.degree(), &moduli)?;
             Ok(Poly::upload(ring, basis, |row, words| words.copy_from_slice(&chunk[row * words.len()..(row + 1) * words.len()])))
         })
@@ -273,7 +274,11 @@ fn read_bundles(
     let mut next = || polys.by_ref().take(bodies).collect::<Vec<_>>();
     let rank = params.rank();
     if seeded {
-        return read_seeds(reader, count)?.into_iter().map(|seed| Ok(Bundle::from_seed(seed, rank, next())?)).collect();
+        let bundle = |seed| {
+            reader.go_on()?;
+            Ok(Bundle::from_seed(seed, rank, next())?)
+        };
+        return read_seeds(reader, count)?.into_iter().map(bundle).collect();
     }
     let masks = count.checked_mul(rank).ok_or_else(|| inconsistent("the number of masks overflows"))?;
     let mut masks = read_polys(reader, "masks", params, basis, masks)?.into_iter();

@@ -21,6 +21,7 @@ const COEFFICIENTS: EncryptOptions = EncryptOptions {
     lanes: None,
     copies: None,
     order: Order::Natural,
+    bound: None,
 };
 
 fn real(values: &[f64]) -> Values {

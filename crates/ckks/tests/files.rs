@@ -6,7 +6,7 @@ mod common;
 
 use allocation::peak_of;
 use clathrate_ckks::error::ErrorKind;
-use clathrate_ckks::file::{FileError, FileLabel, FileReader, FileWriter, Stored};
+use clathrate_ckks::file::{FileError, FileLabel, FileReader, FileWriter, Stored, Watch};
 use clathrate_ckks::keys::Reach;
 use clathrate_ckks::keys::{EncryptOptions, Values};
 use clathrate_ckks::{Ciphertext, CkksError, Encoding, EvaluationKeys, Evaluator, KeyNeeds, Params, PublicKey, SecretKey};
@@ -15,6 +15,7 @@ use common::*;
 use rustfft::num_complex::Complex64;
 use serde_json::{Value, json};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 const SETS: [&str; 3] = ["insecure_tiny", "insecure_rank2", "insecure_rank3"];
 
@@ -557,5 +558,38 @@ fn secret_key_of_another_weight_is_refused() {
     for value in [0u8, 1] {
         let file = forged(&bytes, |_| (), |_, data| data.fill(value));
         assert_refused!(read("secret", &file, &params), CkksError::File(FileError::Metadata { .. }), "weight", "8");
+    }
+}
+
+#[test]
+fn reading_and_writing_stop_where_the_watch_says_no() {
+    let set = params("insecure_small");
+    let owner = secret(&set, 31);
+    let x = owner.encrypt_array(&vec![0.5; 4000], &[4000, 1], EncryptOptions::default()).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.clt");
+    std::fs::write(&path, b"before").unwrap();
+    // Says no at the question of this number.
+    let watch = |most: usize| {
+        let asked = Arc::new(AtomicUsize::new(0));
+        (asked.clone(), Watch::new(move || asked.fetch_add(1, Ordering::Relaxed) < most))
+    };
+    let (asked, patient) = watch(usize::MAX);
+    let bytes = x.to_file_bytes_watched(patient).unwrap();
+    assert_eq!(bytes, x.to_file_bytes().unwrap());
+    assert!(asked.load(Ordering::Relaxed) > bytes.len() >> 20, "for every megabyte at least");
+    for most in [0, 1, asked.load(Ordering::Relaxed) / 2] {
+        assert!(matches!(x.to_file_bytes_watched(watch(most).1), Err(FileError::Cancelled)), "{most}");
+        assert!(matches!(x.save_watched(&path, watch(most).1), Err(FileError::Cancelled)), "{most}");
+        assert_eq!(std::fs::read(&path).unwrap(), b"before");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "no part of a file");
+    }
+    x.save_watched(&path, watch(usize::MAX).1).unwrap();
+    let read = |watch| Ciphertext::from_reader(&FileReader::open(&path).unwrap().watched_by(watch), &set);
+    let (asked, patient) = watch(usize::MAX);
+    assert_eq!(read(patient).unwrap().to_file_bytes().unwrap(), bytes);
+    for most in [0, 1, asked.load(Ordering::Relaxed) / 2, asked.load(Ordering::Relaxed) - 1] {
+        let error = read(watch(most).1).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Cancelled, "{most}: {error}");
     }
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use clathrate_ckks::Encoding;
 use clathrate_ckks::arrays::layout::MOST_BODIES;
+use clathrate_ckks::keys::Lanes;
 use clathrate_ckks::parameters::PROCESSOR;
 
 use crate::failure::EXIT_CODES;
@@ -24,6 +25,14 @@ pub struct Arguments {
 /// What follows the list of verbs.
 fn help() -> String {
     format!("A file that is read or written can be -, standard input or output, and one that is read can be a pipe.\n\n{EXIT_CODES}")
+}
+
+/// A number of rows, or `most`.
+fn parse_lanes(text: &str) -> Result<Lanes, String> {
+    match text {
+        "most" => Ok(Lanes::Most),
+        _ => text.parse().ok().filter(|&count| count > 0).map(Lanes::Of).ok_or_else(|| "give a whole number from 1 up, or most".to_owned()),
+    }
 }
 
 /// Options of every verb.
@@ -342,6 +351,9 @@ pub struct Encrypt {
     /// Put N polynomials under one mask, with a secret key: chunks of a row where it needs several, else rows [default: 1, under the main secret]
     #[arg(long, value_name = "N", value_parser = body_count())]
     pub bodies: Option<u16>,
+    /// How many consecutive rows share a polynomial: a number, or `most` for as many as fit [default: 1]
+    #[arg(long, value_name = "N", value_parser = parse_lanes)]
+    pub lanes: Option<Lanes>,
     /// The largest magnitude that the numbers may have, which everybody sees; computations that might exceed the modulus are then refused [default: none]
     #[arg(long, value_name = "X")]
     pub bound: Option<f64>,

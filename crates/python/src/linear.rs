@@ -17,7 +17,7 @@ use crate::needs::PyNeeds;
 use crate::numbers::{Real, Whole};
 use crate::params::{PyParams, size};
 use crate::paths::FilePath;
-use crate::run::detached;
+use crate::run::{detached, watch};
 use crate::text::report_html;
 
 /// A matrix that multiplies encrypted rows in slots: `plan(ct)` is `matrix @ row` for each row.
@@ -302,7 +302,7 @@ impl PyLinearTransformPlan {
     /// >>> cl.LinearTransformPlan.load("flip.clt", params).rotations
     /// [1, 3]
     fn save(&self, py: Python<'_>, path: FilePath) -> PyResult<u64> {
-        detached(py, || Ok(self.plan.save(&path)?))
+        detached(py, || Ok(self.plan.save_watched(&path, watch())?))
     }
 
     /// Reads a plan from a file.
@@ -339,7 +339,12 @@ impl PyLinearTransformPlan {
     #[staticmethod]
     #[pyo3(signature = (path, params, trusted_map=false))]
     fn load(py: Python<'_>, path: FilePath, params: &PyParams, trusted_map: bool) -> PyResult<Self> {
-        let read = || LinearTransformPlan::from_reader(&FileReader::open_with(&path, OpenOptions { trusted_map })?, &params.params);
+        let read = || {
+            LinearTransformPlan::from_reader(
+                &FileReader::open_with(&path, OpenOptions { trusted_map })?.watched_by(watch()),
+                &params.params,
+            )
+        };
         Ok(Self { plan: Arc::new(detached(py, read)?) })
     }
 

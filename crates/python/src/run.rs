@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use clathrate_ckks::file::{FileError, Watch};
 use clathrate_ckks::keys::Progress;
 use clathrate_ckks::{CkksError, Evaluator};
 use pyo3::exceptions::PyTypeError;
@@ -24,7 +25,7 @@ pub fn detached_with<T: Send>(
     match py.detach(|| catch_unwind(AssertUnwindSafe(work))) {
         Ok(Ok(value)) => Ok(value),
         // An interrupt, whose exception `interruptible` has left.
-        Ok(Err(CkksError::Cancelled)) if PyErr::occurred(py) => Err(PyErr::fetch(py)),
+        Ok(Err(CkksError::Cancelled | CkksError::File(FileError::Cancelled))) if PyErr::occurred(py) => Err(PyErr::fetch(py)),
         Ok(Err(error)) => Err(translate(error)),
         Err(panic) => Err(internal(py, &*panic)),
     }
@@ -58,6 +59,25 @@ pub fn interruptible(evaluator: Evaluator) -> Evaluator {
                 error.restore(py);
                 false
             })
+        })
+    })
+}
+
+/// What stops reading and writing at Ctrl-C, whose exception is then Python's current one.
+pub fn watch() -> Watch {
+    let last = Mutex::new(Instant::now());
+    Watch::new(move || {
+        let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.elapsed() < SIGNAL_INTERVAL {
+            return true;
+        }
+        *last = Instant::now();
+        Python::attach(|py| match py.check_signals() {
+            Ok(()) => true,
+            Err(error) => {
+                error.restore(py);
+                false
+            }
         })
     })
 }

@@ -13,6 +13,7 @@ use clathrate_arith::mapped::{self, AlignedBytes, MappedFile};
 use zeroize::Zeroizing;
 
 use super::error::FileError;
+use super::watch::{self, PIECE_BYTES, Watch};
 
 /// Bytes copied at a time when a part is hashed and not kept.
 const HASHED_PIECE_BYTES: u64 = 256 * 1024;
@@ -67,10 +68,10 @@ impl Backing<'_> {
     ///
     /// # Errors
     /// Of an opened file only: `Truncated` if it has become shorter, `Io`.
-    pub fn bytes(&self, range: Range<u64>) -> Result<Bytes<'_>, FileError> {
+    pub fn bytes(&self, range: Range<u64>, watch: Option<&Watch>) -> Result<Bytes<'_>, FileError> {
         match self.in_place() {
             Ok(all) => Ok(Bytes::InPlace(part(all, range))),
-            Err(opened) => Ok(Bytes::Copied(opened.bytes(range)?)),
+            Err(opened) => Ok(Bytes::Copied(opened.bytes(range, watch)?)),
         }
     }
 
@@ -78,10 +79,10 @@ impl Backing<'_> {
     ///
     /// # Errors
     /// As [`Backing::bytes`].
-    pub fn hash(&self, range: Range<u64>) -> Result<blake3::Hash, FileError> {
+    pub fn hash(&self, range: Range<u64>, watch: Option<&Watch>) -> Result<blake3::Hash, FileError> {
         match self.in_place() {
-            Ok(all) => Ok(blake3::hash(part(all, range))),
-            Err(opened) => opened.hash(range).map_err(|error| opened.failed(error)),
+            Ok(all) => watch::hash(part(all, range), watch).map_err(|error| FileError::io(Path::new("(memory)"), "read", error)),
+            Err(opened) => opened.hash(range, watch).map_err(|error| opened.failed(error)),
         }
     }
 }
@@ -127,17 +128,18 @@ impl OpenedFile {
         }
     }
 
-    fn bytes(&self, range: Range<u64>) -> Result<AlignedBytes, FileError> {
+    fn bytes(&self, range: Range<u64>, watch: Option<&Watch>) -> Result<AlignedBytes, FileError> {
         let length = usize::try_from(range.end - range.start).map_err(|_| self.failed(io::ErrorKind::OutOfMemory.into()))?;
-        AlignedBytes::filled(length, |target| self.fill(target, range.start)).map_err(|error| self.failed(error))
+        AlignedBytes::filled(length, |target| self.fill_by_pieces(target, range.start, watch)).map_err(|error| self.failed(error))
     }
 
-    fn hash(&self, range: Range<u64>) -> io::Result<blake3::Hash> {
+    fn hash(&self, range: Range<u64>, watch: Option<&Watch>) -> io::Result<blake3::Hash> {
         let mut hasher = blake3::Hasher::new();
         let mut start = range.start;
         // What is hashed may be a secret key.
         let mut piece = Zeroizing::new(vec![0; (range.end - start).min(HASHED_PIECE_BYTES) as usize]);
         while start < range.end {
+            watch::check(watch)?;
             let end = range.end.min(start + HASHED_PIECE_BYTES);
             let piece = &mut piece[..(end - start) as usize];
             self.fill(piece, start)?;
@@ -147,19 +149,35 @@ impl OpenedFile {
         Ok(hasher.finalize())
     }
 
-    /// The words at `offset`, their bytes passed to `check` first.
+    /// The words at `offset`, after `check` of the checksum of their bytes.
     ///
     /// # Errors
     /// As [`Backing::bytes`]; those of `check`.
-    pub fn words(&self, offset: u64, count: usize, check: impl FnOnce(&[u8]) -> Result<(), FileError>) -> Result<Vec<u64>, FileError> {
-        let mut verdict = Ok(());
+    pub fn words(
+        &self,
+        offset: u64,
+        count: usize,
+        watch: Option<&Watch>,
+        check: impl FnOnce(blake3::Hash) -> Result<(), FileError>,
+    ) -> Result<Vec<u64>, FileError> {
+        let (mut hasher, mut position) = (blake3::Hasher::new(), offset);
         let words = mapped::words_filled(count, |target| {
-            self.fill(target, offset)?;
-            verdict = check(target);
+            watch::check(watch)?;
+            self.fill(target, position)?;
+            position += target.len() as u64;
+            hasher.update(target);
             Ok(())
         });
-        verdict?;
-        words.map_err(|error| self.failed(error))
+        let words = words.map_err(|error| self.failed(error))?;
+        check(hasher.finalize())?;
+        Ok(words)
+    }
+
+    fn fill_by_pieces(&self, target: &mut [u8], offset: u64, watch: Option<&Watch>) -> io::Result<()> {
+        target.chunks_mut(PIECE_BYTES).zip((offset..).step_by(PIECE_BYTES)).try_for_each(|(piece, offset)| {
+            watch::check(watch)?;
+            self.fill(piece, offset)
+        })
     }
 
     #[cfg(unix)]

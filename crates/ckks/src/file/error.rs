@@ -8,6 +8,7 @@ use clathrate_arith::text::counted;
 use thiserror::Error;
 
 use super::kind::FileKind;
+use super::watch::Stopped;
 
 /// Errors of reading and writing files.
 #[derive(Debug, Error)]
@@ -184,10 +185,16 @@ pub enum FileError {
         /// The operating system's reason.
         source: io::Error,
     },
+    /// The watch said no.
+    #[error("cancelled")]
+    Cancelled,
 }
 
 impl FileError {
     pub(crate) fn io(path: &Path, action: &'static str, source: io::Error) -> Self {
+        if source.get_ref().is_some_and(|inner| inner.is::<Stopped>()) {
+            return Self::Cancelled;
+        }
         Self::Io { path: path.to_path_buf(), action, source }
     }
 }

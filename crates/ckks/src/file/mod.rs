@@ -19,6 +19,7 @@ mod partial;
 pub mod reader;
 pub mod residues;
 mod target;
+mod watch;
 pub mod writer;
 
 use std::fs::File;
@@ -34,6 +35,7 @@ pub use output::OutputFile;
 pub use reader::{FileReader, OpenOptions, Section};
 pub use residues::check_residues;
 pub use target::leads_to_stdout;
+pub use watch::Watch;
 pub use writer::{FileWriter, MemoryFile};
 
 /// A value with a file form: label, metadata and sections.
@@ -84,6 +86,23 @@ pub trait Stored {
         writer.finish()
     }
 
+    /// As [`Stored::save`], asking `watch` in its course whether to go on. What is at the path stays where it says no.
+    ///
+    /// # Errors
+    /// As [`Stored::save`]; `Cancelled`.
+    fn save_watched(&self, path: impl AsRef<Path>, watch: Watch) -> Result<u64, FileError>
+    where
+        Self: Sized,
+    {
+        let path = path.as_ref();
+        if holds_secret_key(path) {
+            return Err(FileError::SecretKeyInTheWay { path: path.to_path_buf() });
+        }
+        let mut writer = FileWriter::create(path, self.file_label(), &self.file_metadata())?.watched_by(watch);
+        self.write_sections(&mut writer)?;
+        writer.finish()
+    }
+
     /// The bytes that [`save`](Stored::save) would write.
     ///
     /// # Errors
@@ -93,6 +112,19 @@ pub trait Stored {
         Self: Sized,
     {
         let mut writer = FileWriter::in_memory(self.file_label(), &self.file_metadata())?;
+        self.write_sections(&mut writer)?;
+        writer.finish()
+    }
+
+    /// As [`Stored::to_file_bytes`], asking `watch` in its course whether to go on.
+    ///
+    /// # Errors
+    /// As [`Stored::to_file_bytes`]; `Cancelled`.
+    fn to_file_bytes_watched(&self, watch: Watch) -> Result<Vec<u8>, FileError>
+    where
+        Self: Sized,
+    {
+        let mut writer = FileWriter::in_memory(self.file_label(), &self.file_metadata())?.watched_by(watch);
         self.write_sections(&mut writer)?;
         writer.finish()
     }

@@ -20,6 +20,7 @@ use super::container::{
 use super::error::{FileError, ParameterId};
 use super::kind::FileKind;
 use super::metadata::Metadata;
+use super::watch::{self, Watch};
 
 /// How a file is opened.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -42,6 +43,7 @@ pub struct FileReader<'a> {
     by_name: Vec<u32>,
     /// Which sections, of those that cannot change, have already had their checksum compared.
     verified: Vec<AtomicBool>,
+    watch: Option<Watch>,
 }
 
 impl FileReader<'static> {
@@ -97,7 +99,7 @@ impl<'a> FileReader<'a> {
 
     fn parse(backing: Backing<'a>) -> Result<Self, FileError> {
         let total = backing.length();
-        let header = header_of(&backing.bytes(0..total.min(HEADER_BYTES as u64))?)?;
+        let header = header_of(&backing.bytes(0..total.min(HEADER_BYTES as u64), None)?)?;
         let raw = RawHeader::decode(&header);
         if total < raw.total_bytes {
             return Err(FileError::Truncated { expected: raw.total_bytes, found: total });
@@ -107,10 +109,10 @@ impl<'a> FileReader<'a> {
         }
         let extent = Extent::of(&raw, total)?;
         // Copied before they are hashed: what is parsed below is what was checked, whatever happens to the file meanwhile.
-        let metadata = backing.bytes(HEADER_BYTES as u64..extent.metadata_end)?.to_vec();
-        let padding = backing.bytes(extent.metadata_end..extent.sections_start)?.to_vec();
+        let metadata = backing.bytes(HEADER_BYTES as u64..extent.metadata_end, None)?.to_vec();
+        let padding = backing.bytes(extent.metadata_end..extent.sections_start, None)?.to_vec();
         let sections: Vec<SectionInfo> =
-            backing.bytes(extent.table_start..total)?.chunks_exact(TABLE_ENTRY_BYTES).map(SectionInfo::decode).collect();
+            backing.bytes(extent.table_start..total, None)?.chunks_exact(TABLE_ENTRY_BYTES).map(SectionInfo::decode).collect();
         let mut hasher = blake3::Hasher::new();
         hasher.update(&header[..CHECKED_HEADER_BYTES]);
         hasher.update(&metadata);
@@ -131,7 +133,22 @@ impl<'a> FileReader<'a> {
         check_sections(&sections, &backing, &extent)?;
         let by_name = index_by_name(&sections)?;
         let verified = sections.iter().map(|_| AtomicBool::new(false)).collect();
-        Ok(Self { backing, label, metadata, sections, by_name, verified })
+        Ok(Self { backing, label, metadata, sections, by_name, verified, watch: None })
+    }
+
+    /// The same reader, which asks `watch` whether to go on. Where it says no, a section is `Cancelled`.
+    #[must_use]
+    pub fn watched_by(self, watch: Watch) -> Self {
+        Self { watch: Some(watch), ..self }
+    }
+
+    /// Asks the watch, if there is one; for loops over what has been read.
+    pub(crate) fn go_on(&self) -> Result<(), FileError> {
+        watch::check(self.watch.as_ref()).map_err(|_| FileError::Cancelled)
+    }
+
+    fn hash_of(&self, bytes: &[u8]) -> Result<blake3::Hash, FileError> {
+        watch::hash(bytes, self.watch.as_ref()).map_err(|_| FileError::Cancelled)
     }
 
     /// What the file states about itself.
@@ -221,7 +238,7 @@ impl<'a> FileReader<'a> {
             }
             // Straight into words: by way of bytes, they would be in memory twice.
             Err(opened) => {
-                let words = opened.words(self.range(index).start, expected, |bytes| self.compare(index, blake3::hash(bytes)))?;
+                let words = opened.words(self.range(index).start, expected, self.watch.as_ref(), |hash| self.compare(index, hash))?;
                 Ok(Cow::Owned(words))
             }
         }
@@ -296,17 +313,17 @@ impl<'a> FileReader<'a> {
         if self.verified[index].load(Ordering::Relaxed) {
             return Ok(());
         }
-        self.compare(index, self.backing.hash(self.range(index))?)?;
+        self.compare(index, self.backing.hash(self.range(index), self.watch.as_ref())?)?;
         // The next look at an opened file may find other bytes there.
         self.verified[index].store(self.backing.in_place().is_ok(), Ordering::Relaxed);
         Ok(())
     }
 
     fn checked(&self, index: usize) -> Result<Section<'_>, FileError> {
-        let bytes = self.backing.bytes(self.range(index))?;
+        let bytes = self.backing.bytes(self.range(index), self.watch.as_ref())?;
         match &bytes {
             Bytes::InPlace(_) => self.verify(index)?,
-            Bytes::Copied(copy) => self.compare(index, blake3::hash(copy))?,
+            Bytes::Copied(copy) => self.compare(index, self.hash_of(copy)?)?,
         }
         Ok(Section { info: &self.sections[index], bytes })
     }
@@ -432,7 +449,7 @@ fn check_sections(sections: &[SectionInfo], backing: &Backing<'_>, extent: &Exte
         let Some(next) = aligned(end).filter(|&next| next <= table_start) else {
             return Err(FileError::Malformed { what: "the end of the sections", found: end, expected: table_start });
         };
-        if end < next && backing.bytes(end..next)?.iter().any(|&byte| byte != 0) {
+        if end < next && backing.bytes(end..next, None)?.iter().any(|&byte| byte != 0) {
             let name = section.name().to_owned();
             return Err(FileError::SectionCorrupted { name, reason: "the padding after it is not zero" });
         }

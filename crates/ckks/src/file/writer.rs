@@ -15,6 +15,7 @@ use super::error::FileError;
 use super::kind::FileKind;
 use super::metadata;
 use super::output::OutputFile;
+use super::watch::{self, PIECE_BYTES, Watch};
 
 /// Bytes gathered before a streamed section is hashed and written.
 const STREAM_BUFFER_BYTES: usize = 64 * 1024;
@@ -36,6 +37,7 @@ pub struct FileWriter<W: Write + Seek = OutputFile> {
     names: HashSet<[u8; SECTION_NAME_BYTES]>,
     position: u64,
     failed: bool,
+    watch: Option<Watch>,
 }
 
 impl FileWriter<OutputFile> {
@@ -94,7 +96,8 @@ impl FileWriter<MemoryFile> {
 
 impl<W: Write + Seek> FileWriter<W> {
     fn begin(target: W, path: PathBuf, label: FileLabel, metadata: Vec<u8>) -> Result<Self, FileError> {
-        let mut writer = Self { target, path, label, metadata, sections: Vec::new(), names: HashSet::new(), position: 0, failed: false };
+        let mut writer =
+            Self { target, path, label, metadata, sections: Vec::new(), names: HashSet::new(), position: 0, failed: false, watch: None };
         // Zeros hold the header's place: until `complete`, the file does not even have its magic.
         writer.put(&[0; HEADER_BYTES])?;
         let metadata = std::mem::take(&mut writer.metadata);
@@ -102,6 +105,12 @@ impl<W: Write + Seek> FileWriter<W> {
         writer.metadata = metadata;
         writer.pad()?;
         Ok(writer)
+    }
+
+    /// The same writer, which asks `watch` whether to go on. Where it says no, a section is `Cancelled`, and the writer cannot go on.
+    #[must_use]
+    pub fn watched_by(self, watch: Watch) -> Self {
+        Self { watch: Some(watch), ..self }
     }
 
     /// Adds a section of bytes.
@@ -113,7 +122,11 @@ impl<W: Write + Seek> FileWriter<W> {
         let name = self.claim(name)?;
         let offset = self.position;
         self.put(bytes)?;
-        self.close_section(name, offset, blake3::hash(bytes).into())
+        let checksum = watch::hash(bytes, self.watch.as_ref()).map_err(|source| {
+            self.failed = true;
+            FileError::io(&self.path, "write", source)
+        })?;
+        self.close_section(name, offset, checksum.into())
     }
 
     /// Adds a section of words, little-endian.
@@ -144,7 +157,8 @@ impl<W: Write + Seek> FileWriter<W> {
         let offset = self.position;
         // Until the section is closed below, an early return leaves the writer refused.
         self.failed = true;
-        let mut stream = HashingWriter { target: &mut self.target, hasher: blake3::Hasher::new(), written: 0, room: length };
+        let mut stream =
+            HashingWriter { target: &mut self.target, hasher: blake3::Hasher::new(), written: 0, room: length, watch: self.watch.as_ref() };
         let outcome = {
             let mut buffered = BufWriter::with_capacity(STREAM_BUFFER_BYTES, &mut stream);
             let produced = produce(&mut buffered).and_then(|()| buffered.flush());
@@ -217,7 +231,9 @@ impl<W: Write + Seek> FileWriter<W> {
     }
 
     fn put(&mut self, bytes: &[u8]) -> Result<(), FileError> {
-        if let Err(source) = self.target.write_all(bytes) {
+        let mut pieces = bytes.chunks(PIECE_BYTES);
+        let written = pieces.try_for_each(|piece| watch::check(self.watch.as_ref()).and_then(|()| self.target.write_all(piece)));
+        if let Err(source) = written {
             self.failed = true;
             return Err(FileError::io(&self.path, "write", source));
         }
@@ -232,6 +248,7 @@ struct HashingWriter<'a, W: Write> {
     hasher: blake3::Hasher,
     written: u64,
     room: u64,
+    watch: Option<&'a Watch>,
 }
 
 impl<W: Write> Write for HashingWriter<'_, W> {
@@ -240,7 +257,8 @@ impl<W: Write> Write for HashingWriter<'_, W> {
             self.written += bytes.len() as u64;
             return Err(io::Error::other("the section is longer than announced"));
         }
-        let count = self.target.write(bytes)?;
+        watch::check(self.watch)?;
+        let count = self.target.write(&bytes[..bytes.len().min(PIECE_BYTES)])?;
         self.hasher.update(&bytes[..count]);
         self.written += count as u64;
         Ok(count)

@@ -40,6 +40,7 @@ pub fn run(arguments: &Encrypt, console: &Console, runtime: &Runtime) -> Result<
         level: arguments.level.map(Level),
         bodies: arguments.bodies.map(Into::into),
         bound: arguments.bound,
+        lanes: arguments.lanes,
         ..EncryptOptions::default()
     };
     let mut bar = console.progress("encrypt");

@@ -86,3 +86,42 @@ fn weights_in_fortran_order_and_single_precision_multiply_alike() {
     desk.ok(&format!("decrypt --params {PARAMS} --secret sk.clt --input out.clt --output y.npy"));
     assert_close(&read_npy(&desk.get("y.npy")).1, &product(&ramp(12), &ramp(20), 3, 4, 5), 1e-5);
 }
+
+#[test]
+fn rows_share_a_polynomial_where_lanes_say_so() {
+    let desk = Desk::furnished();
+    let x = ramp(6 * 5);
+    desk.put("rows.npy", &npy_f64(&[6, 5], &x));
+    let line = format!("encrypt --params {PARAMS} --key sk.clt --input rows.npy --encoding slots --output rows.clt --json");
+    let bundles = |lanes: &str| desk.run(&format!("{line} {lanes}")).json()["bundles"].as_u64().expect("a number");
+    assert_eq!((bundles(""), bundles("--lanes 2"), bundles("--lanes most")), (6, 3, 1));
+    desk.ok(&format!("decrypt --params {PARAMS} --secret sk.clt --input rows.clt --output back.npy"));
+    assert_close(&read_npy(&desk.get("back.npy")).1, &x, 1e-5);
+    for lanes in ["0", "-1", "many"] {
+        desk.refuses(&format!("{line} --lanes={lanes}"), 2, "usage");
+    }
+}
+
+#[test]
+fn bounds_are_kept_in_files_and_numbers_beyond_them_refused() {
+    let desk = Desk::furnished();
+    desk.put("small.npy", &npy_f64(&[4], &[0.5, -1.5, 0.25, 1.0]));
+    let line = format!("encrypt --params {PARAMS} --key sk.clt --input small.npy --output bounded.clt");
+    desk.ok(&format!("{line} --bound 2"));
+    assert_eq!(desk.run("inspect bounded.clt --json").json()["metadata"]["bound"], 2.0);
+    desk.refuses(&format!("{line} --bound 1"), 5, "value");
+    for bound in ["0", "-1", "nan"] {
+        assert_ne!(desk.run(&format!("{line} --bound={bound}")).code, 0, "{bound}");
+    }
+}
+
+#[test]
+fn a_device_that_is_not_there_ends_every_verb_with_its_exit_code() {
+    let desk = Desk::furnished();
+    if desk.ok("doctor").stdout.contains("cuda       none") {
+        let text = desk.refuses(&format!("encrypt --params {PARAMS} --key sk.clt --input x.npy --output far.clt --on cuda"), 21, "device");
+        assert!(text.contains("NVIDIA") && text.contains("device=\"cpu\""), "{text}");
+        assert!(!desk.path("far.clt").exists());
+    }
+    desk.refuses("params list --on tpu", 5, "value");
+}

@@ -1,0 +1,55 @@
+//! Stops long reading and writing between two pieces.
+
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+
+use thiserror::Error;
+
+/// Bytes between two questions: a hundredth of a second, and less, of any disk.
+pub(super) const PIECE_BYTES: usize = 1 << 20;
+
+/// What reading and writing asks in its course, after every megabyte at most, whether to go on.
+#[derive(Clone)]
+pub struct Watch(Arc<dyn Fn() -> bool + Send + Sync>);
+
+impl fmt::Debug for Watch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Watch")
+    }
+}
+
+/// The answer was to stop. As an error of input and output it passes through code that knows no other; `FileError::io` tells it apart.
+#[derive(Debug, Error)]
+#[error("stopped")]
+pub(super) struct Stopped;
+
+impl Watch {
+    /// Asks `go_on`.
+    pub fn new(go_on: impl Fn() -> bool + Send + Sync + 'static) -> Self {
+        Self(Arc::new(go_on))
+    }
+
+    /// An error where the answer is to stop.
+    pub(super) fn check(&self) -> io::Result<()> {
+        if (self.0)() { Ok(()) } else { Err(io::Error::other(Stopped)) }
+    }
+}
+
+/// An error where there is a watch and its answer is to stop.
+pub(super) fn check(watch: Option<&Watch>) -> io::Result<()> {
+    watch.map_or(Ok(()), Watch::check)
+}
+
+/// BLAKE3 of `bytes`.
+pub(super) fn hash(bytes: &[u8], watch: Option<&Watch>) -> io::Result<blake3::Hash> {
+    if watch.is_none() {
+        return Ok(blake3::hash(bytes));
+    }
+    let mut hasher = blake3::Hasher::new();
+    for piece in bytes.chunks(PIECE_BYTES) {
+        check(watch)?;
+        hasher.update(piece);
+    }
+    Ok(hasher.finalize())
+}
