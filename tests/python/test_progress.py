@@ -139,3 +139,33 @@ def test_without_tqdm_a_warning_and_no_bars(deep, monkeypatch):
 def test_of_another_type_is_a_type_error(wrong):
     with pytest.raises(TypeError, match=r"not (NoneType|int|str|list)"), cl.progress(wrong):
         pass
+
+
+def test_files_count_mebibytes_and_stop_where_the_callback_says_so(tmp_path):
+    key = cl.SecretKey.generate(cl.Params.preset("insecure_small"))
+    # Some hundred megabytes, so that several reports come between two looks at the clock.
+    large = key.public_key().encrypt(np.ones((2000, 1)), encoding="slots")
+    path, new = tmp_path / "large.clt", tmp_path / "new.clt"
+    large.save(path)
+    data = large.to_bytes()
+    calls = {
+        "save": lambda: large.save(new),
+        "load": lambda: cl.load(path, large.params),
+        "to_bytes": large.to_bytes,
+        "from_bytes": lambda: cl.from_bytes(data, large.params),
+    }
+    for name, call in calls.items():
+        seen = []
+        with cl.progress(lambda done, total, seen=seen: seen.append((done, total))):
+            call()
+        totals = {total for _, total in seen}
+        assert len(totals) <= 1, name
+        assert all(0 <= done <= total for done, total in seen), name
+        assert seen == sorted(seen), name
+        # A machine that is faster than one look at the clock has nothing to report, and nothing to stop.
+        if seen:
+            new.unlink(missing_ok=True)
+            with cl.progress(lambda done, total: False), pytest.raises(cl.CancelledError):
+                call()
+            assert not new.exists(), name
+    assert len(cl.load(path, large.params).shape) == 2

@@ -572,7 +572,7 @@ fn reading_and_writing_stop_where_the_watch_says_no() {
     // Says no at the question of this number.
     let watch = |most: usize| {
         let asked = Arc::new(AtomicUsize::new(0));
-        (asked.clone(), Watch::new(move || asked.fetch_add(1, Ordering::Relaxed) < most))
+        (asked.clone(), Watch::new(move |_| asked.fetch_add(1, Ordering::Relaxed) < most))
     };
     let (asked, patient) = watch(usize::MAX);
     let bytes = x.to_file_bytes_watched(patient).unwrap();

@@ -13,7 +13,7 @@ use crate::errors::raise;
 use crate::numbers::{Whole, Wholes};
 use crate::params::PyParams;
 use crate::paths::FilePath;
-use crate::run::{detached, watch, with_progress};
+use crate::run::{detached, file_bytes, watch, with_progress};
 use crate::text::hex;
 
 /// Evaluation keys: they let anyone compute on ciphertexts, and decrypt nothing.
@@ -262,7 +262,7 @@ impl PyEvaluationKeys {
     /// --------
     /// >>> size = keys.save("keys.clt")
     fn save(&self, py: Python<'_>, path: FilePath) -> PyResult<u64> {
-        detached(py, || Ok(self.keys.save_watched(&path, watch())?))
+        detached(py, || Ok(self.keys.save_watched(&path, watch("saving", self.keys.bytes() as u64 / 2))?))
     }
 
     /// Evaluation keys from a file that `save` wrote.
@@ -295,7 +295,9 @@ impl PyEvaluationKeys {
     /// [1, 2]
     #[staticmethod]
     fn load(py: Python<'_>, path: FilePath, params: Py<PyParams>) -> PyResult<Self> {
-        let keys = detached(py, || EvaluationKeys::from_reader(&FileReader::open(&path)?.watched_by(watch()), &params.get().params))?;
+        let keys = detached(py, || {
+            EvaluationKeys::from_reader(&FileReader::open(&path)?.watched_by(watch("loading", file_bytes(&path))), &params.get().params)
+        })?;
         Ok(Self::new(Arc::new(keys), params))
     }
 
@@ -310,7 +312,7 @@ impl PyEvaluationKeys {
     /// --------
     /// >>> again = cl.from_bytes(keys.to_bytes(), params)
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        to_array(py, detached(py, || Ok(self.keys.to_file_bytes_watched(watch())?))?)
+        to_array(py, detached(py, || Ok(self.keys.to_file_bytes_watched(watch("to_bytes", self.keys.bytes() as u64 / 2))?))?)
     }
 
     fn __repr__(&self) -> String {

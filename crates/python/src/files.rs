@@ -18,7 +18,7 @@ use crate::matrix::PyPreparedMatrix;
 use crate::params::PyParams;
 use crate::paths::FilePath;
 use crate::public_key::PyPublicKey;
-use crate::run::{attached, detached, watch};
+use crate::run::{attached, detached, file_bytes, watch};
 use crate::runtime::PyRuntime;
 use crate::text::{from_json, hex};
 
@@ -134,7 +134,7 @@ pub fn load<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let own = params.as_ref().map(|params| &params.get().params);
     let runtime = runtime.map(|runtime| PyRuntime::given(Some(runtime)));
-    let loaded = detached(py, || read(&FileReader::open(&path)?.watched_by(watch()), own, runtime.as_ref()))?;
+    let loaded = detached(py, || read(&FileReader::open(&path)?.watched_by(watch("loading", file_bytes(&path))), own, runtime.as_ref()))?;
     loaded.into_python(py, params)
 }
 
@@ -190,7 +190,9 @@ pub fn from_bytes<'py>(
         let constant = !array.getattr("flags")?.getattr("writeable")?.extract::<bool>()?;
         let slice = array.as_slice()?;
         match constant {
-            true => detached(py, || read(&FileReader::from_bytes(slice)?.watched_by(watch()), own, runtime))?,
+            true => {
+                detached(py, || read(&FileReader::from_bytes(slice)?.watched_by(watch("from_bytes", slice.len() as u64)), own, runtime))?
+            }
             // Others could write while we read: keep Python code out meanwhile.
             false => attached(py, || read(&FileReader::from_bytes(slice)?, own, runtime))?,
         }

@@ -17,7 +17,7 @@ use crate::needs::PyNeeds;
 use crate::numbers::{Real, Whole};
 use crate::params::{PyParams, size};
 use crate::paths::FilePath;
-use crate::run::{detached, watch};
+use crate::run::{detached, file_bytes, watch};
 use crate::text::report_html;
 
 /// A matrix that multiplies encrypted rows in slots: `plan(ct)` is `matrix @ row` for each row.
@@ -302,7 +302,7 @@ impl PyLinearTransformPlan {
     /// >>> cl.LinearTransformPlan.load("flip.clt", params).rotations
     /// [1, 3]
     fn save(&self, py: Python<'_>, path: FilePath) -> PyResult<u64> {
-        detached(py, || Ok(self.plan.save_watched(&path, watch())?))
+        detached(py, || Ok(self.plan.save_watched(&path, watch("saving", self.plan.plaintext_bytes() as u64))?))
     }
 
     /// Reads a plan from a file.
@@ -341,7 +341,7 @@ impl PyLinearTransformPlan {
     fn load(py: Python<'_>, path: FilePath, params: &PyParams, trusted_map: bool) -> PyResult<Self> {
         let read = || {
             LinearTransformPlan::from_reader(
-                &FileReader::open_with(&path, OpenOptions { trusted_map })?.watched_by(watch()),
+                &FileReader::open_with(&path, OpenOptions { trusted_map })?.watched_by(watch("loading", file_bytes(&path))),
                 &params.params,
             )
         };

@@ -19,7 +19,7 @@ use crate::needs::PyNeeds;
 use crate::numbers::{Real, Whole};
 use crate::params::PyParams;
 use crate::paths::FilePath;
-use crate::run::{detached, watch, with_progress};
+use crate::run::{detached, file_bytes, watch, with_progress};
 use crate::text::report_html;
 
 /// A plan of products of one plain matrix with encrypted matrices: by which method, how X is encrypted, which keys there must be.
@@ -458,7 +458,7 @@ impl PyPreparedMatrix {
             let remedy = "keep the numbers, with numpy.save for example, and plan again";
             return Err(out_of_range(py, "a file of a product by the method", format!("{:?}", self.method()), remedy));
         };
-        detached(py, || Ok(prepared.save_watched(&path, watch())?))
+        detached(py, || Ok(prepared.save_watched(&path, watch("saving", prepared.key_bytes() as u64))?))
     }
 
     /// Reads a prepared matrix from a file.
@@ -497,8 +497,12 @@ impl PyPreparedMatrix {
     #[staticmethod]
     #[pyo3(signature = (path, params, trusted_map=false))]
     fn load(py: Python<'_>, path: FilePath, params: &PyParams, trusted_map: bool) -> PyResult<Self> {
-        let read =
-            || PreparedMatrix::from_reader(&FileReader::open_with(&path, OpenOptions { trusted_map })?.watched_by(watch()), &params.params);
+        let read = || {
+            PreparedMatrix::from_reader(
+                &FileReader::open_with(&path, OpenOptions { trusted_map })?.watched_by(watch("loading", file_bytes(&path))),
+                &params.params,
+            )
+        };
         detached(py, || Self::new(read()?))
     }
 

@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -63,23 +64,39 @@ pub fn interruptible(evaluator: Evaluator) -> Evaluator {
     })
 }
 
-/// What stops reading and writing at Ctrl-C, whose exception is then Python's current one.
-pub fn watch() -> Watch {
-    let last = Mutex::new(Instant::now());
-    Watch::new(move || {
-        let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
-        if last.elapsed() < SIGNAL_INTERVAL {
+/// What stops reading and writing at Ctrl-C, whose exception is then Python's current one, and shows the progress of about `total` bytes in the block of
+/// `clathrate.progress`, in mebibytes.
+pub fn watch(description: &str, total: u64) -> Watch {
+    let total = (total >> 20) as usize;
+    let shown = Python::attach(|py| {
+        let current = if total > 1 && !REPORTS.get() { Callback::current(py, description) } else { Ok(Callback::none()) };
+        current.unwrap_or_else(|error| {
+            error.write_unraisable(py, None);
+            Callback::none()
+        })
+    });
+    let state = Mutex::new((Instant::now(), 0u64));
+    Watch::new(move |bytes| {
+        let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.1 += bytes;
+        if state.0.elapsed() < SIGNAL_INTERVAL {
             return true;
         }
-        *last = Instant::now();
-        Python::attach(|py| match py.check_signals() {
-            Ok(()) => true,
-            Err(error) => {
+        state.0 = Instant::now();
+        let done = ((state.1 >> 20) as usize).min(total);
+        let answer = |py: Python<'_>| if shown.call.is_some() { shown.report(py, done, total) } else { py.check_signals().map(|()| true) };
+        Python::attach(|py| {
+            answer(py).unwrap_or_else(|error| {
                 error.restore(py);
                 false
-            }
+            })
         })
     })
+}
+
+/// The bytes of the file at `path`; 0 where it has none to count, such as a pipe.
+pub fn file_bytes(path: &Path) -> u64 {
+    std::fs::metadata(path).map_or(0, |file| file.len())
 }
 
 thread_local! {

@@ -139,8 +139,8 @@ impl OpenedFile {
         // What is hashed may be a secret key.
         let mut piece = Zeroizing::new(vec![0; (range.end - start).min(HASHED_PIECE_BYTES) as usize]);
         while start < range.end {
-            watch::check(watch)?;
             let end = range.end.min(start + HASHED_PIECE_BYTES);
+            watch::check(watch, (end - start) as usize)?;
             let piece = &mut piece[..(end - start) as usize];
             self.fill(piece, start)?;
             hasher.update(piece);
@@ -162,7 +162,7 @@ impl OpenedFile {
     ) -> Result<Vec<u64>, FileError> {
         let (mut hasher, mut position) = (blake3::Hasher::new(), offset);
         let words = mapped::words_filled(count, |target| {
-            watch::check(watch)?;
+            watch::check(watch, target.len())?;
             self.fill(target, position)?;
             position += target.len() as u64;
             hasher.update(target);
@@ -175,7 +175,7 @@ impl OpenedFile {
 
     fn fill_by_pieces(&self, target: &mut [u8], offset: u64, watch: Option<&Watch>) -> io::Result<()> {
         target.chunks_mut(PIECE_BYTES).zip((offset..).step_by(PIECE_BYTES)).try_for_each(|(piece, offset)| {
-            watch::check(watch)?;
+            watch::check(watch, piece.len())?;
             self.fill(piece, offset)
         })
     }

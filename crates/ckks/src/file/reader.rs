@@ -144,7 +144,7 @@ impl<'a> FileReader<'a> {
 
     /// Asks the watch, if there is one; for loops over what has been read.
     pub(crate) fn go_on(&self) -> Result<(), FileError> {
-        watch::check(self.watch.as_ref()).map_err(|_| FileError::Cancelled)
+        watch::check(self.watch.as_ref(), 0).map_err(|_| FileError::Cancelled)
     }
 
     fn hash_of(&self, bytes: &[u8]) -> Result<blake3::Hash, FileError> {

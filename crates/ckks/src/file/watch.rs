@@ -9,9 +9,9 @@ use thiserror::Error;
 /// Bytes between two questions: a hundredth of a second, and less, of any disk.
 pub(super) const PIECE_BYTES: usize = 1 << 20;
 
-/// What reading and writing asks in its course, after every megabyte at most, whether to go on.
+/// What reading and writing asks in its course, before every megabyte at least, whether to go on.
 #[derive(Clone)]
-pub struct Watch(Arc<dyn Fn() -> bool + Send + Sync>);
+pub struct Watch(Arc<dyn Fn(u64) -> bool + Send + Sync>);
 
 impl fmt::Debug for Watch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -25,20 +25,20 @@ impl fmt::Debug for Watch {
 pub(super) struct Stopped;
 
 impl Watch {
-    /// Asks `go_on`.
-    pub fn new(go_on: impl Fn() -> bool + Send + Sync + 'static) -> Self {
+    /// Asks `go_on`, which is told how many bytes are read or written next; none where only a checksum is computed.
+    pub fn new(go_on: impl Fn(u64) -> bool + Send + Sync + 'static) -> Self {
         Self(Arc::new(go_on))
     }
 
     /// An error where the answer is to stop.
-    pub(super) fn check(&self) -> io::Result<()> {
-        if (self.0)() { Ok(()) } else { Err(io::Error::other(Stopped)) }
+    pub(super) fn check(&self, bytes: usize) -> io::Result<()> {
+        if (self.0)(bytes as u64) { Ok(()) } else { Err(io::Error::other(Stopped)) }
     }
 }
 
 /// An error where there is a watch and its answer is to stop.
-pub(super) fn check(watch: Option<&Watch>) -> io::Result<()> {
-    watch.map_or(Ok(()), Watch::check)
+pub(super) fn check(watch: Option<&Watch>, bytes: usize) -> io::Result<()> {
+    watch.map_or(Ok(()), |watch| watch.check(bytes))
 }
 
 /// BLAKE3 of `bytes`.
@@ -48,7 +48,7 @@ pub(super) fn hash(bytes: &[u8], watch: Option<&Watch>) -> io::Result<blake3::Ha
     }
     let mut hasher = blake3::Hasher::new();
     for piece in bytes.chunks(PIECE_BYTES) {
-        check(watch)?;
+        check(watch, 0)?;
         hasher.update(piece);
     }
     Ok(hasher.finalize())

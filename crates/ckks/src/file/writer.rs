@@ -232,7 +232,8 @@ impl<W: Write + Seek> FileWriter<W> {
 
     fn put(&mut self, bytes: &[u8]) -> Result<(), FileError> {
         let mut pieces = bytes.chunks(PIECE_BYTES);
-        let written = pieces.try_for_each(|piece| watch::check(self.watch.as_ref()).and_then(|()| self.target.write_all(piece)));
+        let written =
+            pieces.try_for_each(|piece| watch::check(self.watch.as_ref(), piece.len()).and_then(|()| self.target.write_all(piece)));
         if let Err(source) = written {
             self.failed = true;
             return Err(FileError::io(&self.path, "write", source));
@@ -257,8 +258,9 @@ impl<W: Write> Write for HashingWriter<'_, W> {
             self.written += bytes.len() as u64;
             return Err(io::Error::other("the section is longer than announced"));
         }
-        watch::check(self.watch)?;
-        let count = self.target.write(&bytes[..bytes.len().min(PIECE_BYTES)])?;
+        let piece = &bytes[..bytes.len().min(PIECE_BYTES)];
+        watch::check(self.watch, piece.len())?;
+        let count = self.target.write(piece)?;
         self.hasher.update(&bytes[..count]);
         self.written += count as u64;
         Ok(count)

@@ -9,7 +9,7 @@ use crate::buffers::{BufferAndRebuild, reduce, to_array};
 use crate::numbers::Whole;
 use crate::params::PyParams;
 use crate::paths::FilePath;
-use crate::run::{detached, watch};
+use crate::run::{detached, file_bytes, watch};
 
 #[pymethods]
 impl PyCiphertext {
@@ -36,7 +36,7 @@ impl PyCiphertext {
     fn save(&self, py: Python<'_>, path: FilePath) -> PyResult<u64> {
         detached(py, || {
             self.data.check_data("a file")?;
-            Ok(self.data.save_watched(&path, watch())?)
+            Ok(self.data.save_watched(&path, watch("saving", self.data.bytes() as u64))?)
         })
     }
 
@@ -70,7 +70,9 @@ impl PyCiphertext {
     /// array([1., 2., 3.])
     #[staticmethod]
     fn load(py: Python<'_>, path: FilePath, params: Py<PyParams>) -> PyResult<Self> {
-        let data = detached(py, || Ciphertext::from_reader(&FileReader::open(&path)?.watched_by(watch()), &params.get().params))?;
+        let data = detached(py, || {
+            Ciphertext::from_reader(&FileReader::open(&path)?.watched_by(watch("loading", file_bytes(&path))), &params.get().params)
+        })?;
         Self::new(py, data, &params)
     }
 
@@ -87,7 +89,7 @@ impl PyCiphertext {
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let bytes = detached(py, || {
             self.data.check_data("a file")?;
-            Ok(self.data.to_file_bytes_watched(watch())?)
+            Ok(self.data.to_file_bytes_watched(watch("to_bytes", self.data.bytes() as u64))?)
         })?;
         to_array(py, bytes)
     }
