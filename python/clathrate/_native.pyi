@@ -241,6 +241,8 @@ class Params:
         The binary logarithm of the largest probability that a bootstrap may fail with. None, the default, is -128.
     runtime : Runtime, optional
         How to run: threads, instruction set, key switching. None, the default, is `Runtime()`.
+    device : str, optional
+        Where to compute, "cpu" or "cuda", in place of what the runtime says.
 
     Raises
     ------
@@ -1100,7 +1102,7 @@ class SecretKey:
             The order of the numbers in a polynomial. "bit-reversed" puts number j at the place whose bits are those of j reversed. The
             default is "natural".
         bound : float, optional
-            The largest magnitude that the numbers may have; larger ones are refused. Results have bounds, too (`Ciphertext.bound`), and what
+            The largest magnitude that the numbers may have; larger ones are refused. Results have bounds (`Ciphertext.bound`), and what
             might wrap around is refused before it is computed. It is public: it is in files, and nothing is taken from the numbers
             themselves. None, the default, is no bound.
 
@@ -1113,7 +1115,7 @@ class SecretKey:
         ------
         DataError
             Where numbers are NaN, infinite or too large, there are none, or there are more than two axes; for a number of bodies, a
-            capacity, lanes or copies out of range, and for another axis or order; for numbers above the bound, and a bound that has no room.
+            capacity, lanes or copies out of range, and for another axis or order; for numbers above the bound, and a bound without room.
         TypeError
             Where the entries are no numbers.
         LevelError
@@ -2016,8 +2018,10 @@ class Ciphertext:
             The axis to add up: of a matrix, 0 adds its rows and 1 the numbers of each row. None, the default, adds up everything.
         keepdims : bool, optional
             True leaves axes of length 1 in place of those that were added up. The default is False.
-        dtype, out : None, optional
-            What `numpy.sum(ct)` and its like pass on. Neither can be chosen.
+        dtype : None, optional
+            What `numpy.sum(ct)` and its like pass on. It cannot be chosen.
+        out : None, optional
+            The same.
 
         Returns
         -------
@@ -2053,8 +2057,10 @@ class Ciphertext:
             As `sum` takes it.
         keepdims : bool, optional
             As `sum` takes it.
-        dtype, out : None, optional
-            What `numpy.sum(ct)` and its like pass on. Neither can be chosen.
+        dtype : None, optional
+            What `numpy.sum(ct)` and its like pass on. It cannot be chosen.
+        out : None, optional
+            The same.
 
         Returns
         -------
@@ -2094,8 +2100,10 @@ class Ciphertext:
             What is subtracted from the count that the squares are divided by: 1 for the unbiased estimate from a sample. The default is 0.
         keepdims : bool, optional
             As `sum` takes it.
-        dtype, out : None, optional
-            What `numpy.sum(ct)` and its like pass on. Neither can be chosen.
+        dtype : None, optional
+            What `numpy.sum(ct)` and its like pass on. It cannot be chosen.
+        out : None, optional
+            The same.
 
         Returns
         -------
@@ -2642,9 +2650,9 @@ class Ciphertext:
         """The same array in slots.
 
         From coefficients this is a discrete Fourier transform of the encrypted numbers, which takes rotations and a level for every five
-        doublings of the slots. Where an operation is for slots alone (products entry by entry, polynomials, functions, variances, conjugates,
-        sums with arrays in slots), arrays in coefficients are converted by themselves, with the keys that `trace` finds. Without these keys the
-        operation is refused, and with `Runtime(rescale="explicit")` always.
+        doublings of the slots. Where an operation is for slots alone (products entry by entry, polynomials, functions, variances,
+        conjugates, sums with arrays in slots), arrays in coefficients are converted by themselves, with the keys that `trace` finds. Without
+        these keys the operation is refused, and with `Runtime(rescale="explicit")` always.
 
         Parameters
         ----------

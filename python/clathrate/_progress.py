@@ -67,8 +67,8 @@ def progress(show: bool | _Report = True) -> Iterator[None]:
     """Shows how far long calls in a ``with`` block are: operators too, which take no argument `progress`.
 
     Products, rotations, linear transforms and polynomials of arrays of several ciphertexts count ciphertexts. Encryption, decryption,
-    keys, matrix products and bootstraps count what their argument `progress` counts; files count mebibytes, about. Arrays of one ciphertext are quick, and show
-    nothing. Ctrl-C stops all of them, in and outside of such a block.
+    keys, matrix products and bootstraps count what their argument `progress` counts. Files count mebibytes, about. Arrays of one
+    ciphertext are quick, and show nothing. Ctrl-C stops all of them, in and outside of such a block.
 
     Parameters
     ----------

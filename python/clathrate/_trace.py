@@ -155,9 +155,9 @@ class Input(Sequence[int]):
     >>> f = lambda x, labels: x.sum(axis=1) - labels
     >>> keys = secret_key.keys_for(f, (9, 5), cl.Input((9,), copies=8), **places)
     >>> x = secret_key.encrypt(np.ones((9, 5)), **places).with_keys(keys)
-    >>> labels = secret_key.encrypt(np.arange(9.0), **places, copies=8)
+    >>> labels = secret_key.encrypt(np.arange(9.0) + 0.5, **places, copies=8)
     >>> secret_key.decrypt(f(x, labels)).round(2)
-    array([ 5.,  4.,  3.,  2.,  1.,  0., -1., -2., -3.])
+    array([ 4.5,  3.5,  2.5,  1.5,  0.5, -0.5, -1.5, -2.5, -3.5])
     """
 
     def __init__(self, shape: Sequence[SupportsIndex], **options: Any) -> None:

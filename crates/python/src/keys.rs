@@ -158,7 +158,7 @@ impl PySecretKey {
     ///     The order of the numbers in a polynomial. "bit-reversed" puts number j at the place whose bits are those of j reversed. The
     ///     default is "natural".
     /// bound : float, optional
-    ///     The largest magnitude that the numbers may have; larger ones are refused. Results have bounds, too (`Ciphertext.bound`), and what
+    ///     The largest magnitude that the numbers may have; larger ones are refused. Results have bounds (`Ciphertext.bound`), and what
     ///     might wrap around is refused before it is computed. It is public: it is in files, and nothing is taken from the numbers
     ///     themselves. None, the default, is no bound.
     ///
@@ -171,7 +171,7 @@ impl PySecretKey {
     /// ------
     /// DataError
     ///     Where numbers are NaN, infinite or too large, there are none, or there are more than two axes; for a number of bodies, a
-    ///     capacity, lanes or copies out of range, and for another axis or order; for numbers above the bound, and a bound that has no room.
+    ///     capacity, lanes or copies out of range, and for another axis or order; for numbers above the bound, and a bound without room.
     /// TypeError
     ///     Where the entries are no numbers.
     /// LevelError

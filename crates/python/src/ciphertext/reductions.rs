@@ -254,8 +254,10 @@ impl PyCiphertext {
     ///     The axis to add up: of a matrix, 0 adds its rows and 1 the numbers of each row. None, the default, adds up everything.
     /// keepdims : bool, optional
     ///     True leaves axes of length 1 in place of those that were added up. The default is False.
-    /// dtype, out : None, optional
-    ///     What `numpy.sum(ct)` and its like pass on. Neither can be chosen.
+    /// dtype : None, optional
+    ///     What `numpy.sum(ct)` and its like pass on. It cannot be chosen.
+    /// out : None, optional
+    ///     The same.
     ///
     /// Returns
     /// -------
@@ -303,8 +305,10 @@ impl PyCiphertext {
     ///     As `sum` takes it.
     /// keepdims : bool, optional
     ///     As `sum` takes it.
-    /// dtype, out : None, optional
-    ///     What `numpy.sum(ct)` and its like pass on. Neither can be chosen.
+    /// dtype : None, optional
+    ///     What `numpy.sum(ct)` and its like pass on. It cannot be chosen.
+    /// out : None, optional
+    ///     The same.
     ///
     /// Returns
     /// -------
@@ -348,8 +352,10 @@ impl PyCiphertext {
     ///     What is subtracted from the count that the squares are divided by: 1 for the unbiased estimate from a sample. The default is 0.
     /// keepdims : bool, optional
     ///     As `sum` takes it.
-    /// dtype, out : None, optional
-    ///     What `numpy.sum(ct)` and its like pass on. Neither can be chosen.
+    /// dtype : None, optional
+    ///     What `numpy.sum(ct)` and its like pass on. It cannot be chosen.
+    /// out : None, optional
+    ///     The same.
     ///
     /// Returns
     /// -------

@@ -63,6 +63,8 @@ use crate::run::detached;
 ///     The binary logarithm of the largest probability that a bootstrap may fail with. None, the default, is -128.
 /// runtime : Runtime, optional
 ///     How to run: threads, instruction set, key switching. None, the default, is `Runtime()`.
+/// device : str, optional
+///     Where to compute, "cpu" or "cuda", in place of what the runtime says.
 ///
 /// Raises
 /// ------
