@@ -209,19 +209,19 @@ fn a_device_that_fails_is_an_error_and_leaves_the_host_as_it_was() {
     let (far, moved) = (Evaluator::with_keys(keys), x.under(&there).expect("moved"));
     drop(far.multiply_rescale(&moved, &moved).expect("product"));
     let allocated = device.allocated_bytes();
-    // At every launch of a product.
+    // At every call of a product.
     let mut failures = 0;
-    for launches in 0..1_000 {
-        device.fail_after(launches);
+    for calls in 0..1_000 {
+        device.fail_after(calls);
         let result = catch_unwind(AssertUnwindSafe(|| far.multiply_rescale(&moved, &moved).expect("product")));
         device.fail_after(u64::MAX);
         let Err(panic) = result else { break };
         let error = panic.downcast::<DeviceError>().expect("the device's error").to_string();
         assert!(error.contains("it is gone") && error.contains("unharmed"), "{error}");
-        assert_eq!(device.allocated_bytes(), allocated, "after {launches} launches");
+        assert_eq!(device.allocated_bytes(), allocated, "after {calls} calls");
         failures += 1;
     }
-    assert!((5..1_000).contains(&failures), "{failures} launches");
+    assert!((5..1_000).contains(&failures), "{failures} calls");
     assert_eq!(x.to_file_bytes().expect("bytes"), before);
     let squares: Vec<f64> = noise(4, 1).iter().map(|x| x * x).collect();
     assert_close(&decrypt(&sk, &ev.multiply_rescale(&x, &x).expect("product"))[..4], &squares, 1e-6);
@@ -244,4 +244,33 @@ fn levels_switch_as_the_device_is_fast_and_not_as_the_processor() {
     let (processor, device) = (report(&Runtime::default()), report(&there));
     assert_eq!(processor.len(), device.len());
     assert!(processor != device, "{processor:?}");
+}
+
+#[test]
+fn a_device_that_fails_while_secrets_are_alive_is_an_error_too() {
+    let device = host();
+    let there = on(&device, Switching::AsMade);
+    let params = Params::preset("insecure_rank2", &there).expect("preset");
+    let (sk, ev) = setup_of(&params, &KeyNeeds::new().relinearise(Reach::Top));
+    let x = encrypt_as(&sk, &noise(4, 1), &[4], slots_at(None), 1);
+    let works: [(&str, Box<dyn Fn()>); 3] = [
+        ("keys", Box::new(|| drop(sk.evaluation_keys(&KeyNeeds::new().relinearise(Reach::Top)).expect("keys")))),
+        ("encryption", Box::new(|| drop(sk.encrypt(&[1.0]).expect("encryption")))),
+        ("decryption", Box::new(|| drop(sk.decrypt(&x).expect("decryption")))),
+    ];
+    for (name, work) in &works {
+        let mut failures = 0;
+        // Every call at first, then some: a device that is gone does not come back within an operation.
+        for calls in (0..60).chain((60..4_000).step_by(97)) {
+            device.fail_after(calls);
+            let result = catch_unwind(AssertUnwindSafe(work));
+            device.fail_after(u64::MAX);
+            let Err(panic) = result else { break };
+            assert!(panic.downcast::<DeviceError>().is_ok_and(|error| error.to_string().contains("it is gone")), "{name}, {calls} calls");
+            failures += 1;
+        }
+        assert!(failures > 3, "{name}: {failures} calls");
+    }
+    let product = ev.multiply_rescale(&x, &x).expect("product");
+    assert_close(&decrypt(&sk, &product)[..4], &noise(4, 1).iter().map(|x| x * x).collect::<Vec<_>>(), 1e-6);
 }

@@ -42,7 +42,7 @@ struct WordButterflies {
 // most 1/2 + |x| 2^-52. So h + l - t q is at most (1/2 + |x| 2^-52) q in magnitude, and all of it is exact while |x| is at most 2^51.
 //
 // Magnitudes in units of q. A settled value has 1/2. Forward, from settled values and for q below 2^50: 1.13, 1.91 and 2.9 after one, two and three
-// stages. For q below 2^46 nothing is settled on the way: residues that enter are below 1, and 17 stages stay below 10, which is less than 2^50. Inverse,
+// stages. For q below 2^46 nothing is settled on the way: residues that enter are below 1, and 17 stages stay below 11, which is less than 2^50. Inverse,
 // sums double: 1 and 2 after two stages, which is 2^51 for q below 2^50, so that values are settled before the third one; below 2^46 it may reach 4.
 struct DoubleButterflies {
     typedef double Value;

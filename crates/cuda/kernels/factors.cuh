@@ -152,13 +152,15 @@ KERNEL(plaintext_products, DEFAULT_UNITS) {
             for (u64 first = 0; first < polys; first += POLYS_TOGETHER) {
                 Wide sums[POLYS_TOGETHER];
                 for (u32 p = 0; p < POLYS_TOGETHER; ++p) sums[p] = {0, 0};
+                u64 added = 0;
                 for (u64 t = 0; t < terms; ++t) {
                     const u64 each = inputs[2 * t + 1];
                     // The input is zero modulo the primes that it does not have.
                     if (r >= each) continue;
                     const u64 y = unpack(row, t, i >> args[6]);
                     for (u32 p = 0; p < POLYS_TOGETHER; ++p)
-                        if (first + p < polys) add_term(sums[p], t, source(inputs[2 * t])[(((first + p) * each + r) << log_degree) | i], y, m);
+                        if (first + p < polys) add_term(sums[p], added, source(inputs[2 * t])[(((first + p) * each + r) << log_degree) | i], y, m);
+                    added += 1;
                 }
                 for (u32 p = 0; p < POLYS_TOGETHER; ++p)
                     if (first + p < polys) target(args[0])[(((first + p) * rows + r) << log_degree) | i] = reduce_wide(sums[p], m);

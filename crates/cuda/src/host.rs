@@ -38,8 +38,8 @@ pub struct HostDevice {
     /// Most bytes that may be allocated.
     budget: u64,
     allocated: AtomicU64,
-    /// Launches that are left before the device fails.
-    launches_left: AtomicU64,
+    /// Calls that are left before the device fails.
+    calls_left: AtomicU64,
     /// The memory, by address.
     space: Mutex<HashMap<u64, Vec<u64>>>,
     kernels: Mutex<HashMap<&'static str, c_int>>,
@@ -53,7 +53,7 @@ impl Default for HostDevice {
             threads: false,
             budget: u64::MAX,
             allocated: AtomicU64::new(0),
-            launches_left: AtomicU64::new(u64::MAX),
+            calls_left: AtomicU64::new(u64::MAX),
             space: Mutex::default(),
             kernels: Mutex::default(),
         }
@@ -89,9 +89,21 @@ impl HostDevice {
         self
     }
 
-    /// From now on the device takes so many launches, then fails as one that is gone; `u64::MAX` for as many as come.
-    pub fn fail_after(&self, launches: u64) {
-        self.launches_left.store(launches, Ordering::Relaxed);
+    /// From now on the device takes so many calls, then fails as one that is gone; `u64::MAX` for as many as come.
+    pub fn fail_after(&self, calls: u64) {
+        self.calls_left.store(calls, Ordering::Relaxed);
+    }
+
+    /// Counts a call; an error where none is left.
+    fn take_call(&self, call: &'static str) -> Result<(), DeviceError> {
+        match self.calls_left.load(Ordering::Relaxed) {
+            u64::MAX => Ok(()),
+            0 => Err(DeviceError::Failed { device: self.name(), call, reason: "it is gone, as a test asked for".to_owned() }),
+            left => {
+                self.calls_left.store(left - 1, Ordering::Relaxed);
+                Ok(())
+            }
+        }
     }
 
     fn space(&self) -> std::sync::MutexGuard<'_, HashMap<u64, Vec<u64>>> {
@@ -132,6 +144,7 @@ impl Device for HostDevice {
     }
 
     fn allocate(&self, words: usize) -> Result<u64, DeviceError> {
+        self.take_call("allocating memory")?;
         let (needed, used) = (words as u64 * 8, self.allocated_bytes());
         if needed > self.budget.saturating_sub(used) {
             return Err(DeviceError::OutOfMemory {
@@ -155,46 +168,40 @@ impl Device for HostDevice {
     }
 
     fn write(&self, address: u64, words: &[u64]) -> Result<(), DeviceError> {
+        self.take_call("copying to the device")?;
         // SAFETY: an address of this device's memory with room for the words, which only an engine of this crate passes.
         unsafe { std::ptr::copy_nonoverlapping(words.as_ptr(), address as *mut u64, words.len()) };
         Ok(())
     }
 
     fn read(&self, words: &mut [u64], address: u64) -> Result<(), DeviceError> {
+        self.take_call("copying from the device")?;
         // SAFETY: as in `write`.
         unsafe { std::ptr::copy_nonoverlapping(address as *const u64, words.as_mut_ptr(), words.len()) };
         Ok(())
     }
 
     fn copy(&self, to: u64, from: u64, words: usize) -> Result<(), DeviceError> {
+        self.take_call("copying")?;
         // SAFETY: as in `write`, on both sides.
         unsafe { std::ptr::copy(from as *const u64, to as *mut u64, words) };
         Ok(())
     }
 
     fn zero(&self, address: u64, words: usize) -> Result<(), DeviceError> {
+        self.take_call("overwriting")?;
         // SAFETY: as in `write`.
         unsafe { std::ptr::write_bytes(address as *mut u64, 0, words) };
         Ok(())
     }
 
     fn finish(&self) -> Result<(), DeviceError> {
-        Ok(())
+        self.take_call("waiting")
     }
 
     fn launch(&self, launch: &Launch) -> Result<(), DeviceError> {
         let kernel = self.kernel(launch.kernel)?;
-        let left = self.launches_left.load(Ordering::Relaxed);
-        if left == 0 {
-            return Err(DeviceError::Failed {
-                device: self.name(),
-                call: launch.kernel,
-                reason: "it is gone, as a test asked for".to_owned(),
-            });
-        }
-        if left < u64::MAX {
-            self.launches_left.store(left - 1, Ordering::Relaxed);
-        }
+        self.take_call(launch.kernel)?;
         let (width, height) = launch.grid;
         let fits = launch.units <= self.limits.units && launch.shared_words <= self.limits.shared_words && height <= self.limits.grid_y;
         if !fits {

@@ -26,6 +26,9 @@ const LEAST_CAPABILITY: (c_int, c_int) = (8, 0);
 /// What to do without a driver.
 const REMEDY: &str = "install NVIDIA's driver, version 535 or later, or compute on the processor (device=\"cpu\")";
 
+/// Devices whose rate of doubles is at least one in so many of that of floats take butterflies of doubles: those for computing, at 2; for graphics it is 32 or 64.
+const FAST_DOUBLES: c_int = 2;
+
 /// Words that are passed with a launch; `INLINE_WORDS` of `kernels/dialect.h`.
 const INLINE_WORDS: usize = 480;
 
@@ -47,6 +50,8 @@ pub struct NvidiaDevice {
     kind: &'static str,
     limits: Limits,
     butterflies: Butterflies,
+    /// Whether the device reads ordinary memory of the host by itself, so that copies need not be staged.
+    reads_host_memory: bool,
     handles: Handles,
     kernels: Mutex<HashMap<&'static str, Kernel>>,
     allocated: AtomicU64,
@@ -85,6 +90,24 @@ fn words(error: DriverError) -> String {
         found.map_or_else(|_| format!("{:?}", error.0), |text| text.to_string_lossy().into_owned())
     };
     format!("{} ({})", text(error.error_string()), text(error.error_name()))
+}
+
+/// Makes a context current on this thread until it is dropped, and then the one that was before: other libraries of the program have their own.
+struct Current;
+
+impl Current {
+    fn push(context: sys::CUcontext) -> Result<Self, DriverError> {
+        // SAFETY: the context is retained for the life of the process.
+        unsafe { sys::cuCtxPushCurrent_v2(context) }.result().map(|()| Self)
+    }
+}
+
+impl Drop for Current {
+    fn drop(&mut self) {
+        let mut context = std::ptr::null_mut();
+        // SAFETY: takes off what `push` put on; where it fails, the next call says so.
+        let _ = unsafe { sys::cuCtxPopCurrent_v2(&mut context) };
+    }
 }
 
 /// Whether the driver is there and new enough.
@@ -137,6 +160,30 @@ pub fn count() -> Result<usize, DeviceError> {
     Ok(count.max(0) as usize)
 }
 
+/// The devices that the driver has, each as its name or the reason why it is not used. Nothing is opened.
+///
+/// # Errors
+/// As [`count`].
+pub fn list() -> Result<Vec<Result<String, DeviceError>>, DeviceError> {
+    let describe = |ordinal: usize| {
+        let failed = |error: DriverError| DeviceError::Failed {
+            device: format!("cuda:{ordinal}"),
+            call: "asking for its name",
+            reason: words(error),
+        };
+        let device = result::device::get(ordinal as c_int).map_err(failed)?;
+        let name = format!("cuda:{ordinal}, {}", result::device::get_name(device).map_err(failed)?);
+        // SAFETY: the device comes from the driver.
+        let number = |which: Attribute| unsafe { result::device::get_attribute(device, which) }.map_err(failed);
+        let capability = (
+            number(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
+            number(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
+        );
+        check_capability(&format!("{name},"), capability).map(|()| name)
+    };
+    Ok((0..count()?).map(describe).collect())
+}
+
 impl NvidiaDevice {
     /// Device number `ordinal`, opened at the first call.
     ///
@@ -179,14 +226,13 @@ impl NvidiaDevice {
             attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
         );
         check_capability(&format!("{label}, {name},"), capability)?;
-        // Devices for computing have a minor version of 0 (8.0, 9.0, 10.0) and multiply doubles at half of their rate; those for graphics at 1/64.
+        let doubles = attribute(Attribute::CU_DEVICE_ATTRIBUTE_SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO)?;
         let shared = attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?.max(0) as u32 / 8;
         let shared_words = (1 << shared.max(1).ilog2()).min(MOST_SHARED_WORDS);
         let grid_y = attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y)?.max(1) as u32;
         // SAFETY: the device comes from the driver; the context is kept for the life of the process.
         let context = unsafe { result::primary_ctx::retain(device) }.map_err(failed("starting a context"))?;
-        // SAFETY: the context is retained.
-        unsafe { result::ctx::set_current(context) }.map_err(failed("starting a context"))?;
+        let _current = Current::push(context).map_err(failed("starting a context"))?;
         let stream = result::stream::create(result::stream::StreamKind::NonBlocking).map_err(failed("creating a stream"))?;
         // What is freed stays with the process, so that the next allocation takes no call of the system.
         // SAFETY: the device comes from the driver; the threshold is one word.
@@ -204,7 +250,8 @@ impl NvidiaDevice {
             name: format!("{label}, {name}"),
             kind,
             limits: Limits { units: 1024, shared_words, grid_y },
-            butterflies: if capability.1 == 0 { Butterflies::Doubles } else { Butterflies::Words },
+            butterflies: if doubles <= FAST_DOUBLES { Butterflies::Doubles } else { Butterflies::Words },
+            reads_host_memory: attribute(Attribute::CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS)? != 0,
             handles: Handles { context, stream, module },
             kernels: Mutex::default(),
             allocated: AtomicU64::new(0),
@@ -233,12 +280,11 @@ impl NvidiaDevice {
             let reason = "this process is a copy (fork) of the one that opened the device. Start processes afresh (spawn), or open the device after the fork";
             return Err(DeviceError::Failed { device: self.name(), call, reason: reason.to_owned() });
         }
-        // SAFETY: the context is retained.
-        unsafe { result::ctx::set_current(self.handles.context) }.and_then(|()| work()).map_err(|error| DeviceError::Failed {
-            device: self.name(),
-            call,
-            reason: words(error),
-        })
+        let run = || {
+            let _current = Current::push(self.handles.context)?;
+            work()
+        };
+        run().map_err(|error| DeviceError::Failed { device: self.name(), call, reason: words(error) })
     }
 
     fn kernel(&self, name: &'static str) -> Result<Kernel, DeviceError> {
@@ -317,9 +363,12 @@ impl Device for NvidiaDevice {
         if words.is_empty() {
             return Ok(());
         }
-        // SAFETY: an address of this device's memory with room for the words, which only an engine of this crate passes. The driver has copied words of the
-        // host's ordinary memory when the call returns.
-        self.call("copying to the device", || unsafe { result::memcpy_htod_async(address, words, self.handles.stream) })
+        // SAFETY: an address of this device's memory with room for the words, which only an engine of this crate passes. The words are read before the call
+        // returns: drivers stage ordinary memory of the host, and where the device could read it by itself the stream is waited for.
+        self.call("copying to the device", || unsafe {
+            result::memcpy_htod_async(address, words, self.handles.stream)?;
+            if self.reads_host_memory { result::stream::synchronize(self.handles.stream) } else { Ok(()) }
+        })
     }
 
     fn read(&self, words: &mut [u64], address: u64) -> Result<(), DeviceError> {
@@ -360,7 +409,10 @@ impl Device for NvidiaDevice {
         let mut arguments = Arguments { elsewhere: 0, first_row: u64::from(launch.first_row), words: [0; INLINE_WORDS] };
         if long {
             arguments.elsewhere = self.allocate(launch.args.len())?;
-            self.write(arguments.elsewhere, &launch.args)?;
+            if let Err(error) = self.write(arguments.elsewhere, &launch.args) {
+                self.free(arguments.elsewhere, launch.args.len());
+                return Err(error);
+            }
         } else {
             arguments.words[..launch.args.len()].copy_from_slice(&launch.args);
         }
@@ -399,6 +451,8 @@ mod tests {
             count += 1;
         }
         assert_eq!(PTX.matches(".entry ").count(), count);
+        // What drivers from LEAST_DRIVER on and devices from LEAST_CAPABILITY on take.
+        assert!(PTX.contains("\n.version 8.2\n.target sm_80\n"), "other compilers made kernels.ptx than requirements/cuda.txt names");
     }
 
     #[test]

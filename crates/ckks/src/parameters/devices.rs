@@ -54,6 +54,8 @@ mod available {
     use std::collections::BTreeMap;
     use std::sync::{Arc, Mutex, PoisonError};
 
+    #[cfg(feature = "cuda")]
+    use clathrate_arith::DeviceError;
     use clathrate_arith::Engine;
     use clathrate_cuda::{Butterflies, Device, DeviceEngine};
     use clathrate_lattice::switch::MachineProfile;
@@ -104,8 +106,8 @@ mod available {
         let mut found = Vec::new();
         #[cfg(feature = "cuda")]
         {
-            let open = |ordinal| clathrate_cuda::NvidiaDevice::open(ordinal).map(|device| device.name());
-            let all = clathrate_cuda::nvidia::count().and_then(|count| (0..count).map(open).collect::<Result<Vec<_>, _>>());
+            let told = |device: Result<String, DeviceError>| device.unwrap_or_else(|error| format!("not used: {error}"));
+            let all = clathrate_cuda::nvidia::list().map(|devices| devices.into_iter().map(told).collect());
             found.push(("cuda", all.map_err(|error| error.to_string())));
         }
         #[cfg(not(feature = "cuda"))]

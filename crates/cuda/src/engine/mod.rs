@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use clathrate_arith::product::{FractionProduct, LeftMatrix};
 use clathrate_arith::{
-    ArithError, Automorphism, BaseConversion, Buffer, DigitExtension, DivisionInput, Engine, Factor2, FactorShape, Factors, FillRow, Form,
-    GadgetInput, Modulus, Pass, PlaintextSum, Rounding, Rows, RowsMut, Twist,
+    ArithError, Automorphism, BaseConversion, Buffer, DeviceMemory, DigitExtension, DivisionInput, Engine, Factor2, FactorShape, Factors,
+    FillRow, Form, GadgetInput, Modulus, Pass, PlaintextSum, Rounding, Rows, RowsMut, Twist,
 };
 
 use crate::device::Butterflies;
@@ -391,12 +391,13 @@ impl Engine for DeviceEngine {
 
     fn reduce_signed(&self, out: RowsMut<'_>, values: &[i64], moduli: &[usize]) {
         assert!(values.len() == out.degree() && out.rows() == moduli.len(), "one row per modulus, one word per value");
-        let values: Vec<u64> = values.iter().map(|&value| value as u64).collect();
-        let uploaded = Allocation::of(&self.device, &values);
+        let uploaded = Allocation::of(&self.device, bytemuck::cast_slice(values));
         let mut args = vec![address_mut(&out), uploaded.address()];
         args.extend(self.rowwise(out.rows(), out.degree()));
         args.push(self.tables.address());
         args.extend(words(moduli));
         self.each_word("reduce_signed", out.rows() * out.degree(), args);
+        // What is reduced may be a secret, and freed memory is used again.
+        DeviceMemory::zeroize(&uploaded);
     }
 }
