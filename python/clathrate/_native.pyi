@@ -2651,8 +2651,8 @@ class Ciphertext:
 
         From coefficients this is a discrete Fourier transform of the encrypted numbers, which takes rotations and a level for every five
         doublings of the slots. Where an operation is for slots alone (products entry by entry, polynomials, functions, variances,
-        conjugates, sums with arrays in slots), arrays in coefficients are converted by themselves, with the keys that `trace` finds. Without
-        these keys the operation is refused, and with `Runtime(rescale="explicit")` always.
+        conjugates, sums with arrays in slots), arrays in coefficients are converted by themselves, with the keys that `trace` finds.
+        Without these keys the operation is refused, and with `Runtime(rescale="explicit")` always.
 
         Parameters
         ----------

@@ -94,6 +94,14 @@ def test_operands_on_two_devices_are_refused(there):
     with pytest.raises(cl.DeviceError, match=r"`host`.*`host device`|`host device`.*`host`"):
         x.to("cpu") + x
     assert np.allclose(key.decrypt(x + x), [2.0], atol=1e-6)
+    keys = key.evaluation_keys(cl.Needs(relinearise=True))
+    with pytest.raises(cl.DeviceError, match=r'the array is on the device "cpu".*keys\.to\("cpu"\)'):
+        x.to("cpu").with_keys(keys)
+    y = x.to("cpu").with_keys(keys.to("cpu"))
+    assert np.allclose(key.to("cpu").decrypt(y * y), [1.0], atol=1e-6)
+    for join in (cl.stack, cl.hstack):
+        with pytest.raises(cl.DeviceError, match=r"ct\.to"):
+            join([x, x.to("cpu")])
 
 
 @needs_device

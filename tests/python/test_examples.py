@@ -166,10 +166,12 @@ def test_ranks_example_refuses_sets_of_rank_1():
 
 
 def test_everyday_page_runs_and_its_numbers_are_right(capsys):
-    statistics, table, labels, chooser, functions, long_calls = snippets("docs/everyday.md")
+    statistics, bounds, table, labels, chooser, functions, long_calls = snippets("docs/everyday.md")
     names: dict[str, object] = {}
     exec(statistics, names)
     assert float(capsys.readouterr().out) < 1e-4
+    exec(bounds, names)
+    assert capsys.readouterr().out == "9.0 8.0\n"
     exec(table, names)
     layout, error = capsys.readouterr().out.splitlines()
     assert "16 rows in a polynomial" in layout

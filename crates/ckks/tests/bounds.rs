@@ -4,8 +4,7 @@ mod common;
 
 use clathrate_ckks::circuits::matrix::Weights;
 use clathrate_ckks::file::{FileReader, Stored};
-use clathrate_ckks::keys::EncryptOptions;
-use clathrate_ckks::keys::Reach;
+use clathrate_ckks::keys::{EncryptOptions, Lanes, Reach};
 use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Level, Params, Polynomial, PolynomialBasis, SecretKey};
 use common::{decrypt, params, secret};
 
@@ -22,7 +21,7 @@ fn evaluator(owner: &SecretKey) -> Evaluator {
 
 /// The largest bound at the scale and level of `x`.
 fn room(x: &Ciphertext) -> f64 {
-    (x.params().log2_q(x.level()) - 1.0 - x.scale().log2()).exp2()
+    (x.params().log2_q(x.level()) - 2.0 - x.scale().log2()).exp2()
 }
 
 fn assert_bound(x: &Ciphertext, expected: f64) {
@@ -178,4 +177,26 @@ fn files_keep_the_bound_and_older_ones_have_none() {
     };
     assert_eq!(read(&declared(&owner, 4.0)), (true, Some(4.0)));
     assert_eq!(read(&owner.encrypt(&VALUES).unwrap()), (false, None));
+}
+
+#[test]
+fn sums_of_rows_in_lanes_are_checked_at_the_scale_of_their_mask() {
+    let params = params("insecure_small");
+    let owner = secret(&params, 12);
+    let needs = KeyNeeds::new().rotations([1, -1, 2, -2, 4, -4], Reach::Top);
+    let e = common::evaluator(&owner, &needs);
+    let at = |bound| {
+        let (lanes, encoding) = (Some(Lanes::Most), Some(Encoding::Slots));
+        let options = EncryptOptions { bound: Some(bound), level: Some(Level(1)), lanes, encoding, ..EncryptOptions::default() };
+        owner.encrypt_array(&[0.5; 16], &[2, 8], options).unwrap()
+    };
+    // The mask is encoded at the scale of the step below, so the unrescaled product has room for this much, and the array before for more.
+    let x = at(1.0);
+    let sum = e.total_in_lanes(&x, 1.0).unwrap();
+    assert!(sum.scale() > x.scale() && room(&sum) < room(&x));
+    assert_bound(&sum, 8.0);
+    let most = room(&sum) / 8.0;
+    assert_bound(&e.total_in_lanes(&at(0.999 * most), 1.0).unwrap(), 8.0 * 0.999 * most);
+    let refused = e.total_in_lanes(&at(1.001 * most), 1.0).unwrap_err();
+    assert!(matches!(refused, CkksError::BoundTooLarge { level: 1, .. }), "{refused}");
 }

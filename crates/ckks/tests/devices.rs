@@ -144,7 +144,7 @@ fn arrays_and_keys_move_between_devices_and_two_engines_live_in_one_process() {
     // The owner's key decrypts where the array is.
     assert_close(&decrypt(&sk.under(&there).expect("key"), &product), &decrypt(&sk, &expected), 1e-6);
     let refused = ev.add(&x, &moved).expect_err("two devices");
-    assert!(matches!(refused, CkksError::Lattice(LatticeError::MemoryMismatch { left: "host", right: "host device" })), "{refused:?}");
+    assert!(matches!(refused, CkksError::Lattice(LatticeError::MemoryMismatch { .. })), "{refused:?}");
     assert!(refused.to_string().contains("bring both to one device"), "{refused}");
 }
 

@@ -152,7 +152,8 @@ impl Weights {
     /// # Errors
     /// [`CkksError::WeightsTooLarge`].
     fn check_row_sum(&self, params: &Params, scale: f64, level: Level) -> Result<(), CkksError> {
-        let room = (params.log2_q(level) - 1.0 - scale.log2()).exp2();
+        // As for declared bounds: a bit for the sign, and one that shows overflows at decryption.
+        let room = (params.log2_q(level) - 2.0 - scale.log2()).exp2();
         if self.row_sum <= room {
             return Ok(());
         }

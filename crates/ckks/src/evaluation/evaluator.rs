@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use clathrate_lattice::Level;
+use clathrate_lattice::{LatticeError, Level};
 
 use super::recording::Recording;
 use crate::arrays::ciphertext::Symbol;
@@ -429,7 +429,12 @@ impl Evaluator {
     }
 
     pub(crate) fn check(&self, x: &Ciphertext) -> Result<(), CkksError> {
-        self.params.check_related(&x.params, "the ciphertext")
+        self.params.check_related(&x.params, "the ciphertext")?;
+        let memory = |params: &Params| params.chain().ring().engine().memory_kind();
+        match (memory(&x.params), memory(&self.params)) {
+            (left, right) if left != right => Err(LatticeError::MemoryMismatch { left, right }.into()),
+            _ => Ok(()),
+        }
     }
 
     /// The keys of `operation` on `x` at `level` and at the shape of `params`; `None` on a dry run, which records the operation.

@@ -85,7 +85,10 @@ impl Evaluator {
         // The copies do not overlap, so that numbers stay as large as they are.
         let all = steps(first, -1)?.estimated(|own| Estimate { magnitude: own.magnitude.min(largest), ..own });
         let copied = Layout { capacity: 1, copies: row, ..column }.with_padding(Padding::Zero);
-        Ok(all.rearranged(of_one_column(x), copied).within(bound))
+        let sums = all.rearranged(of_one_column(x), copied);
+        // The product with the mask is not rescaled, and its scale leaves less room.
+        let bound = sums.params.check_bound(bound, sums.scale, sums.level)?;
+        Ok(sums.within(bound))
     }
 
     /// `x` plus its polynomials rotated left by `step` slots.
@@ -128,7 +131,9 @@ impl Evaluator {
             (_, 1) => Ok(product),
             _ => self.total_in_lanes(&self.rescale(&product.within(None))?, 1.0),
         };
-        Ok(total?.within(bound))
+        let total = total?;
+        let bound = total.params.check_bound(bound, total.scale, total.level)?;
+        Ok(total.within(bound))
     }
 
     /// [`Evaluator::total`] in coefficients, with weights where there are any.

@@ -484,12 +484,14 @@ impl Params {
         Err(CkksError::ScaleOutOfRange { log2_scale: scale.log2(), level: level.0, room })
     }
 
-    /// Refuses numbers that may wrap around: a declared bound that, times the scale, exceeds half the modulus. The bound, where there is one.
+    /// Refuses numbers that may wrap around, or that decryption would not tell from such: a declared bound that, times the scale, exceeds a quarter of the
+    /// modulus. The bound, where there is one.
     ///
     /// # Errors
     /// [`CkksError::BoundTooLarge`].
     pub(crate) fn check_bound(&self, bound: Option<f64>, scale: f64, level: Level) -> Result<Option<f64>, CkksError> {
-        let room = (self.log2_q(level) - 1.0 - scale.log2()).exp2();
+        // One bit for the sign, and one that shows overflows at decryption.
+        let room = (self.log2_q(level) - 2.0 - scale.log2()).exp2();
         match bound {
             Some(magnitude) if magnitude > room => {
                 Err(CkksError::BoundTooLarge { magnitude, log2_scale: scale.log2(), level: level.0, room })

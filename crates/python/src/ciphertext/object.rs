@@ -10,7 +10,7 @@ use clathrate_ckks::parameters::Rescale;
 use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, Padding};
 use pyo3::prelude::*;
 
-use crate::errors::{raise, raise_for_key};
+use crate::errors::{exception, raise, raise_for_key};
 use crate::evaluation_keys::PyEvaluationKeys;
 use crate::numbers::Whole;
 use crate::params::PyParams;
@@ -367,6 +367,13 @@ impl PyCiphertext {
     fn with_keys(&self, py: Python<'_>, keys: Option<Py<PyEvaluationKeys>>, bootstrap_below: Option<Whole>) -> PyResult<Self> {
         if let (Some(keys), false) = (&keys, self.data.is_symbol()) {
             let keys = &keys.get().keys;
+            let (own, theirs) = (self.data.params().runtime().device(), keys.params().runtime().device());
+            if own != theirs {
+                let message = format!(
+                    "the array is on the device \"{own}\", the keys are on \"{theirs}\": bring both to one with `to`, such as `keys.to(\"{own}\")`"
+                );
+                return Err(exception(py, "DeviceError", message));
+            }
             self.data.params().check_related(keys.params(), "the set of evaluation keys").map_err(|error| raise(py, error))?;
             self.data.key_id().check_same(keys.id(), "the set of evaluation keys").map_err(|error| raise(py, error))?;
         }
