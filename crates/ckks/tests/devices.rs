@@ -248,12 +248,13 @@ fn levels_switch_as_the_device_is_fast_and_not_as_the_processor() {
 
 #[test]
 fn a_device_that_fails_while_secrets_are_alive_is_an_error_too() {
+    type Work<'a> = Box<dyn Fn() + 'a>;
     let device = host();
     let there = on(&device, Switching::AsMade);
     let params = Params::preset("insecure_rank2", &there).expect("preset");
     let (sk, ev) = setup_of(&params, &KeyNeeds::new().relinearise(Reach::Top));
     let x = encrypt_as(&sk, &noise(4, 1), &[4], slots_at(None), 1);
-    let works: [(&str, Box<dyn Fn()>); 3] = [
+    let works: [(&str, Work); 3] = [
         ("keys", Box::new(|| drop(sk.evaluation_keys(&KeyNeeds::new().relinearise(Reach::Top)).expect("keys")))),
         ("encryption", Box::new(|| drop(sk.encrypt(&[1.0]).expect("encryption")))),
         ("decryption", Box::new(|| drop(sk.decrypt(&x).expect("decryption")))),
