@@ -59,3 +59,36 @@ def test_an_interrupt_ends_it_at_once(tmp_path: pathlib.Path) -> None:
         time.sleep(0.05)
     server.send_signal(signal.SIGINT)
     assert server.wait(timeout=60) == -signal.SIGINT
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="descriptors are those of Unix")
+def test_results_are_not_lost_where_standard_output_is_closed(tmp_path: pathlib.Path) -> None:
+    keys = "keygen --quiet --params insecure_matmul --secret sk.clt"
+    for closed in (">&-", ">&- <&-"):
+        for line in ("params list", keys, "params save insecure_matmul --output -", "params save insecure_matmul --output /dev/stdout"):
+            shell = f'exec "$0" -m clathrate {line} {closed}'
+            ended = subprocess.run(["sh", "-c", shell, sys.executable], cwd=tmp_path, stderr=subprocess.PIPE, text=True, timeout=120, check=False)
+            assert ended.returncode == 2, (line, closed, ended.stderr)
+            assert "standard output is closed" in ended.stderr
+    assert not list(tmp_path.iterdir())
+    # Without standard input and error, nothing is mixed into the files.
+    ended = subprocess.run(["sh", "-c", f'exec "$0" -m clathrate {keys} <&- 2>&-', sys.executable], cwd=tmp_path, timeout=120, check=False)
+    assert ended.returncode == 0
+    cl.SecretKey.load(tmp_path / "sk.clt", cl.Params.preset("insecure_matmul"))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="terminals are those of Unix")
+def test_secret_keys_do_not_go_to_a_terminal() -> None:
+    import os
+    import pty
+
+    for name in ("-", "/dev/stdout"):
+        owner, terminal = pty.openpty()
+        line = f"keygen --params insecure_matmul --secret {name}"
+        ended = subprocess.run(
+            [*COMMAND, *line.split()], stdout=terminal, stderr=subprocess.PIPE, text=True, timeout=120, check=False
+        )
+        os.close(terminal)
+        os.close(owner)
+        assert ended.returncode == 2, ended.stderr
+        assert "would go to the terminal" in ended.stderr

@@ -35,7 +35,7 @@ Exit codes (with --json the kind is in the field `error` of one object on stderr
   14  random         no randomness
   15  cancelled      stopped
   16  array          an .npy file that cannot be read
-  17  exists         a secret key would be overwritten
+  17  exists         a secret key, or what is in the place of a new one, would be overwritten
   18  self-test      this machine computes wrongly
   19  memory         less free memory than the work takes
   20  internal       a defect of this program
@@ -76,11 +76,13 @@ pub enum Failure {
     /// Arguments that do not go together.
     #[error("{0}")]
     Usage(String),
-    /// A secret key would be lost.
-    #[error("{} holds a secret key: {remedy}", path.display())]
+    /// A secret key would be lost, or might be.
+    #[error("{} {what}: {remedy}", path.display())]
     Exists {
         /// The file.
         path: PathBuf,
+        /// What is there.
+        what: &'static str,
         /// What to do instead.
         remedy: &'static str,
     },
@@ -194,7 +196,7 @@ mod tests {
         let own = [
             Failure::Usage(String::new()),
             Failure::Array { path: PathBuf::new(), source: ArrayError::NotNpy },
-            Failure::Exists { path: PathBuf::new(), remedy: "" },
+            Failure::Exists { path: PathBuf::new(), what: "", remedy: "" },
             Failure::SelfTest { failed: 1, total: 1 },
             Failure::Internal(String::new()),
         ];

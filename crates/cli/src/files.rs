@@ -59,7 +59,7 @@ pub fn params(source: &str, runtime: &Runtime) -> Result<Params, Failure> {
 /// `Failure::Exists`.
 pub fn guard(path: &Path) -> Result<(), Failure> {
     if !streams::is_stdout(path) && holds_secret_key(path) {
-        return Err(Failure::Exists { path: path.to_owned(), remedy: "write to another name" });
+        return Err(Failure::Exists { path: path.to_owned(), what: "holds a secret key", remedy: "write to another name" });
     }
     Ok(())
 }

@@ -13,7 +13,7 @@ mod streams;
 mod verbs;
 
 use std::ffi::OsString;
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use clap::Parser;
@@ -68,7 +68,7 @@ fn report(failure: &Failure, json: bool) -> u8 {
     failure.kind().1
 }
 
-/// Refuses two files in one stream, and folders that are none; whether standard output is taken.
+/// Refuses two files in one stream, files on a terminal, and folders that are none; whether standard output is taken.
 fn takes_streams_once(verb: &Verb) -> Result<bool, Failure> {
     let read = verb.inputs().into_iter().filter(|path| streams::is_stdin(path)).count();
     if read > 1 {
@@ -77,6 +77,12 @@ fn takes_streams_once(verb: &Verb) -> Result<bool, Failure> {
     let written = verb.outputs().into_iter().filter(|path| streams::is_stdout(path)).count();
     if written > 1 {
         return Err(Failure::Usage(format!("{written} outputs go to standard output, which takes one: give files for the others")));
+    }
+    if written == 1 && std::io::stdout().is_terminal() {
+        return Err(Failure::Usage(
+            "what this command writes is binary and would go to the terminal: send it to a file or a pipe, as in `--output - > result`"
+                .to_owned(),
+        ));
     }
     if let Verb::Pack(pack) = verb
         && [&pack.inbox, &pack.output].into_iter().any(|path| path.as_os_str() == "-")
@@ -87,6 +93,10 @@ fn takes_streams_once(verb: &Verb) -> Result<bool, Failure> {
 }
 
 fn run(arguments: &Arguments) -> Result<(), Failure> {
+    // Before any file is opened, which would take its number.
+    if streams::stdout_is_closed() {
+        return Err(Failure::Usage("standard output is closed, so results would be lost: open it, or send it to /dev/null".to_owned()));
+    }
     let stdout_taken = takes_streams_once(&arguments.verb)?;
     let console = Console::new(&arguments.global, stdout_taken);
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);

@@ -1,6 +1,6 @@
 //! Names that stand for streams: `-`, which is standard input or output, and pipes and devices that are read.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -22,6 +22,24 @@ pub fn is_stdin(path: &Path) -> bool {
 /// Whether writing to `path` writes to this process's standard output.
 pub fn is_stdout(path: &Path) -> bool {
     is_dash(path) || leads_to_stdout(path)
+}
+
+/// Whether this process was started without a standard output. What is printed then vanishes without an error.
+///
+/// A program of its own never is: Rust opens `/dev/null` in place of closed streams. A process of Python's can be.
+pub fn stdout_is_closed() -> bool {
+    #[cfg(unix)]
+    let duplicate = std::os::fd::AsFd::as_fd(&io::stdout()).try_clone_to_owned();
+    #[cfg(windows)]
+    let duplicate = std::os::windows::io::AsHandle::as_handle(&io::stdout()).try_clone_to_owned();
+    duplicate.is_err()
+}
+
+/// Whether something is at `path` that writing would replace: pipes and character devices stay.
+pub fn is_occupied(path: &Path) -> bool {
+    let replaced = |about: Metadata| about.is_file() || about.is_symlink();
+    // Links are followed; one that leads nowhere is in the way itself.
+    !is_stdout(path) && std::fs::metadata(path).or_else(|_| std::fs::symlink_metadata(path)).is_ok_and(replaced)
 }
 
 /// The name of an input in messages.

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use clathrate_ckks::circuits::samples::SamplesPlan;
+use clathrate_ckks::file::holds_secret_key;
 use clathrate_ckks::keys::Reach;
 use clathrate_ckks::{BootstrapOptions, BootstrapPlan, CkksError, KeyNeeds, Params, Runtime, SecretKey};
 use clathrate_lattice::Level;
@@ -67,12 +68,19 @@ pub fn run(arguments: &Keygen, console: &Console, runtime: &Runtime) -> Result<(
 
 /// Refuses before any work what would destroy a key or could not be written.
 fn check_outputs(arguments: &Keygen) -> Result<(), Failure> {
-    let occupied = |path: &Path| !streams::is_stdout(path) && std::fs::symlink_metadata(path).is_ok();
     if !arguments.existing {
-        if occupied(&arguments.secret) && !arguments.force {
-            let remedy = "choose another name, or add --force to replace it (what it encrypted is then lost) or --existing to make further keys for it";
+        let path = &arguments.secret;
+        if !arguments.force && streams::is_occupied(path) {
             // Whatever is there: a name given for a secret key is not overwritten unasked.
-            return Err(Failure::Exists { path: arguments.secret.clone(), remedy });
+            let (what, remedy) = if holds_secret_key(path) {
+                (
+                    "holds a secret key",
+                    "choose another name, or add --force to replace it (what it encrypted is then lost) or --existing to make further keys for it",
+                )
+            } else {
+                ("exists", "choose another name, or add --force to replace it")
+            };
+            return Err(Failure::Exists { path: path.clone(), what, remedy });
         }
         if !arguments.force {
             files::check_output(&arguments.secret)?;

@@ -230,7 +230,9 @@ fn parameters_that_cannot_be_are_refused() {
 fn secret_keys_are_never_overwritten_unasked() {
     let desk = Desk::furnished();
     desk.refuses(&format!("keygen --params {PARAMS} --secret sk.clt"), 17, "exists");
-    desk.refuses(&format!("keygen --params {PARAMS} --secret x.npy"), 17, "exists");
+    let run = desk.run(&format!("keygen --params {PARAMS} --secret x.npy"));
+    assert_eq!(run.code, 17);
+    assert!(run.stderr.contains("x.npy exists: choose another name") && !run.stderr.contains("holds"), "{}", run.stderr);
     desk.refuses(&format!("keygen --params {PARAMS} --secret new.clt --public sk.clt"), 17, "exists");
     desk.refuses(&format!("keygen --params {PARAMS} --secret new.clt --force --evaluation sk.clt --relinearise"), 17, "exists");
     desk.refuses(&format!("encrypt --params {PARAMS} --key sk.clt --input x.npy --output sk.clt"), 17, "exists");

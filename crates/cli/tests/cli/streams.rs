@@ -76,6 +76,19 @@ fn named_pipes_are_read() {
 }
 
 #[test]
+fn new_keys_go_through_named_pipes() {
+    let desk = Desk::furnished();
+    assert!(Command::new("mkfifo").arg(desk.path("pipe")).status().expect("mkfifo").success());
+    let path = desk.path("pipe");
+    let reader = std::thread::spawn(move || std::fs::read(path).expect("read"));
+    desk.ok(&format!("keygen --params {PARAMS} --secret pipe"));
+    desk.put("piped.clt", &reader.join().expect("reader"));
+    desk.ok(&format!("encrypt --params {PARAMS} --key piped.clt --input x.npy --output new.clt"));
+    desk.ok(&format!("decrypt --params {PARAMS} --secret piped.clt --input new.clt --output y.npy"));
+    assert_close(&read_npy(&desk.get("y.npy")).1, &ramp(20), 1e-6);
+}
+
+#[test]
 fn streams_that_do_not_end_or_end_early_are_refused() {
     let desk = Desk::furnished();
     let refused = |line: &str, input: &[u8], code: i32, words: &str| {
