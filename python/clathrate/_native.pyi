@@ -57,6 +57,7 @@ __all__ = [
     "mambo",
     "preset_names",
     "reply",
+    "set_device_memory_limit",
     "set_threads",
     "tune",
     "vstack",
@@ -1981,7 +1982,8 @@ class Ciphertext:
     array([ 1., 16., 55.])
     """
 
-    __array_ufunc__: ClassVar[None]
+    def __array_ufunc__(self, ufunc: Any, method: str, /, *operands: Any, **keywords: Any) -> Any: ...
+    def __array_function__(self, function: Any, types: Any, arguments: Any, keywords: Any, /) -> Any: ...
     __pandas_priority__: ClassVar[int]
     __hash__: ClassVar[None]  # type: ignore[assignment]
     def __add__(self, other: Ciphertext | ArrayLike, /) -> Ciphertext: ...
@@ -2004,7 +2006,9 @@ class Ciphertext:
     def T(self) -> Any:
         """The matrix read by columns, without any computation; a vector is its own transpose."""
 
-    def sum(self, axis: SupportsIndex | None = None, keepdims: bool = False, *, dtype: None = None, out: None = None) -> Ciphertext:
+    def sum(
+        self, axis: SupportsIndex | tuple[SupportsIndex, ...] | None = None, keepdims: bool = False, *, dtype: None = None, out: None = None
+    ) -> Ciphertext:
         """The sum along an axis, as `numpy.sum`.
 
         Rows are added to each other without a key, in both encodings. The numbers of a row are added by rotations in slots, with the keys
@@ -2014,7 +2018,7 @@ class Ciphertext:
 
         Parameters
         ----------
-        axis : int, optional
+        axis : int or tuple of int, optional
             The axis to add up: of a matrix, 0 adds its rows and 1 the numbers of each row. None, the default, adds up everything.
         keepdims : bool, optional
             True leaves axes of length 1 in place of those that were added up. The default is False.
@@ -2048,12 +2052,14 @@ class Ciphertext:
         >>> secret_key.decrypt(x.sum(axis=0)).round(4)
         array([5., 7., 9.])
         """
-    def mean(self, axis: SupportsIndex | None = None, keepdims: bool = False, *, dtype: None = None, out: None = None) -> Ciphertext:
+    def mean(
+        self, axis: SupportsIndex | tuple[SupportsIndex, ...] | None = None, keepdims: bool = False, *, dtype: None = None, out: None = None
+    ) -> Ciphertext:
         """The mean along an axis, as `numpy.mean`: the sum times the inverse of the count, which takes a level.
 
         Parameters
         ----------
-        axis : int, optional
+        axis : int or tuple of int, optional
             As `sum` takes it.
         keepdims : bool, optional
             As `sum` takes it.
@@ -2082,7 +2088,7 @@ class Ciphertext:
         """
     def var(
         self,
-        axis: SupportsIndex | None = None,
+        axis: SupportsIndex | tuple[SupportsIndex, ...] | None = None,
         ddof: SupportsIndex = 0,
         keepdims: bool = False,
         *,
@@ -2094,7 +2100,7 @@ class Ciphertext:
 
         Parameters
         ----------
-        axis : int, optional
+        axis : int or tuple of int, optional
             As `sum` takes it.
         ddof : int, optional
             What is subtracted from the count that the squares are divided by: 1 for the unbiased estimate from a sample. The default is 0.
@@ -3783,7 +3789,8 @@ class TransposedCiphertext:
            [8.]])
     """
 
-    __array_ufunc__: ClassVar[None]
+    def __array_ufunc__(self, ufunc: Any, method: str, /, *operands: Any, **keywords: Any) -> Any: ...
+    def __array_function__(self, function: Any, types: Any, arguments: Any, keywords: Any, /) -> Any: ...
     __pandas_priority__: ClassVar[int]
 
     @property
@@ -5606,6 +5613,37 @@ def get_threads() -> int:
     True
     """
 
+def set_device_memory_limit(limit: SupportsIndex | None, device: str = "cuda") -> None:
+    """Limits the memory that this process takes on a device.
+
+    What goes beyond the limit is refused with the numbers; what is there already stays. A device has one limit for all parameters.
+
+    Parameters
+    ----------
+    limit : int or None
+        Bytes; None for the limit in the environment variable CLATHRATE_DEVICE_MEMORY_LIMIT, which devices have from the start, or for all
+        that the device has where it is not set.
+    device : str, optional
+        The device, as `Runtime(device=)` names it. The default is "cuda".
+
+    Returns
+    -------
+    None
+
+    Raises
+    ------
+    DataError
+        For a negative limit, "cpu" or another name that is none, and where the environment variable is no whole number.
+    DeviceError
+        Where there is no such device, or no driver for it.
+
+    Examples
+    --------
+    >>> cl.set_device_memory_limit(8 * 2**30, device="cpu")
+    Traceback (most recent call last):
+    clathrate.errors.DataError: `device` is "cpu": name a device; the environment variable CLATHRATE_MEMORY_LIMIT limits the processor's memory
+    """
+
 def set_threads(threads: SupportsIndex | None) -> None:
     """Sets the number of threads of parameters that are made from now on without `Runtime(threads=)`.
 
@@ -6121,8 +6159,8 @@ class Recorder:
         Raises
         ------
         DataError
-            Where the shape has no entries or more than two axes, or the bound is not positive; for bodies, an axis, a
-            capacity, lanes, copies or an order that `SecretKey.encrypt` refuses.
+            Where the shape has no entries or more than two axes, or the bound is not positive or has no room at the level; for bodies, an
+            axis, a capacity, lanes, copies or an order that `SecretKey.encrypt` refuses.
         LevelError
             Where there is no such level.
         ScaleError

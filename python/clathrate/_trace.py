@@ -266,7 +266,7 @@ def trace(
     ------
     ClathrateError
         What the function would raise on ciphertexts. Decrypting and storing a symbol is a `DataError`, and so is a bound that is not
-        positive.
+        positive or has no room at the arrays' level.
 
     Examples
     --------

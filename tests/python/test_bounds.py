@@ -55,3 +55,17 @@ def test_numbers_above_the_bound_are_refused(owner):
             owner.encrypt([1.0], bound=bound)
     with pytest.raises(cl.DataError, match="room for"):
         owner.encrypt([1.0], bound=1e30)
+
+
+def test_dry_runs_refuse_inputs_without_room(owner):
+    with pytest.raises(cl.DataError, match="room for"):
+        cl.trace(lambda x: x, (3,), params=owner.params, bound=1e30)
+    with pytest.raises(cl.DataError, match="room for"):
+        cl.trace(lambda x: x, cl.Input((3,), level=0, bound=1e8), params=owner.params)
+
+
+def test_chosen_parameters_have_room_for_the_inputs():
+    choice = cl.Params.for_circuit(lambda x: x + 1.0, (3,), bound=1e12)
+    secret = cl.SecretKey.generate(choice.params)
+    x = np.array([1e12, -3e11, 0.0])
+    assert np.allclose(secret.decrypt(secret.encrypt(x, bound=1e12) + 1.0), x + 1.0, atol=1.0)

@@ -1,6 +1,10 @@
 """Devices other than the processor: the kernels of graphics processors run by this one, and machines without such a device."""
 
+import os
 import pickle
+import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -119,3 +123,30 @@ def test_dry_runs_and_plans_are_priced_for_the_device():
     for device in ("cpu", DEVICE):
         seconds[device] = cl.trace(lambda x: x * x, (100,), params=cl.Params.preset("n15", device=device)).seconds
     assert 0 < seconds[DEVICE] < seconds["cpu"] / 10
+
+
+@needs_device
+def test_memory_on_the_device_has_a_limit(there):
+    key = cl.SecretKey.generate(there)
+    x = key.encrypt([1.0, 2.0])
+    kept = [x]
+    try:
+        cl.set_device_memory_limit(2**20, device=DEVICE)
+        with pytest.raises(cl.NotEnoughMemoryError, match=r"of 1\.0 MiB|1048576"):
+            kept.extend(key.encrypt(np.ones((64, 64))) for _ in range(10))
+    finally:
+        cl.set_device_memory_limit(None, device=DEVICE)
+    assert np.allclose(key.decrypt(x + x), [2.0, 4.0], atol=1e-6)
+    for limit, device, words in [(-1, DEVICE, "`limit`"), (1, "cpu", "CLATHRATE_MEMORY_LIMIT"), (1, "tpu", "`device` is")]:
+        with pytest.raises(cl.DataError, match=words):
+            cl.set_device_memory_limit(limit, device=device)
+
+
+@needs_device
+@pytest.mark.parametrize(("limit", "words"), [("100000", "NotEnoughMemoryError"), ("many", "DataError.*CLATHRATE_DEVICE_MEMORY_LIMIT"), ("", "done")])
+def test_the_environment_limits_memory_on_devices(limit, words):
+    program = f'import clathrate as cl; p = cl.Params.preset("insecure_small", device="{DEVICE}"); cl.SecretKey.generate(p); print("done")'
+    environment = os.environ | {"CLATHRATE_DEVICE_MEMORY_LIMIT": limit}
+    run = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=120, check=False)
+    assert re.search(words, run.stdout + run.stderr), run.stderr
+    assert (run.returncode == 0) == (words == "done")

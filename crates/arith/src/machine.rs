@@ -41,10 +41,13 @@ pub struct Memory {
 /// The environment variable with the most bytes that this process may use, as a whole number.
 pub const MEMORY_LIMIT: &str = "CLATHRATE_MEMORY_LIMIT";
 
-/// The limit in [`MEMORY_LIMIT`], or the text that is no whole number; `None` where the variable is empty or not set.
+/// The environment variable with the most bytes that this process may use on each device, as a whole number.
+pub const DEVICE_MEMORY_LIMIT: &str = "CLATHRATE_DEVICE_MEMORY_LIMIT";
+
+/// The limit in `variable` ([`MEMORY_LIMIT`], [`DEVICE_MEMORY_LIMIT`]), or the text that is no whole number; `None` where the variable is empty or not set.
 #[must_use]
-pub fn memory_limit() -> Option<Result<u64, String>> {
-    let text = std::env::var(MEMORY_LIMIT).ok()?;
+pub fn limit_in(variable: &str) -> Option<Result<u64, String>> {
+    let text = std::env::var(variable).ok()?;
     let text = text.trim();
     if text.is_empty() { None } else { Some(text.parse().map_err(|_| text.to_owned())) }
 }
@@ -66,7 +69,7 @@ pub fn memory() -> Option<Memory> {
         total_bytes = total_bytes.min(limit);
         free_bytes = free_bytes.min(limit.saturating_sub(number("/sys/fs/cgroup/memory.current").unwrap_or(0)));
     }
-    if let Some(limit) = memory_limit().and_then(Result::ok) {
+    if let Some(limit) = limit_in(MEMORY_LIMIT).and_then(Result::ok) {
         let statm = fs::read_to_string("/proc/self/statm").unwrap_or_default();
         let resident = statm.split_whitespace().nth(1).and_then(|pages| pages.parse::<u64>().ok()).unwrap_or(0) * PAGE_BYTES;
         total_bytes = total_bytes.min(limit);

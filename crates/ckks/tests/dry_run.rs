@@ -231,6 +231,12 @@ fn symbols_taken_into_a_dry_run_count_and_carry_bounds_where_these_are_given() {
     let finer = recorder.take_symbol(symbol(false, 4.0 * scale), Some(2.0)).expect("taken").estimate().expect("bounds");
     assert!((taken.estimate().expect("bounds").error / finer.error - 4.0).abs() < 1e-9);
 
+    // Numbers that encryption would refuse, by the same border.
+    let room = (params.log2_q(top) - 2.0 - scale.log2()).exp2();
+    assert!(recorder.take_symbol(symbol(false, scale), Some(0.999 * room)).is_ok());
+    let large = recorder.take_symbol(symbol(false, scale), Some(1.001 * room));
+    assert!(matches!(large, Err(CkksError::BoundTooLarge { .. })), "{large:?}");
+
     let data = common::encrypt(&secret(&params, 1), &[1.0]);
     assert!(matches!(recorder.take_symbol(data, Some(1.0)), Err(CkksError::Conversion { .. })));
     assert!(matches!(Evaluator::new(&params).take_symbol(symbol(false, scale), None), Err(CkksError::Symbol { .. })));

@@ -1,6 +1,7 @@
-// Butterflies of the transforms in two kinds of arithmetic, which give the same residues:
+// Butterflies of the transforms in three kinds of arithmetic, which give the same residues:
 //
 // - words of 64 bits, by Harvey's lazy butterflies with Shoup's quotients, for every modulus: 27 instructions of 32 bits on a device;
+// - words of 32 bits, by the same butterflies, for moduli below 2^30: 8 instructions on every device;
 // - doubles, for moduli below 2^50, where a device multiplies doubles at half of its full rate: 8 instructions.
 //
 // Which of them a modulus takes is decided where its tables are made (`tables.rs`), by what the device is fast at.
@@ -35,6 +36,45 @@ struct WordButterflies {
     DEVICE_METHOD u64 leave_scaled(u64 x, const Modulus& m) const {
         const Multiplier scale = {m.inverse_degree, m.inverse_degree_quotient};
         return mul_prepared(x, scale, q);
+    }
+};
+
+// The same in words of 32 bits, for q below 2^30: values below 4q fit them. A factor is a word of 64 bits, its quotient floor(value 2^32 / q) above its value.
+struct ShortButterflies {
+    typedef u32 Value;
+    u32 q;
+    u64 table;
+
+    // x w in [0, 2q), for any x.
+    DEVICE_METHOD u32 product(u32 x, u64 node) const {
+        const u64 w = source(table)[node];
+        return x * (u32)w - mul_high_short(x, (u32)(w >> 32)) * q;
+    }
+
+    DEVICE_METHOD u32 enter(u64 residue) const { return (u32)residue; }
+    DEVICE_METHOD u32 read(u64 bits) const { return (u32)bits; }
+    DEVICE_METHOD u64 bits(u32 x) const { return x; }
+    DEVICE_METHOD u32 before_forward(u32 x) const { return x; }
+    DEVICE_METHOD u32 before_inverse(u32 x) const { return x; }
+    DEVICE_METHOD u32 before_third_inverse(u32 x) const { return x; }
+
+    DEVICE_METHOD void forward(u32& a, u32& b, u64 node) const {
+        const u32 u = least(a, a - 2 * q), v = product(b, node);
+        a = u + v;
+        b = u + 2 * q - v;
+    }
+    DEVICE_METHOD void inverse(u32& a, u32& b, u64 node) const {
+        const u32 u = a, v = b;
+        a = least(u + v, u + v - 2 * q);
+        b = product(u + 2 * q - v, node);
+    }
+    DEVICE_METHOD u64 leave(u32 x) const {
+        const u32 y = least(x, x - 2 * q);
+        return least(y, y - q);
+    }
+    DEVICE_METHOD u64 leave_scaled(u32 x, const Modulus& m) const {
+        const Multiplier scale = {m.inverse_degree, m.inverse_degree_quotient};
+        return mul_prepared(x, scale, m.q);
     }
 };
 

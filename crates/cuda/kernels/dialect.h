@@ -37,7 +37,8 @@ struct Arguments {
 
 #define DEVICE static __device__ __forceinline__
 #define DEVICE_METHOD __device__ __forceinline__
-#define KERNEL(name, units) extern "C" __global__ void __launch_bounds__(units) name(const __grid_constant__ Arguments arguments)
+// Registers for one block of 512 units on a multiprocessor, or three of 256.
+#define KERNEL(name, units) extern "C" __global__ void __launch_bounds__(units, 768 / units) name(const __grid_constant__ Arguments arguments)
 #define ARGUMENTS const u64* const args = arguments.elsewhere ? (const u64*)arguments.elsewhere : arguments.words
 #define SHARED(type, name) extern __shared__ u64 shared_memory[]; type* const name = (type*)shared_memory
 #define BLOCK_X blockIdx.x
@@ -50,6 +51,7 @@ struct Arguments {
 #define PASS_BLOCK
 
 DEVICE u64 mul_high(u64 x, u64 y) { return __umul64hi(x, y); }
+DEVICE u32 mul_high_short(u32 x, u32 y) { return __umulhi(x, y); }
 DEVICE u32 reverse_bits(u32 x) { return __brev(x); }
 // A product and a sum that are rounded separately, as the CPU's kernels do.
 DEVICE double mul_rounded(double x, double y) { return __dmul_rn(x, y); }
@@ -88,7 +90,9 @@ struct Block {
 
 #define DEVICE static inline
 #define DEVICE_METHOD inline
-#define KERNEL(name, units) static void name(const Block& block)
+#define KERNEL(name, units)                   \
+    static const u32 units_of_##name = units; \
+    static void name(const Block& block)
 #define ARGUMENTS const u64* const args = block.args
 #define SHARED(type, name) type* const name = (type*)block.shared
 #define BLOCK_X block.x
@@ -102,6 +106,7 @@ struct Block {
 #define PASS_BLOCK block,
 
 DEVICE u64 mul_high(u64 x, u64 y) { return (u64)(((unsigned __int128)x * y) >> 64); }
+DEVICE u32 mul_high_short(u32 x, u32 y) { return (u32)(((u64)x * y) >> 32); }
 DEVICE u32 reverse_bits(u32 x) {
     x = (x >> 16) | (x << 16);
     x = ((x & 0xff00ff00u) >> 8) | ((x & 0x00ff00ffu) << 8);

@@ -14,9 +14,10 @@ typedef void (*Kernel)(const Block&);
 struct Entry {
     const char* name;
     Kernel kernel;
+    u32 units;
 };
 
-#define ENTRY(name) {#name, name},
+#define ENTRY(name) {#name, name, units_of_##name},
 const Entry entries[] = {
 #include "kernels.list"
 };
@@ -58,6 +59,9 @@ int clathrate_host_kernel(const char* name) {
         if (std::strcmp(entries[i].name, name) == 0) return (int)i;
     return -1;
 }
+
+// The most units that a block of kernel number `kernel` has.
+u32 clathrate_host_units(int kernel) { return entries[kernel].units; }
 
 // Runs the blocks `first..last` of a grid of `width` blocks in x, whose rows count from `first_row`; `shared` are `shared_words` words for each. With `threads`, each unit is a thread.
 void clathrate_host_launch(int kernel, u64 first, u64 last, u32 width, u32 first_row, u32 units, u64 shared_words, const u64* args, bool threads) {

@@ -13,9 +13,14 @@ struct Modulus {
     u64 inverse;
     u64 inverse_degree; // 1 / n, and its quotient
     u64 inverse_degree_quotient;
-    u64 forward_doubles; // the address of n powers as doubles, or 0 where butterflies are of words
-    u64 inverse_doubles;
+    u64 butterflies; // their arithmetic: BY_WORDS, BY_DOUBLES or BY_SHORT_WORDS
+    u64 forward_factors; // the address of n powers for that arithmetic; not read BY_WORDS, which takes the pairs above
+    u64 inverse_factors;
 };
+
+#define BY_WORDS 0
+#define BY_DOUBLES 1
+#define BY_SHORT_WORDS 2
 
 // A factor with its quotient floor(value 2^64 / q).
 struct Multiplier {
@@ -31,6 +36,7 @@ struct Wide {
 #define LAZY_TERMS 32
 
 DEVICE u64 least(u64 x, u64 y) { return x < y ? x : y; }
+DEVICE u32 least(u32 x, u32 y) { return x < y ? x : y; }
 
 // [0, 2q) -> [0, q)
 DEVICE u64 reduce_once(u64 x, u64 q) { return least(x, x - q); }

@@ -6,20 +6,25 @@
 // A row of 2^8 words in tiles of 2^5: 2^3 rows of 2^5 columns, and columns in tiles of 2^2 lanes. Which numbers are transformed does not matter here.
 int main() {
     const u64 log_degree = 8, log_height = 3, log_lanes = 2, degree = 1ull << log_degree, q = 65537;
-    std::vector<u64> pairs(2 * degree, 3), powers(degree), x(degree), y(degree);
-    for (u64 i = 0; i < degree; ++i) {
-        powers[i] = as_bits(3.0);
-        x[i] = i * i % q;
-    }
-    for (int with_doubles = 0; with_doubles < 2; ++with_doubles) {
-        const u64 address = (u64)powers.data();
-        const Modulus m = {q, 281470681808895ull, 0, (u64)pairs.data(), (u64)pairs.data(), 1, 0, with_doubles ? address : 0, with_doubles ? address : 0};
-        const u64 args[] = {log_degree, log_height, log_lanes, (u64)&m, (u64)y.data(), (u64)x.data(), 0};
+    std::vector<u64> pairs(2 * degree, 3), powers(degree), x(degree), y(degree), factors(4 * degree, 5), sums(2 * degree);
+    for (u64 i = 0; i < degree; ++i) x[i] = i * i % q;
+    for (const u64 arithmetic : {BY_WORDS, BY_DOUBLES, BY_SHORT_WORDS}) {
+        for (u64& power : powers) power = arithmetic == BY_DOUBLES ? as_bits(3.0) : 3;
+        const u64 table = (u64)powers.data();
+        const Modulus m = {q, 281470681808895ull, 0, (u64)pairs.data(), (u64)pairs.data(), 1, 0, arithmetic, table, table};
         const u32 units = 8, tiles_of_rows = 1u << log_height, tiles_of_columns = 1u << (log_degree - log_height - log_lanes);
-        clathrate_host_launch(clathrate_host_kernel("forward_columns"), 0, tiles_of_columns, tiles_of_columns, 0, units, 32, args, true);
-        clathrate_host_launch(clathrate_host_kernel("forward_rows"), 0, tiles_of_rows, tiles_of_rows, 0, units, 32, args, true);
-        clathrate_host_launch(clathrate_host_kernel("inverse_rows"), 0, tiles_of_rows, tiles_of_rows, 0, units, 32, args, true);
-        clathrate_host_launch(clathrate_host_kernel("inverse_columns"), 0, tiles_of_columns, tiles_of_columns, 0, units, 32, args, true);
+        const auto launch = [&](const char* kernel, u32 tiles, u64 shared_words, const u64* args) {
+            clathrate_host_launch(clathrate_host_kernel(kernel), 0, tiles, tiles, 0, units, shared_words, args, true);
+        };
+        const u64 transform[] = {log_degree, log_height, log_lanes, (u64)&m, (u64)y.data(), (u64)x.data(), 0};
+        launch("forward_columns", tiles_of_columns, 32, transform);
+        launch("forward_rows", tiles_of_rows, 32, transform);
+        launch("inverse_rows", tiles_of_rows, 32, transform);
+        launch("inverse_columns", tiles_of_columns, 32, transform);
+        // One row, two terms and two columns of factors in words of 64 bits: one digit that a pass over columns left, and one in Eval form.
+        const u64 products[] = {log_degree, log_height, (u64)&m, (u64)sums.data(), 1, 1, 2, 2, 2, 1, 0, (u64)factors.data(), degree, 64, 0, 0,
+                                PASSED, (u64)x.data(), 0, 0, RESIDUES, (u64)x.data(), 1, 0};
+        launch("gadget_rows", tiles_of_rows, 5 * 32, products);
     }
     std::puts("done");
 }

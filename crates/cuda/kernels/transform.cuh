@@ -173,8 +173,11 @@ DEVICE DoubleButterflies doubles(const Modulus& m, u64 table) {
 
 template <class Load>
 DEVICE void forward_with(BLOCK_ARGUMENT u64* data, const Tile& tile, const Modulus& m, const Load& load, u64* to, bool first, bool last) {
-    if (m.forward_doubles) {
-        forward_pass(PASS_BLOCK data, tile, doubles(m, m.forward_doubles), load, to, first, last);
+    if (m.butterflies == BY_DOUBLES) {
+        forward_pass(PASS_BLOCK data, tile, doubles(m, m.forward_factors), load, to, first, last);
+    } else if (m.butterflies == BY_SHORT_WORDS) {
+        const ShortButterflies a = {(u32)m.q, m.forward_factors};
+        forward_pass(PASS_BLOCK data, tile, a, load, to, first, last);
     } else {
         const WordButterflies a = {m.q, m.forward};
         forward_pass(PASS_BLOCK data, tile, a, load, to, first, last);
@@ -182,8 +185,11 @@ DEVICE void forward_with(BLOCK_ARGUMENT u64* data, const Tile& tile, const Modul
 }
 
 DEVICE void inverse_with(BLOCK_ARGUMENT u64* data, const Tile& tile, const Modulus& m, const u64* from, u64* to, bool first, bool last) {
-    if (m.inverse_doubles) {
-        inverse_pass(PASS_BLOCK data, tile, doubles(m, m.inverse_doubles), m, from, to, first, last);
+    if (m.butterflies == BY_DOUBLES) {
+        inverse_pass(PASS_BLOCK data, tile, doubles(m, m.inverse_factors), m, from, to, first, last);
+    } else if (m.butterflies == BY_SHORT_WORDS) {
+        const ShortButterflies a = {(u32)m.q, m.inverse_factors};
+        inverse_pass(PASS_BLOCK data, tile, a, m, from, to, first, last);
     } else {
         const WordButterflies a = {m.q, m.inverse};
         inverse_pass(PASS_BLOCK data, tile, a, m, from, to, first, last);

@@ -6,13 +6,13 @@ use std::fmt::Debug;
 
 use clathrate_arith::DeviceError;
 
-/// The arithmetic of butterflies that a device is fast at.
+/// The arithmetic of butterflies that a device is fast at; the others, and all moduli that are too long for these, take words of 64 bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Butterflies {
-    /// Words of 64 bits for all moduli.
-    Words,
-    /// Doubles for moduli below 2^50, words for the others.
-    Doubles,
+pub struct Butterflies {
+    /// Words of 32 bits for moduli below 2^30.
+    pub short_words: bool,
+    /// Doubles for moduli below 2^50.
+    pub doubles: bool,
 }
 
 /// What one block can have.
@@ -116,4 +116,7 @@ pub trait Device: Send + Sync + Debug {
 
     /// Bytes that are allocated now.
     fn allocated_bytes(&self) -> u64;
+
+    /// Limits what this process may allocate from now on; `u64::MAX` for all that the device has. What is allocated stays.
+    fn set_memory_limit(&self, bytes: u64);
 }

@@ -13,6 +13,7 @@ use crate::device::{Butterflies, Device, Launch, Limits};
 
 unsafe extern "C" {
     fn clathrate_host_kernel(name: *const c_char) -> c_int;
+    fn clathrate_host_units(kernel: c_int) -> u32;
     fn clathrate_host_launch(
         kernel: c_int,
         first: u64,
@@ -36,22 +37,31 @@ pub struct HostDevice {
     butterflies: Butterflies,
     threads: bool,
     /// Most bytes that may be allocated.
-    budget: u64,
+    limit: AtomicU64,
     allocated: AtomicU64,
     /// Calls that are left before the device fails.
     calls_left: AtomicU64,
     /// The memory, by address.
     space: Mutex<HashMap<u64, Vec<u64>>>,
-    kernels: Mutex<HashMap<&'static str, c_int>>,
+    kernels: Mutex<HashMap<&'static str, HostKernel>>,
+}
+
+/// A kernel that was launched.
+#[derive(Debug, Clone, Copy)]
+struct HostKernel {
+    number: c_int,
+    /// The most units of a block.
+    units: u32,
+    launches: u64,
 }
 
 impl Default for HostDevice {
     fn default() -> Self {
         Self {
             limits: Limits { units: 1024, shared_words: 1 << 14, grid_y: 65_535 },
-            butterflies: Butterflies::Doubles,
+            butterflies: Butterflies { short_words: true, doubles: true },
             threads: false,
-            budget: u64::MAX,
+            limit: AtomicU64::new(u64::MAX),
             allocated: AtomicU64::new(0),
             calls_left: AtomicU64::new(u64::MAX),
             space: Mutex::default(),
@@ -84,8 +94,8 @@ impl HostDevice {
 
     /// The same device with `bytes` bytes of memory.
     #[must_use]
-    pub fn with_memory(mut self, bytes: u64) -> Self {
-        self.budget = bytes;
+    pub fn with_memory(self, bytes: u64) -> Self {
+        self.set_memory_limit(bytes);
         self
     }
 
@@ -110,10 +120,21 @@ impl HostDevice {
         self.space.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn kernel(&self, name: &'static str) -> Result<c_int, DeviceError> {
-        let mut known = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(&number) = known.get(name) {
-            return Ok(number);
+    /// How often a kernel was launched.
+    pub fn launches(&self, kernel: &str) -> u64 {
+        self.kernels().get(kernel).map_or(0, |kernel| kernel.launches)
+    }
+
+    fn kernels(&self) -> std::sync::MutexGuard<'_, HashMap<&'static str, HostKernel>> {
+        self.kernels.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The kernel of this name, for one launch.
+    fn kernel(&self, name: &'static str) -> Result<HostKernel, DeviceError> {
+        let mut known = self.kernels();
+        if let Some(kernel) = known.get_mut(name) {
+            kernel.launches += 1;
+            return Ok(*kernel);
         }
         let text = CString::new(name).expect("names of kernels have no zeroes");
         // SAFETY: the text ends with a zero.
@@ -121,8 +142,10 @@ impl HostDevice {
         if number < 0 {
             return Err(DeviceError::Failed { device: self.name(), call: "launch", reason: format!("there is no kernel `{name}`") });
         }
-        known.insert(name, number);
-        Ok(number)
+        // SAFETY: the number is that of a kernel.
+        let kernel = HostKernel { number, units: unsafe { clathrate_host_units(number) }, launches: 1 };
+        known.insert(name, kernel);
+        Ok(kernel)
     }
 }
 
@@ -145,14 +168,10 @@ impl Device for HostDevice {
 
     fn allocate(&self, words: usize) -> Result<u64, DeviceError> {
         self.take_call("allocating memory")?;
-        let (needed, used) = (words as u64 * 8, self.allocated_bytes());
-        if needed > self.budget.saturating_sub(used) {
-            return Err(DeviceError::OutOfMemory {
-                device: self.name(),
-                needed,
-                free: self.budget.saturating_sub(used),
-                total: self.budget,
-            });
+        let (needed, total) = (words as u64 * 8, self.limit.load(Ordering::Relaxed));
+        let free = total.saturating_sub(self.allocated_bytes());
+        if needed > free {
+            return Err(DeviceError::OutOfMemory { device: self.name(), needed, free, total });
         }
         let memory = vec![STALE; words.max(1)];
         let address = memory.as_ptr() as u64;
@@ -203,7 +222,9 @@ impl Device for HostDevice {
         let kernel = self.kernel(launch.kernel)?;
         self.take_call(launch.kernel)?;
         let (width, height) = launch.grid;
-        let fits = launch.units <= self.limits.units && launch.shared_words <= self.limits.shared_words && height <= self.limits.grid_y;
+        let fits = launch.units <= self.limits.units.min(kernel.units)
+            && launch.shared_words <= self.limits.shared_words
+            && height <= self.limits.grid_y;
         if !fits {
             return Err(DeviceError::Failed {
                 device: self.name(),
@@ -215,7 +236,7 @@ impl Device for HostDevice {
         // SAFETY: the kernel is known; the words are those that it reads, with addresses of this device's memory, by the engine's code.
         unsafe {
             clathrate_host_launch(
-                kernel,
+                kernel.number,
                 0,
                 blocks,
                 width,
@@ -231,5 +252,9 @@ impl Device for HostDevice {
 
     fn allocated_bytes(&self) -> u64 {
         self.allocated.load(Ordering::Relaxed)
+    }
+
+    fn set_memory_limit(&self, bytes: u64) {
+        self.limit.store(bytes, Ordering::Relaxed);
     }
 }

@@ -56,7 +56,7 @@ pub struct NvidiaDevice {
     kernels: Mutex<HashMap<&'static str, Kernel>>,
     allocated: AtomicU64,
     /// Most bytes that may be allocated.
-    budget: AtomicU64,
+    limit: AtomicU64,
     /// The process that opened the device: the driver does not survive a fork.
     process: u32,
 }
@@ -67,6 +67,7 @@ struct Handles {
     context: sys::CUcontext,
     stream: sys::CUstream,
     module: sys::CUmodule,
+    pool: sys::CUmemoryPool,
 }
 
 /// A kernel that was looked up.
@@ -236,12 +237,13 @@ impl NvidiaDevice {
         let stream = result::stream::create(result::stream::StreamKind::NonBlocking).map_err(failed("creating a stream"))?;
         // What is freed stays with the process, so that the next allocation takes no call of the system.
         // SAFETY: the device comes from the driver; the threshold is one word.
-        unsafe {
+        let pool = unsafe {
             let pool = result::device::get_default_mem_pool(device).map_err(failed("asking for its memory"))?;
             let mut threshold = u64::MAX;
             let release = sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
             sys::cuMemPoolSetAttribute(pool, release, (&raw mut threshold).cast()).result().map_err(failed("keeping its memory"))?;
-        }
+            pool
+        };
         let text = CString::new(PTX).expect("PTX has no zeroes");
         // SAFETY: the text ends with a zero.
         let module = unsafe { result::module::load_data(text.as_ptr().cast()) }.map_err(failed("compiling the kernels"))?;
@@ -250,28 +252,32 @@ impl NvidiaDevice {
             name: format!("{label}, {name}"),
             kind,
             limits: Limits { units: 1024, shared_words, grid_y },
-            butterflies: if doubles <= FAST_DOUBLES { Butterflies::Doubles } else { Butterflies::Words },
+            butterflies: Butterflies { short_words: true, doubles: doubles <= FAST_DOUBLES },
             reads_host_memory: attribute(Attribute::CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS)? != 0,
-            handles: Handles { context, stream, module },
+            handles: Handles { context, stream, module, pool },
             kernels: Mutex::default(),
             allocated: AtomicU64::new(0),
-            budget: AtomicU64::new(u64::MAX),
+            limit: AtomicU64::new(u64::MAX),
             process: std::process::id(),
         })
     }
 
-    /// Limits what this process may allocate on the device.
-    pub fn set_memory_budget(&self, bytes: u64) {
-        self.budget.store(bytes, Ordering::Relaxed);
-    }
-
-    /// Bytes that are free on the device, and all of them.
+    /// Bytes that are free on the device, and all of them. What this process has freed stays in its pool, and counts as free.
     ///
     /// # Errors
     /// [`DeviceError::Failed`].
     pub fn memory(&self) -> Result<(u64, u64), DeviceError> {
-        let (free, total) = self.call("asking for its memory", result::mem_get_info)?;
-        Ok((free as u64, total as u64))
+        self.call("asking for its memory", || {
+            let (free, total) = result::mem_get_info()?;
+            let pooled = |which: sys::CUmemPool_attribute| {
+                let mut bytes = 0u64;
+                // SAFETY: the pool is this device's; these attributes are one word each.
+                unsafe { sys::cuMemPoolGetAttribute(self.handles.pool, which, (&raw mut bytes).cast()) }.result().map(|()| bytes)
+            };
+            let reserved = pooled(sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT)?;
+            let used = pooled(sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_USED_MEM_CURRENT)?;
+            Ok((free as u64 + reserved.saturating_sub(used), total as u64))
+        })
     }
 
     /// Makes the context current and calls the driver.
@@ -326,10 +332,10 @@ impl Device for NvidiaDevice {
 
     fn allocate(&self, words: usize) -> Result<u64, DeviceError> {
         let needed = words.max(1) as u64 * 8;
-        let (used, budget) = (self.allocated_bytes(), self.budget.load(Ordering::Relaxed));
+        let (used, limit) = (self.allocated_bytes(), self.limit.load(Ordering::Relaxed));
         let out_of_memory = |free: u64, total: u64| DeviceError::OutOfMemory { device: self.name(), needed, free, total };
-        if needed > budget.saturating_sub(used) {
-            return Err(out_of_memory(budget.saturating_sub(used), budget));
+        if needed > limit.saturating_sub(used) {
+            return Err(out_of_memory(limit.saturating_sub(used), limit));
         }
         let mut full = false;
         let allocated = self.call("allocating memory", || {
@@ -434,6 +440,10 @@ impl Device for NvidiaDevice {
 
     fn allocated_bytes(&self) -> u64 {
         self.allocated.load(Ordering::Relaxed)
+    }
+
+    fn set_memory_limit(&self, bytes: u64) {
+        self.limit.store(bytes, Ordering::Relaxed);
     }
 }
 

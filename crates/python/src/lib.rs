@@ -92,7 +92,7 @@ mod _native {
     #[pymodule_export]
     use crate::public_key::PyPublicKey;
     #[pymodule_export]
-    use crate::runtime::{PyRuntime, get_threads, set_threads};
+    use crate::runtime::{PyRuntime, get_threads, set_device_memory_limit, set_threads};
     #[pymodule_export]
     use crate::samples::PySamplesPlan;
     #[pymodule_export]

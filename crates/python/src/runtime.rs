@@ -361,3 +361,38 @@ pub fn set_threads(py: Python<'_>, threads: Option<Whole>) -> PyResult<()> {
     DEFAULT_THREADS.store(threads, Ordering::Relaxed);
     Ok(())
 }
+
+/// Limits the memory that this process takes on a device.
+///
+/// What goes beyond the limit is refused with the numbers; what is there already stays. A device has one limit for all parameters.
+///
+/// Parameters
+/// ----------
+/// limit : int or None
+///     Bytes; None for the limit in the environment variable CLATHRATE_DEVICE_MEMORY_LIMIT, which devices have from the start, or for all
+///     that the device has where it is not set.
+/// device : str, optional
+///     The device, as `Runtime(device=)` names it. The default is "cuda".
+///
+/// Returns
+/// -------
+/// None
+///
+/// Raises
+/// ------
+/// DataError
+///     For a negative limit, "cpu" or another name that is none, and where the environment variable is no whole number.
+/// DeviceError
+///     Where there is no such device, or no driver for it.
+///
+/// Examples
+/// --------
+/// >>> cl.set_device_memory_limit(8 * 2**30, device="cpu")
+/// Traceback (most recent call last):
+/// clathrate.errors.DataError: `device` is "cpu": name a device; the environment variable CLATHRATE_MEMORY_LIMIT limits the processor's memory
+#[pyfunction]
+#[pyo3(signature = (limit, device="cuda"))]
+pub fn set_device_memory_limit(py: Python<'_>, limit: Option<Whole>, device: &str) -> PyResult<()> {
+    let limit = limit.map(|limit| limit.count(py, "`limit`")).transpose()?;
+    detached(py, || clathrate_ckks::parameters::set_device_memory_limit(device, limit.map(|bytes| bytes as u64)))
+}

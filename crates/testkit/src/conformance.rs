@@ -8,7 +8,7 @@ use clathrate_arith::{
 };
 
 /// Every class of kernel; the last two are foreign moduli.
-const WIDTHS: [u32; 7] = [36, 36, 45, 49, 60, 46, 50];
+const WIDTHS: [u32; 7] = [36, 29, 45, 49, 60, 46, 50];
 
 /// Moduli that polynomials have.
 const OWN: [usize; 5] = [0, 1, 2, 3, 4];

@@ -244,10 +244,13 @@ impl Evaluator {
     /// every array computed from it. If `bound` is given, as the largest magnitude of its numbers, all these arrays carry bounds on numbers and errors.
     ///
     /// # Errors
-    /// As [`Evaluator::symbol`]; [`CkksError::WrongParams`]; [`CkksError::Conversion`] for a ciphertext with data.
+    /// As [`Evaluator::symbol`]; [`CkksError::WrongParams`]; [`CkksError::Conversion`] for a ciphertext with data; [`CkksError::BoundTooLarge`] where numbers as
+    /// large as the bound do not fit at the symbol's level and scale.
     pub fn take_symbol(&self, symbol: Ciphertext, bound: Option<f64>) -> Result<Ciphertext, CkksError> {
         let variance = symbol.params.noise_model().fresh_public();
-        self.take_encrypted(symbol, bound, variance)
+        let symbol = self.take_encrypted(symbol, bound, variance)?;
+        symbol.check_bound()?;
+        Ok(symbol)
     }
 
     /// As [`Evaluator::take_symbol`], where the error of a coefficient has the variance `variance`.

@@ -30,6 +30,20 @@ fn factory(name: &str) -> Result<Option<EngineFactory>, CkksError> {
     }
 }
 
+/// Limits the memory that this process takes on a device: what goes beyond it is refused with the numbers, and what is there stays. Without a limit it is that in the
+/// environment variable `CLATHRATE_DEVICE_MEMORY_LIMIT`, or all that the device has.
+///
+/// # Errors
+/// As [`Runtime::on`], and [`CkksError::OutOfRange`] for the processor, whose memory `CLATHRATE_MEMORY_LIMIT` limits, and for a limit in the environment that is no
+/// number of bytes.
+pub fn set_device_memory_limit(name: &str, bytes: Option<u64>) -> Result<(), CkksError> {
+    if name == PROCESSOR {
+        let remedy = "name a device; the environment variable CLATHRATE_MEMORY_LIMIT limits the processor's memory".to_owned();
+        return Err(CkksError::OutOfRange { what: "`device`", value: format!("\"{name}\""), remedy });
+    }
+    available::set_memory_limit(name, bytes)
+}
+
 /// One line on each kind of device: what there is, or why there is none.
 #[must_use]
 pub fn devices() -> Vec<(&'static str, Result<Vec<String>, String>)> {
@@ -41,6 +55,10 @@ mod available {
     use super::*;
 
     pub(super) fn factory(name: &str) -> Result<EngineFactory, CkksError> {
+        Err(unknown(name))
+    }
+
+    pub(super) fn set_memory_limit(name: &str, _: Option<u64>) -> Result<(), CkksError> {
         Err(unknown(name))
     }
 
@@ -57,29 +75,58 @@ mod available {
     #[cfg(feature = "cuda")]
     use clathrate_arith::DeviceError;
     use clathrate_arith::Engine;
-    use clathrate_cuda::{Butterflies, Device, DeviceEngine};
+    use clathrate_arith::machine::{self, DEVICE_MEMORY_LIMIT};
+    use clathrate_cuda::{Device, DeviceEngine};
     use clathrate_lattice::switch::MachineProfile;
 
     use super::*;
+    use crate::arrays::memory::no_bytes;
     use crate::parameters::runtime::DeviceDescription;
 
+    /// A device that was opened, and the factory of its engines.
+    #[derive(Clone)]
+    struct Opened {
+        device: Arc<dyn Device>,
+        factory: EngineFactory,
+    }
+
     pub(super) fn factory(name: &str) -> Result<EngineFactory, CkksError> {
-        static KNOWN: Mutex<BTreeMap<String, EngineFactory>> = Mutex::new(BTreeMap::new());
+        opened(name).map(|opened| opened.factory)
+    }
+
+    pub(super) fn set_memory_limit(name: &str, bytes: Option<u64>) -> Result<(), CkksError> {
+        let limit = bytes.map_or_else(limit_in_environment, Ok)?;
+        opened(name)?.device.set_memory_limit(limit);
+        Ok(())
+    }
+
+    fn limit_in_environment() -> Result<u64, CkksError> {
+        let limit = machine::limit_in(DEVICE_MEMORY_LIMIT).unwrap_or(Ok(u64::MAX));
+        limit.map_err(|value| no_bytes("the environment variable CLATHRATE_DEVICE_MEMORY_LIMIT", value))
+    }
+
+    /// The device of this name, opened at the first call.
+    fn opened(name: &str) -> Result<Opened, CkksError> {
+        static KNOWN: Mutex<BTreeMap<String, Opened>> = Mutex::new(BTreeMap::new());
         let name = if name == "cuda" { "cuda:0" } else { name };
         let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(factory) = known.get(name) {
-            return Ok(factory.clone());
+        if let Some(opened) = known.get(name) {
+            return Ok(opened.clone());
         }
+        let limit = limit_in_environment()?;
         let device = open(name)?;
-        let profile = MachineProfile::built_in_device(device.butterflies() == Butterflies::Doubles);
+        device.set_memory_limit(limit);
+        let profile = MachineProfile::built_in_device(device.butterflies().doubles);
         let description = DeviceDescription { name: name.to_owned(), kernels: device.name(), profile };
+        let of = device.clone();
         let factory = EngineFactory::new(move |request| {
-            let engine: Arc<dyn Engine> = Arc::new(DeviceEngine::new(device.clone(), request.degree, request.moduli)?);
+            let engine: Arc<dyn Engine> = Arc::new(DeviceEngine::new(of.clone(), request.degree, request.moduli)?);
             Ok(engine)
         })
         .on_device(description);
-        known.insert(name.to_owned(), factory.clone());
-        Ok(factory)
+        let opened = Opened { device, factory };
+        known.insert(name.to_owned(), opened.clone());
+        Ok(opened)
     }
 
     /// The number behind `cuda:`, as it is written there.

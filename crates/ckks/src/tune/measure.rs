@@ -19,6 +19,9 @@ const LOG_DEGREES: std::ops::RangeInclusive<u32> = 12..=16;
 /// Rows that a transform is measured over: more than the second-level cache holds at the larger degrees, as in a switch.
 const ROWS: usize = 12;
 
+/// Bits of primes, and how many of each: every class of transform on every engine, the fastest primes of a processor first, which all else is measured with.
+const WIDTHS: [(u32, usize); 4] = [(45, ROWS), (29, 4), (49, 4), (60, 2)];
+
 /// Bytes of factors that certainly come from memory.
 const MEMORY_BYTES: usize = 256 << 20;
 
@@ -80,16 +83,24 @@ fn filled(engine: &dyn Engine, moduli: &[usize]) -> Buffer {
 fn measure_degree(make: MakeEngine<'_>, degree: usize) -> Result<KernelTimes, CkksError> {
     let step = 2 * degree as u64;
     let mut moduli = Vec::new();
-    for (bits, count) in [(45, ROWS), (49, 4), (60, 2)] {
+    for (bits, count) in WIDTHS {
         moduli.extend(largest_primes(bits, step, count, &moduli)?);
     }
     let engine = &*make(degree, &moduli)?;
-    let mut transform = [0.0; 3];
-    for (nanoseconds, rows) in transform.iter_mut().zip([0..ROWS, ROWS..ROWS + 4, ROWS + 4..ROWS + 6]) {
-        let rows: Vec<usize> = rows.collect();
-        let mut x = filled(engine, &rows);
-        *nanoseconds = time(engine, || engine.forward_ntt(x.view_mut(), &rows)) / rows.len() as f64;
+    let (mut transform, mut first) = ([None; 3], 0);
+    for (_, count) in WIDTHS {
+        let class = engine.transform_class(first);
+        // Of widths of one class the first counts.
+        if transform[class].is_none() {
+            let rows: Vec<usize> = (first..first + count).collect();
+            let mut x = filled(engine, &rows);
+            transform[class] = Some(time(engine, || engine.forward_ntt(x.view_mut(), &rows)) / count as f64);
+        }
+        first += count;
     }
+    // No prime is of a class that none of the widths is of.
+    let slowest = transform.into_iter().flatten().last().unwrap_or_default();
+    let transform = transform.map(|nanoseconds| nanoseconds.unwrap_or(slowest));
     let (sources, targets): (Vec<usize>, Vec<usize>) = ((0..4).collect(), (4..ROWS).collect());
     let conversion = engine.base_conversion(&sources, &targets, &[1; 4], Rounding::Centred);
     let x = filled(engine, &sources);

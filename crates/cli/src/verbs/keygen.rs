@@ -1,7 +1,6 @@
 //! `clathrate keygen`: a secret key, and what others need to encrypt for it and to compute under it.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use clathrate_ckks::circuits::samples::SamplesPlan;
 use clathrate_ckks::file::holds_secret_key;

@@ -13,7 +13,6 @@ use clathrate_arith::{
     FillRow, Form, GadgetInput, Modulus, Pass, PlaintextSum, Rounding, Rows, RowsMut, Twist,
 };
 
-use crate::device::Butterflies;
 use crate::memory::{Allocation, address, address_mut, or_panic};
 
 mod base;
@@ -28,7 +27,7 @@ mod transform;
 
 pub use base::DeviceEngine;
 use launches::words;
-use tables::takes_doubles;
+use tables::Arithmetic;
 use transform::TransformRow;
 
 impl DeviceEngine {
@@ -97,9 +96,11 @@ impl Engine for DeviceEngine {
     }
 
     fn transform_class(&self, index: usize) -> usize {
-        // Words of 64 bits serve all moduli alike; where doubles serve some, the others are of the slowest class.
-        let butterflies = self.device.butterflies();
-        if butterflies == Butterflies::Words || takes_doubles(butterflies, &self.moduli[index]) { 0 } else { 2 }
+        match Arithmetic::of(&self.moduli[index], self.device.butterflies()) {
+            Arithmetic::ShortWords => 0,
+            Arithmetic::Doubles => 1,
+            Arithmetic::Words => 2,
+        }
     }
 
     fn extends_by_limbs(&self) -> bool {

@@ -9,14 +9,42 @@ use crate::device::{Butterflies, Device};
 use crate::memory::Allocation;
 
 /// Words of one modulus; `struct Modulus` of `kernels/modular.cuh`.
-const MODULUS_WORDS: usize = 9;
+const MODULUS_WORDS: usize = 10;
 
-/// Moduli below this many bits can have butterflies of doubles; `kernels/butterflies.cuh`.
+/// Moduli below this many bits can have butterflies of doubles, and of words of 32 bits; `kernels/butterflies.cuh`.
 const DOUBLE_BITS: u32 = 50;
+const SHORT_BITS: u32 = 30;
 
-/// Whether the transforms of a modulus have butterflies of doubles.
-pub(super) fn takes_doubles(butterflies: Butterflies, modulus: &Modulus) -> bool {
-    butterflies == Butterflies::Doubles && modulus.value() >> DOUBLE_BITS == 0
+/// The arithmetic of a modulus's butterflies, by its number in `kernels/modular.cuh`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Arithmetic {
+    /// Words of 64 bits.
+    Words = 0,
+    /// Doubles.
+    Doubles = 1,
+    /// Words of 32 bits.
+    ShortWords = 2,
+}
+
+impl Arithmetic {
+    /// What the transforms of a modulus take on a device.
+    pub(super) fn of(modulus: &Modulus, device: Butterflies) -> Self {
+        let below = |bits: u32| modulus.value() >> bits == 0;
+        match () {
+            () if device.short_words && below(SHORT_BITS) => Self::ShortWords,
+            () if device.doubles && below(DOUBLE_BITS) => Self::Doubles,
+            () => Self::Words,
+        }
+    }
+
+    /// A power of a root as its butterflies read it; none where they read pairs of words.
+    fn factor(self, power: u64, modulus: &Modulus) -> Option<u64> {
+        match self {
+            Self::Words => None,
+            Self::Doubles => Some((power as f64).to_bits()),
+            Self::ShortWords => Some(((power << 32) / modulus.value()) << 32 | power),
+        }
+    }
 }
 
 /// The table of moduli, and the factors of their transforms.
@@ -45,13 +73,13 @@ impl Tables {
             let scale = modulus.multiplier(roots.inverse_degree);
             words.extend([modulus.value(), high, low, forward.address(), inverse.address(), scale.value, scale.quotient]);
             factors.extend([forward, inverse]);
-            if takes_doubles(device.butterflies(), modulus) {
-                let doubles = |powers: &[u64]| powers.iter().map(|&power| (power as f64).to_bits()).collect::<Vec<u64>>();
-                let both = [&roots.forward, &roots.inverse].map(|powers| Allocation::of(device, &doubles(powers)));
-                words.extend(both.iter().map(Allocation::address));
-                factors.extend(both);
-            } else {
-                words.extend([0, 0]);
+            let arithmetic = Arithmetic::of(modulus, device.butterflies());
+            words.push(arithmetic as u64);
+            for powers in [&roots.forward, &roots.inverse] {
+                let own: Option<Vec<u64>> = powers.iter().map(|&power| arithmetic.factor(power, modulus)).collect();
+                let own = own.map(|own| Allocation::of(device, &own));
+                words.push(own.as_ref().map_or(0, Allocation::address));
+                factors.extend(own);
             }
         }
         Ok(Self { moduli: Allocation::of(device, &words), _factors: factors })

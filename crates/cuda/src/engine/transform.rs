@@ -19,59 +19,76 @@ pub(super) type TransformRow = [u64; 3];
 /// or 0, and the modulus.
 pub(super) type ConvertedRow = [u64; 6];
 
+/// What the blocks of a pass work on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Tiles {
+    Rows,
+    Columns,
+}
+
 impl DeviceEngine {
-    fn pass<const N: usize>(&self, kernel: &'static str, rows: &[[u64; N]], (tiles, tile_words): (u32, u32), most_units: u32) {
+    fn pass<const N: usize>(&self, kernel: &'static str, rows: &[[u64; N]], tiles: Tiles, tiling: Tiling) {
         if rows.is_empty() {
             return;
         }
-        let Tiling { log_height, log_lanes } = self.tiling;
+        let Tiling { log_height, log_lanes } = tiling;
         let head = [u64::from(self.log_degree()), u64::from(log_height), u64::from(log_lanes), self.tables.address()];
         let args = head.into_iter().chain(rows.iter().flatten().copied()).collect();
-        let units = (tile_words / VALUES).clamp(1, self.device.limits().units.min(most_units));
-        self.launch(Launch { kernel, grid: (tiles, rows.len() as u32), first_row: 0, units, shared_words: tile_words, args });
+        let (log_tile, most_units) = match tiles {
+            Tiles::Rows => (self.log_degree() - log_height, ROW_UNITS),
+            Tiles::Columns => (log_height + log_lanes, COLUMN_UNITS),
+        };
+        let (units, grid) = (self.units_of(log_tile, most_units), (1 << (self.log_degree() - log_tile), rows.len() as u32));
+        self.launch(Launch { kernel, grid, first_row: 0, units, shared_words: 1 << log_tile, args });
     }
 
-    /// Tiles of a row in the pass over rows, and their words.
-    fn tiles_of_rows(&self) -> (u32, u32) {
-        let log_height = self.tiling.log_height;
-        (1 << log_height, 1 << (self.log_degree() - log_height))
-    }
-
-    /// The same in the pass over columns.
-    fn tiles_of_columns(&self) -> (u32, u32) {
-        let Tiling { log_height, log_lanes } = self.tiling;
-        (1 << (self.log_degree() - log_height - log_lanes), 1 << (log_height + log_lanes))
-    }
-
-    fn last_forward_pass(&self, rows: &[TransformRow]) {
-        self.pass("forward_rows", rows, self.tiles_of_rows(), ROW_UNITS);
+    fn units_of(&self, log_tile: u32, most_units: u32) -> u32 {
+        ((1 << log_tile) / VALUES).clamp(1, self.device.limits().units.min(most_units))
     }
 
     /// Forward transforms of rows.
     pub(super) fn forward(&self, rows: &[TransformRow]) {
         if self.tiling.log_height == 0 {
-            return self.last_forward_pass(rows);
+            return self.pass("forward_rows", rows, Tiles::Rows, self.tiling);
         }
-        self.pass("forward_columns", rows, self.tiles_of_columns(), COLUMN_UNITS);
-        self.last_forward_pass(&in_place(rows));
+        self.first_forward_pass(rows, self.tiling);
+        self.pass("forward_rows", &in_place(rows), Tiles::Rows, self.tiling);
+    }
+
+    /// The first of two passes of forward transforms, cut as `tiling` says.
+    pub(super) fn first_forward_pass(&self, rows: &[TransformRow], tiling: Tiling) {
+        self.pass("forward_columns", rows, Tiles::Columns, tiling);
     }
 
     /// Base conversions and forward transforms of their results.
     pub(super) fn converted_forward(&self, rows: &[ConvertedRow]) {
         if self.tiling.log_height == 0 {
-            return self.pass("converted_rows", rows, self.tiles_of_rows(), ROW_UNITS);
+            return self.pass("converted_rows", rows, Tiles::Rows, self.tiling);
         }
-        self.pass("converted_columns", rows, self.tiles_of_columns(), COLUMN_UNITS);
+        self.first_converted_pass(rows, self.tiling);
         let rows: Vec<TransformRow> = rows.iter().map(|&[out, _, _, _, _, modulus]| [out, out, modulus]).collect();
-        self.last_forward_pass(&rows);
+        self.pass("forward_rows", &rows, Tiles::Rows, self.tiling);
+    }
+
+    /// Base conversions and the first of two passes of the forward transforms of their results, cut as `tiling` says.
+    pub(super) fn first_converted_pass(&self, rows: &[ConvertedRow], tiling: Tiling) {
+        self.pass("converted_columns", rows, Tiles::Columns, tiling);
     }
 
     /// Inverse transforms of rows.
     pub(super) fn inverse(&self, rows: &[TransformRow]) {
-        self.pass("inverse_rows", rows, self.tiles_of_rows(), ROW_UNITS);
+        self.pass("inverse_rows", rows, Tiles::Rows, self.tiling);
         if self.tiling.log_height > 0 {
-            self.pass("inverse_columns", &in_place(rows), self.tiles_of_columns(), COLUMN_UNITS);
+            self.pass("inverse_columns", &in_place(rows), Tiles::Columns, self.tiling);
         }
+    }
+
+    /// The last pass of the digits' transforms, and `sums` sums of products for each of `rows` rows; `args` are those of the kernel.
+    pub(super) fn gadget_rows(&self, args: Vec<u64>, rows: usize, sums: usize, tiling: Tiling) {
+        let log_tile = self.log_degree() - tiling.log_height;
+        let shared_words = (1 + 2 * sums as u32) << log_tile;
+        let (units, grid) = (self.units_of(log_tile, ROW_UNITS), (1 << tiling.log_height, rows as u32));
+        self.launch(Launch { kernel: "gadget_rows", grid, first_row: 0, units, shared_words, args });
     }
 }
 

@@ -60,7 +60,7 @@ pub struct MatrixTimes {
 pub struct KernelTimes {
     /// Ring degree.
     pub degree: usize,
-    /// A transform, by class of prime: below 2^45.9, below 2^50, any.
+    /// A transform, by class of prime ([`clathrate_arith::Engine::transform_class`]); on a processor: below 2^45.9, below 2^50, any.
     pub transform: [f64; 3],
     /// One source of one target of a base conversion.
     pub convert: f64,
@@ -125,8 +125,8 @@ impl MachineProfile {
     }
 
     /// The built-in model of a large graphics processor, computed and not measured: 132 multiprocessors at 1.7 GHz that issue 64 instructions a cycle, of which
-    /// half are of use; memory of 3.3 TB/s; a cache of 50 MB. A butterfly takes 27 instructions of 32 bits, or 8 of `doubles` for moduli below 2^50, which are
-    /// then issued at the same rate.
+    /// half are of use; memory of 3.3 TB/s; a cache of 50 MB. A butterfly takes 27 instructions of 32 bits, 8 for moduli below 2^30, or 8 of `doubles` for
+    /// moduli below 2^50, which are then issued at the same rate.
     #[must_use]
     pub fn built_in_device(doubles: bool) -> Self {
         let rate = 132.0 * 64.0 * 1.7 / 2.0;
@@ -136,11 +136,11 @@ impl MachineProfile {
             // A butterfly for each pair of words in each stage; rows longer than 2^14 go through memory twice.
             let moved = words * if log_degree > 14 { 32.0 } else { 16.0 } / bandwidth;
             let transform = |instructions: f64| (words / 2.0 * f64::from(log_degree) * instructions / rate).max(moved);
-            let (small, any) = (transform(if doubles { 8.0 } else { 27.0 }), transform(27.0));
+            let (short, long) = (transform(8.0), transform(27.0));
             // Products of words that are added to a sum of two words take 12 instructions, and 4 more where a residue is unpacked.
             KernelTimes {
                 degree: 1 << log_degree,
-                transform: [small, any, any],
+                transform: [short, if doubles { short } else { long }, long],
                 convert: 12.0 * words / rate,
                 product: 16.0 * words / rate,
             }

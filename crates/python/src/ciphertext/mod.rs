@@ -7,6 +7,7 @@ mod bootstrap;
 mod conversion;
 mod masks;
 mod moves;
+mod numpy;
 mod object;
 mod operand;
 mod operators;

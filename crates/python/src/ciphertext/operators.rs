@@ -129,11 +129,6 @@ impl PyCiphertext {
 
 #[pymethods]
 impl PyCiphertext {
-    /// NumPy hands operators over instead of treating a ciphertext as an object scalar.
-    #[classattr]
-    #[pyo3(name = "__array_ufunc__")]
-    const ARRAY_UFUNC: Option<bool> = None;
-
     /// Pandas leaves operators to the operand of higher priority; its own go up to 4000.
     #[classattr]
     #[pyo3(name = "__pandas_priority__")]

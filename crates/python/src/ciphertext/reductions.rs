@@ -39,22 +39,56 @@ fn no_target(dtype: Option<&Bound<'_, PyAny>>, out: Option<&Bound<'_, PyAny>>) -
     Ok(())
 }
 
+/// The axes of a reduction: a whole number, or a tuple of them.
+#[derive(Debug)]
+pub(super) struct Axes(Vec<Whole>);
+
+impl Axes {
+    /// One axis.
+    pub(super) fn of(axis: i64) -> Self {
+        Self(vec![Whole(axis)])
+    }
+}
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Axes {
+    type Error = PyErr;
+
+    fn extract(data: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        if let Ok(axes) = data.cast::<PyTuple>() {
+            return axes.iter().map(|axis| axis.extract::<Whole>()).collect::<PyResult<_>>().map(Self);
+        }
+        Ok(Self(vec![data.extract::<Whole>()?]))
+    }
+}
+
 impl PyCiphertext {
-    fn along(&self, py: Python<'_>, axis: Option<Whole>) -> PyResult<Along> {
-        let axes = self.data.shape().len();
-        let place = axis.map(|Whole(axis)| if axis < 0 { axis.saturating_add(axes as i64) } else { axis });
-        match (axes, place) {
-            (0, None) => Ok(Along::Nothing),
-            (1, None | Some(0)) | (2, Some(1)) => Ok(Along::Columns),
-            (2, Some(0)) => Ok(Along::Rows),
-            (2, None) => Ok(Along::Both),
-            _ => {
-                let remedy = match axes {
+    fn along(&self, py: Python<'_>, axis: Option<&Axes>) -> PyResult<Along> {
+        let count = self.data.shape().len();
+        let given = axis.map_or(&[][..], |Axes(axes)| axes);
+        let mut places = Vec::new();
+        for &Whole(axis) in given {
+            let place = if axis < 0 { axis.saturating_add(count as i64) } else { axis };
+            if !(0..count as i64).contains(&place) {
+                let remedy = match count {
                     0 => "the array has no axes: use None".to_owned(),
-                    _ => format!("the array has {axes} axes: use None, or a number from {} to {}", -(axes as i64), axes as i64 - 1),
+                    _ => format!("the array has {count} axes: use None, or a number from {} to {}", -(count as i64), count as i64 - 1),
                 };
-                Err(out_of_range(py, "`axis`", axis.map_or(0, |Whole(axis)| axis), remedy))
+                return Err(out_of_range(py, "`axis`", axis, remedy));
             }
+            if places.contains(&place) {
+                return Err(out_of_range(py, "`axis`", axis, "it is there twice: name each axis once".to_owned()));
+            }
+            places.push(place);
+        }
+        if axis.is_some() && places.is_empty() {
+            return Err(exception(py, "DataError", "`axis` names no axes: use None for all of them".to_owned()));
+        }
+        match (count, places.as_slice()) {
+            (0, _) => Ok(Along::Nothing),
+            (1, _) | (2, [1]) => Ok(Along::Columns),
+            (2, [0]) => Ok(Along::Rows),
+            (2, _) => Ok(Along::Both),
+            _ => Err(exception(py, "ShapeError", format!("the array has {count} axes: vectors and matrices are reduced"))),
         }
     }
 
@@ -250,7 +284,7 @@ impl PyCiphertext {
     ///
     /// Parameters
     /// ----------
-    /// axis : int, optional
+    /// axis : int or tuple of int, optional
     ///     The axis to add up: of a matrix, 0 adds its rows and 1 the numbers of each row. None, the default, adds up everything.
     /// keepdims : bool, optional
     ///     True leaves axes of length 1 in place of those that were added up. The default is False.
@@ -287,13 +321,13 @@ impl PyCiphertext {
     pub(super) fn sum(
         &self,
         py: Python<'_>,
-        axis: Option<Whole>,
+        axis: Option<Axes>,
         keepdims: bool,
         dtype: Option<&Bound<'_, PyAny>>,
         out: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         no_target(dtype, out)?;
-        let along = self.along(py, axis)?;
+        let along = self.along(py, axis.as_ref())?;
         self.scaled_sums(py, along, keepdims, None)
     }
 
@@ -301,7 +335,7 @@ impl PyCiphertext {
     ///
     /// Parameters
     /// ----------
-    /// axis : int, optional
+    /// axis : int or tuple of int, optional
     ///     As `sum` takes it.
     /// keepdims : bool, optional
     ///     As `sum` takes it.
@@ -331,13 +365,13 @@ impl PyCiphertext {
     fn mean(
         &self,
         py: Python<'_>,
-        axis: Option<Whole>,
+        axis: Option<Axes>,
         keepdims: bool,
         dtype: Option<&Bound<'_, PyAny>>,
         out: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         no_target(dtype, out)?;
-        let along = self.along(py, axis)?;
+        let along = self.along(py, axis.as_ref())?;
         self.scaled_sums(py, along, keepdims, Some(1.0 / self.count(along) as f64))
     }
 
@@ -346,7 +380,7 @@ impl PyCiphertext {
     ///
     /// Parameters
     /// ----------
-    /// axis : int, optional
+    /// axis : int or tuple of int, optional
     ///     As `sum` takes it.
     /// ddof : int, optional
     ///     What is subtracted from the count that the squares are divided by: 1 for the unbiased estimate from a sample. The default is 0.
@@ -384,7 +418,7 @@ impl PyCiphertext {
     fn var(
         &self,
         py: Python<'_>,
-        axis: Option<Whole>,
+        axis: Option<Axes>,
         ddof: Whole,
         keepdims: bool,
         dtype: Option<&Bound<'_, PyAny>>,
@@ -395,7 +429,7 @@ impl PyCiphertext {
         if let Some(converted) = self.brought_to_slots(py, self)? {
             return converted.var(py, axis, ddof, keepdims, None, None);
         }
-        let along = self.along(py, axis)?;
+        let along = self.along(py, axis.as_ref())?;
         let count = self.count(along);
         let left = i64::try_from(count).ok().and_then(|count| count.checked_sub(ddof.0)).filter(|&left| left > 0);
         let left = left.ok_or_else(|| out_of_range(py, "`ddof`", ddof.0, format!("there are {count} numbers: use less")))?;

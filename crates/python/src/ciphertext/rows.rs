@@ -9,9 +9,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyEllipsis, PySlice, PyTuple};
 
 use super::object::PyCiphertext;
+use super::reductions::Axes;
 use super::transposed::PyTransposed;
 use crate::errors::raise;
-use crate::numbers::Whole;
 use crate::run::detached;
 
 /// What a row index stands for.
@@ -187,7 +187,7 @@ impl PyCiphertext {
         }
         let one = picked.picked(py, &all, &range, Numbers::Columns)?;
         // The sum of a single number is the number, and sums of rows are a vector.
-        one.sum(py, Some(Whole(1)), false, None, None)
+        one.sum(py, Some(Axes::of(1)), false, None, None)
     }
 
     /// The entry of a vector in slots that an integer picks, as a single number; absent for other indices.

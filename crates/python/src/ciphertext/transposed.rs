@@ -356,11 +356,6 @@ impl PyTransposed {
         Err(PyTypeError::new_err("a ciphertext is no array of numbers: decrypt it first with `secret_key.decrypt(ct)`"))
     }
 
-    /// NumPy hands operators over.
-    #[classattr]
-    #[pyo3(name = "__array_ufunc__")]
-    const ARRAY_UFUNC: Option<bool> = None;
-
     /// Pandas leaves operators to the operand of higher priority.
     #[classattr]
     #[pyo3(name = "__pandas_priority__")]

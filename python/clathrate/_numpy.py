@@ -1,0 +1,232 @@
+"""NumPy's functions on ciphertexts: those that have a counterpart, and errors that name what to use in place of the others.
+
+NumPy hands its functions over by `__array_function__` (NEP 18), and its universal functions, with the operators of its arrays, by
+`__array_ufunc__` (NEP 13).
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import numpy as np
+
+from . import _arrays, _native
+from ._native import Ciphertext, TransposedCiphertext
+
+_DECRYPT = "decrypt it first with `secret_key.decrypt(ct)`"
+_AXES = "use `x.reshape(shape)`, which keeps every row a row"
+_SQUARES = "write `x * x`"
+_BETWEEN = "which is told by `domain=(lowest, highest)` between which numbers its argument is"
+_BELOW = "which is told by `bound=` how large its arguments are"
+
+# What stands for functions that need to be told more, or that have another name.
+_INSTEAD = {
+    "std": "use `cl.std(x, domain=(lowest, highest))`, which is told between which numbers the deviations are",
+    "linalg.norm": "use `cl.norm(x, domain=(lowest, highest))`, which is told between which numbers the norm is, or `x.dot(x)`, its square",
+    "array_equal": f"{_DECRYPT}, because encrypted numbers cannot be compared exactly",
+    "allclose": f"{_DECRYPT}, because encrypted numbers cannot be compared exactly",
+    "isclose": f"{_DECRYPT}, because encrypted numbers cannot be compared exactly",
+    "vdot": "write `x.conj().dot(y)`",
+    "average": "use `x.mean()`, or `x.dot(weights)` with weights whose sum is 1",
+    "ravel": _AXES,
+    "squeeze": _AXES,
+    "expand_dims": _AXES,
+    "roll": "use `x.rotate(-shift)`, which rotates each row",
+    "max": f"use `cl.maximum` of parts, or {_DECRYPT}",
+    "min": f"use `cl.minimum` of parts, or {_DECRYPT}",
+    "clip": "use `cl.maximum(cl.minimum(x, high), low)`",
+    "cov": "write `y = x - x.mean(axis=0)` and `(y.T @ y) / (len(y) - 1)`, by keys that `key.keys_for` finds",
+    "real": "write `(x + x.conj()) / 2`",
+    "imag": "write `(x - x.conj()) * -0.5j`",
+    "absolute": f"use `cl.absolute`, {_BELOW}",
+    "exp": f"use `cl.exp`, {_BETWEEN}",
+    "log": f"use `cl.log`, {_BETWEEN}",
+    "sqrt": f"use `cl.sqrt`, {_BETWEEN}",
+    "tanh": f"use `cl.tanh`, {_BETWEEN}",
+    "sign": "use `cl.sign`, which is told by `margin=` how near to zero its argument comes",
+    "reciprocal": f"use `cl.inverse`, {_BETWEEN}",
+    "maximum": f"use `cl.maximum`, or `cl.relu` for the maximum with 0, {_BELOW}",
+    "minimum": f"use `cl.minimum`, {_BELOW}",
+    "square": _SQUARES,
+}
+
+_FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {}
+
+
+def _stands_for(function: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Registers a counterpart with the same parameters as far as they make sense."""
+
+    def register(counterpart: Callable[..., Any]) -> Callable[..., Any]:
+        _FUNCTIONS[function] = counterpart
+        return counterpart
+
+    return register
+
+
+def _refuse(name: str) -> NoReturn:
+    instead = _INSTEAD.get(name, f"nothing on encrypted numbers stands for it, so {_DECRYPT}")
+    raise TypeError(f"np.{name} does not take ciphertexts: {instead}")
+
+
+def _name(function: Callable[..., Any]) -> str:
+    # Names of modules such as numpy.linalg; what NumPy keeps in private modules is offered one level above.
+    module = [part for part in function.__module__.split(".")[1:] if not part.startswith("_")]
+    return ".".join([*module, function.__name__])
+
+
+def array_function(function: Callable[..., Any], arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """What a NumPy function of ciphertexts gives.
+
+    Raises
+    ------
+    TypeError
+        Where there is nothing that stands for the function, or not with these parameters.
+    ClathrateError
+        As the counterpart.
+    """
+    counterpart = _FUNCTIONS.get(function)
+    if counterpart is None:
+        _refuse(_name(function))
+    try:
+        bound = inspect.signature(counterpart).bind(*arguments, **keywords)
+    except TypeError as error:
+        raise TypeError(f"np.{_name(function)} of ciphertexts: {error}; it takes {inspect.signature(counterpart)}") from None
+    return counterpart(*bound.args, **bound.kwargs)
+
+
+_REFLECTED = {
+    "add": "__radd__",
+    "subtract": "__rsub__",
+    "multiply": "__rmul__",
+    "divide": "__rtruediv__",
+    "true_divide": "__rtruediv__",
+    "matmul": "__rmatmul__",
+    "power": "__rpow__",
+}
+_UNARY = {"negative": "__neg__", "positive": "__pos__", "conjugate": "conj", "conj": "conj"}
+_COMPARISONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
+
+
+def array_ufunc(ufunc: np.ufunc, method: str, operands: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """What a universal function of NumPy gives, of which an operand is a ciphertext; operators of arrays are such functions.
+
+    Raises
+    ------
+    TypeError
+        Where there is nothing that stands for it, or the result is to be written into an array.
+    ClathrateError
+        As the operator.
+    """
+    name = ufunc.__name__
+    if method != "__call__":
+        _refuse(f"{name}.{method}")
+    out = keywords.pop("out", None)
+    if out is not None:
+        raise TypeError("an encrypted result cannot be written into an array of numbers: write `x = x + ct` for `x += ct`, without `out`")
+    if keywords:
+        raise TypeError(f"np.{name} of ciphertexts takes no {' and no '.join(sorted(keywords))}")
+    if name in _UNARY:
+        return getattr(operands[0], _UNARY[name])()
+    if name in _COMPARISONS:
+        raise TypeError(f"a ciphertext cannot be compared: {_DECRYPT}")
+    if name in _REFLECTED:
+        left, right = operands
+        reflected = _REFLECTED[name]
+        if isinstance(left, Ciphertext | TransposedCiphertext):
+            return getattr(left, reflected.replace("__r", "__"))(right)
+        return getattr(right, reflected)(left) if hasattr(right, reflected) else NotImplemented
+    _refuse(name)
+
+
+
+def _rows(name: str, a: Any) -> Any:
+    if isinstance(a, TransposedCiphertext):
+        raise TypeError(f"np.{name} of a transposed ciphertext: take the other axis of the ciphertext itself, or `x.T.to_rows()`")
+    return a
+
+
+@_stands_for(np.sum)
+def _sum(a: Ciphertext, axis: int | tuple[int, ...] | None = None, dtype: None = None, out: None = None, keepdims: bool = False) -> Any:
+    return _rows("sum", a).sum(axis=axis, keepdims=keepdims, dtype=dtype, out=out)
+
+
+@_stands_for(np.mean)
+def _mean(a: Ciphertext, axis: int | tuple[int, ...] | None = None, dtype: None = None, out: None = None, keepdims: bool = False) -> Any:
+    return _rows("mean", a).mean(axis=axis, keepdims=keepdims, dtype=dtype, out=out)
+
+
+@_stands_for(np.var)
+def _var(a: Ciphertext, axis: int | tuple[int, ...] | None = None, dtype: None = None, out: None = None, ddof: int = 0, keepdims: bool = False) -> Any:
+    return _rows("var", a).var(axis=axis, ddof=ddof, keepdims=keepdims, dtype=dtype, out=out)
+
+
+@_stands_for(np.dot)
+def _dot(a: Any, b: Any) -> Any:
+    if isinstance(a, Ciphertext):
+        return a.dot(b)
+    if np.ndim(a) == 1 and b.ndim == 1:
+        return b.dot(a)
+    return a @ b if np.ndim(a) and b.ndim else a * b
+
+
+@_stands_for(np.inner)
+def _inner(a: Any, b: Any) -> Any:
+    if np.ndim(a) != 1 or np.ndim(b) != 1:
+        raise TypeError("np.inner of ciphertexts takes two vectors: write `a @ b.T` for matrices")
+    return _dot(a, b)
+
+
+@_stands_for(np.transpose)
+def _transpose(a: Any, axes: None = None) -> Any:
+    if axes is not None and tuple(axes) != tuple(reversed(range(len(a.shape)))):
+        raise TypeError(f"np.transpose of a ciphertext turns all axes round, and takes no axes {axes}")
+    return a.T
+
+
+@_stands_for(np.reshape)
+def _reshape(a: Any, shape: int | tuple[int, ...]) -> Any:
+    return a.reshape(*(shape if isinstance(shape, tuple | list) else (shape,)))
+
+
+@_stands_for(np.concatenate)
+def _concatenate(arrays: Any, axis: int = 0) -> Any:
+    return _arrays.concatenate(arrays, axis)
+
+
+@_stands_for(np.stack)
+def _stack(arrays: Any, axis: int = 0) -> Any:
+    if axis != 0:
+        raise TypeError(f"np.stack of ciphertexts makes rows, along axis 0, and not along {axis}")
+    return _arrays.stack(arrays)
+
+
+@_stands_for(np.hstack)
+def _hstack(tup: Any) -> Any:
+    return _native.hstack(list(tup))
+
+
+@_stands_for(np.vstack)
+def _vstack(tup: Any) -> Any:
+    return _native.vstack(list(tup))
+
+
+@_stands_for(np.where)
+def _where(condition: Any, x: Any, y: Any) -> Any:
+    return _arrays.where(condition, x, y)
+
+
+@_stands_for(np.shape)
+def _shape(a: Any) -> tuple[int, ...]:
+    return tuple(a.shape)
+
+
+@_stands_for(np.ndim)
+def _ndim(a: Any) -> int:
+    return len(a.shape)
+
+
+@_stands_for(np.size)
+def _size(a: Any, axis: int | None = None) -> int:
+    return int(np.prod(a.shape)) if axis is None else int(a.shape[axis])

@@ -1,0 +1,122 @@
+"""NumPy's own functions and operators on ciphertexts: the same as in the clear, or an error that says what to use."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import clathrate as cl
+
+
+@pytest.fixture(scope="module")
+def params():
+    return cl.Params.preset("insecure_deep")
+
+
+@pytest.fixture(scope="module")
+def key(params):
+    return cl.SecretKey.generate(params)
+
+
+FUNCTIONS = [
+    (lambda x: np.sum(x), (7,)),
+    (lambda x: np.sum(x, axis=(0, 1)), (2, 5)),
+    (lambda x: np.mean(x, (1,), keepdims=True), (2, 5)),
+    (lambda x: np.var(x, ddof=1), (7,)),
+    (lambda x: np.dot(x, x), (7,)),
+    (lambda x: np.dot(np.arange(7.0), x), (7,)),
+    (lambda x: np.inner(np.arange(7.0), x), (7,)),
+    (lambda x: np.dot(2.5, x), (7,)),
+    (lambda x: np.matmul(np.ones((3, 2)), x), (2, 5)),
+    (lambda x: np.matmul(x, np.arange(5.0)), (2, 5)),
+    (lambda x: np.concatenate([x, x]), (7,)),
+    (lambda x: np.concatenate((x, x), axis=1), (2, 5)),
+    (lambda x: np.stack([x, x]), (7,)),
+    (lambda x: np.hstack([x, x]), (7,)),
+    (lambda x: np.vstack([x, x]), (2, 5)),
+    (lambda x: np.where(np.arange(7) % 2 == 0, x, 0.5), (7,)),
+    (lambda x: np.where(np.arange(7) % 2 == 0, -1.0, x), (7,)),
+    (lambda x: np.reshape(x, (1, 7)), (7,)),
+    (lambda x: np.reshape(x, -1), (1, 7)),
+    (lambda x: np.add(np.arange(7.0), x), (7,)),
+    (lambda x: np.subtract(np.arange(7.0), x), (7,)),
+    (lambda x: np.subtract(x, np.arange(7.0)), (7,)),
+    (lambda x: np.multiply(x, x), (7,)),
+    (lambda x: np.divide(x, np.full(7, 2.0)), (7,)),
+    (lambda x: np.power(x, 3), (7,)),
+    (lambda x: np.negative(np.positive(x)), (7,)),
+    (lambda x: np.conjugate(x), (7,)),
+    (lambda x: np.float64(2.5) * x + np.arange(7) - np.float32(0.5), (7,)),
+]
+
+
+@pytest.mark.parametrize(("function", "shape"), FUNCTIONS)
+def test_functions_give_what_they_give_in_the_clear(params, key, rng, function, shape):
+    x = rng.uniform(-1, 1, shape)
+    keys = key.keys_for(function, cl.Input(shape, encoding="slots"))
+    result = function(key.encrypt(x, encoding="slots").with_keys(keys))
+    expected = function(x)
+    assert isinstance(result, cl.Ciphertext)
+    assert result.shape == np.shape(expected)
+    assert np.allclose(key.decrypt(result), expected, atol=1e-6)
+
+
+def test_views_of_transposed_arrays_are_taken(params, key, rng):
+    x, w = rng.uniform(-1, 1, (3, 4)), rng.uniform(-1, 1, (3, 2))
+    ct = key.encrypt(x, encoding="coefficients")
+    assert np.shape(np.transpose(ct)) == (4, 3)
+    assert np.ndim(ct.T) == 2
+    assert (np.size(ct.T), np.size(ct, 1)) == (12, 4)
+    assert np.allclose(key.decrypt(np.matmul(ct.T, w).rescale()), x.T @ w, atol=1e-5)
+    with pytest.raises(TypeError, match="the other axis of the ciphertext itself"):
+        np.sum(ct.T)
+
+
+def test_types_of_numpy_numbers_decide_levels(key):
+    ct = key.encrypt([1.0, 2.0])
+    assert (np.int64(3) * ct).rescale is not None
+    assert np.multiply(np.int64(3), ct).scale == ct.scale
+    assert (np.int64(3) * ct).scale == ct.scale
+    assert (np.arange(2) * ct).shape == (2,)
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        (lambda x: np.std(x), r"np\.std does not take ciphertexts: use `cl\.std\(x, domain="),
+        (lambda x: np.linalg.norm(x), r"np\.linalg\.norm .* use `cl\.norm"),
+        (lambda x: np.exp(x), r"np\.exp .* use `cl\.exp`"),
+        (lambda x: np.maximum(x, 0), r"cl\.relu"),
+        (lambda x: np.sort(x), r"np\.sort .* decrypt it first"),
+        (lambda x: np.array_equal(x, x), "cannot be compared exactly"),
+        (lambda x: np.allclose(x, x), "cannot be compared exactly"),
+        (lambda x: np.ones(3) < x, "a ciphertext cannot be compared"),
+        (lambda x: np.add.reduce(x), r"np\.add\.reduce does not take"),
+        (lambda x: np.add(x, x, out=np.zeros(3)), "cannot be written into an array"),
+        (lambda x: np.add(x, x, where=np.ones(3, bool)), "takes no where"),
+        (lambda x: np.sum(x, initial=1.0), r"np\.sum of ciphertexts: .*unexpected keyword argument 'initial'"),
+        (lambda x: np.sum(x, dtype=float), "has no `dtype` and no `out`"),
+        (lambda x: np.stack([x, x], axis=1), "along axis 0, and not along 1"),
+        (lambda x: np.transpose(x, (1,)), "takes no axes"),
+        (lambda x: np.inner(np.ones((3, 3)), x), "takes two vectors"),
+        (lambda x: np.asarray(x), "is no array of numbers: decrypt it first"),
+    ],
+)
+def test_what_has_no_counterpart_says_what_to_use(key, function, words):
+    with pytest.raises(TypeError, match=words):
+        function(key.encrypt([1.0, 2.0, 3.0]))
+
+
+def test_arrays_do_not_take_encrypted_numbers_in_place(key):
+    total = np.zeros(3)
+    with pytest.raises(TypeError, match=r"write `x = x \+ ct` for `x \+= ct`"):
+        total += key.encrypt([1.0, 2.0, 3.0])
+    assert not total.any()
+
+
+@pytest.mark.parametrize("axis", [(2,), (0, 2), (-3,), (0, 0), (0, -2), ()])
+def test_axes_that_are_not_there_are_refused(key, axis):
+    ct = key.encrypt(np.ones((2, 3)), encoding="slots")
+    for reduction in (np.sum, np.mean, np.var):
+        with pytest.raises(cl.DataError, match="`axis`"):
+            reduction(ct, axis=axis)
