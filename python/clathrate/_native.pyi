@@ -5639,9 +5639,9 @@ def set_device_memory_limit(limit: SupportsIndex | None, device: str = "cuda") -
 
     Examples
     --------
-    >>> cl.set_device_memory_limit(8 * 2**30, device="cpu")
+    >>> cl.set_device_memory_limit(-1)
     Traceback (most recent call last):
-    clathrate.errors.DataError: `device` is "cpu": name a device; the environment variable CLATHRATE_MEMORY_LIMIT limits the processor's memory
+    clathrate.errors.DataError: `limit` is -1: use 0 or more
     """
 
 def set_threads(threads: SupportsIndex | None) -> None:

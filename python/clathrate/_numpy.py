@@ -140,7 +140,6 @@ def array_ufunc(ufunc: np.ufunc, method: str, operands: tuple[Any, ...], keyword
     _refuse(name)
 
 
-
 def _rows(name: str, a: Any) -> Any:
     if isinstance(a, TransposedCiphertext):
         raise TypeError(f"np.{name} of a transposed ciphertext: take the other axis of the ciphertext itself, or `x.T.to_rows()`")
@@ -158,7 +157,9 @@ def _mean(a: Ciphertext, axis: int | tuple[int, ...] | None = None, dtype: None 
 
 
 @_stands_for(np.var)
-def _var(a: Ciphertext, axis: int | tuple[int, ...] | None = None, dtype: None = None, out: None = None, ddof: int = 0, keepdims: bool = False) -> Any:
+def _var(
+    a: Ciphertext, axis: int | tuple[int, ...] | None = None, dtype: None = None, out: None = None, ddof: int = 0, keepdims: bool = False
+) -> Any:
     return _rows("var", a).var(axis=axis, ddof=ddof, keepdims=keepdims, dtype=dtype, out=out)
 
 

@@ -67,7 +67,9 @@ def test_results_are_not_lost_where_standard_output_is_closed(tmp_path: pathlib.
     for closed in (">&-", ">&- <&-"):
         for line in ("params list", keys, "params save insecure_matmul --output -", "params save insecure_matmul --output /dev/stdout"):
             shell = f'exec "$0" -m clathrate {line} {closed}'
-            ended = subprocess.run(["sh", "-c", shell, sys.executable], cwd=tmp_path, stderr=subprocess.PIPE, text=True, timeout=120, check=False)
+            ended = subprocess.run(
+                ["sh", "-c", shell, sys.executable], cwd=tmp_path, stderr=subprocess.PIPE, text=True, timeout=120, check=False
+            )
             assert ended.returncode == 2, (line, closed, ended.stderr)
             assert "standard output is closed" in ended.stderr
     assert not list(tmp_path.iterdir())
@@ -85,9 +87,7 @@ def test_secret_keys_do_not_go_to_a_terminal() -> None:
     for name in ("-", "/dev/stdout"):
         owner, terminal = pty.openpty()
         line = f"keygen --params insecure_matmul --secret {name}"
-        ended = subprocess.run(
-            [*COMMAND, *line.split()], stdout=terminal, stderr=subprocess.PIPE, text=True, timeout=120, check=False
-        )
+        ended = subprocess.run([*COMMAND, *line.split()], stdout=terminal, stderr=subprocess.PIPE, text=True, timeout=120, check=False)
         os.close(terminal)
         os.close(owner)
         assert ended.returncode == 2, ended.stderr

@@ -143,7 +143,9 @@ def test_memory_on_the_device_has_a_limit(there):
 
 
 @needs_device
-@pytest.mark.parametrize(("limit", "words"), [("100000", "NotEnoughMemoryError"), ("many", "DataError.*CLATHRATE_DEVICE_MEMORY_LIMIT"), ("", "done")])
+@pytest.mark.parametrize(
+    ("limit", "words"), [("100000", "NotEnoughMemoryError"), ("many", "DataError.*CLATHRATE_DEVICE_MEMORY_LIMIT"), ("", "done")]
+)
 def test_the_environment_limits_memory_on_devices(limit, words):
     program = f'import clathrate as cl; p = cl.Params.preset("insecure_small", device="{DEVICE}"); cl.SecretKey.generate(p); print("done")'
     environment = os.environ | {"CLATHRATE_DEVICE_MEMORY_LIMIT": limit}

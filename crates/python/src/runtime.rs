@@ -387,9 +387,9 @@ pub fn set_threads(py: Python<'_>, threads: Option<Whole>) -> PyResult<()> {
 ///
 /// Examples
 /// --------
-/// >>> cl.set_device_memory_limit(8 * 2**30, device="cpu")
+/// >>> cl.set_device_memory_limit(-1)
 /// Traceback (most recent call last):
-/// clathrate.errors.DataError: `device` is "cpu": name a device; the environment variable CLATHRATE_MEMORY_LIMIT limits the processor's memory
+/// clathrate.errors.DataError: `limit` is -1: use 0 or more
 #[pyfunction]
 #[pyo3(signature = (limit, device="cuda"))]
 pub fn set_device_memory_limit(py: Python<'_>, limit: Option<Whole>, device: &str) -> PyResult<()> {
