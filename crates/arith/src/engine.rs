@@ -113,6 +113,25 @@ pub struct TurnedProduct<'a> {
     pub rows: &'a [usize],
 }
 
+/// Runs `work`, whose operations a device may take as one: for the steps of one operation, such as a key switch, on one thread. Others see its results when it
+/// is done.
+pub fn together<T>(engine: &dyn Engine, work: impl FnOnce() -> T) -> T {
+    struct Open<'a>(&'a dyn Engine, bool);
+    impl Drop for Open<'_> {
+        fn drop(&mut self) {
+            if !self.1 {
+                self.0.end_together(false);
+            }
+        }
+    }
+    engine.begin_together();
+    let mut open = Open(engine, false);
+    let result = work();
+    open.1 = true;
+    engine.end_together(true);
+    result
+}
+
 /// A machine that computes with rows of residues.
 pub trait Engine: Send + Sync + Debug {
     /// Ring degree: words per row.
@@ -136,6 +155,17 @@ pub trait Engine: Send + Sync + Debug {
 
     /// Waits until all operations that were called before are done, for whoever measures time. Engines that compute at once have nothing to wait for.
     fn finish(&self) {}
+
+    /// Lets the engine hold back what this thread calls until the matching [`Engine::end_together`]; see [`together`].
+    fn begin_together(&self) {}
+
+    /// Sends off what is held back: before other threads get a result of an operation that is not done, such as a key that is derived for all of them.
+    fn submit(&self) {}
+
+    /// Ends [`Engine::begin_together`]. Where `keep` is false, the results are not wanted: the operation is given up.
+    fn end_together(&self, keep: bool) {
+        let _ = keep;
+    }
 
     // Cost of operations.
 

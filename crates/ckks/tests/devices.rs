@@ -149,6 +149,59 @@ fn arrays_and_keys_move_between_devices_and_two_engines_live_in_one_process() {
 }
 
 #[test]
+fn a_switch_goes_to_the_device_as_one() {
+    let device = host();
+    for (preset, switching) in [
+        ("insecure_small", Switching::AsMade),
+        ("insecure_rank2", Switching::AsMade),
+        ("insecure_deep", Switching::Fixed(SwitchMethod::klss(2, 2))),
+    ] {
+        let params = Params::preset(preset, &on(&device, switching)).expect("preset");
+        let (sk, ev) = setup_of(&params, &KeyNeeds::new().relinearise(Reach::Top).rotations([1], Reach::Top));
+        let x = encrypt_as(&sk, &noise(4, 1), &[4], slots_at(None), 1);
+        let runs_of = |work: &dyn Fn() -> Ciphertext| {
+            // The first one leaves tables and derived keys behind.
+            drop(work());
+            device.take_runs();
+            drop(work());
+            device.take_runs()
+        };
+        let product = runs_of(&|| ev.multiply_rescale(&x, &x).expect("product"));
+        let rotation = runs_of(&|| ev.rotate(&x, 1).expect("rotation"));
+        // Where a sum of the KLSS method begins with zeroes, what waits is sent off first.
+        let most = if switching == Switching::AsMade { 1 } else { 2 };
+        for runs in [&product, &rotation] {
+            assert!((1..=most).contains(&runs.len()) && runs.iter().sum::<usize>() >= 4, "{preset}: {product:?}, {rotation:?}");
+        }
+    }
+}
+
+#[test]
+fn threads_share_derived_keys_that_come_and_go() {
+    let rotations = |runtime: &Runtime| {
+        let params = Params::preset("insecure_deep", runtime).expect("preset");
+        let steps = [1, 2, 3, 4];
+        let (sk, ev) = setup_of(&params, &KeyNeeds::new().rotations(steps, Reach::Top));
+        let x = encrypt_as(&sk, &noise(8, 1), &[8], slots_at(None), 1);
+        let turn = |step: i64| ev.rotate(&x, step).expect("rotation").to_file_bytes().expect("bytes");
+        std::thread::scope(|scope| {
+            let workers: Vec<_> =
+                (0..4).map(|thread| scope.spawn(move || (0..12).map(|i| turn(steps[(thread + i) % 4])).collect::<Vec<_>>())).collect();
+            workers.into_iter().map(|worker| worker.join().expect("worker")).collect::<Vec<_>>()
+        })
+    };
+    let switching = Switching::Fixed(SwitchMethod::klss(2, 2));
+    let device = host();
+    // Room for about one derived key, and for none.
+    for bytes in [1 << 20, 0] {
+        let own = |runtime: Runtime| Runtime { key_cache_bytes: Some(bytes), ..runtime };
+        let expected = rotations(&own(Runtime { switching, ..Runtime::default() }));
+        assert!(rotations(&own(on(&device, switching))) == expected, "{bytes} bytes");
+        assert_eq!(device.allocated_bytes(), 0);
+    }
+}
+
+#[test]
 fn memory_comes_back_over_ten_thousand_operations() {
     let device = host();
     let params = Params::preset("insecure_tiny", &on(&device, Switching::AsMade)).expect("preset");

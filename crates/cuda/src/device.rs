@@ -114,6 +114,14 @@ pub trait Device: Send + Sync + Debug {
     /// [`DeviceError::Failed`].
     fn launch(&self, launch: &Launch) -> Result<(), DeviceError>;
 
+    /// Runs kernels one after another; a device may take them as one.
+    ///
+    /// # Errors
+    /// [`DeviceError::Failed`].
+    fn run(&self, launches: &[Launch]) -> Result<(), DeviceError> {
+        launches.iter().try_for_each(|launch| self.launch(launch))
+    }
+
     /// Bytes that are allocated now.
     fn allocated_bytes(&self) -> u64;
 

@@ -44,6 +44,8 @@ pub struct HostDevice {
     /// The memory, by address.
     space: Mutex<HashMap<u64, Vec<u64>>>,
     kernels: Mutex<HashMap<&'static str, HostKernel>>,
+    /// Launches that came together, of each [`Device::run`].
+    runs: Mutex<Vec<usize>>,
 }
 
 /// A kernel that was launched.
@@ -66,6 +68,7 @@ impl Default for HostDevice {
             calls_left: AtomicU64::new(u64::MAX),
             space: Mutex::default(),
             kernels: Mutex::default(),
+            runs: Mutex::default(),
         }
     }
 }
@@ -123,6 +126,11 @@ impl HostDevice {
     /// How often a kernel was launched.
     pub fn launches(&self, kernel: &str) -> u64 {
         self.kernels().get(kernel).map_or(0, |kernel| kernel.launches)
+    }
+
+    /// How many launches came together, for each time that some did, since the last call.
+    pub fn take_runs(&self) -> Vec<usize> {
+        std::mem::take(&mut *self.runs.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn kernels(&self) -> std::sync::MutexGuard<'_, HashMap<&'static str, HostKernel>> {
@@ -248,6 +256,11 @@ impl Device for HostDevice {
             );
         }
         Ok(())
+    }
+
+    fn run(&self, launches: &[Launch]) -> Result<(), DeviceError> {
+        self.runs.lock().unwrap_or_else(PoisonError::into_inner).push(launches.len());
+        launches.iter().try_for_each(|launch| self.launch(launch))
     }
 
     fn allocated_bytes(&self) -> u64 {

@@ -6,6 +6,7 @@
 //! - [`device`]: what a device must do: memory, copies, launches;
 //! - [`nvidia`] (feature `driver`): devices of NVIDIA's;
 //! - [`host`] (feature `host-device`): the kernels on this machine's processor, for tests;
+//! - `queue`: launches that are held back, to be given to a device as one;
 //! - [`memory`]: words in a device's memory, as the engine seam takes them;
 //! - [`engine`]: the operations of the seam as launches.
 //!
@@ -20,6 +21,7 @@ pub mod host;
 pub mod memory;
 #[cfg(feature = "driver")]
 pub mod nvidia;
+mod queue;
 
 pub use device::{Butterflies, Device, Launch, Limits};
 pub use engine::DeviceEngine;

@@ -11,11 +11,22 @@ use crate::device::{Device, Launch};
 /// The panic message where the memory of another engine is given.
 const FOREIGN: &str = "these residues are not in this device's memory: upload them";
 
-/// Words in a device's memory, freed when dropped.
+/// Words in a device's memory.
 pub struct Allocation {
+    block: Arc<Block>,
+}
+
+/// A piece of a device's memory, freed when dropped.
+pub(crate) struct Block {
     device: Arc<dyn Device>,
     address: u64,
     words: usize,
+}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        self.device.free(self.address, self.words);
+    }
 }
 
 /// The result, or the error as the engine seam tells it.
@@ -27,28 +38,36 @@ impl Allocation {
     /// Room for `words` words, with any contents.
     pub(crate) fn new(device: &Arc<dyn Device>, words: usize) -> Self {
         let address = or_panic(device.allocate(words));
-        Self { device: device.clone(), address, words }
+        Self { block: Arc::new(Block { device: device.clone(), address, words }) }
     }
 
     /// The given words.
     pub(crate) fn of(device: &Arc<dyn Device>, words: &[u64]) -> Self {
         let allocation = Self::new(device, words.len());
-        or_panic(device.write(allocation.address, words));
+        or_panic(device.write(allocation.address(), words));
         allocation
     }
 
     pub(crate) fn zeroed(device: &Arc<dyn Device>, words: usize) -> Self {
         let allocation = Self::new(device, words);
-        or_panic(device.zero(allocation.address, words));
+        or_panic(device.zero(allocation.address(), words));
         allocation
     }
 
     pub(crate) fn address(&self) -> u64 {
-        self.address
+        self.block.address
     }
 
     pub(crate) fn words(&self) -> usize {
-        self.words
+        self.block.words
+    }
+
+    pub(crate) fn block(&self) -> &Arc<Block> {
+        &self.block
+    }
+
+    fn device(&self) -> &Arc<dyn Device> {
+        &self.block.device
     }
 
     /// The allocation behind a seam's memory.
@@ -57,15 +76,9 @@ impl Allocation {
     }
 }
 
-impl Drop for Allocation {
-    fn drop(&mut self) {
-        self.device.free(self.address, self.words);
-    }
-}
-
 impl fmt::Debug for Allocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Allocation({} words, {})", self.words, self.device.name())
+        write!(f, "Allocation({} words, {})", self.words(), self.device().name())
     }
 }
 
@@ -75,28 +88,28 @@ impl DeviceMemory for Allocation {
     }
 
     fn duplicate(&self) -> Box<dyn DeviceMemory> {
-        let copy = Self::new(&self.device, self.words);
-        or_panic(self.device.copy(copy.address, self.address, self.words));
+        let copy = Self::new(self.device(), self.words());
+        or_panic(self.device().copy(copy.address(), self.address(), self.words()));
         Box::new(copy)
     }
 
     fn equals(&self, first: usize, other: &dyn DeviceMemory, other_first: usize, words: usize) -> bool {
         let Some(other) = other.as_any().downcast_ref::<Self>() else { return false };
-        let flag = Self::zeroed(&self.device, 1);
-        let args = vec![self.address + first as u64 * 8, other.address + other_first as u64 * 8, words as u64, flag.address];
+        let flag = Self::zeroed(self.device(), 1);
+        let args = vec![self.address() + first as u64 * 8, other.address() + other_first as u64 * 8, words as u64, flag.address()];
         if words > 0 {
-            let units = DEFAULT_UNITS.min(self.device.limits().units);
+            let units = DEFAULT_UNITS.min(self.device().limits().units);
             let grid = ((words as u64).div_ceil(u64::from(units)) as u32, 1);
-            or_panic(self.device.launch(&Launch { kernel: "compare", grid, first_row: 0, units, shared_words: 0, args }));
+            or_panic(self.device().launch(&Launch { kernel: "compare", grid, first_row: 0, units, shared_words: 0, args }));
         }
         let mut different = [0];
-        or_panic(self.device.read(&mut different, flag.address));
+        or_panic(self.device().read(&mut different, flag.address()));
         different[0] == 0
     }
 
     fn zeroize(&self) {
         // Secrets are overwritten when they are dropped, where nothing may unwind: the memory of a device that fails is gone with it.
-        drop(self.device.zero(self.address, self.words));
+        drop(self.device().zero(self.address(), self.words()));
     }
 }
 

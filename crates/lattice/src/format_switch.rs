@@ -57,14 +57,16 @@ impl Bundle<Eval> {
         if key.body_count() != bodies {
             return Err(LatticeError::BodiesMismatch { left: bodies, right: key.body_count() });
         }
-        let mut switched = switcher.switch(&masks, key)?;
-        let mut rest = switched.bodies_mut();
-        for bundle in bundles {
-            let (mut own, others) = rest.split_at(bundle.body_count());
-            own.add_assign(bundle.bodies())?;
-            rest = others;
-        }
-        Ok(switched)
+        switcher.chain().ring().together(|| {
+            let mut switched = switcher.switch(&masks, key)?;
+            let mut rest = switched.bodies_mut();
+            for bundle in bundles {
+                let (mut own, others) = rest.split_at(bundle.body_count());
+                own.add_assign(bundle.bodies())?;
+                rest = others;
+            }
+            Ok(switched)
+        })
     }
 
     /// As [`Bundle::format_switch`], in several rounds with one key each. A round switches groups of neighbouring bundles, as many as its key takes; the last

@@ -111,9 +111,11 @@ impl Tensor {
     /// another shape.
     pub fn relinearise(&self, switcher: &Switcher, key: &SwitchKey) -> Result<Bundle<Eval>, LatticeError> {
         self.check_key(key)?;
-        let mut switched = switcher.switch(&self.quadratic().iter().collect::<Vec<_>>(), key)?;
-        switched.view_mut().add_assign(self.terms())?;
-        Ok(switched)
+        switcher.chain().ring().together(|| {
+            let mut switched = switcher.switch(&self.quadratic().iter().collect::<Vec<_>>(), key)?;
+            switched.view_mut().add_assign(self.terms())?;
+            Ok(switched)
+        })
     }
 
     /// Relinearises and rescales with one division by `P q_l`, which takes fewer transforms and one rounding less than two divisions.
@@ -121,7 +123,7 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::relinearise`]; [`LatticeError::NoLevelLeft`] at level 0.
     pub fn relinearise_rescale(&self, switcher: &Switcher, key: &SwitchKey) -> Result<Bundle<Eval>, LatticeError> {
-        switcher.mod_down_rescale(&self.relinearise_extended(switcher, key)?)
+        switcher.chain().ring().together(|| switcher.mod_down_rescale(&self.relinearise_extended(switcher, key)?))
     }
 }
 
@@ -155,7 +157,7 @@ impl Bundle<Eval> {
     /// # Errors
     /// As [`Bundle::tensor`] and [`Tensor::relinearise`].
     pub fn multiply(&self, other: &Self, switcher: &Switcher, key: &SwitchKey) -> Result<Self, LatticeError> {
-        self.tensor(other)?.relinearise(switcher, key)
+        self.ring().together(|| self.tensor(other)?.relinearise(switcher, key))
     }
 
     /// Decomposes every mask polynomial by `plan`; all rotations of one bundle can share the digits.
@@ -180,7 +182,7 @@ impl Bundle<Eval> {
     /// # Errors
     /// As [`Switcher::switch`]; [`LatticeError::BodiesMismatch`] where the key has other bodies.
     pub fn switch_secret(&self, switcher: &Switcher, key: &SwitchKey) -> Result<Self, LatticeError> {
-        self.finish(switcher.switch(&self.mask().iter().collect::<Vec<_>>(), key)?)
+        self.ring().together(|| self.finish(switcher.switch(&self.mask().iter().collect::<Vec<_>>(), key)?))
     }
 
     /// `phi` of the messages, under the same secret; `key` was made by [`SwitchKey::automorphism`].
@@ -189,7 +191,7 @@ impl Bundle<Eval> {
     /// As [`Bundle::switch_secret`]; [`LatticeError::RingMismatch`] for an automorphism of another degree.
     pub fn rotate(&self, phi: &Automorphism, switcher: &Switcher, key: &SwitchKey) -> Result<Self, LatticeError> {
         check_automorphism(phi, self.ring())?;
-        Ok(self.switch_secret(switcher, key)?.automorphism(phi))
+        self.ring().together(|| Ok(self.switch_secret(switcher, key)?.automorphism(phi)))
     }
 
     /// As [`Bundle::rotate`], from this bundle's digits, which are computed once for many rotations ([`Bundle::decompose_mask`]).
@@ -205,8 +207,10 @@ impl Bundle<Eval> {
     ) -> Result<Self, LatticeError> {
         check_automorphism(phi, self.ring())?;
         let inputs: Vec<&Digits> = digits.iter().collect();
-        let switched = switcher.mod_down(&switcher.inner_product(&inputs, key)?)?;
-        Ok(self.finish(switched)?.automorphism(phi))
+        self.ring().together(|| {
+            let switched = switcher.mod_down(&switcher.inner_product(&inputs, key)?)?;
+            Ok(self.finish(switched)?.automorphism(phi))
+        })
     }
 }
 

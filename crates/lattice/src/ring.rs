@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use clathrate_arith::{CpuEngine, Engine, Isa, Modulus};
+use clathrate_arith::{CpuEngine, Engine, Isa, Modulus, together};
 
 use crate::error::LatticeError;
 
@@ -45,6 +45,11 @@ impl Ring {
     #[must_use]
     pub fn engine(&self) -> &dyn Engine {
         &*self.engine
+    }
+
+    /// Runs the steps of one operation, which a device may take as one; see [`clathrate_arith::together`].
+    pub(crate) fn together<T>(&self, work: impl FnOnce() -> T) -> T {
+        together(self.engine(), work)
     }
 
     /// Whether elements of both rings can be combined: the rings share an engine, or have equal degrees and moduli and engines of the same memory

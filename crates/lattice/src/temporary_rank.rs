@@ -71,7 +71,7 @@ impl Tensor {
     /// # Errors
     /// As [`Switcher::product`]; [`LatticeError::RankDownKey`] where the two keys do not belong together.
     pub fn cross_relinearise(&self, temporary: TemporaryRank<'_>, up: &SwitchKey) -> Result<Bundle<Eval>, LatticeError> {
-        temporary.wide.mod_down(&self.cross_extended(temporary, up)?)
+        temporary.wide.chain().ring().together(|| temporary.wide.mod_down(&self.cross_extended(temporary, up)?))
     }
 
     /// As [`Tensor::cross_relinearise`], followed by a rescale; both divide together, by `P^ q_l`.
@@ -79,7 +79,7 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::cross_relinearise`]; [`LatticeError::NoLevelLeft`] at level 0.
     pub fn cross_relinearise_rescale(&self, temporary: TemporaryRank<'_>, up: &SwitchKey) -> Result<Bundle<Eval>, LatticeError> {
-        temporary.wide.mod_down_rescale(&self.cross_extended(temporary, up)?)
+        temporary.wide.chain().ring().together(|| temporary.wide.mod_down_rescale(&self.cross_extended(temporary, up)?))
     }
 }
 
@@ -95,11 +95,13 @@ impl Bundle<Eval> {
         if key.body_count() != self.body_count() {
             return Err(LatticeError::BodiesMismatch { left: self.body_count(), right: key.body_count() });
         }
-        let mut reduced = switcher.switch(&self.mask().range(rank..self.rank()).iter().collect::<Vec<_>>(), key)?;
-        let (mut mask, mut bodies) = reduced.view_mut().split_at(rank);
-        mask.add_assign(self.mask().range(0..rank))?;
-        bodies.add_assign(self.bodies())?;
-        Ok(reduced)
+        self.ring().together(|| {
+            let mut reduced = switcher.switch(&self.mask().range(rank..self.rank()).iter().collect::<Vec<_>>(), key)?;
+            let (mut mask, mut bodies) = reduced.view_mut().split_at(rank);
+            mask.add_assign(self.mask().range(0..rank))?;
+            bodies.add_assign(self.bodies())?;
+            Ok(reduced)
+        })
     }
 
     /// `phi_m(.. phi_1(messages))`: each automorphism is switched at the temporary rank, with a key of few digits, and one rank-down follows at the end.
@@ -122,11 +124,13 @@ impl Bundle<Eval> {
         for &(phi, key) in before {
             bundle = bundle.rotate(phi, temporary.wide, key)?;
         }
-        let mut product = temporary.wide.product(&bundle.mask().iter().collect::<Vec<_>>(), key)?;
-        let high = product.take_mask(rank)?.view().automorphism(phi);
-        let mut rotated = bundle.finish(temporary.wide.mod_down(&product)?)?.automorphism(phi);
-        rotated.add_assign(&temporary.base.mod_down(&temporary.descend(high.view())?)?)?;
-        Ok(rotated)
+        self.ring().together(|| {
+            let mut product = temporary.wide.product(&bundle.mask().iter().collect::<Vec<_>>(), key)?;
+            let high = product.take_mask(rank)?.view().automorphism(phi);
+            let mut rotated = bundle.finish(temporary.wide.mod_down(&product)?)?.automorphism(phi);
+            rotated.add_assign(&temporary.base.mod_down(&temporary.descend(high.view())?)?)?;
+            Ok(rotated)
+        })
     }
 }
 

@@ -6,6 +6,7 @@ use clathrate_arith::{ArithError, Buffer, Meter, Modulus, Pass};
 
 use crate::device::Device;
 use crate::memory::Allocation;
+use crate::queue::Queued;
 
 use super::tables::Tables;
 use super::tiling::Tiling;
@@ -13,7 +14,9 @@ use super::tiling::Tiling;
 /// Computes on a device.
 #[derive(Debug)]
 pub struct DeviceEngine {
+    /// The device, whose launches `queue` may hold back.
     pub(super) device: Arc<dyn Device>,
+    pub(super) queue: Arc<Queued>,
     pub(super) degree: usize,
     pub(super) moduli: Vec<Modulus>,
     pub(super) tables: Tables,
@@ -28,10 +31,15 @@ impl DeviceEngine {
     /// # Errors
     /// [`ArithError`] where the degree or a modulus is unusable.
     pub fn new(device: Arc<dyn Device>, degree: usize, moduli: &[u64]) -> Result<Self, ArithError> {
+        Self::with_queue(Arc::new(Queued::new(device)), degree, moduli)
+    }
+
+    pub(super) fn with_queue(queue: Arc<Queued>, degree: usize, moduli: &[u64]) -> Result<Self, ArithError> {
+        let device: Arc<dyn Device> = queue.clone();
         let moduli = moduli.iter().map(|&q| Modulus::new(q)).collect::<Result<Vec<_>, _>>()?;
         let tables = Tables::new(&device, &moduli, degree)?;
         let tiling = Tiling::new(degree.trailing_zeros(), device.limits().shared_words);
-        Ok(Self { device, degree, moduli, tables, tiling, meter: None })
+        Ok(Self { device, queue, degree, moduli, tables, tiling, meter: None })
     }
 
     /// The same engine, reporting the passes that it launches to `meter`.

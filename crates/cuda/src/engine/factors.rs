@@ -62,12 +62,6 @@ fn allocation(factors: &Factors) -> &Allocation {
     }
 }
 
-/// Address, words of a plane and bits of row `row` of factors, beginning with group `group`.
-fn packed_row(factors: &Factors, planes: &Planes, row: usize, group: usize) -> [u64; 3] {
-    let start = planes.starts[row] + group * factors.shape().slots() * planes.lengths[row];
-    [allocation(factors).address() + start as u64 * 8, planes.lengths[row] as u64, u64::from(planes.bits[row])]
-}
-
 /// One packed vector of one slot of the host's layout.
 struct PackedVector {
     row: usize,
@@ -150,6 +144,15 @@ fn starts(lengths: impl Iterator<Item = usize>) -> Vec<u64> {
 }
 
 impl DeviceEngine {
+    /// Address, words of a plane and bits of row `row` of factors, beginning with group `group`, for a launch.
+    fn packed_row(&self, factors: &Factors, planes: &Planes, row: usize, group: usize) -> [u64; 3] {
+        let start = planes.starts[row] + group * factors.shape().slots() * planes.lengths[row];
+        let allocation = allocation(factors);
+        // Keys are shared, and those that were derived are dropped when others need the room.
+        self.queue.keep(allocation.block());
+        [allocation.address() + start as u64 * 8, planes.lengths[row] as u64, u64::from(planes.bits[row])]
+    }
+
     pub(super) fn zeroed_planes(&self, shape: FactorShape, moduli: &[usize]) -> Factors {
         let layout = FactorLayout::new(shape, self.degree, moduli.iter().map(|&i| (i, self.moduli[i].bits())));
         let memory = Allocation::zeroed(&self.device, Planes::of(&layout).words);
@@ -178,7 +181,7 @@ impl DeviceEngine {
         let (planes, moduli) = (Planes::of(factors.layout()), factors.moduli().collect::<Vec<_>>());
         let degree = factors.degree();
         for (row, &source_row) in source_rows.iter().enumerate() {
-            let [at, plane, bits] = packed_row(factors, &planes, row, group);
+            let [at, plane, bits] = self.packed_row(factors, &planes, row, group);
             let q = self.moduli[moduli[row]].value();
             let mut args = vec![at, plane, bits, degree as u64, q, (source_row * degree) as u64, sources.len() as u64];
             args.extend(starts(sources.iter().map(Vec::len)));
@@ -195,9 +198,9 @@ impl DeviceEngine {
         let out = self.zeroed_planes(FactorShape { groups, terms: terms.len(), columns, packed }, &moduli);
         let (planes, source_planes) = (Planes::of(out.layout()), Planes::of(base.layout()));
         for (row, &source_row) in rows.iter().enumerate() {
-            let [at, plane, bits] = packed_row(&out, &planes, row, 0);
+            let [at, plane, bits] = self.packed_row(&out, &planes, row, 0);
             let mut args = vec![at, plane, bits, self.degree as u64, self.moduli[moduli[row]].value()];
-            args.extend(packed_row(base, &source_planes, source_row, 0));
+            args.extend(self.packed_row(base, &source_planes, source_row, 0));
             args.extend([columns as u64, terms.len() as u64]);
             args.extend(starts(terms.iter().map(Vec::len)));
             args.extend(terms.iter().flat_map(|parts| words(parts)));
@@ -212,7 +215,7 @@ impl DeviceEngine {
         for (index, &row) in rows.iter().enumerate() {
             let to = address(&out.view()) + (index * self.degree) as u64 * 8;
             let mut args = vec![to, (rows.len() * self.degree) as u64, self.degree as u64, self.moduli[moduli[row]].value()];
-            args.extend(packed_row(factors, &planes, row, group));
+            args.extend(self.packed_row(factors, &planes, row, group));
             args.extend([factors.shape().columns as u64, columns.start as u64, terms.len() as u64]);
             args.extend(words(terms));
             self.each_word_of("unpack_sums", self.degree, columns.len(), args);
@@ -236,7 +239,7 @@ impl DeviceEngine {
         let mut args = vec![address_mut(out), u64::from(self.log_degree()), self.tables.address(), span.len() as u64, moduli.len() as u64];
         args.extend([xs.len() as u64, shape.terms as u64, shape.columns as u64, groups.len() as u64]);
         for row in span.clone() {
-            let [at, plane, bits] = packed_row(factors, planes, rows[row], 0);
+            let [at, plane, bits] = self.packed_row(factors, planes, rows[row], 0);
             args.extend([moduli[row] as u64, at, plane, bits, row as u64, (row - span.start) as u64]);
         }
         args.extend(words(groups));
@@ -351,7 +354,7 @@ impl DeviceEngine {
             let mut args = vec![u64::from(self.log_degree()), u64::from(tiling.log_height), self.tables.address(), address_mut(out)];
             args.extend(words(&[span.len(), moduli.len(), terms.len(), shape.terms, shape.columns, groups.len()]));
             for row in span.clone() {
-                let [at, plane, bits] = packed_row(factors, planes, rows[row], 0);
+                let [at, plane, bits] = self.packed_row(factors, planes, rows[row], 0);
                 args.extend([moduli[row] as u64, at, plane, bits, row as u64]);
             }
             args.extend(words(groups));
@@ -415,7 +418,7 @@ impl DeviceEngine {
             args.extend([sum.inputs.len() as u64, u64::from(gap)]);
             for (&modulus, &row) in moduli.iter().zip(sum.rows) {
                 args.push(modulus as u64);
-                args.extend(packed_row(sum.plaintexts, &planes, row, 0));
+                args.extend(self.packed_row(sum.plaintexts, &planes, row, 0));
             }
             for &input in sum.inputs {
                 args.extend([address(&xs[input]), (xs[input].rows() / polys) as u64]);

@@ -88,11 +88,27 @@ impl Engine for DeviceEngine {
 
     fn at_degree(&self, degree: usize) -> Result<Arc<dyn Engine>, ArithError> {
         let moduli: Vec<u64> = self.moduli.iter().map(Modulus::value).collect();
-        Ok(Arc::new(Self::new(self.device.clone(), degree, &moduli)?))
+        Ok(Arc::new(Self::with_queue(self.queue.clone(), degree, &moduli)?))
     }
 
     fn finish(&self) {
         or_panic(self.device.finish());
+    }
+
+    fn begin_together(&self) {
+        self.queue.open();
+    }
+
+    fn submit(&self) {
+        or_panic(self.queue.send());
+    }
+
+    fn end_together(&self, keep: bool) {
+        let closed = self.queue.close(keep);
+        // Where the operation is given up already, there is nothing to tell.
+        if keep {
+            or_panic(closed);
+        }
     }
 
     fn transform_class(&self, index: usize) -> usize {

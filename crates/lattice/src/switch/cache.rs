@@ -79,6 +79,7 @@ impl DerivedKeyCache {
         };
         // The lock is not held here: two threads may derive the same representation at once, and one of the results is dropped.
         let factors = derive(representation, key).map(Arc::new)?;
+        key.ring().engine().submit();
         self.keep(representation, key, &factors, now);
         Ok(Some(factors))
     }
