@@ -1,8 +1,10 @@
 """Devices other than the processor: the kernels of graphics processors run by this one, and machines without such a device."""
 
 import os
+import pathlib
 import pickle
 import re
+import shutil
 import subprocess
 import sys
 
@@ -152,3 +154,39 @@ def test_the_environment_limits_memory_on_devices(limit, words):
     run = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=120, check=False)
     assert re.search(words, run.stdout + run.stderr), run.stderr
     assert (run.returncode == 0) == (words == "done")
+
+
+@pytest.mark.skipif(
+    sys.platform != "linux" or shutil.which("c++") is None, reason="the stand-in for the driver needs Linux and a C++ compiler"
+)
+def test_a_device_behind_the_drivers_interface_computes_what_the_processor_does(tmp_path):
+    source = pathlib.Path(__file__).resolve().parents[2] / "crates" / "cuda" / "tests" / "driver" / "driver.cpp"
+    flags = ["-std=c++17", "-O1", "-shared", "-fPIC", "-ffp-contract=off", "-pthread", "-Wl,-Bsymbolic"]
+    subprocess.run(["c++", *flags, source, "-o", tmp_path / "libcuda.so"], check=True)
+    program = """
+import numpy as np, clathrate as cl
+assert cl.doctor()["devices"]["cuda"] == ["cuda:0, stand-in device"]
+there = cl.Params.preset("insecure_small", device="cuda")
+owner = cl.SecretKey.generate(there)
+x, y = np.linspace(-1, 1, 50), np.linspace(0, 1, 50)
+keys = owner.keys_for(lambda a, b: (a * b).sum(), x.shape, y.shape)
+found = (owner.encrypt(x).with_keys(keys) * owner.encrypt(y).with_keys(keys)).sum()
+assert found.params.runtime.device == "cuda:0"
+assert abs(owner.decrypt(found) - x @ y) < 1e-4
+try:
+    cl.set_device_memory_limit(1)
+    owner.encrypt(np.ones((50, 50)))
+except cl.NotEnoughMemoryError as error:
+    assert "stand-in device has no room" in str(error), error
+else:
+    raise AssertionError("no room for that")
+print("done")
+"""
+    for graphs in ("0", "1"):
+        environment = os.environ | {"LD_LIBRARY_PATH": str(tmp_path), "CLATHRATE_DEVICE_GRAPHS": graphs}
+        run = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=120, check=False)
+        assert (run.returncode, run.stdout) == (0, "done\n"), run.stderr
+    environment = os.environ | {"LD_LIBRARY_PATH": str(tmp_path), "CLATHRATE_DEVICE_GRAPHS": "yes"}
+    run = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=120, check=False)
+    assert "CLATHRATE_DEVICE_GRAPHS" in run.stderr
+    assert run.returncode != 0

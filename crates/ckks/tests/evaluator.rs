@@ -15,6 +15,7 @@ fn tests_run_on_the_engine_that_the_environment_chooses() {
     let kind = match std::env::var(clathrate_testkit::engines::ENGINE_VARIABLE).as_deref() {
         Ok("remote") => "remote",
         Ok("host-device") => "host device",
+        Ok("cuda" | "cuda-graphs") => "cuda:0",
         _ => "host",
     };
     let params = params("insecure_tiny");

@@ -3,6 +3,7 @@
 //! One stream for each device: copies, launches and frees take effect in the order of the calls, and only [`Device::read`] waits.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::ffi::{CString, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -35,12 +36,40 @@ const INLINE_WORDS: usize = 480;
 /// Most words of shared memory that a transform uses: a polynomial of degree 2^14.
 const MOST_SHARED_WORDS: u32 = 1 << 14;
 
+/// Most graphs that are kept: with more kinds of runs than that, all are made anew.
+const MOST_GRAPHS: usize = 256;
+
+/// A kernel of a graph, as the driver takes it.
+type NodeParameters = sys::CUDA_KERNEL_NODE_PARAMS_v2;
+
 /// What a kernel takes: `struct Arguments` of `kernels/dialect.h`.
 #[repr(C)]
 struct Arguments {
     elsewhere: u64,
     first_row: u64,
     words: [u64; INLINE_WORDS],
+}
+
+/// The arguments of a launch, and the memory of those that are too many, which is freed after what was launched before this is dropped.
+struct StagedArguments<'a> {
+    device: &'a NvidiaDevice,
+    arguments: Box<Arguments>,
+    count: usize,
+}
+
+impl StagedArguments<'_> {
+    /// What a kernel gets.
+    fn pointer(&mut self) -> *mut c_void {
+        (&raw mut *self.arguments).cast()
+    }
+}
+
+impl Drop for StagedArguments<'_> {
+    fn drop(&mut self) {
+        if self.arguments.elsewhere != 0 {
+            self.device.free(self.arguments.elsewhere, self.count);
+        }
+    }
 }
 
 /// A device of NVIDIA's. All engines of a process share one value for each device.
@@ -54,6 +83,8 @@ pub struct NvidiaDevice {
     reads_host_memory: bool,
     handles: Handles,
     kernels: Mutex<HashMap<&'static str, Kernel>>,
+    /// The graphs of runs of kernels, by the kernels' names; nothing where runs are launches one by one.
+    graphs: Mutex<Option<HashMap<Vec<&'static str>, Graph>>>,
     allocated: AtomicU64,
     /// Most bytes that may be allocated.
     limit: AtomicU64,
@@ -73,6 +104,64 @@ struct Handles {
 /// A kernel that was looked up.
 #[derive(Debug, Clone, Copy)]
 struct Kernel(sys::CUfunction);
+
+/// A graph of kernels, each after the one before it.
+#[derive(Debug)]
+struct Graph {
+    graph: sys::CUgraph,
+    runnable: sys::CUgraphExec,
+    nodes: Vec<sys::CUgraphNode>,
+}
+
+impl Graph {
+    /// The graph of these kernels.
+    ///
+    /// # Safety
+    /// The parameters point to arguments of the kernels, and a context is current.
+    unsafe fn new(parameters: &[NodeParameters]) -> Result<Self, DriverError> {
+        let mut made = Self { graph: std::ptr::null_mut(), runnable: std::ptr::null_mut(), nodes: Vec::new() };
+        // SAFETY: writes one handle.
+        unsafe { sys::cuGraphCreate(&mut made.graph, 0) }.result()?;
+        for own in parameters {
+            let mut node = std::ptr::null_mut();
+            let before = made.nodes.last().map_or(std::ptr::null(), std::ptr::from_ref);
+            // SAFETY: the graph is there, the node before is its, and the driver copies the parameters.
+            unsafe { sys::cuGraphAddKernelNode_v2(&mut node, made.graph, before, made.nodes.len().min(1), own) }.result()?;
+            made.nodes.push(node);
+        }
+        // SAFETY: the graph is whole.
+        unsafe { sys::cuGraphInstantiateWithFlags(&mut made.runnable, made.graph, 0) }.result()?;
+        Ok(made)
+    }
+
+    /// Gives the kernels other arguments and sizes, from the next launch on.
+    ///
+    /// # Safety
+    /// As [`Graph::new`], for as many of the same kernels.
+    unsafe fn update(&self, parameters: &[NodeParameters]) -> Result<(), DriverError> {
+        self.nodes.iter().zip(parameters).try_for_each(|(&node, own)| {
+            // SAFETY: the node is the graph's, and the driver copies the parameters.
+            unsafe { sys::cuGraphExecKernelNodeSetParams_v2(self.runnable, node, own) }.result()
+        })
+    }
+}
+
+impl Drop for Graph {
+    fn drop(&mut self) {
+        // SAFETY: what was made is destroyed once; the driver lets a running graph end first. Where it fails, the next call says so.
+        unsafe {
+            if !self.runnable.is_null() {
+                let _ = sys::cuGraphExecDestroy(self.runnable);
+            }
+            if !self.graph.is_null() {
+                let _ = sys::cuGraphDestroy(self.graph);
+            }
+        }
+    }
+}
+
+// SAFETY: as for the handles below; a lock is held while a graph is used.
+unsafe impl Send for Graph {}
 
 // SAFETY: the driver's handles are not bound to threads; each call makes the context current first.
 unsafe impl Send for Handles {}
@@ -256,6 +345,7 @@ impl NvidiaDevice {
             reads_host_memory: attribute(Attribute::CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS)? != 0,
             handles: Handles { context, stream, module, pool },
             kernels: Mutex::default(),
+            graphs: Mutex::default(),
             allocated: AtomicU64::new(0),
             limit: AtomicU64::new(u64::MAX),
             process: std::process::id(),
@@ -291,6 +381,34 @@ impl NvidiaDevice {
             work()
         };
         run().map_err(|error| DeviceError::Failed { device: self.name(), call, reason: words(error) })
+    }
+
+    /// Whether kernels that come together run as one graph, or one by one. A graph saves the device most of the time between two kernels, which matters where they
+    /// are short.
+    pub fn set_graphs(&self, on: bool) -> Result<(), DeviceError> {
+        self.call("dropping graphs", || {
+            let mut graphs = self.graphs.lock().unwrap_or_else(PoisonError::into_inner);
+            *graphs = if on { Some(graphs.take().unwrap_or_default()) } else { None };
+            Ok(())
+        })
+    }
+
+    /// How many graphs there are.
+    pub fn graphs(&self) -> usize {
+        self.graphs.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map_or(0, HashMap::len)
+    }
+
+    /// The words of a launch as the driver takes them.
+    fn arguments(&self, launch: &Launch) -> Result<StagedArguments<'_>, DeviceError> {
+        let inline = Arguments { elsewhere: 0, first_row: u64::from(launch.first_row), words: [0; INLINE_WORDS] };
+        let mut staged = StagedArguments { device: self, arguments: Box::new(inline), count: launch.args.len() };
+        if launch.args.len() > INLINE_WORDS {
+            staged.arguments.elsewhere = self.allocate(launch.args.len())?;
+            self.write(staged.arguments.elsewhere, &launch.args)?;
+        } else {
+            staged.arguments.words[..launch.args.len()].copy_from_slice(&launch.args);
+        }
+        Ok(staged)
     }
 
     fn kernel(&self, name: &'static str) -> Result<Kernel, DeviceError> {
@@ -411,31 +529,62 @@ impl Device for NvidiaDevice {
 
     fn launch(&self, launch: &Launch) -> Result<(), DeviceError> {
         let Kernel(function) = self.kernel(launch.kernel)?;
-        let long = launch.args.len() > INLINE_WORDS;
-        let mut arguments = Arguments { elsewhere: 0, first_row: u64::from(launch.first_row), words: [0; INLINE_WORDS] };
-        if long {
-            arguments.elsewhere = self.allocate(launch.args.len())?;
-            if let Err(error) = self.write(arguments.elsewhere, &launch.args) {
-                self.free(arguments.elsewhere, launch.args.len());
-                return Err(error);
-            }
-        } else {
-            arguments.words[..launch.args.len()].copy_from_slice(&launch.args);
-        }
+        let mut arguments = self.arguments(launch)?;
+        let mut parameters = [arguments.pointer()];
         let (width, height) = launch.grid;
-        let mut parameters = [(&raw mut arguments).cast::<c_void>()];
-        let launched = self.call(launch.kernel, || {
+        self.call(launch.kernel, || {
             // SAFETY: the function is of the loaded module and takes one `Arguments`, which the driver copies; the words are those that the kernel reads, with
             // addresses of this device's memory, by the engine's code.
             unsafe {
                 let (grid, block) = ((width, height, 1), (launch.units, 1, 1));
                 result::launch_kernel(function, grid, block, launch.shared_words * 8, self.handles.stream, &mut parameters)
             }
-        });
-        if long {
-            self.free(arguments.elsewhere, launch.args.len());
+        })
+    }
+
+    fn run(&self, launches: &[Launch]) -> Result<(), DeviceError> {
+        let mut held = self.graphs.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(graphs) = held.as_mut().filter(|_| launches.len() > 1) else {
+            drop(held);
+            return launches.iter().try_for_each(|launch| self.launch(launch));
+        };
+        let kernels = launches.iter().map(|launch| self.kernel(launch.kernel)).collect::<Result<Vec<_>, _>>()?;
+        let mut arguments = launches.iter().map(|launch| self.arguments(launch)).collect::<Result<Vec<_>, _>>()?;
+        let mut pointers: Vec<*mut c_void> = arguments.iter_mut().map(StagedArguments::pointer).collect();
+        let node = |((launch, &Kernel(func)), pointer): ((&Launch, &Kernel), &mut *mut c_void)| NodeParameters {
+            func,
+            gridDimX: launch.grid.0,
+            gridDimY: launch.grid.1,
+            gridDimZ: 1,
+            blockDimX: launch.units,
+            blockDimY: 1,
+            blockDimZ: 1,
+            sharedMemBytes: launch.shared_words * 8,
+            kernelParams: pointer,
+            extra: std::ptr::null_mut(),
+            kern: std::ptr::null_mut(),
+            ctx: std::ptr::null_mut(),
+        };
+        let parameters: Vec<NodeParameters> = launches.iter().zip(&kernels).zip(&mut pointers).map(node).collect();
+        if graphs.len() >= MOST_GRAPHS {
+            self.call("dropping graphs", || {
+                graphs.clear();
+                Ok(())
+            })?;
         }
-        launched
+        self.call("running a graph", || {
+            // SAFETY: the functions are of the loaded module; otherwise as in `launch`. The addresses in `pointers` and what they point to outlive the calls.
+            unsafe {
+                let graph = match graphs.entry(launches.iter().map(|launch| launch.kernel).collect()) {
+                    Entry::Occupied(known) => {
+                        known.get().update(&parameters)?;
+                        known.into_mut()
+                    }
+                    Entry::Vacant(place) => place.insert(Graph::new(&parameters)?),
+                };
+                sys::cuGraphLaunch(graph.runnable, self.handles.stream).result()
+            }
+        })
     }
 
     fn allocated_bytes(&self) -> u64 {

@@ -21,6 +21,7 @@ fn tests_run_on_the_engine_that_the_environment_chooses() {
     let kind = match std::env::var(ENGINE_VARIABLE).as_deref() {
         Ok("remote") => "remote",
         Ok("host-device") => "host device",
+        Ok("cuda" | "cuda-graphs") => "cuda:0",
         _ => "host",
     };
     let ring = common::new_ring(DEGREE, &moduli());

@@ -100,6 +100,19 @@ mod available {
         Ok(())
     }
 
+    /// Whether kernels run in graphs: not unless the environment says so, until it is measured on devices.
+    #[cfg(feature = "cuda")]
+    fn graphs_in_environment() -> Result<bool, CkksError> {
+        match std::env::var("CLATHRATE_DEVICE_GRAPHS").as_deref() {
+            Err(_) | Ok("" | "0") => Ok(false),
+            Ok("1") => Ok(true),
+            Ok(other) => {
+                let (value, remedy) = (other.to_owned(), "use 1, or 0 for kernels one by one".to_owned());
+                Err(CkksError::OutOfRange { what: "the environment variable CLATHRATE_DEVICE_GRAPHS", value, remedy })
+            }
+        }
+    }
+
     fn limit_in_environment() -> Result<u64, CkksError> {
         let limit = machine::limit_in(DEVICE_MEMORY_LIMIT).unwrap_or(Ok(u64::MAX));
         limit.map_err(|value| no_bytes("the environment variable CLATHRATE_DEVICE_MEMORY_LIMIT", value))
@@ -140,7 +153,9 @@ mod available {
     fn open(name: &str) -> Result<Arc<dyn Device>, CkksError> {
         #[cfg(feature = "cuda")]
         if let Some(ordinal) = ordinal(name) {
-            return Ok(clathrate_cuda::NvidiaDevice::open(ordinal)?);
+            let device = clathrate_cuda::NvidiaDevice::open(ordinal)?;
+            device.set_graphs(graphs_in_environment()?)?;
+            return Ok(device);
         }
         #[cfg(feature = "host-device")]
         if name == "host-device" {
