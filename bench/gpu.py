@@ -4,7 +4,8 @@ Sits in bench/ above tables.py; reads bench/results/gpu.json, which bench/run.py
 
     device, predicted        the device; whether the times are predictions of the cost model, not measurements
     predicted_ms             what the cost model says
-    set, scheme, keys        products and rotations: the paper's set, RNS-CKKS, ModHE or DPad-HE, keys as made or as the planner chooses
+    set, scheme, keys        products and rotations: the paper's set, RNS-CKKS, ModHE or DPad-HE, keys as made or as the planner chooses,
+                             kernels one by one or in graphs
     degree, rank, primes     of that set
     butterflies, row_bytes   transforms: butterflies of all rows, bytes of one row
     bytes                    copies: read and written
@@ -59,7 +60,9 @@ def products(rows: Sequence[Row], paper: dict[str, Any]) -> list[str]:
     rlwe = {row["set"]: row["ms"] for row in paper["rns_ckks"]}
     lines = []
     for row in paper["rows"]:
-        for keys in ("as_made", "planned"):
+        for keys in ("as_made", "planned", "planned_in_graphs"):
+            if keys == "planned_in_graphs" and not any(key[2] == keys for key in times):
+                continue  # only devices have graphs
             own = [
                 times.get((row["rns_ckks"], "RNS-CKKS", keys)),
                 times.get((row["set"], "ModHE", keys)),

@@ -6,7 +6,7 @@ use clathrate_arith::primes::largest_primes;
 use clathrate_arith::{Engine, Isa};
 use clathrate_ckks::circuits::bootstrap::{BootstrapOptions, BootstrapPlan};
 use clathrate_ckks::keys::EncryptOptions;
-use clathrate_ckks::parameters::{EngineRequest, Switching};
+use clathrate_ckks::parameters::{EngineRequest, Switching, set_device_graphs};
 use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Params, ParamsSpec, Reach, Runtime, SecretKey};
 use clathrate_lattice::switch::MachineProfile;
 use serde_json::json;
@@ -136,7 +136,7 @@ impl Place<'_> {
     }
 
     /// Products, and at rank 1 rotations, of one of the paper's sets: by one switch, and by way of the temporary rank where it has one; by keys as the paper makes them, and
-    /// as the planner of the device chooses.
+    /// as the planner of the device chooses, and on a device also in graphs.
     fn products(&self, name: &str) -> Result<(), Failure> {
         let set = SETS.iter().find(|set| set.name == name).ok_or_else(|| Failure::Usage(format!("there is no set {name}")))?;
         let spec = set.spec(self.timer.is_quick())?;
@@ -148,6 +148,12 @@ impl Place<'_> {
         for (scheme, spec) in ways {
             for (keys, switching) in [("as_made", Switching::AsMade), ("planned", Switching::Fastest)] {
                 self.product((name, scheme, keys), &spec, switching)?;
+            }
+            if self.measured {
+                let device = self.runtime.device();
+                set_device_graphs(device, true)?;
+                self.product((name, scheme, "planned_in_graphs"), &spec, Switching::Fastest)?;
+                set_device_graphs(device, false)?;
             }
         }
         Ok(())

@@ -122,6 +122,15 @@ pub trait Device: Send + Sync + Debug {
         launches.iter().try_for_each(|launch| self.launch(launch))
     }
 
+    /// Whether kernels that come together ([`Device::run`]) run as one graph, on a device that has graphs.
+    ///
+    /// # Errors
+    /// [`DeviceError::Failed`].
+    fn set_graphs(&self, on: bool) -> Result<(), DeviceError> {
+        let _ = on;
+        Ok(())
+    }
+
     /// Bytes that are allocated now.
     fn allocated_bytes(&self) -> u64;
 

@@ -383,16 +383,6 @@ impl NvidiaDevice {
         run().map_err(|error| DeviceError::Failed { device: self.name(), call, reason: words(error) })
     }
 
-    /// Whether kernels that come together run as one graph, or one by one. A graph saves the device most of the time between two kernels, which matters where they
-    /// are short.
-    pub fn set_graphs(&self, on: bool) -> Result<(), DeviceError> {
-        self.call("dropping graphs", || {
-            let mut graphs = self.graphs.lock().unwrap_or_else(PoisonError::into_inner);
-            *graphs = if on { Some(graphs.take().unwrap_or_default()) } else { None };
-            Ok(())
-        })
-    }
-
     /// How many graphs there are.
     pub fn graphs(&self) -> usize {
         self.graphs.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map_or(0, HashMap::len)
@@ -584,6 +574,15 @@ impl Device for NvidiaDevice {
                 };
                 sys::cuGraphLaunch(graph.runnable, self.handles.stream).result()
             }
+        })
+    }
+
+    /// A graph saves the device most of the time between two kernels, which matters where they are short.
+    fn set_graphs(&self, on: bool) -> Result<(), DeviceError> {
+        self.call("dropping graphs", || {
+            let mut graphs = self.graphs.lock().unwrap_or_else(PoisonError::into_inner);
+            *graphs = if on { Some(graphs.take().unwrap_or_default()) } else { None };
+            Ok(())
         })
     }
 

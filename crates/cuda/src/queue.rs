@@ -182,6 +182,10 @@ impl Device for Queued {
         launches.iter().try_for_each(|launch| self.launch(launch))
     }
 
+    fn set_graphs(&self, on: bool) -> Result<(), DeviceError> {
+        self.inner.set_graphs(on)
+    }
+
     fn allocated_bytes(&self) -> u64 {
         self.inner.allocated_bytes()
     }

@@ -44,6 +44,18 @@ pub fn set_device_memory_limit(name: &str, bytes: Option<u64>) -> Result<(), Ckk
     available::set_memory_limit(name, bytes)
 }
 
+/// Whether the kernels of one operation run on a device as one graph, as far as it has graphs; from the start as the environment variable
+/// `CLATHRATE_DEVICE_GRAPHS` says.
+///
+/// # Errors
+/// As [`Runtime::on`], and [`CkksError::OutOfRange`] for the processor.
+pub fn set_device_graphs(name: &str, on: bool) -> Result<(), CkksError> {
+    if name == PROCESSOR {
+        return Err(CkksError::OutOfRange { what: "`device`", value: format!("\"{name}\""), remedy: "name a device".to_owned() });
+    }
+    available::set_graphs(name, on)
+}
+
 /// One line on each kind of device: what there is, or why there is none.
 #[must_use]
 pub fn devices() -> Vec<(&'static str, Result<Vec<String>, String>)> {
@@ -59,6 +71,10 @@ mod available {
     }
 
     pub(super) fn set_memory_limit(name: &str, _: Option<u64>) -> Result<(), CkksError> {
+        Err(unknown(name))
+    }
+
+    pub(super) fn set_graphs(name: &str, _: bool) -> Result<(), CkksError> {
         Err(unknown(name))
     }
 
@@ -111,6 +127,10 @@ mod available {
                 Err(CkksError::OutOfRange { what: "the environment variable CLATHRATE_DEVICE_GRAPHS", value, remedy })
             }
         }
+    }
+
+    pub(super) fn set_graphs(name: &str, on: bool) -> Result<(), CkksError> {
+        Ok(opened(name)?.device.set_graphs(on)?)
     }
 
     fn limit_in_environment() -> Result<u64, CkksError> {

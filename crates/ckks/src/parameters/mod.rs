@@ -25,7 +25,7 @@ mod segments;
 mod spec;
 mod switching_report;
 
-pub use devices::{devices, set_device_memory_limit};
+pub use devices::{devices, set_device_graphs, set_device_memory_limit};
 pub(crate) use explain::switch_key_bytes;
 pub use explain::{Explanation, MoveExplanation, SecretExplanation, SegmentExplanation, TemporaryExplanation};
 pub use family::{Encapsulation, Raising, Temporary};
