@@ -58,22 +58,13 @@ struct Sums {
     }
 };
 
-template <class A>
-DEVICE void add_digit(BLOCK_ARGUMENT u64* data, const Tile& tile, const A& a, const Modulus& m, const Digit& digit, u64 term, const Sums& sums) {
-    const bool first = digit.entry[0] != PASSED;
-    EACH_UNIT {
-        for (u32 i = unit; i < tile.words; i += UNITS) {
-            const u64 x = digit(tile.place(i));
-            data[i] = first ? a.bits(a.enter(x)) : x;
-        }
-    }
-    SYNC;
-    forward_tile(PASS_BLOCK data, tile.stages, a);
-    // No barrier is needed before the next digit is loaded: a unit writes what it alone has read.
-    EACH_UNIT {
-        for (u32 i = unit; i < tile.words; i += UNITS) sums.add(term, i, tile.place(i), a.leave(a.read(data[i])), m);
-    }
-}
+// Where the last pass of a digit leaves it: in the sums.
+struct ToSums {
+    const Sums& sums;
+    u64 term;
+    const Modulus& m;
+    DEVICE_METHOD void operator()(u32 i, u64 place, u64 x) const { sums.add(term, i, place, x, m); }
+};
 
 // out[g columns + p] <- sum_t digit[t] factors[group g, t, p], for row BLOCK_Y of `rows`, over polynomials of `each` rows in out.
 // log_degree, log_height, table, out, rows, each, terms, terms of the factors, columns, groups, then for each row (modulus, address, plane, bits, row in out), then
@@ -97,18 +88,13 @@ KERNEL(gadget_rows, ROW_UNITS) {
     NOT_UNROLLED
     for (u64 t = 0; t < terms; ++t) {
         const Digit digit = {entries + DIGIT_ENTRY * t, log_degree, table, m.q};
+        const ToSums leave = {sums, t, m};
         if (digit.entry[0] == RESIDUES) {
             EACH_UNIT {
-                for (u32 i = unit; i < tile.words; i += UNITS) sums.add(t, i, tile.place(i), digit(tile.place(i)), m);
+                for (u32 i = unit; i < tile.words; i += UNITS) leave(i, tile.place(i), digit(tile.place(i)));
             }
-        } else if (m.butterflies == BY_DOUBLES) {
-            add_digit(PASS_BLOCK data, tile, doubles(m, m.forward_factors), m, digit, t, sums);
-        } else if (m.butterflies == BY_SHORT_WORDS) {
-            const ShortButterflies a = {(u32)m.q, m.forward_factors};
-            add_digit(PASS_BLOCK data, tile, a, m, digit, t, sums);
         } else {
-            const WordButterflies a = {m.q, m.forward};
-            add_digit(PASS_BLOCK data, tile, a, m, digit, t, sums);
+            forward_with(PASS_BLOCK data, tile, m, digit, leave, digit.entry[0] != PASSED, true);
         }
     }
     EACH_UNIT {
