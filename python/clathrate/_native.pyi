@@ -2979,6 +2979,31 @@ class Ciphertext:
         >>> (x.degree, x.rank), (x.to_mlwe(4).degree, x.to_mlwe(4).rank)
         ((1024, 1), (256, 4))
         """
+    def with_bound(self, bound: float | None) -> Ciphertext:
+        """The same array with another declared bound: for numbers that are known to be smaller than what the steps before tell.
+
+        Parameters
+        ----------
+        bound : float or None
+            The largest magnitude of the numbers; None for no declared bound.
+
+        Returns
+        -------
+        Ciphertext
+            The same numbers and keys. Nobody can check the bound but who decrypts. Symbols take it where they have bounds.
+
+        Raises
+        ------
+        DataError
+            For a bound that is not positive, or without room at the level and scale.
+
+        Examples
+        --------
+        >>> x = secret_key.encrypt([0.5, -0.25], bound=1.0)
+        >>> (x + x).bound, (x + x).with_bound(1.0).bound
+        (2.0, 1.0)
+        """
+
     def with_keys(self, keys: EvaluationKeys | None, *, bootstrap_below: SupportsIndex | None = None) -> Ciphertext:
         """The same ciphertext with evaluation keys attached, which results inherit.
 

@@ -69,3 +69,43 @@ def test_chosen_parameters_have_room_for_the_inputs():
     secret = cl.SecretKey.generate(choice.params)
     x = np.array([1e12, -3e11, 0.0])
     assert np.allclose(secret.decrypt(secret.encrypt(x, bound=1e12) + 1.0), x + 1.0, atol=1.0)
+
+
+def test_bounds_can_be_declared_anew(owner):
+    x = owner.encrypt([0.5, -0.25], bound=1.0)
+    assert (x + x).bound == 2.0
+    assert (x + x).with_bound(1.0).bound == 1.0
+    assert x.with_bound(None).bound is None
+    found = cl.trace(lambda a: (a + a).with_bound(1.0), (2,), params=owner.params, bound=1.0)
+    assert found.result.bound == 1.0
+    for bound, words in [(0, "the bound on the numbers"), (float("nan"), "the bound on the numbers"), (1e30, "room for")]:
+        with pytest.raises(cl.DataError, match=words):
+            x.with_bound(bound)
+
+
+def test_bootstraps_refuse_numbers_that_are_declared_too_large():
+    params = cl.Params.preset("insecure_boot")
+    key = cl.SecretKey.generate(params)
+    plan = cl.BootstrapPlan(params)
+    keys = key.evaluation_keys(plan.needs)
+    x = key.encrypt(np.full(512, 0.5), level=plan.input_level, bound=1.5).with_keys(keys)
+    for work in (lambda: x.bootstrap(plan), lambda: cl.bootstrap_batch([x, x], plan)):
+        with pytest.raises(cl.DataError, match=r"by the declared bound they may be as large as 1\.5"):
+            work()
+    assert np.allclose(key.decrypt(x.with_bound(1.0).bootstrap(plan)), 0.5, atol=1e-3)
+
+
+def test_products_inside_bootstraps_refuse_weights_that_wrap_around_before_the_work():
+    params = cl.Params.preset("insecure_boot")
+    owner = cl.SecretKey.generate(params)
+    plan = cl.MamboPlan(params, [[2000.0]], columns=512, method="by rows")
+    large = plan.prepare(owner.evaluation_keys(plan.needs))
+    steps = []
+    x = owner.encrypt(np.full(512, 1e-5), **plan.encryption)
+    with pytest.raises(cl.DataError, match="declare a bound below 1"):
+        large.matmul(x, progress=lambda done, total: steps.append(done) or True)
+    assert not steps
+    small = owner.encrypt(np.full(512, 1e-5), bound=2e-5, **plan.encryption)
+    assert np.allclose(owner.decrypt(large @ small), 0.02, atol=1e-3)
+    with pytest.raises(cl.DataError, match="may be as large as 2"):
+        large @ owner.encrypt(np.full(512, 1e-5), bound=2.0, **plan.encryption)

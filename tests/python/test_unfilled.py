@@ -154,6 +154,7 @@ ELSEWHERE = {
     "arrays.py": "flood_bits",
     "bodies.py": "share_mask split_mask to_bytes cl.from_bytes with_keys",
     "bootstrap.py": "bootstrap bootstrap_pair",
+    "bounds.py": "with_bound",
     "devices.py": "cl.set_device_memory_limit to SecretKey.to PublicKey.to EvaluationKeys.to",
     "encrypted_matrices.py": "to_rows cl.reply LightClient.decrypt",
     "everyday.py": "cl.softmax cl.set_threads cl.get_threads",

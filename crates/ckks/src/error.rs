@@ -317,6 +317,16 @@ pub enum CkksError {
         /// The largest number that the modulus holds.
         room: f64,
     },
+    /// Numbers that, by a declared bound, may be too large for a bootstrap.
+    #[error(
+        "{operation} takes numbers of magnitude at most 1, and by the declared bound they may be as large as {bound:.3e}: scale the numbers down before it and up behind it, or declare a smaller bound where they are smaller (`with_bound`)"
+    )]
+    BeyondRange {
+        /// The operation.
+        operation: &'static str,
+        /// The bound on the numbers.
+        bound: f64,
+    },
     /// A plain matrix whose product wraps around for numbers of magnitude 1.
     #[error(
         "the magnitudes along a row of the matrix add up to {row_sum:.3e}, so that numbers of magnitude 1 have products as large, and at scale 2^{log2_scale:.1} level {level} has room for {room:.3e}: scale the matrix down, declare a bound below 1 where the numbers are smaller (`bound` at encryption), or take parameters with a longer first step"
@@ -537,6 +547,7 @@ impl CkksError {
             | Self::NoTerms { .. }
             | Self::FactorTooSmall { .. }
             | Self::BoundTooLarge { .. }
+            | Self::BeyondRange { .. }
             | Self::WeightsTooLarge { .. }
             | Self::OutOfRange { .. }
             | Self::Symbol { .. } => ErrorKind::Value,

@@ -3,7 +3,6 @@
 //! One stream for each device: copies, launches and frees take effect in the order of the calls, and only [`Device::read`] waits.
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::ffi::{CString, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -38,6 +37,9 @@ const MOST_SHARED_WORDS: u32 = 1 << 14;
 
 /// Most graphs that are kept: with more kinds of runs than that, all are made anew.
 const MOST_GRAPHS: usize = 256;
+
+/// Most kernels of a graph: longer runs, such as those that derive a key, are rare, and their graphs take memory.
+const LONGEST_GRAPH: usize = 128;
 
 /// A kernel of a graph, as the driver takes it.
 type NodeParameters = sys::CUDA_KERNEL_NODE_PARAMS_v2;
@@ -370,12 +372,18 @@ impl NvidiaDevice {
         })
     }
 
+    /// Refuses a process that is a copy of the one that opened the device.
+    fn check_process(&self, call: &'static str) -> Result<(), DeviceError> {
+        if std::process::id() == self.process {
+            return Ok(());
+        }
+        let reason = "this process is a copy (fork) of the one that opened the device. Start processes afresh (spawn), or open the device after the fork";
+        Err(DeviceError::Failed { device: self.name(), call, reason: reason.to_owned() })
+    }
+
     /// Makes the context current and calls the driver.
     fn call<T>(&self, call: &'static str, work: impl FnOnce() -> Result<T, DriverError>) -> Result<T, DeviceError> {
-        if std::process::id() != self.process {
-            let reason = "this process is a copy (fork) of the one that opened the device. Start processes afresh (spawn), or open the device after the fork";
-            return Err(DeviceError::Failed { device: self.name(), call, reason: reason.to_owned() });
-        }
+        self.check_process(call)?;
         let run = || {
             let _current = Current::push(self.handles.context)?;
             work()
@@ -388,12 +396,41 @@ impl NvidiaDevice {
         self.graphs.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map_or(0, HashMap::len)
     }
 
+    /// As [`Device::allocate`], where the process may have `limit` bytes.
+    fn allocate_within(&self, words: usize, limit: u64) -> Result<u64, DeviceError> {
+        let needed = words.max(1) as u64 * 8;
+        let used = self.allocated_bytes();
+        let out_of_memory = |free: u64, total: u64| DeviceError::OutOfMemory { device: self.name(), needed, free, total };
+        if needed > limit.saturating_sub(used) {
+            return Err(out_of_memory(limit.saturating_sub(used), limit));
+        }
+        let mut full = false;
+        let allocated = self.call("allocating memory", || {
+            // SAFETY: the stream is this device's.
+            unsafe { result::malloc_async(self.handles.stream, needed as usize) }.inspect_err(|error| {
+                full = error.0 == sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY;
+            })
+        });
+        match allocated {
+            Ok(address) => {
+                self.allocated.fetch_add(needed, Ordering::Relaxed);
+                Ok(address)
+            }
+            Err(_) if full => {
+                let (free, total) = self.memory()?;
+                Err(out_of_memory(free, total))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
     /// The words of a launch as the driver takes them.
     fn arguments(&self, launch: &Launch) -> Result<StagedArguments<'_>, DeviceError> {
         let inline = Arguments { elsewhere: 0, first_row: u64::from(launch.first_row), words: [0; INLINE_WORDS] };
         let mut staged = StagedArguments { device: self, arguments: Box::new(inline), count: launch.args.len() };
         if launch.args.len() > INLINE_WORDS {
-            staged.arguments.elsewhere = self.allocate(launch.args.len())?;
+            // A few kibibytes for the length of a launch are no matter of the limit.
+            staged.arguments.elsewhere = self.allocate_within(launch.args.len(), u64::MAX)?;
             self.write(staged.arguments.elsewhere, &launch.args)?;
         } else {
             staged.arguments.words[..launch.args.len()].copy_from_slice(&launch.args);
@@ -439,30 +476,7 @@ impl Device for NvidiaDevice {
     }
 
     fn allocate(&self, words: usize) -> Result<u64, DeviceError> {
-        let needed = words.max(1) as u64 * 8;
-        let (used, limit) = (self.allocated_bytes(), self.limit.load(Ordering::Relaxed));
-        let out_of_memory = |free: u64, total: u64| DeviceError::OutOfMemory { device: self.name(), needed, free, total };
-        if needed > limit.saturating_sub(used) {
-            return Err(out_of_memory(limit.saturating_sub(used), limit));
-        }
-        let mut full = false;
-        let allocated = self.call("allocating memory", || {
-            // SAFETY: the stream is this device's.
-            unsafe { result::malloc_async(self.handles.stream, needed as usize) }.inspect_err(|error| {
-                full = error.0 == sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY;
-            })
-        });
-        match allocated {
-            Ok(address) => {
-                self.allocated.fetch_add(needed, Ordering::Relaxed);
-                Ok(address)
-            }
-            Err(_) if full => {
-                let (free, total) = self.memory()?;
-                Err(out_of_memory(free, total))
-            }
-            Err(error) => Err(error),
-        }
+        self.allocate_within(words, self.limit.load(Ordering::Relaxed))
     }
 
     fn free(&self, address: u64, words: usize) {
@@ -533,12 +547,13 @@ impl Device for NvidiaDevice {
     }
 
     fn run(&self, launches: &[Launch]) -> Result<(), DeviceError> {
+        self.check_process("launching")?;
+        let kernels = launches.iter().map(|launch| self.kernel(launch.kernel)).collect::<Result<Vec<_>, _>>()?;
         let mut held = self.graphs.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(graphs) = held.as_mut().filter(|_| launches.len() > 1) else {
+        let Some(graphs) = held.as_mut().filter(|_| (2..=LONGEST_GRAPH).contains(&launches.len())) else {
             drop(held);
             return launches.iter().try_for_each(|launch| self.launch(launch));
         };
-        let kernels = launches.iter().map(|launch| self.kernel(launch.kernel)).collect::<Result<Vec<_>, _>>()?;
         let mut arguments = launches.iter().map(|launch| self.arguments(launch)).collect::<Result<Vec<_>, _>>()?;
         let mut pointers: Vec<*mut c_void> = arguments.iter_mut().map(StagedArguments::pointer).collect();
         let node = |((launch, &Kernel(func)), pointer): ((&Launch, &Kernel), &mut *mut c_void)| NodeParameters {
@@ -556,25 +571,34 @@ impl Device for NvidiaDevice {
             ctx: std::ptr::null_mut(),
         };
         let parameters: Vec<NodeParameters> = launches.iter().zip(&kernels).zip(&mut pointers).map(node).collect();
-        if graphs.len() >= MOST_GRAPHS {
-            self.call("dropping graphs", || {
-                graphs.clear();
-                Ok(())
-            })?;
-        }
-        self.call("running a graph", || {
+        let names: Vec<&'static str> = launches.iter().map(|launch| launch.kernel).collect();
+        let ready = self.call("making a graph", || {
             // SAFETY: the functions are of the loaded module; otherwise as in `launch`. The addresses in `pointers` and what they point to outlive the calls.
             unsafe {
-                let graph = match graphs.entry(launches.iter().map(|launch| launch.kernel).collect()) {
-                    Entry::Occupied(known) => {
-                        known.get().update(&parameters)?;
-                        known.into_mut()
+                match graphs.get(&names) {
+                    Some(known) => known.update(&parameters),
+                    None => {
+                        if graphs.len() >= MOST_GRAPHS {
+                            graphs.clear();
+                        }
+                        graphs.insert(names.clone(), Graph::new(&parameters)?);
+                        Ok(())
                     }
-                    Entry::Vacant(place) => place.insert(Graph::new(&parameters)?),
-                };
-                sys::cuGraphLaunch(graph.runnable, self.handles.stream).result()
+                }
             }
-        })
+        });
+        let runnable = graphs.get(&names).filter(|_| ready.is_ok()).map(|graph| graph.runnable);
+        let Some(runnable) = runnable else {
+            // Nothing has run: kernels one by one need no graph. Where the device is gone, they say so.
+            self.call("dropping a graph", || {
+                graphs.remove(&names);
+                Ok(())
+            })?;
+            drop((held, arguments));
+            return launches.iter().try_for_each(|launch| self.launch(launch));
+        };
+        // SAFETY: the graph is there while the lock is held, and the stream is this device's.
+        self.call("running a graph", || unsafe { sys::cuGraphLaunch(runnable, self.handles.stream) }.result())
     }
 
     /// A graph saves the device most of the time between two kernels, which matters where they are short.

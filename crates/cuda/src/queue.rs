@@ -76,12 +76,20 @@ impl Queued {
         if last != Some(true) {
             return Ok(());
         }
-        let sent = self.send();
+        // Closed before anything is sent off, so that nothing waits for ever, whatever comes.
         let own = WAITING.with(|all| {
             let mut all = all.borrow_mut();
             all.iter().position(|own| own.device == self.key()).map(|place| all.swap_remove(place))
         });
-        own.and_then(|own| own.failed).map_or(sent, Err)
+        let Some(Waiting { launches, freed, kept, failed, .. }) = own else { return Ok(()) };
+        let sent = self.run_now(&launches);
+        drop(kept);
+        freed.into_iter().for_each(|(address, words)| self.inner.free(address, words));
+        failed.map_or(sent, Err)
+    }
+
+    fn run_now(&self, launches: &[Launch]) -> Result<(), DeviceError> {
+        if launches.is_empty() { Ok(()) } else { self.inner.run(launches) }
     }
 
     /// Keeps `memory` until what waits is sent off: another thread may free it meanwhile.
@@ -100,7 +108,7 @@ impl Queued {
     pub(crate) fn send(&self) -> Result<(), DeviceError> {
         let taken = self.waiting(|own| (std::mem::take(&mut own.launches), std::mem::take(&mut own.kept)));
         let Some((launches, kept)) = taken else { return Ok(()) };
-        let sent = if launches.is_empty() { Ok(()) } else { self.inner.run(&launches) };
+        let sent = self.run_now(&launches);
         // Adds to what is freed, where this was the last owner.
         drop(kept);
         let freed = self.waiting(|own| std::mem::take(&mut own.freed)).unwrap_or_default();
@@ -132,7 +140,7 @@ impl Device for Queued {
     fn allocate(&self, words: usize) -> Result<u64, DeviceError> {
         match self.inner.allocate(words) {
             // There may be room when what waits to be freed is.
-            Err(DeviceError::OutOfMemory { .. }) if self.waiting(|own| !own.freed.is_empty()) == Some(true) => {
+            Err(DeviceError::OutOfMemory { .. }) if self.waiting(|own| !own.freed.is_empty() || !own.kept.is_empty()) == Some(true) => {
                 self.send()?;
                 self.inner.allocate(words)
             }
@@ -162,8 +170,10 @@ impl Device for Queued {
     }
 
     fn zero(&self, address: u64, words: usize) -> Result<(), DeviceError> {
-        self.send()?;
-        self.inner.zero(address, words)
+        // What is overwritten may be a secret, whatever became of the launches before.
+        let sent = self.send();
+        self.inner.zero(address, words)?;
+        sent
     }
 
     fn finish(&self) -> Result<(), DeviceError> {

@@ -19,7 +19,9 @@ fn main() -> ExitCode {
         operations_equal_the_cpus();
         results_do_not_depend_on_when_work_is_done();
         full_devices_say_so();
+        graphs_that_the_driver_refuses_are_done_without();
         devices_that_fail_say_so();
+        assert_eq!(stand_in("stand_in_graphs", 0), 0, "graphs that nobody destroys");
         return ExitCode::SUCCESS;
     }
     // Programs that run tests ask for their names.
@@ -140,13 +142,44 @@ fn full_devices_say_so() {
 }
 
 /// The stand-in's own functions, found in the library that the process has loaded.
-fn fail_after(calls: u64) {
-    // SAFETY: the stand-in has this function, which takes a word.
+fn stand_in(name: &str, argument: u64) -> u64 {
+    // SAFETY: the stand-in has these functions, which take a word or nothing and give a word or nothing.
     unsafe {
         let library = libloading::Library::new("libcuda.so").expect("the stand-in");
-        let function: libloading::Symbol<'_, unsafe extern "C" fn(u64)> = library.get(b"stand_in_fail_after").expect("its function");
-        function(calls);
+        let function: libloading::Symbol<'_, unsafe extern "C" fn(u64) -> u64> = library.get(name.as_bytes()).expect("its function");
+        function(argument)
     }
+}
+
+fn fail_after(calls: u64) {
+    stand_in("stand_in_fail_after", calls);
+}
+
+/// A circuit of one transform and its inverse.
+fn there_and_back(engine: &DeviceEngine, words: &[u64]) -> Vec<u64> {
+    together(engine, || {
+        let mut x = engine.scratch(1);
+        engine.upload(x.view_mut(), words);
+        engine.forward_ntt(x.view_mut(), &[0]);
+        let y = engine.inverse_ntt_of(x.view(), &[0]);
+        engine.download(y.view()).into_owned()
+    })
+}
+
+fn graphs_that_the_driver_refuses_are_done_without() {
+    let device = device();
+    let engine = DeviceEngine::new(device.clone(), 16, &moduli(16)).expect("engine");
+    device.set_graphs(true).expect("graphs");
+    let words: Vec<u64> = (1..17).collect();
+    // When a graph is made, when it is changed, and again.
+    for refused in [1, 0, 1, 2, 0] {
+        stand_in("stand_in_refuse_graphs", refused);
+        assert_eq!(there_and_back(&engine, &words), words);
+        assert_eq!(device.graphs(), usize::from(refused == 0), "{refused} refused");
+    }
+    stand_in("stand_in_refuse_graphs", 0);
+    device.set_graphs(false).expect("graphs");
+    assert_eq!(stand_in("stand_in_graphs", 0), 0, "graphs that nobody destroys");
 }
 
 fn devices_that_fail_say_so() {
@@ -155,15 +188,7 @@ fn devices_that_fail_say_so() {
     for graphs in [false, true] {
         device.set_graphs(graphs).expect("graphs");
         let engine = DeviceEngine::new(device.clone(), 16, &moduli).expect("engine");
-        let work = || {
-            together(&engine, || {
-                let mut x = engine.zeroed(1);
-                engine.forward_ntt(x.view_mut(), &[0]);
-                engine.inverse_ntt(x.view_mut(), &[0]);
-                let y = engine.inverse_ntt_of(x.view(), &[0]);
-                engine.download(y.view()).into_owned()
-            })
-        };
+        let work = || there_and_back(&engine, &[0; 16]);
         assert_eq!(work(), vec![0; 16]);
         let (before, mut failures) = (device.allocated_bytes(), 0);
         for calls in 0..100 {

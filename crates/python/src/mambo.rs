@@ -16,7 +16,7 @@ use crate::evaluation_keys::PyEvaluationKeys;
 use crate::needs::PyNeeds;
 use crate::numbers::{Real, Whole};
 use crate::params::{PyParams, size};
-use crate::run::{detached, with_progress};
+use crate::run::{detached, interruptible, with_progress};
 use crate::text::report_html;
 
 /// A plan of products of one plain matrix with encrypted matrices inside a bootstrap: the product comes out at a high level, for the
@@ -357,7 +357,7 @@ impl PyMamboMatrix {
     #[pyo3(signature = (array, progress=None))]
     fn matmul(&self, py: Python<'_>, array: &PyCiphertext, progress: Option<&Bound<'_, PyAny>>) -> PyResult<PyCiphertext> {
         // Keys that the array carries are for what comes next.
-        let evaluator = if array.data.is_symbol() { array.evaluator() } else { self.evaluator.clone() };
+        let evaluator = if array.data.is_symbol() { array.evaluator() } else { interruptible(self.evaluator.clone()) };
         let data = &*array.settled(py, &evaluator)?;
         let translate = |error| raise(py, error);
         let product = with_progress(py, progress, "matmul", translate, |tick| evaluator.mambo(&self.matrix, data, tick))?;

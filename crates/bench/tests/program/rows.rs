@@ -130,9 +130,13 @@ fn rows_of_devices_are_predicted_without_one_and_measured_with_one() {
     let predicted = rows("--set device --quick");
     let measured = rows("--set device --quick --device host-device --only device_transform,device_multiply");
     let of = |rows: &[Value], work: &str| rows.iter().filter(|row| row["work"] == work).cloned().collect::<Vec<_>>();
-    // RNS-CKKS at sets I and IV, ModHE and DPad-HE at four, by keys of two kinds.
+    // RNS-CKKS at sets I and IV, ModHE and DPad-HE at four, by keys of two kinds; on a device once more in graphs, for which nothing else is predicted.
     let (all, timed) = (of(&predicted, "device_multiply"), of(&measured, "device_multiply"));
-    assert_eq!((all.len(), timed.len()), (2 * (2 + 4 * 2), 2 * (2 + 4 * 2)));
+    assert_eq!((all.len(), timed.len()), (2 * (2 + 4 * 2), 3 * (2 + 4 * 2)));
+    let (timed, graphs): (Vec<_>, Vec<_>) = timed.into_iter().partition(|row| row["extra"]["keys"] != "planned_in_graphs");
+    let planned: Vec<_> = all.iter().filter(|row| row["extra"]["keys"] == "planned").collect();
+    assert_eq!((timed.len(), graphs.len()), (all.len(), planned.len()));
+    assert!(graphs.iter().zip(planned).all(|(row, known)| row["extra"]["predicted_ms"] == known["extra"]["predicted_ms"]));
     assert!(all.iter().all(|row| row["extra"]["predicted"] == true && row["median_ms"] == row["extra"]["predicted_ms"]));
     for (row, known) in timed.iter().zip(&all) {
         assert!(row["extra"]["predicted"] == false && row["extra"]["device"] == "host device", "{row}");

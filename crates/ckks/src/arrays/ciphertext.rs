@@ -204,6 +204,23 @@ impl Ciphertext {
         self.bound.or(self.estimate().map(|own| own.magnitude)).filter(|bound| bound.is_finite())
     }
 
+    /// The same array with another declared bound, or none: for numbers that are known to be smaller than what was carried here tells.
+    ///
+    /// # Errors
+    /// [`CkksError::OutOfRange`] for a bound that is not above 0; [`CkksError::BoundTooLarge`] for one without room at the array's level and scale.
+    pub fn with_bound(&self, bound: Option<f64>) -> Result<Self, CkksError> {
+        if let Some(bound) = bound.filter(|bound| !(bound.is_finite() && *bound > 0.0)) {
+            let remedy = "give the largest magnitude of the numbers, above 0".to_owned();
+            return Err(CkksError::OutOfRange { what: "the bound on the numbers", value: bound.to_string(), remedy });
+        }
+        let bound = self.params.check_bound(bound, self.scale, self.level)?;
+        if self.is_symbol() {
+            // A dry run without bounds stays one.
+            return Ok(self.clone().estimated(|own| Estimate { magnitude: bound.unwrap_or(own.magnitude), ..own }));
+        }
+        Ok(self.clone().within(bound))
+    }
+
     /// The same array with data, whose numbers are at most `bound`.
     pub(crate) fn within(self, bound: Option<f64>) -> Self {
         Self { bound, ..self }

@@ -151,7 +151,7 @@ impl Weights {
     ///
     /// # Errors
     /// [`CkksError::WeightsTooLarge`].
-    fn check_row_sum(&self, params: &Params, scale: f64, level: Level) -> Result<(), CkksError> {
+    pub(super) fn check_row_sum(&self, params: &Params, scale: f64, level: Level) -> Result<(), CkksError> {
         // As for declared bounds: a bit for the sign, and one that shows overflows at decryption.
         let room = (params.log2_q(level) - 2.0 - scale.log2()).exp2();
         if self.row_sum <= room {

@@ -124,7 +124,8 @@ struct RunnableGraph {
     std::vector<Work> work;
 };
 
-u64 graphs = 0; // that are alive
+u64 graphs = 0;         // that are alive
+u64 graphs_refused = 0; // calls that make or change graphs and that have no memory, from now on
 
 } // namespace
 
@@ -132,8 +133,8 @@ extern "C" {
 
 // For tests: from now on so many calls succeed.
 void stand_in_fail_after(u64 calls) { calls_left = calls; }
+void stand_in_refuse_graphs(u64 calls) { graphs_refused = calls; }
 u64 stand_in_graphs() { return graphs; }
-u64 stand_in_used() { return used; }
 
 int cuInit(unsigned) { return SUCCESS; }
 int cuDriverGetVersion(int* version) { return *version = 12040, SUCCESS; }
@@ -273,11 +274,13 @@ int cuGraphAddKernelNode_v2(Node** node, Graph* graph, Node* const* before, size
 }
 int cuGraphInstantiateWithFlags(RunnableGraph** runnable, Graph* graph, unsigned long long) {
     const std::lock_guard<std::recursive_mutex> lock(all);
+    if (graphs_refused) return --graphs_refused, OUT_OF_MEMORY;
     return *runnable = new RunnableGraph{graph, graph->work}, check();
 }
 int cuGraphExecKernelNodeSetParams_v2(RunnableGraph* runnable, Node* node, const NodeParameters* parameters) {
     const std::lock_guard<std::recursive_mutex> lock(all);
     if (node->graph != runnable->of) return INVALID_VALUE;
+    if (graphs_refused) return --graphs_refused, OUT_OF_MEMORY;
     if (const int refused = parameters->work().refusal()) return refused;
     return runnable->work[node->place] = parameters->work(), check();
 }

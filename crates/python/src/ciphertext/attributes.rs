@@ -110,6 +110,33 @@ impl PyCiphertext {
         self.data.bound()
     }
 
+    /// The same array with another declared bound: for numbers that are known to be smaller than what the steps before tell.
+    ///
+    /// Parameters
+    /// ----------
+    /// bound : float or None
+    ///     The largest magnitude of the numbers; None for no declared bound.
+    ///
+    /// Returns
+    /// -------
+    /// Ciphertext
+    ///     The same numbers and keys. Nobody can check the bound but who decrypts. Symbols take it where they have bounds.
+    ///
+    /// Raises
+    /// ------
+    /// DataError
+    ///     For a bound that is not positive, or without room at the level and scale.
+    ///
+    /// Examples
+    /// --------
+    /// >>> x = secret_key.encrypt([0.5, -0.25], bound=1.0)
+    /// >>> (x + x).bound, (x + x).with_bound(1.0).bound
+    /// (2.0, 1.0)
+    #[pyo3(signature = (bound))]
+    fn with_bound(&self, py: Python<'_>, bound: Option<Real>) -> PyResult<Self> {
+        self.map(py, |_, x| x.with_bound(Real::given(bound)))
+    }
+
     /// Names a stage of a computation: what is computed within `with ct.stage(name):` is a line of its own in the costs of `trace`.
     ///
     /// A stage within another has the names of both, with a slash between them. On ciphertexts with data it does nothing.

@@ -23,7 +23,7 @@ use clathrate_lattice::Level;
 
 use super::failure::log2_tail;
 use super::plan::{BOOTSTRAP, BootstrapPlan, Raising};
-use crate::arrays::{Estimate, SecretName};
+use crate::arrays::{Ciphertext, Estimate, SecretName};
 use crate::circuits::linear::factors::{diagonals_error, gain_from};
 use crate::error::CkksError;
 use crate::keys::Operation;
@@ -257,6 +257,17 @@ impl BootstrapPlan {
         // The product ends with a rescale of its own.
         let rescale = self.coefficient_to_slot() * self.params.noise_model().rounding() / self.message_scale().powi(2);
         Ok((before, self.predicted_error()?.deviation().powi(2) - before - rescale))
+    }
+
+    /// Refuses an array whose declared bound says that its numbers may be beyond magnitude 1, for which the modular reduction is made.
+    ///
+    /// # Errors
+    /// [`CkksError::BeyondRange`].
+    pub(in crate::circuits) fn check_range(&self, x: &Ciphertext) -> Result<(), CkksError> {
+        match x.bound.filter(|&bound| bound > 1.0 + SLACK) {
+            Some(bound) => Err(CkksError::BeyondRange { operation: BOOTSTRAP, bound }),
+            None => Ok(()),
+        }
     }
 
     /// The bounds of a bootstrapped array, from those of the array: no bound beyond magnitude 1, for which the modular reduction is made.

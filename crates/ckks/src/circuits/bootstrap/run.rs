@@ -234,7 +234,7 @@ impl Evaluator {
         if x.level < needed {
             return Err(CkksError::LevelTooLow { operation: BOOTSTRAP, needed: needed.0, level: x.level.0 });
         }
-        Ok(())
+        plan.check_range(x)
     }
 
     /// `x` at the plan's lowest level.

@@ -105,27 +105,44 @@ impl Evaluator {
         self.check(x)?;
         x.params().check_same(bootstrap.params(), "the plan of a product inside a bootstrap")?;
         plan.check(x)?;
+        bootstrap.check_range(x)?;
+        if !x.is_symbol() {
+            plan.matrix().check_numbers(x.bound)?;
+        }
         let (factor, product) = plan.array_shapes();
         if let Some(keys) = self.held().filter(|_| !x.is_symbol()) {
             bootstrap.check_keys(keys)?;
             let polys = factor.iter().product::<usize>().max(product.iter().product()) / bootstrap.params().slot_count();
-            check_free(MAMBO, bootstrap.memory_bytes(polys)?, "multiply fewer columns at once, or free memory")?;
+            // The product is gone when its packed rows are bootstrapped.
+            let needed = bootstrap.memory_bytes(polys)?.max(plan.matrix().product_bytes());
+            check_free(MAMBO, needed, "multiply fewer columns at once, or free memory")?;
         }
         let polys = product.iter().product::<usize>() / bootstrap.params().slot_count();
         let pairs = plan.pairs_reals(!x.is_complex(), polys);
         let size = if pairs { 2 * bootstrap.group() } else { bootstrap.group() };
         let groups = if x.is_symbol() { 1 } else { polys.div_ceil(size) };
-        let mut steps = 0;
-        let mut of_product = |done: usize, all: usize| {
-            steps = all;
-            progress(done, all + groups * bootstrap.rounds() * STAGES)
-        };
+        let stages = groups * bootstrap.rounds() * STAGES;
         let low = match plan.placement() {
-            Placement::Inside => self.slots_to_coefficients(x, bootstrap)?,
+            Placement::Inside => {
+                // How many steps the product has is not known yet.
+                let mut go_on = |_, _| progress(0, stages);
+                let lowered = self.in_groups(std::slice::from_ref(x), bootstrap.group(), &mut go_on, |own, tick| {
+                    let [own] = own else { return Err(CkksError::NoTerms { operation: MAMBO }) };
+                    if tick(0, 1) { Ok(vec![self.slots_to_coefficients(own, bootstrap)?]) } else { Err(CkksError::Cancelled) }
+                })?;
+                lowered.into_iter().next().ok_or(CkksError::NoTerms { operation: MAMBO })?
+            }
             Placement::Before => self.entry_at(x, bootstrap, plan.matrix().level())?,
         };
         let (shape, layout) = plan.rows_in_lanes(factor[0])?;
-        let multiplied = self.multiply_planned(&matrix.planned, &low.rearranged(shape, layout), &mut of_product)?;
+        let mut steps = 0;
+        let mut of_product = |done: usize, all: usize| {
+            steps = all;
+            progress(done, all + stages)
+        };
+        // Slots are the coefficients now, so what bounds them does, too.
+        let low = low.rearranged(shape, layout).within(x.bound);
+        let multiplied = self.multiply_planned(&matrix.planned, &low, &mut of_product)?.within(None);
         let mut of_stages = |done: usize, all: usize| progress(steps + done, steps + all);
         let (shape, slots) = plan.product_layout()?;
         let slots = Layout { complex: x.is_complex(), padding: Padding::Zero, ..slots };

@@ -117,6 +117,22 @@ impl ExactPlan {
         Level(self.level.0.saturating_sub(1))
     }
 
+    /// As [`MatrixPlan::check_numbers`](super::MatrixPlan::check_numbers).
+    pub(super) fn check_numbers(&self, params: &Params, bound: Option<f64>) -> Result<(), CkksError> {
+        let scale = self.scale * self.weights.scale();
+        let product = bound.map(|own| own * self.weights.row_sum());
+        params.check_bound(product, scale, self.level)?;
+        params.check_bound(product, scale / params.step_product(self.level), self.below())?;
+        if bound.is_none() { self.weights.check_row_sum(params, scale, self.level) } else { Ok(()) }
+    }
+
+    /// As [`MatrixPlan::product_bytes`](super::MatrixPlan::product_bytes): a row has a mask of the whole ring.
+    pub(super) fn product_bytes(&self, params: &Params) -> usize {
+        let (ring, primes) = (self.ring.as_ref().unwrap_or(params), params.chain().basis(self.level).len());
+        let words = ring.rank() * ring.degree() + params.degree() / self.layout.lanes;
+        self.weights.rows().saturating_mul(self.layout.chunks * words * primes * 8)
+    }
+
     /// `W @ x`, rescaled and packed.
     pub(super) fn multiply(&self, evaluator: &Evaluator, x: &Ciphertext, progress: Progress<'_>) -> Result<Ciphertext, CkksError> {
         if !evaluator.splits_masks_for(x) {

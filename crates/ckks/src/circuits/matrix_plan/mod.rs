@@ -302,6 +302,25 @@ impl MatrixPlan {
         }
     }
 
+    /// Refuses numbers of at most this magnitude, or of magnitude 1 where it is not known, whose product might wrap around: before or behind the rescale.
+    ///
+    /// # Errors
+    /// [`CkksError::BoundTooLarge`]; [`CkksError::WeightsTooLarge`].
+    pub(in crate::circuits) fn check_numbers(&self, bound: Option<f64>) -> Result<(), CkksError> {
+        match &self.way {
+            Way::Prepared(_) => Ok(()),
+            Way::Exact(plan) => plan.check_numbers(&self.params, bound),
+        }
+    }
+
+    /// Bytes of the product before its rows are packed again; 0 where they need not be.
+    pub(in crate::circuits) fn product_bytes(&self) -> usize {
+        match &self.way {
+            Way::Prepared(_) => 0,
+            Way::Exact(plan) => plan.product_bytes(&self.params),
+        }
+    }
+
     /// The method with its predicted time, keys and error.
     #[must_use]
     pub fn chosen(&self) -> &MatrixCost {
