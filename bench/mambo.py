@@ -260,8 +260,9 @@ def products(rows: Sequence[Row]) -> list[str]:
                 number(extra["predicted_ms"] / polys / 2),
                 f"{extra['key_bytes'] / GIB:.2f}",
                 peak,
-                f"{extra['mean_bits']:.1f}",
-                f"{extra['worst_bits']:.1f}",
+                # Of parts, what was measured is the error of the product alone.
+                f"{extra['mean_bits']:.1f}" if extra["whole"] else "-",
+                f"{extra['worst_bits']:.1f}" if extra["whole"] else "-",
             ]
         )
     head = ["preset", "threads", "rows", "polynomials", "bodies", "product", "timed", "all, s", "ms each", "of it the product"]
@@ -323,7 +324,8 @@ def markdown(about: dict[str, Any], rows: Iterable[Row], plots: Sequence[str] = 
             "numbers. Times are for each polynomial of real numbers. Where the product has more polynomials than are timed",
             "as a whole, the time is the sum of its parts: the whole product, and the bootstrap, with its level for a product, of as many",
             "polynomials as share a mask. Ratios are over the bootstraps of the same polynomials under shared masks without a product,",
-            "and over bootstraps of real numbers one by one with the product apart.",
+            "and over bootstraps of real numbers one by one with the product apart, timed once at the start. Predicted times are those of the",
+            "default profile, a faster processor.",
             "",
             *products(measured[PRODUCT]),
             "",

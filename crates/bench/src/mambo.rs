@@ -131,7 +131,7 @@ fn one(
     let polys = (rows * columns).div_ceil(slots);
     let most = if params.degree() > 1 << 15 { BODIES_OF_LARGE } else { BODIES };
     let bodies = most.min(polys.next_power_of_two());
-    // Sums along rows stay below 1.
+    // Numbers of the product stay below 1.
     let weights: Vec<f64> = numbers(80).take(rows * rows).map(|w| w / (rows as f64).sqrt() / 4.0).collect();
     let bootstrap = BootstrapOptions { bodies, ..BootstrapOptions::default() };
     // One product, without the time of a preparation.

@@ -92,7 +92,7 @@ impl Automatic {
             return None;
         }
         let (_, inner, values) = weights;
-        // A bound below 1 is known to dry runs alone, and data are to follow them.
+        // Bounds below 1 are not used: data with and without declared bounds are to take the way of their dry run.
         let largest = x.estimate().map_or(1.0, |own| own.magnitude.max(1.0));
         let row_sum = values.chunks(inner.max(1)).map(|row| row.iter().map(|w| w.abs()).sum()).fold(0.0, f64::max);
         if row_sum * largest > 1.0 || !row_sum.is_finite() {

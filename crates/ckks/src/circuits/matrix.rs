@@ -223,7 +223,7 @@ impl Evaluator {
     }
 
     /// `W @ x` with the product inside a bootstrap, not yet rescaled, where this evaluator bootstraps by itself and would put it there: rows of `x` fill polynomials, no level is left, there are the
-    /// keys, the product stays in the range of a bootstrap (sums of magnitudes along rows of `W`, times the bound of `x` or 1, are at most 1), and it is predicted to be faster than the product of the
+    /// keys, the product stays in the range of a bootstrap (sums of magnitudes along rows of `W`, times 1 or a larger bound of a dry run, are at most 1), and it is predicted to be faster than the product of the
     /// bootstrapped array. Nothing otherwise.
     ///
     /// # Errors

@@ -16,7 +16,7 @@ pub struct BootstrapOptions {
     /// Whether the circuit starts from coefficients at level 0 ([`Evaluator::half_bootstrap`](crate::Evaluator::half_bootstrap)) and leaves slots-to-coefficients
     /// out, with its keys. Rounds need the whole circuit.
     pub half: bool,
-    /// Polynomials that share a mask in the linear maps, from 1 to 64: those of several polynomials take about half the time of as many maps of one, and have keys of half as many times
+    /// Polynomials that share a mask in the linear maps, from 1 to 64: those of m polynomials take (m + 1) / 2m of the products of as many maps of one, and have keys of half as many times
     /// the bytes. Fewer polynomials take the time of so many in these maps. [pcmm-mambo, sec. 6.2]
     pub bodies: usize,
     /// Whether slots-to-coefficients ends at level 1, so that a product with a known matrix can follow ([`MamboPlan`](crate::circuits::mambo::MamboPlan)). It has a factor less then, and masks come apart there.

@@ -1,4 +1,4 @@
-//! Matrix products inside a bootstrap (MaMBo): `W X` for a known `W`, at a high level, in about the time of the bootstrap alone.
+//! Matrix products inside a bootstrap (MaMBo): `W X` for a known `W`, at a high level, in the time of the bootstrap and little more.
 //!
 //! ```text
 //! inside    slots to coefficients, to level 1   ->   W times rows of coefficients   ->   level 0   ->   raise, coefficients to slots, modular reduction
