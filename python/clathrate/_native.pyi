@@ -2392,10 +2392,12 @@ class Ciphertext:
         array([1., 2.])
         """
     def rotate(self, steps: SupportsIndex) -> Ciphertext:
-        """Every row rotated to the left, as `numpy.roll(row, -steps)`.
+        """Every row rotated to the left within its room, with zeros behind its numbers.
 
-        A row is rotated within its length rounded up to a power of two; the entries beyond its length are zeros. Entries of the row that
-        come there stay there: the padding is then dirty, and a further rotation is refused until `clear_padding`. Where there is no key
+        The room is `layout.capacity`: the length rounded up to a power of two, unless the array was encrypted with another one. A row that
+        fills it is rotated as `numpy.roll(row, -steps)` does; of a shorter one zeros come in, and its numbers that leave it stay behind it:
+        the padding is then dirty, and a further rotation is refused until `clear_padding`. `cl.hstack([x[n:], x[:n]])` is
+        `numpy.roll(x, -n)` of a vector of any length. Where there is no key
         for these steps, rotations by powers of two that there are keys for are used in turn.
 
         Parameters

@@ -33,11 +33,11 @@ _INSTEAD = {
     "ravel": _AXES,
     "squeeze": _AXES,
     "expand_dims": _AXES,
-    "roll": "use `x.rotate(-shift)`, which rotates each row",
+    "roll": "write `cl.hstack([x[-shift:], x[:-shift]])` for a vector, or use `x.rotate(-shift)` for rows that fill their capacity",
     "max": f"use `cl.maximum` of parts, or {_DECRYPT}",
     "min": f"use `cl.minimum` of parts, or {_DECRYPT}",
     "clip": "use `cl.maximum(cl.minimum(x, high), low)`",
-    "cov": "write `y = x - x.mean(axis=0)` and `(y.T @ y) / (len(y) - 1)`, by keys that `key.keys_for` finds",
+    "cov": "for a row for each observation, write `y = x - x.mean(axis=0)` and `y.T @ y`, divided by the observations less one",
     "real": "write `(x + x.conj()) / 2`",
     "imag": "write `(x - x.conj()) * -0.5j`",
     "absolute": f"use `cl.absolute`, {_BELOW}",
@@ -128,16 +128,38 @@ def array_ufunc(ufunc: np.ufunc, method: str, operands: tuple[Any, ...], keyword
     if keywords:
         raise TypeError(f"np.{name} of ciphertexts takes no {' and no '.join(sorted(keywords))}")
     if name in _UNARY:
-        return getattr(operands[0], _UNARY[name])()
+        return _method(operands[0], _UNARY[name], name)()
     if name in _COMPARISONS:
         raise TypeError(f"a ciphertext cannot be compared: {_DECRYPT}")
     if name in _REFLECTED:
         left, right = operands
         reflected = _REFLECTED[name]
         if isinstance(left, Ciphertext | TransposedCiphertext):
-            return getattr(left, reflected.replace("__r", "__"))(right)
-        return getattr(right, reflected)(left) if hasattr(right, reflected) else NotImplemented
+            return _method(left, reflected.replace("__r", "__"), name)(right)
+        return _method(right, reflected, name)(left)
     _refuse(name)
+
+
+def is_real(exponent: Any) -> bool:
+    """Whether a number is real, and no complex number or span of time of NumPy's, which turn into real ones without notice."""
+    return np.asarray(exponent).dtype.kind in "biufO"
+
+
+def _method(operand: Any, method: str, name: str) -> Any:
+    found = getattr(operand, method, None)
+    if found is not None:
+        return found
+    if isinstance(operand, TransposedCiphertext):
+        raise TypeError(
+            f"np.{name} of a transposed ciphertext: compute with the ciphertext itself and transpose the result, or `x.T.to_rows()`"
+        )
+    raise TypeError(
+        f"np.{name} does not take these operands: a ciphertext is no exponent, take `cl.exp`" if name == "power" else f"np.{name}"
+    )
+
+
+def _dimensions(a: Any) -> int:
+    return len(a.shape) if isinstance(a, Ciphertext | TransposedCiphertext) else np.ndim(a)
 
 
 def _rows(name: str, a: Any) -> Any:
@@ -165,16 +187,17 @@ def _var(
 
 @_stands_for(np.dot)
 def _dot(a: Any, b: Any) -> Any:
-    if isinstance(a, Ciphertext):
-        return a.dot(b)
-    if np.ndim(a) == 1 and b.ndim == 1:
-        return b.dot(a)
-    return a @ b if np.ndim(a) and b.ndim else a * b
+    dimensions = (_dimensions(a), _dimensions(b))
+    if 0 in dimensions:
+        return a * b
+    if dimensions == (1, 1):
+        return a.dot(b) if isinstance(a, Ciphertext) else b.dot(a)
+    return a @ b if isinstance(a, Ciphertext | TransposedCiphertext | np.ndarray) else np.asarray(a) @ b
 
 
 @_stands_for(np.inner)
 def _inner(a: Any, b: Any) -> Any:
-    if np.ndim(a) != 1 or np.ndim(b) != 1:
+    if _dimensions(a) != 1 or _dimensions(b) != 1:
         raise TypeError("np.inner of ciphertexts takes two vectors: write `a @ b.T` for matrices")
     return _dot(a, b)
 
@@ -193,6 +216,8 @@ def _reshape(a: Any, shape: int | tuple[int, ...]) -> Any:
 
 @_stands_for(np.concatenate)
 def _concatenate(arrays: Any, axis: int = 0) -> Any:
+    if not isinstance(axis, int):
+        raise TypeError(f"np.concatenate of ciphertexts takes an axis, 0 or 1, and not {axis}")
     return _arrays.concatenate(arrays, axis)
 
 

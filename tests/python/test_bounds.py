@@ -109,3 +109,25 @@ def test_products_inside_bootstraps_refuse_weights_that_wrap_around_before_the_w
     assert np.allclose(owner.decrypt(large @ small), 0.02, atol=1e-3)
     with pytest.raises(cl.DataError, match="may be as large as 2"):
         large @ owner.encrypt(np.full(512, 1e-5), bound=2.0, **plan.encryption)
+
+
+def test_parts_and_joins_keep_their_bounds(owner):
+    x = owner.encrypt(np.ones((4, 3)), bound=4.0, encoding="coefficients")
+    assert [x[0].bound, x[1:3].bound, x[:, 1:].bound, x[0].reshape(1, 3).bound] == [4.0] * 4
+    y = owner.encrypt(np.ones((4, 3)), bound=8.0, encoding="coefficients")
+    assert cl.vstack([x, y]).bound == 8.0
+    assert cl.vstack([x, owner.encrypt(np.ones((4, 3)), encoding="coefficients")]).bound is None
+    params = cl.Params.preset("insecure_deep")
+    key = cl.SecretKey.generate(params)
+    slots = {"encoding": "slots", "bound": 4.0}
+    for lanes in (None, "most"):
+
+        def circuit(a):
+            return [cl.hstack([a[0], a[1]]), a[0], a[:, 1]]
+
+        keys = key.keys_for(lambda a: sum(part.sum() for part in circuit(a)), (4, 3), lanes=lanes, encoding="slots")
+        z = key.encrypt(np.ones((4, 3)), lanes=lanes, **slots).with_keys(keys)
+        assert [part.bound for part in circuit(z)][:2] == [4.0] * 2
+    low = key.encrypt([[4096.0] * 3] * 2, bound=4096.0, level=0)
+    with pytest.raises(cl.DataError, match="room for"):
+        low[0] * 12288

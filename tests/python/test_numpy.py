@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
 import clathrate as cl
+
+
+def old_matrix():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PendingDeprecationWarning)
+        return np.matrix([[1.0, 1.0, 1.0]])
+
+
+def matrix_of(x):
+    return cl.SecretKey.generate(x.params).encrypt(np.ones((2, 3)), encoding="coefficients")
 
 
 @pytest.fixture(scope="module")
@@ -68,6 +80,8 @@ def test_views_of_transposed_arrays_are_taken(params, key, rng):
     assert np.ndim(ct.T) == 2
     assert (np.size(ct.T), np.size(ct, 1)) == (12, 4)
     assert np.allclose(key.decrypt(np.matmul(ct.T, w).rescale()), x.T @ w, atol=1e-5)
+    assert np.allclose(key.decrypt(np.dot(ct.T, w).rescale()), x.T @ w, atol=1e-5)
+    assert np.allclose(key.decrypt(np.dot(2.0, ct.T).T.rescale()), 2 * x, atol=1e-5)
     with pytest.raises(TypeError, match="the other axis of the ciphertext itself"):
         np.sum(ct.T)
 
@@ -100,6 +114,12 @@ def test_types_of_numpy_numbers_decide_levels(key):
         (lambda x: np.transpose(x, (1,)), "takes no axes"),
         (lambda x: np.inner(np.ones((3, 3)), x), "takes two vectors"),
         (lambda x: np.asarray(x), "is no array of numbers: decrypt it first"),
+        (lambda x: np.roll(x, 1), r"cl\.hstack\(\[x\[-shift:\], x\[:-shift\]\]\)"),
+        (lambda x: np.concatenate([x, x], axis=None), "takes an axis, 0 or 1, and not None"),
+        (lambda x: old_matrix() * x, r"np\.matrix.*np\.asarray"),
+        (lambda x: x * old_matrix(), r"np\.matrix.*np\.asarray"),
+        (lambda x: np.conj(matrix_of(x).T), "of a transposed ciphertext"),
+        (lambda x: np.divide(matrix_of(x).T, 2), "of a transposed ciphertext"),
     ],
 )
 def test_what_has_no_counterpart_says_what_to_use(key, function, words):
@@ -120,3 +140,21 @@ def test_axes_that_are_not_there_are_refused(key, axis):
     for reduction in (np.sum, np.mean, np.var):
         with pytest.raises(cl.DataError, match="`axis`"):
             reduction(ct, axis=axis)
+
+
+@pytest.mark.parametrize("exponent", [np.complex128(1j), np.complex64(2 + 1j), np.timedelta64(2), 1j, 0.5, -1, True + 0j])
+def test_exponents_are_whole_numbers(key, exponent):
+    ct = key.encrypt([1.0, 2.0])
+    for power in (lambda: ct**exponent, lambda: np.power(ct, exponent)):
+        with pytest.raises(ValueError, match="has a whole exponent"):
+            power()
+
+
+def test_rolls_are_joins_of_their_parts(params, key):
+    x = np.arange(1.0, 6.0)
+
+    def rolled(x):
+        return cl.hstack([x[-2:], x[:-2]])
+
+    ct = key.encrypt(x).with_keys(key.keys_for(rolled, x.shape))
+    assert np.allclose(key.decrypt(rolled(ct)), np.roll(x, 2), atol=1e-6)

@@ -71,7 +71,7 @@ pub enum Verb {
     Add(Add),
     /// Multiply an encrypted array, entry by entry: by another one, a plain array, or a number
     Multiply(Multiply),
-    /// Rotate the rows of an encrypted array in slots to the left
+    /// Rotate the rows of an encrypted array in slots to the left, each within its length rounded up to a power of two, with zeros behind its numbers
     Rotate(Rotate),
     /// Add up the numbers of each row of an encrypted array, or its rows
     Sum(Sum),

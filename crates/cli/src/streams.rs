@@ -42,6 +42,21 @@ pub fn is_occupied(path: &Path) -> bool {
     !is_stdout(path) && std::fs::metadata(path).or_else(|_| std::fs::symlink_metadata(path)).is_ok_and(replaced)
 }
 
+/// Where writing to `path` puts a file, whatever the path is called: links are followed, and folders named in one way.
+pub fn place(path: &Path) -> PathBuf {
+    const MOST_LINKS: usize = 40;
+    let mut path = path.to_path_buf();
+    for _ in 0..MOST_LINKS {
+        let Ok(next) = std::fs::read_link(&path) else { break };
+        path = path.parent().map_or_else(|| next.clone(), |folder| folder.join(&next));
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    match (std::fs::canonicalize(folder), path.file_name()) {
+        (Ok(folder), Some(name)) => folder.join(name),
+        _ => path,
+    }
+}
+
 /// The name of an input in messages.
 pub fn input_name(path: PathBuf) -> PathBuf {
     if is_dash(&path) { PathBuf::from("(stdin)") } else { path }

@@ -63,7 +63,7 @@ impl Evaluator {
             let lines = rows.iter().step_by(lanes).map(|row| row / lanes);
             lines.flat_map(|line| x.bundles()[line * width..(line + 1) * width].iter().cloned()).collect()
         };
-        Ok(x.with_all((x.params(), vec![rows.len(), columns]), layout, bundles, (x.level(), x.scale())))
+        Ok(x.with_all((x.params(), vec![rows.len(), columns]), layout, bundles, (x.level(), x.scale())).within(x.bound))
     }
 
     /// One row of several that share a polynomial in slots, as a matrix of one row: the sum of all rows of its polynomial times one or zero.
@@ -77,7 +77,7 @@ impl Evaluator {
         let alone = self.multiply_plain(&group, &chosen)?;
         let largest = alone.estimate().map_or(f64::INFINITY, |own| own.magnitude);
         let row = self.sum_of_rows(&alone)?.estimated(|own| Estimate { magnitude: own.magnitude.min(largest), ..own });
-        row.reshaped(&[1, columns])
+        row.within(x.bound).reshaped(&[1, columns])
     }
 
     /// The rows of all `parts`, one array after the other, as one matrix; a vector is one row. Parts at higher levels are brought to the lowest one.
@@ -126,8 +126,14 @@ impl Evaluator {
         let layout = Layout { rows, complex, ..*first.layout() }.with_padding(padding);
         let shape = vec![rows, layout.columns];
         layout.check(&shape, first.params().degree())?;
-        Ok(first.with_all((first.params(), shape), layout, bundles, (first.level(), first.scale())).bounded_by(estimate))
+        let joined = first.with_all((first.params(), shape), layout, bundles, (first.level(), first.scale()));
+        Ok(joined.bounded_by(estimate).within(largest_bound(parts)))
     }
+}
+
+/// The largest of the declared bounds, where all of `parts` have one.
+pub(super) fn largest_bound(parts: &[&Ciphertext]) -> Option<f64> {
+    parts.iter().map(|part| part.bound).try_fold(0.0, |largest: f64, own| own.map(|own| largest.max(own)))
 }
 
 /// Refuses arrays whose rows share a mask or a polynomial.

@@ -125,7 +125,8 @@ impl Evaluator {
         let layout = Layout { complex, ..sum.layout };
         let shape = sum.shape.clone();
         let most = largest.unwrap_or(f64::INFINITY);
-        Ok(sum.rearranged(shape, layout).estimated(|own| Estimate { magnitude: own.magnitude.min(most), ..own }))
+        let joined = sum.rearranged(shape, layout).within(super::rows::largest_bound(parts));
+        Ok(joined.estimated(|own| Estimate { magnitude: own.magnitude.min(most), ..own }))
     }
 }
 

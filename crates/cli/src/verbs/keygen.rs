@@ -18,7 +18,7 @@ use crate::{files, streams};
 /// Runs the verb: everything is made before anything gets its name, the secret key first.
 pub fn run(arguments: &Keygen, console: &Console, runtime: &Runtime) -> Result<(), Failure> {
     let outputs = [Some(&arguments.secret), arguments.public.as_ref(), arguments.evaluation.as_ref()];
-    let names: BTreeSet<_> = outputs.iter().flatten().collect();
+    let names: BTreeSet<_> = outputs.iter().flatten().map(|path| streams::place(path)).collect();
     if names.len() != outputs.iter().flatten().count() {
         return Err(Failure::Usage("two keys cannot go to one file".to_owned()));
     }

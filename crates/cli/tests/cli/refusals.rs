@@ -239,6 +239,21 @@ fn secret_keys_are_never_overwritten_unasked() {
     desk.refuses(&format!("decrypt --params {PARAMS} --secret sk.clt --input ct.clt --output sk.clt"), 17, "exists");
     desk.refuses(&format!("matmul --params {PARAMS} --weights x.npy --input ct.clt --output sk.clt"), 17, "exists");
     desk.refuses(&format!("params save {PARAMS} --output sk.clt"), 17, "exists");
+    // One file under two names.
+    std::fs::create_dir(desk.path("folder")).expect("folder");
+    std::os::unix::fs::symlink("two.clt", desk.path("alias.clt")).expect("link");
+    std::os::unix::fs::symlink("folder", desk.path("other")).expect("link");
+    for (secret, public) in
+        [("two.clt", "./two.clt"), ("two.clt", "folder/../two.clt"), ("two.clt", "alias.clt"), ("folder/two.clt", "other/two.clt")]
+    {
+        desk.refuses(&format!("keygen --params {PARAMS} --secret {secret} --public {public}"), 2, "usage");
+        desk.refuses(
+            &format!("keygen --params {PARAMS} --secret new.clt --public {secret} --evaluation {public} --relinearise"),
+            2,
+            "usage",
+        );
+        assert!(!desk.path("two.clt").exists() && !desk.path("folder/two.clt").exists() && !desk.path("new.clt").exists());
+    }
     // A damaged one may be the only copy.
     let mut bytes = desk.get("sk.clt");
     let last = bytes.len() - 1;

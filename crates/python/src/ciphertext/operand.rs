@@ -1,6 +1,7 @@
 //! What stands on the other side of an operator.
 
 use clathrate_ckks::keys::Values;
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
 use super::object::PyCiphertext;
@@ -32,6 +33,11 @@ impl<'py> Operand<'py> {
         if !is_numeric(data)? {
             return Ok(Self::Other);
         }
+        if is_numpy_matrix(data) {
+            return Err(PyTypeError::new_err(
+                "an operand is an `np.matrix`, whose `*` is another product than that of arrays: pass `np.asarray(x)`, and write `@` for a matrix product",
+            ));
+        }
         let array = array(data)?;
         Ok(match (&array.values, array.shape.is_empty()) {
             (Values::Real(values), true) => {
@@ -44,4 +50,14 @@ impl<'py> Operand<'py> {
             _ => Self::Array(array),
         })
     }
+}
+
+/// Whether `data` is a `numpy.matrix`, or of a class that derives from it.
+pub fn is_numpy_matrix(data: &Bound<'_, PyAny>) -> bool {
+    let of = |class: Bound<'_, PyAny>| -> PyResult<bool> {
+        let (name, module) = (class.getattr("__name__")?.extract::<String>()?, class.getattr("__module__")?.extract::<String>()?);
+        Ok(name == "matrix" && (module == "numpy" || module.starts_with("numpy.")))
+    };
+    let classes = data.get_type().mro();
+    classes.iter().any(|class| of(class).unwrap_or(false))
 }

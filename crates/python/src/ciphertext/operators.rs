@@ -207,7 +207,10 @@ impl PyCiphertext {
     }
 
     fn __pow__<'py>(&self, py: Python<'py>, exponent: &Bound<'py, PyAny>, modulus: &Bound<'py, PyAny>) -> OperatorResult<'py> {
-        let whole = exponent.extract::<f64>().ok().filter(|exponent| exponent.fract() == 0.0 && (0.0..LARGEST_EXPONENT).contains(exponent));
+        // NumPy's complex numbers and time spans turn into numbers without their other half.
+        let real = exponent.py().import("clathrate._numpy")?.call_method1("is_real", (exponent,))?.is_truthy()?;
+        let whole =
+            exponent.extract::<f64>().ok().filter(|exponent| real && exponent.fract() == 0.0 && (0.0..LARGEST_EXPONENT).contains(exponent));
         match whole {
             Some(whole) if modulus.is_none() => Ok(Bound::new(py, self.power(py, whole as u64)?)?.into_any()),
             _ => Err(PyValueError::new_err(format!(
