@@ -66,6 +66,10 @@ class ParamsChoice:
         return f"<pre>{escape(self.explain())}</pre>"
 
 
+# What an infinite bound on an error says.
+_UNBOUNDED = "the error has no bound, because numbers up to `bound` may leave the interval of a polynomial or the range of a bootstrap"
+
+
 def _arrays_in(result: Any) -> Iterator[Ciphertext]:
     if isinstance(result, Ciphertext):
         yield result
@@ -86,7 +90,9 @@ def _largest_error(found: Trace) -> float | None:
 
 def _in_words(found: Trace) -> str:
     largest = _largest_error(found)
-    return "" if largest is None else f", error at most {largest:.1e}"
+    if largest is None:
+        return ""
+    return f", {_UNBOUNDED}" if math.isinf(largest) else f", error at most {largest:.1e}"
 
 
 def _costs(params: Params, found: Trace) -> str:
@@ -107,6 +113,8 @@ def _refusal(found: Trace, error: float | None) -> str | None:
     largest = _largest_error(found)
     if largest is None:
         return "the error of the result has no bound"
+    if math.isinf(largest):
+        return _UNBOUNDED
     return None if largest <= error else f"the error may be {largest:.1e}, more than {error:g}"
 
 
