@@ -74,7 +74,7 @@ $(STAND_IN)/libcuda.so: crates/cuda/tests/driver/driver.cpp $(wildcard crates/cu
 	mkdir -p $(STAND_IN)
 	c++ -std=c++17 -O3 -shared -fPIC -ffp-contract=off -pthread -Wl,-Bsymbolic $< -o $@
 
-ON_STAND_IN := LD_LIBRARY_PATH="$(CURDIR)/$(STAND_IN)" CLATHRATE_TEST_ENGINE=cuda-graphs
+ON_STAND_IN := LD_LIBRARY_PATH="$(CURDIR)/$(STAND_IN)$${LD_LIBRARY_PATH:+:$$LD_LIBRARY_PATH}" CLATHRATE_TEST_ENGINE=cuda-graphs
 
 # A representative part once more on an engine whose memory the host cannot address, and on devices behind the driver's interface.
 REMOTE_PART := -p clathrate-lattice -p clathrate-ckks --test bundle --test degree --test switch --test methods --test allocations --test evaluator --test ranks --test files
