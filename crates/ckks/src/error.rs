@@ -532,6 +532,11 @@ pub enum CkksError {
 }
 
 impl CkksError {
+    /// For a limit in the environment that is no number.
+    pub(crate) fn no_bytes(what: &'static str, value: String) -> Self {
+        Self::OutOfRange { what, value, remedy: "give a whole number of bytes".to_owned() }
+    }
+
     /// A name for the kind of error, stable across versions: fronts map it to an exception and an exit code.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {

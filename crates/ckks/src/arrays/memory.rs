@@ -61,18 +61,13 @@ impl Drop for Footprint {
     }
 }
 
-/// The error for a limit in the environment that is no number.
-pub(crate) fn no_bytes(what: &'static str, value: String) -> CkksError {
-    CkksError::OutOfRange { what, value, remedy: "give a whole number of bytes".to_owned() }
-}
-
 /// Refuses an operation that takes more memory than is free, before it starts. Where the system does not tell how much is free, nothing is refused.
 ///
 /// # Errors
 /// [`CkksError::NotEnoughMemory`]; [`CkksError::OutOfRange`] for a limit in the environment that is no number.
 pub(crate) fn check_free(operation: &'static str, needed: usize, remedy: &'static str) -> Result<(), CkksError> {
     if let Some(Err(value)) = machine::limit_in(MEMORY_LIMIT) {
-        return Err(no_bytes("the environment variable CLATHRATE_MEMORY_LIMIT", value));
+        return Err(CkksError::no_bytes("the environment variable CLATHRATE_MEMORY_LIMIT", value));
     }
     let needed = needed as u64;
     match machine::memory() {

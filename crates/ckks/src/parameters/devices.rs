@@ -96,7 +96,6 @@ mod available {
     use clathrate_lattice::switch::MachineProfile;
 
     use super::*;
-    use crate::arrays::memory::no_bytes;
     use crate::parameters::runtime::DeviceDescription;
 
     /// A device that was opened, and the factory of its engines.
@@ -135,7 +134,7 @@ mod available {
 
     fn limit_in_environment() -> Result<u64, CkksError> {
         let limit = machine::limit_in(DEVICE_MEMORY_LIMIT).unwrap_or(Ok(u64::MAX));
-        limit.map_err(|value| no_bytes("the environment variable CLATHRATE_DEVICE_MEMORY_LIMIT", value))
+        limit.map_err(|value| CkksError::no_bytes("the environment variable CLATHRATE_DEVICE_MEMORY_LIMIT", value))
     }
 
     /// The device of this name, opened at the first call.
