@@ -120,9 +120,11 @@ fn the_choice_follows_time_uses_keys_and_precision() {
     let within = |most| plan(MatrixOptions { most_key_bytes: Some(most), ..MatrixOptions::default() }).expect("plan");
     assert_eq!((within(0).chosen().method, within(0).needs().is_empty()), (MatrixMethod::ByRows, true));
     assert!(within(0).explain().contains("too many bytes of keys"));
+    // One floating-point product is less precise than two on the processor, and as precise on devices, where it is exact.
+    let finest = costs.iter().filter(|cost| cost.method == MatrixMethod::Prepared).map(|cost| cost.error).fold(f64::INFINITY, f64::min);
     for most in [0, exact.owner_key_bytes, exact.owner_key_bytes - 1, usize::MAX] {
         let able = costs.iter().filter(|cost| cost.owner_key_bytes + cost.matrix_key_bytes <= most);
-        let able = able.filter(|cost| cost.method != MatrixMethod::Prepared || cost.products == 2);
+        let able = able.filter(|cost| cost.method != MatrixMethod::Prepared || cost.error == finest);
         let fastest = able.min_by(|a, b| a.nanoseconds.total_cmp(&b.nanoseconds)).expect("by rows");
         assert_eq!(within(most).chosen(), fastest, "{most} bytes");
     }
