@@ -43,7 +43,7 @@ def start_server(arguments: argparse.Namespace, own: Path, *more: object) -> sub
         "--inbox": own / "inbox.log",
         "--output": own / "results",
         "--samples": arguments.batch,
-        "--device": DEVICE,
+        "--client": DEVICE,
     }
     parts = [*(part for option in options.items() for part in option), *more]
     return subprocess.Popen([sys.executable, "-m", "clathrate", "pack", *map(str, parts)], stdout=subprocess.DEVNULL)

@@ -114,7 +114,9 @@ impl OutOfMemory {
 pub enum DeviceError {
     /// Not enough memory.
     #[error(
-        "{device} has no room for {needed} bytes: {free} of its {total} bytes are free. Use fewer arrays or keys at a time, a lower degree, or the processor (device=\"cpu\")"
+        "{device} has no room for {needed} bytes: {free} of {} are free. {} fewer arrays or keys at a time, a lower degree, or the processor (device=\"cpu\")",
+        if *limited { format!("the {total} bytes that its memory limit allows") } else { format!("its {total} bytes") },
+        if *limited { "Raise the limit (set_device_memory_limit, CLATHRATE_DEVICE_MEMORY_LIMIT), or use" } else { "Use" }
     )]
     OutOfMemory {
         /// The device.
@@ -123,8 +125,10 @@ pub enum DeviceError {
         needed: u64,
         /// Bytes free.
         free: u64,
-        /// All bytes of the device.
+        /// All bytes of the device, or of the limit.
         total: u64,
+        /// Whether a limit that was set leaves no room, not the device itself.
+        limited: bool,
     },
     /// The device, or the way to it, is not there.
     #[error("{reason}")]

@@ -45,7 +45,7 @@ pub struct Global {
     #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,
     /// Where to compute: cpu, cuda (NVIDIA's first device), cuda:1, ..
-    #[arg(id = "on", long, global = true, value_name = "DEVICE", default_value = PROCESSOR)]
+    #[arg(long, global = true, value_name = "DEVICE", default_value = PROCESSOR)]
     pub device: String,
     /// Print nothing but errors, and JSON where asked for
     #[arg(long, global = true)]
@@ -255,9 +255,9 @@ pub struct SampleKind {
     /// How many numbers of a sample share a mask, a power of two
     #[arg(long, value_name = "N", default_value_t = 1, requires = "samples")]
     pub sample_degree: usize,
-    /// The numbers of the devices' secrets; each further one takes a key, and packing once more in a batch that has samples under it [default: the owner's secret]
+    /// The numbers of the clients' secrets (`device=` in Python); each further one takes a key, and packing once more in a batch that has samples under it [default: the owner's secret]
     #[arg(long, value_name = "NUMBERS", value_delimiter = ',', requires = "samples", value_parser = clap::value_parser!(u64).range(..1 << 62))]
-    pub device: Vec<u64>,
+    pub client: Vec<u64>,
     /// Put two consecutive numbers into each slot, as real and imaginary part; always so above a degree of 1
     #[arg(long, requires = "samples")]
     pub pairs: bool,

@@ -9,6 +9,7 @@ use std::sync::{Mutex, PoisonError};
 
 use clathrate_arith::DeviceError;
 
+use crate::budget::Budget;
 use crate::device::{Butterflies, Device, Launch, Limits};
 
 unsafe extern "C" {
@@ -36,9 +37,7 @@ pub struct HostDevice {
     limits: Limits,
     butterflies: Butterflies,
     threads: bool,
-    /// Most bytes that may be allocated.
-    limit: AtomicU64,
-    allocated: AtomicU64,
+    budget: Budget,
     /// Calls that are left before the device fails.
     calls_left: AtomicU64,
     /// The memory, by address.
@@ -63,8 +62,7 @@ impl Default for HostDevice {
             limits: Limits { units: 1024, shared_words: 1 << 14, grid_y: 65_535 },
             butterflies: Butterflies { short_words: true, doubles: true },
             threads: false,
-            limit: AtomicU64::new(u64::MAX),
-            allocated: AtomicU64::new(0),
+            budget: Budget::unlimited(),
             calls_left: AtomicU64::new(u64::MAX),
             space: Mutex::default(),
             kernels: Mutex::default(),
@@ -176,21 +174,16 @@ impl Device for HostDevice {
 
     fn allocate(&self, words: usize) -> Result<u64, DeviceError> {
         self.take_call("allocating memory")?;
-        let (needed, total) = (words as u64 * 8, self.limit.load(Ordering::Relaxed));
-        let free = total.saturating_sub(self.allocated_bytes());
-        if needed > free {
-            return Err(DeviceError::OutOfMemory { device: self.name(), needed, free, total });
-        }
+        self.budget.take(words as u64 * 8, || self.name())?;
         let memory = vec![STALE; words.max(1)];
         let address = memory.as_ptr() as u64;
         self.space().insert(address, memory);
-        self.allocated.fetch_add(needed, Ordering::Relaxed);
         Ok(address)
     }
 
     fn free(&self, address: u64, words: usize) {
         if self.space().remove(&address).is_some() {
-            self.allocated.fetch_sub(words as u64 * 8, Ordering::Relaxed);
+            self.budget.give_back(words as u64 * 8);
         }
     }
 
@@ -264,10 +257,10 @@ impl Device for HostDevice {
     }
 
     fn allocated_bytes(&self) -> u64 {
-        self.allocated.load(Ordering::Relaxed)
+        self.budget.allocated()
     }
 
     fn set_memory_limit(&self, bytes: u64) {
-        self.limit.store(bytes, Ordering::Relaxed);
+        self.budget.set_limit(bytes);
     }
 }

@@ -4,6 +4,7 @@
 //!
 //! - `kernels/*.cuh`: the kernels, in CUDA C++ that is plain C++ on the host, too (`kernels/dialect.h`), one file for each idea;
 //! - [`device`]: what a device must do: memory, copies, launches;
+//! - `budget`: how much memory of a device is allocated, and may be;
 //! - [`nvidia`] (feature `driver`): devices of NVIDIA's;
 //! - [`host`] (feature `host-device`): the kernels on this machine's processor, for tests;
 //! - `queue`: launches that are held back, to be given to a device as one;
@@ -14,6 +15,8 @@
 //! depend on the order of floating-point sums there, and which is exact modulo 2^128 here.
 #![warn(unnameable_types)]
 
+#[cfg(any(feature = "driver", feature = "host-device"))]
+mod budget;
 pub mod device;
 pub mod engine;
 #[cfg(feature = "host-device")]

@@ -5,13 +5,13 @@
 use std::collections::HashMap;
 use std::ffi::{CString, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use clathrate_arith::DeviceError;
 use cudarc::driver::result::{self, DriverError};
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute, CUfunction_attribute as FunctionAttribute};
 
+use crate::budget::Budget;
 use crate::device::{Butterflies, Device, Launch, Limits};
 
 /// The kernels, made by `scripts/device_kernels.py`.
@@ -87,9 +87,7 @@ pub struct NvidiaDevice {
     kernels: Mutex<HashMap<&'static str, Kernel>>,
     /// The graphs of runs of kernels, by the kernels' names; nothing where runs are launches one by one.
     graphs: Mutex<Option<HashMap<Vec<&'static str>, Graph>>>,
-    allocated: AtomicU64,
-    /// Most bytes that may be allocated.
-    limit: AtomicU64,
+    budget: Budget,
     /// The process that opened the device: the driver does not survive a fork.
     process: u32,
 }
@@ -348,8 +346,7 @@ impl NvidiaDevice {
             handles: Handles { context, stream, module, pool },
             kernels: Mutex::default(),
             graphs: Mutex::default(),
-            allocated: AtomicU64::new(0),
-            limit: AtomicU64::new(u64::MAX),
+            budget: Budget::unlimited(),
             process: std::process::id(),
         })
     }
@@ -396,14 +393,8 @@ impl NvidiaDevice {
         self.graphs.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map_or(0, HashMap::len)
     }
 
-    /// As [`Device::allocate`], where the process may have `limit` bytes.
-    fn allocate_within(&self, words: usize, limit: u64) -> Result<u64, DeviceError> {
-        let needed = words.max(1) as u64 * 8;
-        let used = self.allocated_bytes();
-        let out_of_memory = |free: u64, total: u64| DeviceError::OutOfMemory { device: self.name(), needed, free, total };
-        if needed > limit.saturating_sub(used) {
-            return Err(out_of_memory(limit.saturating_sub(used), limit));
-        }
+    /// Allocates bytes that the budget has counted; those that there is no room for do not count any more.
+    fn allocate_counted(&self, needed: u64) -> Result<u64, DeviceError> {
         let mut full = false;
         let allocated = self.call("allocating memory", || {
             // SAFETY: the stream is this device's.
@@ -411,17 +402,14 @@ impl NvidiaDevice {
                 full = error.0 == sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY;
             })
         });
-        match allocated {
-            Ok(address) => {
-                self.allocated.fetch_add(needed, Ordering::Relaxed);
-                Ok(address)
+        allocated.or_else(|error| {
+            self.budget.give_back(needed);
+            if !full {
+                return Err(error);
             }
-            Err(_) if full => {
-                let (free, total) = self.memory()?;
-                Err(out_of_memory(free, total))
-            }
-            Err(error) => Err(error),
-        }
+            let (free, total) = self.memory()?;
+            Err(DeviceError::OutOfMemory { device: self.name(), needed, free, total, limited: false })
+        })
     }
 
     /// The words of a launch as the driver takes them.
@@ -430,7 +418,9 @@ impl NvidiaDevice {
         let mut staged = StagedArguments { device: self, arguments: Box::new(inline), count: launch.args.len() };
         if launch.args.len() > INLINE_WORDS {
             // A few kibibytes for the length of a launch are no matter of the limit.
-            staged.arguments.elsewhere = self.allocate_within(launch.args.len(), u64::MAX)?;
+            let needed = launch.args.len() as u64 * 8;
+            self.budget.take_unlimited(needed);
+            staged.arguments.elsewhere = self.allocate_counted(needed)?;
             self.write(staged.arguments.elsewhere, &launch.args)?;
         } else {
             staged.arguments.words[..launch.args.len()].copy_from_slice(&launch.args);
@@ -476,7 +466,9 @@ impl Device for NvidiaDevice {
     }
 
     fn allocate(&self, words: usize) -> Result<u64, DeviceError> {
-        self.allocate_within(words, self.limit.load(Ordering::Relaxed))
+        let needed = words.max(1) as u64 * 8;
+        self.budget.take(needed, || self.name())?;
+        self.allocate_counted(needed)
     }
 
     fn free(&self, address: u64, words: usize) {
@@ -484,7 +476,7 @@ impl Device for NvidiaDevice {
         let freed = self.call("freeing memory", || unsafe { result::free_async(address, self.handles.stream) });
         // Where the driver fails, the next call says so: a destructor cannot.
         drop(freed);
-        self.allocated.fetch_sub(words.max(1) as u64 * 8, Ordering::Relaxed);
+        self.budget.give_back(words.max(1) as u64 * 8);
     }
 
     fn write(&self, address: u64, words: &[u64]) -> Result<(), DeviceError> {
@@ -611,11 +603,11 @@ impl Device for NvidiaDevice {
     }
 
     fn allocated_bytes(&self) -> u64 {
-        self.allocated.load(Ordering::Relaxed)
+        self.budget.allocated()
     }
 
     fn set_memory_limit(&self, bytes: u64) {
-        self.limit.store(bytes, Ordering::Relaxed);
+        self.budget.set_limit(bytes);
     }
 }
 

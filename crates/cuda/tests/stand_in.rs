@@ -127,14 +127,14 @@ fn full_devices_say_so() {
     let device = device();
     device.allocate(1 << 40).map_or_else(
         |error| match error {
-            DeviceError::OutOfMemory { needed, total, .. } => assert_eq!((needed, total), (8 << 40, 600_000_000)),
+            DeviceError::OutOfMemory { needed, total, limited, .. } => assert_eq!((needed, total, limited), (8 << 40, 600_000_000, false)),
             other => panic!("{other}"),
         },
         |_| panic!("eight tebibytes"),
     );
     device.set_memory_limit(1000);
     let refused = device.allocate(126).expect_err("above the limit");
-    assert!(matches!(refused, DeviceError::OutOfMemory { needed: 1008, free: 1000, total: 1000, .. }), "{refused}");
+    assert!(matches!(refused, DeviceError::OutOfMemory { needed: 1008, free: 1000, total: 1000, limited: true, .. }), "{refused}");
     let address = device.allocate(125).expect("the limit itself");
     device.free(address, 125);
     device.set_memory_limit(u64::MAX);

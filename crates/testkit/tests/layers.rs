@@ -40,7 +40,7 @@ const CRATES: [Layers; 4] = [
             "cpu",
         ],
     },
-    Layers { name: "cuda", order: &["device", "host", "nvidia", "memory", "queue", "engine"] },
+    Layers { name: "cuda", order: &["device", "budget", "host", "nvidia", "memory", "queue", "engine"] },
     Layers {
         name: "lattice",
         order: &[

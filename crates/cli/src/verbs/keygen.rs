@@ -53,7 +53,12 @@ pub fn run(arguments: &Keygen, console: &Console, runtime: &Runtime) -> Result<(
     }
     let mut written = Vec::new();
     for (what, path, writer) in prepared {
-        let bytes = writer.finish().map_err(|error| Failure::file(path, CkksError::File(error)))?;
+        let failed = |error| {
+            let source = Failure::file(path, CkksError::File(error));
+            let stored = !arguments.existing && !written.is_empty();
+            if stored { Failure::Partly { secret: arguments.secret.clone(), source: Box::new(source) } } else { source }
+        };
+        let bytes = writer.finish().map_err(failed)?;
         written.push((what, path, bytes));
     }
     let text: Vec<String> =

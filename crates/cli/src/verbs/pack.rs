@@ -41,7 +41,7 @@ const MOST_BATCHES: usize = 8;
 impl SampleKind {
     /// The secrets of the samples, at least one.
     pub fn secrets(&self) -> Vec<SecretName> {
-        if self.device.is_empty() { vec![SecretName::Main] } else { self.device.iter().copied().map(SecretName::Device).collect() }
+        if self.client.is_empty() { vec![SecretName::Main] } else { self.client.iter().copied().map(SecretName::Device).collect() }
     }
 
     /// The options of a plan for `count` numbers.

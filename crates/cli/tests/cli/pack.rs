@@ -34,7 +34,7 @@ impl Setting {
     /// A folder with keys for batches of [`COUNT`] numbers of a device's secret.
     fn new() -> Self {
         let desk = Desk::new();
-        desk.ok(&format!("keygen --params {BOOT} --secret sk.clt --evaluation keys.clt --samples {COUNT} --device {DEVICE}"));
+        desk.ok(&format!("keygen --params {BOOT} --secret sk.clt --evaluation keys.clt --samples {COUNT} --client {DEVICE}"));
         let params = Params::preset(BOOT, &Runtime::default()).expect("a preset");
         let owner = SecretKey::from_reader(&FileReader::open(desk.path("sk.clt")).expect("a file"), &params).expect("a key");
         let options = SamplesOptions { count: Some(COUNT), secret: SecretName::Device(DEVICE), ..SamplesOptions::default() };
@@ -48,7 +48,7 @@ impl Setting {
 
     fn line(&self, from: &str, more: &str) -> String {
         format!(
-            "pack --params {BOOT} --evaluation keys.clt --from {from} --inbox inbox.log --output out --samples {COUNT} --device {DEVICE} {more}"
+            "pack --params {BOOT} --evaluation keys.clt --from {from} --inbox inbox.log --output out --samples {COUNT} --client {DEVICE} {more}"
         )
     }
 
@@ -266,7 +266,7 @@ fn a_killed_service_loses_no_acknowledged_number_and_brings_none_twice() {
 #[test]
 fn devices_with_secrets_of_their_own_come_together() {
     let own = Setting::new();
-    own.desk.ok(&format!("keygen --params {BOOT} --secret sk.clt --existing --evaluation all.clt --samples {COUNT} --device {DEVICE},8,9"));
+    own.desk.ok(&format!("keygen --params {BOOT} --secret sk.clt --existing --evaluation all.clt --samples {COUNT} --client {DEVICE},8,9"));
     let mut clients: Vec<LightClient> = [9, DEVICE, 8]
         .map(|device| {
             let mut options = own.plan.client_options(Some(20.0));
@@ -283,7 +283,7 @@ fn devices_with_secrets_of_their_own_come_together() {
             input += &text("message", &client.encrypt(&[value(number, counter)]).expect("a message"));
         }
     }
-    let line = own.line("-", "").replace("keys.clt", "all.clt").replace("--device 3", "--device 3,8,9");
+    let line = own.line("-", "").replace("keys.clt", "all.clt").replace("--client 3", "--client 3,8,9");
     let mut child = own.desk.command(&line).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("runs");
     child.stdin.take().expect("its input").write_all(input.as_bytes()).expect("read");
     let run = wait(child);
@@ -321,8 +321,8 @@ fn what_cannot_be_served_is_refused_before_anything_is_taken() {
     own.desk.put("box/c.message", &client.encrypt(&[0.5]).expect("a message"));
     own.desk.ok(&own.line("box", "--idle 0.1"));
     assert!(own.desk.path("out/00000001.clt").exists());
-    own.desk.ok(&format!("keygen --params {BOOT} --secret sk.clt --existing --evaluation others.clt --samples {COUNT} --device 4"));
-    let other = own.line("box", "--idle 0").replace("--device 3", "--device 4").replace("keys.clt", "others.clt");
+    own.desk.ok(&format!("keygen --params {BOOT} --secret sk.clt --existing --evaluation others.clt --samples {COUNT} --client 4"));
+    let other = own.line("box", "--idle 0").replace("--client 3", "--client 4").replace("keys.clt", "others.clt");
     let refused = own.desk.run(&other);
     assert!(refused.code == 6 && refused.stderr.contains("inbox.log"), "{} {}", refused.code, refused.stderr);
     // Results of another inbox are not replaced.
@@ -330,7 +330,7 @@ fn what_cannot_be_served_is_refused_before_anything_is_taken() {
     let refused = own.desk.run(&fresh);
     assert!(refused.code == 5 && refused.stderr.contains("empty folder"), "{} {}", refused.code, refused.stderr);
     // Keys for one secret do not serve another.
-    let keys = own.line("box", "--idle 0").replace("--device 3", "--device 3,4");
+    let keys = own.line("box", "--idle 0").replace("--client 3", "--client 3,4");
     let refused = own.desk.run(&keys);
     assert!(refused.code == 9 && refused.stderr.contains("keys.clt"), "{} {}", refused.code, refused.stderr);
     let idle = own.desk.run(&own.line("-", "--idle 1"));
