@@ -95,6 +95,11 @@ impl OutputFile {
         &self.path
     }
 
+    /// Whether it goes to a pipe or a device, where what was written stays written, whatever fails later.
+    pub const fn is_stream(&self) -> bool {
+        matches!(self.sink, Sink::Stream { .. })
+    }
+
     /// Completes the file: waits until it is on disk and gives it its name, or copies it to the pipe or device. Its length in bytes.
     ///
     /// # Errors

@@ -62,6 +62,11 @@ impl FileWriter<OutputFile> {
         Self::begin(target, path, label, metadata)
     }
 
+    /// Whether it goes to a pipe or a device ([`OutputFile::is_stream`]).
+    pub const fn is_stream(&self) -> bool {
+        self.target.is_stream()
+    }
+
     /// Completes the file; its length in bytes.
     ///
     /// # Errors

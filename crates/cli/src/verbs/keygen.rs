@@ -15,7 +15,7 @@ use crate::console::Console;
 use crate::failure::Failure;
 use crate::{files, streams};
 
-/// Runs the verb: everything is made before anything gets its name, the secret key first.
+/// Runs the verb: everything is made before anything gets its name, the secret key first among files.
 pub fn run(arguments: &Keygen, console: &Console, runtime: &Runtime) -> Result<(), Failure> {
     let outputs = [Some(&arguments.secret), arguments.public.as_ref(), arguments.evaluation.as_ref()];
     let names: BTreeSet<_> = outputs.iter().flatten().map(|path| streams::place(path)).collect();
@@ -51,14 +51,11 @@ pub fn run(arguments: &Keygen, console: &Console, runtime: &Runtime) -> Result<(
     if let Some((path, keys)) = &evaluation {
         prepared.push(("evaluation", path, files::prepare(path, keys)?));
     }
+    // Pipes and devices can refuse to the end, files hardly: they come last, so that a refusal leaves no key behind. A stable sort: the secret key stays ahead.
+    prepared.sort_by_key(|(_, _, writer)| !writer.is_stream());
     let mut written = Vec::new();
     for (what, path, writer) in prepared {
-        let failed = |error| {
-            let source = Failure::file(path, CkksError::File(error));
-            let stored = !arguments.existing && !written.is_empty();
-            if stored { Failure::Partly { secret: arguments.secret.clone(), source: Box::new(source) } } else { source }
-        };
-        let bytes = writer.finish().map_err(failed)?;
+        let bytes = writer.finish().map_err(|error| Failure::file(path, CkksError::File(error)))?;
         written.push((what, path, bytes));
     }
     let text: Vec<String> =

@@ -83,9 +83,8 @@ fn pipes_and_devices_stay_what_they_are() {
         assert!(text.contains("No space left on device") && text.contains(&full), "{text}");
         assert!(is_device(&desk.path(&full)));
     }
-    let text = desk.refuses(&format!("keygen --params {PARAMS} --secret new.clt --force --public {full}"), 13, "io");
-    assert!(text.contains("The new secret key is in") && text.contains("new.clt: make its other keys with --existing"), "{text}");
-    desk.ok(&format!("keygen --params {PARAMS} --secret new.clt --existing --public new-public.clt"));
+    desk.refuses(&format!("keygen --params {PARAMS} --secret new.clt --public {full} --evaluation keys.clt --rotations 1"), 13, "io");
+    desk.ok(&format!("keygen --params {PARAMS} --secret new.clt --public {null} --evaluation keys.clt --rotations 1"));
     assert!(Command::new("mkfifo").arg(desk.path("pipe")).status().expect("mkfifo").success());
     for (line, file) in lines.iter().zip(["a.clt", "a.npy", "p.clt", "pk.clt"]) {
         let path = desk.path("pipe");
