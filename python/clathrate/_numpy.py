@@ -50,6 +50,11 @@ _INSTEAD = {
     "maximum": f"use `cl.maximum`, or `cl.relu` for the maximum with 0, {_BELOW}",
     "minimum": f"use `cl.minimum`, {_BELOW}",
     "square": _SQUARES,
+    "item": _DECRYPT,
+    "tolist": _DECRYPT,
+    "flatten": _AXES,
+    "copy": "a ciphertext does not change, so it needs no copy",
+    "astype": "its numbers are real or complex as they were encrypted, and NumPy's after `secret_key.decrypt(ct)`",
 }
 
 _FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {}
@@ -65,9 +70,22 @@ def _stands_for(function: Callable[..., Any]) -> Callable[[Callable[..., Any]], 
     return register
 
 
+def _instead(name: str) -> str:
+    return _INSTEAD.get(name, f"nothing on encrypted numbers stands for it, so {_DECRYPT}")
+
+
 def _refuse(name: str) -> NoReturn:
-    instead = _INSTEAD.get(name, f"nothing on encrypted numbers stands for it, so {_DECRYPT}")
-    raise TypeError(f"np.{name} does not take ciphertexts: {instead}")
+    raise TypeError(f"np.{name} does not take ciphertexts: {_instead(name)}")
+
+
+def missing_attribute(array: Any, name: str) -> str:
+    """What the error of an attribute says that an encrypted array does not have."""
+    message = f"'{type(array).__name__}' object has no attribute '{name}'"
+    if name.startswith("_") or not (name in _INSTEAD or hasattr(np.ndarray, name)):
+        return message
+    if isinstance(array, TransposedCiphertext) and hasattr(Ciphertext, name):
+        return f"{message}: compute with the ciphertext itself and transpose the result, or `x.T.to_rows()`"
+    return f"{message}: {_instead(name)}"
 
 
 def _name(function: Callable[..., Any]) -> str:

@@ -120,11 +120,47 @@ def test_types_of_numpy_numbers_decide_levels(key):
         (lambda x: x * old_matrix(), r"np\.matrix.*np\.asarray"),
         (lambda x: np.conj(matrix_of(x).T), "of a transposed ciphertext"),
         (lambda x: np.divide(matrix_of(x).T, 2), "of a transposed ciphertext"),
+        (lambda x: abs(x), r"use `cl\.absolute`"),
+        (lambda x: 2**x, r"a ciphertext is no exponent: use `cl\.exp`"),
+        (lambda x: x**x, r"a ciphertext is no exponent: use `cl\.exp`"),
+        (lambda x: x < 1, r"cannot be compared: .*`cl\.sign`"),
+        (lambda x: x.__setitem__(0, 1.0), r"does not change: .*`cl\.where"),
+        (lambda x: x.__delitem__(0), "does not change"),
     ],
 )
 def test_what_has_no_counterpart_says_what_to_use(key, function, words):
     with pytest.raises(TypeError, match=words):
         function(key.encrypt([1.0, 2.0, 3.0]))
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("max", r"use `cl\.maximum` of parts"),
+        ("std", r"use `cl\.std"),
+        ("flatten", r"use `x\.reshape"),
+        ("cumsum", "decrypt it first"),
+        ("astype", "as they were encrypted"),
+    ],
+)
+def test_methods_of_arrays_that_are_missing_say_what_to_use(key, name, words):
+    ct = key.encrypt([[1.0, 2.0, 3.0]])
+    for array in (ct, ct.T):
+        assert not hasattr(array, name)
+        with pytest.raises(AttributeError, match=f"has no attribute '{name}': .*{words}"):
+            getattr(array, name)
+
+
+def test_attributes_that_are_missing_are_missing_as_everywhere(key):
+    ct = key.encrypt([[1.0, 2.0, 3.0]])
+    for array in (ct, ct.T):
+        with pytest.raises(AttributeError) as raised:
+            array.rotat  # noqa: B018
+        assert str(raised.value) == f"'{type(array).__name__}' object has no attribute 'rotat'"
+        assert (raised.value.name, raised.value.obj is array) == ("rotat", True)
+    with pytest.raises(AttributeError, match=r"compute with the ciphertext itself and transpose the result"):
+        ct.T.sum  # noqa: B018
+    assert (len(ct), len(ct.T)) == (1, 3)
 
 
 def test_arrays_do_not_take_encrypted_numbers_in_place(key):

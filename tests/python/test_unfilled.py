@@ -98,6 +98,7 @@ CASES = {
     "TransposedCiphertext.__rmul__": [both(lambda x: 0.5 * x.T, MATRIX)],
     "TransposedCiphertext.__neg__": [both(lambda x: -x.T, MATRIX)],
     "TransposedCiphertext.__getitem__": [both(lambda x: x.T[:, 1:3], MATRIX, on=ALONE)],
+    "TransposedCiphertext.__len__": [both(lambda x: x.T * len(x.T), MATRIX)],
     "TransposedCiphertext.__matmul__": [
         both(lambda x: x.T @ WEIGHTS.T, MATRIX, on=ALONE),
         both(lambda x, y: x.T @ y, MATRIX, OTHER, on=("coefficients",)),

@@ -119,7 +119,8 @@ fn bounds_are_kept_in_files_and_numbers_beyond_them_refused() {
 fn a_device_that_is_not_there_ends_every_verb_with_its_exit_code() {
     let desk = Desk::furnished();
     if desk.ok("doctor").stdout.contains("cuda       none") {
-        let text = desk.refuses(&format!("encrypt --params {PARAMS} --key sk.clt --input x.npy --output far.clt --device cuda"), 21, "device");
+        let text =
+            desk.refuses(&format!("encrypt --params {PARAMS} --key sk.clt --input x.npy --output far.clt --device cuda"), 21, "device");
         assert!(text.contains("NVIDIA") && text.contains("device=\"cpu\""), "{text}");
         assert!(!desk.path("far.clt").exists());
     }

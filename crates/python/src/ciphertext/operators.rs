@@ -31,6 +31,10 @@ const LARGEST_INTEGER: f64 = 1.3e36;
 /// Why nothing is divided by a ciphertext.
 const DIVISOR: &str = "a ciphertext is no divisor: multiply by `cl.inverse(ct, domain=(low, high))`, an approximation of the inverse on an interval without zero";
 
+/// Why nothing is raised to an encrypted power.
+const EXPONENT: &str = "a ciphertext is no exponent: use `cl.exp`, which is told by `domain=(lowest, highest)` between which numbers its argument is; \
+     2^x is the exponential of `x * math.log(2)`";
+
 /// Exponents end here: more levels than the longest chain has.
 const LARGEST_EXPONENT: f64 = 4_294_967_296.0;
 
@@ -207,6 +211,9 @@ impl PyCiphertext {
     }
 
     fn __pow__<'py>(&self, py: Python<'py>, exponent: &Bound<'py, PyAny>, modulus: &Bound<'py, PyAny>) -> OperatorResult<'py> {
+        if exponent.is_instance_of::<Self>() {
+            return Err(PyTypeError::new_err(EXPONENT));
+        }
         // NumPy's complex numbers and time spans turn into numbers without their other half.
         let real = exponent.py().import("clathrate._numpy")?.call_method1("is_real", (exponent,))?.is_truthy()?;
         let whole =
@@ -218,6 +225,11 @@ impl PyCiphertext {
                  `cl.inverse_sqrt` on an interval, or approximate others by `cl.Polynomial.fit`"
             ))),
         }
+    }
+
+    fn __rpow__(&self, base: &Bound<'_, PyAny>, modulus: &Bound<'_, PyAny>) -> PyResult<()> {
+        let _ = (base, modulus);
+        Err(PyTypeError::new_err(EXPONENT))
     }
 
     fn __neg__(&self, py: Python<'_>) -> PyResult<Self> {

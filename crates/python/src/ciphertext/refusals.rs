@@ -1,20 +1,40 @@
 //! What a ciphertext refuses, because it would need the numbers.
 
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyAttributeError, PyTypeError};
 use pyo3::prelude::*;
 
 use super::object::PyCiphertext;
+use super::transposed::PyTransposed;
 use crate::libraries::Library;
 
 fn refuse<T>(what: &str) -> PyResult<T> {
     Err(PyTypeError::new_err(format!("{what}: decrypt it first with `secret_key.decrypt(ct)`")))
 }
 
+/// The error of an attribute that an array does not have.
+fn missing(object: &Bound<'_, PyAny>, name: &str) -> PyResult<PyErr> {
+    let message = object.py().import("clathrate._numpy")?.call_method1("missing_attribute", (object, name))?;
+    Ok(PyAttributeError::new_err(message.unbind()))
+}
+
+#[pymethods]
+impl PyTransposed {
+    fn __getattr__(slf: &Bound<'_, Self>, name: &str) -> PyResult<()> {
+        Err(missing(slf.as_any(), name)?)
+    }
+
+    fn __len__(&self) -> usize {
+        self.base.get().data.layout().columns
+    }
+}
+
 #[pymethods]
 impl PyCiphertext {
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> PyResult<bool> {
         let _ = other;
-        refuse("a ciphertext cannot be compared")
+        Err(PyTypeError::new_err(
+            "a ciphertext cannot be compared: decrypt it first with `secret_key.decrypt(ct)`, or compute with `cl.sign`, `cl.maximum` and `cl.minimum`",
+        ))
     }
 
     fn __ne__(&self, other: &Bound<'_, PyAny>) -> PyResult<bool> {
@@ -35,6 +55,27 @@ impl PyCiphertext {
 
     fn __ge__(&self, other: &Bound<'_, PyAny>) -> PyResult<bool> {
         self.__eq__(other)
+    }
+
+    fn __abs__(&self) -> PyResult<()> {
+        Err(PyTypeError::new_err("abs() does not take ciphertexts: use `cl.absolute`, which is told by `bound=` how large its argument is"))
+    }
+
+    fn __setitem__(&self, index: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        let _ = (index, value);
+        Err(PyTypeError::new_err(
+            "a ciphertext does not change: make another one with `cl.where(mask, x, y)`, or of parts with `cl.concatenate`",
+        ))
+    }
+
+    fn __delitem__(&self, index: &Bound<'_, PyAny>) -> PyResult<()> {
+        let _ = index;
+        Err(PyTypeError::new_err("a ciphertext does not change: make another one of parts with `cl.concatenate`"))
+    }
+
+    /// Attributes that there are none of: those of NumPy's arrays name what to use instead.
+    fn __getattr__(slf: &Bound<'_, Self>, name: &str) -> PyResult<()> {
+        Err(missing(slf.as_any(), name)?)
     }
 
     fn __bool__(&self) -> PyResult<bool> {
