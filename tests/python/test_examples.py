@@ -8,7 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+import clathrate as cl
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -65,6 +68,26 @@ def test_bootstrapping_page_runs_and_its_numbers_are_right(capsys, tmp_path, mon
     assert float(capsys.readouterr().out.split()[-1]) < 1e-4
     exec(file, names)
     assert float(capsys.readouterr().out.split()[-1]) < 1e-4
+
+
+def test_table_of_presets_that_bootstrap_is_what_plans_say():
+    text = (ROOT / "docs/bootstrapping.md").read_text()
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if re.match(r"\| `\w+` \| 2\^", line)]
+    said = {row[0].strip("`"): row[1:5] for row in rows}
+    assert set(said) == {
+        name for name in cl.preset_names() if not name.startswith("insecure") and cl.Params.preset(name).application_levels
+    }
+    for name, row in said.items():
+        params = cl.Params.preset(name)
+        try:
+            plan = cl.BootstrapPlan(params)
+            low = plan.input_level
+        except cl.DataError:  # its level 0 is too short for anything but half bootstraps
+            plan, low = cl.SamplesPlan(params, params.slot_count), 0
+        bits = params.log2_q(plan.output_level) - params.log2_q(low)
+        degree, slots = int(np.log2(params.degree)), int(np.log2(params.slot_count))
+        expected = [f"2^{degree}", f"2^{slots}", f"{plan.output_level - low}, {bits:.0f}", f"2^{plan.log2_failure:.1f}"]
+        assert row == expected, name
 
 
 def test_samples_page_runs_and_its_numbers_are_right(capsys, tmp_path, monkeypatch):
