@@ -4333,8 +4333,10 @@ class MamboPlan:
         The slots of a row of X, a power of two or a multiple of all slots. By default all slots of a polynomial.
     is_complex : bool, optional
         Whether the numbers of X may be complex. For real numbers alone the bootstrap takes less time. The default is True.
-    bodies : int, optional
-        How many polynomials share a mask in the linear maps, as in `BootstrapPlan`. The default is 1.
+    bodies : int or "fastest", optional
+        How many polynomials share a mask in the linear maps, as in `BootstrapPlan`. "fastest" takes the power of two that is predicted to
+        be fastest for the polynomials of this product, of those that are secure and whose keys are within `key_bytes`, or else three times
+        those of one body. The default is 1.
     method : {"exact", "by rows", "prepared"}, optional
         The method of the product, as in `MatrixPlan`. None, the default, is the fastest that fits.
     precision_bits : float, optional
@@ -4390,7 +4392,7 @@ class MamboPlan:
         columns: SupportsIndex | None = None,
         *,
         is_complex: bool = True,
-        bodies: SupportsIndex | None = None,
+        bodies: SupportsIndex | Literal["fastest"] | None = None,
         method: Literal["exact", "by rows", "prepared"] | None = None,
         precision_bits: float | None = None,
         key_bytes: SupportsIndex | None = None,
@@ -4410,6 +4412,9 @@ class MamboPlan:
     @property
     def output_shape(self) -> tuple[int, int]:
         """The shape of products: polynomials and slots."""
+    @property
+    def bodies(self) -> int:
+        """The number of polynomials that share a mask in the linear maps."""
     @property
     def placement(self) -> str:
         """Where the product is: "inside" the bootstrap or "before" it."""

@@ -41,6 +41,26 @@ def test_products_are_numpys(params: cl.Params, owner: cl.SecretKey, rows: int, 
     assert f"{rows} x {inner} matrix inside a bootstrap" in plan.explain()
 
 
+def test_the_fastest_number_of_bodies_is_taken(params: cl.Params) -> None:
+    weights = np.full((16, 32), 1 / 32)
+    alone = cl.MamboPlan(params, weights)
+    fastest = cl.MamboPlan(params, weights, bodies="fastest")
+    assert (alone.bodies, cl.MamboPlan(params, weights, bodies=4).bodies) == (1, 4)
+    assert fastest.bodies > 1
+    assert fastest.seconds < alone.seconds
+    # With room for the keys of all.
+    roomy = cl.MamboPlan(params, weights, bodies="fastest", key_bytes=2**30)
+    for m in (2, 4, 8, 16, 32):
+        assert roomy.seconds <= 1.001 * cl.MamboPlan(params, weights, bodies=m, key_bytes=2**30).seconds
+    with pytest.raises(cl.DataError, match=r'`bodies`.*use a whole number or "fastest"'):
+        cl.MamboPlan(params, weights, bodies="most")
+    for wrong in (0, -1, 65):
+        with pytest.raises((cl.DataError, cl.ParamsError), match="bodies"):
+            cl.MamboPlan(params, weights, bodies=wrong)
+    with pytest.raises(TypeError):
+        cl.MamboPlan(params, weights, bodies=1.5)
+
+
 def test_the_short_form_is_the_same_product(params: cl.Params, owner: cl.SecretKey) -> None:
     weights = np.random.default_rng(2).uniform(-1, 1, (4, 4)) / 4
     plan = cl.MamboPlan(params, weights, columns=128)

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use clathrate_ckks::circuits::bootstrap::{BootstrapOptions, BootstrapPlan};
 use clathrate_ckks::circuits::mambo::{MamboOptions, MamboPlan, Placement};
 use clathrate_ckks::circuits::matrix_plan::{MatrixMethod, MatrixOptions};
-use clathrate_ckks::keys::{EncryptOptions, Values};
-use clathrate_ckks::{Ciphertext, CkksError, Complex64, Encoding, Evaluator, Level, SecretKey};
+use clathrate_ckks::keys::{EncryptOptions, Reach, Values};
+use clathrate_ckks::{Ciphertext, CkksError, Complex64, Encoding, Evaluator, KeyNeeds, Level, SecretKey};
 use common::bootstraps::*;
 use common::measure::*;
 use common::*;
@@ -57,7 +57,7 @@ fn products_inside_bootstraps_are_the_products() {
         let options = MamboOptions {
             bootstrap: BootstrapOptions { bodies, real, ..BootstrapOptions::default() },
             matrix: MatrixOptions { method, ..MatrixOptions::default() },
-            placement: Placement::Inside,
+            ..MamboOptions::default()
         };
         let plan = Arc::new(MamboPlan::new(&params, (rows, inner, &w), columns, &options).expect("plan"));
         let ev = evaluator(&sk, &plan.needs().expect("needs"));
@@ -169,6 +169,52 @@ fn products_before_bootstraps_are_the_products() {
             println!("{name}, {rows} x {inner}, {bodies} bodies: {:.2} bits, predicted {:.2}", -measured.log2(), -predicted.log2());
             assert!(measured < 1.25 * predicted && measured > 0.3 * predicted, "{name}: {measured:e}, predicted {predicted:e}");
         }
+    }
+}
+
+/// Of the numbers of bodies whose keys are small enough, the plan has the one that makes product and bootstraps fastest.
+#[test]
+fn the_fastest_number_of_bodies_is_taken() {
+    let params = small();
+    let (rows, inner, columns) = (16, 32, params.slot_count());
+    let w = weights(rows, inner, 2);
+    for placement in Placement::ALL {
+        let new = |bootstrap: BootstrapOptions, fastest_bodies: bool| {
+            let options = MamboOptions { bootstrap, placement, fastest_bodies, ..MamboOptions::default() };
+            MamboPlan::new(&params, (rows, inner, &w), columns, &options)
+        };
+        let plan = new(BootstrapOptions::default(), true).expect("plan");
+        let polys = if placement == Placement::Inside { inner } else { rows };
+        let product = plan.matrix().chosen().nanoseconds;
+        let costs = plan.bootstrap().batch_costs();
+        assert!(costs.len() > 2 && plan.bootstrap().bodies() > 1, "{costs:?}");
+        assert!(plan.bootstrap().explain().expect("text").contains(&format!("for {polys} polynomials, a star marks the choice")));
+        for cost in costs {
+            let given = new(BootstrapOptions { most_key_bytes: Some(cost.key_bytes), ..batch(cost.bodies) }, false).expect("plan");
+            let nanoseconds = given.predicted_nanoseconds().expect("cost").0;
+            assert!((nanoseconds - product - cost.nanoseconds * polys as f64).abs() < 1e-3 * nanoseconds, "{placement}, {cost:?}");
+            assert!(plan.predicted_nanoseconds().expect("cost").0 <= 1.001 * nanoseconds, "{placement}, {cost:?}");
+        }
+        let alone = new(batch(1), false).expect("plan").bootstrap().key_bytes().expect("bytes");
+        let within = |most: usize| new(BootstrapOptions { most_key_bytes: Some(most), ..BootstrapOptions::default() }, true);
+        assert_eq!(within(alone).expect("plan").bootstrap().bodies(), 1);
+        assert_refused!(within(1 << 10), CkksError::OutOfRange { .. }, "allow at least");
+    }
+}
+
+/// A scale that no level has is refused before masks are shared, whatever keys there are.
+#[test]
+fn another_scale_is_refused_before_masks_are_shared() {
+    let params = small();
+    let sk = secret(&params, 3);
+    for bodies in [1, 4] {
+        let plan = BootstrapPlan::with_options(&params, BootstrapOptions { product: true, ..batch(bodies) }).expect("plan");
+        let (slots, level) = (params.slot_count(), plan.input_level());
+        let scale = Some(params.scale(level) * 1.5);
+        let options = EncryptOptions { level: Some(level), encoding: Some(Encoding::Slots), scale, ..EncryptOptions::default() };
+        let x = encrypt_as(&sk, &noise(4 * slots, 1), &[4, slots], options, 3);
+        let ev = evaluator(&sk, &KeyNeeds::new().conjugate(Reach::Top));
+        assert_refused!(ev.slots_to_coefficients(&x, &plan), CkksError::ScaleMismatch { .. }, "scale");
     }
 }
 

@@ -36,8 +36,10 @@ use crate::text::report_html;
 ///     The slots of a row of X, a power of two or a multiple of all slots. By default all slots of a polynomial.
 /// is_complex : bool, optional
 ///     Whether the numbers of X may be complex. For real numbers alone the bootstrap takes less time. The default is True.
-/// bodies : int, optional
-///     How many polynomials share a mask in the linear maps, as in `BootstrapPlan`. The default is 1.
+/// bodies : int or "fastest", optional
+///     How many polynomials share a mask in the linear maps, as in `BootstrapPlan`. "fastest" takes the power of two that is predicted to
+///     be fastest for the polynomials of this product, of those that are secure and whose keys are within `key_bytes`, or else three times
+///     those of one body. The default is 1.
 /// method : {"exact", "by rows", "prepared"}, optional
 ///     The method of the product, as in `MatrixPlan`. None, the default, is the fastest that fits.
 /// precision_bits : float, optional
@@ -90,6 +92,15 @@ pub struct PyMamboPlan {
     plan: Arc<MamboPlan>,
 }
 
+/// How many bodies share a mask, as Python says it.
+#[derive(FromPyObject)]
+enum Bodies {
+    #[pyo3(transparent, annotation = "str")]
+    Named(String),
+    #[pyo3(transparent, annotation = "int")]
+    Given(Whole),
+}
+
 #[pymethods]
 impl PyMamboPlan {
     #[new]
@@ -101,7 +112,7 @@ impl PyMamboPlan {
         weights: &Bound<'_, PyAny>,
         columns: Option<Whole>,
         is_complex: bool,
-        bodies: Option<Whole>,
+        bodies: Option<Bodies>,
         method: Option<&str>,
         precision_bits: Option<Real>,
         key_bytes: Option<Whole>,
@@ -116,9 +127,17 @@ impl PyMamboPlan {
             let remedy = "use \"exact\", \"by rows\" or \"prepared\", or leave it out";
             found.ok_or_else(|| out_of_range(py, "`method`", format!("{name:?}"), remedy))
         };
+        let (given, fastest_bodies) = match bodies {
+            None => (None, false),
+            Some(Bodies::Given(bodies)) => (Some(bodies), false),
+            Some(Bodies::Named(name)) if name == "fastest" => (None, true),
+            Some(Bodies::Named(name)) => {
+                return Err(out_of_range(py, "`bodies`", format!("{name:?}"), "use a whole number or \"fastest\""));
+            }
+        };
         let bootstrap = BootstrapOptions {
             real: !is_complex,
-            bodies: bodies.map_or(Ok(1), |bodies| size(py, "bodies", bodies))?,
+            bodies: given.map_or(Ok(1), |bodies| size(py, "bodies", bodies))?,
             most_key_bytes: key_bytes.map(|bytes| size(py, "key_bytes", bytes)).transpose()?,
             ..BootstrapOptions::default()
         };
@@ -131,7 +150,7 @@ impl PyMamboPlan {
             let remedy = "use \"inside\", \"before\" or \"fastest\"";
             return Err(out_of_range(py, "`placement`", format!("{placement:?}"), remedy));
         }
-        let options = MamboOptions { bootstrap, matrix: product, placement: placed.unwrap_or_default() };
+        let options = MamboOptions { bootstrap, matrix: product, placement: placed.unwrap_or_default(), fastest_bodies };
         let weights = (rows, inner, &values[..]);
         let plan = detached(py, || match placed {
             Some(_) => MamboPlan::new(&params.params, weights, columns, &options),
@@ -162,6 +181,12 @@ impl PyMamboPlan {
     #[getter]
     fn output_shape(&self) -> (usize, usize) {
         self.plan.array_shapes().1.into()
+    }
+
+    /// The number of polynomials that share a mask in the linear maps.
+    #[getter]
+    fn bodies(&self) -> usize {
+        self.plan.bootstrap().bodies()
     }
 
     /// Where the product is: "inside" the bootstrap or "before" it.

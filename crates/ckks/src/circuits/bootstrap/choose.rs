@@ -58,12 +58,24 @@ impl BootstrapPlan {
             let remedy = "plan for one polynomial or more".to_owned();
             return Err(CkksError::OutOfRange { what: "the polynomials of a batch", value: polys.to_string(), remedy });
         }
+        Self::fastest_bodies(params, polys, options, |plan| Ok(plan.dry_run_of(polys)?.cost().nanoseconds / polys as f64))
+    }
+
+    /// The circuit for `polys` polynomials whose number of bodies under a mask gives the least `nanoseconds` for each of them, as [`BootstrapPlan::for_batch`] chooses.
+    ///
+    /// # Errors
+    /// As [`BootstrapPlan::for_batch`]; those of `nanoseconds`.
+    pub(in crate::circuits) fn fastest_bodies(
+        params: &Params,
+        polys: usize,
+        options: BootstrapOptions,
+        nanoseconds: impl Fn(&Self) -> Result<f64, CkksError>,
+    ) -> Result<Self, CkksError> {
         let alone = Self::with_options(params, BootstrapOptions { bodies: 1, ..options })?;
         let given = params.spec().bootstrap_key_bytes.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
         let most = options.most_key_bytes.or(given).unwrap_or(BATCH_KEYS * alone.key_bytes()?);
         let own = |plan: &Self| -> Result<BatchCost, CkksError> {
-            let nanoseconds = plan.dry_run_of(polys)?.cost().nanoseconds / polys as f64;
-            Ok(BatchCost { bodies: plan.bodies, nanoseconds, key_bytes: plan.key_bytes()? })
+            Ok(BatchCost { bodies: plan.bodies, nanoseconds: nanoseconds(plan)?, key_bytes: plan.key_bytes()? })
         };
         let mut costs = vec![own(&alone)?];
         let mut best = alone;

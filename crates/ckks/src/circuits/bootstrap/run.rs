@@ -261,6 +261,11 @@ impl Evaluator {
         }
         self.stage(stages::TO_COEFFICIENTS, || {
             let y = plan.spread(self.entry(x, plan)?);
+            // Masks are shared by what the first map takes, so that another scale is refused before.
+            let y = match plan.to_coefficients.first() {
+                Some(first) => self.input_of(&y, first)?.into_owned(),
+                None => y,
+            };
             let y = self.lowered(&self.shared(y, plan)?, plan)?;
             // Arrays that a product combines have masks of their own.
             let y = if plan.product && y.layout.bodies > 1 { self.split_mask(&y)? } else { y };

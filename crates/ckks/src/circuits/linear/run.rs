@@ -155,7 +155,11 @@ impl Evaluator {
     }
 
     /// `x` at the plan's level and scale.
-    fn input_of<'c>(&self, x: &'c Ciphertext, plan: &LinearTransformPlan) -> Result<Cow<'c, Ciphertext>, CkksError> {
+    pub(in crate::circuits) fn input_of<'c>(
+        &self,
+        x: &'c Ciphertext,
+        plan: &LinearTransformPlan,
+    ) -> Result<Cow<'c, Ciphertext>, CkksError> {
         let level = plan.input_level();
         if x.level < level {
             return Err(CkksError::LevelTooLow { operation: LINEAR, needed: level.0, level: x.level.0 });

@@ -69,6 +69,10 @@ pub struct MamboOptions {
     pub matrix: MatrixOptions,
     /// Where the product is.
     pub placement: Placement,
+    /// Whether the number of bodies under a mask is the one that makes the whole fastest, as [`BootstrapPlan::for_batch`] chooses it, and not that of the options of the bootstrap.
+    ///
+    /// [`BootstrapPlan::for_batch`]: super::bootstrap::BootstrapPlan::for_batch
+    pub fastest_bodies: bool,
 }
 
 #[cfg(test)]

@@ -68,7 +68,27 @@ impl MamboPlan {
             let remedy = "use 1, or leave it out: further rounds would bootstrap the error of the product as well".to_owned();
             return Err(CkksError::OutOfRange { what: "the rounds around a product", value: bootstrap.rounds().to_string(), remedy });
         }
-        Self::around(Arc::new(bootstrap), weights, columns, &options.matrix)
+        let plan = Self::around(Arc::new(bootstrap), weights, columns, &options.matrix)?;
+        if options.fastest_bodies { plan.with_fastest_bodies(own) } else { Ok(plan) }
+    }
+
+    /// The same plan around a bootstrap with as many bodies under a mask as make the whole fastest, of those whose keys are small enough ([`BootstrapPlan::for_batch`]).
+    fn with_fastest_bodies(self, options: BootstrapOptions) -> Result<Self, CkksError> {
+        let polys = self.polys_lowered().max(self.polys_raised(self.bootstrap.is_real()));
+        let own = |bootstrap: &BootstrapPlan| Ok(self.nanoseconds_around(bootstrap, bootstrap.is_real())? / polys as f64);
+        let bootstrap = BootstrapPlan::fastest_bodies(self.bootstrap.params(), polys, options, own)?;
+        Ok(Self { bootstrap: Arc::new(bootstrap), ..self })
+    }
+
+    /// The polynomials that slots-to-coefficients takes; none where the whole bootstrap follows the product.
+    fn polys_lowered(&self) -> usize {
+        if self.placement == Placement::Inside { self.polys()[0] } else { 0 }
+    }
+
+    /// The polynomials that are bootstrapped behind the product, of real numbers or of complex ones.
+    fn polys_raised(&self, real: bool) -> usize {
+        let outputs = self.polys()[1];
+        if self.pairs_reals(real, outputs) { outputs.div_ceil(2) } else { outputs }
     }
 
     /// The faster one of the plans with the product inside the bootstrap and before it, of those that are possible. That before it takes a level more where slots-to-coefficients comes first.
@@ -210,18 +230,22 @@ impl MamboPlan {
     /// # Errors
     /// As [`BootstrapPlan::dry_run`].
     pub fn nanoseconds_of(&self, real: bool) -> Result<f64, CkksError> {
-        let ([inputs, outputs], product) = (self.polys(), self.matrix.chosen().nanoseconds);
-        let outputs = if self.pairs_reals(real, outputs) { outputs.div_ceil(2) } else { outputs };
+        Ok(self.nanoseconds_around(&self.bootstrap, real)? + self.matrix.chosen().nanoseconds)
+    }
+
+    /// Predicted nanoseconds of all stages of `bootstrap`, which has the product inside or before it as this plan's has.
+    fn nanoseconds_around(&self, bootstrap: &BootstrapPlan, real: bool) -> Result<f64, CkksError> {
+        let (inputs, outputs) = (self.polys_lowered(), self.polys_raised(real));
         if self.placement == Placement::Before {
-            return Ok(self.bootstrap.dry_run_of(outputs)?.cost().nanoseconds + product);
+            return Ok(bootstrap.dry_run_of(outputs)?.cost().nanoseconds);
         }
         let lowering = |polys: usize| -> Result<(f64, f64), CkksError> {
-            let recording = self.bootstrap.dry_run_of(polys)?;
+            let recording = bootstrap.dry_run_of(polys)?;
             let stages = recording.stages().iter().filter(|stage| stage.name == stages::TO_COEFFICIENTS);
             let lowering: f64 = stages.map(|stage| stage.cost.nanoseconds).sum();
             Ok((lowering, recording.cost().nanoseconds - lowering))
         };
-        Ok(lowering(inputs)?.0 + product + lowering(outputs)?.1)
+        Ok(lowering(inputs)?.0 + lowering(outputs)?.1)
     }
 
     /// The polynomials that are bootstrapped where the product is apart: before a bootstrap it takes a level that arrays for a product inside need not have.
