@@ -141,6 +141,7 @@ def test_what_has_no_counterpart_says_what_to_use(key, function, words):
         ("flatten", r"use `x\.reshape"),
         ("cumsum", "decrypt it first"),
         ("astype", "as they were encrypted"),
+        ("tofile", r"use `x\.save\(path\)`"),
     ],
 )
 def test_methods_of_arrays_that_are_missing_say_what_to_use(key, name, words):
