@@ -275,6 +275,29 @@ fn the_other_order_bootstraps_as_well() {
     assert_refused!(BootstrapPlan::new(&other), CkksError::NotBootstrappable { .. }, "level 0 alone");
 }
 
+/// Between the application and the maps of slots-to-coefficients there may be levels that the maps do not need; scales do not depend on the level there.
+#[test]
+fn chains_may_have_more_base_levels_than_maps() {
+    let mut spec = small().spec().clone();
+    spec.name = "long_base".to_owned();
+    let (scale, more) = (spec.segments[1].log2_scale, 7);
+    spec.segments[0].log2_scale = scale;
+    spec.steps[0] = vec![58.3];
+    (1..=3).for_each(|level| spec.steps[level] = vec![45.8]);
+    spec.steps.splice(1..1, std::iter::repeat_n(vec![45.8], more));
+    spec.segments[0].levels.1 += more;
+    for segment in &mut spec.segments[1..] {
+        segment.levels = (segment.levels.0 + more, segment.levels.1 + more);
+    }
+    let params = Params::new(spec, &base_runtime()).expect("parameters");
+    let sk = secret(&params, 30);
+    let x = complex(512, 31);
+    let (got, plan) = bootstrapped(&params, &sk, BootstrapOptions::default(), &Values::Complex(x.clone()), &[512]);
+    assert_eq!(plan.input_level().0, 3 + more);
+    let error = complex_deviation(&got, &x);
+    assert!(error < 2f64.powi(-16), "{error:e}");
+}
+
 /// Heavier ephemeral secrets have wider ranges, which four double angles cover.
 #[test]
 fn heavier_ephemeral_secrets_bootstrap() {

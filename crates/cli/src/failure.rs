@@ -86,6 +86,14 @@ pub enum Failure {
         /// What to do instead.
         remedy: &'static str,
     },
+    /// A secret key is stored, and what belongs to it could not be.
+    #[error("{source}. The new secret key is in {}: make its other keys with --existing", secret.display())]
+    Partly {
+        /// Where the secret key is.
+        secret: PathBuf,
+        /// Why the rest is missing.
+        source: Box<Failure>,
+    },
     /// A defect of this program.
     #[error("{0}: this is a defect, please report it")]
     Internal(String),
@@ -132,6 +140,7 @@ impl Failure {
             Self::Usage(_) => ("usage", 2),
             Self::Core(source) => core_kind(source.kind()),
             Self::File { source, .. } => core_kind(source.kind()),
+            Self::Partly { source, .. } => source.kind(),
             Self::Io { .. } => core_kind(ErrorKind::Io),
             Self::Memory(_) => core_kind(ErrorKind::Memory),
             Self::Array { source: ArrayError::Memory { .. }, .. } => core_kind(ErrorKind::Memory),

@@ -34,6 +34,7 @@ impl Budget {
     }
 
     /// As [`Budget::take`], whatever the limit is.
+    #[cfg(any(feature = "driver", test))]
     pub(crate) fn take_unlimited(&self, bytes: u64) {
         self.allocated.fetch_add(bytes, Ordering::Relaxed);
     }

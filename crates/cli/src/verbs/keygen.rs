@@ -15,7 +15,7 @@ use crate::console::Console;
 use crate::failure::Failure;
 use crate::{files, streams};
 
-/// Runs the verb: everything is made before anything gets its name, the secret key first among files.
+/// Runs the verb: everything is made before anything gets its name, the secret key first.
 pub fn run(arguments: &Keygen, console: &Console, runtime: &Runtime) -> Result<(), Failure> {
     let outputs = [Some(&arguments.secret), arguments.public.as_ref(), arguments.evaluation.as_ref()];
     let names: BTreeSet<_> = outputs.iter().flatten().map(|path| streams::place(path)).collect();
@@ -51,11 +51,18 @@ pub fn run(arguments: &Keygen, console: &Console, runtime: &Runtime) -> Result<(
     if let Some((path, keys)) = &evaluation {
         prepared.push(("evaluation", path, files::prepare(path, keys)?));
     }
-    // Pipes and devices can refuse to the end, files hardly: they come last, so that a refusal leaves no key behind. A stable sort: the secret key stays ahead.
-    prepared.sort_by_key(|(_, _, writer)| !writer.is_stream());
+    // No key gets anywhere before its secret is stored. Pipes and devices may refuse to the end, files hardly do, so these come last.
+    prepared.sort_by_key(|(what, _, writer)| (*what != "secret", !writer.is_stream()));
+    let is_new = !arguments.existing && !streams::is_stdout(&arguments.secret) && std::fs::symlink_metadata(&arguments.secret).is_err();
     let mut written = Vec::new();
     for (what, path, writer) in prepared {
-        let bytes = writer.finish().map_err(|error| Failure::file(path, CkksError::File(error)))?;
+        let bytes = writer.finish().map_err(|error| {
+            let source = Failure::file(path, CkksError::File(error));
+            // A secret key that nothing belongs to yet is worth nothing.
+            let gone = is_new && written.len() == 1 && std::fs::remove_file(&arguments.secret).is_ok();
+            let stays = !arguments.existing && !written.is_empty() && !gone;
+            if stays { Failure::Partly { secret: arguments.secret.clone(), source: Box::new(source) } } else { source }
+        })?;
         written.push((what, path, bytes));
     }
     let text: Vec<String> =

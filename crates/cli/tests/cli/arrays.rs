@@ -125,4 +125,6 @@ fn a_device_that_is_not_there_ends_every_verb_with_its_exit_code() {
         assert!(!desk.path("far.clt").exists());
     }
     desk.refuses("params list --device tpu", 5, "value");
+    let text = desk.refuses(&format!("keygen --params {PARAMS} --secret new.clt --evaluation keys.clt --samples 4 --device 7"), 2, "usage");
+    assert!(text.contains("cuda:7") && text.contains("--client"), "{text}");
 }

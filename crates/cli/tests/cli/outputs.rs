@@ -84,7 +84,18 @@ fn pipes_and_devices_stay_what_they_are() {
         assert!(is_device(&desk.path(&full)));
     }
     desk.refuses(&format!("keygen --params {PARAMS} --secret new.clt --public {full} --evaluation keys.clt --rotations 1"), 13, "io");
-    desk.ok(&format!("keygen --params {PARAMS} --secret new.clt --public {null} --evaluation keys.clt --rotations 1"));
+    // Where nothing belongs to a new secret key yet, it goes; else the error says where it is.
+    let run = desk.run(&format!("keygen --params {PARAMS} --secret new.clt --public {null} --evaluation {full} --rotations 1"));
+    assert_eq!(run.code, 13, "{}", run.stderr);
+    assert!(
+        run.stderr.contains("The new secret key is in") && run.stderr.contains("new.clt: make its other keys with --existing"),
+        "{}",
+        run.stderr
+    );
+    desk.ok(&format!("keygen --params {PARAMS} --secret new.clt --existing --public {null} --evaluation keys.clt --rotations 1"));
+    let run = desk.run(&format!("keygen --params {PARAMS} --secret new.clt --force --public {full}"));
+    assert!(run.code == 13 && run.stderr.contains("make its other keys with --existing"), "{}", run.stderr);
+    desk.ok(&format!("keygen --params {PARAMS} --secret new.clt --existing --public new-public.clt"));
     assert!(Command::new("mkfifo").arg(desk.path("pipe")).status().expect("mkfifo").success());
     for (line, file) in lines.iter().zip(["a.clt", "a.npy", "p.clt", "pk.clt"]) {
         let path = desk.path("pipe");

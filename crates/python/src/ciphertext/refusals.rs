@@ -2,6 +2,7 @@
 
 use pyo3::exceptions::{PyAttributeError, PyTypeError};
 use pyo3::prelude::*;
+use pyo3::types::PyString;
 
 use super::object::PyCiphertext;
 use super::transposed::PyTransposed;
@@ -12,14 +13,14 @@ fn refuse<T>(what: &str) -> PyResult<T> {
 }
 
 /// The error of an attribute that an array does not have.
-fn missing(object: &Bound<'_, PyAny>, name: &str) -> PyResult<PyErr> {
+fn missing(object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyResult<PyErr> {
     let message = object.py().import("clathrate._numpy")?.call_method1("missing_attribute", (object, name))?;
     Ok(PyAttributeError::new_err(message.unbind()))
 }
 
 #[pymethods]
 impl PyTransposed {
-    fn __getattr__(slf: &Bound<'_, Self>, name: &str) -> PyResult<()> {
+    fn __getattr__(slf: &Bound<'_, Self>, name: &Bound<'_, PyString>) -> PyResult<()> {
         Err(missing(slf.as_any(), name)?)
     }
 
@@ -74,7 +75,7 @@ impl PyCiphertext {
     }
 
     /// Attributes that there are none of: those of NumPy's arrays name what to use instead.
-    fn __getattr__(slf: &Bound<'_, Self>, name: &str) -> PyResult<()> {
+    fn __getattr__(slf: &Bound<'_, Self>, name: &Bound<'_, PyString>) -> PyResult<()> {
         Err(missing(slf.as_any(), name)?)
     }
 

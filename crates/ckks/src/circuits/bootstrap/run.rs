@@ -261,11 +261,8 @@ impl Evaluator {
         }
         self.stage(stages::TO_COEFFICIENTS, || {
             let y = plan.spread(self.entry(x, plan)?);
-            // Masks are shared by what the first map takes, so that another scale is refused before.
-            let y = match plan.to_coefficients.first() {
-                Some(first) => self.input_of(&y, first)?.into_owned(),
-                None => y,
-            };
+            // Another scale is refused before masks are shared.
+            plan.to_coefficients.first().map_or(Ok(()), |first| first.check_scale(y.scale))?;
             let y = self.lowered(&self.shared(y, plan)?, plan)?;
             // Arrays that a product combines have masks of their own.
             let y = if plan.product && y.layout.bodies > 1 { self.split_mask(&y)? } else { y };

@@ -26,6 +26,7 @@ use crate::arrays::{BodyAxis, Ciphertext, Encoding, Layout, SecretName};
 use crate::encoding::check_room;
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
+use crate::evaluation::levels::same_scale;
 use crate::evaluation::recording::Recording;
 use crate::keys::{Cost, KeyName, KeyNeeds, TransformCosts};
 use crate::parameters::Params;
@@ -395,6 +396,14 @@ impl LinearTransformPlan {
     #[must_use]
     pub fn input_scale(&self) -> f64 {
         self.input_scale
+    }
+
+    /// Refuses another scale of the input.
+    pub(in crate::circuits) fn check_scale(&self, scale: f64) -> Result<(), CkksError> {
+        if same_scale(scale, self.input_scale) {
+            return Ok(());
+        }
+        Err(CkksError::ScaleMismatch { left: scale.log2(), right: self.input_scale.log2() })
     }
 
     /// Scale of the result.

@@ -14,7 +14,6 @@ use crate::arrays::{Ciphertext, Encoding, Estimate, Layout, Order, Padding, Secr
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
 use crate::evaluation::evaluator::{Room, check_slots, entry_error};
-use crate::evaluation::levels::same_scale;
 use crate::keys::{Cost, Found, HeldKey, Operation};
 
 /// The keys of the plan's rotations, and the tables that all rotations by one switch share.
@@ -155,19 +154,13 @@ impl Evaluator {
     }
 
     /// `x` at the plan's level and scale.
-    pub(in crate::circuits) fn input_of<'c>(
-        &self,
-        x: &'c Ciphertext,
-        plan: &LinearTransformPlan,
-    ) -> Result<Cow<'c, Ciphertext>, CkksError> {
+    fn input_of<'c>(&self, x: &'c Ciphertext, plan: &LinearTransformPlan) -> Result<Cow<'c, Ciphertext>, CkksError> {
         let level = plan.input_level();
         if x.level < level {
             return Err(CkksError::LevelTooLow { operation: LINEAR, needed: level.0, level: x.level.0 });
         }
         let x = self.at_level(x, level)?;
-        if !same_scale(x.scale, plan.input_scale()) {
-            return Err(CkksError::ScaleMismatch { left: x.scale.log2(), right: plan.input_scale().log2() });
-        }
+        plan.check_scale(x.scale)?;
         Ok(x)
     }
 

@@ -62,7 +62,9 @@ impl MamboPlan {
         let inside = options.placement == Placement::Inside;
         // Further rounds would bootstrap the error of the product as well.
         let rounds = if inside { options.bootstrap.rounds.or(Some(1)) } else { options.bootstrap.rounds };
-        let own = BootstrapOptions { product: inside, slots: Some(slots), transform_slots: Some(slots), rounds, ..options.bootstrap };
+        let bodies = if options.fastest_bodies { 1 } else { options.bootstrap.bodies };
+        let own =
+            BootstrapOptions { product: inside, slots: Some(slots), transform_slots: Some(slots), rounds, bodies, ..options.bootstrap };
         let bootstrap = BootstrapPlan::with_options(params, own)?;
         if inside && bootstrap.rounds() > 1 {
             let remedy = "use 1, or leave it out: further rounds would bootstrap the error of the product as well".to_owned();
