@@ -2593,6 +2593,52 @@ class Ciphertext:
         >>> bool(np.allclose(secret_key.decrypt(z.conj()), [1 - 2j, 3 + 4j]))
         True
         """
+    def real_part(self) -> Ciphertext:
+        """The real part of every entry, as an array of real numbers.
+
+        Takes a level and a conjugation for complex numbers; real numbers are their own real parts. `np.real(x)` is the same.
+
+        Returns
+        -------
+        Ciphertext
+            The real parts.
+
+        Raises
+        ------
+        MissingKeyError
+            Where no keys are attached, or they have none for conjugation.
+        ShapeError
+            Unless the array is encoded in slots, or has the keys that convert it.
+
+        Examples
+        --------
+        >>> z = secret_key.encrypt([1 + 2j, 3 - 4j]).with_keys(keys)
+        >>> secret_key.decrypt(z.real_part()).round(4)
+        array([1., 3.])
+        """
+    def imaginary_part(self) -> Ciphertext:
+        """The imaginary part of every entry, as an array of real numbers.
+
+        Takes a level and a conjugation for complex numbers; that of real numbers is zero. `np.imag(x)` is the same.
+
+        Returns
+        -------
+        Ciphertext
+            The imaginary parts.
+
+        Raises
+        ------
+        MissingKeyError
+            Where no keys are attached, or they have none for conjugation.
+        ShapeError
+            Unless the array is encoded in slots, or has the keys that convert it.
+
+        Examples
+        --------
+        >>> z = secret_key.encrypt([1 + 2j, 3 - 4j]).with_keys(keys)
+        >>> secret_key.decrypt(z.imaginary_part()).round(4)
+        array([ 2., -4.])
+        """
     def to_rank(self, rank: SupportsIndex) -> Ciphertext:
         """The same numbers at another rank of the same degree.
 
@@ -4335,8 +4381,8 @@ class MamboPlan:
         Whether the numbers of X may be complex. For real numbers alone the bootstrap takes less time. The default is True.
     bodies : int or "fastest", optional
         How many polynomials share a mask in the linear maps, as in `BootstrapPlan`. "fastest" takes the power of two that is predicted to
-        be fastest for the polynomials of this product, of those that are secure and whose keys are within `key_bytes`, or else three times
-        those of one body. The default is 1.
+        be fastest for the polynomials of this product, of those that are secure and whose keys are within `key_bytes`, or else the
+        parameters' own limit, or else three times those of one body. The default is 1.
     method : {"exact", "by rows", "prepared"}, optional
         The method of the product, as in `MatrixPlan`. None, the default, is the fastest that fits.
     precision_bits : float, optional

@@ -17,6 +17,10 @@ from ._native import Ciphertext, TransposedCiphertext
 
 _DECRYPT = "decrypt it first with `secret_key.decrypt(ct)`"
 _AXES = "use `x.reshape(shape)`, which keeps every row a row"
+_FLAT = "one row is a vector by `x.reshape(-1)`, and more rows stay rows"
+_FILES = "use `x.save(path)`"
+_BYTES = "use `x.to_bytes()`"
+_CHANGES = "a ciphertext does not change, so make another one with `cl.where(mask, x, y)`"
 _SQUARES = "write `x * x`"
 _BETWEEN = "which is told by `domain=(lowest, highest)` between which numbers its argument is"
 _BELOW = "which is told by `bound=` how large its arguments are"
@@ -24,23 +28,24 @@ _BELOW = "which is told by `bound=` how large its arguments are"
 # What stands for functions that need to be told more, or that have another name.
 _INSTEAD = {
     "std": "use `cl.std(x, domain=(lowest, highest))`, which is told between which numbers the deviations are",
-    "linalg.norm": "use `cl.norm(x, domain=(lowest, highest))`, which is told between which numbers the norm is, or `x.dot(x)`, its square",
+    "linalg.norm": "use `cl.norm(x, domain=(lowest, highest))`, which is told between which numbers the norm is, or its square, for a real "
+    "vector `x.dot(x)`",
     "array_equal": f"{_DECRYPT}, because encrypted numbers cannot be compared exactly",
     "allclose": f"{_DECRYPT}, because encrypted numbers cannot be compared exactly",
     "isclose": f"{_DECRYPT}, because encrypted numbers cannot be compared exactly",
-    "vdot": "write `x.conj().dot(y)`",
+    "vdot": "write `x.conj().dot(y)` for vectors",
     "average": "use `x.mean()`, or `x.dot(weights)` with weights whose sum is 1",
-    "ravel": _AXES,
+    "ravel": _FLAT,
     "squeeze": _AXES,
     "expand_dims": _AXES,
     "roll": "write `cl.hstack([x[-shift:], x[:-shift]])` for a vector, or use `x.rotate(-shift)` for rows that fill their capacity",
-    "max": f"use `cl.maximum` of parts, or {_DECRYPT}",
-    "min": f"use `cl.minimum` of parts, or {_DECRYPT}",
-    "clip": "use `cl.maximum(cl.minimum(x, high), low)`",
+    "max": f"use `cl.maximum` of parts, {_BELOW}, or {_DECRYPT}",
+    "min": f"use `cl.minimum` of parts, {_BELOW}, or {_DECRYPT}",
+    "clip": f"use `cl.maximum(cl.minimum(x, high), low)`, {_BELOW}",
     "cov": "for a row for each observation, write `y = x - x.mean(axis=0)` and `y.T @ y`, divided by the observations less one",
-    "real": "write `(x + x.conj()) / 2`",
-    "imag": "write `(x - x.conj()) * -0.5j`",
-    "absolute": f"use `cl.absolute`, {_BELOW}",
+    "real": "use `x.real_part()`",
+    "imag": "use `x.imaginary_part()`",
+    "absolute": f"use `cl.absolute` of real numbers, {_BELOW}",
     "exp": f"use `cl.exp`, {_BETWEEN}",
     "log": f"use `cl.log`, {_BETWEEN}",
     "sqrt": f"use `cl.sqrt`, {_BETWEEN}",
@@ -51,16 +56,28 @@ _INSTEAD = {
     "minimum": f"use `cl.minimum`, {_BELOW}",
     "square": _SQUARES,
     "swapaxes": "use `x.T`",
-    "take": "write `x[rows]`, with a list of rows",
+    "take": "write `x[rows]`, with a list of rows, for `axis=0` of a matrix",
+    "compress": "write `x[mask]`, with a boolean for each row, for `axis=0` of a matrix",
+    "conjugate": "use `x.conj()`",
+    "transpose": "use `x.T`",
+    "matrix_transpose": "use `x.T`",
+    "mT": "use `x.T`",
+    "fill": _CHANGES,
+    "put": _CHANGES,
+    "resize": _CHANGES,
+    "setflags": "a ciphertext does not change, and has no flags",
     "device": "it is `x.params.runtime.device`",
     "to_device": "use `x.to(device)`",
-    "tobytes": "use `x.to_bytes()`",
-    "dumps": "use `x.to_bytes()`",
-    "tofile": "use `x.save(path)`",
-    "dump": "use `x.save(path)`",
+    "tobytes": _BYTES,
+    "dumps": _BYTES,
+    "tofile": _FILES,
+    "dump": _FILES,
+    "save": _FILES,
+    "savez": _FILES,
+    "savetxt": _FILES,
     "item": _DECRYPT,
     "tolist": _DECRYPT,
-    "flatten": _AXES,
+    "flatten": _FLAT,
     "copy": "a ciphertext does not change, so it needs no copy",
     "astype": "its numbers are real or complex as they were encrypted, and NumPy's after `secret_key.decrypt(ct)`",
 }
@@ -89,11 +106,15 @@ def _refuse(name: str) -> NoReturn:
 def missing_attribute(array: Any, name: str) -> str:
     """What the error of an attribute says that an encrypted array does not have."""
     message = f"'{type(array).__name__}' object has no attribute '{name}'"
-    if name.startswith("_") or not (name in _INSTEAD or hasattr(np.ndarray, name)):
-        return message
-    if isinstance(array, TransposedCiphertext) and hasattr(Ciphertext, name):
+    # What arrays know of their memory, such as strides, makes no sense of ciphertexts.
+    if name not in _INSTEAD and (name.startswith("_") or not callable(getattr(np.ndarray, name, None))):
+        missing = isinstance(array, TransposedCiphertext) and not name.startswith("_") and hasattr(Ciphertext, name)
+        return f"{message}: take it of the ciphertext itself, before `.T`" if missing else message
+    if not isinstance(array, TransposedCiphertext):
+        return f"{message}: {_instead(name)}"
+    if hasattr(Ciphertext, name):
         return f"{message}: compute with the ciphertext itself and transpose the result, or `x.T.to_rows()`"
-    return f"{message}: {_instead(name)}"
+    return f"{message}. Of the ciphertext itself, before `.T`: {_instead(name)}"
 
 
 def _name(function: Callable[..., Any]) -> str:
@@ -156,7 +177,7 @@ def array_ufunc(ufunc: np.ufunc, method: str, operands: tuple[Any, ...], keyword
     if name in _UNARY:
         return _method(operands[0], _UNARY[name], name)()
     if name in _COMPARISONS:
-        raise TypeError(f"a ciphertext cannot be compared: {_DECRYPT}")
+        raise TypeError(f"a ciphertext cannot be compared: {_DECRYPT}, or compute with `cl.sign`, `cl.maximum` and `cl.minimum`")
     if name in _REFLECTED:
         left, right = operands
         reflected = _REFLECTED[name]
@@ -267,6 +288,16 @@ def _vstack(tup: Any) -> Any:
 @_stands_for(np.where)
 def _where(condition: Any, x: Any, y: Any) -> Any:
     return _arrays.where(condition, x, y)
+
+
+@_stands_for(np.real)
+def _real(val: Any) -> Any:
+    return _rows("real", val).real_part()
+
+
+@_stands_for(np.imag)
+def _imag(val: Any) -> Any:
+    return _rows("imag", val).imaginary_part()
 
 
 @_stands_for(np.shape)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.polynomial import Chebyshev
 
 from ._native import Polynomial
-from ._smooth import as_numbers, fitted, positive
+from ._smooth import fitted, positive, real
 from .errors import DataError
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def sign(x: Any, *, margin: float, error: float = 1e-3, bound: float = 1.0) -> A
     Parameters
     ----------
     x : Ciphertext or array_like
-        The numbers, of magnitude at most `bound`. Of larger ones the result is wrong without notice.
+        The real numbers, of magnitude at most `bound`. Of larger ones the result is wrong without notice.
     margin : float
         The least magnitude for which the error holds. Every factor of ten takes three to four levels.
     error : float, optional
@@ -139,7 +139,7 @@ def sign(x: Any, *, margin: float, error: float = 1e-3, bound: float = 1.0) -> A
     Raises
     ------
     DataError
-        Where the margin is not between 0 and the bound, or too narrow for the error.
+        Where the margin is not between 0 and the bound, or too narrow for the error, or the numbers are complex.
     MissingKeyError
         Where a ciphertext carries no keys: `SecretKey.keys_for` makes them.
     LevelError
@@ -155,15 +155,17 @@ def sign(x: Any, *, margin: float, error: float = 1e-3, bound: float = 1.0) -> A
     margin, error, bound = positive("margin", margin), positive("error", error), positive("bound", bound)
     if margin >= bound:
         raise DataError(f"the margin {margin:g} is not below the bound {bound:g}: no number would have a sign")
-    x = as_numbers(x)
+    x = real("sign", x)
     for stage in _sign_stages(margin, error, bound):
         x = stage(x)
     return x
 
 
-def _kinked(x: Any, function: Callable[[Any], Any], combine: Callable[[Any, Any], Any], error: float, bound: float, share: float) -> Any:
+def _kinked(
+    name: str, x: Any, function: Callable[[Any], Any], combine: Callable[[Any, Any], Any], error: float, bound: float, share: float
+) -> Any:
     """A function with a kink at zero: a polynomial, or a product with the sign, whichever takes fewer levels."""
-    x, error, bound = as_numbers(x), positive("error", error), positive("bound", bound)
+    x, error, bound = real(name, x), positive("error", error), positive("bound", bound)
     try:
         polynomial: Polynomial | None = fitted(function, error, (-bound, bound))
     except DataError:
@@ -195,7 +197,7 @@ def absolute(x: Any, *, error: float = 1e-2, bound: float = 1.0) -> Any:
     Parameters
     ----------
     x : Ciphertext or array_like
-        The numbers, of magnitude at most `bound`. Of larger ones the result is wrong without notice.
+        The real numbers, of magnitude at most `bound`. Of larger ones the result is wrong without notice.
     error : float, optional
         The largest difference from the function. The default is 1e-2.
     bound : float, optional
@@ -209,7 +211,7 @@ def absolute(x: Any, *, error: float = 1e-2, bound: float = 1.0) -> Any:
     Raises
     ------
     DataError
-        Where no polynomials reach this error for numbers up to the bound: allow a larger error.
+        Where no polynomials reach this error for numbers up to the bound: allow a larger error. For complex numbers.
     MissingKeyError
         Where a ciphertext carries no keys: `SecretKey.keys_for` makes them.
     LevelError
@@ -222,7 +224,7 @@ def absolute(x: Any, *, error: float = 1e-2, bound: float = 1.0) -> Any:
     >>> bool(np.abs(cl.absolute(np.linspace(-1, 1, 99)) - np.abs(np.linspace(-1, 1, 99))).max() < 1e-2)
     True
     """
-    return _kinked(x, np.abs, lambda x, signs: x * signs, error, bound, 1.0)
+    return _kinked("absolute", x, np.abs, lambda x, signs: x * signs, error, bound, 1.0)
 
 
 def relu(x: Any, *, error: float = 1e-2, bound: float = 1.0) -> Any:
@@ -231,7 +233,7 @@ def relu(x: Any, *, error: float = 1e-2, bound: float = 1.0) -> Any:
     Parameters
     ----------
     x : Ciphertext or array_like
-        The numbers, of magnitude at most `bound`. Of larger ones the result is wrong without notice.
+        The real numbers, of magnitude at most `bound`. Of larger ones the result is wrong without notice.
     error : float, optional
         The largest difference from the function. The default is 1e-2.
     bound : float, optional
@@ -245,7 +247,7 @@ def relu(x: Any, *, error: float = 1e-2, bound: float = 1.0) -> Any:
     Raises
     ------
     DataError
-        Where no polynomials reach this error for numbers up to the bound: allow a larger error.
+        Where no polynomials reach this error for numbers up to the bound: allow a larger error. For complex numbers.
     MissingKeyError
         Where a ciphertext carries no keys: `SecretKey.keys_for` makes them.
     LevelError
@@ -258,7 +260,7 @@ def relu(x: Any, *, error: float = 1e-2, bound: float = 1.0) -> Any:
     >>> bool(np.abs(cl.relu(np.array([-0.5, 0.0, 0.5])) - [0, 0, 0.5]).max() < 1e-2)
     True
     """
-    return _kinked(x, _relu, lambda x, signs: (x * 0.5) * (signs + 1.0), error, bound, 2.0)
+    return _kinked("relu", x, _relu, lambda x, signs: (x * 0.5) * (signs + 1.0), error, bound, 2.0)
 
 
 def maximum(x: Any, y: Any, *, error: float = 1e-2, bound: float = 1.0) -> Any:
@@ -267,7 +269,7 @@ def maximum(x: Any, y: Any, *, error: float = 1e-2, bound: float = 1.0) -> Any:
     Parameters
     ----------
     x : Ciphertext or array_like
-        The numbers, of magnitude at most `bound`. Of larger ones the result is wrong without notice.
+        The real numbers, of magnitude at most `bound`. Of larger ones the result is wrong without notice.
     y : Ciphertext or array_like
         The others, likewise.
     error : float, optional
@@ -283,7 +285,7 @@ def maximum(x: Any, y: Any, *, error: float = 1e-2, bound: float = 1.0) -> Any:
     Raises
     ------
     DataError
-        Where no polynomials reach this error for numbers up to the bound: allow a larger error.
+        Where no polynomials reach this error for numbers up to the bound: allow a larger error. For complex numbers.
     MissingKeyError
         Where a ciphertext carries no keys: `SecretKey.keys_for` makes them.
     LevelError
@@ -296,7 +298,7 @@ def maximum(x: Any, y: Any, *, error: float = 1e-2, bound: float = 1.0) -> Any:
     >>> bool(abs(cl.maximum(0.25, -0.5) - 0.25) < 1e-2)
     True
     """
-    x, y = as_numbers(x), as_numbers(y)
+    x, y = real("maximum", x), real("maximum", y)
     return y + relu(x - y, error=error, bound=2.0 * positive("bound", bound))
 
 
@@ -306,7 +308,7 @@ def minimum(x: Any, y: Any, *, error: float = 1e-2, bound: float = 1.0) -> Any:
     Parameters
     ----------
     x : Ciphertext or array_like
-        The numbers, of magnitude at most `bound`. Of larger ones the result is wrong without notice.
+        The real numbers, of magnitude at most `bound`. Of larger ones the result is wrong without notice.
     y : Ciphertext or array_like
         The others, likewise.
     error : float, optional
@@ -322,7 +324,7 @@ def minimum(x: Any, y: Any, *, error: float = 1e-2, bound: float = 1.0) -> Any:
     Raises
     ------
     DataError
-        Where no polynomials reach this error for numbers up to the bound: allow a larger error.
+        Where no polynomials reach this error for numbers up to the bound: allow a larger error. For complex numbers.
     MissingKeyError
         Where a ciphertext carries no keys: `SecretKey.keys_for` makes them.
     LevelError
@@ -335,5 +337,5 @@ def minimum(x: Any, y: Any, *, error: float = 1e-2, bound: float = 1.0) -> Any:
     >>> bool(abs(cl.minimum(0.25, -0.5) + 0.5) < 1e-2)
     True
     """
-    x, y = as_numbers(x), as_numbers(y)
+    x, y = real("minimum", x), real("minimum", y)
     return x - relu(x - y, error=error, bound=2.0 * positive("bound", bound))

@@ -40,7 +40,7 @@ def fitted(function: Callable[[Any], Any], error: float, domain: tuple[float, fl
 
 
 def _of_smooth(function: Callable[[Any], Any], x: Any, error: float, domain: tuple[float, float]) -> Any:
-    return fitted(function, float(error), _interval(domain))(as_numbers(x))
+    return fitted(function, float(error), _interval(domain))(real(function.__name__.strip("_"), x))
 
 
 def _sigmoid(t: Any) -> Any:
@@ -83,7 +83,7 @@ def sigmoid(x: Any, *, error: float = 1e-3, domain: tuple[float, float] = (-8.0,
     Raises
     ------
     DataError
-        Where no degree up to 511 reaches the error on the domain.
+        Where no degree up to 511 reaches the error on the domain, or the numbers are complex.
     MissingKeyError
         Where a ciphertext carries no keys: `SecretKey.keys_for` makes them.
     LevelError
@@ -120,7 +120,7 @@ def tanh(x: Any, *, error: float = 1e-3, domain: tuple[float, float] = (-4.0, 4.
     Raises
     ------
     DataError
-        Where no degree up to 511 reaches the error on the domain.
+        Where no degree up to 511 reaches the error on the domain, or the numbers are complex.
     MissingKeyError
         Where a ciphertext carries no keys: `SecretKey.keys_for` makes them.
     LevelError
@@ -156,7 +156,7 @@ def silu(x: Any, *, error: float = 1e-3, domain: tuple[float, float] = (-8.0, 8.
     Raises
     ------
     DataError
-        Where no degree up to 511 reaches the error on the domain.
+        Where no degree up to 511 reaches the error on the domain, or the numbers are complex.
     MissingKeyError
         Where a ciphertext carries no keys: `SecretKey.keys_for` makes them.
     LevelError
@@ -192,7 +192,7 @@ def gelu(x: Any, *, error: float = 1e-3, domain: tuple[float, float] = (-8.0, 8.
     Raises
     ------
     DataError
-        Where no degree up to 511 reaches the error on the domain.
+        Where no degree up to 511 reaches the error on the domain, or the numbers are complex.
     MissingKeyError
         Where a ciphertext carries no keys: `SecretKey.keys_for` makes them.
     LevelError
@@ -228,7 +228,7 @@ def exp(x: Any, *, error: float = 1e-3, domain: tuple[float, float] = (-4.0, 4.0
     Raises
     ------
     DataError
-        Where no degree up to 511 reaches the error on the domain.
+        Where no degree up to 511 reaches the error on the domain, or the numbers are complex.
     MissingKeyError
         Where a ciphertext carries no keys: `SecretKey.keys_for` makes them.
     LevelError
@@ -264,7 +264,7 @@ def log(x: Any, *, domain: tuple[float, float], error: float = 1e-3) -> Any:
     Raises
     ------
     DataError
-        Where no degree up to 511 reaches the error on the domain, or the domain is not above 0.
+        Where no degree up to 511 reaches the error on the domain, the domain is not above 0, or the numbers are complex.
     MissingKeyError
         Where a ciphertext carries no keys: `SecretKey.keys_for` makes them.
     LevelError
@@ -300,7 +300,7 @@ def inverse(x: Any, *, domain: tuple[float, float], error: float = 1e-3) -> Any:
     Raises
     ------
     DataError
-        Where no degree up to 511 reaches the error on the domain, or the domain is not above 0.
+        Where no degree up to 511 reaches the error on the domain, the domain is not above 0, or the numbers are complex.
     MissingKeyError
         Where a ciphertext carries no keys: `SecretKey.keys_for` makes them.
     LevelError
@@ -336,7 +336,7 @@ def sqrt(x: Any, *, domain: tuple[float, float], error: float = 1e-3) -> Any:
     Raises
     ------
     DataError
-        Where no degree up to 511 reaches the error on the domain, or the domain is not above 0.
+        Where no degree up to 511 reaches the error on the domain, the domain is not above 0, or the numbers are complex.
     MissingKeyError
         Where a ciphertext carries no keys: `SecretKey.keys_for` makes them.
     LevelError
@@ -372,7 +372,7 @@ def inverse_sqrt(x: Any, *, domain: tuple[float, float], error: float = 1e-3) ->
     Raises
     ------
     DataError
-        Where no degree up to 511 reaches the error on the domain, or the domain is not above 0.
+        Where no degree up to 511 reaches the error on the domain, the domain is not above 0, or the numbers are complex.
     MissingKeyError
         Where a ciphertext carries no keys: `SecretKey.keys_for` makes them.
     LevelError
@@ -449,7 +449,7 @@ def std(
     >>> bool(np.abs(cl.std(x, axis=1, domain=(0.5, 2)) - x.std(axis=1)).max() < 1e-3)
     True
     """
-    return _root(_real("std", x).var(axis=axis, ddof=ddof, keepdims=keepdims), domain, error)
+    return _root(real("std", x).var(axis=axis, ddof=ddof, keepdims=keepdims), domain, error)
 
 
 def norm(x: Any, axis: int | None = None, *, domain: tuple[float, float], keepdims: bool = False, error: float = 1e-3) -> Any:
@@ -492,14 +492,15 @@ def norm(x: Any, axis: int | None = None, *, domain: tuple[float, float], keepdi
     >>> bool(abs(cl.norm([3.0, 4.0], domain=(1, 10)) - 5.0) < 1e-3)
     True
     """
-    x = _real("norm", x)
+    x = real("norm", x)
     return _root((x * x).sum(axis=axis, keepdims=keepdims), domain, error)
 
 
-def _real(name: str, x: Any) -> Any:
+def real(name: str, x: Any) -> Any:
+    """The numbers, which are real."""
     x = as_numbers(x)
     if x.is_complex if isinstance(x, Ciphertext) else np.iscomplexobj(x):
-        raise DataError(f"`{name}` of complex numbers: take it of their real and imaginary parts")
+        raise DataError(f"`{name}` of complex numbers: take it of `x.real_part()` and `x.imaginary_part()`")
     return x
 
 
@@ -541,7 +542,7 @@ def softmax(x: Any, *, error: float = 1e-3, bound: float = 2.0) -> Any:
     >>> cl.softmax(np.array([0.0, 1.0, 1.0])).round(2)
     array([0.16, 0.42, 0.42])
     """
-    x, error, bound = as_numbers(x), positive("error", error), positive("bound", bound)
+    x, error, bound = real("softmax", x), positive("error", error), positive("bound", bound)
     if not x.shape:
         raise ShapeError("softmax of a single number: give an array with at least one axis")
     if error >= 1.0:

@@ -784,7 +784,7 @@ def test_norms_and_deviations_refuse_what_they_cannot_be(owner: Party) -> None:
     encrypted = owner.key.encrypt(np.array([1.0, 1j]))
     for function in (cl.norm, cl.std):
         for x in (encrypted, [1.0, 1j]):
-            with pytest.raises(cl.DataError, match="of complex numbers: take it of their real and imaginary parts"):
+            with pytest.raises(cl.DataError, match=r"of complex numbers: take it of `x\.real_part\(\)`"):
                 function(x, domain=(0.5, 1))
         with pytest.raises(cl.DataError, match="above 0"):
             function([1.0, 2.0], domain=(0, 1))

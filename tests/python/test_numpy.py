@@ -138,7 +138,11 @@ def test_what_has_no_counterpart_says_what_to_use(key, function, words):
     [
         ("max", r"use `cl\.maximum` of parts"),
         ("std", r"use `cl\.std"),
-        ("flatten", r"use `x\.reshape"),
+        ("flatten", r"by `x\.reshape\(-1\)`"),
+        ("conjugate", r"use `x\.conj\(\)`"),
+        ("transpose", r"use `x\.T`"),
+        ("real", r"use `x\.real_part\(\)`"),
+        ("fill", "does not change"),
         ("cumsum", "decrypt it first"),
         ("astype", "as they were encrypted"),
         ("tofile", r"use `x\.save\(path\)`"),
@@ -148,7 +152,8 @@ def test_methods_of_arrays_that_are_missing_say_what_to_use(key, name, words):
     ct = key.encrypt([[1.0, 2.0, 3.0]])
     for array in (ct, ct.T):
         assert not hasattr(array, name)
-        with pytest.raises(AttributeError, match=f"has no attribute '{name}': .*{words}"):
+        before = ": " if array is ct else r"\. Of the ciphertext itself, before `\.T`: "
+        with pytest.raises(AttributeError, match=f"has no attribute '{name}'{before}.*{words}"):
             getattr(array, name)
 
 
@@ -161,7 +166,55 @@ def test_attributes_that_are_missing_are_missing_as_everywhere(key):
         assert (raised.value.name, raised.value.obj is array) == ("rotat", True)
     with pytest.raises(AttributeError, match=r"compute with the ciphertext itself and transpose the result"):
         ct.T.sum  # noqa: B018
+    with pytest.raises(AttributeError, match=r"take it of the ciphertext itself, before `\.T`"):
+        ct.T.ndim  # noqa: B018
+    with pytest.raises(AttributeError, match=r"no attribute 'strides'$"):
+        ct.strides  # noqa: B018
+    assert not hasattr(ct, "\ud800")
     assert (len(ct), len(ct.T)) == (1, 3)
+
+
+def test_transposed_ciphertexts_are_not_compared(key):
+    view = key.encrypt([[1.0, 2.0, 3.0]]).T
+    for compare in (lambda: view == view, lambda: view != 1, lambda: view < 1, lambda: np.ones(3) < view):
+        with pytest.raises(TypeError, match=r"cannot be compared: .*`cl\.sign`"):
+            compare()
+
+
+def test_real_and_imaginary_parts_are_numpys(key):
+    keys = key.evaluation_keys(cl.Needs(conjugate=True))
+    numbers = np.array([[0.5 - 0.25j, -1.0 + 2.0j, 3.0j], [1.0, -0.125j, 0.75 + 0.5j]])
+    x = key.encrypt(numbers, encoding="slots", bound=4.0).with_keys(keys)
+    for function in (np.real, np.imag):
+        part = function(x)
+        assert (part.dtype, part.shape, part.bound) == (np.float64, (2, 3), 4.0)
+        found = key.decrypt(part)
+        assert found.dtype == np.float64
+        assert abs(found - function(numbers)).max() < 1e-5
+        assert part.rescale().level == x.level - 1
+        of_real = function(key.encrypt(numbers.real, encoding="slots"))
+        assert of_real.level == x.level
+        assert abs(key.decrypt(of_real) - function(numbers.real)).max() < 1e-5
+    without = key.encrypt(numbers, encoding="slots")
+    with pytest.raises(cl.MissingKeyError, match="conjugat"):
+        without.real_part()
+    with pytest.raises(TypeError, match="of a transposed ciphertext"):
+        np.real(x.T)
+
+
+def test_functions_of_real_numbers_refuse_complex_ones(key):
+    ct = key.encrypt([0.5 + 0.5j, 0.25], encoding="slots")
+    functions = [cl.absolute, cl.relu, cl.exp, cl.gelu, cl.sigmoid, cl.softmax, lambda x: cl.sign(x, margin=0.1)]
+    functions += [
+        lambda x: cl.maximum(x, 0.5),
+        lambda x: cl.minimum(0.5, x),
+        lambda x: cl.sqrt(x, domain=(0.1, 1)),
+        lambda x: cl.norm(x, domain=(0.1, 1)),
+    ]
+    for function in functions:
+        for x in (ct, np.array([0.5 + 0.5j, 0.25])):
+            with pytest.raises(cl.DataError, match=r"of complex numbers: take it of `x\.real_part\(\)`"):
+                function(x)
 
 
 def test_arrays_do_not_take_encrypted_numbers_in_place(key):

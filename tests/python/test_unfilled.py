@@ -71,6 +71,11 @@ CASES = {
     "__len__": [both(lambda x: x * len(x), MATRIX)],
     "T": [both(lambda x: x.T, MATRIX)],
     "conj": [both(lambda x: x.conj(), MATRIX + 1j * OTHER)],
+    "real_part": [both(lambda x: x.real_part(), MATRIX + 1j * OTHER, numpy=np.real), both(lambda x: x.real_part(), MATRIX, numpy=np.real)],
+    "imaginary_part": [
+        both(lambda x: x.imaginary_part(), MATRIX + 1j * OTHER, numpy=np.imag),
+        both(lambda x: x.imaginary_part(), MATRIX, numpy=np.imag),
+    ],
     "dot": [both(lambda x, y: x.dot(y), VECTOR, VECTOR[::-1].copy()), both(lambda x: x.dot(TALL), MATRIX)],
     "sum": [both(lambda x, axis=axis: x.sum(axis=axis, keepdims=True), MATRIX) for axis in (None, 0, 1)]
     + [both(lambda x: x.sum(), VECTOR)],

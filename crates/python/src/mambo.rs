@@ -38,8 +38,8 @@ use crate::text::report_html;
 ///     Whether the numbers of X may be complex. For real numbers alone the bootstrap takes less time. The default is True.
 /// bodies : int or "fastest", optional
 ///     How many polynomials share a mask in the linear maps, as in `BootstrapPlan`. "fastest" takes the power of two that is predicted to
-///     be fastest for the polynomials of this product, of those that are secure and whose keys are within `key_bytes`, or else three times
-///     those of one body. The default is 1.
+///     be fastest for the polynomials of this product, of those that are secure and whose keys are within `key_bytes`, or else the
+///     parameters' own limit, or else three times those of one body. The default is 1.
 /// method : {"exact", "by rows", "prepared"}, optional
 ///     The method of the product, as in `MatrixPlan`. None, the default, is the fastest that fits.
 /// precision_bits : float, optional
@@ -92,15 +92,6 @@ pub struct PyMamboPlan {
     plan: Arc<MamboPlan>,
 }
 
-/// How many bodies share a mask, as Python says it.
-#[derive(FromPyObject)]
-enum Bodies {
-    #[pyo3(transparent, annotation = "str")]
-    Named(String),
-    #[pyo3(transparent, annotation = "int")]
-    Given(Whole),
-}
-
 #[pymethods]
 impl PyMamboPlan {
     #[new]
@@ -112,7 +103,7 @@ impl PyMamboPlan {
         weights: &Bound<'_, PyAny>,
         columns: Option<Whole>,
         is_complex: bool,
-        bodies: Option<Bodies>,
+        bodies: Option<&Bound<'_, PyAny>>,
         method: Option<&str>,
         precision_bits: Option<Real>,
         key_bytes: Option<Whole>,
@@ -127,14 +118,12 @@ impl PyMamboPlan {
             let remedy = "use \"exact\", \"by rows\" or \"prepared\", or leave it out";
             found.ok_or_else(|| out_of_range(py, "`method`", format!("{name:?}"), remedy))
         };
-        let (given, fastest_bodies) = match bodies {
-            None => (None, false),
-            Some(Bodies::Given(bodies)) => (Some(bodies), false),
-            Some(Bodies::Named(name)) if name == "fastest" => (None, true),
-            Some(Bodies::Named(name)) => {
-                return Err(out_of_range(py, "`bodies`", format!("{name:?}"), "use a whole number or \"fastest\""));
-            }
-        };
+        let name = bodies.and_then(|bodies| bodies.extract::<String>().ok());
+        let fastest_bodies = name.as_deref() == Some("fastest");
+        if let Some(name) = name.filter(|_| !fastest_bodies) {
+            return Err(out_of_range(py, "`bodies`", format!("{name:?}"), "use a whole number or \"fastest\""));
+        }
+        let given: Option<Whole> = bodies.filter(|_| !fastest_bodies).map(|bodies| bodies.extract()).transpose()?;
         let bootstrap = BootstrapOptions {
             real: !is_complex,
             bodies: given.map_or(Ok(1), |bodies| size(py, "bodies", bodies))?,

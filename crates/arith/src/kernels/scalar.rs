@@ -92,6 +92,7 @@ impl ScalarRow {
     }
 
     /// A kernel for element-wise operations only, without tables, for kernels that have their own transforms.
+    #[cfg(target_arch = "x86_64")]
     pub(crate) fn without_transform(modulus: Modulus) -> Self {
         Self { modulus, degree: 0, forward: Vec::new(), inverse: Vec::new(), inverse_degree: modulus.multiplier(1) }
     }

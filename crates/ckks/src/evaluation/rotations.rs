@@ -2,9 +2,10 @@
 
 use clathrate_arith::GaloisElement;
 use clathrate_lattice::{Bundle, Eval, SwitchKey};
+use rustfft::num_complex::Complex64;
 
 use super::evaluator::{Evaluator, check_slots};
-use crate::arrays::{Ciphertext, Order, Padding, SecretName};
+use crate::arrays::{Ciphertext, Layout, Order, Padding, SecretName};
 use crate::error::CkksError;
 use crate::keys::{Found, HeldKey, KeyName, Operation};
 
@@ -138,6 +139,31 @@ impl Evaluator {
         let bundles = keys.iter().flat_map(|keys| self.ticking(x.bundles.iter()).map(|bundle| keys.apply(bundle?)));
         let conjugate = x.with(bundles.collect::<Result<_, _>>()?, x.level, x.scale).within(x.bound);
         self.switched(&x.params, conjugate, operation, x.level, 1.0)
+    }
+
+    /// The real part of every entry, as an array of real numbers, not yet rescaled. An array of real numbers is its own real part.
+    ///
+    /// # Errors
+    /// As [`Evaluator::conjugate`] and [`Evaluator::multiply_scalar`].
+    pub fn real_part(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
+        if x.is_complex() { self.part(x, Complex64::from(1.0)) } else { Ok(x.clone()) }
+    }
+
+    /// The imaginary part of every entry, as an array of real numbers, not yet rescaled. That of real numbers is zero.
+    ///
+    /// # Errors
+    /// As [`Evaluator::real_part`].
+    pub fn imaginary_part(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
+        if x.is_complex() { self.part(x, -Complex64::i()) } else { self.multiply_integer(x, 0) }
+    }
+
+    /// The real part of `factor x`, for a factor of magnitude 1: half of it and of its conjugate.
+    fn part(&self, x: &Ciphertext, factor: Complex64) -> Result<Ciphertext, CkksError> {
+        let half = self.multiply_scalar(x, 0.5)?;
+        let conjugate = self.conjugate(&half)?;
+        let part = self.linear_combination(&[(&half, factor), (&conjugate, factor.conj())], half.scale)?;
+        let layout = Layout { complex: false, ..part.layout };
+        Ok(part.laid_out(layout).within(x.bound))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Rotations, and the same numbers at other levels, ranks and degrees.
 
-use clathrate_ckks::{Ciphertext, Evaluator, SecretName};
+use clathrate_ckks::{Ciphertext, CkksError, Evaluator, SecretName};
 use pyo3::prelude::*;
 
 use super::attributes::python_shape;
@@ -10,6 +10,15 @@ use crate::numbers::{Whole, Wholes};
 use crate::packing::PyPackingPlan;
 use crate::params::size;
 use crate::run::detached_with;
+
+impl PyCiphertext {
+    /// The real or the imaginary part of complex numbers.
+    fn part(&self, py: Python<'_>, part: fn(&Evaluator, &Ciphertext) -> Result<Ciphertext, CkksError>) -> PyResult<Self> {
+        let needs = self.needs_under_secret("conjugate=True");
+        let converted = self.brought_to_slots(py, self)?;
+        converted.as_ref().unwrap_or(self).map_factor(py, |error| raise_for_key(py, error, &needs), part)
+    }
+}
 
 #[pymethods]
 impl PyCiphertext {
@@ -143,6 +152,60 @@ impl PyCiphertext {
         let needs = self.needs_under_secret("conjugate=True");
         let converted = self.brought_to_slots(py, self)?;
         converted.as_ref().unwrap_or(self).map_needing(py, &needs, |evaluator, x| evaluator.conjugate(x))
+    }
+
+    /// The real part of every entry, as an array of real numbers.
+    ///
+    /// Takes a level and a conjugation for complex numbers; real numbers are their own real parts. `np.real(x)` is the same.
+    ///
+    /// Returns
+    /// -------
+    /// Ciphertext
+    ///     The real parts.
+    ///
+    /// Raises
+    /// ------
+    /// MissingKeyError
+    ///     Where no keys are attached, or they have none for conjugation.
+    /// ShapeError
+    ///     Unless the array is encoded in slots, or has the keys that convert it.
+    ///
+    /// Examples
+    /// --------
+    /// >>> z = secret_key.encrypt([1 + 2j, 3 - 4j]).with_keys(keys)
+    /// >>> secret_key.decrypt(z.real_part()).round(4)
+    /// array([1., 3.])
+    fn real_part(&self, py: Python<'_>) -> PyResult<Self> {
+        if self.data.is_complex() { self.part(py, Evaluator::real_part) } else { Ok(self.again(py)) }
+    }
+
+    /// The imaginary part of every entry, as an array of real numbers.
+    ///
+    /// Takes a level and a conjugation for complex numbers; that of real numbers is zero. `np.imag(x)` is the same.
+    ///
+    /// Returns
+    /// -------
+    /// Ciphertext
+    ///     The imaginary parts.
+    ///
+    /// Raises
+    /// ------
+    /// MissingKeyError
+    ///     Where no keys are attached, or they have none for conjugation.
+    /// ShapeError
+    ///     Unless the array is encoded in slots, or has the keys that convert it.
+    ///
+    /// Examples
+    /// --------
+    /// >>> z = secret_key.encrypt([1 + 2j, 3 - 4j]).with_keys(keys)
+    /// >>> secret_key.decrypt(z.imaginary_part()).round(4)
+    /// array([ 2., -4.])
+    fn imaginary_part(&self, py: Python<'_>) -> PyResult<Self> {
+        if self.data.is_complex() {
+            self.part(py, Evaluator::imaginary_part)
+        } else {
+            self.map(py, |evaluator, x| evaluator.imaginary_part(x))
+        }
     }
 
     /// The same numbers at another rank of the same degree.

@@ -1,5 +1,6 @@
 //! What a ciphertext refuses, because it would need the numbers.
 
+use pyo3::basic::CompareOp;
 use pyo3::exceptions::{PyAttributeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
@@ -7,6 +8,9 @@ use pyo3::types::PyString;
 use super::object::PyCiphertext;
 use super::transposed::PyTransposed;
 use crate::libraries::Library;
+
+/// Why nothing is compared with a ciphertext.
+const COMPARED: &str = "a ciphertext cannot be compared: decrypt it first with `secret_key.decrypt(ct)`, or compute with `cl.sign`, `cl.maximum` and `cl.minimum`";
 
 fn refuse<T>(what: &str) -> PyResult<T> {
     Err(PyTypeError::new_err(format!("{what}: decrypt it first with `secret_key.decrypt(ct)`")))
@@ -27,15 +31,18 @@ impl PyTransposed {
     fn __len__(&self) -> usize {
         self.base.get().data.layout().columns
     }
+
+    fn __richcmp__(&self, other: &Bound<'_, PyAny>, operator: CompareOp) -> PyResult<bool> {
+        let _ = (other, operator);
+        Err(PyTypeError::new_err(COMPARED))
+    }
 }
 
 #[pymethods]
 impl PyCiphertext {
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> PyResult<bool> {
         let _ = other;
-        Err(PyTypeError::new_err(
-            "a ciphertext cannot be compared: decrypt it first with `secret_key.decrypt(ct)`, or compute with `cl.sign`, `cl.maximum` and `cl.minimum`",
-        ))
+        Err(PyTypeError::new_err(COMPARED))
     }
 
     fn __ne__(&self, other: &Bound<'_, PyAny>) -> PyResult<bool> {
@@ -59,19 +66,21 @@ impl PyCiphertext {
     }
 
     fn __abs__(&self) -> PyResult<()> {
-        Err(PyTypeError::new_err("abs() does not take ciphertexts: use `cl.absolute`, which is told by `bound=` how large its argument is"))
+        Err(PyTypeError::new_err(
+            "abs() does not take ciphertexts: use `cl.absolute` of real numbers, which is told by `bound=` how large they are",
+        ))
     }
 
     fn __setitem__(&self, index: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<()> {
         let _ = (index, value);
         Err(PyTypeError::new_err(
-            "a ciphertext does not change: make another one with `cl.where(mask, x, y)`, or of parts with `cl.concatenate`",
+            "a ciphertext does not change: make another one with `cl.where(mask, x, y)`, or of encrypted parts with `cl.concatenate`",
         ))
     }
 
     fn __delitem__(&self, index: &Bound<'_, PyAny>) -> PyResult<()> {
         let _ = index;
-        Err(PyTypeError::new_err("a ciphertext does not change: make another one of parts with `cl.concatenate`"))
+        Err(PyTypeError::new_err("a ciphertext does not change: make another one of encrypted parts with `cl.concatenate`"))
     }
 
     /// Attributes that there are none of: those of NumPy's arrays name what to use instead.
