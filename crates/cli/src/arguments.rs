@@ -27,6 +27,14 @@ fn help() -> String {
     format!("A file that is read or written can be -, standard input or output, and one that is read can be a pipe.\n\n{EXIT_CODES}")
 }
 
+/// The name of a device, which is looked for later. Numbers are those of clients' secrets, which belong elsewhere.
+fn parse_device(text: &str) -> Result<String, String> {
+    if text.starts_with(|first: char| first.is_ascii_digit()) {
+        return Err(format!("a device to compute on is named as in cuda:{text}; the numbers of clients' secrets go to --client"));
+    }
+    Ok(text.to_owned())
+}
+
 /// A number of rows, or `most`.
 fn parse_lanes(text: &str) -> Result<Lanes, String> {
     match text {
@@ -45,7 +53,7 @@ pub struct Global {
     #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,
     /// Where to compute: cpu, cuda (NVIDIA's first device), cuda:1, ..
-    #[arg(long, global = true, value_name = "DEVICE", default_value = PROCESSOR)]
+    #[arg(long, global = true, value_name = "DEVICE", default_value = PROCESSOR, value_parser = parse_device)]
     pub device: String,
     /// Print nothing but errors, and JSON where asked for
     #[arg(long, global = true)]

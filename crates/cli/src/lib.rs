@@ -101,13 +101,7 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
     let console = Console::new(&arguments.global, stdout_taken);
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
     let threads = arguments.global.threads.map_or_else(cores, usize::from);
-    let device = &arguments.global.device;
-    if device.starts_with(|first: char| first.is_ascii_digit()) {
-        let message =
-            format!("--device {device} is no device to compute on, such as cuda:{device}: the numbers of clients' secrets go to --client");
-        return Err(Failure::Usage(message));
-    }
-    let runtime = Runtime { threads: Some(threads), ..Runtime::default() }.on(device)?;
+    let runtime = Runtime { threads: Some(threads), ..Runtime::default() }.on(&arguments.global.device)?;
     match &arguments.verb {
         Verb::Params { action } => verbs::params::run(action, &console, &runtime),
         Verb::Keygen(arguments) => verbs::keygen::run(arguments, &console, &runtime),
