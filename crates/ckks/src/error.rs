@@ -319,13 +319,25 @@ pub enum CkksError {
     },
     /// Numbers that, by a declared bound, may be too large for a bootstrap.
     #[error(
-        "{operation} takes numbers of magnitude at most 1, and by the declared bound they may be as large as {bound:.3e}: scale the numbers down before it and up behind it, or declare a smaller bound where they are smaller (`with_bound`)"
+        "{operation} takes numbers of magnitude at most 1, and by the declared bound they may be as large as {bound:.3e}; above the lowest level of the application they are divided by a power of two on the way: bootstrap one level earlier, or declare a smaller bound where they are smaller (`with_bound`)"
     )]
     BeyondRange {
         /// The operation.
         operation: &'static str,
         /// The bound on the numbers.
         bound: f64,
+    },
+    /// Numbers that, by a declared bound, may be outside the interval that a polynomial is made for.
+    #[error(
+        "by the declared bound numbers may be as large as {bound:.3e}, and the polynomial is made for those from {low} to {high}: give a domain from {} to {bound}, or declare a smaller bound where they are smaller (`with_bound`)", -bound
+    )]
+    OutsideDomain {
+        /// The bound on the numbers.
+        bound: f64,
+        /// The lower end of the domain.
+        low: f64,
+        /// Its upper end.
+        high: f64,
     },
     /// A plain matrix whose product wraps around for numbers of magnitude 1.
     #[error(
@@ -553,6 +565,7 @@ impl CkksError {
             | Self::FactorTooSmall { .. }
             | Self::BoundTooLarge { .. }
             | Self::BeyondRange { .. }
+            | Self::OutsideDomain { .. }
             | Self::WeightsTooLarge { .. }
             | Self::OutOfRange { .. }
             | Self::Symbol { .. } => ErrorKind::Value,

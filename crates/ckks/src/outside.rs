@@ -15,7 +15,7 @@ use clathrate_lattice::shape::Rank;
 use clathrate_lattice::{Bundle, Level};
 
 use crate::arrays::memory::check_free;
-use crate::arrays::{Ciphertext, Encoding, Layout, SecretName};
+use crate::arrays::{Ciphertext, Encoding, Estimate, Layout, SecretName};
 use crate::error::CkksError;
 use crate::key_id::KeyId;
 use crate::parameters::Params;
@@ -137,7 +137,7 @@ impl Params {
         let bundles = words.chunks_exact(dimension + 1).map(bundle).collect::<Result<Vec<_>, CkksError>>()?;
         let layout = Layout::new(&[count], Encoding::Coefficients, 1)?;
         let secret = SecretName::Outside(secret);
-        Ok(Ciphertext { params, key_id, secret, shape: vec![count], layout, level: Level(0), scale, bundles, bound: None, symbol: None })
+        Ok(Ciphertext { params, key_id, secret, shape: vec![count], layout, level: Level(0), scale, bundles, estimate: Estimate::unknown(), footprint: None })
     }
 }
 

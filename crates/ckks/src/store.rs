@@ -13,7 +13,8 @@ use clathrate_lattice::{Basis, Bodies, Bundle, Degree, Eval, Level, MaskSeed, Po
 use serde::{Deserialize, Serialize};
 
 use crate::arrays::ciphertext::check_bodies;
-use crate::arrays::{Ciphertext, Layout, SecretName};
+use crate::arrays::estimate::StoredEstimate;
+use crate::arrays::{Ciphertext, Estimate, Layout, SecretName};
 use crate::error::CkksError;
 use crate::file::{FileError, FileKind, FileLabel, FileReader, FileWriter, ParameterId, Stored, check_residues};
 use crate::key_id::KeyId;
@@ -303,6 +304,9 @@ pub struct CiphertextMetadata {
     /// Largest magnitude of the numbers, where it is declared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     bound: Option<f64>,
+    /// What else is known of the numbers and of their errors.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    estimate: Option<StoredEstimate>,
 }
 
 impl Stored for Ciphertext {
@@ -322,7 +326,8 @@ impl Stored for Ciphertext {
             scale: self.scale,
             seeded: seeds_of(&self.bundles).is_some(),
             relative: self.params.spec().relative,
-            bound: self.bound,
+            bound: self.bound(),
+            estimate: self.estimate.stored(),
         }
     }
 
@@ -348,6 +353,8 @@ impl Ciphertext {
         if metadata.bound.is_some_and(|bound| !(bound.is_finite() && bound >= 0.0)) {
             return Err(inconsistent("the bound on the numbers is no number of 0 or more"));
         }
+        let estimate = Estimate::from_stored(metadata.bound, metadata.estimate)
+            .ok_or_else(|| inconsistent("what it says of the numbers' errors makes no sense"))?;
         let layout = metadata.layout;
         layout.check(&metadata.shape, params.degree())?;
         let secret = SecretName::parse(&metadata.secret);
@@ -364,8 +371,8 @@ impl Ciphertext {
             level,
             scale: metadata.scale,
             bundles,
-            bound: metadata.bound,
-            symbol: None,
+            estimate,
+            footprint: None,
         })
     }
 }

@@ -42,18 +42,10 @@ pub struct Ciphertext {
     pub(crate) level: Level,
     pub(crate) scale: f64,
     pub(crate) bundles: Vec<Bundle<Eval>>,
-    /// For an array with data: the largest magnitude of its numbers, where it is declared.
-    pub(crate) bound: Option<f64>,
-    /// For a symbol: bounds on the numbers and on their error, and the memory that the array would take.
-    pub(crate) symbol: Option<Symbol>,
-}
-
-/// The properties of an array that a dry run tracks beside its shape, level and scale.
-#[derive(Debug, Clone)]
-pub(crate) struct Symbol {
-    /// Absent where no bound on the numbers is known.
-    pub(crate) estimate: Option<Estimate>,
-    pub(crate) footprint: Footprint,
+    /// What is known of the numbers and of their errors.
+    pub(crate) estimate: Estimate,
+    /// For a symbol of a dry run that counts memory: what the array would take.
+    pub(crate) footprint: Option<Footprint>,
 }
 
 impl Ciphertext {
@@ -101,8 +93,8 @@ impl Ciphertext {
             level,
             scale,
             bundles: Vec::new(),
-            bound: None,
-            symbol: None,
+            estimate: Estimate::unknown(),
+            footprint: None,
         })
     }
 
@@ -112,20 +104,12 @@ impl Ciphertext {
         self.bundles.is_empty()
     }
 
-    /// Refuses a symbol whose numbers may be too large for the modulus, by the bounds that it carries.
+    /// Refuses an array whose numbers may be too large for the modulus, by the bound that it carries.
     ///
     /// # Errors
     /// [`CkksError::BoundTooLarge`].
     pub fn check_bound(&self) -> Result<(), CkksError> {
-        // One bit for the sign, and one that shows overflows at decryption.
-        let room = self.params.log2_q(self.level) - 2.0 - self.scale.log2();
-        match self.estimate() {
-            Some(Estimate { magnitude, .. }) if magnitude.is_finite() && magnitude.log2() > room => {
-                let (log2_scale, level) = (self.scale.log2(), self.level.0);
-                Err(CkksError::BoundTooLarge { magnitude, log2_scale, level, room: room.exp2() })
-            }
-            _ => Ok(()),
-        }
+        self.params.check_bound(self.estimate.magnitude, self.scale, self.level)
     }
 
     /// Refuses symbols.
@@ -190,18 +174,30 @@ impl Ciphertext {
         &self.bundles
     }
 
-    /// Bounds on the numbers and on their error, of a symbol computed from symbols that a recording evaluator made with bounds.
+    /// What is known of the numbers and of their errors.
     #[must_use]
-    pub fn estimate(&self) -> Option<Estimate> {
-        self.symbol.as_ref().and_then(|symbol| symbol.estimate)
+    pub fn estimate(&self) -> &Estimate {
+        &self.estimate
     }
 
-    /// The largest magnitude that the numbers may have, where it is known: declared at encryption ([`EncryptOptions::bound`](crate::keys::EncryptOptions::bound)) and carried through
-    /// sums, products, rescales, lower levels, rotations, conjugations, products with plain matrices, polynomials and broadcasting. Other operations lose it. An operation whose result might
-    /// exceed the modulus is refused. For a symbol it is that of [`Ciphertext::estimate`].
+    /// The largest magnitude that the numbers may have, without their errors, where it is known: declared at encryption ([`EncryptOptions::bound`](crate::keys::EncryptOptions::bound)) or by
+    /// [`Ciphertext::with_bound`], and carried through all operations. An operation whose result might exceed the modulus is refused.
     #[must_use]
     pub fn bound(&self) -> Option<f64> {
-        self.bound.or(self.estimate().map(|own| own.magnitude)).filter(|bound| bound.is_finite())
+        Some(self.estimate.magnitude).filter(|bound| bound.is_finite())
+    }
+
+    /// The root mean square of the error of one number, for numbers that are spread evenly up to their bounds; `None` where it is not known, as for products of arrays without a bound.
+    #[must_use]
+    pub fn error_rms(&self) -> Option<f64> {
+        Some(self.estimate.error_rms(&self.layout)).filter(|error| error.is_finite())
+    }
+
+    /// A bound on the errors of all numbers, for any numbers within their bounds: exceeded with a probability of at most 2^-40. `None` where it is not known, as for products of arrays
+    /// without a bound.
+    #[must_use]
+    pub fn error_bound(&self) -> Option<f64> {
+        Some(self.estimate.error_bound(&self.layout)).filter(|error| error.is_finite())
     }
 
     /// The same array with another declared bound, or none: for numbers that are known to be smaller than what was carried here tells.
@@ -213,48 +209,37 @@ impl Ciphertext {
             let remedy = "give the largest magnitude of the numbers, above 0".to_owned();
             return Err(CkksError::OutOfRange { what: "the bound on the numbers", value: bound.to_string(), remedy });
         }
-        let bound = self.params.check_bound(bound, self.scale, self.level)?;
-        if self.is_symbol() {
-            // A dry run without bounds stays one.
-            return Ok(self.clone().estimated(|own| Estimate { magnitude: bound.unwrap_or(own.magnitude), ..own }));
-        }
-        Ok(self.clone().within(bound))
+        let bounded = self.clone().estimated(|own| own.within(bound.unwrap_or(f64::INFINITY)));
+        bounded.check_bound()?;
+        Ok(bounded)
     }
 
-    /// The same array with data, whose numbers are at most `bound`.
-    pub(crate) fn within(self, bound: Option<f64>) -> Self {
-        Self { bound, ..self }
+    /// The same array as a fresh encryption of numbers up to `bound`, where one is declared, with an error of this variance in each coefficient. Rounding to integers adds to it.
+    pub(crate) fn freshly(self, bound: Option<f64>, variance: f64) -> Self {
+        let error = self.slot_error(variance + 1.0 / 12.0);
+        Self { estimate: Estimate::fresh(bound.unwrap_or(f64::INFINITY), error), ..self }
     }
 
-    /// What `f` makes of the declared bounds of two arrays.
-    pub(crate) fn joint_bound(&self, other: &Self, f: impl FnOnce(f64, f64) -> f64) -> Option<f64> {
-        self.bound.zip(other.bound).map(|(own, other)| f(own, other))
+    /// The root mean square of the error of a slot or of an entry among coefficients, from the variance of a coefficient: a slot is the sum of `n` coefficients times roots of unity, and a
+    /// complex number among coefficients is a pair of them.
+    pub(crate) fn slot_error(&self, variance: f64) -> f64 {
+        let terms = match (self.encoding(), self.is_complex()) {
+            (Encoding::Slots, _) => self.params.degree() as f64,
+            (Encoding::Coefficients, true) => 2.0,
+            (Encoding::Coefficients, false) => 1.0,
+        };
+        (variance * terms).sqrt() / self.scale
     }
 
-    /// The same symbol with the bounds that `f` computes from its bounds.
-    pub(crate) fn estimated(mut self, f: impl FnOnce(Estimate) -> Estimate) -> Self {
-        if let Some(symbol) = &mut self.symbol {
-            symbol.estimate = symbol.estimate.map(f);
-        }
-        self
-    }
-
-    /// The same symbol without bounds.
-    pub(crate) fn unbounded(self) -> Self {
-        self.bounded_by(None)
-    }
-
-    /// The same symbol with these bounds.
-    pub(crate) fn bounded_by(mut self, estimate: Option<Estimate>) -> Self {
-        if let Some(symbol) = &mut self.symbol {
-            symbol.estimate = estimate;
-        }
-        self
+    /// The same array, of which `f` says what is known.
+    pub(crate) fn estimated(self, f: impl FnOnce(Estimate) -> Estimate) -> Self {
+        Self { estimate: f(self.estimate), ..self }
     }
 
     /// The same polynomials read at another scale, so that the numbers change.
     pub(crate) fn at_scale(self, scale: f64) -> Self {
-        Self { scale, bound: None, ..self }
+        let ratio = self.scale / scale;
+        Self { scale, estimate: self.estimate.scale(ratio), ..self }
     }
 
     /// Number of polynomials in each bundle: those of the mask and one for each body.
@@ -307,7 +292,7 @@ impl Ciphertext {
         let params = self.params.under(runtime)?;
         let ring = params.chain().ring();
         let bundles = self.bundles.iter().map(|bundle| bundle.on_ring(ring)).collect::<Result<_, _>>()?;
-        Ok(self.moved(&params, bundles).within(self.bound))
+        Ok(self.moved(&params, bundles))
     }
 
     /// The same array with other bundles, level and scale.
@@ -330,8 +315,8 @@ impl Ciphertext {
         self.moved_as(&self.params, layout, bundles)
     }
 
-    /// Another array under the same secret, with other parameters, shape and layout. A symbol keeps its bounds and gets the memory of the new layout;
-    /// an array with data has no bound, because its numbers may be others.
+    /// Another array under the same secret, with other parameters, shape and layout. What is known of its numbers stays; whoever changes the numbers says so. A symbol gets the memory of
+    /// the new layout.
     pub(crate) fn with_all(
         &self,
         (params, shape): (&Params, Vec<usize>),
@@ -339,9 +324,9 @@ impl Ciphertext {
         bundles: Vec<Bundle<Eval>>,
         (level, scale): (Level, f64),
     ) -> Self {
-        let mut other = Self { params: params.clone(), shape, layout, bundles, level, scale, bound: None, symbol: None, ..*self };
+        let mut other = Self { params: params.clone(), shape, layout, bundles, level, scale, footprint: None, ..*self };
         let bytes = other.predicted_bytes();
-        other.symbol = self.symbol.as_ref().map(|symbol| Symbol { estimate: symbol.estimate, footprint: symbol.footprint.another(bytes) });
+        other.footprint = self.footprint.as_ref().map(|footprint| footprint.another(bytes));
         other
     }
 
@@ -357,8 +342,8 @@ impl Ciphertext {
         let before = self.predicted_bytes();
         let mut other = Self { layout, ..self };
         let bytes = other.predicted_bytes();
-        if let Some(symbol) = other.symbol.as_mut().filter(|_| bytes != before) {
-            symbol.footprint = symbol.footprint.another(bytes);
+        if let Some(footprint) = other.footprint.as_mut().filter(|_| bytes != before) {
+            *footprint = footprint.another(bytes);
         }
         other
     }
@@ -412,8 +397,7 @@ impl Ciphertext {
     pub fn reshaped(self, shape: &[usize]) -> Result<Self, CkksError> {
         let layout = self.layout;
         if let Some(turned) = layout.turned(shape) {
-            let bound = self.bound;
-            return Ok(self.rearranged(shape.to_vec(), turned).within(bound));
+            return Ok(self.rearranged(shape.to_vec(), turned).estimated(Estimate::transposed));
         }
         let rows = if shape.len() == 2 { shape[0] } else { 1 };
         if shape.len() > 2 || (rows, shape.last().copied().unwrap_or(1)) != (layout.rows, layout.columns) {
@@ -424,8 +408,7 @@ impl Ciphertext {
             );
             return Err(CkksError::Shape { operation: "a change of the shape", left: self.shape, right: shape.to_vec(), remedy });
         }
-        let bound = self.bound;
-        Ok(self.rearranged(shape.to_vec(), layout).within(bound))
+        Ok(self.rearranged(shape.to_vec(), layout))
     }
 
     /// A ciphertext with every bundle mapped by `f`.

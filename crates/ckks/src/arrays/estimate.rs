@@ -1,55 +1,619 @@
-//! Bounds on the numbers of an array and on their error, which symbols carry through a dry run.
+//! What is known of an array beside its numbers: how large they can be, how large they typically are, and the errors that they carry. Data and symbols have the same estimate, so that
+//! a dry run and the run say the same.
 //!
-//! Errors are root mean squares of one entry, in units of the numbers. By Minkowski's inequality the sum of errors bounds the error of a sum, even if the
-//! errors are dependent:
+//! An error is a sum over independent *sources*: encryptions, switches, roundings. Each source has two coefficients, and both follow the operations:
 //!
 //! ```text
-//! e(x + y) <= e(x) + e(y),        e(x y) <= |x| e(y) + |y| e(x) + e(x) e(y)
+//! typical    root mean square for typical numbers, by default spread evenly over the interval of the bound: `error_rms`
+//! worst      root mean square for the worst numbers within the bounds, from which `error_bound` follows for a probability of failure of 2^-40
 //! ```
+//!
+//! Different sources add in squares, and one source that comes twice adds linearly: `x + x` doubles the error of `x`, the sum of two encryptions has the root of two times the error of
+//! one. Sources are told apart by names, which are computed from the names of the operands, so that an operation that is repeated on the same array has the same name, as it has the same
+//! noise.
+//!
+//! Coefficients are those of a slot of a polynomial. A number is the mean of all slots that repeat it, and a real number sees the real part of the error alone, so a number's error is
+//! smaller ([`Estimate::error_rms`]).
 
-/// A bound on the numbers of an array and on their error.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Estimate {
-    /// Largest magnitude of a number.
-    pub magnitude: f64,
-    /// Root mean square of a number's error.
-    pub error: f64,
+use std::hash::{BuildHasher, Hasher, RandomState};
+
+use rustfft::num_complex::Complex64;
+use serde::{Deserialize, Serialize};
+
+use super::layout::{Encoding, Layout};
+
+/// Sources that are told apart; the smallest further ones are added up.
+const MOST_SOURCES: usize = 12;
+
+/// The probability that a number's error exceeds its bound is 2 to minus this power at most, for all numbers of an array together.
+const LOG2_FAILURE: f64 = 40.0;
+
+/// The root mean square of numbers that are spread evenly over `[-1, 1]`.
+const EVEN: f64 = 0.577_350_269_189_625_8;
+
+/// The mean fourth power over the square of the mean square, under the root, of numbers that are spread evenly.
+const EVEN_SQUARED: f64 = 1.341_640_786_499_873_7;
+
+/// The axis that a sum runs along.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Along {
+    /// The rows of an array are added.
+    Rows,
+    /// The numbers of a row are added.
+    Columns,
 }
 
-/// `x y` for magnitudes. One may be infinite; the product with zero is still zero.
-fn product(x: f64, y: f64) -> f64 {
+/// The part of an error that has one origin.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+struct Source {
+    name: u64,
+    typical: f64,
+    worst: f64,
+    /// For rows and columns: how many neighbours have the same error.
+    alike: [f64; 2],
+    /// For rows and columns: whether the errors of different numbers may depend on each other in another way.
+    mixed: [bool; 2],
+    /// The slots after which the error repeats, so that a mean over repetitions does not make it smaller.
+    period: f64,
+    /// Whether the coefficients have known signs: those of a source that was multiplied by numbers have not.
+    signed: bool,
+}
+
+impl Source {
+    const NONE: Self =
+        Self { name: 0, typical: 0.0, worst: 0.0, alike: [1.0; 2], mixed: [false; 2], period: 1.0, signed: true };
+
+    fn times(self, typical: f64, worst: f64) -> Self {
+        Self { typical: product(self.typical, typical), worst: product(self.worst, worst), ..self }
+    }
+
+    fn unsigned(self) -> Self {
+        Self { typical: self.typical.abs(), worst: self.worst.abs(), signed: false, ..self }
+    }
+
+    /// The same source in another role, which is no longer the one it came from.
+    fn renamed(self, salt: u64) -> Self {
+        Self { name: mixed_name(self.name, salt), ..self }
+    }
+
+    fn joined(self, other: Self) -> Self {
+        let (x, y) = if self.signed && other.signed { (self, other) } else { (self.unsigned(), other.unsigned()) };
+        let both = |x: [f64; 2], y: [f64; 2]| [x[0].max(y[0]), x[1].max(y[1])];
+        let any = |x: [bool; 2], y: [bool; 2]| [x[0] || y[0], x[1] || y[1]];
+        Self {
+            typical: x.typical + y.typical,
+            worst: x.worst + y.worst,
+            alike: both(x.alike, y.alike),
+            mixed: any(x.mixed, y.mixed),
+            period: x.period.max(y.period),
+            ..x
+        }
+    }
+
+    fn size(&self) -> f64 {
+        self.worst.abs()
+    }
+}
+
+/// What is known of the numbers of an array and of their errors.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Estimate {
+    /// The largest magnitude that a number may have; infinite where nothing is declared.
+    pub magnitude: f64,
+    /// The root mean square of typical numbers.
+    pub typical: f64,
+    /// The mean of typical numbers.
+    pub mean: f64,
+    /// The name of the numbers: equal for equal numbers.
+    name: u64,
+    sources: [Source; MOST_SOURCES],
+    count: usize,
+    /// All further sources together, which may depend on any other.
+    rest: Source,
+}
+
+/// A product in which zero times infinity is zero.
+pub(crate) fn product(x: f64, y: f64) -> f64 {
     if x == 0.0 || y == 0.0 { 0.0 } else { x * y }
 }
 
+/// A name made of two.
+fn mixed_name(x: u64, y: u64) -> u64 {
+    // The finaliser of splitmix64.
+    let mut z = x.rotate_left(23) ^ y.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// A name of its own for the numbers of a new array.
+fn new_name() -> u64 {
+    RandomState::new().build_hasher().finish()
+}
+
 impl Estimate {
-    /// The bounds of `x + y` and `x - y`.
+    /// Numbers of which nothing is known.
     #[must_use]
-    pub fn plus(self, other: Self) -> Self {
-        Self { magnitude: self.magnitude + other.magnitude, error: self.error + other.error }
+    pub fn unknown() -> Self {
+        let rest = Source { typical: f64::INFINITY, worst: f64::INFINITY, ..Source::NONE };
+        Self { rest, ..Self::exact(f64::INFINITY) }
     }
 
-    /// The bounds of `x y`.
+    /// Numbers without an error, spread evenly up to a bound, which may be infinite.
     #[must_use]
-    pub fn multiply(self, other: Self) -> Self {
-        let error = product(self.magnitude, other.error) + product(other.magnitude, self.error) + product(self.error, other.error);
-        Self { magnitude: product(self.magnitude, other.magnitude), error }
+    pub fn exact(magnitude: f64) -> Self {
+        Self {
+            magnitude,
+            typical: EVEN * magnitude,
+            mean: 0.0,
+            name: new_name(),
+            sources: [Source::NONE; MOST_SOURCES],
+            count: 0,
+            rest: Source::NONE,
+        }
     }
 
-    /// The bounds of `c x`.
+    /// Numbers up to a bound with an error of their own, whose root mean square in a slot or coefficient is `error`.
     #[must_use]
-    pub fn scale(self, factor: f64) -> Self {
-        Self { magnitude: product(self.magnitude, factor.abs()), error: product(self.error, factor.abs()) }
+    pub fn fresh(magnitude: f64, error: f64) -> Self {
+        Self::exact(magnitude).with_error(error)
     }
 
-    /// The same bounds with an additional error.
+    /// Plain numbers of this largest magnitude, root mean square and mean.
+    pub(crate) fn plain((magnitude, typical, mean): (f64, f64, f64)) -> Self {
+        Self { typical, mean, ..Self::exact(magnitude) }
+    }
+
+    /// One plain number.
+    pub(crate) fn number(value: Complex64) -> Self {
+        Self::plain((value.norm(), value.norm(), value.re))
+    }
+
+    /// The same errors of numbers up to another bound.
+    #[must_use]
+    pub fn within(self, magnitude: f64) -> Self {
+        let typical = if self.typical.is_finite() { self.typical.min(magnitude) } else { EVEN * magnitude };
+        Self { magnitude, typical, mean: self.mean.clamp(-typical, typical), ..self }
+    }
+
+    /// The same, known to be at most as large as this.
+    pub(crate) fn at_most(self, magnitude: f64) -> Self {
+        if magnitude < self.magnitude { self.within(magnitude) } else { self }
+    }
+
+    /// Zeros without an error in place of the numbers: what steps add to it is the noise of the steps alone.
+    pub(crate) fn without_numbers(self) -> Self {
+        let rest = if self.has_errors() { Source::NONE } else { self.rest };
+        Self { magnitude: 0.0, typical: 0.0, mean: 0.0, count: 0, rest, ..self }
+    }
+
+    /// The same numbers without an error.
+    pub(crate) fn without_errors(self) -> Self {
+        Self { count: 0, rest: Source::NONE, ..self }
+    }
+
+    /// The noise of steps on two arrays, whose slots have independent errors.
+    pub(crate) fn beside(self, other: Self) -> Self {
+        let (own, foreign) = (self.slot_errors(), other.slot_errors());
+        self.without_numbers().with_errors(own.0.hypot(foreign.0), own.1.hypot(foreign.1))
+    }
+
+    /// These numbers with the further noise of steps, which may be alike in `period` neighbouring slots and repeat after them.
+    pub(crate) fn with_noise_of(mut self, steps: Self, period: usize) -> Self {
+        let (typical, worst) = steps.slot_errors();
+        let (name, alike) = (mixed_name(self.name, worst.to_bits()), [1.0, period as f64]);
+        self.push(Source { name, typical, worst, alike, period: period as f64, signed: false, ..Source::NONE });
+        self
+    }
+
+    /// As the one sum of `count` numbers of each row, in slots that repeated with this period.
+    pub(crate) fn summed_over(self, count: usize, period: usize) -> Self {
+        self.map_sources(|source| {
+            let alike = [source.alike[0], source.alike[1].max(count as f64)];
+            Source { alike, period: source.period.max(period as f64), ..source }
+        })
+    }
+
+    /// The same numbers with rows as columns.
+    pub(crate) fn transposed(self) -> Self {
+        let swap = |source: Source| Source { alike: [source.alike[1], source.alike[0]], mixed: [source.mixed[1], source.mixed[0]], ..source };
+        self.map_sources(swap)
+    }
+
+    /// The same where errors of different numbers depend on each other.
+    pub(crate) fn mixed(self) -> Self {
+        self.map_sources(|source| Source { mixed: [true; 2], ..source })
+    }
+
+    /// The same of the complex conjugates.
+    pub(crate) fn conjugated(self) -> Self {
+        self.map_sources(Source::unsigned).named(5)
+    }
+
+    /// Whether the errors are known.
+    pub(crate) fn has_errors(&self) -> bool {
+        self.rest.worst.is_finite()
+    }
+
+    fn sources(&self) -> &[Source] {
+        &self.sources[..self.count]
+    }
+
+    fn map_sources(mut self, f: impl Fn(Source) -> Source) -> Self {
+        self.sources[..self.count].iter_mut().for_each(|source| *source = f(*source));
+        self.rest = Source { name: 0, ..f(self.rest) };
+        self
+    }
+
+    fn push(&mut self, source: Source) {
+        if let Some(known) = self.sources[..self.count].iter_mut().find(|known| known.name == source.name) {
+            *known = known.joined(source);
+            return;
+        }
+        if source.typical == 0.0 && source.worst == 0.0 {
+            return;
+        }
+        if self.count < MOST_SOURCES {
+            self.sources[self.count] = source;
+            self.count += 1;
+            return;
+        }
+        // The smallest source joins the rest.
+        let smallest = (0..self.count).min_by(|&a, &b| self.sources[a].size().total_cmp(&self.sources[b].size())).unwrap_or(0);
+        let dropped = if self.sources[smallest].size() < source.size() { std::mem::replace(&mut self.sources[smallest], source) } else { source };
+        let squares = |x: f64, y: f64| x.hypot(y);
+        let (rest, dropped) = (self.rest.unsigned(), dropped.unsigned());
+        let sum = rest.joined(dropped);
+        self.rest = Source { typical: squares(rest.typical, dropped.typical), worst: squares(rest.worst, dropped.worst), ..sum };
+    }
+
+    /// The name of the numbers after an operation.
+    fn named(self, salt: u64) -> Self {
+        Self { name: mixed_name(self.name, salt), ..self }
+    }
+
+    /// The same with a further error of this root mean square in a slot or coefficient. The error's name follows from that of the numbers and its size.
     #[must_use]
     pub fn with_error(self, error: f64) -> Self {
-        Self { error: self.error + error, ..self }
+        self.with_errors(error, error)
     }
 
-    /// Correct bits after the binary point: `-log2` of the error.
+    /// As [`Estimate::with_error`], of an error that depends on the numbers.
+    pub(crate) fn with_errors(mut self, typical: f64, worst: f64) -> Self {
+        let name = mixed_name(self.name, worst.to_bits());
+        self.push(Source { name, typical, worst, signed: false, ..Source::NONE });
+        self
+    }
+
+    fn joined(mut self, other: Self, sign: f64) -> Self {
+        let other = if sign < 0.0 { other.map_sources(|source| if source.signed { source.times(-1.0, -1.0) } else { source }) } else { other };
+        other.sources().iter().for_each(|&source| self.push(source));
+        self.rest = self.rest.unsigned().joined(other.rest.unsigned());
+        let same = self.name == other.name;
+        let variance = |x: &Self| (x.typical * x.typical - x.mean * x.mean).max(0.0);
+        let mean = self.mean + sign * other.mean;
+        let spread = if same { (variance(&self).sqrt() + variance(&other).sqrt()).powi(2) } else { variance(&self) + variance(&other) };
+        let magnitude = self.magnitude + other.magnitude;
+        let typical = if magnitude.is_finite() { (mean * mean + spread).sqrt().min(magnitude) } else { f64::INFINITY };
+        Self { magnitude, typical, mean, ..self }.named(mixed_name(other.name, sign.to_bits()))
+    }
+
+    /// `x + y`.
     #[must_use]
-    pub fn precision_bits(self) -> f64 {
-        -self.error.log2()
+    pub fn plus(self, other: Self) -> Self {
+        self.joined(other, 1.0)
+    }
+
+    /// `x - y`.
+    #[must_use]
+    pub fn minus(self, other: Self) -> Self {
+        self.joined(other, -1.0)
+    }
+
+    /// `x y`, number by number.
+    #[must_use]
+    pub fn multiply(self, other: Self) -> Self {
+        let magnitude = product(self.magnitude, other.magnitude);
+        let (mean, typical) = if self.name == other.name {
+            (product(self.typical, other.typical), EVEN_SQUARED * product(self.typical, other.typical))
+        } else {
+            (product(self.mean, other.mean), product(self.typical, other.typical))
+        };
+        let typical = typical.min(magnitude);
+        let mean = mean.clamp(-typical, typical);
+        let (own, foreign) = (self.slot_errors(), other.slot_errors());
+        let mut result = Self { magnitude, typical, mean, ..Self::exact(0.0) };
+        for (x, y) in [(&self, &other), (&other, &self)] {
+            let times = |source: &Source| source.unsigned().times(y.typical, y.magnitude);
+            x.sources().iter().for_each(|source| result.push(times(source)));
+            result.rest = result.rest.unsigned().joined(times(&x.rest));
+        }
+        result.name = mixed_name(self.name, other.name) ^ mixed_name(other.name, self.name);
+        // The product of the errors: the larger one at its bound.
+        result.with_errors(product(own.0, foreign.0), product(deviations(1.0) * own.1, foreign.1))
+    }
+
+    /// `c x` for a number `c` known to all.
+    #[must_use]
+    pub fn scale(self, factor: f64) -> Self {
+        let scaled = self.map_sources(|source| {
+            let scaled = source.times(factor, factor);
+            if source.signed { scaled } else { scaled.unsigned() }
+        });
+        Self {
+            magnitude: product(self.magnitude, factor.abs()),
+            typical: product(self.typical, factor.abs()),
+            mean: product(self.mean, factor),
+            ..scaled
+        }
+        .named(factor.to_bits())
+    }
+
+    /// `c x` for a complex number `c` known to all.
+    pub(crate) fn times_complex(self, factor: Complex64) -> Self {
+        if factor.im == 0.0 {
+            return self.scale(factor.re);
+        }
+        // Of a real multiple and an imaginary one of the same error, neither makes the other smaller.
+        let turned = self.map_sources(Source::unsigned).scale(factor.norm());
+        Self { mean: 0.0, ..turned }.named(factor.im.to_bits())
+    }
+
+    /// The sum of `count` numbers along an axis of an array whose slots repeat with the period `period`.
+    pub(crate) fn sum(self, along: Along, count: usize, period: usize) -> Self {
+        if count == 1 {
+            return self;
+        }
+        let (axis, terms) = (along as usize, count as f64);
+        let summed = self.map_sources(|source| {
+            let alike = source.alike[axis].min(terms);
+            let (typical, independent) = ((terms * alike).sqrt(), (terms * alike).sqrt());
+            let worst = if source.mixed[axis] { terms } else { independent };
+            let mut alike = source.alike;
+            alike[axis] = alike[axis].max(terms);
+            // A sum of other places is another error.
+            Source { alike, period: source.period.max(period as f64), ..source.times(typical, worst) }.renamed(mixed_name(axis as u64, count as u64))
+        });
+        // The rest may be anything.
+        let rest = Source { worst: product(self.rest.worst, terms), ..summed.rest };
+        let magnitude = product(self.magnitude, terms);
+        let mean = product(self.mean, terms);
+        let spread = (self.typical * self.typical - self.mean * self.mean).max(0.0) * terms;
+        let typical = if magnitude.is_finite() { (mean * mean + spread).sqrt().min(magnitude) } else { f64::INFINITY };
+        Self { rest, magnitude, mean, typical, ..summed }.named(mixed_name(axis as u64, count as u64))
+    }
+
+    /// The same numbers at other places of their rows, by `steps`, which are public.
+    pub(crate) fn turned(self, steps: i64) -> Self {
+        let salt = mixed_name(3, steps.cast_unsigned());
+        self.map_sources(|source| {
+            // What is the same everywhere stays the same.
+            if source.alike[Along::Columns as usize] > 1.0 { source } else { Source { mixed: [source.mixed[0], true], ..source }.renamed(salt) }
+        })
+        .named(salt)
+    }
+
+    /// Each row repeated `count` times.
+    pub(crate) fn repeated(self, count: usize) -> Self {
+        self.map_sources(|source| {
+            let mut alike = source.alike;
+            alike[Along::Rows as usize] = alike[Along::Rows as usize].max(count as f64);
+            Source { alike, ..source }
+        })
+    }
+
+    /// The product with a matrix along an axis, whose rows have at most the sum of magnitudes `row_sum` and the root of the sum of squares `norms.1`, and typically the latter `norms.0`;
+    /// `errors` are the typical and the worst root of the sum of squares of the entries' own errors.
+    pub(crate) fn mapped(self, along: Along, row_sum: f64, norms: (f64, f64), rounding: f64) -> Self {
+        let axis = along as usize;
+        let salt = mixed_name(row_sum.to_bits(), norms.1.to_bits());
+        let (typical, worst) = (self.typical, self.magnitude);
+        let mapped = self.map_sources(|source| {
+            let mut mixed = source.mixed;
+            mixed[axis] = true;
+            let (typical, worst) = match (source.alike[axis] > 1.0, source.mixed[axis]) {
+                (true, _) => (row_sum, row_sum),
+                (false, true) => (norms.0, row_sum),
+                (false, false) => norms,
+            };
+            Source { mixed, ..source.unsigned().times(typical, worst) }.renamed(salt)
+        });
+        let rest = Source { worst: product(self.rest.worst, row_sum), ..mapped.rest };
+        let magnitude = product(self.magnitude, row_sum);
+        let own = Self { rest, magnitude, typical: product(self.typical, norms.0).min(magnitude), mean: 0.0, ..mapped }.named(salt);
+        own.with_errors(product(typical, rounding), product(worst, rounding))
+    }
+
+    /// `f(x)` for a function of one number, with values of this largest magnitude, root mean square and mean, and a derivative of this root mean square and largest magnitude.
+    pub(crate) fn applied(self, (magnitude, typical, mean): (f64, f64, f64), derivative: (f64, f64)) -> Self {
+        let salt = mixed_name(magnitude.to_bits(), derivative.1.to_bits());
+        let applied = self.map_sources(|source| source.unsigned().times(derivative.0, derivative.1));
+        Self { magnitude, typical, mean, ..applied }.named(salt)
+    }
+
+    /// One of two arrays of the same kind side by side.
+    pub(crate) fn either(self, other: Self) -> Self {
+        let larger = |x: &Source, y: &Source| if x.size() >= y.size() { *x } else { *y };
+        let mut result = Self {
+            magnitude: self.magnitude.max(other.magnitude),
+            typical: self.typical.max(other.typical),
+            mean: if self.mean.abs() >= other.mean.abs() { self.mean } else { other.mean },
+            ..self
+        };
+        let (own, foreign) = (self.slot_errors(), other.slot_errors());
+        // The errors of the worse array count for both.
+        let worse = if own.1 >= foreign.1 { &self } else { &other };
+        (result.sources, result.count) = (worse.sources, worse.count);
+        result.rest = larger(&worse.rest, &Source::NONE);
+        result.named(other.name)
+    }
+
+    /// All errors times a number, for moves that change the error of a slot alone.
+    pub(crate) fn errors_times(self, factor: f64) -> Self {
+        self.map_sources(|source| source.times(factor, factor))
+    }
+
+    /// The typical and the worst root mean square of the error of a slot or a coefficient.
+    #[must_use]
+    pub fn slot_errors(&self) -> (f64, f64) {
+        self.total(|_| 1.0)
+    }
+
+    fn total(&self, share: impl Fn(&Source) -> f64) -> (f64, f64) {
+        let total = |part: fn(&Source) -> f64| {
+            let squares: f64 = self.sources().iter().map(|source| product(part(source), share(source)).powi(2)).sum();
+            squares.sqrt() + product(part(&self.rest).abs(), share(&self.rest))
+        };
+        (total(|source| source.typical), total(|source| source.worst))
+    }
+
+    /// The typical and the worst root mean square of the error of a number, in an array with this layout.
+    fn number_errors(&self, layout: &Layout) -> (f64, f64) {
+        self.total(|source| share(source.period, layout))
+    }
+
+    /// The same numbers, with the same errors, in an array with another layout, and whose numbers have depended on each other on the way. Root mean squares of further errors of numbers add
+    /// to them.
+    pub(crate) fn moved(self, from: &Layout, to: &Layout, (typical, worst): (f64, f64)) -> Self {
+        let unit = share(1.0, to);
+        let moved = self.map_sources(|source| {
+            let kept = share(source.period, from) / unit;
+            Source { mixed: [true; 2], period: 1.0, ..source.times(kept, kept) }
+        });
+        moved.named(11).with_errors(typical / unit, worst / unit)
+    }
+
+    /// The root mean square of a number's error, for typical numbers, in an array with this layout. Infinite where it is not known.
+    #[must_use]
+    pub fn error_rms(&self, layout: &Layout) -> f64 {
+        self.number_errors(layout).0
+    }
+
+    /// A bound on the errors of all numbers of an array with this layout, for any numbers within their bounds: exceeded with a probability of at most 2^-40. Infinite where it is not known.
+    #[must_use]
+    pub fn error_bound(&self, layout: &Layout) -> f64 {
+        let parts = if layout.complex { 2.0 } else { 1.0 };
+        self.number_errors(layout).1 * deviations(parts * layout.rows as f64 * layout.columns as f64)
+    }
+}
+
+/// The share of a slot's error that a number's error is, for errors that repeat with a period.
+fn share(period: f64, layout: &Layout) -> f64 {
+    if layout.encoding == Encoding::Coefficients {
+        return 1.0;
+    }
+    let slots = layout.degree as f64 / 2.0;
+    // Of a complex error, a real number has the real part.
+    let part = if layout.complex { 1.0 } else { 0.5 };
+    (part * (period.max(layout.period() as f64) / slots).min(1.0)).sqrt()
+}
+
+/// The deviations that one of so many errors exceeds with a probability of at most 2^-40: `sqrt(2 ln 2 (40 + log2(count) + 1))`, by union and Chernoff bounds.
+fn deviations(count: f64) -> f64 {
+    (2.0 * std::f64::consts::LN_2 * (LOG2_FAILURE + count.max(1.0).log2() + 1.0)).sqrt()
+}
+
+/// An estimate as files hold it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct StoredEstimate {
+    typical: Option<f64>,
+    mean: f64,
+    name: u64,
+    sources: Vec<Source>,
+    rest: Source,
+}
+
+impl Estimate {
+    /// The estimate for a file, beside the largest magnitude; nothing where no error is known.
+    pub(crate) fn stored(&self) -> Option<StoredEstimate> {
+        let finite = |source: &Source| source.typical.is_finite() && source.worst.is_finite();
+        let known = self.sources().iter().chain([&self.rest]).all(finite) && self.mean.is_finite();
+        known.then(|| StoredEstimate {
+            typical: Some(self.typical).filter(|typical| typical.is_finite()),
+            mean: self.mean,
+            name: self.name,
+            sources: self.sources().to_vec(),
+            rest: self.rest,
+        })
+    }
+
+    /// The estimate of a file; `None` where it makes no sense.
+    pub(crate) fn from_stored(magnitude: Option<f64>, stored: Option<StoredEstimate>) -> Option<Self> {
+        let magnitude = magnitude.unwrap_or(f64::INFINITY);
+        let Some(stored) = stored else { return Some(Self { magnitude, typical: EVEN * magnitude, ..Self::unknown() }) };
+        let sound = |source: &Source| {
+            let sizes = [source.typical, source.worst, source.alike[0], source.alike[1], source.period];
+            sizes.into_iter().all(f64::is_finite) && source.period >= 1.0 && source.alike.iter().all(|&alike| alike >= 1.0)
+        };
+        let numbers = stored.mean.is_finite() && stored.typical.is_none_or(|typical| typical >= 0.0 && typical.is_finite());
+        if !numbers || stored.sources.len() > MOST_SOURCES || !stored.sources.iter().chain([&stored.rest]).all(sound) {
+            return None;
+        }
+        let typical = stored.typical.unwrap_or(f64::INFINITY);
+        let mut own = Self { typical, mean: stored.mean, name: stored.name, rest: stored.rest, ..Self::exact(magnitude) };
+        stored.sources.into_iter().for_each(|source| own.push(source));
+        Some(own)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rms(x: &Estimate) -> f64 {
+        x.slot_errors().0
+    }
+
+    #[test]
+    fn independent_errors_add_in_squares_and_equal_ones_linearly() {
+        let (x, y) = (Estimate::fresh(1.0, 3.0), Estimate::fresh(1.0, 4.0));
+        assert!((rms(&x.plus(y)) - 5.0).abs() < 1e-12 && (rms(&x.minus(y)) - 5.0).abs() < 1e-12);
+        assert!((rms(&x.plus(x)) - 6.0).abs() < 1e-12);
+        // The same switch of the same array has the same noise.
+        let switched = |x: Estimate| x.with_error(2.0);
+        assert!((rms(&switched(x).plus(switched(x))) - 2.0 * 13f64.sqrt()).abs() < 1e-12);
+        assert!((rms(&switched(x).plus(switched(y))) - 33f64.sqrt()).abs() < 1e-12);
+    }
+
+    #[test]
+    fn products_multiply_errors_with_typical_and_with_largest_numbers() {
+        let (x, y) = (Estimate::fresh(2.0, 1e-3), Estimate::exact(3.0));
+        let (typical, worst) = x.multiply(y).slot_errors();
+        assert!((typical - 3.0 * EVEN * 1e-3).abs() < 1e-12 && (worst - 3e-3).abs() < 1e-12);
+        let square = x.multiply(x);
+        assert!((square.slot_errors().1 - 4e-3).abs() < 1e-4 && square.magnitude == 4.0 && (square.mean - 4.0 / 3.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn sums_of_independent_numbers_grow_with_the_root_and_common_errors_with_the_count() {
+        let x = Estimate::fresh(1.0, 1.0);
+        let sum = x.sum(Along::Columns, 100, 128);
+        assert!((rms(&sum) - 10.0).abs() < 1e-12);
+        // What is in all numbers alike adds up.
+        assert!((rms(&sum.sum(Along::Columns, 100, 1)) - 1000.0).abs() < 1e-9);
+        // Rotated arrays depend on each other: at worst all errors are one.
+        let rotated = x.plus(x.turned(1));
+        assert!((rms(&rotated) - 2f64.sqrt()).abs() < 1e-12);
+        assert!(rotated.sum(Along::Columns, 64, 64).slot_errors().1 >= 2.0 * 8.0);
+    }
+
+    #[test]
+    fn more_sources_than_are_told_apart_stay_bounds() {
+        let many: Vec<Estimate> = (0..40).map(|_| Estimate::fresh(1.0, 1.0)).collect();
+        let sum = many.iter().skip(1).fold(many[0], |sum, &x| sum.plus(x));
+        assert!(rms(&sum) >= 40f64.sqrt() - 1e-9 && rms(&sum) <= 2.0 * 40f64.sqrt(), "{}", rms(&sum));
+        let twice = sum.plus(sum);
+        assert!(rms(&twice) >= 2.0 * 40f64.sqrt() - 1e-9);
+    }
+
+    #[test]
+    fn files_hold_what_is_known() {
+        let x = Estimate::fresh(2.0, 1.0).plus(Estimate::fresh(1.0, 0.5));
+        let again = Estimate::from_stored(Some(3.0), x.stored()).expect("sound");
+        assert_eq!(again, x);
+        assert!(Estimate::unknown().stored().is_none());
+        let empty = Estimate::from_stored(None, None).expect("sound");
+        assert!(empty.slot_errors().0.is_infinite() && empty.magnitude.is_infinite());
     }
 }

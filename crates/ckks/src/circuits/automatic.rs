@@ -93,7 +93,7 @@ impl Automatic {
         }
         let (_, inner, values) = weights;
         // Bounds below 1 are not used: data with and without declared bounds are to take the way of their dry run.
-        let largest = x.estimate().map_or(1.0, |own| own.magnitude.max(1.0));
+        let largest = x.bound().map_or(1.0, |bound| bound.max(1.0));
         let row_sum = values.chunks(inner.max(1)).map(|row| row.iter().map(|w| w.abs()).sum()).fold(0.0, f64::max);
         if row_sum * largest > 1.0 || !row_sum.is_finite() {
             return None;
@@ -119,10 +119,12 @@ impl Automatic {
 
 impl Refreshing for Automatic {
     fn refreshed(&self, evaluator: &Evaluator, x: &Ciphertext, room: Room) -> Result<Option<Ciphertext>, CkksError> {
+        // Numbers beyond 1 are divided on the way to the next level, which a bootstrap must leave.
+        let spare = usize::from(BootstrapPlan::log2_divisor(x) > 0);
         // The level that the operation should start from, and the one that it must start from.
         let (wanted, needed) = match room {
             Room::Depth(0) => return Ok(None),
-            Room::Depth(depth) => (Level(self.least.0 + depth), Level(self.levels.start.0 + depth)),
+            Room::Depth(depth) => (Level(self.least.0.max(self.levels.start.0 + spare) + depth), Level(self.levels.start.0 + depth)),
             Room::Level(level) => (level, level),
         };
         if x.level() >= wanted || !self.is_able(evaluator, x) {

@@ -35,8 +35,8 @@ const CONVERSION: &str = "a conversion between slots and coefficients";
 /// Layers of a transform that one map multiplies, unless options say otherwise: the map has up to `2^6 - 1` diagonals.
 const LAYERS: u32 = 5;
 
-/// Predicted variances are within 20 % of measured ones; bounds are twice them, of the real and the imaginary part.
-const MARGIN: f64 = 4.0;
+/// Predicted variances are within 20 % of measured ones; bounds are twice them.
+const MARGIN: f64 = 2.0;
 
 /// What a conversion may choose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -279,16 +279,18 @@ impl Evaluator {
         }
         let name = if plan.to == Encoding::Slots { "coefficients to slots" } else { "slots to coefficients" };
         self.stage(name, || {
-            let bare = x.clone().into_owned().read_as_slots(plan.slots);
+            // The maps mix all numbers, whose error is predicted as a whole.
+            let bare = x.clone().into_owned().read_as_slots(plan.slots).estimated(|_| Estimate::unknown());
             let mapped = plan.maps.iter().try_fold(bare, |y, map| self.map_slots(&y, map))?;
             let layout = plan.converted(x.layout);
             let result = if plan.numbers == Numbers::Whole { mapped } else { self.real_parts(&mapped, plan, layout.chunks)? };
             let result = result.rearranged(x.shape.clone(), layout);
-            let estimate = |own: Estimate| {
-                let variance = plan.predicted_variance((own.magnitude + own.error).powi(2))?;
-                Ok::<_, CkksError>(Estimate { error: own.error + (MARGIN * variance).sqrt(), ..own })
-            };
-            Ok(result.bounded_by(x.estimate().map(estimate).transpose()?))
+            let error = |magnitude: f64| Ok::<_, CkksError>(if magnitude.is_finite() { plan.predicted_variance(magnitude.powi(2))?.sqrt() } else { f64::INFINITY });
+            let (typical, worst) = (error(x.estimate.typical)?, MARGIN.sqrt() * error(x.estimate.magnitude)?);
+            // The prediction is for a real part.
+            let parts = if result.layout.complex { 2f64.sqrt() } else { 1.0 };
+            let estimate = x.estimate.moved(&x.layout, &result.layout, (parts * typical, parts * worst));
+            Ok(result.estimated(|_| estimate))
         })
     }
 

@@ -28,9 +28,10 @@ use clathrate_lattice::{Bundle, Coeff, Eval, Level, Poly, PolyRef, Polys, PolysR
 
 use crate::arrays::memory::check_free;
 use crate::arrays::places::Place;
-use crate::arrays::{Ciphertext, Encoding, Estimate, Layout};
+use crate::arrays::estimate::Along;
+use crate::arrays::{Ciphertext, Encoding, Layout};
 use crate::error::CkksError;
-use crate::evaluation::evaluator::{Evaluator, entry_error};
+use crate::evaluation::evaluator::Evaluator;
 use crate::keys::{Cost, Found, KeyNeeds, Operation, Reach};
 use crate::parameters::Params;
 use crate::progress::Progress;
@@ -174,8 +175,7 @@ impl Evaluator {
             let polys = params.rank() + 1;
             self.spend_once(x, || Ok(transposition_cost(params, x.level(), width * blocks, (polys, polys))))?;
             let moved = finish(Vec::new());
-            let error = entry_error(&moved, params.transposition_variance(self, x.level(), before.rows)?);
-            return Ok(moved.estimated(|own| own.with_error(error)));
+            return self.estimated_transposition(params, moved, before.rows);
         };
         check_free(TRANSPOSITION, list_bytes(params, x.level(), 2 * (params.rank() + 1)), "use a set of a smaller degree")?;
         let mut ticks = Ticks { done: 0, total: width * blocks * params.degree(), progress };
@@ -198,7 +198,7 @@ impl Evaluator {
         }
         ticks.finish();
         let bundles: Option<Vec<_>> = bundles.into_iter().collect();
-        Ok(finish(bundles.ok_or(CkksError::Symbol { operation: TRANSPOSITION })?))
+        self.estimated_transposition(params, finish(bundles.ok_or(CkksError::Symbol { operation: TRANSPOSITION })?), before.rows)
     }
 
     /// `x^T y` for encrypted matrices, relinearised, not yet rescaled.
@@ -297,7 +297,7 @@ impl Evaluator {
         }
         ticks.finish();
         let bundles: Option<Vec<_>> = bundles.into_iter().collect();
-        Ok(finish(bundles.ok_or(CkksError::Symbol { operation: PRODUCT })?))
+        self.estimated_product(&target, &x, &y, finish(bundles.ok_or(CkksError::Symbol { operation: PRODUCT })?), level)
     }
 
     /// Rows that share a polynomial, each in a polynomial of its own.
@@ -334,6 +334,11 @@ impl Evaluator {
 
     /// The bounds of a product: every number is a sum of `inner` products; errors of the transpositions come in before the rescale, those of the last one are multiplied by
     /// the secret.
+    fn estimated_transposition(&self, params: &Params, moved: Ciphertext, rows: usize) -> Result<Ciphertext, CkksError> {
+        let error = moved.slot_error(params.transposition_variance(self, moved.level(), rows)?);
+        Ok(moved.estimated(|own| own.transposed().with_error(error)))
+    }
+
     fn estimated_product(
         &self,
         params: &Params,
@@ -342,12 +347,11 @@ impl Evaluator {
         product: Ciphertext,
         level: Level,
     ) -> Result<Ciphertext, CkksError> {
-        let Some((own, other)) = x.estimate().zip(y.estimate()) else { return Ok(product.unbounded()) };
         let transposition = params.transposition_variance(self, level, params.degree())?;
-        let error = entry_error(&product, transposition * (1.0 + params.noise_model().secret_norm()));
-        let inner = x.shape()[0] as f64;
-        let bound = Estimate { magnitude: own.magnitude * inner, error: own.error * inner }.multiply(other).with_error(error);
-        self.switched(params, product.bounded_by(Some(bound)), Operation::Multiply, level, 1.0)
+        let error = product.slot_error(transposition * (1.0 + params.noise_model().secret_norm()));
+        let estimate = x.estimate.multiply(y.estimate).sum(Along::Rows, x.shape()[0], 1).mixed().with_error(error);
+        params.check_bound(estimate.magnitude, product.scale(), level)?;
+        self.switched(params, product.estimated(|_| estimate), Operation::Multiply, level, 1.0)
     }
 }
 

@@ -21,6 +21,7 @@ use clathrate_arith::{Modulus, ProductCounts};
 use clathrate_lattice::{Bundle, Eval, Level};
 
 use crate::arrays::memory::check_free;
+use crate::arrays::estimate::Along;
 use crate::arrays::{BodyAxis, Ciphertext, Encoding, Estimate, Layout, SecretName};
 use crate::error::CkksError;
 use crate::evaluation::arithmetic::check_factor;
@@ -55,6 +56,8 @@ pub struct Weights {
     scale: f64,
     /// Largest sum of magnitudes along a row, which bounds the growth of the product.
     row_sum: f64,
+    /// The root of the sum of squares along a row: its root mean square over the rows, and its largest value.
+    row_norms: (f64, f64),
 }
 
 impl Weights {
@@ -94,7 +97,9 @@ impl Weights {
         }
         let integers: Vec<i64> = values.iter().map(|v| (v * scale).round_ties_even() as i64).collect();
         let row_sum = values.chunks_exact(inner).map(|row| row.iter().map(|v| v.abs()).sum()).fold(0.0, f64::max);
-        Ok(Self { matrix: Arc::new(LeftMatrix::new(rows, inner, &integers)?), scale, row_sum })
+        let squares: Vec<f64> = values.chunks_exact(inner).map(|row| row.iter().map(|v| v * v).sum()).collect();
+        let row_norms = ((squares.iter().sum::<f64>() / rows as f64).sqrt(), squares.iter().copied().fold(0.0, f64::max).sqrt());
+        Ok(Self { matrix: Arc::new(LeftMatrix::new(rows, inner, &integers)?), scale, row_sum, row_norms })
     }
 
     /// The weights that are these multiples of `2^shift` at scale `scale`.
@@ -160,11 +165,10 @@ impl Weights {
         Err(CkksError::WeightsTooLarge { row_sum: self.row_sum, log2_scale: scale.log2(), level: level.0, room })
     }
 
-    /// Bounds on the numbers and errors of the product, from the bounds `x` on the factor's. The rounding of weights to integers at their scale counts as an
-    /// error.
+    /// What is known of the product, from what is known of the factor. The rounding of weights to integers at their scale counts as an error.
     pub(super) fn estimate(&self, x: Estimate) -> Estimate {
-        let rounding = self.inner() as f64 * 0.5 / self.scale;
-        x.multiply(Estimate { magnitude: self.row_sum, error: rounding })
+        let rounding = (self.inner() as f64 / 12.0).sqrt() / self.scale;
+        x.mapped(Along::Rows, self.row_sum, self.row_norms, rounding)
     }
 
     /// Unit operations of one product with polynomials of degree `degree` modulo `modulus`, on one thread.
@@ -312,7 +316,6 @@ impl Evaluator {
         if x.encoding() == Encoding::Slots {
             x.check_one_lane("a matrix product")?;
         }
-        let declared = x.bound;
         let (mut x, lanes) = (Cow::Borrowed(x), x.layout().lanes);
         if self.splits_masks_for(&x) {
             x = Cow::Owned(self.split_mask(&x)?);
@@ -341,21 +344,22 @@ impl Evaluator {
         }
         let scale = x.scale() * weights.scale;
         params.check_scale(scale, x.level())?;
-        let bound = params.check_bound(declared.map(|own| own * weights.row_sum), scale, x.level())?;
-        if bound.is_none() && !x.is_symbol() {
+        let estimate = weights.estimate(x.estimate);
+        params.check_bound(estimate.magnitude, scale, x.level())?;
+        if x.bound().is_none() {
             weights.check_row_sum(params, scale, x.level())?;
         }
         let layout = *x.layout();
         let finish = |bundles: Vec<Bundle<Eval>>| {
             let shape = vec![weights.rows(), layout.columns];
-            x.with_all((params, shape), Layout { rows: weights.rows(), ..layout }, bundles, (x.level(), scale)).within(bound)
+            x.with_all((params, shape), Layout { rows: weights.rows(), ..layout }, bundles, (x.level(), scale)).estimated(|_| estimate)
         };
         // One matrix product for each polynomial of a row's bundles: its rows are the polynomials at the same place of all rows.
         let width = layout.bundles_per_line();
         let polys = width * x.polys_per_bundle();
         if x.is_symbol() {
             self.spend_once(x, || Ok(params.combination_cost(&weights.matrix, x.level(), polys)))?;
-            return Ok(finish(Vec::new()).estimated(|own| weights.estimate(own)));
+            return Ok(finish(Vec::new()));
         }
         let words = weights
             .rows()
@@ -423,9 +427,9 @@ impl Evaluator {
         if lines.len() == 1 {
             lines.push("each row has polynomials and masks of its own: no key, and no change of the rows".to_owned());
         }
-        let error = product.estimate().map_or(f64::INFINITY, |own| own.error);
+        let error = product.error_rms().unwrap_or(f64::INFINITY);
         lines.push(format!(
-            "predicted {:.2} ms by one thread; the root mean square of the errors stays below 2^{:.1} for numbers up to 1",
+            "predicted {:.2} ms by one thread; the root mean square of the errors is 2^{:.1} for numbers up to 1",
             recorder.recorded().cost().nanoseconds / 1e6,
             error.log2(),
         ));

@@ -149,7 +149,7 @@ impl PackingPlan {
             let y = packed(&recorder, &x, &method)?;
             let needs = recorder.needs();
             let key_bytes = samples.required_keys(&needs)?.bytes(&samples)?;
-            let error = y.estimate().map_or(f64::INFINITY, |own| own.error);
+            let error = y.error_rms().unwrap_or(f64::INFINITY);
             let nanoseconds = recorder.recorded().cost().nanoseconds * times;
             priced.push((PackingCost { method, ring: None, nanoseconds, key_bytes, error }, needs));
         }

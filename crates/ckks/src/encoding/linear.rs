@@ -287,6 +287,17 @@ impl LinearTransform {
         self.diagonals.values().flatten().any(|value| value.im != 0.0)
     }
 
+    /// The root of the sum of squares along a row of the matrix: its root mean square over all rows that are not zero, and its largest value. How much the map enlarges independent errors.
+    #[must_use]
+    pub fn row_norms(&self) -> (f64, f64) {
+        let mut squares = vec![0.0; self.period];
+        for diagonal in self.diagonals.values() {
+            squares.iter_mut().zip(diagonal).for_each(|(sum, value)| *sum += value.norm_sqr());
+        }
+        let rows = squares.iter().filter(|&&square| square > 0.0).count().max(1);
+        ((squares.iter().sum::<f64>() / rows as f64).sqrt(), squares.into_iter().fold(0.0, f64::max).sqrt())
+    }
+
     /// The largest sum of magnitudes along a row of the matrix: how much the map can enlarge numbers.
     #[must_use]
     pub fn row_sum(&self) -> f64 {

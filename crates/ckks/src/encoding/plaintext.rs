@@ -40,7 +40,7 @@ pub struct Plaintext {
     layout: Layout,
     level: Level,
     scale: f64,
-    largest: f64,
+    size: (f64, f64, f64),
     messages: Vec<Poly<Eval>>,
 }
 
@@ -95,7 +95,7 @@ impl Plaintext {
         params.check_scale(scale, level)?;
         let encode = |polynomial| encode_coefficients(params, coefficients_of(params, values, &layout, polynomial), scale, level);
         let messages = (0..layout.polynomials()).map(encode).collect::<Result<_, _>>()?;
-        Ok(Self { params: params.clone(), shape: shape.to_vec(), layout, level, scale, largest: values.largest(), messages })
+        Ok(Self { params: params.clone(), shape: shape.to_vec(), layout, level, scale, size: values.size(), messages })
     }
 
     /// The parameters.
@@ -143,7 +143,12 @@ impl Plaintext {
     /// Largest magnitude of its numbers.
     #[must_use]
     pub fn largest(&self) -> f64 {
-        self.largest
+        self.size.0
+    }
+
+    /// The largest magnitude, and of the numbers that are not zero the root mean square and the mean.
+    pub(crate) fn size(&self) -> (f64, f64, f64) {
+        self.size
     }
 
     /// The encoded polynomials, as [`Layout::polynomial_at`] counts them.

@@ -4,8 +4,9 @@ use std::borrow::Cow;
 
 use clathrate_lattice::{Bundle, Eval, LatticeError, Level, Poly};
 
-use super::evaluator::{Evaluator, Room, check_slots, entry_error, entrywise, joined};
+use super::evaluator::{Evaluator, Room, check_slots, entrywise};
 use super::levels::same_scale;
+use crate::arrays::estimate::product;
 use crate::arrays::{Ciphertext, Encoding, Estimate, Layout, Padding};
 use crate::encoding::plaintext::Plaintext;
 use crate::encoding::{check_product_room, check_room};
@@ -18,6 +19,9 @@ const ELEMENT_WISE: &str = "an element-wise product";
 type Combine = fn(&Bundle<Eval>, &Bundle<Eval>) -> Result<Bundle<Eval>, LatticeError>;
 
 type CombineInPlace = fn(&mut Bundle<Eval>, &Bundle<Eval>) -> Result<(), LatticeError>;
+
+/// A sum or a difference: of new bundles, in place, and of what is known of the operands.
+type Combination = (Combine, CombineInPlace, fn(Estimate, Estimate) -> Estimate);
 
 /// Combines every bundle of `x` with the bundle of `y`: in place if `x` is owned, otherwise in one pass into new bundles, which saves the pass of a clone.
 fn combined(x: Cow<'_, Ciphertext>, y: &Ciphertext, combine: Combine, in_place: CombineInPlace) -> Result<Ciphertext, CkksError> {
@@ -81,7 +85,7 @@ impl Evaluator {
     /// # Errors
     /// Shape, encoding, layout, secret and scale errors.
     pub fn add(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, CkksError> {
-        self.combine(x, y, "addition", (Bundle::sum, Bundle::add_assign))
+        self.combine(x, y, "addition", (Bundle::sum, Bundle::add_assign, Estimate::plus))
     }
 
     /// `x - y`.
@@ -89,7 +93,7 @@ impl Evaluator {
     /// # Errors
     /// As [`Evaluator::add`].
     pub fn sub(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, CkksError> {
-        self.combine(x, y, "subtraction", (Bundle::difference, Bundle::sub_assign))
+        self.combine(x, y, "subtraction", (Bundle::difference, Bundle::sub_assign, Estimate::minus))
     }
 
     /// A sum or a difference: the operands are brought to one level and one scale, and combined bundle by bundle.
@@ -98,15 +102,16 @@ impl Evaluator {
         x: &Ciphertext,
         y: &Ciphertext,
         operation: &'static str,
-        (combine, in_place): (Combine, CombineInPlace),
+        (combine, in_place, join): Combination,
     ) -> Result<Ciphertext, CkksError> {
         self.check_pair(x, y, operation)?;
         let padding = x.padding().max(y.padding());
         let (left, right) = self.align(x, y)?;
-        let bound = x.params.check_bound(x.joint_bound(y, |x, y| x + y), left.scale, left.level)?;
+        let estimate = join(left.estimate, right.estimate);
+        x.params.check_bound(estimate.magnitude, left.scale, left.level)?;
         let result = combined(left, &right, combine, in_place)?;
         self.spend_pass(&result)?;
-        Ok(entrywise(joined(result, &right, Estimate::plus), (x, y), padding).within(bound))
+        Ok(entrywise(result.estimated(|_| estimate), (x, y), padding))
     }
 
     /// `x <- x + y`, in `x`'s memory if both operands have the same level and scale. On an error `x` is unchanged.
@@ -114,7 +119,7 @@ impl Evaluator {
     /// # Errors
     /// As [`Evaluator::add`].
     pub fn add_assign(&self, x: &mut Ciphertext, y: &Ciphertext) -> Result<(), CkksError> {
-        self.combine_in_place(x, y, "addition", (Bundle::sum, Bundle::add_assign))
+        self.combine_in_place(x, y, "addition", (Bundle::sum, Bundle::add_assign, Estimate::plus))
     }
 
     /// `x <- x - y`, in `x`'s memory if both operands have the same level and scale. On an error `x` is unchanged.
@@ -122,7 +127,7 @@ impl Evaluator {
     /// # Errors
     /// As [`Evaluator::add`].
     pub fn sub_assign(&self, x: &mut Ciphertext, y: &Ciphertext) -> Result<(), CkksError> {
-        self.combine_in_place(x, y, "subtraction", (Bundle::difference, Bundle::sub_assign))
+        self.combine_in_place(x, y, "subtraction", (Bundle::difference, Bundle::sub_assign, Estimate::minus))
     }
 
     fn combine_in_place(
@@ -130,20 +135,18 @@ impl Evaluator {
         x: &mut Ciphertext,
         y: &Ciphertext,
         operation: &'static str,
-        (combine, in_place): (Combine, CombineInPlace),
+        (combine, in_place, join): Combination,
     ) -> Result<(), CkksError> {
         self.check_pair(x, y, operation)?;
         if x.level != y.level || !same_scale(x.scale, y.scale) {
-            *x = self.combine(x, y, operation, (combine, in_place))?;
+            *x = self.combine(x, y, operation, (combine, in_place, join))?;
             return Ok(());
         }
-        let bound = x.params.check_bound(x.joint_bound(y, |x, y| x + y), x.scale, x.level)?;
+        let estimate = join(x.estimate, y.estimate);
+        x.params.check_bound(estimate.magnitude, x.scale, x.level)?;
         self.spend_pass(x)?;
         x.bundles.iter_mut().zip(&y.bundles).try_for_each(|(x, y)| in_place(x, y))?;
-        if let Some(symbol) = &mut x.symbol {
-            symbol.estimate = symbol.estimate.zip(y.estimate()).map(|(own, other)| own.plus(other));
-        }
-        x.bound = bound;
+        x.estimate = estimate;
         x.layout.complex |= y.is_complex();
         x.layout = x.layout.with_padding(x.padding().max(y.padding()));
         Ok(())
@@ -161,12 +164,13 @@ impl Evaluator {
             return Ok(());
         }
         let padding = x.padding().max(y.padding());
-        let bound = x.params.check_bound(x.joint_bound(y, |x, y| x + y), x.scale, x.level)?;
+        let estimate = x.estimate.plus(y.estimate);
+        x.params.check_bound(estimate.magnitude, x.scale, x.level)?;
         for ((out, x), y) in out.bundles.iter_mut().zip(&x.bundles).zip(&y.bundles) {
             out.assign_sum(x, y)?;
         }
         let bundles = std::mem::take(&mut out.bundles);
-        *out = entrywise(x.with(bundles, x.level, x.scale), (x, y), padding).within(bound);
+        *out = entrywise(x.with(bundles, x.level, x.scale).estimated(|_| estimate), (x, y), padding);
         Ok(())
     }
 
@@ -176,7 +180,7 @@ impl Evaluator {
     /// [`CkksError::WrongParams`].
     pub fn negate(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
-        let mut x = x.clone();
+        let mut x = x.clone().estimated(|own| own.scale(-1.0));
         x.bundles.iter_mut().for_each(Bundle::negate_assign);
         self.spend_pass(&x)?;
         Ok(x)
@@ -217,8 +221,11 @@ impl Evaluator {
         if !same_scale(x.scale, plaintext.scale()) {
             return Err(CkksError::ScaleMismatch { left: x.scale.log2(), right: plaintext.scale().log2() });
         }
-        let bound = x.params.check_bound(x.bound.map(|own| own + plaintext.largest()), x.scale, x.level)?;
-        let mut sum = x.clone().within(bound);
+        // The plaintext's coefficients are rounded to integers.
+        let numbers = Estimate::plain(plaintext.size()).with_error(x.slot_error(1.0 / 12.0));
+        let estimate = x.estimate.plus(numbers);
+        x.params.check_bound(estimate.magnitude, x.scale, x.level)?;
+        let mut sum = x.clone().estimated(|_| estimate);
         sum.layout.complex |= plaintext.is_complex();
         for (index, bundle) in sum.bundles.iter_mut().enumerate() {
             for body in 0..x.layout.bodies {
@@ -227,8 +234,7 @@ impl Evaluator {
             }
         }
         self.spend_pass(&sum)?;
-        let rounding = entry_error(&sum, 1.0 / 12.0);
-        Ok(sum.estimated(|own| own.plus(Estimate { magnitude: plaintext.largest(), error: rounding })))
+        Ok(sum)
     }
 
     /// The scale at which to encode a factor for `x`, so that the product, rescaled, has the canonical scale of the level below.
@@ -293,14 +299,14 @@ impl Evaluator {
         let messages = plaintext.operand(x, ELEMENT_WISE)?;
         let scale = self.product_scale(x, plaintext.scale())?;
         let factors = common_factors(&x.layout, &messages)?;
-        let bound = x.params.check_bound(x.bound.map(|own| own * plaintext.largest()), scale, x.level)?;
-        let bundles = x.bundles.iter().zip(factors).map(|(bundle, factor)| bundle.times_poly(factor)).collect::<Result<_, _>>()?;
-        let mut product = x.with(bundles, x.level, scale).within(bound);
-        product.layout.complex |= plaintext.is_complex();
-        self.spend(&product, || Ok(x.params.rows_cost(x.polys_per_bundle() * x.params.chain().basis(x.level).len())))?;
         // The plaintext's coefficients are rounded to integers at its scale.
         let rounding = (x.params.degree() as f64 / 12.0).sqrt() / plaintext.scale();
-        let product = product.estimated(|own| own.multiply(Estimate { magnitude: plaintext.largest(), error: rounding }));
+        let estimate = x.estimate.multiply(Estimate::plain(plaintext.size()).with_error(rounding));
+        x.params.check_bound(estimate.magnitude, scale, x.level)?;
+        let bundles = x.bundles.iter().zip(factors).map(|(bundle, factor)| bundle.times_poly(factor)).collect::<Result<_, _>>()?;
+        let mut product = x.with(bundles, x.level, scale).estimated(|_| estimate);
+        product.layout.complex |= plaintext.is_complex();
+        self.spend(&product, || Ok(x.params.rows_cost(x.polys_per_bundle() * x.params.chain().basis(x.level).len())))?;
         Ok(product.padded(Padding::Zero))
     }
 
@@ -320,8 +326,8 @@ impl Evaluator {
         check_product_room(&x.params, factor.abs(), scale, x.level)?;
         check_room(&x.params, factor.abs(), factor_scale, x.level)?;
         check_factor(factor.abs(), factor_scale, 1.0)?;
-        let estimate = Estimate { magnitude: factor.abs(), error: 0.5 / factor_scale };
-        self.times_integer(x, (factor * factor_scale).round() as i128, scale, estimate)
+        let integer = (factor * factor_scale).round();
+        self.times_integer(x, integer as i128, scale, (factor, integer / factor_scale - factor))
     }
 
     /// `x * factor` for an integer. It takes no level: the result has the scale of `x`.
@@ -332,16 +338,18 @@ impl Evaluator {
         self.check(x)?;
         let magnitude = factor.unsigned_abs() as f64;
         check_product_room(&x.params, magnitude, x.scale, x.level)?;
-        self.times_integer(x, factor, x.scale, Estimate { magnitude, error: 0.0 })
+        self.times_integer(x, factor, x.scale, (factor as f64, 0.0))
     }
 
-    /// `x` with its polynomials multiplied by `integer`, at the scale `scale`; `estimate` is that of the number which the integer stands for.
-    fn times_integer(&self, x: &Ciphertext, integer: i128, scale: f64, estimate: Estimate) -> Result<Ciphertext, CkksError> {
-        let bound = x.params.check_bound(x.bound.map(|own| own * estimate.magnitude), scale, x.level)?;
-        let mut product = x.clone().within(bound);
+    /// `x` with its polynomials multiplied by `integer`, at the scale `scale`, which stands for a number up to an error.
+    fn times_integer(&self, x: &Ciphertext, integer: i128, scale: f64, (number, error): (f64, f64)) -> Result<Ciphertext, CkksError> {
+        let error = error.abs();
+        let scaled = |own: Estimate| own.scale(number).with_errors(product(error, own.typical), product(error, own.magnitude));
+        let mut product = x.clone().estimated(scaled);
+        x.params.check_bound(product.estimate.magnitude, scale, x.level)?;
         product.scale = scale;
         product.bundles.iter_mut().for_each(|bundle| bundle.mul_integer_assign(integer));
         self.spend_pass(&product)?;
-        Ok(product.estimated(|own| own.multiply(estimate)))
+        Ok(product)
     }
 }

@@ -7,7 +7,7 @@ use clathrate_lattice::{Bundle, Eval};
 use super::evaluator::{Evaluator, check_slots};
 use super::rows::check_rows;
 use crate::arrays::memory::check_free;
-use crate::arrays::{BodyAxis, Ciphertext, Encoding, Estimate, Layout, Padding};
+use crate::arrays::{BodyAxis, Ciphertext, Encoding, Layout, Padding};
 use crate::error::CkksError;
 
 /// The operations' names in errors.
@@ -86,7 +86,9 @@ impl Evaluator {
         // Bundles of a row of the result, for each row that there is.
         let each = if own.rows == 1 { layout.bundles() } else { layout.bundles_per_line() };
         let bundles = x.bundles.iter().flat_map(|bundle| std::iter::repeat_n(bundle.clone(), each)).collect();
-        Ok(Cow::Owned(x.with_all((&x.params, like.shape().to_vec()), layout, bundles, (x.level, x.scale)).within(x.bound)))
+        let repeated = x.with_all((&x.params, like.shape().to_vec()), layout, bundles, (x.level, x.scale));
+        let copies = if own.rows == 1 { to.rows } else { 1 };
+        Ok(Cow::Owned(repeated.estimated(|own| own.repeated(copies))))
     }
 
     /// As [`Evaluator::broadcast_to`]; an array that has the shape already is not copied.
@@ -121,14 +123,15 @@ impl Evaluator {
         let layout = Layout { rows, ..wide.layout };
         layout.check(shape, x.params.degree())?;
         if wide.layout.rows == rows {
-            return Ok(wide.rearranged(shape.to_vec(), layout).within(x.bound));
+            return Ok(wide.rearranged(shape.to_vec(), layout));
         }
         check_rows(&wide, REPETITION)?;
         if !x.is_symbol() {
             check_free(REPETITION, wide.predicted_bytes().saturating_mul(rows), "combine a few rows at a time, or check the shapes")?;
         }
         let bundles: Vec<Bundle<Eval>> = if x.is_symbol() { Vec::new() } else { vec![&wide.bundles[..]; rows].concat() };
-        Ok(wide.with_all((&x.params, shape.to_vec()), layout, bundles, (x.level, x.scale)).within(x.bound))
+        let repeated = wide.with_all((&x.params, shape.to_vec()), layout, bundles, (x.level, x.scale));
+        Ok(repeated.estimated(|own| own.repeated(rows)))
     }
 
     /// `factor` times an array of one column in slots, such as sums of rows, as a vector: a product with a plaintext for each row, not yet rescaled. Its time grows with the number of rows.
@@ -165,10 +168,9 @@ impl Evaluator {
             vector
         };
         // Each place has the number of one row; of the other rows it has what the rounding of their factors leaves.
-        let rounding = (x.params.degree() as f64 / 12.0).sqrt() / (vector.scale() / x.scale());
-        let left = |own: Estimate| rows as f64 * rounding * (own.magnitude + own.error);
-        let estimate = x.estimate().map(|own| own.scale(factor).with_error(left(own)));
-        Ok(vector.bounded_by(estimate))
+        let rounding = (x.params.degree() as f64 * rows as f64 / 12.0).sqrt() / (vector.scale() / x.scale());
+        let estimate = x.estimate.scale(factor).transposed().with_errors(rounding * x.estimate.typical, rounding * x.estimate.magnitude);
+        Ok(vector.estimated(|_| estimate))
     }
 
     /// Repeats the column of an array of one column: each row has `columns` equal numbers. The padding holds the number too, so it is dirty. A number of a row that shares its polynomial is repeated as often as it
@@ -199,7 +201,7 @@ impl Evaluator {
             });
         }
         let bundles = x.bundles.iter().flat_map(|bundle| std::iter::repeat_n(bundle.clone(), layout.chunks)).collect();
-        Ok(Ciphertext { shape, ..x.with_layout(layout, bundles) }.within(x.bound))
+        Ok(Ciphertext { shape, ..x.with_layout(layout, bundles) })
     }
 
     /// [`Evaluator::broadcast`] of numbers in several neighbouring slots, which become the row.

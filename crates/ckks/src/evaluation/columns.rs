@@ -49,7 +49,7 @@ impl Evaluator {
             return Ok(x.clone());
         }
         if x.encoding() == Encoding::Slots {
-            return Ok(self.select_slots(x, &columns)?.within(x.bound));
+            return self.select_slots(x, &columns);
         }
         let (after, sources) = selected(x, &columns)?;
         let mut shape = x.shape.clone();
@@ -67,7 +67,7 @@ impl Evaluator {
         let lines = x.bundles.chunks_exact(x.layout.bundles_per_line());
         let bundles = lines.flat_map(|line| sources.iter().map(|source| monomials.divide(&line[source.bundle], source.power)));
         let bundles = bundles.collect::<Result<_, CkksError>>()?;
-        Ok(x.with_all((&x.params, shape), after, bundles, (x.level, x.scale)).within(x.bound))
+        Ok(x.with_all((&x.params, shape), after, bundles, (x.level, x.scale)))
     }
 }
 

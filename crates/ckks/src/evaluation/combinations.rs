@@ -8,6 +8,7 @@ use rustfft::num_complex::Complex64;
 
 use super::evaluator::{Evaluator, check_slots};
 use super::levels::same_scale;
+use crate::arrays::estimate::product;
 use crate::arrays::{Ciphertext, Estimate, Padding};
 use crate::encoding::check_room;
 use crate::error::CkksError;
@@ -18,9 +19,6 @@ use crate::parameters::Params;
 const SUM_OF_PRODUCTS: &str = "a sum of products";
 const LINEAR_COMBINATION: &str = "a linear combination";
 const CONSTANT: &str = "a sum with a constant";
-
-/// The bounds of an empty sum.
-const ZERO: Estimate = Estimate { magnitude: 0.0, error: 0.0 };
 
 /// Bits of the largest factor of a linear combination, which must fit an `i128`.
 const FACTOR_BITS: f64 = 126.0;
@@ -83,7 +81,7 @@ impl Evaluator {
         first.params.check_scale(scale, level)?;
         let params = &first.params;
         let (mut padding, mut complex) = (Padding::Zero, false);
-        let mut estimate = Some(ZERO);
+        let mut estimate: Option<Estimate> = None;
         let mut parts = Vec::with_capacity(terms.len());
         let mut passes = 0;
         for (index, &(x, factor)) in terms.iter().enumerate() {
@@ -102,8 +100,8 @@ impl Evaluator {
             (padding, complex) = (padding.max(x.padding()), complex || x.is_complex() || im != 0);
             passes += usize::from(re != 0) + usize::from(im != 0);
             let rounding = rounded_off(exact) * x.scale / scale;
-            let multiple = |own: Estimate| own.scale(factor.norm()).with_error(own.scale(rounding).magnitude + own.scale(rounding).error);
-            estimate = estimate.zip(x.estimate()).map(|(sum, own)| sum.plus(multiple(own)));
+            let multiple = x.estimate.times_complex(factor).with_errors(product(rounding, x.estimate.typical), product(rounding, x.estimate.magnitude));
+            estimate = Some(estimate.map_or(multiple, |sum| sum.plus(multiple)));
             parts.push((x, re, im));
         }
         let any_imaginary = parts.iter().any(|&(.., im)| im != 0);
@@ -115,7 +113,7 @@ impl Evaluator {
         })?;
         let unit = (any_imaginary && !first.is_symbol()).then(|| params.imaginary_unit(level)).transpose()?;
         let bundles = (0..first.bundles.len()).map(|index| combine(params, level, first, &parts, (index, unit.as_ref())));
-        let mut sum = first.with(bundles.collect::<Result<_, _>>()?, level, scale).bounded_by(estimate);
+        let mut sum = first.with(bundles.collect::<Result<_, _>>()?, level, scale).estimated(|own| estimate.unwrap_or(own));
         sum.layout.complex = complex;
         Ok(sum.padded(padding))
     }
@@ -149,7 +147,7 @@ impl Evaluator {
         let (params, scale) = (&first.params, first.scale * right.scale);
         params.check_scale(scale, level)?;
         let (mut padding, mut complex) = (Padding::Zero, false);
-        let mut estimate = Some(ZERO);
+        let mut estimate: Option<Estimate> = None;
         let mut join = |x: &Ciphertext, own: f64| -> Result<(), CkksError> {
             self.check_pair(first, x, SUM_OF_PRODUCTS)?;
             check_room_at(x, level)?;
@@ -163,13 +161,13 @@ impl Evaluator {
             join(left, left.scale * right.scale)?;
             join(right, left.scale * right.scale)?;
             padding = padding.max(left.padding().min(right.padding()));
-            let own = left.estimate().zip(right.estimate()).map(|(x, y)| x.multiply(y).scale(if twice { 2.0 } else { 1.0 }));
-            estimate = estimate.zip(own).map(|(sum, own)| sum.plus(own));
+            let own = left.estimate.multiply(right.estimate).scale(if twice { 2.0 } else { 1.0 });
+            estimate = Some(estimate.map_or(own, |sum| sum.plus(own)));
         }
         if let Some(plus) = plus {
             join(plus, plus.scale)?;
             padding = padding.max(plus.padding());
-            estimate = estimate.zip(plus.estimate()).map(|(sum, own)| sum.plus(own));
+            estimate = Some(estimate.map_or(plus.estimate, |sum| sum.plus(plus.estimate)));
         }
         let (below, rescaled) = self.rescaled(first, level, scale)?;
         let keys = self.keys_for(params, first, SUM_OF_PRODUCTS, Operation::Multiply, level)?;
@@ -182,7 +180,7 @@ impl Evaluator {
         let basis = params.chain().basis(level);
         let sum = |keys: &Found<'_>| (0..first.bundles.len()).map(|index| relinearised(keys, products, plus, (index, &basis))).collect();
         let bundles = keys.as_ref().map_or_else(|| Ok(Vec::new()), sum)?;
-        let mut sum = first.with(bundles, below, rescaled).bounded_by(estimate);
+        let mut sum = first.with(bundles, below, rescaled).estimated(|own| estimate.unwrap_or(own));
         sum.layout.complex = complex;
         self.switched(params, sum.padded(padding), Operation::Multiply, level, params.step_product(level))
     }
@@ -208,8 +206,8 @@ impl Evaluator {
         check_room(&x.params, number.norm(), x.scale, x.level)?;
         let (re, im) = integers(number * x.scale);
         let error = rounded_off(number * x.scale) / x.scale;
-        let bound = x.params.check_bound(x.bound.map(|own| own + number.norm()), x.scale, x.level)?;
-        let mut sum = x.within(bound);
+        let mut sum = x.estimated(|own| own.plus(Estimate::number(number).with_error(error)));
+        sum.check_bound()?;
         if (re, im) != (0, 0) {
             if !sum.is_symbol() {
                 let mut message = constant(&sum.params, sum.level, re);
@@ -227,7 +225,7 @@ impl Evaluator {
             sum.layout.complex |= im != 0;
             sum = sum.padded(Padding::Dirty);
         }
-        Ok(sum.estimated(|own| own.plus(Estimate { magnitude: number.norm(), error })))
+        Ok(sum)
     }
 
     /// The same array without the primes above `level`, at its own scale: free, and without noise.
@@ -244,11 +242,11 @@ impl Evaluator {
         }
         x.params.check_scale(x.scale, level)?;
         let basis = x.params.chain().basis(level);
-        Ok(Cow::Owned(x.try_map(level, x.scale, |bundle| Ok(bundle.restrict(&basis)?))?.within(x.bound)))
+        Ok(Cow::Owned(x.try_map(level, x.scale, |bundle| Ok(bundle.restrict(&basis)?))?))
     }
 
     /// Calls `run` on every bundle of `x`, each as a separate array. A dry run calls `run` once and records its cost as often as there are bundles, so its
-    /// memory counts for one bundle. `whole` makes the resulting array from the bundles of the results; it carries the bounds on the results.
+    /// memory counts for one bundle. `whole` makes the resulting array from the bundles of the results; it carries what is known of the results.
     ///
     /// # Errors
     /// As `run`.
@@ -265,7 +263,7 @@ impl Evaluator {
         let result = whole(Vec::new());
         // The last chunk of a row is used, because it has the padding.
         let part = self.repeated(x.layout.bundles(), || run(&x.part(x.layout.chunks - 1)))?;
-        Ok(result.bounded_by(part.estimate()))
+        Ok(result.estimated(|_| part.estimate))
     }
 }
 

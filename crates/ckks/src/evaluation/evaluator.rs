@@ -6,9 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use clathrate_lattice::{LatticeError, Level};
 
 use super::recording::Recording;
-use crate::arrays::ciphertext::Symbol;
 use crate::arrays::memory::Footprint;
-use crate::arrays::{Ciphertext, Encoding, Estimate, Padding};
+use crate::arrays::{Ciphertext, Encoding, Padding};
 use crate::error::CkksError;
 use crate::keys::{Cost, EvaluationKeys, Found, KeyNeeds, Operation};
 use crate::parameters::Params;
@@ -103,17 +102,6 @@ impl std::fmt::Debug for Watch {
     }
 }
 
-/// The root mean square of an entry's error, from the variance of a coefficient: a slot is the sum of `n` coefficients times roots of unity, and a complex
-/// number among coefficients is a pair of them.
-pub(crate) fn entry_error(x: &Ciphertext, variance: f64) -> f64 {
-    let terms = match (x.encoding(), x.is_complex()) {
-        (Encoding::Slots, _) => x.params.degree() as f64,
-        (Encoding::Coefficients, true) => 2.0,
-        (Encoding::Coefficients, false) => 1.0,
-    };
-    (variance * terms).sqrt() / x.scale
-}
-
 /// Where an evaluator finds keys.
 #[derive(Debug, Clone)]
 enum Keys {
@@ -123,14 +111,6 @@ enum Keys {
     Held(Arc<EvaluationKeys>),
     /// The evaluator needs no keys, because it runs on symbols and records which keys it would use.
     Recorded(Arc<Mutex<Recording>>),
-}
-
-/// `x` with bounds that `f` computes from the bounds of both operands; without bounds if one operand has none.
-pub(crate) fn joined(x: Ciphertext, y: &Ciphertext, f: impl FnOnce(Estimate, Estimate) -> Estimate) -> Ciphertext {
-    match y.estimate() {
-        Some(other) => x.estimated(|own| f(own, other)),
-        None => x.unbounded(),
-    }
 }
 
 /// Marks `z`, computed from `x` and `y` entry by entry, as complex if one of them is, and sets its padding.
@@ -265,11 +245,9 @@ impl Evaluator {
             let remedy = "give the largest magnitude of the numbers, above 0".to_owned();
             return Err(CkksError::OutOfRange { what: "the bound on the numbers", value: bound.to_string(), remedy });
         }
-        let error = entry_error(&symbol, variance);
         let meter = recording.lock().unwrap_or_else(PoisonError::into_inner).meter().clone();
-        let footprint = Footprint::new(&meter, symbol.predicted_bytes());
-        symbol.symbol = Some(Symbol { estimate: bound.map(|magnitude| Estimate { magnitude, error }), footprint });
-        Ok(symbol)
+        symbol.footprint = Some(Footprint::new(&meter, symbol.predicted_bytes()));
+        Ok(symbol.freshly(bound, variance))
     }
 
     /// Runs a named stage of a circuit. A dry run records the cost under the name; on data, the evaluator's watcher is told the name first.
@@ -562,7 +540,7 @@ impl Evaluator {
         reach.max(level)
     }
 
-    /// Adds to `x` the error of the switches of `operation` at `level` under `params`, followed by a division by `divisor`.
+    /// Adds to what is known of `x` the error of the switches of `operation` at `level` under `params`, followed by a division by `divisor`.
     pub(crate) fn switched(
         &self,
         params: &Params,
@@ -571,12 +549,15 @@ impl Evaluator {
         level: Level,
         divisor: f64,
     ) -> Result<Ciphertext, CkksError> {
-        if x.estimate().is_none() {
+        if !x.estimate.has_errors() {
             return Ok(x);
         }
-        let reach = self.reach(params, operation, level);
-        let variance = params.operation_variance_by(operation, level, reach)? / (divisor * divisor) + x.params.noise_model().rounding();
-        let error = entry_error(&x, variance);
+        let switch = match &self.keys {
+            Keys::Held(keys) if !x.is_symbol() => keys.variance(params, operation, level, x.layout.period())?,
+            _ => params.operation_variance_by(operation, level, self.reach(params, operation, level))?,
+        };
+        let variance = switch / (divisor * divisor) + x.params.noise_model().rounding();
+        let error = x.slot_error(variance);
         Ok(x.estimated(|own| own.with_error(error)))
     }
 }

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use clathrate_lattice::Level;
 
-use super::evaluator::{Evaluator, entry_error};
+use super::evaluator::Evaluator;
 use crate::arrays::Ciphertext;
 use crate::error::CkksError;
 use crate::parameters::Rescale;
@@ -74,8 +74,9 @@ impl Evaluator {
         let grow = |small: &Ciphertext, scale: f64| {
             let mut grown = small.clone();
             grown.bundles.iter_mut().for_each(|bundle| bundle.mul_integer_assign(factor as i128));
+            let inexact = (factor * small.scale / scale - 1.0).abs();
             grown.scale = scale;
-            grown
+            grown.estimated(|own| own.with_errors(inexact * own.typical, inexact * own.magnitude))
         };
         Ok(if x.scale < y.scale {
             (Cow::Owned(grow(&x, y.scale)), y)
@@ -89,12 +90,12 @@ impl Evaluator {
     /// not yet rescaled is rescaled first.
     ///
     /// A scale that the lower modulus cannot hold is refused, because the message would wrap around unnoticed.
-    pub(super) fn lower(&self, x: &Ciphertext, level: Level, scale: f64) -> Result<Ciphertext, CkksError> {
+    pub(crate) fn lower(&self, x: &Ciphertext, level: Level, scale: f64) -> Result<Ciphertext, CkksError> {
         let restrict = |scale: f64| {
             x.params.check_scale(scale, level)?;
-            let bound = x.params.check_bound(x.bound, scale, level)?;
+            x.params.check_bound(x.estimate.magnitude, scale, level)?;
             let basis = x.params.chain().basis(level);
-            Ok(x.try_map(level, scale, |bundle| Ok(bundle.restrict(&basis)?))?.within(bound))
+            x.try_map(level, scale, |bundle| Ok(bundle.restrict(&basis)?))
         };
         if same_scale(x.scale, scale) {
             return restrict(scale);
@@ -111,7 +112,7 @@ impl Evaluator {
             let x = self.rescale(x)?;
             return if below == level { Ok(x) } else { self.lower(&x, level, scale) };
         }
-        let bound = x.params.check_bound(x.bound, scale, level)?;
+        x.params.check_bound(x.estimate.magnitude, scale, level)?;
         let division = x.params.chain().rescale_division(above)?;
         let upper = x.params.chain().basis(above);
         self.spend(x, || Ok(x.params.rescale_cost(above, x.polys_per_bundle())))?;
@@ -120,8 +121,10 @@ impl Evaluator {
             bundle.mul_integer_assign(factor as i128);
             Ok(bundle.divide(&division)?)
         })?;
-        let error = entry_error(&lowered, lowered.params.noise_model().rounding());
-        Ok(lowered.within(bound).estimated(|own| own.with_error(error)))
+        let error = lowered.slot_error(lowered.params.noise_model().rounding());
+        // The factor is a rounded one.
+        let inexact = (factor * x.scale / (scale * x.params.step_product(above)) - 1.0).abs();
+        Ok(lowered.estimated(|own| own.with_error(error).with_errors(inexact * own.typical, inexact * own.magnitude)))
     }
 
     /// The same array at a lower level. If `x` has the canonical scale of its level, the result has the canonical scale of the lower level.
@@ -169,11 +172,11 @@ impl Evaluator {
     pub fn rescale(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         let (level, scale) = self.rescaled(x, x.level, x.scale)?;
-        let bound = x.params.check_bound(x.bound, scale, level)?;
+        x.params.check_bound(x.estimate.magnitude, scale, level)?;
         let division = x.params.chain().rescale_division(x.level)?;
         self.spend(x, || Ok(x.params.rescale_cost(x.level, x.polys_per_bundle())))?;
         let rescaled = x.try_map(level, scale, |bundle| Ok(bundle.divide(&division)?))?;
-        let error = entry_error(&rescaled, rescaled.params.noise_model().rounding());
-        Ok(rescaled.within(bound).estimated(|own| own.with_error(error)))
+        let error = rescaled.slot_error(rescaled.params.noise_model().rounding());
+        Ok(rescaled.estimated(|own| own.with_error(error)))
     }
 }

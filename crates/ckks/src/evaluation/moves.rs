@@ -100,6 +100,17 @@ impl Evaluator {
             self.keys_switching(&target, x, (TO_RLWE, switches(stage)), operation, (x.level, target.slot_count()))
         };
         let keys: Option<Vec<Found<'_>>> = operations.iter().enumerate().map(find).collect::<Result<Vec<_>, _>>()?.into_iter().collect();
+        // Every stage doubles the coefficients that it keeps, and with them the errors of the switches before it; the message was divided by `gap` for that.
+        let with_errors = |moved: Ciphertext| -> Result<Ciphertext, CkksError> {
+            let mut noise = moved.clone().estimated(Estimate::without_numbers);
+            for operation in operations.iter().copied() {
+                noise = self.switched(&target, noise.estimated(|own| own.errors_times(2.0)), operation, x.level, 1.0)?;
+            }
+            let slots = x.encoding() == Encoding::Slots;
+            // A slot is a sum of all coefficients, of which there are more now.
+            let own = x.estimate.errors_times(if slots { (gap as f64).sqrt() } else { 1.0 });
+            Ok(moved.estimated(|_| own.with_noise_of(noise.estimate, 1)))
+        };
         // On a dry run there are no bundles, and no keys.
         let Some(keys) = keys.filter(|_| !x.is_symbol()) else {
             let moved = x.moved_as(&target, layout, Vec::new());
@@ -116,19 +127,14 @@ impl Evaluator {
                 }
                 Ok(cost.times(1.0 / layout.bundles() as f64))
             })?;
-            // Every stage doubles the coefficients that it keeps, and with them the errors of the switches before it; the message was divided by `gap` for that.
-            let message = moved.estimate().map_or(0.0, |own| own.error);
-            let doubled = |own: Estimate| Estimate { error: message + 2.0 * (own.error - message), ..own };
-            return operations
-                .into_iter()
-                .try_fold(moved, |y, operation| self.switched(&target, y.estimated(doubled), operation, x.level, 1.0));
+            return with_errors(moved);
         };
         let packing = Packing::new(&target, x, (gap, stages), keys)?;
         let pack = |members: &Vec<Option<usize>>| {
             packing.pack(&members.iter().map(|index| index.map(|index| &x.bundles[index])).collect::<Vec<_>>())
         };
         let bundles = members.iter().map(pack).collect::<Result<_, _>>()?;
-        Ok(x.moved_as(&target, layout, bundles))
+        with_errors(x.moved_as(&target, layout, bundles))
     }
 
     /// The same array at rank `rank` and the degree that has the same dimension. This rearranges coefficients and needs no key.
@@ -213,7 +219,9 @@ impl Evaluator {
         }
         if x.is_symbol() || before.encoding == Encoding::Slots {
             let bundles = x.bundles.iter().map(|bundle| bundle.extract(ring)).collect::<Result<_, _>>()?;
-            return Ok(x.moved_as(&target, after, bundles));
+            // A slot is the sum of fewer coefficients, and of those that are dropped there is no noise.
+            let kept = if before.encoding == Encoding::Slots { (gap as f64).sqrt().recip() } else { 1.0 };
+            return Ok(x.moved_as(&target, after, bundles).estimated(|own| own.errors_times(kept)));
         }
         if before.lanes > 1 {
             return Ok(x.moved_as(&target, after, rows_of(x, ring)?));

@@ -143,6 +143,10 @@ impl Evaluator {
         }
         let found: Option<Vec<Found<'_>>> = found.into_iter().collect();
         let packed = |bundles| Ciphertext { secret: *onto, ..x.with_all((target, shape.clone()), *layout, bundles, (x.level, x.scale)) };
+        let with_errors = |packed: Ciphertext| {
+            let add = |y: Ciphertext, (number, step): (usize, &PackingStep)| self.switched(target, y, operation(number, step), x.level, 1.0);
+            steps.iter().enumerate().try_fold(packed, add)
+        };
         let Some(found) = found.filter(|_| !x.is_symbol()) else {
             let moved = packed(Vec::new());
             self.spend(&moved, || {
@@ -150,13 +154,11 @@ impl Evaluator {
                 let rows = (gap * x.params.shape().dimension()).div_ceil(target.degree());
                 Ok(target.passes_cost(steps.len() * rows * target.chain().basis(x.level).len()))
             })?;
-            let add =
-                |y: Ciphertext, (number, step): (usize, &PackingStep)| self.switched(target, y, operation(number, step), x.level, 1.0);
-            return steps.iter().enumerate().try_fold(moved, add);
+            return with_errors(moved);
         };
         let keys = found.iter().map(single).collect::<Result<Vec<_>, _>>()?;
         let switcher = keys.first().ok_or(CkksError::NoKeys { operation: PACK })?.switcher()?;
-        let steps: Vec<(PackingStep, &SwitchKey)> = steps.iter().copied().zip(keys.iter().map(|key| key.key())).collect();
+        let taken: Vec<(PackingStep, &SwitchKey)> = steps.iter().copied().zip(keys.iter().map(|key| key.key())).collect();
         // At degree 1 the two forms of a polynomial are one.
         let own: Vec<Bundle<Coeff>> =
             if x.params.degree() == 1 { Vec::new() } else { x.bundles.iter().map(|bundle| bundle.clone().into_coeff()).collect() };
@@ -170,9 +172,9 @@ impl Evaluator {
                 return Ok(Bundle::zero(chain.ring(), &chain.basis(x.level), rank, Bodies(1))?);
             }
             let samples: Vec<_> = members.iter().map(|index| index.and_then(sample)).collect();
-            Ok(pack_places(&steps, &samples, switcher)?.into_eval())
+            Ok(pack_places(&taken, &samples, switcher)?.into_eval())
         };
-        Ok(packed(members.iter().map(pack).collect::<Result<_, CkksError>>()?))
+        with_errors(packed(members.iter().map(pack).collect::<Result<_, CkksError>>()?))
     }
 }
 

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use clathrate_lattice::{Bundle, Eval, Level};
 
-use super::evaluator::{Evaluator, check_slots, entrywise, joined};
-use crate::arrays::{Ciphertext, Estimate};
+use super::evaluator::{Evaluator, check_slots, entrywise};
+use crate::arrays::Ciphertext;
 use crate::error::CkksError;
 use crate::keys::{Found, Operation};
 
@@ -33,12 +33,12 @@ impl Evaluator {
             return Err(CkksError::LevelTooLow { operation: PRODUCT, needed: 1, level: 0 });
         }
         room?;
-        x.params.check_bound(x.joint_bound(&y, |x, y| x * y), scale, level)?;
+        x.params.check_bound(x.estimate.multiply(y.estimate).magnitude, scale, level)?;
         Ok((x, y, scale))
     }
 
     fn finish_product(&self, x: &Ciphertext, y: &Ciphertext, bundles: Vec<Bundle<Eval>>, level: Level, scale: f64) -> Ciphertext {
-        let product = joined(x.with(bundles, level, scale), y, Estimate::multiply).within(x.joint_bound(y, |x, y| x * y));
+        let product = x.with(bundles, level, scale).estimated(|own| own.multiply(y.estimate));
         // A product is zero where one of the factors is.
         entrywise(product, (x, y), x.padding().min(y.padding()))
     }

@@ -5,7 +5,7 @@ use clathrate_lattice::{Bundle, Eval, SwitchKey};
 use rustfft::num_complex::Complex64;
 
 use super::evaluator::{Evaluator, check_slots};
-use crate::arrays::{Ciphertext, Layout, Order, Padding, SecretName};
+use crate::arrays::{Ciphertext, Estimate, Layout, Order, Padding, SecretName};
 use crate::error::CkksError;
 use crate::keys::{Found, HeldKey, KeyName, Operation};
 
@@ -90,7 +90,8 @@ impl Evaluator {
                 });
             }
         }
-        Ok(rotated.into_iter().map(|bundles| x.with(bundles, x.level, x.scale).within(x.bound)).collect())
+        let turned = |(bundles, &steps): (Vec<Bundle<Eval>>, &i64)| self.estimated_rotation(x, x.with(bundles, x.level, x.scale), steps);
+        rotated.into_iter().zip(steps).map(turned).collect()
     }
 
     /// The symbols of several rotations; rotations that take one switch share their decomposition.
@@ -108,15 +109,16 @@ impl Evaluator {
             let reach = Operation::rotation(x.secret, steps).map_or(x.level, |operation| self.reach(&x.params, operation, x.level));
             self.spend(x, || Ok(x.params.key_definition(name(steps))?.serving(reach).decomposition_cost(x.level)?.times(-1.0)))?;
         }
-        let rotated = |&steps: &i64| {
-            if steps.rem_euclid(period) == 0 {
-                Ok(x.clone())
-            } else {
-                let operation = self.operation_under(x, ROTATION, Operation::rotation(x.secret, steps))?;
-                self.switched(&x.params, x.clone(), operation, x.level, 1.0)
-            }
-        };
-        steps.iter().map(rotated).collect()
+        steps.iter().map(|&steps| self.estimated_rotation(x, x.clone(), steps)).collect()
+    }
+
+    /// `rotated`, which is `x` rotated left by `steps` slots, with what is known of it.
+    fn estimated_rotation(&self, x: &Ciphertext, rotated: Ciphertext, steps: i64) -> Result<Ciphertext, CkksError> {
+        if steps.rem_euclid(x.layout.period() as i64) == 0 {
+            return Ok(rotated);
+        }
+        let operation = self.operation_under(x, ROTATION, Operation::rotation(x.secret, steps))?;
+        self.switched(&x.params, rotated.estimated(|own| own.turned(steps)), operation, x.level, 1.0)
     }
 
     /// `operation`, or an error if the secret of `x` has no such operation.
@@ -137,7 +139,7 @@ impl Evaluator {
         let operation = self.operation_under(x, CONJUGATION, Operation::conjugation(x.secret))?;
         let keys = self.keys_for(&x.params, x, CONJUGATION, operation, x.level)?;
         let bundles = keys.iter().flat_map(|keys| self.ticking(x.bundles.iter()).map(|bundle| keys.apply(bundle?)));
-        let conjugate = x.with(bundles.collect::<Result<_, _>>()?, x.level, x.scale).within(x.bound);
+        let conjugate = x.with(bundles.collect::<Result<_, _>>()?, x.level, x.scale).estimated(Estimate::conjugated);
         self.switched(&x.params, conjugate, operation, x.level, 1.0)
     }
 
@@ -163,7 +165,7 @@ impl Evaluator {
         let conjugate = self.conjugate(&half)?;
         let part = self.linear_combination(&[(&half, factor), (&conjugate, factor.conj())], half.scale)?;
         let layout = Layout { complex: false, ..part.layout };
-        Ok(part.laid_out(layout).within(x.bound))
+        Ok(part.laid_out(layout).estimated(|own| own.at_most(x.estimate.magnitude)))
     }
 }
 

@@ -63,7 +63,7 @@ impl Evaluator {
             let lines = rows.iter().step_by(lanes).map(|row| row / lanes);
             lines.flat_map(|line| x.bundles()[line * width..(line + 1) * width].iter().cloned()).collect()
         };
-        Ok(x.with_all((x.params(), vec![rows.len(), columns]), layout, bundles, (x.level(), x.scale())).within(x.bound))
+        Ok(x.with_all((x.params(), vec![rows.len(), columns]), layout, bundles, (x.level(), x.scale())))
     }
 
     /// One row of several that share a polynomial in slots, as a matrix of one row: the sum of all rows of its polynomial times one or zero.
@@ -75,9 +75,10 @@ impl Evaluator {
         let chosen: Vec<f64> =
             (0..group.layout().rows * columns).map(|index| f64::from(u8::from(first + index / columns == row))).collect();
         let alone = self.multiply_plain(&group, &chosen)?;
-        let largest = alone.estimate().map_or(f64::INFINITY, |own| own.magnitude);
-        let row = self.sum_of_rows(&alone)?.estimated(|own| Estimate { magnitude: own.magnitude.min(largest), ..own });
-        row.within(x.bound).reshaped(&[1, columns])
+        // All other rows are zero.
+        let kept = alone.estimate;
+        let row = self.sum_of_rows(&alone.estimated(Estimate::without_numbers))?;
+        row.estimated(|own| kept.with_noise_of(own, x.layout.period())).reshaped(&[1, columns])
     }
 
     /// The rows of all `parts`, one array after the other, as one matrix; a vector is one row. Parts at higher levels are brought to the lowest one.
@@ -98,7 +99,7 @@ impl Evaluator {
         let compared = row(first);
         let mut rows = 0;
         let mut bundles = Vec::new();
-        let (mut estimate, mut complex, mut padding) = (first.estimate(), false, first.padding());
+        let (mut estimate, mut complex, mut padding) = (None::<Estimate>, false, first.padding());
         let mut lowest: Option<Ciphertext> = None;
         for (index, &part) in parts.iter().enumerate() {
             check_rows_in_reach(part, CONCATENATION)?;
@@ -117,9 +118,7 @@ impl Evaluator {
             }
             rows += part.layout().rows;
             bundles.extend(part.bundles().iter().cloned());
-            estimate = estimate
-                .zip(part.estimate())
-                .map(|(own, other)| Estimate { magnitude: own.magnitude.max(other.magnitude), error: own.error.max(other.error) });
+            estimate = Some(estimate.map_or(part.estimate, |own| own.either(part.estimate)));
             (complex, padding) = (complex || part.is_complex(), padding.max(part.padding()));
         }
         let first = lowest.ok_or(CkksError::NoTerms { operation: CONCATENATION })?;
@@ -127,13 +126,8 @@ impl Evaluator {
         let shape = vec![rows, layout.columns];
         layout.check(&shape, first.params().degree())?;
         let joined = first.with_all((first.params(), shape), layout, bundles, (first.level(), first.scale()));
-        Ok(joined.bounded_by(estimate).within(largest_bound(parts)))
+        Ok(joined.estimated(|own| estimate.unwrap_or(own)))
     }
-}
-
-/// The largest of the declared bounds, where all of `parts` have one.
-pub(super) fn largest_bound(parts: &[&Ciphertext]) -> Option<f64> {
-    parts.iter().map(|part| part.bound).try_fold(0.0, |largest: f64, own| own.map(|own| largest.max(own)))
 }
 
 /// Refuses arrays whose rows share a mask or a polynomial.

@@ -48,8 +48,9 @@ impl Evaluator {
         let chosen: Vec<f64> =
             (0..rows * x.layout.columns).map(|index| f64::from(u8::from(columns.contains(&(index % x.layout.columns))))).collect();
         let alone = self.multiply_plain(x, &chosen)?;
-        let largest = alone.estimate().map_or(f64::INFINITY, |own| own.magnitude);
-        let mut moved = self.turned(&alone, columns.start as i64)?;
+        // The cleared slots are filled with copies, so that numbers and their errors stay as large as they are.
+        let kept = alone.estimate;
+        let mut moved = self.turned(&alone.estimated(Estimate::without_numbers), columns.start as i64)?;
         let mut layout = Layout { columns: columns.len(), ..x.layout }.with_padding(Padding::Zero);
         if layout.lanes == 1 && copies == 1 {
             layout = layout.with_capacity(columns.len().next_power_of_two())?;
@@ -60,7 +61,7 @@ impl Evaluator {
             }
         }
         let moved = moved.rearranged(with_columns(x, columns.len()), layout.with_padding(Padding::Zero));
-        Ok(moved.estimated(|own| Estimate { magnitude: own.magnitude.min(largest), ..own }))
+        Ok(moved.estimated(|own| kept.turned(columns.start as i64).with_noise_of(own, x.layout.period())))
     }
 
     /// `x` with its polynomials rotated left by `steps` numbers of a row.
@@ -103,7 +104,8 @@ impl Evaluator {
         // Rows of more slots do not repeat with a smaller period.
         let capacity = parts.iter().fold(total.next_power_of_two(), |most, part| most.max(part.layout.capacity));
         let mut sum: Option<Ciphertext> = None;
-        let (mut start, mut complex, mut largest) = (0, false, Some(0.0f64));
+        let (mut start, mut complex) = (0, false);
+        let mut kept: Option<Estimate> = None;
         for &part in parts {
             let part = self.at_level(part, level)?;
             let columns = part.layout.columns;
@@ -113,7 +115,8 @@ impl Evaluator {
             let place = |index: usize| f64::from(u8::from((start..start + columns).contains(&(index % total))));
             let chosen: Vec<f64> = (0..layout.rows * total).map(place).collect();
             let alone = self.multiply_plain(&wide, &chosen)?;
-            largest = largest.zip(alone.estimate()).map(|(largest, own)| largest.max(own.magnitude));
+            // No number has a part of two arrays.
+            kept = Some(kept.map_or(alone.estimate, |kept| kept.either(alone.estimate)));
             complex |= alone.is_complex();
             sum = Some(match sum {
                 None => alone,
@@ -124,9 +127,7 @@ impl Evaluator {
         let sum = sum.ok_or(CkksError::NoTerms { operation: JOIN })?;
         let layout = Layout { complex, ..sum.layout };
         let shape = sum.shape.clone();
-        let most = largest.unwrap_or(f64::INFINITY);
-        let joined = sum.rearranged(shape, layout).within(super::rows::largest_bound(parts));
-        Ok(joined.estimated(|own| Estimate { magnitude: own.magnitude.min(most), ..own }))
+        Ok(sum.rearranged(shape, layout).estimated(|own| kept.unwrap_or(own)))
     }
 }
 

@@ -15,8 +15,9 @@
 use clathrate_lattice::{Bundle, Eval, Poly};
 
 use super::arithmetic::check_factor;
-use super::evaluator::{Evaluator, Room, check_slots, joined};
+use super::evaluator::{Evaluator, Room, check_slots};
 use super::rows::check_rows_in_reach;
+use crate::arrays::estimate::Along;
 use crate::arrays::{BodyAxis, Ciphertext, Encoding, Estimate, Layout, Padding};
 use crate::encoding::check_product_room;
 use crate::error::CkksError;
@@ -70,34 +71,33 @@ impl Evaluator {
         if layout.columns < layout.capacity {
             x.check_padding(TOTAL)?;
         }
-        let bound = x.params.check_bound(x.bound.map(|own| own * layout.columns as f64 * factor.abs()), x.scale, x.level)?;
-        let most = x.estimate().map_or(f64::INFINITY, |own| own.magnitude * layout.columns as f64);
+        let summed = x.estimate.sum(Along::Columns, layout.columns, layout.period());
+        x.params.check_bound(summed.magnitude, x.scale, x.level)?;
         let row = layout.capacity * layout.copies;
         let steps = |sum: Ciphertext, sign: i64| {
             let doubled = std::iter::successors(Some(layout.copies), |step| Some(2 * step)).take_while(|&step| step < row);
             doubled.map(|step| sign * step as i64).try_fold(sum, |sum, step| self.plus_rotated(sum, step))
         };
-        let sums = steps(x.clone(), 1)?.estimated(|own| Estimate { magnitude: own.magnitude.min(most), ..own });
+        let sums = steps(x.clone().estimated(Estimate::without_numbers), 1)?.estimated(|own| summed.with_noise_of(own, layout.period()));
         let column = Layout { columns: 1, ..layout }.with_padding(Padding::Dirty);
         let sums = sums.rearranged(of_one_column(x), column);
         let first = self.without_bootstrapping().multiply_plain(&sums, &vec![factor; layout.rows])?;
-        let largest = first.estimate().map_or(f64::INFINITY, |own| own.magnitude);
-        // The copies do not overlap, so that numbers stay as large as they are.
-        let all = steps(first, -1)?.estimated(|own| Estimate { magnitude: own.magnitude.min(largest), ..own });
+        // The copies do not overlap, so that numbers and their errors stay as large as they are.
+        let kept = first.estimate;
+        let all = steps(first.estimated(Estimate::without_numbers), -1)?.estimated(|own| kept.with_noise_of(own, layout.period()));
         let copied = Layout { capacity: 1, copies: row, ..column }.with_padding(Padding::Zero);
         let sums = all.rearranged(of_one_column(x), copied);
         // The product with the mask is not rescaled, and its scale leaves less room.
-        let bound = sums.params.check_bound(bound, sums.scale, sums.level)?;
-        Ok(sums.within(bound))
+        sums.check_bound()?;
+        Ok(sums)
     }
 
-    /// `x` plus its polynomials rotated left by `step` slots.
+    /// `x` plus its polynomials rotated left by `step` slots. What is known of the result is the noise of the steps alone: the caller says what the numbers are.
     pub(super) fn plus_rotated(&self, mut x: Ciphertext, step: i64) -> Result<Ciphertext, CkksError> {
         for turned in self.rotate_slots(&x, &[step])? {
             x.bundles.iter_mut().zip(&turned.bundles).try_for_each(|(sum, turned)| sum.add_assign(turned))?;
             self.spend_pass(&x)?;
-            let bound = x.joint_bound(&turned, |x, y| x + y);
-            x = joined(x, &turned, Estimate::plus).within(bound);
+            x.estimate = x.estimate.beside(turned.estimate);
         }
         Ok(x)
     }
@@ -125,15 +125,22 @@ impl Evaluator {
         let all: Vec<f64> = weights.iter().copied().cycle().take(x.layout.rows * weights.len()).collect();
         let magnitude: f64 = weights.iter().map(|weight| weight.abs()).sum();
         let product = self.multiply_plain(x, &all)?;
-        let bound = product.params.check_bound(x.bound.map(|own| own * magnitude), product.scale, product.level)?;
+        let (typical, worst) = (x.estimate.typical, x.estimate.magnitude);
+        let norm = weights.iter().map(|weight| weight * weight).sum::<f64>().sqrt();
+        // The numbers are those of the weighted sum, not of a sum of products that are all as large as the largest one.
+        let summed = x.estimate.mapped(Along::Columns, magnitude, (norm, norm), 0.0).summed_over(weights.len(), x.layout.period());
+        let rounding = (x.params.degree() as f64 / 12.0).sqrt() / (product.scale / x.scale) * (weights.len() as f64).sqrt();
+        let summed = summed.with_errors(rounding * typical, rounding * worst);
+        product.params.check_bound(summed.magnitude, product.scale, product.level)?;
+        let product = product.estimated(Estimate::without_numbers);
         let total = match (x.layout.lanes, x.layout.capacity) {
-            (1, _) => self.total_of_slots(&product.within(None)),
+            (1, _) => self.total_of_slots(&product),
             (_, 1) => Ok(product),
-            _ => self.total_in_lanes(&self.rescale(&product.within(None))?, 1.0),
+            _ => self.total_in_lanes(&self.rescale(&product)?, 1.0),
         };
-        let total = total?;
-        let bound = total.params.check_bound(bound, total.scale, total.level)?;
-        Ok(total.within(bound))
+        let total = total?.estimated(|own| summed.with_noise_of(own, x.layout.period()));
+        total.check_bound()?;
+        Ok(total)
     }
 
     /// [`Evaluator::total`] in coefficients, with weights where there are any.
@@ -154,7 +161,15 @@ impl Evaluator {
         let largest = weights.unwrap_or(&[1.0]).iter().fold(0.0f64, |largest, weight| largest.max(weight.abs()));
         check_product_room(&x.params, largest, scale, x.level)?;
         let magnitude = weights.map_or(layout.columns as f64, |weights| weights.iter().map(|weight| weight.abs()).sum());
-        let bound = x.params.check_bound(x.bound.map(|own| own * magnitude), scale, x.level)?;
+        let summed = match weights {
+            None => x.estimate.sum(Along::Columns, layout.columns, layout.period()),
+            Some(weights) => {
+                let norm = weights.iter().map(|weight| weight * weight).sum::<f64>().sqrt();
+                let rounding = (layout.columns as f64 / 12.0).sqrt() / factor;
+                x.estimate.mapped(Along::Columns, magnitude, (norm, norm), rounding).summed_over(layout.columns, layout.period())
+            }
+        };
+        x.params.check_bound(summed.magnitude, scale, x.level)?;
         if weights.is_some() {
             check_factor(largest, factor, 1.0)?;
         }
@@ -188,9 +203,8 @@ impl Evaluator {
             Ok(cost)
         })?;
         let one = Layout { columns: 1, chunks: 1, ..layout }.with_padding(Padding::Dirty);
-        let total = x.with_all((&x.params, of_one_column(x)), one, bundles, (x.level, scale)).within(bound);
-        let rounding = if weights.is_some() { layout.columns as f64 * 0.5 / factor } else { 0.0 };
-        Ok(total.estimated(|own| own.multiply(Estimate { magnitude, error: rounding })))
+        let total = x.with_all((&x.params, of_one_column(x)), one, bundles, (x.level, scale));
+        Ok(total.estimated(|_| summed))
     }
 
     /// The sum of all rows of a matrix: a vector. It needs no key, but rotations where rows share polynomials in slots.
@@ -208,7 +222,8 @@ impl Evaluator {
             let remedy = "rows are those of a matrix; the numbers of a vector are added by `total`".to_owned();
             return Err(CkksError::Shape { operation: ROWS, left: x.shape().to_vec(), right: vec![], remedy });
         };
-        let bound = x.params.check_bound(x.bound.map(|own| own * rows as f64), x.scale, x.level)?;
+        let summed = x.estimate.sum(Along::Rows, rows, x.layout.period());
+        x.params.check_bound(summed.magnitude, x.scale, x.level)?;
         let width = x.layout.bundles_per_line();
         let mut lines = x.bundles.chunks_exact(width);
         let mut bundles: Vec<Bundle<Eval>> = lines.next().map(<[_]>::to_vec).unwrap_or_default();
@@ -223,7 +238,7 @@ impl Evaluator {
         // One polynomial of all lanes.
         let filled = Layout { rows: lanes, ..x.layout }.with_padding(x.padding());
         let mut sum = x.with_all((&x.params, vec![lanes, columns]), filled, bundles, (x.level, x.scale));
-        sum = sum.estimated(|own| own.scale(x.layout.row_groups() as f64));
+        sum = sum.estimated(Estimate::without_numbers);
         let mut lane = lanes / 2;
         while lane > 0 {
             sum = self.plus_rotated(sum, x.layout.lane_offset(lane) as i64)?;
@@ -232,16 +247,15 @@ impl Evaluator {
         // A single number is in all slots.
         let copies = if filled.capacity == 1 { 1 } else { filled.copies };
         let layout = Layout { rows: 1, lanes: 1, copies, ..filled }.with_padding(x.padding());
-        let most = x.estimate().map_or(f64::INFINITY, |own| own.magnitude * rows as f64);
-        let sum = sum.rearranged(vec![columns], layout).within(bound);
-        Ok(sum.estimated(|own| Estimate { magnitude: own.magnitude.min(most), ..own }))
+        let sum = sum.rearranged(vec![columns], layout);
+        Ok(sum.estimated(|own| summed.with_noise_of(own, x.layout.period())))
     }
 
     fn total_of_slots(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         x.check_padding(TOTAL)?;
         // The padding is zero, so that no more numbers are added than a row has.
-        let most = x.estimate().map_or(f64::INFINITY, |own| own.magnitude * x.layout.columns as f64);
-        let bound = x.params.check_bound(x.bound.map(|own| own * x.layout.columns as f64), x.scale, x.level)?;
+        let summed = x.estimate.sum(Along::Columns, x.layout.columns, x.layout.period());
+        x.params.check_bound(summed.magnitude, x.scale, x.level)?;
         let chunks = x.layout.bundles_per_line();
         let mut bundles = Vec::with_capacity(x.bundles.len() / chunks);
         for line in x.bundles.chunks_exact(chunks) {
@@ -251,7 +265,7 @@ impl Evaluator {
         }
         // Each row is now a single chunk.
         let one = Layout { columns: x.layout.columns.min(x.layout.capacity), chunks: 1, ..x.layout };
-        let mut sum = x.with_layout(one, bundles).estimated(|own| own.scale(chunks as f64));
+        let mut sum = x.with_layout(one, bundles).estimated(Estimate::without_numbers);
         self.spend(&sum, || {
             Ok(sum.params.passes_cost(sum.polys_per_bundle() * sum.params.chain().basis(sum.level).len()).times((chunks - 1) as f64))
         })?;
@@ -263,8 +277,8 @@ impl Evaluator {
         let shape = of_one_column(x);
         // Every slot now holds the sum, so the slots repeat with period 1.
         let layout = x.layout.of_shape(&shape)?;
-        let sum = sum.estimated(|own| Estimate { magnitude: own.magnitude.min(most), ..own });
-        Ok(Ciphertext { shape, ..sum.laid_out(layout) }.within(bound))
+        let sum = sum.estimated(|own| summed.with_noise_of(own, x.layout.period()));
+        Ok(Ciphertext { shape, ..sum.laid_out(layout) })
     }
 
     /// The same array with zero padding, computed as a product with ones and zeros that is not yet rescaled. An array whose padding is zero is returned

@@ -1,7 +1,7 @@
 //! The key set that an evaluator holds: switching keys by name and shape.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use clathrate_arith::{Automorphism, GaloisElement};
 use clathrate_lattice::{Level, SwitchKey, Switcher, TemporaryRank};
@@ -85,6 +85,19 @@ pub struct EvaluationKeys {
     params: Params,
     id: KeyId,
     keys: BTreeMap<KeyAddress, Arc<HeldKey>>,
+    /// The variances of operations by these keys, as far as they were asked for.
+    variances: Variances,
+}
+
+/// Variances that were computed once, by shape, operation, level and the period of the slots.
+#[derive(Debug, Default)]
+struct Variances(Mutex<HashMap<(ModuleShape, Operation, Level, usize), f64>>);
+
+impl Clone for Variances {
+    /// Nothing: a copy of the set may get other keys.
+    fn clone(&self) -> Self {
+        Self::default()
+    }
 }
 
 /// The keys of one shape of a key set.
@@ -97,7 +110,7 @@ pub struct KeysOfShape<'k> {
 impl EvaluationKeys {
     /// No keys yet.
     pub(crate) fn none(params: &Params, id: KeyId) -> Self {
-        Self { params: params.clone(), id, keys: BTreeMap::new() }
+        Self { params: params.clone(), id, keys: BTreeMap::new(), variances: Variances::default() }
     }
 
     /// Adds a key; returns whether the set had no key at this address.
@@ -198,6 +211,25 @@ impl EvaluationKeys {
                 Found::TemporaryRank(up, TemporaryRank { wide, base: down.switcher()?, down: &down.key })
             }
         })
+    }
+
+    /// The variance that the switches of `operation` at the shape of `params` and at `level` add to a coefficient, by these keys, without the rounding of the last mod-down.
+    ///
+    /// # Errors
+    /// As [`EvaluationKeys::find`] and [`Params::operation_variance`].
+    pub(crate) fn variance(&self, params: &Params, operation: Operation, level: Level, period: usize) -> Result<f64, CkksError> {
+        let place = (params.shape(), operation, level, period);
+        let known = || self.variances.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(&variance) = known().get(&place) {
+            return Ok(variance);
+        }
+        let serves = |address, level| self.serves(address, level);
+        let missing = || self.missing(params, operation, level, period);
+        let route = params.route(operation, level, period, &serves).ok_or_else(missing)?;
+        let held = route.keys().map(|address| self.get(address).map(|held| (held.definition.clone(), held.key.level())).ok_or_else(missing));
+        let variance = params.route_variance(operation, level, &route, &held.collect::<Result<Vec<_>, _>>()?)?;
+        known().insert(place, variance);
+        Ok(variance)
     }
 
     /// Refuses `needs` that these keys do not serve, all missing keys in one error, before a long computation finds them one by one. Slots repeat with `period`.

@@ -233,10 +233,22 @@ impl Params {
     /// # Errors
     /// As [`Params::operation_cost`].
     pub fn operation_variance_by(&self, operation: Operation, level: Level, reach: Level) -> Result<f64, CkksError> {
-        let model = self.noise_model();
         let (route, definitions) = self.definitions(operation, level)?;
-        let digits = definitions.iter().map(|definition| definition.digits(level, reach)).collect::<Result<Vec<_>, _>>()?;
-        if let (Route::TemporaryRank { .. }, Some((down, up))) = (&route, digits.split_last()) {
+        let definitions: Vec<(KeyDefinition, Level)> = definitions.into_iter().map(|definition| (definition, reach)).collect();
+        self.route_variance(operation, level, &route, &definitions)
+    }
+
+    /// As [`Params::operation_variance_by`], by the keys of a route, each made for levels up to its own.
+    pub(super) fn route_variance(
+        &self,
+        operation: Operation,
+        level: Level,
+        route: &Route,
+        definitions: &[(KeyDefinition, Level)],
+    ) -> Result<f64, CkksError> {
+        let model = self.noise_model();
+        let digits = definitions.iter().map(|(definition, reach)| definition.digits(level, *reach)).collect::<Result<Vec<_>, _>>()?;
+        if let (Route::TemporaryRank { .. }, Some((down, up))) = (route, digits.split_last()) {
             let (high, base) = (down.2, (&down.0[..], down.1));
             let Some(first) = up.first() else { return Ok(0.0) };
             let wide = (&first.0[..], first.1);

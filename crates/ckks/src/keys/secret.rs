@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 use super::name::SecretName;
 use super::options::EncryptOptions;
 use super::share::{FLOOD_WORD_BITS, MOST_FLOOD_BITS};
-use crate::arrays::Ciphertext;
+use crate::arrays::{Ciphertext, Estimate};
 use crate::arrays::memory::check_free;
 use crate::encoding::chunks::{coefficients_of, read_coefficients};
 use crate::encoding::plaintext::Plaintext;
@@ -41,7 +41,7 @@ fn encrypt_with(
     values: ValuesRef<'_>,
     shape: &[usize],
     options: EncryptOptions,
-    progress: Progress<'_>,
+    (progress, variance): (Progress<'_>, f64),
     mut zero: impl FnMut(&Basis) -> Result<Bundle<Eval>, CkksError>,
 ) -> Result<Ciphertext, CkksError> {
     let layout = options.layout(shape, values.is_complex(), params.degree())?;
@@ -52,7 +52,7 @@ fn encrypt_with(
     let scale = options.scale.unwrap_or(params.scale(level));
     params.check_scale(scale, level)?;
     options.check_bound(values)?;
-    params.check_bound(options.bound, scale, level)?;
+    params.check_bound(options.bound.unwrap_or(f64::INFINITY), scale, level)?;
     let basis = params.chain().basis(level);
     let words = (params.rank() + layout.bodies).saturating_mul(basis.len()).saturating_mul(params.degree());
     check_free(
@@ -75,7 +75,7 @@ fn encrypt_with(
         bundles.push(bundle);
     }
     progress(layout.bundles(), layout.bundles());
-    Ok(Ciphertext {
+    let encrypted = Ciphertext {
         params: params.clone(),
         key_id,
         secret: options.secret(),
@@ -84,9 +84,10 @@ fn encrypt_with(
         level,
         scale,
         bundles,
-        bound: options.bound,
-        symbol: None,
-    })
+        estimate: Estimate::unknown(),
+        footprint: None,
+    };
+    Ok(encrypted.freshly(options.bound, variance))
 }
 
 /// The owner's key: encrypts, decrypts, makes the other keys. Never printed, never part of another object.
@@ -245,7 +246,7 @@ impl SecretKey {
         rng: &mut SecretRng,
     ) -> Result<Ciphertext, CkksError> {
         let (ring, secret) = (self.params.chain().ring().clone(), self.named(options.secret())?);
-        encrypt_with(&self.params, self.id, values, shape, options, progress, |basis| Ok(Bundle::encrypt_zero(&secret, &ring, basis, rng)?))
+        encrypt_with(&self.params, self.id, values, shape, options, (progress, self.params.noise_model().fresh_secret()), |basis| Ok(Bundle::encrypt_zero(&secret, &ring, basis, rng)?))
     }
 
     /// Decrypts to the array's numbers, row-major; real unless the array was complex. [`Values::into_real`] makes a vector of them.
@@ -413,7 +414,7 @@ impl SecretKey {
             Ok(bundle)
         };
         let bundles = (0..layout.bundles()).map(&mut encrypt).collect::<Result<_, _>>()?;
-        Ok(Ciphertext {
+        let encrypted = Ciphertext {
             params: self.params().clone(),
             key_id: self.id(),
             secret: name,
@@ -422,9 +423,10 @@ impl SecretKey {
             level,
             scale: plaintext.scale(),
             bundles,
-            bound: None,
-            symbol: None,
-        })
+            estimate: Estimate::unknown(),
+            footprint: None,
+        };
+        Ok(encrypted.freshly(None, self.params().noise_model().fresh_secret()))
     }
 }
 
@@ -500,6 +502,6 @@ impl PublicKey {
             return Err(CkksError::SecretWithoutKeys { operation, secret, remedy });
         }
         let mut rng = SecretRng::from_os()?;
-        encrypt_with(&self.params, self.id, values.into(), shape, options, progress, |basis| Ok(self.key.encrypt_zero(basis, &mut rng)?))
+        encrypt_with(&self.params, self.id, values.into(), shape, options, (progress, self.params.noise_model().fresh_public()), |basis| Ok(self.key.encrypt_zero(basis, &mut rng)?))
     }
 }

@@ -8,7 +8,7 @@ use clathrate_lattice::{Bundle, Eval, Level, PolyRef, Rank};
 use super::wire::{INTRODUCTION, REPLY, Reader, Terms, VERSION, Writer, pack, unpack, unreadable, write_secret};
 use crate::arrays::memory::check_free;
 use crate::arrays::places::Place;
-use crate::arrays::{Ciphertext, Encoding, Layout, Order, SecretName};
+use crate::arrays::{Ciphertext, Encoding, Estimate, Layout, Order, SecretName};
 use crate::error::CkksError;
 use crate::key_id::KeyId;
 use crate::parameters::Params;
@@ -232,8 +232,8 @@ impl Receiver {
             level: Level(level),
             scale,
             bundles,
-            bound: None,
-            symbol: None,
+            estimate: Estimate::unknown(),
+            footprint: None,
         })
     }
 

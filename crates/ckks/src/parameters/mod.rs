@@ -489,15 +489,13 @@ impl Params {
     ///
     /// # Errors
     /// [`CkksError::BoundTooLarge`].
-    pub(crate) fn check_bound(&self, bound: Option<f64>, scale: f64, level: Level) -> Result<Option<f64>, CkksError> {
+    pub(crate) fn check_bound(&self, magnitude: f64, scale: f64, level: Level) -> Result<(), CkksError> {
         // One bit for the sign, and one that shows overflows at decryption.
         let room = (self.log2_q(level) - 2.0 - scale.log2()).exp2();
-        match bound {
-            Some(magnitude) if magnitude > room => {
-                Err(CkksError::BoundTooLarge { magnitude, log2_scale: scale.log2(), level: level.0, room })
-            }
-            bound => Ok(bound),
+        if magnitude.is_finite() && magnitude > room {
+            return Err(CkksError::BoundTooLarge { magnitude, log2_scale: scale.log2(), level: level.0, room });
         }
+        Ok(())
     }
 
     /// Refuses objects of other parameters.

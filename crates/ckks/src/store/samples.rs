@@ -9,7 +9,7 @@ use clathrate_lattice::{Bodies, Level};
 use serde::{Deserialize, Serialize};
 
 use super::{expect, hex, inconsistent, label, read_bundles, unhex, write_bundles};
-use crate::arrays::{Ciphertext, Layout, SecretName};
+use crate::arrays::{Ciphertext, Estimate, Layout, SecretName};
 use crate::circuits::transcipher::PreparedSamples;
 use crate::error::CkksError;
 use crate::file::{FileError, FileKind, FileLabel, FileReader, FileWriter, Stored};
@@ -95,8 +95,8 @@ impl PreparedSamples {
             level,
             scale: metadata.scale,
             bundles,
-            bound: None,
-            symbol: None,
+            estimate: Estimate::unknown(),
+            footprint: None,
         };
         Ok(Self::from_parts(packed, unhex(&metadata.client)?, metadata.first..end, metadata.pairs))
     }

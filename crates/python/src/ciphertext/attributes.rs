@@ -81,30 +81,29 @@ impl PyCiphertext {
         self.data.bytes()
     }
 
-    /// A bound on the root mean square error of an entry, in units of the numbers, or None.
+    /// The root mean square of the error of one number, in units of the numbers, or None where it is not known.
     ///
-    /// Symbols have it where `trace` was given a bound on the numbers of the inputs; ciphertexts with data have none. It is infinite
-    /// where the numbers may leave the domain of a polynomial.
+    /// It is for typical numbers: those that are spread evenly up to their bounds. What is measured on such numbers is within a factor of
+    /// 2. The errors of approximations, such as that of `sigmoid`, are not in it. It is not known behind products of arrays without a
+    /// declared bound.
+    #[getter]
+    fn error_rms(&self) -> Option<f64> {
+        self.data.error_rms()
+    }
+
+    /// A bound on the errors of all numbers, in units of the numbers, or None where it is not known.
+    ///
+    /// It holds for any numbers within their bounds, but for a probability of 2**-40. The errors of approximations, such as that of
+    /// `sigmoid`, are not in it. It is not known behind products of arrays without a declared bound.
     #[getter]
     fn error_bound(&self) -> Option<f64> {
-        self.data.estimate().map(|estimate| estimate.error)
+        self.data.error_bound()
     }
 
-    /// A bound on the magnitude of the numbers, or None.
+    /// The largest magnitude that the numbers may have, without their errors, or None where it is not known.
     ///
-    /// Symbols have it where `trace` was given a bound on the numbers of the inputs; ciphertexts with data have none. It is infinite
-    /// where the numbers may leave the domain of a polynomial.
-    #[getter]
-    fn magnitude_bound(&self) -> Option<f64> {
-        self.data.estimate().map(|estimate| estimate.magnitude)
-    }
-
-    /// The largest magnitude that the numbers may have, or None where it is not known.
-    ///
-    /// It is declared at encryption (`SecretKey.encrypt(..., bound=10.0)`) and carried through sums, products, rescales, lower levels,
-    /// rotations, conjugations, sums of entries, products with plain matrices, polynomials whose domain contains all numbers up to it and
-    /// of either sign, and broadcasting. Other operations lose it. What might exceed the modulus is refused before it is computed. Of
-    /// symbols it is the `magnitude_bound`.
+    /// It is declared at encryption (`SecretKey.encrypt(..., bound=10.0)`), for symbols by `trace(..., bound=10.0)`, or by `with_bound`, and
+    /// carried through all operations. What might exceed the modulus, or the domain of a polynomial, is refused before it is computed.
     #[getter]
     fn bound(&self) -> Option<f64> {
         self.data.bound()
@@ -120,7 +119,7 @@ impl PyCiphertext {
     /// Returns
     /// -------
     /// Ciphertext
-    ///     The same numbers and keys. Nobody can check the bound but who decrypts. Symbols take it where they have bounds.
+    ///     The same numbers and keys. Nobody can check the bound but who decrypts.
     ///
     /// Raises
     /// ------
@@ -184,8 +183,7 @@ impl PyCiphertext {
     /// Parameters
     /// ----------
     /// error_bound : float
-    ///     Your bound on the error of these numbers, in their own units: ten times the `error_bound` that `trace` gives, which is a root
-    ///     mean square.
+    ///     Your bound on the error of these numbers, in their own units, such as the `error_bound` that `trace` gives.
     /// queries : int, optional
     ///     How many decryptions will be shared. The default is 1.
     /// statistical_bits : int, optional

@@ -23,6 +23,8 @@ impl Evaluator {
             let own = self.check_input(x, plan).and_then(|()| x.check_kind_of(first, plan)).and_then(|()| x.check_scale_of_level());
             own.map_err(|error| CkksError::InBatch { index, error: Box::new(error) })?;
         }
+        let divided = |x: &&Ciphertext| Ok::<_, CkksError>(self.divided(x, plan)?.unwrap_or_else(|| ((*x).clone(), 0)));
+        let (arrays, powers): (Vec<Ciphertext>, Vec<u32>) = arrays.iter().map(divided).collect::<Result<Vec<_>, _>>()?.into_iter().unzip();
         let low = arrays.iter().map(|x| self.entry(x, plan)).collect::<Result<Vec<_>, _>>()?;
         let (polys, capacity) = (low.iter().map(|x| x.layout.bundles()).sum::<usize>(), plan.slots);
         let layout = Layout { rows: polys, columns: capacity, capacity, chunks: 1, lanes: 1, copies: 1, ..low[0].layout }
@@ -33,12 +35,14 @@ impl Evaluator {
         let fresh = self.bootstrap_with_progress(&all, plan, progress)?;
         let (params, place) = (fresh.params.clone(), (fresh.level, fresh.scale));
         let mut bundles = fresh.bundles.iter();
-        let apart = |x: &&Ciphertext| {
+        let apart = |(x, bits): (&Ciphertext, u32)| {
             let own = bundles.by_ref().take(x.layout.bundles()).cloned().collect();
             let fresh = fresh.with_all((&params, x.shape.clone()), x.layout, own, place);
-            Ok(fresh.bounded_by(x.estimate().map(|own| plan.bounds(own)).transpose()?))
+            let estimate = plan.bootstrapped(&x.estimate, &x.layout, &x.layout)?;
+            let fresh = fresh.estimated(|_| estimate);
+            if bits == 0 { Ok(fresh) } else { self.multiply_integer(&fresh, 1 << bits) }
         };
-        arrays.iter().map(apart).collect()
+        arrays.iter().zip(powers).map(apart).collect()
     }
 }
 

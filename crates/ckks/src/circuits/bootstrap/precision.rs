@@ -23,7 +23,7 @@ use clathrate_lattice::Level;
 
 use super::failure::log2_tail;
 use super::plan::{BOOTSTRAP, BootstrapPlan, Raising};
-use crate::arrays::{Ciphertext, Estimate, SecretName};
+use crate::arrays::{Ciphertext, Estimate, Layout, SecretName};
 use crate::circuits::linear::factors::{diagonals_error, gain_from};
 use crate::error::CkksError;
 use crate::keys::Operation;
@@ -259,28 +259,36 @@ impl BootstrapPlan {
         Ok((before, self.predicted_error()?.deviation().powi(2) - before - rescale))
     }
 
-    /// Refuses an array whose declared bound says that its numbers may be beyond magnitude 1, for which the modular reduction is made.
+    /// The power of two that an array's numbers are divided by, so that they are at most 1, for which the modular reduction is made: where no bound is known, none.
+    pub(in crate::circuits) fn log2_divisor(x: &Ciphertext) -> u32 {
+        x.bound().filter(|&bound| bound > 1.0 + SLACK).map_or(0, |bound| (bound / (1.0 + SLACK)).log2().ceil() as u32)
+    }
+
+    /// Refuses an array whose bound says that its numbers may be beyond magnitude 1.
     ///
     /// # Errors
     /// [`CkksError::BeyondRange`].
     pub(in crate::circuits) fn check_range(&self, x: &Ciphertext) -> Result<(), CkksError> {
-        match x.bound.filter(|&bound| bound > 1.0 + SLACK) {
+        match x.bound().filter(|&bound| bound > 1.0 + SLACK) {
             Some(bound) => Err(CkksError::BeyondRange { operation: BOOTSTRAP, bound }),
             None => Ok(()),
         }
     }
 
-    /// The bounds of a bootstrapped array, from those of the array: no bound beyond magnitude 1, for which the modular reduction is made.
-    pub(in crate::circuits) fn bounds(&self, own: Estimate) -> Result<Estimate, CkksError> {
-        if own.magnitude + own.error > 1.0 + SLACK {
-            return Ok(Estimate { magnitude: f64::INFINITY, error: f64::INFINITY });
-        }
-        // The real and the imaginary part, and for one round the error of the message for which the sine and the polynomial are worst.
+    /// What is known of an array that is bootstrapped, with this layout, from what is known before it. Numbers are at most 1, where no bound says so by assumption.
+    ///
+    /// # Errors
+    /// As [`BootstrapPlan::dry_run`].
+    pub(in crate::circuits) fn bootstrapped(&self, own: &Estimate, from: &Layout, to: &Layout) -> Result<Estimate, CkksError> {
         let predicted = self.predicted_error()?;
+        // For one round, at worst the error of the message for which the sine and the polynomial are worst.
         let worst = self.reduction.worst_message_error(|integer| self.probability(integer));
         let approximation = if self.rounds > 1 { predicted.approximation } else { worst.powi(2) };
-        let error = (2.0 * (MARGIN * predicted.deviation().powi(2) + approximation)).sqrt();
-        Ok(Estimate { magnitude: own.magnitude, error: own.error + error })
+        // The real and the imaginary part.
+        let parts = if to.complex { 2.0 } else { 1.0 };
+        let typical = (parts * predicted.deviation().powi(2)).sqrt();
+        let largest = (parts * (MARGIN * predicted.deviation().powi(2) + approximation)).sqrt();
+        Ok(own.moved(from, to, (typical, largest)))
     }
 
     /// The variance of the rounding errors between two rounds: the result of a round is brought to the level of the input, and the sum is rescaled.

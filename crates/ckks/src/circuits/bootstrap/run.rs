@@ -8,7 +8,7 @@ use rustfft::num_complex::Complex64;
 use super::plan::{BOOTSTRAP, BootstrapPlan, Raising};
 use super::{LOWERING, stages};
 use crate::arrays::memory::check_free;
-use crate::arrays::{BodyAxis, Ciphertext, Encoding, Layout, Order, Padding, SecretName};
+use crate::arrays::{BodyAxis, Ciphertext, Encoding, Estimate, Layout, Order, Padding, SecretName};
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
 use crate::progress::Progress;
@@ -63,6 +63,9 @@ impl Evaluator {
             let low = self.at_level(x, x.level.min(plan.input_level()))?;
             return self.to_mlwe(&self.bootstrap_with_progress(&self.to_rlwe(&low)?, plan, progress)?, rank);
         }
+        if let Some((divided, bits)) = self.divided(x, plan)? {
+            return self.multiply_integer(&self.bootstrap_with_progress(&divided, plan, progress)?, 1 << bits);
+        }
         if !x.layout.is_plain() {
             return Ok(self.bootstrap_with_progress(&x.polynomials_as_rows(), plan, progress)?.rearranged(x.shape.clone(), x.layout));
         }
@@ -92,6 +95,12 @@ impl Evaluator {
     /// [`CkksError::NotBootstrappable`] for a chain on which slots-to-coefficients comes last.
     pub fn bootstrap_pair(&self, x: &Ciphertext, y: &Ciphertext, plan: &BootstrapPlan) -> Result<(Ciphertext, Ciphertext), CkksError> {
         self.check_pair(x, y, BOOTSTRAP)?;
+        if BootstrapPlan::log2_divisor(x) + BootstrapPlan::log2_divisor(y) > 0 {
+            let apart = |z: &Ciphertext| Ok::<_, CkksError>(self.divided(z, plan)?.unwrap_or_else(|| (z.clone(), 0)));
+            let ((left, up), (right, down)) = (apart(x)?, apart(y)?);
+            let (left, right) = self.bootstrap_pair(&left, &right, plan)?;
+            return Ok((self.multiply_integer(&left, 1 << up)?, self.multiply_integer(&right, 1 << down)?));
+        }
         if !x.layout.is_plain() {
             let (left, right) = self.bootstrap_pair(&x.polynomials_as_rows(), &y.polynomials_as_rows(), plan)?;
             return Ok((left.rearranged(x.shape.clone(), x.layout), right.rearranged(y.shape.clone(), y.layout)));
@@ -131,6 +140,9 @@ impl Evaluator {
 
     /// The rounds, of arrays that have been checked.
     fn rounds_of(&self, parts: &[Ciphertext], plan: &BootstrapPlan, progress: Progress<'_>) -> Result<Vec<Ciphertext>, CkksError> {
+        let before: Vec<Estimate> = parts.iter().map(|x| x.estimate).collect();
+        let parts: Vec<Ciphertext> = parts.iter().map(|x| x.clone().estimated(|_| Estimate::unknown())).collect();
+        let parts = &parts[..];
         let mut round = |parts: &[Ciphertext], number: usize| {
             let mut own = |done: usize, _| progress(done + number * STAGES, plan.rounds * STAGES);
             self.round(parts, plan, &mut own)
@@ -165,8 +177,11 @@ impl Evaluator {
         }
         let fresh = fresh.into_iter().zip(parts).map(|(fresh, x)| fresh.rearranged(x.shape.clone(), x.layout));
         // Bounds that follow the stages one by one would grow without limit in the modular reduction, whose input is bounded only with a probability.
-        let bounded = |(x, fresh): (&Ciphertext, Ciphertext)| Ok(fresh.bounded_by(x.estimate().map(|own| plan.bounds(own)).transpose()?));
-        parts.iter().zip(fresh).map(bounded).collect()
+        let known = |(own, fresh): (&Estimate, Ciphertext)| {
+            let estimate = plan.bootstrapped(own, &fresh.layout, &fresh.layout)?;
+            Ok(fresh.estimated(|_| estimate))
+        };
+        before.iter().zip(fresh).map(known).collect()
     }
 
     /// `x + i y`.
@@ -234,7 +249,27 @@ impl Evaluator {
         if x.level < needed {
             return Err(CkksError::LevelTooLow { operation: BOOTSTRAP, needed: needed.0, level: x.level.0 });
         }
-        plan.check_range(x)
+        Ok(())
+    }
+
+    /// Numbers beyond magnitude 1, for which the modular reduction is made, divided by a power of two: on the way to a lower level, where there is one, this takes nothing. With the power; nothing
+    /// where numbers are at most 1.
+    ///
+    /// # Errors
+    /// [`CkksError::BeyondRange`] at the lowest level.
+    pub(super) fn divided(&self, x: &Ciphertext, plan: &BootstrapPlan) -> Result<Option<(Ciphertext, u32)>, CkksError> {
+        let bits = BootstrapPlan::log2_divisor(x);
+        if bits == 0 {
+            return Ok(None);
+        }
+        self.check_input(x, plan)?;
+        let top = self.at_level(x, x.level.min(plan.levels.end))?;
+        if top.level <= plan.input_level() || !top.has_canonical_scale() {
+            plan.check_range(x)?;
+        }
+        let below = Level(top.level.0 - 1);
+        let small = top.clone().into_owned().at_scale(top.scale * f64::from(bits).exp2());
+        Ok(Some((self.lower(&small, below, top.params.scale(below))?, bits)))
     }
 
     /// `x` at the plan's lowest level.
@@ -255,6 +290,7 @@ impl Evaluator {
     /// As [`Evaluator::bootstrap`]; [`CkksError::NotBootstrappable`] for a chain on which this stage comes last.
     pub fn slots_to_coefficients(&self, x: &Ciphertext, plan: &BootstrapPlan) -> Result<Ciphertext, CkksError> {
         self.check_input(x, plan)?;
+        plan.check_range(x)?;
         x.check_plain(BOOTSTRAP)?;
         if plan.slots_last() {
             return Err(plan.order_error("use the whole bootstrap, or a chain without the segment"));

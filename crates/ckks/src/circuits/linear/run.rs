@@ -10,10 +10,11 @@ use clathrate_lattice::{Bundle, Eval, PackedPlaintexts, SwitchKey, Switcher};
 
 use super::plan::{Iteration, LinearTransformPlan, Term, transform_cost};
 use super::{LINEAR, LinearTransform};
-use crate::arrays::{Ciphertext, Encoding, Estimate, Layout, Order, Padding, SecretName};
+use crate::arrays::estimate::Along;
+use crate::arrays::{Ciphertext, Encoding, Layout, Order, Padding, SecretName};
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
-use crate::evaluation::evaluator::{Room, check_slots, entry_error};
+use crate::evaluation::evaluator::{Room, check_slots};
 use crate::keys::{Cost, Found, HeldKey, Operation};
 
 /// The keys of the plan's rotations, and the tables that all rotations by one switch share.
@@ -143,14 +144,12 @@ impl Evaluator {
         };
         let (level, scale) = (plan.output_level(), plan.output_scale());
         let mapped = x.with(bundles, level, scale);
-        if !x.is_symbol() || x.estimate().is_none() {
-            return Ok(mapped);
+        if !x.estimate.has_errors() {
+            return Ok(mapped.estimated(|own| own.mapped(Along::Columns, plan.transform.row_sum(), plan.transform.row_norms(), 0.0)));
         }
-        let error = entry_error(&mapped, plan.variance(x.secret)?);
-        Ok(mapped.estimated(|own| {
-            let mapped = own.scale(plan.transform.row_sum());
-            mapped.with_error(error + plan.rounding_error(own))
-        }))
+        let error = mapped.slot_error(plan.variance(x.secret)?);
+        let rounding = plan.rounding();
+        Ok(mapped.estimated(|own| own.mapped(Along::Columns, plan.transform.row_sum(), plan.transform.row_norms(), rounding).with_error(error)))
     }
 
     /// `x` at the plan's level and scale.
@@ -372,11 +371,11 @@ impl LinearTransformPlan {
         Ok(switch * growth * (scale / step).powi(2) + giants as f64 * (switch + rounding) / (step * step) + rounding)
     }
 
-    /// The error of a result's entry by the rounding of the diagonals to integers.
-    fn rounding_error(&self, x: Estimate) -> f64 {
+    /// The error of a result's entry by the rounding of the diagonals to integers, for numbers of magnitude 1.
+    fn rounding(&self) -> f64 {
         let terms = self.giants.iter().map(|giant| giant.terms.len()).sum::<usize>() as f64;
         let coefficients = 2.0 * self.transform.period() as f64;
         let one = (coefficients / 12.0).sqrt() / self.diagonal_scale();
-        (x.magnitude + x.error) * one * terms.sqrt()
+        one * terms.sqrt()
     }
 }

@@ -8,7 +8,7 @@ use rustfft::num_complex::Complex64;
 use super::plan::MamboPlan;
 use super::{MAMBO, Placement};
 use crate::arrays::memory::check_free;
-use crate::arrays::{Ciphertext, Encoding, Layout, Order, Padding};
+use crate::arrays::{Ciphertext, Encoding, Estimate, Layout, Order, Padding};
 use crate::circuits::bootstrap::{BootstrapPlan, STAGES};
 use crate::circuits::matrix_plan::PlannedMatrix;
 use crate::error::CkksError;
@@ -106,9 +106,7 @@ impl Evaluator {
         x.params().check_same(bootstrap.params(), "the plan of a product inside a bootstrap")?;
         plan.check(x)?;
         bootstrap.check_range(x)?;
-        if !x.is_symbol() {
-            plan.matrix().check_numbers(x.bound)?;
-        }
+        plan.matrix().check_numbers(x.bound())?;
         let (factor, product) = plan.array_shapes();
         if let Some(keys) = self.held().filter(|_| !x.is_symbol()) {
             bootstrap.check_keys(keys)?;
@@ -141,8 +139,9 @@ impl Evaluator {
             progress(done, all + stages)
         };
         // Slots are the coefficients now, so what bounds them does, too.
-        let low = low.rearranged(shape, layout).within(x.bound);
-        let multiplied = self.multiply_planned(&matrix.planned, &low, &mut of_product)?.within(None);
+        let known = x.estimate.moved(&x.layout, &layout, (0.0, 0.0));
+        let low = low.rearranged(shape, layout).estimated(|_| known);
+        let multiplied = self.multiply_planned(&matrix.planned, &low, &mut of_product)?;
         let mut of_stages = |done: usize, all: usize| progress(steps + done, steps + all);
         let (shape, slots) = plan.product_layout()?;
         let slots = Layout { complex: x.is_complex(), padding: Padding::Zero, ..slots };
@@ -152,8 +151,8 @@ impl Evaluator {
         // Behind the maps of slots-to-coefficients the order is that of their bits.
         let order = if plan.placement() == Placement::Inside { Order::BitReversed } else { Order::Natural };
         let coefficients = Layout { encoding: Encoding::Coefficients, complex: true, order, ..slots };
-        let low = multiplied.rearranged(shape.clone(), coefficients).at_scale(bootstrap.message_scale());
-        let bounds = low.estimate().map(|own| bootstrap.bounds(own)).transpose()?;
+        let estimate = bootstrap.bootstrapped(&multiplied.estimate, &multiplied.layout, &slots)?;
+        let low = multiplied.rearranged(shape.clone(), coefficients).at_scale(bootstrap.message_scale()).estimated(|_| Estimate::unknown());
         let fresh = self.in_groups(&[low], size, &mut of_stages, |own, tick| {
             let [own] = own else { return Err(CkksError::NoTerms { operation: MAMBO }) };
             let fresh = if pairs && own.layout().bundles() > 1 {
@@ -165,7 +164,7 @@ impl Evaluator {
         })?;
         let fresh = fresh.into_iter().next().ok_or(CkksError::NoTerms { operation: MAMBO })?;
         // A real matrix leaves real numbers real.
-        Ok(fresh.rearranged(shape, slots).bounded_by(bounds))
+        Ok(fresh.rearranged(shape, slots).estimated(|_| estimate))
     }
 
     /// Coefficients of real numbers, whose imaginary parts are zero, by a plan for complex ones: two polynomials are one, of which they are the real and the imaginary part.

@@ -120,7 +120,7 @@ impl ExactPlan {
     /// As [`MatrixPlan::check_numbers`](super::MatrixPlan::check_numbers).
     pub(super) fn check_numbers(&self, params: &Params, bound: Option<f64>) -> Result<(), CkksError> {
         let scale = self.scale * self.weights.scale();
-        let product = bound.map(|own| own * self.weights.row_sum());
+        let product = bound.map_or(f64::INFINITY, |own| own * self.weights.row_sum());
         params.check_bound(product, scale, self.level)?;
         params.check_bound(product, scale / params.step_product(self.level), self.below())?;
         if bound.is_none() { self.weights.check_row_sum(params, scale, self.level) } else { Ok(()) }

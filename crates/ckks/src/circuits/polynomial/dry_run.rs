@@ -1,8 +1,11 @@
 //! The dry run of a polynomial's circuit: its keys, its cost and a bound on its error.
 //!
-//! The general rules ([`crate::arrays::estimate`]) bound the values of any circuit. A plan knows tighter bounds: powers are at most 1, and parts are at most
-//! their largest value on the interval.
+//! The general rules ([`crate::arrays::estimate`]) would add the errors of all terms of a sum, which cancel for the most part. A plan knows better: the error of the input becomes `p'(x)`
+//! times as large, and the noise of a node as large as the result's derivative by the node, both on a grid of the interval.
 
+use rustfft::num_complex::Complex64;
+
+use super::ZERO;
 use super::plan::PolynomialPlan;
 use crate::arrays::{Ciphertext, Encoding, Estimate};
 use crate::error::CkksError;
@@ -17,25 +20,22 @@ impl PolynomialPlan {
         (self.params.noise_model().fresh_public() * self.params.degree() as f64).sqrt() / self.input_scale()
     }
 
-    /// Bound on the root mean square of a slot's error in the result, for inputs in the domain with an error of this root mean square, and the keys of
+    /// Root mean square of a slot's error in the result, for the worst inputs in the domain with an error of this root mean square, and the keys of
     /// [`PolynomialPlan::needs`].
     ///
     /// # Errors
     /// As [`PolynomialPlan::dry_run`].
     pub fn error(&self, input_error: f64) -> Result<f64, CkksError> {
-        let input = Estimate { magnitude: self.domain_magnitude(), error: input_error };
-        Ok(self.dry_run(input)?.1.error)
+        Ok(self.dry_run(Estimate::fresh(self.domain_magnitude(), input_error))?.1.slot_errors().1)
     }
 
-    /// Runs the circuit on a symbol of one bundle and returns its needs, its cost and bounds on its result. If the bound on the input's numbers exceeds every
-    /// number of the domain, the bounds are infinite, because the polynomial is not bounded outside its domain.
+    /// Runs the circuit on a symbol of one bundle and returns its needs, its cost and what is known of its result.
     ///
     /// # Errors
     /// As [`Evaluator::run_polynomial`].
     pub fn dry_run(&self, input: Estimate) -> Result<(Recording, Estimate), CkksError> {
         let (evaluator, result) = self.run_on_symbol(Evaluator::recording_for(&self.params, self.needs()?), input)?;
-        let estimate = result.estimate().ok_or(CkksError::Symbol { operation: "a bound on the error" })?;
-        Ok((evaluator.recorded(), estimate))
+        Ok((evaluator.recorded(), *result.estimate()))
     }
 
     /// The keys that the circuit needs: the keys of its products, and with a rank schedule the keys of the schedule.
@@ -43,7 +43,7 @@ impl PolynomialPlan {
     /// # Errors
     /// As [`Evaluator::run_polynomial`].
     pub fn needs(&self) -> Result<KeyNeeds, CkksError> {
-        let input = Estimate { magnitude: self.domain_magnitude(), error: 0.0 };
+        let input = Estimate::exact(self.domain_magnitude());
         let needs = self.run_on_symbol(Evaluator::recording(&self.params), input)?.0.needs();
         Ok(match &self.schedule {
             Some(schedule) => schedule.allowing_steps(needs),
@@ -55,7 +55,7 @@ impl PolynomialPlan {
         // The symbol's row has padding, because clearing the padding adds an error too.
         let (columns, bound) = (self.params.slot_count() - 1, self.domain_magnitude().max(f64::MIN_POSITIVE));
         let symbol = evaluator.symbol(&[columns], Encoding::Slots, self.input_level(), bound)?;
-        let symbol = symbol.estimated(|_| input).at_scale(self.input_scale());
+        let symbol = symbol.at_scale(self.input_scale()).estimated(|_| input);
         let result = evaluator.run_polynomial(&symbol, self)?;
         Ok((evaluator, result))
     }
@@ -65,4 +65,86 @@ impl PolynomialPlan {
         let (a, b) = self.polynomial.domain();
         a.abs().max(b.abs())
     }
+
+    /// What is known of the result: from what is known of the input, and from the noise that each node adds, for typical and for the worst numbers.
+    pub(super) fn estimate_of(&self, input: &Estimate, complex: bool, noise: &[(f64, f64)]) -> Estimate {
+        // Off the real line a polynomial has no bound.
+        if complex {
+            return Estimate::unknown();
+        }
+        let bound = input.magnitude;
+        let (low, high) = self.polynomial.domain();
+        let (low, high) = (low.max(-bound), high.min(bound));
+        let (low, high) = if low <= high { (low, high) } else { self.polynomial.domain() };
+        let worst = self.on_grid((low, high), noise.iter().map(|own| own.1));
+        // Typical numbers: spread evenly, with their mean and root mean square.
+        let spread = (3.0 * (input.typical * input.typical - input.mean * input.mean).max(0.0)).sqrt();
+        let (from, to) = ((input.mean - spread).clamp(low, high), (input.mean + spread).clamp(low, high));
+        let interval = if spread.is_finite() && from < to { (from, to) } else { (low, high) };
+        let typical = self.on_grid(interval, noise.iter().map(|own| own.0));
+        // Between the points of the grid a derivative may be a little larger.
+        let between = 1.05;
+        let rms = |values: &[f64]| (values.iter().map(|value| value * value).sum::<f64>() / values.len() as f64).sqrt();
+        let peak = |values: &[f64]| between * values.iter().copied().fold(0.0, f64::max);
+        let most = self.nodes.last().map_or(self.domain_magnitude(), |node| node.magnitude);
+        let largest = if bound < self.domain_magnitude() { peak(&worst.value).min(most) } else { most };
+        // Of numbers without a bound nothing is known but that they should be in the domain.
+        let numbers = if bound.is_finite() {
+            (largest, rms(&typical.value).min(largest), typical.mean.clamp(-largest, largest))
+        } else {
+            (f64::INFINITY, f64::INFINITY, 0.0)
+        };
+        input.applied(numbers, (rms(&typical.derivative), peak(&worst.derivative))).with_errors(rms(&typical.noise), peak(&worst.noise))
+    }
+
+    /// Values, derivatives and the noise of the nodes at points of an interval.
+    fn on_grid(&self, (low, high): (f64, f64), noise: impl Iterator<Item = f64>) -> Grid {
+        let noise: Vec<f64> = noise.collect();
+        let count = POINTS + POINTS_PER_DEGREE * self.polynomial.degree();
+        let mut grid = Grid { value: Vec::with_capacity(count), derivative: Vec::with_capacity(count), noise: Vec::with_capacity(count), mean: 0.0 };
+        let mut values = vec![ZERO; self.nodes.len() + 1];
+        let mut slopes = vec![ZERO; self.nodes.len() + 1];
+        for point in 0..count {
+            values[0] = Complex64::from(low + (high - low) * point as f64 / (count - 1) as f64);
+            for (index, node) in self.nodes.iter().enumerate() {
+                let products = node.products.iter().map(|p| values[p.left] * values[p.right] * if p.twice { 2.0 } else { 1.0 });
+                let multiples = node.linear.iter().map(|&(value, c)| values[value] * c);
+                values[index + 1] = products.chain(multiples).sum::<Complex64>() + node.constant;
+            }
+            // The derivatives of the result by the values, from the last one back.
+            slopes.fill(ZERO);
+            if let Some(last) = slopes.last_mut() {
+                *last = Complex64::from(1.0);
+            }
+            for (index, node) in self.nodes.iter().enumerate().rev() {
+                let slope = slopes[index + 1];
+                for p in &node.products {
+                    let factor = slope * if p.twice { 2.0 } else { 1.0 };
+                    let (left, right) = (values[p.left], values[p.right]);
+                    slopes[p.left] += factor * right;
+                    slopes[p.right] += factor * left;
+                }
+                node.linear.iter().for_each(|&(value, c)| slopes[value] += slope * c);
+            }
+            let own: f64 = noise.iter().zip(&slopes[1..]).map(|(noise, slope)| noise * noise * slope.norm_sqr()).sum();
+            let value = values.last().copied().unwrap_or(ZERO);
+            grid.value.push(value.norm());
+            grid.derivative.push(slopes[0].norm());
+            grid.noise.push(own.sqrt());
+            grid.mean += value.re / count as f64;
+        }
+        grid
+    }
 }
+
+/// A polynomial at points of an interval: magnitudes of values and derivatives, the root mean square of the noise, and the mean of the values.
+struct Grid {
+    value: Vec<f64>,
+    derivative: Vec<f64>,
+    noise: Vec<f64>,
+    mean: f64,
+}
+
+/// Points of a grid.
+const POINTS: usize = 33;
+const POINTS_PER_DEGREE: usize = 4;

@@ -14,6 +14,7 @@ use std::ops::Mul;
 use rustfft::num_complex::Complex64;
 use serde::{Deserialize, Serialize};
 
+use crate::arrays::Ciphertext;
 use crate::error::CkksError;
 
 mod build;
@@ -92,6 +93,9 @@ pub struct Polynomial {
     basis: PolynomialBasis,
     domain: (f64, f64),
 }
+
+/// How much a bound may exceed the domain by the rounding of bounds.
+const ROUNDED: f64 = 1e-9;
 
 /// The domain that is not mapped.
 pub const UNIT_DOMAIN: (f64, f64) = (-1.0, 1.0);
@@ -197,6 +201,19 @@ impl Polynomial {
     #[must_use]
     pub fn degree(&self) -> usize {
         self.coefficients.iter().rposition(|&c| c != ZERO).unwrap_or(0)
+    }
+
+    /// Refuses an array whose bound says that numbers may be outside the domain. On a domain of positive, or of negative, numbers it says nothing of the sign, which is the caller's word.
+    ///
+    /// # Errors
+    /// [`CkksError::OutsideDomain`].
+    pub(crate) fn check_inside(&self, x: &Ciphertext) -> Result<(), CkksError> {
+        let (low, high) = self.domain;
+        let most = if low < 0.0 && high > 0.0 { high.min(-low) } else { high.abs().max(low.abs()) };
+        match x.bound().filter(|&bound| bound > most * (1.0 + ROUNDED) && !x.is_complex()) {
+            Some(bound) => Err(CkksError::OutsideDomain { bound, low, high }),
+            None => Ok(()),
+        }
     }
 
     /// `(alpha, beta)` of the map `y = alpha x + beta` that takes the domain to `[-1, 1]`.

@@ -9,7 +9,7 @@ use crate::arrays::{Ciphertext, Estimate, Layout};
 use crate::encoding::encode_coefficients;
 use crate::error::CkksError;
 use crate::evaluation::combinations::ProductTerm;
-use crate::evaluation::evaluator::{Evaluator, Room, check_slots, entry_error};
+use crate::evaluation::evaluator::{Evaluator, Room, check_slots};
 use crate::evaluation::levels::same_scale;
 
 /// The operation's name in errors.
@@ -18,7 +18,7 @@ const POLYNOMIAL: &str = "a polynomial";
 impl Evaluator {
     /// `p(x)`, entry by entry, at the scale of its plan, which is made for the level and scale of `x`. Complex coefficients make the result complex.
     ///
-    /// Range: numbers in the polynomial's domain; outside it, and off the real line, values grow and may wrap around unnoticed.
+    /// Range: numbers in the polynomial's domain. An array whose bound says that numbers may be outside is refused; without a bound, values outside grow and may wrap around unnoticed.
     ///
     /// # Errors
     /// As [`Polynomial::plan_at`] and [`Evaluator::run_polynomial`].
@@ -34,12 +34,14 @@ impl Evaluator {
     ///
     /// # Errors
     /// [`CkksError::LevelTooLow`] for an `x` below the plan's level, [`CkksError::ScaleMismatch`] for another scale;
-    /// [`CkksError::Encoding`] unless slots; [`CkksError::NoKeys`], [`CkksError::NoRelinearisationKey`]; parameter and secret errors.
+    /// [`CkksError::OutsideDomain`] where the array's bound exceeds the domain; [`CkksError::Encoding`] unless slots; [`CkksError::NoKeys`], [`CkksError::NoRelinearisationKey`]; parameter
+    /// and secret errors.
     pub fn run_polynomial(&self, x: &Ciphertext, plan: &PolynomialPlan) -> Result<Ciphertext, CkksError> {
         self.params().check_related(&x.params, "the ciphertext")?;
         x.params.check_same(plan.params(), "the plan")?;
         check_slots(x, POLYNOMIAL)?;
         x.check_main(POLYNOMIAL)?;
+        plan.polynomial().check_inside(x)?;
         let x = &*self.refreshed(x, Room::Level(plan.input_level()))?;
         if x.level < plan.input_level() {
             return Err(CkksError::LevelTooLow { operation: "this plan", needed: plan.input_level().0, level: x.level.0 });
@@ -52,17 +54,7 @@ impl Evaluator {
         let to = x.params.at_rank(plan.output_rank())?;
         let layout = Layout { complex: x.layout.complex || plan.is_complex(), ..x.layout };
         let whole = |bundles| x.with_all((&to, x.shape.clone()), layout, bundles, (plan.output_level(), plan.output_scale()));
-        let bound = plan.bound_for(&x);
-        Ok(run.clear_padding(self.bundle_by_bundle(&x, whole, |part| run.part(part))?, &x)?.within(bound))
-    }
-}
-
-impl PolynomialPlan {
-    /// The bound on the result for an array with a declared one, where all numbers that it allows are in the domain.
-    fn bound_for(&self, x: &Ciphertext) -> Option<f64> {
-        let (low, high) = self.polynomial().domain();
-        let inside = |bound: &f64| !x.is_complex() && low <= -bound && *bound <= high;
-        x.bound.filter(inside).and(self.nodes.last()).map(|node| node.magnitude)
+        run.clear_padding(self.bundle_by_bundle(&x, whole, |part| run.part(part))?, &x)
     }
 }
 
@@ -91,9 +83,11 @@ impl Run<'_> {
         for (index, node) in nodes.iter().enumerate() {
             uses(node).into_iter().for_each(|operand| last_use[operand] = index);
         }
-        // A polynomial is bounded on its domain alone, which is an interval of real numbers.
-        let outside = x.is_complex() || x.estimate().is_some_and(|own| own.magnitude > self.plan.domain_magnitude());
-        let mut values: Vec<Value<'_>> = vec![Some(Cow::Borrowed(x))];
+        // The noise of each node alone; what it does to the result follows from the polynomial.
+        let mut noise: Vec<(f64, f64)> = Vec::with_capacity(nodes.len());
+        let known = x.estimate;
+        let clean = x.clone().estimated(|own| own.within(self.plan.domain_magnitude()).without_errors());
+        let mut values: Vec<Value<'_>> = vec![Some(Cow::Borrowed(&clean))];
         // The same values, reduced to lower ranks.
         let mut lowered: Vec<Value<'_>> = vec![None; nodes.len() + 1];
         for (index, node) in nodes.iter().enumerate() {
@@ -101,13 +95,16 @@ impl Run<'_> {
                 self.lower(node, operand, &values, &mut lowered)?;
             }
             let value = self.node(node, &values, &lowered)?;
+            noise.push(value.estimate.slot_errors());
+            let value = value.estimated(Estimate::without_errors);
             values.push(Some(Cow::Owned(value)));
             uses(node).into_iter().filter(|&operand| last_use[operand] == index).for_each(|operand| {
                 (values[operand], lowered[operand]) = (None, None);
             });
         }
         let value = values.pop().flatten().map_or_else(|| x.clone(), Cow::into_owned);
-        Ok(if outside { value.estimated(|_| Estimate { magnitude: f64::INFINITY, error: f64::INFINITY }) } else { value })
+        let estimate = self.plan.estimate_of(&known, x.is_complex(), &noise);
+        Ok(value.estimated(|_| estimate))
     }
 
     /// Reduces an operand of `node` to the node's rank, unless `lowered` already holds it at that rank and level.
@@ -147,7 +144,7 @@ impl Run<'_> {
         // The scale is set to the plan's scale, from which the plan has computed later factors.
         value.scale = node.scale;
         let value = evaluator.with_constant(value, node.constant)?;
-        Ok(value.estimated(|own| Estimate { magnitude: node.magnitude.max(f64::MIN_POSITIVE), ..own }))
+        Ok(value.estimated(|own| own.within(node.magnitude.max(f64::MIN_POSITIVE))))
     }
 
     /// Subtracts `p(0)` from the slots without an entry, so that padding that was zero is zero again.
@@ -164,7 +161,7 @@ impl Run<'_> {
         let plaintexts = usize::from(alike && (groups > 1 || !partial)) + usize::from(partial);
         self.evaluator.spend_encoding(&value, plaintexts)?;
         // The plaintext's coefficients are rounded to integers.
-        let error = entry_error(&value, 1.0 / 12.0);
+        let error = value.slot_error(1.0 / 12.0);
         let mut value = value.estimated(|own| own.with_error(error));
         if !x.is_symbol() {
             let (params, scale, level) = (value.params.clone(), value.scale, value.level);

@@ -8,7 +8,7 @@ use super::{PREPARE, PreparedPlan, check_rows};
 use crate::arrays::memory::check_free;
 use crate::arrays::{BodyAxis, Ciphertext, Encoding, Layout, SecretName};
 use crate::error::CkksError;
-use crate::evaluation::evaluator::{Evaluator, entry_error};
+use crate::evaluation::evaluator::Evaluator;
 use crate::key_id::KeyId;
 use crate::keys::{Found, Operation};
 use crate::progress::Progress;
@@ -183,12 +183,16 @@ impl Evaluator {
             secret: SecretName::Main,
             ..x.with_all((x.params(), shape), out, bundles, (level, scale))
         };
+        let estimated = |product: Ciphertext| -> Result<Ciphertext, CkksError> {
+            let (error, rounding) = (product.slot_error(plan.noise().total()), plan.weight_rounding());
+            let (typical, worst) = (product.estimate.typical, product.estimate.magnitude);
+            let product = product.estimated(|own| plan.weights().estimate(own).with_error(error).with_errors(rounding * typical, rounding * worst));
+            product.check_bound()?;
+            Ok(product)
+        };
         if x.is_symbol() {
             self.spend_once(x, || Ok(plan.product_cost()))?;
-            let product = finish(Vec::new());
-            let error = entry_error(&product, plan.noise().total());
-            let rounding = plan.weight_rounding();
-            return Ok(product.estimated(|own| plan.weights().estimate(own).with_error(error + rounding * own.magnitude)));
+            return estimated(finish(Vec::new()));
         }
         let switcher = x.params().switcher()?;
         let (groups, polys) = (layout.groups(), out.row_groups());

@@ -2,7 +2,7 @@
 
 use super::OPERATION;
 use super::plan::SamplesPlan;
-use crate::arrays::Ciphertext;
+use crate::arrays::{Ciphertext, Estimate};
 use crate::arrays::memory::check_free;
 use crate::circuits::packing::{Stage, members_in};
 use crate::error::CkksError;
@@ -56,11 +56,12 @@ impl Evaluator {
         if self.held().is_some() && !packed.is_symbol() {
             check_free(OPERATION, plan.half.memory_bytes(plan.polys(count))?, "bootstrap fewer samples at once, or free memory")?;
         }
-        let bounds = packed.estimate().map(|own| plan.half.bounds(own)).transpose()?;
         let layout = plan.result_layout(count)?;
+        let estimate = plan.half.bootstrapped(&packed.estimate, packed.layout(), &layout)?;
+        let packed = &packed.clone().estimated(|_| Estimate::unknown());
         let shape = vec![layout.columns];
         if plan.pairs {
-            return Ok(self.half_bootstrap(packed, &plan.half)?.rearranged(shape, layout).bounded_by(bounds));
+            return Ok(self.half_bootstrap(packed, &plan.half)?.rearranged(shape, layout).estimated(|_| estimate));
         }
         let parts = self.half_bootstrap_apart(packed, &plan.half)?;
         let [first, rest @ ..] = &parts[..] else { return Err(CkksError::NoTerms { operation: OPERATION }) };
@@ -71,7 +72,7 @@ impl Evaluator {
         }
         // Of an odd number of parts the last one is empty.
         bundles.truncate(layout.bundles());
-        Ok(first.with_all((first.params(), shape), layout, bundles, (first.level(), first.scale())).bounded_by(bounds))
+        Ok(first.with_all((first.params(), shape), layout, bundles, (first.level(), first.scale())).estimated(|_| estimate))
     }
 
     /// The first part of [`Evaluator::bootstrap_samples`]: the samples as pairs of coefficients at level 0, under the secret that the modulus is raised under.
