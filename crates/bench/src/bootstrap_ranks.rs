@@ -39,7 +39,7 @@ fn at_rank(plan: &BootstrapPlan, rank: usize) -> Result<Value, CkksError> {
     split.conjugate(&symbol(&split, reduction.input_level())?)?;
     let halves = if plan.is_real() { 1.0 } else { 2.0 };
     let polynomial = reduction.cosine().polynomial().plan(&params, reduction.input_level())?;
-    let mut reduced = polynomial.dry_run(Estimate { magnitude: 1.0, error: 0.0 })?.0.cost().nanoseconds / 1e6;
+    let mut reduced = polynomial.dry_run(Estimate::exact(1.0))?.0.cost().nanoseconds / 1e6;
     for doubling in 0..reduction.doublings() {
         let product = Evaluator::recording(&params);
         let x = symbol(&product, Level(polynomial.output_level().0 - doubling))?;

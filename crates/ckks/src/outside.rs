@@ -137,7 +137,18 @@ impl Params {
         let bundles = words.chunks_exact(dimension + 1).map(bundle).collect::<Result<Vec<_>, CkksError>>()?;
         let layout = Layout::new(&[count], Encoding::Coefficients, 1)?;
         let secret = SecretName::Outside(secret);
-        Ok(Ciphertext { params, key_id, secret, shape: vec![count], layout, level: Level(0), scale, bundles, estimate: Estimate::unknown(), footprint: None })
+        Ok(Ciphertext {
+            params,
+            key_id,
+            secret,
+            shape: vec![count],
+            layout,
+            level: Level(0),
+            scale,
+            bundles,
+            estimate: Estimate::unknown(),
+            footprint: None,
+        })
     }
 }
 

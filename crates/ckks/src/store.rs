@@ -353,7 +353,7 @@ impl Ciphertext {
         if metadata.bound.is_some_and(|bound| !(bound.is_finite() && bound >= 0.0)) {
             return Err(inconsistent("the bound on the numbers is no number of 0 or more"));
         }
-        let estimate = Estimate::from_stored(metadata.bound, metadata.estimate)
+        let estimate = Estimate::from_stored(metadata.bound, metadata.estimate.clone())
             .ok_or_else(|| inconsistent("what it says of the numbers' errors makes no sense"))?;
         let layout = metadata.layout;
         layout.check(&metadata.shape, params.degree())?;

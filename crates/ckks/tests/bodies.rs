@@ -630,7 +630,7 @@ fn rounds_of_format_switches_keep_numbers_order_and_predicted_noise() {
                 let variance =
                     |(operation, _)| params.operation_variance(operation, x.level()).expect("a switch") + params.noise_model().rounding();
                 let added = needs.operations().map(variance).sum::<f64>().sqrt() / x.scale();
-                assert!(dry.estimate().expect("bounded").error >= added);
+                assert!(dry.error_bound().expect("bounded") >= added);
                 let (before, after) = (decrypt(&sk, &x), decrypt(&sk, &shared));
                 let measured = deviation(&after, &before);
                 assert!((measured / added - 1.0).abs() < 0.25, "{bodies} bodies: {measured:e}, predicted {added:e}");

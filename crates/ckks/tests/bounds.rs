@@ -78,7 +78,7 @@ fn operations_carry_the_bound_through() {
         let bound = result.bound().unwrap_or_else(|| panic!("case {index} lost its bound"));
         assert!((bound / expected - 1.0).abs() < 1e-12, "case {index}: {bound} instead of {expected}");
     }
-    // One operand without a bound leaves none, and operations that are not named lose it.
+    // One operand without a bound leaves none.
     let plain = owner.encrypt(&VALUES).unwrap();
     assert_eq!((plain.bound(), e.add(&x, &plain).unwrap().bound()), (None, None));
     assert_eq!(e.multiply(&plain, &x).unwrap().bound(), None);
@@ -94,7 +94,13 @@ fn polynomials_are_bounded_on_their_domain_alone() {
     let inside = e.evaluate_polynomial(&x, &polynomial(-4.0, 4.0)).unwrap();
     let bound = inside.bound().expect("a bound");
     assert!((1.0..1.01).contains(&bound), "{bound}");
-    assert_eq!(e.evaluate_polynomial(&x, &polynomial(-3.0, 4.0)).unwrap().bound(), None);
+    let refused = e.evaluate_polynomial(&x, &polynomial(-3.0, 4.0)).unwrap_err();
+    assert!(matches!(refused, CkksError::OutsideDomain { .. }) && refused.to_string().contains("from -4 to 4"), "{refused}");
+    // The remedies: a domain that holds the numbers, or another bound.
+    e.evaluate_polynomial(&x.with_bound(Some(3.0)).unwrap(), &polynomial(-3.0, 4.0)).unwrap();
+    // A bound on magnitudes says nothing of the sign, which a domain of positive numbers takes for granted.
+    e.evaluate_polynomial(&x, &polynomial(0.5, 4.0)).unwrap();
+    assert!(e.evaluate_polynomial(&x, &polynomial(0.5, 3.0)).is_err());
 }
 
 #[test]

@@ -96,7 +96,7 @@ fn select_from(sk: &SecretKey, (x, before): (&Ciphertext, &[Complex64]), range: 
     let symbol = recorder.take_symbol(symbol, Some(1.0)).expect("a symbol");
     let planned = recorder.select_columns(&symbol, range).expect("a dry run");
     assert_eq!((planned.shape(), planned.layout()), (y.shape(), y.layout()));
-    assert_eq!(planned.estimate(), symbol.estimate(), "bounds stay");
+    assert_eq!((planned.bound(), planned.error_rms()), (symbol.bound(), symbol.error_rms()), "bounds stay");
     assert!(recorder.needs().is_empty());
     Ok(y)
 }

@@ -39,8 +39,8 @@ fn run(sk: &SecretKey, inputs: &[Ciphertext], expected: &[f64], circuit: Circuit
         (planned.shape(), planned.level(), planned.scale(), planned.layout())
     );
     let measured = deviation(&decrypt(sk, &result), expected);
-    let fresh = if inputs.len() == 1 { symbols[0].estimate().expect("bounds").error } else { 0.0 };
-    (result, measured, planned.estimate().expect("bounds").error - fresh)
+    let fresh = if inputs.len() == 1 { symbols[0].error_rms().expect("bounds") } else { 0.0 };
+    (result, measured, planned.error_bound().expect("bounds") - fresh)
 }
 
 fn check_transposition(params: &Params, (rows, columns): (usize, usize), lanes: Option<Lanes>) {

@@ -107,7 +107,7 @@ fn encrypted_maps_equal_the_clear_ones_within_the_predicted_error() {
                 let symbol = recorder.take_symbol(symbol, Some(2f64.sqrt())).expect("symbol");
                 let planned = recorder.run_linear(&symbol, &plan).expect("dry run");
                 assert_eq!((planned.layout(), planned.shape(), planned.scale()), (y.layout(), y.shape(), y.scale()));
-                let bound = planned.estimate().expect("bounds").error;
+                let bound = planned.error_bound().expect("bounds");
                 println!("{name}, {what}, level {level}: {:.2} bits, bound {:.2}", -measured.log2(), -bound.log2());
                 assert!(measured <= bound, "{name}, {what}: error {measured:e} over {bound:e}");
                 assert!(measured > bound / 4096.0, "{name}, {what}: the bound {bound:e} is far above {measured:e}");

@@ -114,7 +114,7 @@ fn arrays_and_evaluation_mention_types_with_names() {
         Ciphertext::layout => fn(&Ciphertext) -> &Layout;
         Ciphertext::padding => fn(&Ciphertext) -> Padding;
         Ciphertext::secret => fn(&Ciphertext) -> SecretName;
-        Ciphertext::estimate => fn(&Ciphertext) -> Option<Estimate>;
+        Ciphertext::estimate => fn(&Ciphertext) -> &Estimate;
         Plaintext::messages => fn(&Plaintext) -> &[Poly<Eval>];
         Layout::with_order => fn(Layout, Order) -> Layout;
         Layout::place => fn(&Layout, usize, usize) -> Checked<Place>;

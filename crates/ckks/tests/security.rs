@@ -398,7 +398,7 @@ fn results_are_shared_with_the_preset_for_it() {
     let options = EncryptOptions { encoding: Some(Encoding::Slots), ..EncryptOptions::default() };
     let x = sk.encrypt_array(&Values::Real(data.clone()), &[data.len()], options).expect("encrypted");
     let y = circuit(&ev, &x).expect("a square");
-    let bits = y.flood_bits(10.0 * planned.estimate().expect("bounds").error, 1000, 40, 10).expect("room");
+    let bits = y.flood_bits(planned.error_bound().expect("bounds"), 1000, 40, 10).expect("room");
     let Values::Real(shared) = sk.decrypt_to_share(&y, bits).expect("shared") else { panic!("real data") };
     let errors: Vec<f64> = shared.iter().zip(&data).map(|(got, x)| got - x * x).collect();
     let (measured, stated) = (rms(&errors), (-y.shared_bits(f64::from(bits))).exp2());

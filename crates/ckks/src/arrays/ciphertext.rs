@@ -233,13 +233,13 @@ impl Ciphertext {
 
     /// The same array, of which `f` says what is known.
     pub(crate) fn estimated(self, f: impl FnOnce(Estimate) -> Estimate) -> Self {
-        Self { estimate: f(self.estimate), ..self }
+        Self { estimate: f(self.estimate.clone()), ..self }
     }
 
     /// The same polynomials read at another scale, so that the numbers change.
     pub(crate) fn at_scale(self, scale: f64) -> Self {
         let ratio = self.scale / scale;
-        Self { scale, estimate: self.estimate.scale(ratio), ..self }
+        Self { scale, estimate: self.estimate.clone().scale(ratio), ..self }
     }
 
     /// Number of polynomials in each bundle: those of the mask and one for each body.
@@ -324,7 +324,17 @@ impl Ciphertext {
         bundles: Vec<Bundle<Eval>>,
         (level, scale): (Level, f64),
     ) -> Self {
-        let mut other = Self { params: params.clone(), shape, layout, bundles, level, scale, footprint: None, ..*self };
+        let mut other = Self {
+            params: params.clone(),
+            shape,
+            layout,
+            bundles,
+            level,
+            scale,
+            footprint: None,
+            estimate: self.estimate.clone(),
+            ..*self
+        };
         let bytes = other.predicted_bytes();
         other.footprint = self.footprint.as_ref().map(|footprint| footprint.another(bytes));
         other

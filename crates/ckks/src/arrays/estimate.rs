@@ -60,8 +60,7 @@ struct Source {
 }
 
 impl Source {
-    const NONE: Self =
-        Self { name: 0, typical: 0.0, worst: 0.0, alike: [1.0; 2], mixed: [false; 2], period: 1.0, signed: true };
+    const NONE: Self = Self { name: 0, typical: 0.0, worst: 0.0, alike: [1.0; 2], mixed: [false; 2], period: 1.0, signed: true };
 
     fn times(self, typical: f64, worst: f64) -> Self {
         Self { typical: product(self.typical, typical), worst: product(self.worst, worst), ..self }
@@ -96,7 +95,7 @@ impl Source {
 }
 
 /// What is known of the numbers of an array and of their errors.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Estimate {
     /// The largest magnitude that a number may have; infinite where nothing is declared.
     pub magnitude: f64,
@@ -106,8 +105,7 @@ pub struct Estimate {
     pub mean: f64,
     /// The name of the numbers: equal for equal numbers.
     name: u64,
-    sources: [Source; MOST_SOURCES],
-    count: usize,
+    sources: Vec<Source>,
     /// All further sources together, which may depend on any other.
     rest: Source,
 }
@@ -142,15 +140,7 @@ impl Estimate {
     /// Numbers without an error, spread evenly up to a bound, which may be infinite.
     #[must_use]
     pub fn exact(magnitude: f64) -> Self {
-        Self {
-            magnitude,
-            typical: EVEN * magnitude,
-            mean: 0.0,
-            name: new_name(),
-            sources: [Source::NONE; MOST_SOURCES],
-            count: 0,
-            rest: Source::NONE,
-        }
+        Self { magnitude, typical: EVEN * magnitude, mean: 0.0, name: new_name(), sources: Vec::new(), rest: Source::NONE }
     }
 
     /// Numbers up to a bound with an error of their own, whose root mean square in a slot or coefficient is `error`.
@@ -184,12 +174,12 @@ impl Estimate {
     /// Zeros without an error in place of the numbers: what steps add to it is the noise of the steps alone.
     pub(crate) fn without_numbers(self) -> Self {
         let rest = if self.has_errors() { Source::NONE } else { self.rest };
-        Self { magnitude: 0.0, typical: 0.0, mean: 0.0, count: 0, rest, ..self }
+        Self { magnitude: 0.0, typical: 0.0, mean: 0.0, sources: Vec::new(), rest, ..self }
     }
 
     /// The same numbers without an error.
     pub(crate) fn without_errors(self) -> Self {
-        Self { count: 0, rest: Source::NONE, ..self }
+        Self { sources: Vec::new(), rest: Source::NONE, ..self }
     }
 
     /// The noise of steps on two arrays, whose slots have independent errors.
@@ -216,7 +206,8 @@ impl Estimate {
 
     /// The same numbers with rows as columns.
     pub(crate) fn transposed(self) -> Self {
-        let swap = |source: Source| Source { alike: [source.alike[1], source.alike[0]], mixed: [source.mixed[1], source.mixed[0]], ..source };
+        let swap =
+            |source: Source| Source { alike: [source.alike[1], source.alike[0]], mixed: [source.mixed[1], source.mixed[0]], ..source };
         self.map_sources(swap)
     }
 
@@ -235,32 +226,28 @@ impl Estimate {
         self.rest.worst.is_finite()
     }
 
-    fn sources(&self) -> &[Source] {
-        &self.sources[..self.count]
-    }
-
     fn map_sources(mut self, f: impl Fn(Source) -> Source) -> Self {
-        self.sources[..self.count].iter_mut().for_each(|source| *source = f(*source));
+        self.sources.iter_mut().for_each(|source| *source = f(*source));
         self.rest = Source { name: 0, ..f(self.rest) };
         self
     }
 
     fn push(&mut self, source: Source) {
-        if let Some(known) = self.sources[..self.count].iter_mut().find(|known| known.name == source.name) {
+        if let Some(known) = self.sources.iter_mut().find(|known| known.name == source.name) {
             *known = known.joined(source);
             return;
         }
         if source.typical == 0.0 && source.worst == 0.0 {
             return;
         }
-        if self.count < MOST_SOURCES {
-            self.sources[self.count] = source;
-            self.count += 1;
+        if self.sources.len() < MOST_SOURCES {
+            self.sources.push(source);
             return;
         }
         // The smallest source joins the rest.
-        let smallest = (0..self.count).min_by(|&a, &b| self.sources[a].size().total_cmp(&self.sources[b].size())).unwrap_or(0);
-        let dropped = if self.sources[smallest].size() < source.size() { std::mem::replace(&mut self.sources[smallest], source) } else { source };
+        let smallest = (0..self.sources.len()).min_by(|&a, &b| self.sources[a].size().total_cmp(&self.sources[b].size())).unwrap_or(0);
+        let dropped =
+            if self.sources[smallest].size() < source.size() { std::mem::replace(&mut self.sources[smallest], source) } else { source };
         let squares = |x: f64, y: f64| x.hypot(y);
         let (rest, dropped) = (self.rest.unsigned(), dropped.unsigned());
         let sum = rest.joined(dropped);
@@ -285,9 +272,16 @@ impl Estimate {
         self
     }
 
+    /// As [`Estimate::with_error`], of numbers that are multiplied by 1 up to this error.
+    pub(crate) fn inexact(self, error: f64) -> Self {
+        let (typical, worst) = (product(error, self.typical), product(error, self.magnitude));
+        self.with_errors(typical, worst)
+    }
+
     fn joined(mut self, other: Self, sign: f64) -> Self {
-        let other = if sign < 0.0 { other.map_sources(|source| if source.signed { source.times(-1.0, -1.0) } else { source }) } else { other };
-        other.sources().iter().for_each(|&source| self.push(source));
+        let other =
+            if sign < 0.0 { other.map_sources(|source| if source.signed { source.times(-1.0, -1.0) } else { source }) } else { other };
+        other.sources.iter().for_each(|&source| self.push(source));
         self.rest = self.rest.unsigned().joined(other.rest.unsigned());
         let same = self.name == other.name;
         let variance = |x: &Self| (x.typical * x.typical - x.mean * x.mean).max(0.0);
@@ -325,7 +319,7 @@ impl Estimate {
         let mut result = Self { magnitude, typical, mean, ..Self::exact(0.0) };
         for (x, y) in [(&self, &other), (&other, &self)] {
             let times = |source: &Source| source.unsigned().times(y.typical, y.magnitude);
-            x.sources().iter().for_each(|source| result.push(times(source)));
+            x.sources.iter().for_each(|source| result.push(times(source)));
             result.rest = result.rest.unsigned().joined(times(&x.rest));
         }
         result.name = mixed_name(self.name, other.name) ^ mixed_name(other.name, self.name);
@@ -336,17 +330,13 @@ impl Estimate {
     /// `c x` for a number `c` known to all.
     #[must_use]
     pub fn scale(self, factor: f64) -> Self {
+        let (magnitude, typical, mean) =
+            (product(self.magnitude, factor.abs()), product(self.typical, factor.abs()), product(self.mean, factor));
         let scaled = self.map_sources(|source| {
             let scaled = source.times(factor, factor);
             if source.signed { scaled } else { scaled.unsigned() }
         });
-        Self {
-            magnitude: product(self.magnitude, factor.abs()),
-            typical: product(self.typical, factor.abs()),
-            mean: product(self.mean, factor),
-            ..scaled
-        }
-        .named(factor.to_bits())
+        Self { magnitude, typical, mean, ..scaled }.named(factor.to_bits())
     }
 
     /// `c x` for a complex number `c` known to all.
@@ -365,6 +355,11 @@ impl Estimate {
             return self;
         }
         let (axis, terms) = (along as usize, count as f64);
+        let magnitude = product(self.magnitude, terms);
+        let mean = product(self.mean, terms);
+        let spread = (self.typical * self.typical - self.mean * self.mean).max(0.0) * terms;
+        let typical = if magnitude.is_finite() { (mean * mean + spread).sqrt().min(magnitude) } else { f64::INFINITY };
+        let all = product(self.rest.worst, terms);
         let summed = self.map_sources(|source| {
             let alike = source.alike[axis].min(terms);
             let (typical, independent) = ((terms * alike).sqrt(), (terms * alike).sqrt());
@@ -372,14 +367,11 @@ impl Estimate {
             let mut alike = source.alike;
             alike[axis] = alike[axis].max(terms);
             // A sum of other places is another error.
-            Source { alike, period: source.period.max(period as f64), ..source.times(typical, worst) }.renamed(mixed_name(axis as u64, count as u64))
+            Source { alike, period: source.period.max(period as f64), ..source.times(typical, worst) }
+                .renamed(mixed_name(axis as u64, count as u64))
         });
         // The rest may be anything.
-        let rest = Source { worst: product(self.rest.worst, terms), ..summed.rest };
-        let magnitude = product(self.magnitude, terms);
-        let mean = product(self.mean, terms);
-        let spread = (self.typical * self.typical - self.mean * self.mean).max(0.0) * terms;
-        let typical = if magnitude.is_finite() { (mean * mean + spread).sqrt().min(magnitude) } else { f64::INFINITY };
+        let rest = Source { worst: all, ..summed.rest };
         Self { rest, magnitude, mean, typical, ..summed }.named(mixed_name(axis as u64, count as u64))
     }
 
@@ -388,7 +380,11 @@ impl Estimate {
         let salt = mixed_name(3, steps.cast_unsigned());
         self.map_sources(|source| {
             // What is the same everywhere stays the same.
-            if source.alike[Along::Columns as usize] > 1.0 { source } else { Source { mixed: [source.mixed[0], true], ..source }.renamed(salt) }
+            if source.alike[Along::Columns as usize] > 1.0 {
+                source
+            } else {
+                Source { mixed: [source.mixed[0], true], ..source }.renamed(salt)
+            }
         })
         .named(salt)
     }
@@ -407,7 +403,7 @@ impl Estimate {
     pub(crate) fn mapped(self, along: Along, row_sum: f64, norms: (f64, f64), rounding: f64) -> Self {
         let axis = along as usize;
         let salt = mixed_name(row_sum.to_bits(), norms.1.to_bits());
-        let (typical, worst) = (self.typical, self.magnitude);
+        let (typical, worst, all) = (self.typical, self.magnitude, product(self.rest.worst, row_sum));
         let mapped = self.map_sources(|source| {
             let mut mixed = source.mixed;
             mixed[axis] = true;
@@ -418,9 +414,9 @@ impl Estimate {
             };
             Source { mixed, ..source.unsigned().times(typical, worst) }.renamed(salt)
         });
-        let rest = Source { worst: product(self.rest.worst, row_sum), ..mapped.rest };
-        let magnitude = product(self.magnitude, row_sum);
-        let own = Self { rest, magnitude, typical: product(self.typical, norms.0).min(magnitude), mean: 0.0, ..mapped }.named(salt);
+        let rest = Source { worst: all, ..mapped.rest };
+        let magnitude = product(worst, row_sum);
+        let own = Self { rest, magnitude, typical: product(typical, norms.0).min(magnitude), mean: 0.0, ..mapped }.named(salt);
         own.with_errors(product(typical, rounding), product(worst, rounding))
     }
 
@@ -433,19 +429,11 @@ impl Estimate {
 
     /// One of two arrays of the same kind side by side.
     pub(crate) fn either(self, other: Self) -> Self {
-        let larger = |x: &Source, y: &Source| if x.size() >= y.size() { *x } else { *y };
-        let mut result = Self {
-            magnitude: self.magnitude.max(other.magnitude),
-            typical: self.typical.max(other.typical),
-            mean: if self.mean.abs() >= other.mean.abs() { self.mean } else { other.mean },
-            ..self
-        };
-        let (own, foreign) = (self.slot_errors(), other.slot_errors());
+        let (magnitude, typical) = (self.magnitude.max(other.magnitude), self.typical.max(other.typical));
+        let mean = if self.mean.abs() >= other.mean.abs() { self.mean } else { other.mean };
         // The errors of the worse array count for both.
-        let worse = if own.1 >= foreign.1 { &self } else { &other };
-        (result.sources, result.count) = (worse.sources, worse.count);
-        result.rest = larger(&worse.rest, &Source::NONE);
-        result.named(other.name)
+        let (worse, name) = if self.slot_errors().1 >= other.slot_errors().1 { (self, other.name) } else { (other, self.name) };
+        Self { magnitude, typical, mean, ..worse }.named(name)
     }
 
     /// All errors times a number, for moves that change the error of a slot alone.
@@ -461,7 +449,7 @@ impl Estimate {
 
     fn total(&self, share: impl Fn(&Source) -> f64) -> (f64, f64) {
         let total = |part: fn(&Source) -> f64| {
-            let squares: f64 = self.sources().iter().map(|source| product(part(source), share(source)).powi(2)).sum();
+            let squares: f64 = self.sources.iter().map(|source| product(part(source), share(source)).powi(2)).sum();
             squares.sqrt() + product(part(&self.rest).abs(), share(&self.rest))
         };
         (total(|source| source.typical), total(|source| source.worst))
@@ -528,12 +516,12 @@ impl Estimate {
     /// The estimate for a file, beside the largest magnitude; nothing where no error is known.
     pub(crate) fn stored(&self) -> Option<StoredEstimate> {
         let finite = |source: &Source| source.typical.is_finite() && source.worst.is_finite();
-        let known = self.sources().iter().chain([&self.rest]).all(finite) && self.mean.is_finite();
+        let known = self.sources.iter().chain([&self.rest]).all(finite) && self.mean.is_finite();
         known.then(|| StoredEstimate {
             typical: Some(self.typical).filter(|typical| typical.is_finite()),
             mean: self.mean,
             name: self.name,
-            sources: self.sources().to_vec(),
+            sources: self.sources.to_vec(),
             rest: self.rest,
         })
     }
@@ -568,42 +556,42 @@ mod tests {
     #[test]
     fn independent_errors_add_in_squares_and_equal_ones_linearly() {
         let (x, y) = (Estimate::fresh(1.0, 3.0), Estimate::fresh(1.0, 4.0));
-        assert!((rms(&x.plus(y)) - 5.0).abs() < 1e-12 && (rms(&x.minus(y)) - 5.0).abs() < 1e-12);
-        assert!((rms(&x.plus(x)) - 6.0).abs() < 1e-12);
+        assert!((rms(&x.clone().plus(y.clone())) - 5.0).abs() < 1e-12 && (rms(&x.clone().minus(y.clone())) - 5.0).abs() < 1e-12);
+        assert!((rms(&x.clone().plus(x.clone())) - 6.0).abs() < 1e-12);
         // The same switch of the same array has the same noise.
         let switched = |x: Estimate| x.with_error(2.0);
-        assert!((rms(&switched(x).plus(switched(x))) - 2.0 * 13f64.sqrt()).abs() < 1e-12);
-        assert!((rms(&switched(x).plus(switched(y))) - 33f64.sqrt()).abs() < 1e-12);
+        assert!((rms(&switched(x.clone()).plus(switched(x.clone()))) - 2.0 * 13f64.sqrt()).abs() < 1e-12);
+        assert!((rms(&switched(x.clone()).plus(switched(y.clone()))) - 33f64.sqrt()).abs() < 1e-12);
     }
 
     #[test]
     fn products_multiply_errors_with_typical_and_with_largest_numbers() {
         let (x, y) = (Estimate::fresh(2.0, 1e-3), Estimate::exact(3.0));
-        let (typical, worst) = x.multiply(y).slot_errors();
+        let (typical, worst) = x.clone().multiply(y.clone()).slot_errors();
         assert!((typical - 3.0 * EVEN * 1e-3).abs() < 1e-12 && (worst - 3e-3).abs() < 1e-12);
-        let square = x.multiply(x);
+        let square = x.clone().multiply(x.clone());
         assert!((square.slot_errors().1 - 4e-3).abs() < 1e-4 && square.magnitude == 4.0 && (square.mean - 4.0 / 3.0).abs() < 1e-12);
     }
 
     #[test]
     fn sums_of_independent_numbers_grow_with_the_root_and_common_errors_with_the_count() {
         let x = Estimate::fresh(1.0, 1.0);
-        let sum = x.sum(Along::Columns, 100, 128);
+        let sum = x.clone().sum(Along::Columns, 100, 128);
         assert!((rms(&sum) - 10.0).abs() < 1e-12);
         // What is in all numbers alike adds up.
-        assert!((rms(&sum.sum(Along::Columns, 100, 1)) - 1000.0).abs() < 1e-9);
+        assert!((rms(&sum.clone().sum(Along::Columns, 100, 1)) - 1000.0).abs() < 1e-9);
         // Rotated arrays depend on each other: at worst all errors are one.
-        let rotated = x.plus(x.turned(1));
+        let rotated = x.clone().plus(x.clone().turned(1));
         assert!((rms(&rotated) - 2f64.sqrt()).abs() < 1e-12);
-        assert!(rotated.sum(Along::Columns, 64, 64).slot_errors().1 >= 2.0 * 8.0);
+        assert!(rotated.clone().sum(Along::Columns, 64, 64).slot_errors().1 >= 2.0 * 8.0);
     }
 
     #[test]
     fn more_sources_than_are_told_apart_stay_bounds() {
         let many: Vec<Estimate> = (0..40).map(|_| Estimate::fresh(1.0, 1.0)).collect();
-        let sum = many.iter().skip(1).fold(many[0], |sum, &x| sum.plus(x));
+        let sum = many.iter().skip(1).fold(many[0].clone(), |sum, x| sum.plus(x.clone()));
         assert!(rms(&sum) >= 40f64.sqrt() - 1e-9 && rms(&sum) <= 2.0 * 40f64.sqrt(), "{}", rms(&sum));
-        let twice = sum.plus(sum);
+        let twice = sum.clone().plus(sum.clone());
         assert!(rms(&twice) >= 2.0 * 40f64.sqrt() - 1e-9);
     }
 

@@ -285,11 +285,13 @@ impl Evaluator {
             let layout = plan.converted(x.layout);
             let result = if plan.numbers == Numbers::Whole { mapped } else { self.real_parts(&mapped, plan, layout.chunks)? };
             let result = result.rearranged(x.shape.clone(), layout);
-            let error = |magnitude: f64| Ok::<_, CkksError>(if magnitude.is_finite() { plan.predicted_variance(magnitude.powi(2))?.sqrt() } else { f64::INFINITY });
+            let error = |magnitude: f64| {
+                Ok::<_, CkksError>(if magnitude.is_finite() { plan.predicted_variance(magnitude.powi(2))?.sqrt() } else { f64::INFINITY })
+            };
             let (typical, worst) = (error(x.estimate.typical)?, MARGIN.sqrt() * error(x.estimate.magnitude)?);
             // The prediction is for a real part.
             let parts = if result.layout.complex { 2f64.sqrt() } else { 1.0 };
-            let estimate = x.estimate.moved(&x.layout, &result.layout, (parts * typical, parts * worst));
+            let estimate = x.estimate.clone().moved(&x.layout, &result.layout, (parts * typical, parts * worst));
             Ok(result.estimated(|_| estimate))
         })
     }

@@ -26,9 +26,9 @@ use clathrate_lattice::outer_products::outer_products;
 use clathrate_lattice::transposition::{Turn, transpose};
 use clathrate_lattice::{Bundle, Coeff, Eval, Level, Poly, PolyRef, Polys, PolysRef, Rank};
 
+use crate::arrays::estimate::Along;
 use crate::arrays::memory::check_free;
 use crate::arrays::places::Place;
-use crate::arrays::estimate::Along;
 use crate::arrays::{Ciphertext, Encoding, Layout};
 use crate::error::CkksError;
 use crate::evaluation::evaluator::Evaluator;
@@ -349,7 +349,7 @@ impl Evaluator {
     ) -> Result<Ciphertext, CkksError> {
         let transposition = params.transposition_variance(self, level, params.degree())?;
         let error = product.slot_error(transposition * (1.0 + params.noise_model().secret_norm()));
-        let estimate = x.estimate.multiply(y.estimate).sum(Along::Rows, x.shape()[0], 1).mixed().with_error(error);
+        let estimate = x.estimate.clone().multiply(y.estimate.clone()).sum(Along::Rows, x.shape()[0], 1).mixed().with_error(error);
         params.check_bound(estimate.magnitude, product.scale(), level)?;
         self.switched(params, product.estimated(|_| estimate), Operation::Multiply, level, 1.0)
     }

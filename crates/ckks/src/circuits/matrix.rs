@@ -20,8 +20,8 @@ use clathrate_arith::text::counted;
 use clathrate_arith::{Modulus, ProductCounts};
 use clathrate_lattice::{Bundle, Eval, Level};
 
-use crate::arrays::memory::check_free;
 use crate::arrays::estimate::Along;
+use crate::arrays::memory::check_free;
 use crate::arrays::{BodyAxis, Ciphertext, Encoding, Estimate, Layout, SecretName};
 use crate::error::CkksError;
 use crate::evaluation::arithmetic::check_factor;
@@ -344,7 +344,7 @@ impl Evaluator {
         }
         let scale = x.scale() * weights.scale;
         params.check_scale(scale, x.level())?;
-        let estimate = weights.estimate(x.estimate);
+        let estimate = weights.estimate(x.estimate.clone());
         params.check_bound(estimate.magnitude, scale, x.level())?;
         if x.bound().is_none() {
             weights.check_row_sum(params, scale, x.level())?;

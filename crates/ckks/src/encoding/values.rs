@@ -111,7 +111,9 @@ impl ValuesRef<'_> {
 
     /// Largest magnitude, and of the numbers that are not zero the root mean square and the mean of the real parts.
     pub(crate) fn size(self) -> (f64, f64, f64) {
-        let add = |(count, squares, sum): (f64, f64, f64), square: f64, re: f64| (count + f64::from(u8::from(square > 0.0)), squares + square, sum + re);
+        let add = |(count, squares, sum): (f64, f64, f64), square: f64, re: f64| {
+            (count + f64::from(u8::from(square > 0.0)), squares + square, sum + re)
+        };
         let (count, squares, sum) = match self {
             Self::Real(values) => values.iter().fold((0.0, 0.0, 0.0), |sums, v| add(sums, v * v, *v)),
             Self::Complex(values) => values.iter().fold((0.0, 0.0, 0.0), |sums, v| add(sums, v.norm_sqr(), v.re)),

@@ -107,7 +107,7 @@ impl Evaluator {
         self.check_pair(x, y, operation)?;
         let padding = x.padding().max(y.padding());
         let (left, right) = self.align(x, y)?;
-        let estimate = join(left.estimate, right.estimate);
+        let estimate = join(left.estimate.clone(), right.estimate.clone());
         x.params.check_bound(estimate.magnitude, left.scale, left.level)?;
         let result = combined(left, &right, combine, in_place)?;
         self.spend_pass(&result)?;
@@ -142,7 +142,7 @@ impl Evaluator {
             *x = self.combine(x, y, operation, (combine, in_place, join))?;
             return Ok(());
         }
-        let estimate = join(x.estimate, y.estimate);
+        let estimate = join(x.estimate.clone(), y.estimate.clone());
         x.params.check_bound(estimate.magnitude, x.scale, x.level)?;
         self.spend_pass(x)?;
         x.bundles.iter_mut().zip(&y.bundles).try_for_each(|(x, y)| in_place(x, y))?;
@@ -164,7 +164,7 @@ impl Evaluator {
             return Ok(());
         }
         let padding = x.padding().max(y.padding());
-        let estimate = x.estimate.plus(y.estimate);
+        let estimate = x.estimate.clone().plus(y.estimate.clone());
         x.params.check_bound(estimate.magnitude, x.scale, x.level)?;
         for ((out, x), y) in out.bundles.iter_mut().zip(&x.bundles).zip(&y.bundles) {
             out.assign_sum(x, y)?;
@@ -223,7 +223,7 @@ impl Evaluator {
         }
         // The plaintext's coefficients are rounded to integers.
         let numbers = Estimate::plain(plaintext.size()).with_error(x.slot_error(1.0 / 12.0));
-        let estimate = x.estimate.plus(numbers);
+        let estimate = x.estimate.clone().plus(numbers);
         x.params.check_bound(estimate.magnitude, x.scale, x.level)?;
         let mut sum = x.clone().estimated(|_| estimate);
         sum.layout.complex |= plaintext.is_complex();
@@ -301,7 +301,7 @@ impl Evaluator {
         let factors = common_factors(&x.layout, &messages)?;
         // The plaintext's coefficients are rounded to integers at its scale.
         let rounding = (x.params.degree() as f64 / 12.0).sqrt() / plaintext.scale();
-        let estimate = x.estimate.multiply(Estimate::plain(plaintext.size()).with_error(rounding));
+        let estimate = x.estimate.clone().multiply(Estimate::plain(plaintext.size()).with_error(rounding));
         x.params.check_bound(estimate.magnitude, scale, x.level)?;
         let bundles = x.bundles.iter().zip(factors).map(|(bundle, factor)| bundle.times_poly(factor)).collect::<Result<_, _>>()?;
         let mut product = x.with(bundles, x.level, scale).estimated(|_| estimate);
@@ -344,7 +344,8 @@ impl Evaluator {
     /// `x` with its polynomials multiplied by `integer`, at the scale `scale`, which stands for a number up to an error.
     fn times_integer(&self, x: &Ciphertext, integer: i128, scale: f64, (number, error): (f64, f64)) -> Result<Ciphertext, CkksError> {
         let error = error.abs();
-        let scaled = |own: Estimate| own.scale(number).with_errors(product(error, own.typical), product(error, own.magnitude));
+        let (typical, worst) = (product(error, x.estimate.typical), product(error, x.estimate.magnitude));
+        let scaled = |own: Estimate| own.scale(number).with_errors(typical, worst);
         let mut product = x.clone().estimated(scaled);
         x.params.check_bound(product.estimate.magnitude, scale, x.level)?;
         product.scale = scale;

@@ -169,7 +169,8 @@ impl Evaluator {
         };
         // Each place has the number of one row; of the other rows it has what the rounding of their factors leaves.
         let rounding = (x.params.degree() as f64 * rows as f64 / 12.0).sqrt() / (vector.scale() / x.scale());
-        let estimate = x.estimate.scale(factor).transposed().with_errors(rounding * x.estimate.typical, rounding * x.estimate.magnitude);
+        let estimate =
+            x.estimate.clone().scale(factor).transposed().with_errors(rounding * x.estimate.typical, rounding * x.estimate.magnitude);
         Ok(vector.estimated(|_| estimate))
     }
 

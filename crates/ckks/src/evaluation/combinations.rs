@@ -100,8 +100,15 @@ impl Evaluator {
             (padding, complex) = (padding.max(x.padding()), complex || x.is_complex() || im != 0);
             passes += usize::from(re != 0) + usize::from(im != 0);
             let rounding = rounded_off(exact) * x.scale / scale;
-            let multiple = x.estimate.times_complex(factor).with_errors(product(rounding, x.estimate.typical), product(rounding, x.estimate.magnitude));
-            estimate = Some(estimate.map_or(multiple, |sum| sum.plus(multiple)));
+            let multiple = x
+                .estimate
+                .clone()
+                .times_complex(factor)
+                .with_errors(product(rounding, x.estimate.typical), product(rounding, x.estimate.magnitude));
+            estimate = Some(match estimate {
+                None => multiple,
+                Some(sum) => sum.plus(multiple),
+            });
             parts.push((x, re, im));
         }
         let any_imaginary = parts.iter().any(|&(.., im)| im != 0);
@@ -161,13 +168,19 @@ impl Evaluator {
             join(left, left.scale * right.scale)?;
             join(right, left.scale * right.scale)?;
             padding = padding.max(left.padding().min(right.padding()));
-            let own = left.estimate.multiply(right.estimate).scale(if twice { 2.0 } else { 1.0 });
-            estimate = Some(estimate.map_or(own, |sum| sum.plus(own)));
+            let own = left.estimate.clone().multiply(right.estimate.clone()).scale(if twice { 2.0 } else { 1.0 });
+            estimate = Some(match estimate {
+                None => own,
+                Some(sum) => sum.plus(own),
+            });
         }
         if let Some(plus) = plus {
             join(plus, plus.scale)?;
             padding = padding.max(plus.padding());
-            estimate = Some(estimate.map_or(plus.estimate, |sum| sum.plus(plus.estimate)));
+            estimate = Some(match estimate {
+                None => plus.estimate.clone(),
+                Some(sum) => sum.plus(plus.estimate.clone()),
+            });
         }
         let (below, rescaled) = self.rescaled(first, level, scale)?;
         let keys = self.keys_for(params, first, SUM_OF_PRODUCTS, Operation::Multiply, level)?;
@@ -263,7 +276,7 @@ impl Evaluator {
         let result = whole(Vec::new());
         // The last chunk of a row is used, because it has the padding.
         let part = self.repeated(x.layout.bundles(), || run(&x.part(x.layout.chunks - 1)))?;
-        Ok(result.estimated(|_| part.estimate))
+        Ok(result.estimated(|_| part.estimate.clone()))
     }
 }
 

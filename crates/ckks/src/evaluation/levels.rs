@@ -76,7 +76,7 @@ impl Evaluator {
             grown.bundles.iter_mut().for_each(|bundle| bundle.mul_integer_assign(factor as i128));
             let inexact = (factor * small.scale / scale - 1.0).abs();
             grown.scale = scale;
-            grown.estimated(|own| own.with_errors(inexact * own.typical, inexact * own.magnitude))
+            grown.estimated(|own| own.inexact(inexact))
         };
         Ok(if x.scale < y.scale {
             (Cow::Owned(grow(&x, y.scale)), y)
@@ -124,7 +124,7 @@ impl Evaluator {
         let error = lowered.slot_error(lowered.params.noise_model().rounding());
         // The factor is a rounded one.
         let inexact = (factor * x.scale / (scale * x.params.step_product(above)) - 1.0).abs();
-        Ok(lowered.estimated(|own| own.with_error(error).with_errors(inexact * own.typical, inexact * own.magnitude)))
+        Ok(lowered.estimated(|own| own.with_error(error).inexact(inexact)))
     }
 
     /// The same array at a lower level. If `x` has the canonical scale of its level, the result has the canonical scale of the lower level.

@@ -108,8 +108,8 @@ impl Evaluator {
             }
             let slots = x.encoding() == Encoding::Slots;
             // A slot is a sum of all coefficients, of which there are more now.
-            let own = x.estimate.errors_times(if slots { (gap as f64).sqrt() } else { 1.0 });
-            Ok(moved.estimated(|_| own.with_noise_of(noise.estimate, 1)))
+            let own = x.estimate.clone().errors_times(if slots { (gap as f64).sqrt() } else { 1.0 });
+            Ok(moved.estimated(|_| own.with_noise_of(noise.estimate.clone(), 1)))
         };
         // On a dry run there are no bundles, and no keys.
         let Some(keys) = keys.filter(|_| !x.is_symbol()) else {

@@ -144,7 +144,8 @@ impl Evaluator {
         let found: Option<Vec<Found<'_>>> = found.into_iter().collect();
         let packed = |bundles| Ciphertext { secret: *onto, ..x.with_all((target, shape.clone()), *layout, bundles, (x.level, x.scale)) };
         let with_errors = |packed: Ciphertext| {
-            let add = |y: Ciphertext, (number, step): (usize, &PackingStep)| self.switched(target, y, operation(number, step), x.level, 1.0);
+            let add =
+                |y: Ciphertext, (number, step): (usize, &PackingStep)| self.switched(target, y, operation(number, step), x.level, 1.0);
             steps.iter().enumerate().try_fold(packed, add)
         };
         let Some(found) = found.filter(|_| !x.is_symbol()) else {

@@ -33,12 +33,12 @@ impl Evaluator {
             return Err(CkksError::LevelTooLow { operation: PRODUCT, needed: 1, level: 0 });
         }
         room?;
-        x.params.check_bound(x.estimate.multiply(y.estimate).magnitude, scale, level)?;
+        x.params.check_bound(x.estimate.clone().multiply(y.estimate.clone()).magnitude, scale, level)?;
         Ok((x, y, scale))
     }
 
     fn finish_product(&self, x: &Ciphertext, y: &Ciphertext, bundles: Vec<Bundle<Eval>>, level: Level, scale: f64) -> Ciphertext {
-        let product = x.with(bundles, level, scale).estimated(|own| own.multiply(y.estimate));
+        let product = x.with(bundles, level, scale).estimated(|own| own.multiply(y.estimate.clone()));
         // A product is zero where one of the factors is.
         entrywise(product, (x, y), x.padding().min(y.padding()))
     }

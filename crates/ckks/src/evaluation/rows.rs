@@ -76,7 +76,7 @@ impl Evaluator {
             (0..group.layout().rows * columns).map(|index| f64::from(u8::from(first + index / columns == row))).collect();
         let alone = self.multiply_plain(&group, &chosen)?;
         // All other rows are zero.
-        let kept = alone.estimate;
+        let kept = alone.estimate.clone();
         let row = self.sum_of_rows(&alone.estimated(Estimate::without_numbers))?;
         row.estimated(|own| kept.with_noise_of(own, x.layout.period())).reshaped(&[1, columns])
     }
@@ -118,7 +118,7 @@ impl Evaluator {
             }
             rows += part.layout().rows;
             bundles.extend(part.bundles().iter().cloned());
-            estimate = Some(estimate.map_or(part.estimate, |own| own.either(part.estimate)));
+            estimate = Some(estimate.map_or(part.estimate.clone(), |own| own.either(part.estimate.clone())));
             (complex, padding) = (complex || part.is_complex(), padding.max(part.padding()));
         }
         let first = lowest.ok_or(CkksError::NoTerms { operation: CONCATENATION })?;

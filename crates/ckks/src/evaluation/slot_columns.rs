@@ -49,7 +49,7 @@ impl Evaluator {
             (0..rows * x.layout.columns).map(|index| f64::from(u8::from(columns.contains(&(index % x.layout.columns))))).collect();
         let alone = self.multiply_plain(x, &chosen)?;
         // The cleared slots are filled with copies, so that numbers and their errors stay as large as they are.
-        let kept = alone.estimate;
+        let kept = alone.estimate.clone();
         let mut moved = self.turned(&alone.estimated(Estimate::without_numbers), columns.start as i64)?;
         let mut layout = Layout { columns: columns.len(), ..x.layout }.with_padding(Padding::Zero);
         if layout.lanes == 1 && copies == 1 {
@@ -116,7 +116,10 @@ impl Evaluator {
             let chosen: Vec<f64> = (0..layout.rows * total).map(place).collect();
             let alone = self.multiply_plain(&wide, &chosen)?;
             // No number has a part of two arrays.
-            kept = Some(kept.map_or(alone.estimate, |kept| kept.either(alone.estimate)));
+            kept = Some(match kept {
+                None => alone.estimate.clone(),
+                Some(kept) => kept.either(alone.estimate.clone()),
+            });
             complex |= alone.is_complex();
             sum = Some(match sum {
                 None => alone,

@@ -71,7 +71,7 @@ impl Evaluator {
         if layout.columns < layout.capacity {
             x.check_padding(TOTAL)?;
         }
-        let summed = x.estimate.sum(Along::Columns, layout.columns, layout.period());
+        let summed = x.estimate.clone().sum(Along::Columns, layout.columns, layout.period());
         x.params.check_bound(summed.magnitude, x.scale, x.level)?;
         let row = layout.capacity * layout.copies;
         let steps = |sum: Ciphertext, sign: i64| {
@@ -83,7 +83,7 @@ impl Evaluator {
         let sums = sums.rearranged(of_one_column(x), column);
         let first = self.without_bootstrapping().multiply_plain(&sums, &vec![factor; layout.rows])?;
         // The copies do not overlap, so that numbers and their errors stay as large as they are.
-        let kept = first.estimate;
+        let kept = first.estimate.clone();
         let all = steps(first.estimated(Estimate::without_numbers), -1)?.estimated(|own| kept.with_noise_of(own, layout.period()));
         let copied = Layout { capacity: 1, copies: row, ..column }.with_padding(Padding::Zero);
         let sums = all.rearranged(of_one_column(x), copied);
@@ -97,7 +97,7 @@ impl Evaluator {
         for turned in self.rotate_slots(&x, &[step])? {
             x.bundles.iter_mut().zip(&turned.bundles).try_for_each(|(sum, turned)| sum.add_assign(turned))?;
             self.spend_pass(&x)?;
-            x.estimate = x.estimate.beside(turned.estimate);
+            x.estimate = x.estimate.clone().beside(turned.estimate.clone());
         }
         Ok(x)
     }
@@ -128,7 +128,7 @@ impl Evaluator {
         let (typical, worst) = (x.estimate.typical, x.estimate.magnitude);
         let norm = weights.iter().map(|weight| weight * weight).sum::<f64>().sqrt();
         // The numbers are those of the weighted sum, not of a sum of products that are all as large as the largest one.
-        let summed = x.estimate.mapped(Along::Columns, magnitude, (norm, norm), 0.0).summed_over(weights.len(), x.layout.period());
+        let summed = x.estimate.clone().mapped(Along::Columns, magnitude, (norm, norm), 0.0).summed_over(weights.len(), x.layout.period());
         let rounding = (x.params.degree() as f64 / 12.0).sqrt() / (product.scale / x.scale) * (weights.len() as f64).sqrt();
         let summed = summed.with_errors(rounding * typical, rounding * worst);
         product.params.check_bound(summed.magnitude, product.scale, product.level)?;
@@ -162,11 +162,11 @@ impl Evaluator {
         check_product_room(&x.params, largest, scale, x.level)?;
         let magnitude = weights.map_or(layout.columns as f64, |weights| weights.iter().map(|weight| weight.abs()).sum());
         let summed = match weights {
-            None => x.estimate.sum(Along::Columns, layout.columns, layout.period()),
+            None => x.estimate.clone().sum(Along::Columns, layout.columns, layout.period()),
             Some(weights) => {
                 let norm = weights.iter().map(|weight| weight * weight).sum::<f64>().sqrt();
                 let rounding = (layout.columns as f64 / 12.0).sqrt() / factor;
-                x.estimate.mapped(Along::Columns, magnitude, (norm, norm), rounding).summed_over(layout.columns, layout.period())
+                x.estimate.clone().mapped(Along::Columns, magnitude, (norm, norm), rounding).summed_over(layout.columns, layout.period())
             }
         };
         x.params.check_bound(summed.magnitude, scale, x.level)?;
@@ -222,7 +222,7 @@ impl Evaluator {
             let remedy = "rows are those of a matrix; the numbers of a vector are added by `total`".to_owned();
             return Err(CkksError::Shape { operation: ROWS, left: x.shape().to_vec(), right: vec![], remedy });
         };
-        let summed = x.estimate.sum(Along::Rows, rows, x.layout.period());
+        let summed = x.estimate.clone().sum(Along::Rows, rows, x.layout.period());
         x.params.check_bound(summed.magnitude, x.scale, x.level)?;
         let width = x.layout.bundles_per_line();
         let mut lines = x.bundles.chunks_exact(width);
@@ -254,7 +254,7 @@ impl Evaluator {
     fn total_of_slots(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         x.check_padding(TOTAL)?;
         // The padding is zero, so that no more numbers are added than a row has.
-        let summed = x.estimate.sum(Along::Columns, x.layout.columns, x.layout.period());
+        let summed = x.estimate.clone().sum(Along::Columns, x.layout.columns, x.layout.period());
         x.params.check_bound(summed.magnitude, x.scale, x.level)?;
         let chunks = x.layout.bundles_per_line();
         let mut bundles = Vec::with_capacity(x.bundles.len() / chunks);

@@ -226,7 +226,8 @@ impl EvaluationKeys {
         let serves = |address, level| self.serves(address, level);
         let missing = || self.missing(params, operation, level, period);
         let route = params.route(operation, level, period, &serves).ok_or_else(missing)?;
-        let held = route.keys().map(|address| self.get(address).map(|held| (held.definition.clone(), held.key.level())).ok_or_else(missing));
+        let held =
+            route.keys().map(|address| self.get(address).map(|held| (held.definition.clone(), held.key.level())).ok_or_else(missing));
         let variance = params.route_variance(operation, level, &route, &held.collect::<Result<Vec<_>, _>>()?)?;
         known().insert(place, variance);
         Ok(variance)

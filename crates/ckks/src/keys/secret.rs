@@ -9,8 +9,8 @@ use zeroize::Zeroizing;
 use super::name::SecretName;
 use super::options::EncryptOptions;
 use super::share::{FLOOD_WORD_BITS, MOST_FLOOD_BITS};
-use crate::arrays::{Ciphertext, Estimate};
 use crate::arrays::memory::check_free;
+use crate::arrays::{Ciphertext, Estimate};
 use crate::encoding::chunks::{coefficients_of, read_coefficients};
 use crate::encoding::plaintext::Plaintext;
 use crate::encoding::values::{Values, ValuesRef, check_values};
@@ -246,7 +246,9 @@ impl SecretKey {
         rng: &mut SecretRng,
     ) -> Result<Ciphertext, CkksError> {
         let (ring, secret) = (self.params.chain().ring().clone(), self.named(options.secret())?);
-        encrypt_with(&self.params, self.id, values, shape, options, (progress, self.params.noise_model().fresh_secret()), |basis| Ok(Bundle::encrypt_zero(&secret, &ring, basis, rng)?))
+        encrypt_with(&self.params, self.id, values, shape, options, (progress, self.params.noise_model().fresh_secret()), |basis| {
+            Ok(Bundle::encrypt_zero(&secret, &ring, basis, rng)?)
+        })
     }
 
     /// Decrypts to the array's numbers, row-major; real unless the array was complex. [`Values::into_real`] makes a vector of them.
@@ -502,6 +504,8 @@ impl PublicKey {
             return Err(CkksError::SecretWithoutKeys { operation, secret, remedy });
         }
         let mut rng = SecretRng::from_os()?;
-        encrypt_with(&self.params, self.id, values.into(), shape, options, (progress, self.params.noise_model().fresh_public()), |basis| Ok(self.key.encrypt_zero(basis, &mut rng)?))
+        encrypt_with(&self.params, self.id, values.into(), shape, options, (progress, self.params.noise_model().fresh_public()), |basis| {
+            Ok(self.key.encrypt_zero(basis, &mut rng)?)
+        })
     }
 }

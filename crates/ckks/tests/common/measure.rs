@@ -90,3 +90,14 @@ pub fn check_chain(params: &Params, limit_bits: f64) -> f64 {
     }
     worst
 }
+
+/// The measured errors of an array are what it says: their root mean square within a factor of 2, or more where there are few of them, and none beyond the bound.
+pub fn assert_errors(errors: &[f64], stated: &Ciphertext, what: &str) {
+    let (rms, bound) = (stated.error_rms().expect("known"), stated.error_bound().expect("known"));
+    let measured = (errors.iter().map(|error| error * error).sum::<f64>() / errors.len() as f64).sqrt();
+    let largest = errors.iter().fold(0.0f64, |most, error| most.max(error.abs()));
+    let factor = 2.0 * (1.0 + 3.0 / (errors.len() as f64).sqrt());
+    println!("{what}: measured {measured:.2e}, stated {rms:.2e}; largest {largest:.2e}, bound {bound:.2e}");
+    assert!(measured <= factor * rms && measured >= rms / factor, "{what}: measured {measured:e}, stated {rms:e}");
+    assert!(largest <= bound, "{what}: an error of {largest:e} beyond the bound {bound:e}");
+}

@@ -288,7 +288,7 @@ impl BootstrapPlan {
         let parts = if to.complex { 2.0 } else { 1.0 };
         let typical = (parts * predicted.deviation().powi(2)).sqrt();
         let largest = (parts * (MARGIN * predicted.deviation().powi(2) + approximation)).sqrt();
-        Ok(own.moved(from, to, (typical, largest)))
+        Ok(own.clone().moved(from, to, (typical, largest)))
     }
 
     /// The variance of the rounding errors between two rounds: the result of a round is brought to the level of the input, and the sum is rescaled.

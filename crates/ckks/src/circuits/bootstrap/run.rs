@@ -140,7 +140,7 @@ impl Evaluator {
 
     /// The rounds, of arrays that have been checked.
     fn rounds_of(&self, parts: &[Ciphertext], plan: &BootstrapPlan, progress: Progress<'_>) -> Result<Vec<Ciphertext>, CkksError> {
-        let before: Vec<Estimate> = parts.iter().map(|x| x.estimate).collect();
+        let before: Vec<Estimate> = parts.iter().map(|x| x.estimate.clone()).collect();
         let parts: Vec<Ciphertext> = parts.iter().map(|x| x.clone().estimated(|_| Estimate::unknown())).collect();
         let parts = &parts[..];
         let mut round = |parts: &[Ciphertext], number: usize| {

@@ -149,7 +149,8 @@ impl Evaluator {
         }
         let error = mapped.slot_error(plan.variance(x.secret)?);
         let rounding = plan.rounding();
-        Ok(mapped.estimated(|own| own.mapped(Along::Columns, plan.transform.row_sum(), plan.transform.row_norms(), rounding).with_error(error)))
+        Ok(mapped
+            .estimated(|own| own.mapped(Along::Columns, plan.transform.row_sum(), plan.transform.row_norms(), rounding).with_error(error)))
     }
 
     /// `x` at the plan's level and scale.

@@ -139,7 +139,7 @@ impl Evaluator {
             progress(done, all + stages)
         };
         // Slots are the coefficients now, so what bounds them does, too.
-        let known = x.estimate.moved(&x.layout, &layout, (0.0, 0.0));
+        let known = x.estimate.clone().moved(&x.layout, &layout, (0.0, 0.0));
         let low = low.rearranged(shape, layout).estimated(|_| known);
         let multiplied = self.multiply_planned(&matrix.planned, &low, &mut of_product)?;
         let mut of_stages = |done: usize, all: usize| progress(steps + done, steps + all);

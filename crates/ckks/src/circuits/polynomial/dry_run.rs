@@ -35,7 +35,7 @@ impl PolynomialPlan {
     /// As [`Evaluator::run_polynomial`].
     pub fn dry_run(&self, input: Estimate) -> Result<(Recording, Estimate), CkksError> {
         let (evaluator, result) = self.run_on_symbol(Evaluator::recording_for(&self.params, self.needs()?), input)?;
-        Ok((evaluator.recorded(), *result.estimate()))
+        Ok((evaluator.recorded(), result.estimate().clone()))
     }
 
     /// The keys that the circuit needs: the keys of its products, and with a rank schedule the keys of the schedule.
@@ -94,14 +94,18 @@ impl PolynomialPlan {
         } else {
             (f64::INFINITY, f64::INFINITY, 0.0)
         };
-        input.applied(numbers, (rms(&typical.derivative), peak(&worst.derivative))).with_errors(rms(&typical.noise), peak(&worst.noise))
+        input
+            .clone()
+            .applied(numbers, (rms(&typical.derivative), peak(&worst.derivative)))
+            .with_errors(rms(&typical.noise), peak(&worst.noise))
     }
 
     /// Values, derivatives and the noise of the nodes at points of an interval.
     fn on_grid(&self, (low, high): (f64, f64), noise: impl Iterator<Item = f64>) -> Grid {
         let noise: Vec<f64> = noise.collect();
         let count = POINTS + POINTS_PER_DEGREE * self.polynomial.degree();
-        let mut grid = Grid { value: Vec::with_capacity(count), derivative: Vec::with_capacity(count), noise: Vec::with_capacity(count), mean: 0.0 };
+        let mut grid =
+            Grid { value: Vec::with_capacity(count), derivative: Vec::with_capacity(count), noise: Vec::with_capacity(count), mean: 0.0 };
         let mut values = vec![ZERO; self.nodes.len() + 1];
         let mut slopes = vec![ZERO; self.nodes.len() + 1];
         for point in 0..count {

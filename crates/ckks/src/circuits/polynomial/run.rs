@@ -85,7 +85,7 @@ impl Run<'_> {
         }
         // The noise of each node alone; what it does to the result follows from the polynomial.
         let mut noise: Vec<(f64, f64)> = Vec::with_capacity(nodes.len());
-        let known = x.estimate;
+        let known = x.estimate.clone();
         let clean = x.clone().estimated(|own| own.within(self.plan.domain_magnitude()).without_errors());
         let mut values: Vec<Value<'_>> = vec![Some(Cow::Borrowed(&clean))];
         // The same values, reduced to lower ranks.

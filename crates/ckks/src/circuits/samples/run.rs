@@ -2,8 +2,8 @@
 
 use super::OPERATION;
 use super::plan::SamplesPlan;
-use crate::arrays::{Ciphertext, Estimate};
 use crate::arrays::memory::check_free;
+use crate::arrays::{Ciphertext, Estimate};
 use crate::circuits::packing::{Stage, members_in};
 use crate::error::CkksError;
 use crate::evaluation::{Evaluator, Members, Packed};
