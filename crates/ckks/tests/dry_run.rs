@@ -63,6 +63,9 @@ fn errors_stay_below_their_predicted_bounds_and_near_them() {
         let bounded = public.encrypt_array(&x, &[count], EncryptOptions { bound: Some(1.0), ..options }).expect("a ciphertext");
         let y = circuit(&evaluator, &bounded, &Values::Real(weights.clone())).expect("the circuit");
         assert_eq!(y.bound(), planned.bound(), "{name}");
+        let recorder = Evaluator::recording_for(&params, recorder.needs());
+        let symbol = recorder.symbol(&[count], Encoding::Slots, params.max_level(), 1.0).expect("a symbol");
+        let planned = circuit(&recorder, &symbol, &Values::Real(weights.clone())).expect("a dry run");
         let near = |x: Option<f64>, y: Option<f64>| (x.expect("known") / y.expect("known") - 1.0).abs() < 1e-6;
         assert!(near(y.error_rms(), planned.error_rms()) && near(y.error_bound(), planned.error_bound()), "{name}");
         assert!(

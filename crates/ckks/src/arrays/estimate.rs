@@ -55,12 +55,15 @@ struct Source {
     mixed: [bool; 2],
     /// The slots after which the error repeats, so that a mean over repetitions does not make it smaller.
     period: f64,
+    /// Whether the error was multiplied by numbers of either sign, so that errors that were alike typically cancel in sums.
+    scattered: bool,
     /// Whether the coefficients have known signs: those of a source that was multiplied by numbers have not.
     signed: bool,
 }
 
 impl Source {
-    const NONE: Self = Self { name: 0, typical: 0.0, worst: 0.0, alike: [1.0; 2], mixed: [false; 2], period: 1.0, signed: true };
+    const NONE: Self =
+        Self { name: 0, typical: 0.0, worst: 0.0, alike: [1.0; 2], mixed: [false; 2], period: 1.0, scattered: false, signed: true };
 
     fn times(self, typical: f64, worst: f64) -> Self {
         Self { typical: product(self.typical, typical), worst: product(self.worst, worst), ..self }
@@ -85,6 +88,7 @@ impl Source {
             alike: both(x.alike, y.alike),
             mixed: any(x.mixed, y.mixed),
             period: x.period.max(y.period),
+            scattered: x.scattered && y.scattered,
             ..x
         }
     }
@@ -216,6 +220,11 @@ impl Estimate {
         self.map_sources(|source| Source { mixed: [true; 2], ..source })
     }
 
+    /// The same where slots that repeated with a period repeat with a shorter one, as copies.
+    pub(crate) fn copied(self, period: usize) -> Self {
+        self.map_sources(|source| Source { period: source.period.max(period as f64), ..source })
+    }
+
     /// The same of the complex conjugates.
     pub(crate) fn conjugated(self) -> Self {
         self.map_sources(Source::unsigned).named(5)
@@ -318,7 +327,11 @@ impl Estimate {
         let (own, foreign) = (self.slot_errors(), other.slot_errors());
         let mut result = Self { magnitude, typical, mean, ..Self::exact(0.0) };
         for (x, y) in [(&self, &other), (&other, &self)] {
-            let times = |source: &Source| source.unsigned().times(y.typical, y.magnitude);
+            let scattered = y.mean.abs() < 0.5 * y.typical;
+            let times = |source: &Source| {
+                let own = source.unsigned().times(y.typical, y.magnitude);
+                Source { scattered: source.scattered || scattered, ..own }
+            };
             x.sources.iter().for_each(|source| result.push(times(source)));
             result.rest = result.rest.unsigned().joined(times(&x.rest));
         }
@@ -362,12 +375,13 @@ impl Estimate {
         let all = product(self.rest.worst, terms);
         let summed = self.map_sources(|source| {
             let alike = source.alike[axis].min(terms);
-            let (typical, independent) = ((terms * alike).sqrt(), (terms * alike).sqrt());
+            let independent = (terms * alike).sqrt();
+            let typical = if source.scattered { terms.sqrt() } else { independent };
             let worst = if source.mixed[axis] { terms } else { independent };
             let mut alike = source.alike;
             alike[axis] = alike[axis].max(terms);
             // A sum of other places is another error.
-            Source { alike, period: source.period.max(period as f64), ..source.times(typical, worst) }
+            Source { alike, scattered: false, period: source.period.max(period as f64), ..source.times(typical, worst) }
                 .renamed(mixed_name(axis as u64, count as u64))
         });
         // The rest may be anything.

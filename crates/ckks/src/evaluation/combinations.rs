@@ -270,8 +270,12 @@ impl Evaluator {
         run: impl Fn(&Ciphertext) -> Result<Ciphertext, CkksError>,
     ) -> Result<Ciphertext, CkksError> {
         if !x.is_symbol() {
-            let results = self.ticking(0..x.bundles.len()).map(|index| Ok(run(&x.part(index?))?.bundles));
-            return Ok(whole(results.collect::<Result<Vec<_>, CkksError>>()?.into_iter().flatten().collect()));
+            let results = self.ticking(0..x.bundles.len()).map(|index| run(&x.part(index?)));
+            let results = results.collect::<Result<Vec<_>, CkksError>>()?;
+            // What is known of a part is known of all.
+            let estimate = results.last().map(|part| part.estimate.clone());
+            let result = whole(results.into_iter().flat_map(|part| part.bundles).collect());
+            return Ok(result.estimated(|own| estimate.unwrap_or(own)));
         }
         let result = whole(Vec::new());
         // The last chunk of a row is used, because it has the padding.

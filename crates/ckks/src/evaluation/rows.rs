@@ -78,7 +78,7 @@ impl Evaluator {
         // All other rows are zero.
         let kept = alone.estimate.clone();
         let row = self.sum_of_rows(&alone.estimated(Estimate::without_numbers))?;
-        row.estimated(|own| kept.with_noise_of(own, x.layout.period())).reshaped(&[1, columns])
+        row.estimated(|own| kept.copied(x.layout.period()).with_noise_of(own, x.layout.period())).reshaped(&[1, columns])
     }
 
     /// The rows of all `parts`, one array after the other, as one matrix; a vector is one row. Parts at higher levels are brought to the lowest one.

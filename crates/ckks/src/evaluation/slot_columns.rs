@@ -61,7 +61,7 @@ impl Evaluator {
             }
         }
         let moved = moved.rearranged(with_columns(x, columns.len()), layout.with_padding(Padding::Zero));
-        Ok(moved.estimated(|own| kept.turned(columns.start as i64).with_noise_of(own, x.layout.period())))
+        Ok(moved.estimated(|own| kept.turned(columns.start as i64).copied(x.layout.period()).with_noise_of(own, x.layout.period())))
     }
 
     /// `x` with its polynomials rotated left by `steps` numbers of a row.

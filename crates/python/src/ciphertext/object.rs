@@ -69,6 +69,8 @@ pub struct PyCiphertext {
     fresh: OnceLock<Arc<Ciphertext>>,
     /// The same numbers rescaled, where this is a product and an operator rescaled it: the next operators use it as well.
     rescaled: OnceLock<Arc<Ciphertext>>,
+    /// Where this is a mean: the sum that it is a share of, and how many numbers were added up.
+    pub(super) mean_of: OnceLock<(Arc<Ciphertext>, usize)>,
 }
 
 /// Where operators find evaluation keys.
@@ -121,7 +123,7 @@ impl PyCiphertext {
     }
 
     fn made(data: Arc<Ciphertext>, params: Py<PyParams>, keys: Keys) -> Self {
-        Self { data, params, keys, fresh: OnceLock::new(), rescaled: OnceLock::new() }
+        Self { data, params, keys, fresh: OnceLock::new(), rescaled: OnceLock::new(), mean_of: OnceLock::new() }
     }
 
     /// A symbol whose operators write their needs to `recorder`.

@@ -91,6 +91,17 @@ impl PyCiphertext {
         own.map_factor(py, translate, |evaluator, x| evaluator.multiply_plain(&*evaluator.spread(x, &shape)?, &values))
     }
 
+    /// The difference of two ciphertexts. From its own mean an array differs by zeros behind its numbers.
+    pub(super) fn minus(&self, py: Python<'_>, other: &Self) -> PyResult<Self> {
+        if let Some(centred) = self.centred(py, other)? {
+            return Ok(centred);
+        }
+        if let Some(centred) = other.centred(py, self)? {
+            return centred.map(py, |evaluator, x| evaluator.negate(x));
+        }
+        self.zip(py, other, SUBTRACTION, |evaluator, x, y| evaluator.sub(x, y))
+    }
+
     /// The product of two ciphertexts, entry by entry, not yet rescaled.
     pub(super) fn times(&self, py: Python<'_>, other: &Self) -> PyResult<Self> {
         let holder = if self.has_keys() { self } else { other };
@@ -154,7 +165,7 @@ impl PyCiphertext {
 
     fn __sub__<'py>(&self, py: Python<'py>, other: &Bound<'py, PyAny>) -> OperatorResult<'py> {
         let difference = match Operand::new(other)? {
-            Operand::Ciphertext(other) => self.zip(py, other.get(), SUBTRACTION, |evaluator, x, y| evaluator.sub(x, y))?,
+            Operand::Ciphertext(other) => self.minus(py, other.get())?,
             Operand::Scalar(value) | Operand::Integer(value) => self.add_values(py, scalar(value), SUBTRACTION, true)?,
             Operand::Array(array) => self.add_values(py, array, SUBTRACTION, true)?,
             Operand::Other => return not_implemented(py),

@@ -197,6 +197,60 @@ impl PyCiphertext {
         sums.reshaped(py, kept)
     }
 
+    /// The mean along an axis. In slots, where an array has places behind its numbers, it remembers the sum, for [`Self::centred`].
+    fn means(&self, py: Python<'_>, along: Along, keepdims: bool) -> PyResult<Self> {
+        let (count, layout) = (self.count(along), self.data.layout());
+        let stays = keepdims || along == Along::Both || layout.rows == 1;
+        let plain = self.data.encoding() == Encoding::Slots && !self.is_in_lanes() && self.is_automatic() && !self.evaluator().bootstraps();
+        let padded = layout.has_padding() && self.data.padding() == Padding::Zero && self.data.has_canonical_scale();
+        // Twice the sum of numbers as large as the bound has room.
+        let room = self.data.params().log2_q(self.data.level()) - 3.0 - self.data.scale().log2() - (count as f64).log2();
+        let fits = self.data.bound().is_none_or(|bound| bound.log2() < room);
+        if !(stays && plain && padded && fits && matches!(along, Along::Columns | Along::Both)) {
+            return self.scaled_sums(py, along, keepdims, Some(1.0 / count as f64));
+        }
+        let sums = self.scaled_sums(py, along, keepdims, None)?;
+        let means = sums.multiply_by(py, 1.0 / count as f64)?;
+        // It is set once, here.
+        let _ = means.mean_of.set((sums.data.clone(), count));
+        Ok(means)
+    }
+
+    /// `x - mean` with zeros behind the numbers of each row, where the difference alone would have the negative mean there: its square times the rounding of a zero would enter every
+    /// sum. It is `(n x - sum) / n`, of which `n x - sum` is exact, and the product with 1 / n in the places of numbers takes the level that a mean takes.
+    ///
+    /// Nothing where the other operand is no mean of arrays like this one.
+    pub(super) fn centred(&self, py: Python<'_>, mean: &Self) -> PyResult<Option<Self>> {
+        let Some((sum, count)) = mean.mean_of.get() else { return Ok(None) };
+        let x = &self.data;
+        let alike = x.encoding() == Encoding::Slots
+            && x.padding() == Padding::Zero
+            && x.layout().has_padding()
+            && x.layout().bodies == 1
+            && (x.level(), x.params(), x.secret()) == (sum.level(), sum.params(), sum.secret())
+            && x.scale() == sum.scale()
+            && x.is_symbol() == sum.is_symbol();
+        let rows = x.layout().rows;
+        let fits =
+            sum.layout().period() == 1 && (sum.layout().rows == 1 || (sum.layout().rows == rows && sum.shape().len() == x.shape().len()));
+        let room = x.params().log2_q(x.level()) - 2.0 - x.scale().log2();
+        let largest = x.bound().zip(sum.bound()).map(|(own, sum)| own * *count as f64 + sum);
+        if !alike || !fits || x.level().0 == 0 || largest.is_some_and(|largest| largest.log2() > room) {
+            return Ok(None);
+        }
+        let numbers = vec![1.0 / *count as f64; rows * x.layout().columns];
+        let holder = if self.has_keys() { self } else { mean };
+        let evaluator = holder.evaluator().without_bootstrapping();
+        let (count, values) = (*count as i128, Values::Real(numbers));
+        let centred = crate::run::detached(py, || {
+            x.check_room_for_another(MEAN)?;
+            let (x, sum) = evaluator.broadcast_pair(x, sum, MEAN)?;
+            let difference = evaluator.sub(&evaluator.multiply_integer(&x, count)?, &sum)?;
+            evaluator.multiply_plain(&difference, &values)
+        })?;
+        holder.beside(py, centred).map(Some)
+    }
+
     /// This array with zeros behind each row, where there are places.
     fn filled(&self, py: Python<'_>) -> PyResult<Self> {
         let layout = self.data.layout();
@@ -372,7 +426,7 @@ impl PyCiphertext {
     ) -> PyResult<Self> {
         no_target(dtype, out)?;
         let along = self.along(py, axis.as_ref())?;
-        self.scaled_sums(py, along, keepdims, Some(1.0 / self.count(along) as f64))
+        self.means(py, along, keepdims)
     }
 
     /// The variance along an axis, as `numpy.var`: the mean of the squared differences from the mean. It takes three levels of an array
@@ -433,8 +487,10 @@ impl PyCiphertext {
         let count = self.count(along);
         let left = i64::try_from(count).ok().and_then(|count| count.checked_sub(ddof.0)).filter(|&left| left > 0);
         let left = left.ok_or_else(|| out_of_range(py, "`ddof`", ddof.0, format!("there are {count} numbers: use less")))?;
-        let means = self.scaled_sums(py, along, true, Some(1.0 / count as f64))?;
-        let centred = self.zip(py, &means, MEAN, |evaluator, x, means| evaluator.sub(x, means))?.rescaled_anyway(py)?;
+        let means = self.means(py, along, true)?;
+        let centred = self.minus(py, &means)?.rescaled_anyway(py)?;
+        // Of rows that share polynomials, the means are behind the numbers of each row, too: their squares must not meet the rounding of a zero.
+        let centred = if self.is_in_lanes() { centred.cleared(py)?.rescaled_anyway(py)? } else { centred };
         let squares = if self.data.is_complex() {
             let needs = self.needs_under_secret("conjugate=True");
             let conjugates = centred.map_needing(py, &needs, |evaluator, x| evaluator.conjugate(x))?;
@@ -442,7 +498,7 @@ impl PyCiphertext {
         } else {
             centred.times(py, &centred)?
         };
-        // The means are in the padding, too, and the product with the share clears it.
+        // Where the means are in the padding, the product with the share clears it.
         let squares = squares.rescaled_anyway(py)?;
         squares.scaled_sums(py, along, keepdims, Some(1.0 / left as f64))
     }
