@@ -66,10 +66,6 @@ class ParamsChoice:
         return f"<pre>{escape(self.explain())}</pre>"
 
 
-# What an infinite bound on an error says.
-_UNBOUNDED = "the error has no bound, because numbers up to `bound` may leave the interval of a polynomial or the range of a bootstrap"
-
-
 def _arrays_in(result: Any) -> Iterator[Ciphertext]:
     if isinstance(result, Ciphertext):
         yield result
@@ -92,7 +88,7 @@ def _in_words(found: Trace) -> str:
     largest = _largest_error(found)
     if largest is None:
         return ""
-    return f", {_UNBOUNDED}" if math.isinf(largest) else f", error at most {largest:.1e}"
+    return f", error at most {largest:.1e}"
 
 
 def _costs(params: Params, found: Trace) -> str:
@@ -102,7 +98,7 @@ def _costs(params: Params, found: Trace) -> str:
 
 def _measured(found: Trace) -> Measured:
     arrays = list(_arrays_in(found.result))
-    magnitudes = [array.magnitude_bound for array in arrays if array.magnitude_bound is not None]
+    magnitudes = [array.bound for array in arrays if array.bound is not None]
     lowest = min((array.level for array in arrays), default=0)
     return Measured(found, _largest_error(found), max(magnitudes, default=None), lowest)
 
@@ -112,9 +108,7 @@ def _refusal(found: Trace, error: float | None) -> str | None:
         return None
     largest = _largest_error(found)
     if largest is None:
-        return "the error of the result has no bound"
-    if math.isinf(largest):
-        return _UNBOUNDED
+        return "the error of the result is not known: the function computes polynomials of complex numbers"
     return None if largest <= error else f"the error may be {largest:.1e}, more than {error:g}"
 
 

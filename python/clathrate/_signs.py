@@ -16,7 +16,7 @@ import numpy as np
 from numpy.polynomial import Chebyshev
 
 from ._native import Polynomial
-from ._smooth import fitted, positive, real
+from ._smooth import check_inside, fitted, largest, positive, real
 from .errors import DataError
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def _depth(stages: _Stages) -> int:
     return sum(_levels(len(coefficients) - 1, bound) for coefficients, bound in stages)
 
 
-def sign(x: Any, *, margin: float, error: float = 1e-3, bound: float = 1.0) -> Any:
+def sign(x: Any, *, margin: float, error: float = 1e-3, bound: float | None = None) -> Any:
     """The sign, entry by entry: -1 below zero and 1 above, for numbers that are not too near to zero.
 
     A composition of odd polynomials. Nearer to zero than `margin`, the result is a number between -1 and 1 with the right sign. Noise of
@@ -123,13 +123,14 @@ def sign(x: Any, *, margin: float, error: float = 1e-3, bound: float = 1.0) -> A
     Parameters
     ----------
     x : Ciphertext or array_like
-        The real numbers, of magnitude at most `bound`. Of larger ones the result is wrong without notice.
+        The real numbers, of magnitude at most `bound`. A larger bound on encrypted numbers is refused, and so are larger plain numbers; of
+        encrypted numbers without a bound nobody notices them, and the result is wrong.
     margin : float
         The least magnitude for which the error holds. Every factor of ten takes three to four levels.
     error : float, optional
         The largest difference from -1 and 1. The default is 1e-3.
     bound : float, optional
-        The largest magnitude of the numbers. The default is 1.0.
+        The largest magnitude of the numbers. The default is 1.0, or the bound on the numbers where it is larger.
 
     Returns
     -------
@@ -152,20 +153,30 @@ def sign(x: Any, *, margin: float, error: float = 1e-3, bound: float = 1.0) -> A
     >>> cl.sign(np.array([-0.9, -0.1, 0.1, 0.5]), margin=0.1).round(2)
     array([-1., -1.,  1.,  1.])
     """
-    margin, error, bound = positive("margin", margin), positive("error", error), positive("bound", bound)
+    x, margin, error = real("sign", x), positive("margin", margin), positive("error", error)
+    bound = reach("sign", x, bound)
     if margin >= bound:
         raise DataError(f"the margin {margin:g} is not below the bound {bound:g}: no number would have a sign")
-    x = real("sign", x)
     for stage in _sign_stages(margin, error, bound):
         x = stage(x)
     return x
 
 
+def reach(name: str, x: Any, bound: float | None) -> float:
+    """The largest magnitude that a function is approximated for: as stated, or 1, or that of the numbers where it is larger."""
+    if bound is None:
+        return largest(x, 1.0)
+    bound = positive("bound", bound)
+    check_inside(name, x, -bound, bound)
+    return bound
+
+
 def _kinked(
-    name: str, x: Any, function: Callable[[Any], Any], combine: Callable[[Any, Any], Any], error: float, bound: float, share: float
+    name: str, x: Any, function: Callable[[Any], Any], combine: Callable[[Any, Any], Any], error: float, bound: float | None, share: float
 ) -> Any:
     """A function with a kink at zero: a polynomial, or a product with the sign, whichever takes fewer levels."""
-    x, error, bound = real(name, x), positive("error", error), positive("bound", bound)
+    x, error = real(name, x), positive("error", error)
+    bound = reach(name, x, bound)
     try:
         polynomial: Polynomial | None = fitted(function, error, (-bound, bound))
     except DataError:
@@ -191,17 +202,18 @@ def _relu(t: Any) -> Any:
     return np.maximum(t, 0.0)
 
 
-def absolute(x: Any, *, error: float = 1e-2, bound: float = 1.0) -> Any:
+def absolute(x: Any, *, error: float = 1e-2, bound: float | None = None) -> Any:
     """The magnitude of real numbers, entry by entry.
 
     Parameters
     ----------
     x : Ciphertext or array_like
-        The real numbers, of magnitude at most `bound`. Of larger ones the result is wrong without notice.
+        The real numbers, of magnitude at most `bound`. A larger bound on encrypted numbers is refused, and so are larger plain numbers; of
+        encrypted numbers without a bound nobody notices them, and the result is wrong.
     error : float, optional
         The largest difference from the function. The default is 1e-2.
     bound : float, optional
-        The largest magnitude of the numbers. The default is 1.0.
+        The largest magnitude of the numbers. The default is 1.0, or the bound on the numbers where it is larger.
 
     Returns
     -------
@@ -227,17 +239,18 @@ def absolute(x: Any, *, error: float = 1e-2, bound: float = 1.0) -> Any:
     return _kinked("absolute", x, np.abs, lambda x, signs: x * signs, error, bound, 1.0)
 
 
-def relu(x: Any, *, error: float = 1e-2, bound: float = 1.0) -> Any:
+def relu(x: Any, *, error: float = 1e-2, bound: float | None = None) -> Any:
     """The rectified linear unit max(x, 0), entry by entry.
 
     Parameters
     ----------
     x : Ciphertext or array_like
-        The real numbers, of magnitude at most `bound`. Of larger ones the result is wrong without notice.
+        The real numbers, of magnitude at most `bound`. A larger bound on encrypted numbers is refused, and so are larger plain numbers; of
+        encrypted numbers without a bound nobody notices them, and the result is wrong.
     error : float, optional
         The largest difference from the function. The default is 1e-2.
     bound : float, optional
-        The largest magnitude of the numbers. The default is 1.0.
+        The largest magnitude of the numbers. The default is 1.0, or the bound on the numbers where it is larger.
 
     Returns
     -------
@@ -263,19 +276,20 @@ def relu(x: Any, *, error: float = 1e-2, bound: float = 1.0) -> Any:
     return _kinked("relu", x, _relu, lambda x, signs: (x * 0.5) * (signs + 1.0), error, bound, 2.0)
 
 
-def maximum(x: Any, y: Any, *, error: float = 1e-2, bound: float = 1.0) -> Any:
+def maximum(x: Any, y: Any, *, error: float = 1e-2, bound: float | None = None) -> Any:
     """The larger one of two numbers, entry by entry: (x + y + |x - y|) / 2.
 
     Parameters
     ----------
     x : Ciphertext or array_like
-        The real numbers, of magnitude at most `bound`. Of larger ones the result is wrong without notice.
+        The real numbers, of magnitude at most `bound`. A larger bound on encrypted numbers is refused, and so are larger plain numbers; of
+        encrypted numbers without a bound nobody notices them, and the result is wrong.
     y : Ciphertext or array_like
         The others, likewise.
     error : float, optional
         The largest difference from the function. The default is 1e-2.
     bound : float, optional
-        The largest magnitude of the numbers. The default is 1.0.
+        The largest magnitude of the numbers. The default is 1.0, or the bound on the numbers where it is larger.
 
     Returns
     -------
@@ -299,22 +313,23 @@ def maximum(x: Any, y: Any, *, error: float = 1e-2, bound: float = 1.0) -> Any:
     True
     """
     x, y = real("maximum", x), real("maximum", y)
-    return y + relu(x - y, error=error, bound=2.0 * positive("bound", bound))
+    return y + relu(x - y, error=error, bound=reach("maximum", x, bound) + reach("maximum", y, bound))
 
 
-def minimum(x: Any, y: Any, *, error: float = 1e-2, bound: float = 1.0) -> Any:
+def minimum(x: Any, y: Any, *, error: float = 1e-2, bound: float | None = None) -> Any:
     """The smaller one of two numbers, entry by entry.
 
     Parameters
     ----------
     x : Ciphertext or array_like
-        The real numbers, of magnitude at most `bound`. Of larger ones the result is wrong without notice.
+        The real numbers, of magnitude at most `bound`. A larger bound on encrypted numbers is refused, and so are larger plain numbers; of
+        encrypted numbers without a bound nobody notices them, and the result is wrong.
     y : Ciphertext or array_like
         The others, likewise.
     error : float, optional
         The largest difference from the function. The default is 1e-2.
     bound : float, optional
-        The largest magnitude of the numbers. The default is 1.0.
+        The largest magnitude of the numbers. The default is 1.0, or the bound on the numbers where it is larger.
 
     Returns
     -------
@@ -338,4 +353,4 @@ def minimum(x: Any, y: Any, *, error: float = 1e-2, bound: float = 1.0) -> Any:
     True
     """
     x, y = real("minimum", x), real("minimum", y)
-    return x - relu(x - y, error=error, bound=2.0 * positive("bound", bound))
+    return x - relu(x - y, error=error, bound=reach("minimum", x, bound) + reach("minimum", y, bound))

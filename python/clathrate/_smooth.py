@@ -39,8 +39,35 @@ def fitted(function: Callable[[Any], Any], error: float, domain: tuple[float, fl
     return Polynomial.fit(function, domain=domain, error=error)
 
 
-def _of_smooth(function: Callable[[Any], Any], x: Any, error: float, domain: tuple[float, float]) -> Any:
-    return fitted(function, float(error), _interval(domain))(real(function.__name__.strip("_"), x))
+def _of_smooth(function: Callable[[Any], Any], x: Any, error: float, domain: tuple[float, float] | None, usual: float = 0.0) -> Any:
+    """The function on a domain, or without one on the usual interval around zero, or on that of the numbers where it is wider."""
+    name = function.__name__.strip("_")
+    x = real(name, x)
+    reach = largest(x, usual)
+    low, high = (-reach, reach) if domain is None else _interval(domain)
+    check_inside(name, x, low, high)
+    return fitted(function, float(error), (low, high))(x)
+
+
+def largest(x: Any, usual: float) -> float:
+    """The largest magnitude of numbers, by their bound where they are encrypted, but at least the usual one."""
+    if isinstance(x, Ciphertext):
+        return max(usual, x.bound or 0.0)
+    return max(usual, float(np.abs(x).max(initial=0.0)))
+
+
+def check_inside(name: str, x: Any, low: float, high: float) -> None:
+    """Refuses plain numbers outside of an interval. Of encrypted ones the bound is compared with it when a polynomial is computed."""
+    if isinstance(x, Ciphertext) or not np.size(x):
+        return
+    # The ends may be rounded.
+    slack = 1e-9 * max(abs(low), abs(high))
+    outside = (x < low - slack) | (x > high + slack) | ~np.isfinite(x)
+    if outside.any():
+        raise DataError(
+            f"`{name}` is approximated for numbers from {low:g} to {high:g}, and {np.asarray(x)[outside].flat[0]:g} is outside, where the "
+            f"approximation is far off: give an interval that holds all numbers"
+        )
 
 
 def _sigmoid(t: Any) -> Any:
@@ -63,17 +90,18 @@ def _inverse_sqrt(t: Any) -> Any:
     return 1.0 / np.sqrt(t)
 
 
-def sigmoid(x: Any, *, error: float = 1e-3, domain: tuple[float, float] = (-8.0, 8.0)) -> Any:
+def sigmoid(x: Any, *, error: float = 1e-3, domain: tuple[float, float] | None = None) -> Any:
     """The logistic function 1 / (1 + exp(-x)), entry by entry.
 
     Parameters
     ----------
     x : Ciphertext or array_like
-        The numbers, all of them in the domain. Outside of it the result is wrong without notice.
+        The numbers, all of them in the domain. A larger bound on encrypted numbers is refused, and so are plain numbers outside; of
+        encrypted numbers without a bound nobody notices them, and the result is wrong.
     error : float, optional
         The largest difference from the function on the domain. The default is 1e-3.
     domain : tuple of float, optional
-        The interval (a, b). The default is (-8.0, 8.0).
+        The interval (a, b). The default is (-8.0, 8.0), or that of the bound on the numbers where it is wider.
 
     Returns
     -------
@@ -83,7 +111,7 @@ def sigmoid(x: Any, *, error: float = 1e-3, domain: tuple[float, float] = (-8.0,
     Raises
     ------
     DataError
-        Where no degree up to 511 reaches the error on the domain, or the numbers are complex.
+        Where no degree up to 511 reaches the error on the domain, numbers may be outside, or the numbers are complex.
     MissingKeyError
         Where a ciphertext carries no keys: `SecretKey.keys_for` makes them.
     LevelError
@@ -97,20 +125,21 @@ def sigmoid(x: Any, *, error: float = 1e-3, domain: tuple[float, float] = (-8.0,
     >>> bool(np.abs(cl.sigmoid(x) - 1 / (1 + np.exp(-x))).max() < 1e-3)
     True
     """
-    return _of_smooth(_sigmoid, x, error, domain)
+    return _of_smooth(_sigmoid, x, error, domain, 8.0)
 
 
-def tanh(x: Any, *, error: float = 1e-3, domain: tuple[float, float] = (-4.0, 4.0)) -> Any:
+def tanh(x: Any, *, error: float = 1e-3, domain: tuple[float, float] | None = None) -> Any:
     """The hyperbolic tangent, entry by entry.
 
     Parameters
     ----------
     x : Ciphertext or array_like
-        The numbers, all of them in the domain. Outside of it the result is wrong without notice.
+        The numbers, all of them in the domain. A larger bound on encrypted numbers is refused, and so are plain numbers outside; of
+        encrypted numbers without a bound nobody notices them, and the result is wrong.
     error : float, optional
         The largest difference from the function on the domain. The default is 1e-3.
     domain : tuple of float, optional
-        The interval (a, b). The default is (-4.0, 4.0).
+        The interval (a, b). The default is (-4.0, 4.0), or that of the bound on the numbers where it is wider.
 
     Returns
     -------
@@ -120,7 +149,7 @@ def tanh(x: Any, *, error: float = 1e-3, domain: tuple[float, float] = (-4.0, 4.
     Raises
     ------
     DataError
-        Where no degree up to 511 reaches the error on the domain, or the numbers are complex.
+        Where no degree up to 511 reaches the error on the domain, numbers may be outside, or the numbers are complex.
     MissingKeyError
         Where a ciphertext carries no keys: `SecretKey.keys_for` makes them.
     LevelError
@@ -133,20 +162,21 @@ def tanh(x: Any, *, error: float = 1e-3, domain: tuple[float, float] = (-4.0, 4.
     >>> bool(abs(cl.tanh(0.5) - np.tanh(0.5)) < 1e-3)
     True
     """
-    return _of_smooth(np.tanh, x, error, domain)
+    return _of_smooth(np.tanh, x, error, domain, 4.0)
 
 
-def silu(x: Any, *, error: float = 1e-3, domain: tuple[float, float] = (-8.0, 8.0)) -> Any:
+def silu(x: Any, *, error: float = 1e-3, domain: tuple[float, float] | None = None) -> Any:
     """The sigmoid linear unit x / (1 + exp(-x)), entry by entry.
 
     Parameters
     ----------
     x : Ciphertext or array_like
-        The numbers, all of them in the domain. Outside of it the result is wrong without notice.
+        The numbers, all of them in the domain. A larger bound on encrypted numbers is refused, and so are plain numbers outside; of
+        encrypted numbers without a bound nobody notices them, and the result is wrong.
     error : float, optional
         The largest difference from the function on the domain. The default is 1e-3.
     domain : tuple of float, optional
-        The interval (a, b). The default is (-8.0, 8.0).
+        The interval (a, b). The default is (-8.0, 8.0), or that of the bound on the numbers where it is wider.
 
     Returns
     -------
@@ -156,7 +186,7 @@ def silu(x: Any, *, error: float = 1e-3, domain: tuple[float, float] = (-8.0, 8.
     Raises
     ------
     DataError
-        Where no degree up to 511 reaches the error on the domain, or the numbers are complex.
+        Where no degree up to 511 reaches the error on the domain, numbers may be outside, or the numbers are complex.
     MissingKeyError
         Where a ciphertext carries no keys: `SecretKey.keys_for` makes them.
     LevelError
@@ -169,20 +199,21 @@ def silu(x: Any, *, error: float = 1e-3, domain: tuple[float, float] = (-8.0, 8.
     >>> bool(abs(cl.silu(2.0) - 2 / (1 + np.exp(-2))) < 1e-3)
     True
     """
-    return _of_smooth(_silu, x, error, domain)
+    return _of_smooth(_silu, x, error, domain, 8.0)
 
 
-def gelu(x: Any, *, error: float = 1e-3, domain: tuple[float, float] = (-8.0, 8.0)) -> Any:
+def gelu(x: Any, *, error: float = 1e-3, domain: tuple[float, float] | None = None) -> Any:
     """The Gaussian error linear unit x Phi(x), with the normal distribution's Phi, entry by entry.
 
     Parameters
     ----------
     x : Ciphertext or array_like
-        The numbers, all of them in the domain. Outside of it the result is wrong without notice.
+        The numbers, all of them in the domain. A larger bound on encrypted numbers is refused, and so are plain numbers outside; of
+        encrypted numbers without a bound nobody notices them, and the result is wrong.
     error : float, optional
         The largest difference from the function on the domain. The default is 1e-3.
     domain : tuple of float, optional
-        The interval (a, b). The default is (-8.0, 8.0).
+        The interval (a, b). The default is (-8.0, 8.0), or that of the bound on the numbers where it is wider.
 
     Returns
     -------
@@ -192,7 +223,7 @@ def gelu(x: Any, *, error: float = 1e-3, domain: tuple[float, float] = (-8.0, 8.
     Raises
     ------
     DataError
-        Where no degree up to 511 reaches the error on the domain, or the numbers are complex.
+        Where no degree up to 511 reaches the error on the domain, numbers may be outside, or the numbers are complex.
     MissingKeyError
         Where a ciphertext carries no keys: `SecretKey.keys_for` makes them.
     LevelError
@@ -205,20 +236,21 @@ def gelu(x: Any, *, error: float = 1e-3, domain: tuple[float, float] = (-8.0, 8.
     >>> bool(abs(cl.gelu(1.0) - 0.841345) < 1e-3)
     True
     """
-    return _of_smooth(_gelu, x, error, domain)
+    return _of_smooth(_gelu, x, error, domain, 8.0)
 
 
-def exp(x: Any, *, error: float = 1e-3, domain: tuple[float, float] = (-4.0, 4.0)) -> Any:
+def exp(x: Any, *, error: float = 1e-3, domain: tuple[float, float] | None = None) -> Any:
     """The exponential function, entry by entry.
 
     Parameters
     ----------
     x : Ciphertext or array_like
-        The numbers, all of them in the domain. Outside of it the result is wrong without notice.
+        The numbers, all of them in the domain. A larger bound on encrypted numbers is refused, and so are plain numbers outside; of
+        encrypted numbers without a bound nobody notices them, and the result is wrong.
     error : float, optional
         The largest difference from the function on the domain: of the values, not relative to them. The default is 1e-3.
     domain : tuple of float, optional
-        The interval (a, b). The default is (-4.0, 4.0).
+        The interval (a, b). The default is (-4.0, 4.0), or that of the bound on the numbers where it is wider.
 
     Returns
     -------
@@ -228,7 +260,7 @@ def exp(x: Any, *, error: float = 1e-3, domain: tuple[float, float] = (-4.0, 4.0
     Raises
     ------
     DataError
-        Where no degree up to 511 reaches the error on the domain, or the numbers are complex.
+        Where no degree up to 511 reaches the error on the domain, numbers may be outside, or the numbers are complex.
     MissingKeyError
         Where a ciphertext carries no keys: `SecretKey.keys_for` makes them.
     LevelError
@@ -241,7 +273,7 @@ def exp(x: Any, *, error: float = 1e-3, domain: tuple[float, float] = (-4.0, 4.0
     >>> bool(abs(cl.exp(1.0) - np.e) < 1e-3)
     True
     """
-    return _of_smooth(np.exp, x, error, domain)
+    return _of_smooth(np.exp, x, error, domain, 4.0)
 
 
 def log(x: Any, *, domain: tuple[float, float], error: float = 1e-3) -> Any:
@@ -250,7 +282,8 @@ def log(x: Any, *, domain: tuple[float, float], error: float = 1e-3) -> Any:
     Parameters
     ----------
     x : Ciphertext or array_like
-        The numbers, all of them in the domain. Outside of it the result is wrong without notice.
+        The numbers, all of them in the domain. A larger bound on encrypted numbers is refused, and so are plain numbers outside; of
+        encrypted numbers without a bound nobody notices them, and the result is wrong.
     domain : tuple of float
         The interval (a, b), above 0. The degree grows with the square root of b / a.
     error : float, optional
@@ -264,7 +297,8 @@ def log(x: Any, *, domain: tuple[float, float], error: float = 1e-3) -> Any:
     Raises
     ------
     DataError
-        Where no degree up to 511 reaches the error on the domain, the domain is not above 0, or the numbers are complex.
+        Where no degree up to 511 reaches the error on the domain, the domain is not above 0, numbers may be outside, or the numbers
+        are complex.
     MissingKeyError
         Where a ciphertext carries no keys: `SecretKey.keys_for` makes them.
     LevelError
@@ -286,7 +320,8 @@ def inverse(x: Any, *, domain: tuple[float, float], error: float = 1e-3) -> Any:
     Parameters
     ----------
     x : Ciphertext or array_like
-        The numbers, all of them in the domain. Outside of it the result is wrong without notice.
+        The numbers, all of them in the domain. A larger bound on encrypted numbers is refused, and so are plain numbers outside; of
+        encrypted numbers without a bound nobody notices them, and the result is wrong.
     domain : tuple of float
         The interval (a, b), above 0. The degree grows with the square root of b / a.
     error : float, optional
@@ -300,7 +335,8 @@ def inverse(x: Any, *, domain: tuple[float, float], error: float = 1e-3) -> Any:
     Raises
     ------
     DataError
-        Where no degree up to 511 reaches the error on the domain, the domain is not above 0, or the numbers are complex.
+        Where no degree up to 511 reaches the error on the domain, the domain is not above 0, numbers may be outside, or the numbers
+        are complex.
     MissingKeyError
         Where a ciphertext carries no keys: `SecretKey.keys_for` makes them.
     LevelError
@@ -322,7 +358,8 @@ def sqrt(x: Any, *, domain: tuple[float, float], error: float = 1e-3) -> Any:
     Parameters
     ----------
     x : Ciphertext or array_like
-        The numbers, all of them in the domain. Outside of it the result is wrong without notice.
+        The numbers, all of them in the domain. A larger bound on encrypted numbers is refused, and so are plain numbers outside; of
+        encrypted numbers without a bound nobody notices them, and the result is wrong.
     domain : tuple of float
         The interval (a, b), above 0. The degree grows with the square root of b / a.
     error : float, optional
@@ -336,7 +373,8 @@ def sqrt(x: Any, *, domain: tuple[float, float], error: float = 1e-3) -> Any:
     Raises
     ------
     DataError
-        Where no degree up to 511 reaches the error on the domain, the domain is not above 0, or the numbers are complex.
+        Where no degree up to 511 reaches the error on the domain, the domain is not above 0, numbers may be outside, or the numbers
+        are complex.
     MissingKeyError
         Where a ciphertext carries no keys: `SecretKey.keys_for` makes them.
     LevelError
@@ -358,7 +396,8 @@ def inverse_sqrt(x: Any, *, domain: tuple[float, float], error: float = 1e-3) ->
     Parameters
     ----------
     x : Ciphertext or array_like
-        The numbers, all of them in the domain. Outside of it the result is wrong without notice.
+        The numbers, all of them in the domain. A larger bound on encrypted numbers is refused, and so are plain numbers outside; of
+        encrypted numbers without a bound nobody notices them, and the result is wrong.
     domain : tuple of float
         The interval (a, b), above 0. The degree grows with the square root of b / a.
     error : float, optional
@@ -372,7 +411,8 @@ def inverse_sqrt(x: Any, *, domain: tuple[float, float], error: float = 1e-3) ->
     Raises
     ------
     DataError
-        Where no degree up to 511 reaches the error on the domain, the domain is not above 0, or the numbers are complex.
+        Where no degree up to 511 reaches the error on the domain, the domain is not above 0, numbers may be outside, or the numbers
+        are complex.
     MissingKeyError
         Where a ciphertext carries no keys: `SecretKey.keys_for` makes them.
     LevelError
@@ -435,7 +475,8 @@ def std(
     Raises
     ------
     DataError
-        Where no degree up to 511 reaches the error on the domain, the domain is not above 0, or the numbers are complex.
+        Where no degree up to 511 reaches the error on the domain, the domain is not above 0, numbers may be outside, or the numbers
+        are complex.
     MissingKeyError
         Where a ciphertext carries no keys: `SecretKey.keys_for` makes them.
     LevelError
@@ -479,7 +520,8 @@ def norm(x: Any, axis: int | None = None, *, domain: tuple[float, float], keepdi
     Raises
     ------
     DataError
-        Where no degree up to 511 reaches the error on the domain, the domain is not above 0, or the numbers are complex.
+        Where no degree up to 511 reaches the error on the domain, the domain is not above 0, numbers may be outside, or the numbers
+        are complex.
     MissingKeyError
         Where a ciphertext carries no keys: `SecretKey.keys_for` makes them.
     LevelError
@@ -506,20 +548,25 @@ def real(name: str, x: Any) -> Any:
 
 def _root(squares: Any, domain: tuple[float, float], error: float) -> Any:
     low, high = _above_zero(domain)
+    # That the results are in the domain is the caller's word, and says more than the bound on the numbers.
+    if isinstance(squares, Ciphertext) and squares.bound is not None:
+        squares = squares.with_bound(min(squares.bound, high * high))
     return sqrt(squares, domain=(low * low, high * high), error=error)
 
 
-def softmax(x: Any, *, error: float = 1e-3, bound: float = 2.0) -> Any:
+def softmax(x: Any, *, error: float = 1e-3, bound: float | None = None) -> Any:
     """exp(x) / sum(exp(x)) along the last axis.
 
     Parameters
     ----------
     x : Ciphertext or array_like
-        The numbers, of magnitude at most `bound`. Of larger ones the result is wrong without notice.
+        The numbers, of magnitude at most `bound`. A larger bound on encrypted numbers is refused, and so are larger plain numbers; of
+        encrypted numbers without a bound nobody notices them, and the result is wrong.
     error : float, optional
         The largest difference from the function. The default is 1e-3.
     bound : float, optional
-        The largest magnitude of the numbers. The default is 2.0. The degree of the inverse of the sum grows with exp(bound).
+        The largest magnitude of the numbers. The default is 2.0, or the bound on the numbers where it is larger. The degree of the inverse
+        of the sum grows with exp(bound).
 
     Returns
     -------
@@ -542,7 +589,9 @@ def softmax(x: Any, *, error: float = 1e-3, bound: float = 2.0) -> Any:
     >>> cl.softmax(np.array([0.0, 1.0, 1.0])).round(2)
     array([0.16, 0.42, 0.42])
     """
-    x, error, bound = real("softmax", x), positive("error", error), positive("bound", bound)
+    x, error = real("softmax", x), positive("error", error)
+    bound = largest(x, 2.0) if bound is None else positive("bound", bound)
+    check_inside("softmax", x, -bound, bound)
     if not x.shape:
         raise ShapeError("softmax of a single number: give an array with at least one axis")
     if error >= 1.0:
@@ -550,7 +599,11 @@ def softmax(x: Any, *, error: float = 1e-3, bound: float = 2.0) -> Any:
     count = int(x.shape[-1])
     exponential, inverted = _softmax_polynomials(bound, error, count)
     terms = exponential(x)
-    return terms * inverted(terms.sum(axis=-1, keepdims=True))
+    total = terms.sum(axis=-1, keepdims=True)
+    # A sum of terms of at most 1 / count is at most 1, which the bounds on single terms do not tell.
+    if isinstance(total, Ciphertext) and total.bound is not None:
+        total = total.with_bound(min(total.bound, inverted.domain[1]))
+    return terms * inverted(total)
 
 
 def _softmax_polynomials(bound: float, error: float, count: int) -> tuple[Polynomial, Polynomial]:

@@ -67,14 +67,15 @@ impl PolynomialPlan {
     }
 
     /// What is known of the result: from what is known of the input, and from the noise that each node adds, for typical and for the worst numbers.
-    pub(super) fn estimate_of(&self, input: &Estimate, complex: bool, noise: &[(f64, f64)]) -> Estimate {
+    pub(super) fn estimate_of(&self, input: &Estimate, complex: bool, noise: &[(f64, f64)], most: f64) -> Estimate {
         // Off the real line a polynomial has no bound.
         if complex {
             return Estimate::unknown();
         }
         let bound = input.magnitude;
         let (low, high) = self.polynomial.domain();
-        let (low, high) = (low.max(-bound), high.min(bound));
+        let beyond = bound.is_finite() && bound > self.domain_magnitude();
+        let (low, high) = if beyond { (-bound, bound) } else { (low.max(-bound), high.min(bound)) };
         let (low, high) = if low <= high { (low, high) } else { self.polynomial.domain() };
         let worst = self.on_grid((low, high), noise.iter().map(|own| own.1));
         // Typical numbers: spread evenly, with their mean and root mean square.
@@ -86,8 +87,7 @@ impl PolynomialPlan {
         let between = 1.05;
         let rms = |values: &[f64]| (values.iter().map(|value| value * value).sum::<f64>() / values.len() as f64).sqrt();
         let peak = |values: &[f64]| between * values.iter().copied().fold(0.0, f64::max);
-        let most = self.nodes.last().map_or(self.domain_magnitude(), |node| node.magnitude);
-        let largest = if bound < self.domain_magnitude() { peak(&worst.value).min(most) } else { most };
+        let largest = if bound != self.domain_magnitude() && bound.is_finite() { peak(&worst.value).min(most) } else { most };
         // Of numbers without a bound nothing is known but that they should be in the domain.
         let numbers = if bound.is_finite() {
             (largest, rms(&typical.value).min(largest), typical.mean.clamp(-largest, largest))
@@ -98,6 +98,11 @@ impl PolynomialPlan {
             .clone()
             .applied(numbers, (rms(&typical.derivative), peak(&worst.derivative)))
             .with_errors(rms(&typical.noise), peak(&worst.noise))
+    }
+
+    /// A bound on the values on the domain.
+    pub(super) fn largest(&self) -> f64 {
+        self.nodes.last().map_or(self.domain_magnitude(), |node| node.magnitude)
     }
 
     /// Values, derivatives and the noise of the nodes at points of an interval.

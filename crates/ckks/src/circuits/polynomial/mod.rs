@@ -203,6 +203,11 @@ impl Polynomial {
         self.coefficients.iter().rposition(|&c| c != ZERO).unwrap_or(0)
     }
 
+    /// Whether the polynomial is meant on its domain alone, as approximations are. Powers with the domain that is not mapped are polynomials of any number.
+    pub(crate) fn is_of_domain(&self) -> bool {
+        self.basis != PolynomialBasis::Power || self.domain != UNIT_DOMAIN
+    }
+
     /// Refuses an array whose bound says that numbers may be outside the domain. On a domain of positive, or of negative, numbers it says nothing of the sign, which is the caller's word.
     ///
     /// # Errors
@@ -210,7 +215,7 @@ impl Polynomial {
     pub(crate) fn check_inside(&self, x: &Ciphertext) -> Result<(), CkksError> {
         let (low, high) = self.domain;
         let most = if low < 0.0 && high > 0.0 { high.min(-low) } else { high.abs().max(low.abs()) };
-        match x.bound().filter(|&bound| bound > most * (1.0 + ROUNDED) && !x.is_complex()) {
+        match x.bound().filter(|&bound| bound > most * (1.0 + ROUNDED) && self.is_of_domain() && !x.is_complex()) {
             Some(bound) => Err(CkksError::OutsideDomain { bound, low, high }),
             None => Ok(()),
         }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::node::{Node, Product};
 use super::plan::PolynomialPlan;
 use super::{Polynomial, ZERO};
-use crate::arrays::{Ciphertext, Estimate, Layout};
+use crate::arrays::{Ciphertext, Layout};
 use crate::encoding::encode_coefficients;
 use crate::error::CkksError;
 use crate::evaluation::combinations::ProductTerm;
@@ -86,7 +86,10 @@ impl Run<'_> {
         // The noise of each node alone; what it does to the result follows from the polynomial.
         let mut noise: Vec<(f64, f64)> = Vec::with_capacity(nodes.len());
         let known = x.estimate.clone();
-        let clean = x.clone().estimated(|own| own.within(self.plan.domain_magnitude()).without_errors());
+        // Powers of larger numbers are what they are: the sums and products of the nodes bound them, and are refused where they might wrap around.
+        let beyond = known.magnitude.is_finite() && known.magnitude > self.plan.domain_magnitude();
+        let largest = if beyond { known.magnitude } else { self.plan.domain_magnitude() };
+        let clean = x.clone().estimated(|own| own.within(largest).without_errors());
         let mut values: Vec<Value<'_>> = vec![Some(Cow::Borrowed(&clean))];
         // The same values, reduced to lower ranks.
         let mut lowered: Vec<Value<'_>> = vec![None; nodes.len() + 1];
@@ -95,15 +98,20 @@ impl Run<'_> {
                 self.lower(node, operand, &values, &mut lowered)?;
             }
             let value = self.node(node, &values, &lowered)?;
+            if beyond {
+                value.check_bound()?;
+            }
             noise.push(value.estimate.slot_errors());
-            let value = value.estimated(Estimate::without_errors);
+            let most = if beyond { value.estimate.magnitude } else { node.magnitude.max(f64::MIN_POSITIVE) };
+            let value = value.estimated(|own| own.within(most).without_errors());
             values.push(Some(Cow::Owned(value)));
             uses(node).into_iter().filter(|&operand| last_use[operand] == index).for_each(|operand| {
                 (values[operand], lowered[operand]) = (None, None);
             });
         }
         let value = values.pop().flatten().map_or_else(|| x.clone(), Cow::into_owned);
-        let estimate = self.plan.estimate_of(&known, x.is_complex(), &noise);
+        let most = if beyond { value.estimate.magnitude } else { self.plan.largest() };
+        let estimate = self.plan.estimate_of(&known, x.is_complex(), &noise, most);
         Ok(value.estimated(|_| estimate))
     }
 
@@ -143,8 +151,7 @@ impl Run<'_> {
         }
         // The scale is set to the plan's scale, from which the plan has computed later factors.
         value.scale = node.scale;
-        let value = evaluator.with_constant(value, node.constant)?;
-        Ok(value.estimated(|own| own.within(node.magnitude.max(f64::MIN_POSITIVE))))
+        evaluator.with_constant(value, node.constant)
     }
 
     /// Subtracts `p(0)` from the slots without an entry, so that padding that was zero is zero again.
