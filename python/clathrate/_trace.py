@@ -65,7 +65,8 @@ class Trace:
     inputs : tuple of Ciphertext
         The symbols that the function was called with.
     result : object
-        What the function returned: symbols with `shape`, `encoding`, `level`, `scale` and, where `trace` was given a bound, `error_bound`.
+        What the function returned: symbols with `shape`, `encoding`, `level`, `scale` and, where `trace` was given a bound, `bound`,
+        `error_rms` and `error_bound`.
     stages : tuple of StageCost
         The costs of the stages that `Ciphertext.stage` names, in the order in which they were entered first.
     seconds : float
@@ -219,8 +220,8 @@ def trace(
     The function is called with *symbols*: ciphertexts that have a shape, an encoding, a level and a scale, and no data. They go through the
     same code as ciphertexts, and raise the same errors.
 
-    With a `bound` on the numbers, symbols carry bounds on numbers and errors through the computation: `Ciphertext.magnitude_bound` and
-    `Ciphertext.error_bound`. The inputs are then taken as fresh encryptions with a public key, whose errors are larger than those of
+    With a `bound` on the numbers, symbols carry it and errors through the computation, as arrays that are encrypted with it do:
+    `Ciphertext.bound`, `Ciphertext.error_rms` and `Ciphertext.error_bound`. The inputs are then taken as fresh encryptions with a public key, whose errors are larger than those of
     encryptions with the secret key.
 
     Parameters

@@ -161,7 +161,7 @@ def test_picked_columns_compute(tiny: cl.Params, owner: cl.SecretKey, keys: cl.E
     np.testing.assert_allclose(owner.decrypt(cl.vstack([x, fresh])), np.vstack([A[:, 4:11], numbers(2, 7, seed=3)]), atol=1e-8)
     found = cl.trace(lambda x: x[1:3, 4:11], (5, 20), params=tiny, encoding="coefficients", bound=1.0)
     assert found.result.shape == (2, 7)
-    assert found.result.magnitude_bound == 1.0
+    assert found.result.bound == 1.0
     assert not found.needs.rotations
     # Rows in lanes keep their lanes.
     lanes = owner.encrypt(A, encoding="coefficients", lanes="most")

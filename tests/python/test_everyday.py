@@ -355,7 +355,7 @@ def test_conversions_between_slots_and_coefficients(deep: Party) -> None:
     y = deep.key.public_key().encrypt(data, encoding="coefficients").with_keys(deep.key.evaluation_keys(found.needs)).to_slots()
     measured = np.sqrt(np.mean((deep.key.decrypt(y) - data) ** 2))
     assert measured < found.result.error_bound < 16 * measured
-    assert found.result.magnitude_bound == 1.0
+    assert found.result.bound == 1.0
     with pytest.raises(cl.MissingKeyError):
         x.to_slots()
     for call, error in (
@@ -723,7 +723,7 @@ def test_what_is_in_the_padding_does_not_spoil_polynomials_and_powers(deep: Part
 
 def test_means_are_no_larger_than_the_numbers_on_the_way(owner: Party) -> None:
     found = cl.trace(lambda x: x.mean(), (1000,), params=owner.params, bound=1.0, encoding="coefficients")
-    assert found.result.magnitude_bound <= 1.001
+    assert found.result.bound <= 1.001
 
 
 def test_products_and_others_are_stacked(owner: Party) -> None:

@@ -1,0 +1,172 @@
+"""Numbers that must not be wrong silently: large means, declared bounds, errors beside what is stated, over programs and layouts."""
+
+import numpy as np
+import pytest
+
+import clathrate as cl
+
+# How arrays lie: every kind of place, with and without room behind the numbers.
+LAYOUTS = {
+    "rows": {"encoding": "slots"},
+    "lanes": {"encoding": "slots", "lanes": "most"},
+    "capacity": {"encoding": "slots", "capacity": 64},
+}
+REDUCTIONS = {
+    "sum": lambda x, **axis: x.sum(**axis),
+    "mean": lambda x, **axis: x.mean(**axis),
+    "var": lambda x, **axis: x.var(**axis),
+    "squares": lambda x, **axis: (x * x).sum(**axis),
+    "centred": lambda x, **axis: ((x - x.mean(**axis, keepdims=True)) ** 2).mean(**axis),
+    "third moment": lambda x, **axis: ((x - x.mean(**axis, keepdims=True)) ** 3).mean(**axis),
+}
+
+
+@pytest.fixture(scope="module")
+def deep():
+    params = cl.Params.preset("insecure_deep")
+    return params, cl.SecretKey.generate(params)
+
+
+def computed(key, f, *arrays, bound=None, **options):
+    keys = key.keys_for(f, *(array.shape for array in arrays), bound=bound, **options)
+    return f(*(key.encrypt(array, bound=bound, **options).with_keys(keys) for array in arrays))
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("name", REDUCTIONS)
+@pytest.mark.parametrize("shape", [(40,), (9, 5), (3, 37)])
+def test_reductions_of_numbers_with_a_large_mean_are_those_of_numpy(deep, rng, name, shape, layout):
+    params, key = deep
+    if len(shape) == 1 and layout == "lanes":
+        layout = "capacity"
+    axes = [{}] if len(shape) == 1 else [{}, {"axis": 0}, {"axis": 1}]
+    for mean in (1.0, 1e3, 1e6):
+        if name == "third moment" and mean > 1e3:
+            continue
+        x = mean + rng.normal(size=shape)
+        for axis in axes:
+            # The mean of a user's own formula, in rows that share polynomials, is in the places behind the numbers.
+            if layout == "lanes" and name in ("centred", "third moment") and mean > 1e3:
+                continue
+            want = REDUCTIONS[name](x, **axis)
+            found = key.decrypt(computed(key, lambda v, axis=axis: REDUCTIONS[name](v, **axis), x, **LAYOUTS[layout]))
+            size = np.abs(x).max() ** (2 if name == "squares" else 1) * x.size
+            tolerance = 1e-8 * size if name in ("sum", "mean", "squares") else 0.02
+            assert np.abs(found - want).max() < tolerance, (mean, axis, found, want)
+
+
+def test_variances_of_large_means_are_right_whatever_room_is_behind_the_numbers(rng):
+    params = cl.Params.preset("insecure_small")
+    key = cl.SecretKey.generate(params)
+    for count in (3, 400, 511, 512):
+        x = 1e6 + rng.normal(size=count)
+        assert abs(float(key.decrypt(computed(key, lambda v: v.var(), x))) - x.var()) < 0.01, count
+        both = computed(key, lambda v, w: ((v - v.mean()) * (w - w.mean())).mean(), x, x[::-1].copy())
+        assert abs(float(key.decrypt(both)) - np.cov(x, x[::-1], bias=True)[0, 1]) < 0.02, count
+
+
+FUNCTIONS = {
+    "sigmoid": (cl.sigmoid, lambda t: 1 / (1 + np.exp(-t))),
+    "tanh": (cl.tanh, np.tanh),
+    "relu": (lambda x: cl.relu(x, error=0.2), lambda t: np.maximum(t, 0)),
+    "absolute": (lambda x: cl.absolute(x, error=0.2), np.abs),
+    "sign": (lambda x: cl.sign(x, margin=2.0, error=0.05), np.sign),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_take_the_interval_of_the_declared_bound(name):
+    params = cl.Params.preset("insecure_boot")
+    f, want = FUNCTIONS[name]
+    x = np.array([20.0, -20.0, 3.0])
+    assert np.abs(f(x) - want(x)).max() < 0.21
+    found = cl.trace(f, x.shape, params=params, bound=20.0, level=params.max_level)
+    assert found.result.bound is not None
+    assert found.result.bound < 25
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: cl.sigmoid(x, domain=(-8, 8)),
+        lambda x: cl.relu(x, bound=1, error=0.05),
+        lambda x: cl.sign(x, margin=0.1, bound=1.0),
+        lambda x: cl.inverse(x, domain=(0.5, 2.0)),
+        lambda x: cl.log(x, domain=(0.5, 2.0)),
+        lambda x: cl.softmax(x, bound=1.0),
+    ],
+)
+def test_intervals_that_do_not_hold_the_numbers_are_refused(deep, f):
+    params, key = deep
+    x = np.array([20.0, 15.0, 3.0])
+    with pytest.raises(cl.DataError, match=r"numbers may be as large as 2\.000e1"):
+        cl.trace(f, x.shape, params=params, bound=20.0)
+    keys = key.keys_for(f, x.shape)
+    with pytest.raises(cl.DataError, match=r"numbers may be as large as 2\.000e1"):
+        f(key.encrypt(x, bound=20.0).with_keys(keys))
+    with pytest.raises(cl.DataError, match="is outside"):
+        f(x)
+    # The remedy: a bound that fits the numbers where they are smaller.
+    f(key.encrypt([0.6, 0.9, 0.7], bound=20.0).with_keys(keys).with_bound(1.0))
+
+
+@pytest.mark.parametrize("size", [1.0, 2.0, 8.0, 100.0])
+def test_bootstraps_divide_numbers_by_their_bound(size):
+    params = cl.Params.preset("insecure_boot")
+    plan = cl.BootstrapPlan(params)
+    key = cl.SecretKey.generate(params)
+    keys = key.evaluation_keys(plan.needs)
+    x = np.linspace(-size, size, plan.slots)
+    level = plan.input_level + 1
+    fresh = key.encrypt(x, level=level, bound=size).with_keys(keys).bootstrap(plan)
+    errors = np.abs(key.decrypt(fresh) - x)
+    assert errors.max() <= fresh.error_bound
+    assert fresh.error_bound < 1e-4 * size
+    assert fresh.bound == pytest.approx(size)
+    if size > 1:
+        with pytest.raises(cl.DataError, match="bootstrap one level earlier"):
+            key.encrypt(x, level=plan.input_level, bound=size).with_keys(keys).bootstrap(plan)
+
+
+WEIGHTS = np.random.default_rng(3).normal(size=(5, 6))
+PROGRAMS = {
+    "product": (lambda x, y: x * y, 2, (300,), {}),
+    "power": (lambda x: x**4, 1, (300,), {}),
+    "sum of products": (lambda x, y: x * y + 0.5 * x - y, 2, (300,), {}),
+    "differences from the mean": (lambda x: x - x.mean(), 1, (300,), {}),
+    "selection": (lambda x: x[10:200] * 2.0, 1, (300,), {}),
+    "plain matrix": (lambda x: WEIGHTS @ x, 1, (6, 50), {}),
+    "columns": (lambda x: x.var(axis=0), 1, (60, 20), {"encoding": "slots", "lanes": "most"}),
+    "rows": (lambda x: (x * x).sum(axis=1), 1, (100, 5), {"encoding": "slots", "lanes": "most"}),
+    "polynomial": (lambda x: cl.sigmoid(8 * x), 1, (300,), {}),
+    "polynomial of high degree": (cl.Polynomial.fit(lambda t: np.sin(6 * t) * np.exp(t), 31), 1, (300,), {}),
+    "joined": (lambda x: cl.hstack([x[:50], x[100:150]]), 1, (300,), {}),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_errors_are_within_twice_what_is_stated_and_below_their_bounds(deep, name):
+    params, key = deep
+    f, count, shape, options = PROGRAMS[name]
+    found = cl.trace(f, *[shape] * count, params=params, bound=1.0, **options)
+    keys = key.evaluation_keys(found.needs)
+    public = key.public_key()
+
+    def errors(draw):
+        arrays = [draw(shape) for _ in range(count)]
+        result = f(*(public.encrypt(array, bound=1.0, **options).with_keys(keys) for array in arrays))
+        assert result.bound == pytest.approx(found.result.bound)
+        return (key.decrypt(result) - f(*arrays)).ravel()
+
+    rng = np.random.default_rng(11)
+    typical = np.concatenate([errors(lambda shape: rng.uniform(-1, 1, shape)) for _ in range(4)])
+    worst = np.concatenate([errors(lambda shape: rng.choice([-1.0, 1.0], shape)) for _ in range(4)])
+    rms = np.sqrt((typical**2).mean())
+    assert found.result.error_rms / 2 < rms < 2 * found.result.error_rms
+    assert max(np.abs(typical).max(), np.abs(worst).max()) <= found.result.error_bound
+    assert found.result.error_bound <= 30 * max(rms, np.sqrt((worst**2).mean()))
+
+
+def test_jobs_of_the_usual_presets_do_not_get_bootstraps():
+    choice = cl.Params.for_circuit(lambda x: ((x - x.mean()) ** 2).mean() + 0.5, (1000,), error=1e-6)
+    assert not choice.params.name.startswith("boot")
