@@ -102,7 +102,7 @@ impl Evaluator {
     ) -> Result<Ciphertext, CkksError> {
         self.check_pair(x, y, operation)?;
         let padding = x.padding().max(y.padding());
-        let (left, right) = self.align(x, y)?;
+        let (left, right) = self.align(x, y, operation)?;
         let bound = x.params.check_bound(x.joint_bound(y, |x, y| x + y), left.scale, left.level)?;
         let result = combined(left, &right, combine, in_place)?;
         self.spend_pass(&result)?;

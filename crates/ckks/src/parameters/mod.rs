@@ -23,6 +23,7 @@ mod runtime;
 mod scales;
 mod segments;
 mod spec;
+mod stage_levels;
 mod switching_report;
 
 pub use devices::{devices, set_device_graphs, set_device_memory_limit};
@@ -36,6 +37,8 @@ pub use runtime::{DEFAULT_KEY_EXPANSION, DeviceDescription, EngineFactory, Engin
 pub use scales::ScaleWarning;
 pub use segments::Segment;
 pub use spec::ParamsSpec;
+pub(crate) use stage_levels::StageLevels;
+pub use stage_levels::{APPLICATION, BASE, LOWERING, RAISED, REDUCTION};
 pub use switching_report::{ProfileOrigin, RefusedLevel, SwitchingReport, SwitchingRow};
 
 use family::Family;
