@@ -121,11 +121,11 @@ impl Automatic {
         let plan = MamboPlan::around(bootstrap, weights, layout.chunks * slots, &options).ok()?;
         // Of a plan for complex numbers, two polynomials of real ones are bootstrapped at once.
         let polys = if x.is_complex() || alone.is_real() { layout.bundles() } else { layout.bundles().div_ceil(2) };
-        let refreshed = if lacks(&alone) { f64::INFINITY } else { alone.dry_run_of(polys).ok()?.cost().nanoseconds };
+        let refreshed = if lacks(&alone) { f64::INFINITY } else { alone.dry_run_of(polys).ok()?.cost().price };
         // The product of the bootstrapped array has the primes of its level.
         let primes = |level: Level| x.params().chain().basis(level).len() as f64;
-        let product = plan.matrix().chosen().nanoseconds * primes(alone.output_level()) / primes(plan.matrix().level());
-        (plan.nanoseconds_of(!x.is_complex()).ok()? < refreshed + product).then(|| Arc::new(plan))
+        let product = plan.matrix().chosen().prices.0 * primes(alone.output_level()) / primes(plan.matrix().level());
+        (plan.price_of(!x.is_complex()).ok()? < refreshed + product).then(|| Arc::new(plan))
     }
 }
 
