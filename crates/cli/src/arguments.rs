@@ -105,7 +105,7 @@ pub enum Verb {
     Inspect(Inspect),
     /// Say what this machine runs, and test it
     Doctor,
-    /// Measure this machine's kernels, a few seconds, so that switching is planned for it
+    /// Measure this machine's kernels, a few seconds, so that predicted times are its own
     ///
     /// The profile is kept in the user's cache directory, or in the file that the environment variable CLATHRATE_PROFILE names. Where that is
     /// `none`, no profile is read or stored.
