@@ -52,7 +52,11 @@ def test_keys_and_arrays_of_owners_start_there_too(name):
     key = cl.SecretKey.generate(params)
     highest = params.application_levels[1]
     assert key.encrypt([0.5]).level == key.public_key().encrypt([0.5]).level == highest
-    assert key.encrypt([0.5], level=params.max_level).level == key.public_key().encrypt([0.5], level=params.max_level).level == params.max_level
+    assert (
+        key.encrypt([0.5], level=params.max_level).level
+        == key.public_key().encrypt([0.5], level=params.max_level).level
+        == params.max_level
+    )
     x = key.encrypt([0.5]).with_keys(key.evaluation_keys(cl.Needs(relinearise=True, rotations=[1])))
     assert (x * x).level == x.rotate(1).level == highest
     assert (key.encrypt([0.5]).with_keys(key.keys_for(lambda x: x * x * x, (1,))) ** 3).level == highest - 1
@@ -110,8 +114,20 @@ def test_operands_of_any_scales_meet(sizes, rng):
     keys = key.evaluation_keys(cl.Needs(relinearise=True))
     a, b = rng.uniform(-1, 1, (2, 3, 8))
     scale = sizes["log2_scale"]
-    operations = [operator.add, operator.sub, lambda x, y: cl.concatenate([x, y]), lambda x, y: cl.where(a > 0, x, y), lambda x, y: x * 0.5 + y * y]
-    clear = [operator.add, operator.sub, lambda x, y: np.concatenate([x, y]), lambda x, y: np.where(a > 0, x, y), lambda x, y: x * 0.5 + y * y]
+    operations = [
+        operator.add,
+        operator.sub,
+        lambda x, y: cl.concatenate([x, y]),
+        lambda x, y: cl.where(a > 0, x, y),
+        lambda x, y: x * 0.5 + y * y,
+    ]
+    clear = [
+        operator.add,
+        operator.sub,
+        lambda x, y: np.concatenate([x, y]),
+        lambda x, y: np.where(a > 0, x, y),
+        lambda x, y: x * 0.5 + y * y,
+    ]
     met = 0
     for bits in (scale - 0.7, scale + 0.3, scale + 3.14, scale + 8):
         for level in (params.max_level, params.max_level - 2, 2):
@@ -149,7 +165,9 @@ def test_a_trace_takes_a_level_that_works_where_the_lowest_does_not():
 def test_a_trace_that_no_level_serves_says_what_each_of_them_lacks():
     params = cl.Params.preset("insecure_boot")
     deep = cl.Polynomial(np.full(41, 0.02))
-    with pytest.raises(cl.LevelError, match="level 9 would be needed, and arrays under these parameters have levels up to 6: lower the degree"):
+    with pytest.raises(
+        cl.LevelError, match="level 9 would be needed, and arrays under these parameters have levels up to 6: lower the degree"
+    ):
         cl.trace(lambda x: deep(x * x), (8,), params=params)
     seen = []
 
@@ -160,7 +178,10 @@ def test_a_trace_that_no_level_serves_says_what_each_of_them_lacks():
         x = (x * x).rescale()
         return x.drop_to_level(x.level + len(seen))
 
-    with pytest.raises(cl.LevelError, match=r"cannot drop from level \d to level \d: .*\(so with bootstraps below level 3; below 4: cannot .*; below 5: cannot"):
+    with pytest.raises(
+        cl.LevelError,
+        match=r"cannot drop from level \d to level \d: .*\(so with bootstraps below level 3; below 4: cannot .*; below 5: cannot",
+    ):
         cl.trace(different, (8,), params=params)
     assert len(seen) == 3
 

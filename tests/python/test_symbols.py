@@ -207,6 +207,9 @@ def test_every_operation_does_on_data_what_it_does_on_symbols(seed):
             accepted += not isinstance(dry[0], str)
             if data != dry:
                 differing.append((name, shape, options, operation, dry, data))
-    lines = [f"{name} {shape} {options} {operation}\n    symbols: {dry}\n    data:    {data}" for name, shape, options, operation, dry, data in differing]
+    lines = [
+        f"{name} {shape} {options} {operation}\n    symbols: {dry}\n    data:    {data}"
+        for name, shape, options, operation, dry, data in differing
+    ]
     assert not differing, f"{len(lines)} differ:\n" + "\n".join(lines[:60])
     assert accepted > 10 * DRAWS

@@ -100,7 +100,13 @@ impl Automatic {
     fn product_plan(&self, evaluator: &Evaluator, x: &Ciphertext, weights: PlainMatrix<'_>) -> Option<Arc<MamboPlan>> {
         let (layout, slots) = (x.layout(), x.params().slot_count());
         let whole = layout.capacity == slots && layout.bodies == 1 && layout.order == Order::Natural && layout.lanes == 1;
-        if x.level() > self.least || !self.is_able(evaluator, x) || !x.has_canonical_scale() || !whole || x.shape().len() != 2 || x.shape()[0] != weights.1 {
+        if x.level() > self.least
+            || !self.is_able(evaluator, x)
+            || !x.has_canonical_scale()
+            || !whole
+            || x.shape().len() != 2
+            || x.shape()[0] != weights.1
+        {
             return None;
         }
         let (_, inner, values) = weights;

@@ -38,7 +38,8 @@ impl Ciphertext {
     pub fn awaits_rescale(&self) -> bool {
         let Some(below) = self.level.0.checked_sub(1).map(Level) else { return false };
         let (own, rescaled) = (self.params.scale(self.level), self.scale / self.params.step_product(self.level));
-        let of_product = || self.scale >= own * own / 2.0 && is_above_noise(&self.params, rescaled) && self.params.check_scale(rescaled, below).is_ok();
+        let of_product =
+            || self.scale >= own * own / 2.0 && is_above_noise(&self.params, rescaled) && self.params.check_scale(rescaled, below).is_ok();
         same_scale(rescaled, self.params.scale(below)) || of_product()
     }
 
@@ -86,7 +87,12 @@ fn change(x: &Ciphertext, level: Level, scale: f64) -> Option<Change> {
 pub(super) fn meeting(parts: &[&Ciphertext], operation: &'static str) -> Result<(Level, f64), CkksError> {
     let Some(first) = parts.iter().copied().min_by_key(|part| part.level) else { return Err(CkksError::NoTerms { operation }) };
     let (params, lowest) = (&first.params, first.level);
-    let all_reach = |level: Level, scale: f64| params.check_scale(scale, level).is_ok() && parts.iter().all(|part| change(part, level, scale).is_some());
+    if parts.iter().all(|part| part.level == lowest && same_scale(part.scale, first.scale)) {
+        return Ok((lowest, first.scale));
+    }
+    let all_reach = |level: Level, scale: f64| {
+        params.check_scale(scale, level).is_ok() && parts.iter().all(|part| change(part, level, scale).is_some())
+    };
     let largest_first = |scales: &mut Vec<f64>| scales.sort_by(|x, y| y.total_cmp(x));
     let mut own: Vec<f64> = parts.iter().filter(|part| part.level == lowest).map(|part| part.scale).collect();
     largest_first(&mut own);
@@ -100,7 +106,8 @@ pub(super) fn meeting(parts: &[&Ciphertext], operation: &'static str) -> Result<
     }
     for level in (0..lowest.0).rev().map(Level) {
         let steps = |part: &Ciphertext| (level.0 + 1..=part.level.0).map(|from| params.step_product(Level(from))).product::<f64>();
-        let mut rescaled: Vec<f64> = parts.iter().map(|part| part.scale / steps(part)).filter(|&scale| scale * scale >= params.scale(level)).collect();
+        let mut rescaled: Vec<f64> =
+            parts.iter().map(|part| part.scale / steps(part)).filter(|&scale| scale * scale >= params.scale(level)).collect();
         largest_first(&mut rescaled);
         rescaled.insert(0, params.scale(level));
         if let Some(&scale) = rescaled.iter().find(|&&scale| is_above_noise(params, scale) && all_reach(level, scale)) {
