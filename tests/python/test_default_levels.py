@@ -1,4 +1,4 @@
-"""Arrays of parameters that bootstrap start at the highest level of the application, and operands of different scales meet, whatever the chain."""
+"""Arrays of parameters that bootstrap start at the highest level of the application; operands of different scales meet on any chain."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ EXPRESSIONS = {
 
 
 def levels(params):
-    lowest, highest = params.application_levels
+    highest = params.application_levels[1]
     return [None, highest, highest + 1, params.max_level]
 
 
@@ -134,7 +134,7 @@ def test_operands_of_any_scales_meet(sizes, rng):
             x = key.encrypt(a, scale=2.0**bits, level=level, encoding="slots").with_keys(keys)
             for y in (key.encrypt(b, encoding="slots"), key.encrypt(b, level=level, encoding="slots") * 0.75 / 0.75):
                 for left, right, first, second in ((x, y, a, b), (y, x, b, a)):
-                    for operation, wanted in zip(operations, clear):
+                    for operation, wanted in zip(operations, clear, strict=True):
                         try:
                             result = operation(left.with_keys(keys), right.with_keys(keys))
                         except cl.LevelError:
@@ -147,7 +147,7 @@ def test_operands_of_any_scales_meet(sizes, rng):
 
 def test_a_trace_takes_a_level_that_works_where_the_lowest_does_not():
     params = cl.Params.preset("insecure_boot")
-    lowest, highest = params.application_levels
+    lowest = params.application_levels[0]
 
     def picky(x):
         for _ in range(3):

@@ -118,8 +118,9 @@ impl SwitchingOption {
 ///     How each level switches keys. "fastest", the default, lets a planner predict the fastest method for each level by times that belong
 ///     to the version of this library: all machines choose alike, so that results are equal bit for bit. "tuned" predicts by the times that
 ///     `clathrate tune` stored for this machine: results differ from those of other machines by noise, and plans may ask for other keys
-///     than theirs, so use it where keys and results stay on machines of one kind. "as_made" uses every key as it is stored in its file, so that nothing is derived. ("hybrid", r) is the hybrid method with r
-///     special primes at every level. ("klss", r, r_tilde) is the KLSS method with r special primes and key digits of r_tilde primes.
+///     than theirs, so use it where keys and results stay on machines of one kind. "as_made" uses every key as it is stored in its file, so
+///     that nothing is derived. ("hybrid", r) is the hybrid method with r special primes at every level. ("klss", r, r_tilde) is the KLSS
+///     method with r special primes and key digits of r_tilde primes.
 /// key_expansion : float, optional
 ///     The most memory that may be derived from one key, as a multiple of the size of that key. The default is 4.0. It limits the planner
 ///     of "fastest". 0 derives nothing, inf sets no limit.
