@@ -17,7 +17,8 @@ scale
 rescale
     The division of a ciphertext by one step of its modulus, which brings the scale of a product back. Operators do it where it is needed.
 level
-    The number of rescales that a ciphertext still allows. It starts at `Params.max_level`; at level 0 the computation ends.
+    The number of rescales that a ciphertext still allows. It starts at `Params.max_level`, or, with parameters that bootstrap, at the
+    highest of `Params.application_levels`; at level 0 the computation ends.
 rank
     The number of polynomials in the mask of a ciphertext. Rank 1 is CKKS over rings (RLWE); higher ranks are over modules (MLWE).
 bodies

@@ -207,7 +207,7 @@ class _Search:
                 found = self.run(_Sizes(self.degree, best[0].max_level, scale, room, special))
             except _Refused:
                 break
-            if found[1].seconds >= best[1].seconds:
+            if found[1]._price >= best[1]._price:
                 break
             best = found
         return best
@@ -246,7 +246,7 @@ def fastest_chain(measure: Callable[[Params], Measured], error: float | None, se
             if closest is None or refused.miss <= closest.miss:
                 closest = refused
             continue
-        if best is not None and found[1].seconds >= best[1].seconds:
+        if best is not None and found[1]._price >= best[1]._price:
             break
         best = found
     if best is None:

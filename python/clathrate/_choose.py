@@ -148,7 +148,7 @@ def for_circuit(
             candidates[name] = f"refused: {refusal}"
             continue
         candidates[name] = _costs(params, found)
-        if best is None or found.seconds < best[1].seconds:
+        if best is None or found._price < best[1]._price:
             best = (params, found)
     if refusals and len({(type(refused), str(refused)) for refused in refusals}) == 1 and len(refusals) == len(candidates):
         # No property of a preset.

@@ -118,9 +118,12 @@ class Runtime:
         The instruction set to compute with. The default is the fastest one of this machine, or the one that the environment variable
         CLATHRATE_ISA names. All of them give equal results, bit for bit.
     switching : str or tuple, optional
-        How each level switches keys. "fastest", the default, lets a planner predict the fastest method for each level of this machine.
-        "as_made" uses every key as it is stored in its file, so that nothing is derived. ("hybrid", r) is the hybrid method with r
-        special primes at every level. ("klss", r, r_tilde) is the KLSS method with r special primes and key digits of r_tilde primes.
+        How each level switches keys. "fastest", the default, lets a planner predict the fastest method for each level by times that belong
+        to the version of this library: all machines choose alike, so that results are equal bit for bit. "tuned" predicts by the times that
+        `clathrate tune` stored for this machine: results differ from those of other machines by noise, and plans may ask for other keys
+        than theirs, so use it where keys and results stay on machines of one kind. "as_made" uses every key as it is stored in its file, so
+        that nothing is derived. ("hybrid", r) is the hybrid method with r special primes at every level. ("klss", r, r_tilde) is the KLSS
+        method with r special primes and key digits of r_tilde primes.
     key_expansion : float, optional
         The most memory that may be derived from one key, as a multiple of the size of that key. The default is 4.0. It limits the planner
         of "fastest". 0 derives nothing, inf sets no limit.
@@ -726,7 +729,9 @@ class Params:
     def application_levels(self) -> tuple[int, int] | None:
         """The lowest and the highest level of the application, in parameters that bootstrap; otherwise None.
 
-        A bootstrap starts from the lowest level or above, and ends at the highest, or a level below it for each further round.
+        A bootstrap starts from the lowest level or above, and ends at the highest, or a level below it for each further round. Arrays are
+        encrypted, circuits planned and keys made for the highest unless a level is stated: the levels above belong to the bootstrap, and
+        operands of products that are there are brought to the highest first.
         """
     @property
     def max_level(self) -> int:
@@ -866,7 +871,7 @@ class Needs:
     conjugate : bool, optional
         Whether ciphertexts are conjugated. The default is False.
     level : int, optional
-        The highest level of the ciphertexts that the keys serve. None, the default, is the highest level of the parameters. A lower level
+        The highest level of the ciphertexts that the keys serve. None, the default, is that of `SecretKey.encrypt`. A lower level
         makes keys smaller and faster.
     power_rotations : bool, optional
         Whether there are keys of the rotations by powers of two, of which every rotation is made. These keys live at the temporary rank,
@@ -1075,7 +1080,7 @@ class SecretKey:
             default, takes coefficients for real matrices and slots for everything else.
         level : int, optional
             The level, 0 to `params.max_level`: the number of rescales that the ciphertext allows. A lower level is smaller and faster.
-            None, the default, is `params.max_level`.
+            None, the default, is the highest level of `params.application_levels`, or `params.max_level` without them.
         scale : float, optional
             The factor that numbers are multiplied by before they are rounded. None, the default, is the canonical scale of the level.
         progress : bool or callable, optional
@@ -1635,7 +1640,7 @@ class PublicKey:
             default, takes coefficients for real matrices and slots for everything else.
         level : int, optional
             The level, 0 to `params.max_level`: the number of rescales that the ciphertext allows. A lower level is smaller and faster.
-            None, the default, is `params.max_level`.
+            None, the default, is the highest level of `params.application_levels`, or `params.max_level` without them.
         scale : float, optional
             The factor that numbers are multiplied by before they are rounded. None, the default, is the canonical scale of the level.
         progress : bool or callable, optional
@@ -3518,7 +3523,7 @@ class Polynomial:
         params : Params
             The parameters.
         level : int, optional
-            The level of the input. None, the default, is `params.max_level`.
+            The level of the input. None, the default, is that of `SecretKey.encrypt`.
         scale : float, optional
             The scale of the input. None, the default, is the canonical scale of that level.
         ranks : {"halves", "single"}, optional
@@ -4150,7 +4155,7 @@ class LinearTransform:
         params : Params
             The parameters.
         level : int, optional
-            The level of the input; by default the highest.
+            The level of the input; by default that of `SecretKey.encrypt`.
         scale : float, optional
             The scale of the input; by default the canonical scale of the level.
         keys : int, optional
@@ -5765,10 +5770,11 @@ def preset_names() -> list[str]:
     """
 
 def tune(progress: _Progress = None, dry_run: bool = False, *, device: str = "cpu") -> Path | None:
-    """Measures this machine's arithmetic for a few seconds and stores the times, by which key switching is planned from then on.
+    """Measures this machine's arithmetic for a few seconds and stores the times, by which times are predicted from then on.
 
-    The planner of `Runtime(switching="fastest")` predicts times from these measurements; without them it uses a built-in model. Parameters
-    that exist already keep their plans. One thread is measured. The times are kept in the user's cache directory, or in the file that the
+    `trace` and plans predict times from these measurements; without them they use a built-in model. What they choose (keys, steps,
+    switching methods) does not depend on the measurements unless a runtime says `switching="tuned"`. Parameters that exist already keep
+    their times. One thread is measured. The times are kept in the user's cache directory, or in the file that the
     environment variable CLATHRATE_PROFILE names; where that is "none", no times are read or stored.
 
     Parameters
@@ -6266,6 +6272,9 @@ class Recording:
     @property
     def total(self) -> _Figures:
         """The cost of everything: seconds, transforms, Hadamard products, multiply-adds, and bytes of keys."""
+    @property
+    def price(self) -> float:
+        """The time of everything in nanoseconds, by the prices that plans compare: the same on every machine."""
     @property
     def stages(self) -> list[tuple[str, _Figures]]:
         """The cost of each stage with the stage's name, in the order in which stages were entered first."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, overload
 
-from ._native import Ciphertext, Needs, Params, Recorder, Recording
+from ._native import Ciphertext, Needs, Params, Recorder
 from .errors import ClathrateError
 
 if TYPE_CHECKING:
@@ -106,6 +106,8 @@ class Trace:
     peak_bytes: int
     bootstrap_below: int | None
     _table: str = field(repr=False)
+    # The predicted time by prices that are the same on every machine, so that all of them choose alike.
+    _price: float = field(repr=False)
 
     def explain(self) -> str:
         """The costs as text: a table with one line per stage, and the memory that the arrays take.
@@ -256,7 +258,8 @@ def trace(
         As `SecretKey.encrypt` takes it.
     bootstrap_below : int, optional
         As `Ciphertext.with_keys` takes it. By default, where levels run out and the parameters can bootstrap, the function is called once
-        for each level, and the level with the least predicted time is taken.
+        for each level, and of the levels that work the one with the least time is taken, by the times that are built into the library:
+        the choice is the same on every machine.
 
     Returns
     -------
@@ -266,7 +269,8 @@ def trace(
     Raises
     ------
     ClathrateError
-        What the function would raise on ciphertexts. Decrypting and storing a symbol is a `DataError`, and so is a bound that is not
+        What the function would raise on ciphertexts; where it fails for each level to bootstrap below, the error at the lowest one, with
+        those at the others. Decrypting and storing a symbol is a `DataError`, and so is a bound that is not
         positive or has no room at the arrays' level.
 
     Examples
@@ -299,7 +303,7 @@ def trace(
         "order": order,
     }
 
-    def run(below: SupportsIndex | None) -> tuple[Recording, Trace]:
+    def run(below: SupportsIndex | None) -> Trace:
         recorder = Recorder(params, below)
 
         def symbol(shape: Sequence[SupportsIndex]) -> Ciphertext:
@@ -313,16 +317,36 @@ def trace(
         stages = tuple(StageCost(name, *figures) for name, figures in recording.stages)
         figures = (*recording.total, recording.peak_bytes)
         found = None if below is None or not recording.bootstraps else int(below)
-        return recording, Trace(recorder.needs(), inputs, result, stages, *figures, found, recording.explain())
+        return Trace(recorder.needs(), inputs, result, stages, *figures, found, recording.explain(), recording.price)
 
     levels = params.application_levels
-    recording, best = run(bootstrap_below if bootstrap_below is not None or levels is None else levels[0])
-    if bootstrap_below is None and levels is not None and recording.bootstraps:
-        for below in range(levels[0] + 1, levels[1]):
-            try:
-                found = run(below)[1]
-            except ClathrateError:
-                continue  # what works from the lowest level may leave too few levels elsewhere
-            if found.seconds < best.seconds:
-                best = found
+    if bootstrap_below is not None or levels is None:
+        return run(bootstrap_below)
+    best: Trace | None = None
+    refused: dict[int, ClathrateError] = {}
+    for below in range(levels[0], max(levels[1], levels[0] + 1)):
+        try:
+            found = run(below)
+        except ClathrateError as error:
+            refused[below] = error  # a level that leaves too few levels here may leave enough there
+            continue
+        if best is None or found._price < best._price:
+            best = found
+        if found.bootstrap_below is None and not refused:
+            break  # no bootstrap was needed
+    if best is None:
+        raise _of_all(refused)
     return best
+
+
+def _of_all(refused: dict[int, ClathrateError]) -> ClathrateError:
+    """The error at the lowest level, which leaves the most levels between bootstraps, with those at the others where they differ."""
+    first = next(iter(refused.values()))
+    levels: dict[str, list[str]] = {}
+    for level, error in refused.items():
+        levels.setdefault(str(error), []).append(str(level))
+    if len(levels) == 1:
+        return first
+    (_, lowest), *others = levels.items()
+    tried = "; ".join(f"below {', '.join(below)}: {text}" for text, below in others)
+    return type(first)(f"{first} (so with bootstraps below level {', '.join(lowest)}; {tried})")

@@ -363,8 +363,9 @@ pub enum CkksError {
     },
     /// Too low a level for a polynomial.
     #[error(
-        "a polynomial of degree {degree} takes {} here, the ciphertext is at level {level}: start from level {depth} or higher (these parameters have levels up to {max_level}), lower the degree, or use parameters with more levels",
-        counted(*depth, "level")
+        "a polynomial of degree {degree} takes {} here, the ciphertext is at level {level}: {}lower the degree (a larger `error` of a function does), or use parameters with more levels",
+        counted(*depth, "level"),
+        higher_level(depth + lowest, *highest)
     )]
     PolynomialDepth {
         /// The degree.
@@ -373,8 +374,10 @@ pub enum CkksError {
         depth: usize,
         /// The level there is.
         level: usize,
-        /// The highest level of the parameters.
-        max_level: usize,
+        /// The lowest level that a result may have: of parameters that bootstrap, the lowest of the application.
+        lowest: usize,
+        /// The highest level of arrays ([`Params::fresh_level`](crate::Params::fresh_level)).
+        highest: usize,
     },
     /// A level above where the ciphertext is.
     #[error("cannot drop from level {from} to level {to}: levels only go down")]
@@ -625,6 +628,14 @@ fn insecure_in_words(bits: &f64, dimension: &usize, log2_qp: &f64, distribution:
 /// Bytes in GiB.
 fn gib(bytes: u64) -> f64 {
     bytes as f64 / (1u64 << 30) as f64
+}
+
+/// The part of a remedy that asks for level `needed`, where arrays have levels up to `highest`.
+fn higher_level(needed: usize, highest: usize) -> String {
+    if needed > highest {
+        return format!("level {needed} would be needed, and arrays under these parameters have levels up to {highest}: ");
+    }
+    format!("start from level {needed} or higher, ")
 }
 
 fn lattice_kind(error: &LatticeError) -> ErrorKind {

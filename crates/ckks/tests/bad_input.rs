@@ -5,7 +5,7 @@ mod common;
 use clathrate_ckks::circuits::matrix::Weights;
 use clathrate_ckks::keys::Reach;
 use clathrate_ckks::keys::{EncryptOptions, Values};
-use clathrate_ckks::parameters::Segment;
+use clathrate_ckks::parameters::{Rescale, Segment};
 use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Order, Params, ParamsSpec, Runtime, SecretKey};
 use clathrate_lattice::{LatticeError, Level};
 use common::*;
@@ -609,23 +609,30 @@ fn scales_that_are_none_are_refused() {
 }
 
 #[test]
-fn scales_chosen_by_the_caller_that_do_not_match_are_refused() {
+fn scales_chosen_by_the_caller_meet_a_level_below_or_are_refused() {
+    let explicit = Runtime { rescale: Rescale::Explicit, ..base_runtime() };
     let (params, sk, ev) = setup("insecure_tiny", &KeyNeeds::new());
-    let at = |factor: f64| {
-        encrypt_as(
-            &sk,
-            &real(&[0.5]),
-            &[1],
-            EncryptOptions { scale: Some(params.scale(params.max_level()) * factor), ..EncryptOptions::default() },
-            3,
-        )
+    let by_hand = sk.under(&explicit).expect("the same key");
+    let at_level = |sk: &SecretKey, level: Level, factor: f64| {
+        let options = EncryptOptions { scale: Some(params.scale(level) * factor), level: Some(level), ..EncryptOptions::default() };
+        encrypt_as(sk, &real(&[0.5]), &[1], options, 3)
     };
+    let at = |factor: f64| at_level(&sk, params.max_level(), factor);
     let canonical = at(1.0);
     for factor in [1.5, 0.7, 1.001, 2.5, 1.0 + 1e-6] {
         for (x, y) in [(&canonical, &at(factor)), (&at(factor), &canonical)] {
-            assert_refused!(ev.add(x, y), CkksError::ScaleMismatch { .. }, "2^40.0000", "do not match", "rescale one operand");
-            assert!(ev.sub(x, y).is_err());
+            let (sum, difference) = (ev.add(x, y).expect("a level below"), ev.sub(x, y).expect("a level below"));
+            assert_eq!((sum.level().0 + 1, sum.has_canonical_scale()), (params.max_level().0, true));
+            assert_close(&decrypt(&sk, &sum), &[1.0], 1e-8);
+            assert_close(&decrypt(&sk, &difference), &[0.0], 1e-8);
+            assert_close(&decrypt(&sk, &ev.concatenate(&[x, y]).expect("a level below")), &[0.5, 0.5], 1e-8);
         }
+        let (x, y) = (at_level(&sk, Level(0), 1.0), at_level(&sk, Level(0), factor));
+        assert_refused!(ev.add(&x, &y), CkksError::LevelTooLow { .. }, "addition", "level 1", "level 0");
+        // Where levels are the caller's affair, none is taken.
+        let (x, y) = (at_level(&by_hand, params.max_level(), 1.0), at_level(&by_hand, params.max_level(), factor));
+        let ev = Evaluator::new(x.params());
+        assert_refused!(ev.add(&x, &y), CkksError::ScaleMismatch { .. }, "2^40.0000", "do not match", "rescale one operand");
     }
     // An integer factor apart is no mismatch.
     for factor in [2.0, 3.0, 0.25] {

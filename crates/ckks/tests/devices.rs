@@ -283,20 +283,25 @@ fn a_device_that_fails_is_an_error_and_leaves_the_host_as_it_was() {
 }
 
 #[test]
-fn levels_switch_as_the_device_is_fast_and_not_as_the_processor() {
+fn levels_switch_as_on_the_processor_unless_they_are_tuned_for_the_device() {
     let device = host();
-    let mut there = on(&device, Switching::Fastest);
-    there.engine = there.engine.map(|factory| {
-        let profile = MachineProfile::built_in_device(true);
-        factory.on_device(DeviceDescription { name: "test".to_owned(), kernels: device.name(), profile })
-    });
+    let on_device = |switching: Switching| {
+        let mut there = on(&device, switching);
+        there.engine = there.engine.map(|factory| {
+            let profile = MachineProfile::built_in_device(true);
+            factory.on_device(DeviceDescription { name: "test".to_owned(), kernels: device.name(), profile })
+        });
+        there
+    };
     let report = |runtime: &Runtime| {
         let report = Params::preset("klss_n15", runtime).expect("preset").switching_report(None).expect("plan");
         report.rows.iter().map(|row| (row.level, row.method, row.r, row.r_tilde)).collect::<Vec<_>>()
     };
-    let (processor, device) = (report(&Runtime::default()), report(&there));
-    assert_eq!(processor.len(), device.len());
-    assert!(processor != device, "{processor:?}");
+    let (processor, device, tuned) =
+        (report(&Runtime::default()), report(&on_device(Switching::Fastest)), report(&on_device(Switching::Tuned)));
+    assert_eq!(processor, device);
+    assert_eq!(processor.len(), tuned.len());
+    assert!(processor != tuned, "{processor:?}");
 }
 
 #[test]

@@ -115,7 +115,7 @@ fn the_choice_follows_time_uses_keys_and_precision() {
     let (exact, prepared) = (of(MatrixMethod::Exact, None), of(MatrixMethod::Prepared, Some(2)));
     let many = plan(MatrixOptions { uses: Some(1 << 40), ..MatrixOptions::default() }).expect("plan");
     assert_eq!(many.chosen(), all.chosen());
-    assert!(all.chosen().nanoseconds <= exact.nanoseconds.min(prepared.nanoseconds));
+    assert!(all.chosen().prices.0 <= exact.prices.0.min(prepared.prices.0));
     // Fewer bytes of keys, down to none: the fastest of those that fit.
     let within = |most| plan(MatrixOptions { most_key_bytes: Some(most), ..MatrixOptions::default() }).expect("plan");
     assert_eq!((within(0).chosen().method, within(0).needs().is_empty()), (MatrixMethod::ByRows, true));
@@ -125,7 +125,7 @@ fn the_choice_follows_time_uses_keys_and_precision() {
     for most in [0, exact.owner_key_bytes, exact.owner_key_bytes - 1, usize::MAX] {
         let able = costs.iter().filter(|cost| cost.owner_key_bytes + cost.matrix_key_bytes <= most);
         let able = able.filter(|cost| cost.method != MatrixMethod::Prepared || cost.error == finest);
-        let fastest = able.min_by(|a, b| a.nanoseconds.total_cmp(&b.nanoseconds)).expect("by rows");
+        let fastest = able.min_by(|a, b| a.prices.0.total_cmp(&b.prices.0)).expect("by rows");
         assert_eq!(within(most).chosen(), fastest, "{most} bytes");
     }
     let refused = MatrixOptions { most_key_bytes: Some(10), method: Some(MatrixMethod::Prepared), ..MatrixOptions::default() };

@@ -105,7 +105,7 @@ pub enum Verb {
     Inspect(Inspect),
     /// Say what this machine runs, and test it
     Doctor,
-    /// Measure this machine's kernels, a few seconds, so that switching is planned for it
+    /// Measure this machine's kernels, a few seconds, so that predicted times are its own
     ///
     /// The profile is kept in the user's cache directory, or in the file that the environment variable CLATHRATE_PROFILE names. Where that is
     /// `none`, no profile is read or stored.
@@ -246,7 +246,7 @@ pub struct Keygen {
     /// Most bytes that the keys of bootstraps, and those of `pack`, may take in memory each, more than in the file; fewer keys take more time [default: by the parameters]
     #[arg(long, value_name = "BYTES", requires = "limited")]
     pub key_bytes: Option<usize>,
-    /// Highest level the evaluation keys serve [default: the top]
+    /// Highest level the evaluation keys serve [default: that of encrypt]
     #[arg(long, value_name = "L", requires = "evaluation")]
     pub level: Option<usize>,
     /// Make further keys for the secret key that is there already
@@ -353,7 +353,7 @@ pub struct Encrypt {
     /// How entries are packed [default: coefficients for real matrices, else slots]
     #[arg(long)]
     pub encoding: Option<EncodingName>,
-    /// The level to encrypt at [default: the top]
+    /// The level to encrypt at [default: the highest, and below the levels of bootstraps]
     #[arg(long, value_name = "L")]
     pub level: Option<usize>,
     /// Put N polynomials under one mask, with a secret key: chunks of a row where it needs several, else rows [default: 1, under the main secret]

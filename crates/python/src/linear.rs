@@ -124,7 +124,7 @@ impl PyLinearTransform {
     /// params : Params
     ///     The parameters.
     /// level : int, optional
-    ///     The level of the input; by default the highest.
+    ///     The level of the input; by default that of `SecretKey.encrypt`.
     /// scale : float, optional
     ///     The scale of the input; by default the canonical scale of the level.
     /// keys : int, optional
@@ -165,7 +165,7 @@ impl PyLinearTransform {
         key_bytes: Option<Whole>,
         on_the_fly: bool,
     ) -> PyResult<PyLinearTransformPlan> {
-        let level = params.level(py, level)?;
+        let level = params.fresh_level(py, level)?;
         let scale = Real::given(scale);
         check_scale(py, "scale", scale, "or leave it out for the canonical scale of the level")?;
         let most_keys = keys.map(|keys| size(py, "the number of keys", keys)).transpose()?;

@@ -12,10 +12,11 @@ use pyo3::types::PyDict;
 use crate::errors::raise;
 use crate::run::{detached, with_progress};
 
-/// Measures this machine's arithmetic for a few seconds and stores the times, by which key switching is planned from then on.
+/// Measures this machine's arithmetic for a few seconds and stores the times, by which times are predicted from then on.
 ///
-/// The planner of `Runtime(switching="fastest")` predicts times from these measurements; without them it uses a built-in model. Parameters
-/// that exist already keep their plans. One thread is measured. The times are kept in the user's cache directory, or in the file that the
+/// `trace` and plans predict times from these measurements; without them they use a built-in model. What they choose (keys, steps,
+/// switching methods) does not depend on the measurements unless a runtime says `switching="tuned"`. Parameters that exist already keep
+/// their times. One thread is measured. The times are kept in the user's cache directory, or in the file that the
 /// environment variable CLATHRATE_PROFILE names; where that is "none", no times are read or stored.
 ///
 /// Parameters

@@ -26,7 +26,7 @@ use crate::params::PyParams;
 /// conjugate : bool, optional
 ///     Whether ciphertexts are conjugated. The default is False.
 /// level : int, optional
-///     The highest level of the ciphertexts that the keys serve. None, the default, is the highest level of the parameters. A lower level
+///     The highest level of the ciphertexts that the keys serve. None, the default, is that of `SecretKey.encrypt`. A lower level
 ///     makes keys smaller and faster.
 /// power_rotations : bool, optional
 ///     Whether there are keys of the rotations by powers of two, of which every rotation is made. These keys live at the temporary rank,

@@ -214,7 +214,7 @@ impl PyPolynomial {
     /// params : Params
     ///     The parameters.
     /// level : int, optional
-    ///     The level of the input. None, the default, is `params.max_level`.
+    ///     The level of the input. None, the default, is that of `SecretKey.encrypt`.
     /// scale : float, optional
     ///     The scale of the input. None, the default, is the canonical scale of that level.
     /// ranks : {"halves", "single"}, optional
@@ -249,7 +249,7 @@ impl PyPolynomial {
         scale: Option<Real>,
         ranks: Option<&str>,
     ) -> PyResult<PyPolynomialPlan> {
-        let level = params.level(py, level)?;
+        let level = params.fresh_level(py, level)?;
         let scale = Real::given(scale);
         check_scale(py, "scale", scale, "or leave it out for the canonical scale of the level")?;
         let scale = scale.unwrap_or_else(|| params.params.scale(level));

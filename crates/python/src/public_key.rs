@@ -77,7 +77,7 @@ impl PyPublicKey {
     ///     default, takes coefficients for real matrices and slots for everything else.
     /// level : int, optional
     ///     The level, 0 to `params.max_level`: the number of rescales that the ciphertext allows. A lower level is smaller and faster.
-    ///     None, the default, is `params.max_level`.
+    ///     None, the default, is the highest level of `params.application_levels`, or `params.max_level` without them.
     /// scale : float, optional
     ///     The factor that numbers are multiplied by before they are rounded. None, the default, is the canonical scale of the level.
     /// progress : bool or callable, optional

@@ -28,7 +28,7 @@ const MOST_PRIMES: i64 = 256;
 const MOST_THREADS: i64 = 4096;
 
 /// The remedy for a wrong `switching`.
-const SWITCHING_REMEDY: &str = "use \"fastest\", \"as_made\", (\"hybrid\", r) or (\"klss\", r, r_tilde)";
+const SWITCHING_REMEDY: &str = "use \"fastest\", \"tuned\", \"as_made\", (\"hybrid\", r) or (\"klss\", r, r_tilde)";
 
 /// The argument `switching`: a name, or a tuple of a method and its numbers.
 #[derive(Debug, Clone, Copy, Default)]
@@ -46,6 +46,7 @@ impl<'a, 'py> FromPyObject<'a, 'py> for SwitchingOption {
         if let Ok(name) = data.extract::<&str>() {
             return match name {
                 "fastest" => Ok(Self(Switching::Fastest)),
+                "tuned" => Ok(Self(Switching::Tuned)),
                 "as_made" => Ok(Self(Switching::AsMade)),
                 _ => Err(refuse()),
             };
@@ -79,6 +80,7 @@ impl SwitchingOption {
     fn to_python<'py>(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         Ok(match self.0 {
             Switching::Fastest => "fastest".into_pyobject(py)?.into_any(),
+            Switching::Tuned => "tuned".into_pyobject(py)?.into_any(),
             Switching::AsMade => "as_made".into_pyobject(py)?.into_any(),
             Switching::Fixed(SwitchMethod { special, key_digit: Some(length), .. }) => {
                 ("klss", special, length).into_pyobject(py)?.into_any()
@@ -113,9 +115,12 @@ impl SwitchingOption {
 ///     The instruction set to compute with. The default is the fastest one of this machine, or the one that the environment variable
 ///     CLATHRATE_ISA names. All of them give equal results, bit for bit.
 /// switching : str or tuple, optional
-///     How each level switches keys. "fastest", the default, lets a planner predict the fastest method for each level of this machine.
-///     "as_made" uses every key as it is stored in its file, so that nothing is derived. ("hybrid", r) is the hybrid method with r
-///     special primes at every level. ("klss", r, r_tilde) is the KLSS method with r special primes and key digits of r_tilde primes.
+///     How each level switches keys. "fastest", the default, lets a planner predict the fastest method for each level by times that belong
+///     to the version of this library: all machines choose alike, so that results are equal bit for bit. "tuned" predicts by the times that
+///     `clathrate tune` stored for this machine: results differ from those of other machines by noise, and plans may ask for other keys
+///     than theirs, so use it where keys and results stay on machines of one kind. "as_made" uses every key as it is stored in its file, so
+///     that nothing is derived. ("hybrid", r) is the hybrid method with r special primes at every level. ("klss", r, r_tilde) is the KLSS
+///     method with r special primes and key digits of r_tilde primes.
 /// key_expansion : float, optional
 ///     The most memory that may be derived from one key, as a multiple of the size of that key. The default is 4.0. It limits the planner
 ///     of "fastest". 0 derives nothing, inf sets no limit.

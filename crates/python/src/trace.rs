@@ -108,7 +108,7 @@ impl PyRecorder {
         let shape = shape.0.iter().map(length).collect::<PyResult<Vec<_>>>()?;
         let options = options(py, self.params.get(), encoding, level, scale)?;
         let options = Placing { bodies, axis, capacity, lanes, copies, order }.apply(py, options)?;
-        let level = options.level.unwrap_or(params.max_level());
+        let level = options.level.unwrap_or(params.fresh_level());
         let scale = options.scale.unwrap_or(params.scale(level));
         let layout = options.layout(&shape, is_complex, params.degree());
         let symbol = layout
@@ -160,6 +160,12 @@ impl PyRecording {
     #[getter]
     fn total(&self) -> Figures {
         figures(self.recording.cost())
+    }
+
+    /// The time of everything in nanoseconds, by the prices that plans compare: the same on every machine.
+    #[getter]
+    fn price(&self) -> f64 {
+        self.recording.cost().price
     }
 
     /// The cost of each stage with the stage's name, in the order in which stages were entered first.

@@ -56,6 +56,13 @@ const SHORT_ROWS: usize = 4096;
 /// Primes below the first bound have the fastest transform, primes below the second bound the next fastest.
 const CLASS_BITS: [f64; 2] = [45.9, 50.0];
 
+/// The class of a prime whose transforms take one time on processors ([`Engine::transform_class`]); it depends on the prime's length alone.
+#[must_use]
+pub fn transform_class(modulus: &Modulus) -> usize {
+    let bits = (modulus.value() as f64).log2();
+    CLASS_BITS.iter().position(|&bound| bits < bound).unwrap_or(CLASS_BITS.len())
+}
+
 /// The rows of polynomials that are stored one after another, `rows` rows each, as `[row][polynomial]`.
 fn rows_of_all(words: &mut [u64], rows: usize, degree: usize) -> Vec<Vec<&mut [u64]>> {
     let polys = words.len().checked_div(rows * degree).unwrap_or(0);
@@ -263,8 +270,7 @@ impl Engine for CpuEngine {
     }
 
     fn transform_class(&self, index: usize) -> usize {
-        let bits = (self.moduli[index].value() as f64).log2();
-        CLASS_BITS.iter().position(|&bound| bits < bound).unwrap_or(CLASS_BITS.len())
+        transform_class(&self.moduli[index])
     }
 
     fn extends_by_limbs(&self) -> bool {

@@ -1,20 +1,20 @@
 //! Bootstraps that an evaluator runs by itself, where levels run out.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use clathrate_lattice::Level;
 use rustfft::num_complex::Complex64;
 
-use super::bootstrap::{BootstrapOptions, BootstrapPlan, StageLevels, stages};
+use super::bootstrap::{BootstrapOptions, BootstrapPlan, stages};
 use super::mambo::MamboPlan;
 use super::matrix_plan::{MatrixMethod, MatrixOptions};
 use crate::arrays::{Ciphertext, Encoding, Layout, Order, SecretName};
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
 use crate::evaluation::evaluator::{PlainMatrix, Refreshing, Room};
-use crate::evaluation::levels::same_scale;
-use crate::parameters::Params;
+use crate::parameters::{Params, StageLevels};
 use crate::progress::Progress;
 
 /// Plans by the slots of an array, whether its numbers are real, and whether a product is inside; nothing where there is no plan.
@@ -80,7 +80,19 @@ impl Automatic {
             && x.secret() == SecretName::Main
             && x.encoding() == Encoding::Slots
             && x.level() >= self.levels.start
-            && same_scale(x.scale(), x.params().scale(x.level()))
+    }
+
+    /// `x` at the scale of its level, which a bootstrap starts from: at a level below, where it has another one. Nothing where there is no such level.
+    fn at_canonical_scale<'x>(&self, evaluator: &Evaluator, x: &'x Ciphertext) -> Result<Option<Cow<'x, Ciphertext>>, CkksError> {
+        if x.has_canonical_scale() {
+            return Ok(Some(Cow::Borrowed(x)));
+        }
+        if x.level() <= self.levels.start {
+            return Ok(None);
+        }
+        let below = Level(x.level().0 - 1);
+        let lowered = evaluator.lower(x, below, x.params().scale(below))?;
+        Ok(lowered.has_canonical_scale().then_some(Cow::Owned(lowered)))
     }
 
     /// The plan of a product inside a bootstrap, where there is no level left for one of its own: for rows that fill polynomials, for products that stay in the range of a bootstrap, in one round
@@ -88,7 +100,13 @@ impl Automatic {
     fn product_plan(&self, evaluator: &Evaluator, x: &Ciphertext, weights: PlainMatrix<'_>) -> Option<Arc<MamboPlan>> {
         let (layout, slots) = (x.layout(), x.params().slot_count());
         let whole = layout.capacity == slots && layout.bodies == 1 && layout.order == Order::Natural && layout.lanes == 1;
-        if x.level() > self.least || !self.is_able(evaluator, x) || !whole || x.shape().len() != 2 || x.shape()[0] != weights.1 {
+        if x.level() > self.least
+            || !self.is_able(evaluator, x)
+            || !x.has_canonical_scale()
+            || !whole
+            || x.shape().len() != 2
+            || x.shape()[0] != weights.1
+        {
             return None;
         }
         let (_, inner, values) = weights;
@@ -109,11 +127,11 @@ impl Automatic {
         let plan = MamboPlan::around(bootstrap, weights, layout.chunks * slots, &options).ok()?;
         // Of a plan for complex numbers, two polynomials of real ones are bootstrapped at once.
         let polys = if x.is_complex() || alone.is_real() { layout.bundles() } else { layout.bundles().div_ceil(2) };
-        let refreshed = if lacks(&alone) { f64::INFINITY } else { alone.dry_run_of(polys).ok()?.cost().nanoseconds };
+        let refreshed = if lacks(&alone) { f64::INFINITY } else { alone.dry_run_of(polys).ok()?.cost().price };
         // The product of the bootstrapped array has the primes of its level.
         let primes = |level: Level| x.params().chain().basis(level).len() as f64;
-        let product = plan.matrix().chosen().nanoseconds * primes(alone.output_level()) / primes(plan.matrix().level());
-        (plan.nanoseconds_of(!x.is_complex()).ok()? < refreshed + product).then(|| Arc::new(plan))
+        let product = plan.matrix().chosen().prices.0 * primes(alone.output_level()) / primes(plan.matrix().level());
+        (plan.price_of(!x.is_complex()).ok()? < refreshed + product).then(|| Arc::new(plan))
     }
 }
 
@@ -136,7 +154,8 @@ impl Refreshing for Automatic {
         if x.level() >= output || output < needed || !plan.known_keys_in(evaluator) {
             return Ok(None);
         }
-        evaluator.stage(stages::AUTOMATIC, || evaluator.bootstrap(x, &plan)).map(Some)
+        let Some(x) = self.at_canonical_scale(evaluator, x)? else { return Ok(None) };
+        evaluator.stage(stages::AUTOMATIC, || evaluator.bootstrap(&x, &plan)).map(Some)
     }
 
     fn product(
@@ -161,22 +180,5 @@ impl Refreshing for Automatic {
 
     fn explained(&self, evaluator: &Evaluator, x: &Ciphertext, weights: PlainMatrix<'_>) -> Result<Option<String>, CkksError> {
         self.product_plan(evaluator, x, weights).map(|plan| plan.explain_of(!x.is_complex())).transpose()
-    }
-}
-
-impl Params {
-    /// Whether arrays under these parameters can be bootstrapped, as far as their levels tell.
-    #[must_use]
-    pub fn has_bootstrap_levels(&self) -> bool {
-        StageLevels::new(self).is_ok() && self.rank() == 1
-    }
-
-    /// The lowest and the highest level of the application, between which bootstraps lift arrays.
-    ///
-    /// # Errors
-    /// [`CkksError::NotBootstrappable`].
-    pub fn application_levels(&self) -> Result<(Level, Level), CkksError> {
-        let levels = StageLevels::new(self)?;
-        Ok((levels.start, levels.end))
     }
 }

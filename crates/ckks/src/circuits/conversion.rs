@@ -11,6 +11,7 @@
 //!
 //! Source: Chen, Chillotti, Song (EUROCRYPT 2019), sec. 3 and 4.
 
+use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use clathrate_arith::text::counted;
@@ -199,7 +200,13 @@ impl ConversionPlan {
     /// Whether an evaluator has the keys of the conversion, or needs none because it records.
     #[must_use]
     pub fn has_keys_in(&self, evaluator: &Evaluator) -> bool {
-        self.known_needs().and_then(|needs| evaluator.holds_all(needs)).unwrap_or(false)
+        let holds = |needs: &KeyNeeds| {
+            // Keys are stated for the shape of the evaluator, and the rows of a product with a matrix may be of a smaller degree.
+            let alike = self.params.shape() == evaluator.params().shape();
+            let own = if alike { Cow::Borrowed(needs) } else { Cow::Owned(KeyNeeds::new().relative(self.params.shape(), needs)) };
+            evaluator.holds_all(&own)
+        };
+        self.known_needs().and_then(holds).unwrap_or(false)
     }
 
     /// Runs the circuit on a symbol of one row, for keys made for [`ConversionPlan::needs`]: predicted time, transforms, products.

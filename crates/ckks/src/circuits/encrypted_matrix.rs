@@ -481,7 +481,7 @@ fn transposition_cost(params: &Params, level: Level, count: usize, (before, afte
 /// The cost of a product beside its switches, for `y` of `along` polynomials in each row.
 fn product_cost(target: &Params, level: Level, left: &Layout, along: usize) -> Result<Cost, CkksError> {
     let (degree, rank, inner) = (target.degree(), target.rank(), left.rows);
-    let (basis, profile) = (target.chain().basis(level), target.machine_profile());
+    let basis = target.chain().basis(level);
     let mut cost = Cost::default();
     for i in 0..left.bundles_per_line() {
         let rows = Held::new(left, i).positions.len();
@@ -489,8 +489,7 @@ fn product_cost(target: &Params, level: Level, left: &Layout, along: usize) -> R
         for (rows, polys) in [(rows, rank + 1), (left.degree, rank), (degree, rank * rank)] {
             for &index in basis.indices() {
                 let counts = column_product_counts(rows, inner, degree, &target.chain().ring().moduli()[index]);
-                let (nanoseconds, multiply_adds) = (profile.product_nanoseconds(&counts), counts.multiply_adds as f64);
-                cost += Cost { nanoseconds, multiply_adds, ..Cost::default() }.times((polys * along) as f64);
+                cost += target.product_cost(&counts).times((polys * along) as f64);
             }
         }
         // The bodies of x and all of y go to Coeff form.

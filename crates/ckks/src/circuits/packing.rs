@@ -11,7 +11,7 @@ use clathrate_lattice::packing::PackingStep;
 use crate::arrays::{Ciphertext, Encoding, Layout, SecretName};
 use crate::error::CkksError;
 use crate::evaluation::{Evaluator, Members, Packed};
-use crate::keys::KeyNeeds;
+use crate::keys::{Cost, KeyNeeds};
 use crate::parameters::Params;
 use crate::shape::ModuleShape;
 
@@ -69,6 +69,8 @@ pub struct PackingCost {
     pub ring: Option<usize>,
     /// Nanoseconds for all numbers, one thread.
     pub nanoseconds: f64,
+    /// The same by the prices that plans compare ([`Cost::price`](crate::keys::Cost::price)).
+    pub price: f64,
     /// Bytes of keys in memory.
     pub key_bytes: usize,
     /// The predicted root mean square error of a number, that of its encryption included. The errors of the steps are added up as if they were one, so it is a little
@@ -150,18 +152,18 @@ impl PackingPlan {
             let needs = recorder.needs();
             let key_bytes = samples.required_keys(&needs)?.bytes(&samples)?;
             let error = y.error_rms().unwrap_or(f64::INFINITY);
-            let nanoseconds = recorder.recorded().cost().nanoseconds * times;
-            priced.push((PackingCost { method, ring: None, nanoseconds, key_bytes, error }, needs));
+            let Cost { nanoseconds, price, .. } = recorder.recorded().cost().times(times);
+            priced.push((PackingCost { method, ring: None, nanoseconds, price, key_bytes, error }, needs));
         }
         let least = priced.iter().map(|(cost, _)| cost.key_bytes).min().unwrap_or(0);
-        priced.sort_by(|(a, _), (b, _)| a.nanoseconds.total_cmp(&b.nanoseconds));
+        priced.sort_by(|(a, _), (b, _)| a.price.total_cmp(&b.price));
         let fits = |(cost, _): &(PackingCost, KeyNeeds)| options.most_key_bytes.is_none_or(|most| cost.key_bytes <= most);
-        let fastest = priced.iter().find(|entry| fits(entry)).map(|(cost, _)| cost.nanoseconds).ok_or_else(|| CkksError::OutOfRange {
+        let fastest = priced.iter().find(|entry| fits(entry)).map(|(cost, _)| cost.price).ok_or_else(|| CkksError::OutOfRange {
             what: "the bytes of packing keys",
             value: options.most_key_bytes.unwrap_or(0).to_string(),
             remedy: format!("allow at least {least} bytes"),
         })?;
-        let near = |entry: &(PackingCost, KeyNeeds)| fits(entry) && entry.0.nanoseconds <= SLOWER * fastest;
+        let near = |entry: &(PackingCost, KeyNeeds)| fits(entry) && entry.0.price <= SLOWER * fastest;
         let near = priced.iter().enumerate().filter(|(_, entry)| near(entry));
         let place = near.min_by_key(|(_, (cost, _))| cost.key_bytes).map_or(0, |(place, _)| place);
         let (chosen, needs) = priced.remove(place);

@@ -44,7 +44,7 @@ pub struct ScheduleRow {
     pub level: usize,
     /// The rank at this level.
     pub rank: usize,
-    /// Predicted milliseconds of its work, reductions to this level's rank included; one thread.
+    /// Milliseconds, by the prices that plans compare ([`Cost::price`](crate::keys::Cost::price)), of its work, reductions to this level's rank included; one thread.
     pub milliseconds: f64,
 }
 
@@ -74,7 +74,7 @@ pub struct RankSchedule {
     relatives: Vec<Params>,
     steps: RankSteps,
     rows: Vec<ScheduleRow>,
-    /// Predicted milliseconds of the same work without a reduction of the rank.
+    /// Milliseconds, by the prices that plans compare ([`Cost::price`](crate::keys::Cost::price)), of the same work without a reduction of the rank.
     unreduced_milliseconds: f64,
 }
 
@@ -171,13 +171,13 @@ impl RankSchedule {
         self.rows.iter().find(|row| row.level == level.0).map_or(self.params.rank(), |row| row.rank)
     }
 
-    /// Predicted milliseconds of all work in the schedule.
+    /// Milliseconds, by the prices that plans compare ([`Cost::price`](crate::keys::Cost::price)), of all work in the schedule.
     #[must_use]
     pub fn milliseconds(&self) -> f64 {
         self.rows.iter().map(|row| row.milliseconds).sum()
     }
 
-    /// Predicted milliseconds of the same work without a reduction.
+    /// Milliseconds, by the prices that plans compare ([`Cost::price`](crate::keys::Cost::price)), of the same work without a reduction.
     #[must_use]
     pub fn unreduced_milliseconds(&self) -> f64 {
         self.unreduced_milliseconds
@@ -219,7 +219,7 @@ impl Evaluator {
     }
 }
 
-/// Predicted nanoseconds of `work` at `level`; infinite where the parameters do not have the level.
+/// The price of `work` at `level`; infinite where the parameters do not have the level.
 fn level_cost(params: &Params, level: Level, work: LevelWork) -> Result<f64, CkksError> {
     if level > params.max_level() {
         return Ok(f64::INFINITY);
@@ -227,11 +227,11 @@ fn level_cost(params: &Params, level: Level, work: LevelWork) -> Result<f64, Ckk
     if work.products == 0 && work.relinearisations == 0 {
         return Ok(0.0);
     }
-    let relinearisation = params.operation_cost(Operation::Multiply, level)?.nanoseconds;
-    Ok(work.relinearisations as f64 * relinearisation + work.products as f64 * params.tensor_cost(level).nanoseconds)
+    let relinearisation = params.operation_cost(Operation::Multiply, level)?.price;
+    Ok(work.relinearisations as f64 * relinearisation + work.products as f64 * params.tensor_cost(level).price)
 }
 
-/// Predicted nanoseconds of reducing `count` values; infinite if the reduction is not allowed.
+/// The price of reducing `count` values; infinite if the reduction is not allowed.
 fn reduction_cost(from: &Params, to: &Params, level: Level, count: usize, steps: RankSteps) -> Result<f64, CkksError> {
     let (high, low) = (from.rank(), to.rank());
     if high == low {
@@ -240,7 +240,7 @@ fn reduction_cost(from: &Params, to: &Params, level: Level, count: usize, steps:
     if level > to.max_level() || level > from.max_level() || (steps == RankSteps::Halves && low > high.div_ceil(2)) {
         return Ok(f64::INFINITY);
     }
-    Ok(count as f64 * from.operation_cost(Operation::ReduceRank(low), level)?.nanoseconds)
+    Ok(count as f64 * from.operation_cost(Operation::ReduceRank(low), level)?.price)
 }
 
 impl fmt::Display for RankSchedule {

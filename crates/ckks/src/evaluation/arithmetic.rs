@@ -106,7 +106,7 @@ impl Evaluator {
     ) -> Result<Ciphertext, CkksError> {
         self.check_pair(x, y, operation)?;
         let padding = x.padding().max(y.padding());
-        let (left, right) = self.align(x, y)?;
+        let (left, right) = self.align(x, y, operation)?;
         let estimate = join(left.estimate.clone(), right.estimate.clone());
         x.params.check_bound(estimate.magnitude, left.scale, left.level)?;
         let result = combined(left, &right, combine, in_place)?;

@@ -333,8 +333,9 @@ impl Evaluator {
         Self { refresh: None, ..self.clone() }
     }
 
-    /// `x`, or, where this evaluator bootstraps by itself ([`Evaluator::bootstrapping`]), the same numbers at a higher level if an operation that takes so many
-    /// levels would make it bootstrap. To use an array several times, take this once.
+    /// `x`, or the same numbers at the level from which an operation that takes so many levels starts: at the highest level of the application for an array in the
+    /// levels of the bootstrap, and, where this evaluator bootstraps by itself ([`Evaluator::bootstrapping`]), at a higher level if the operation would make it
+    /// bootstrap. To use an array several times, take this once.
     ///
     /// # Errors
     /// As [`Evaluator::bootstrap`].
@@ -343,13 +344,17 @@ impl Evaluator {
         self.refreshed(x, Room::Depth(levels))
     }
 
-    /// `x`, or the same numbers at a higher level where there is too little room for an operation.
+    /// `x`, or the same numbers at a higher level where there is too little room for an operation, or at the highest level of the application where a product
+    /// would be in the levels of the bootstrap: their steps do not keep the scale of products. Plans have levels that their makers stated, and are left alone.
     pub(crate) fn refreshed<'x>(&self, x: &'x Ciphertext, room: Room) -> Result<Cow<'x, Ciphertext>, CkksError> {
         self.refreshed_for(x, || room)
     }
 
     /// As [`Evaluator::refreshed`], for room that takes time to find out.
     pub(crate) fn refreshed_for<'x>(&self, x: &'x Ciphertext, room: impl FnOnce() -> Room) -> Result<Cow<'x, Ciphertext>, CkksError> {
+        if x.level > x.params.fresh_level() {
+            return if matches!(room(), Room::Depth(1..)) { self.at_level(x, x.params.fresh_level()) } else { Ok(Cow::Borrowed(x)) };
+        }
         let Some(refresh) = &self.refresh else { return Ok(Cow::Borrowed(x)) };
         Ok(refresh.refreshed(&self.without_bootstrapping(), x, room())?.map_or(Cow::Borrowed(x), Cow::Owned))
     }
@@ -369,7 +374,11 @@ impl Evaluator {
             return Ok((fresh.clone(), fresh));
         }
         // The product is as low as the lower factor: where that one stays, the other one need not rise.
-        let other = if matches!(fresh, Cow::Borrowed(_)) { Cow::Borrowed(y) } else { self.refreshed(y, Room::Depth(1))? };
+        let other = if matches!(fresh, Cow::Borrowed(_)) && y.level <= y.params.fresh_level() {
+            Cow::Borrowed(y)
+        } else {
+            self.refreshed(y, Room::Depth(1))?
+        };
         Ok((fresh, other))
     }
 

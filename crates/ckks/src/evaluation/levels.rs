@@ -2,7 +2,8 @@
 //!
 //! Scales are exact: a fresh ciphertext, and a rescaled product of two ciphertexts of one level, have exactly the canonical scale of their level.
 //! Operands of different levels are brought to the lower level; a product that is not yet rescaled and a fresh operand are brought together by an
-//! integer factor. Operands whose scales cannot be brought together, because the caller chose one of them, give an error.
+//! integer factor. Where no factor does, because the caller chose a scale or a chain's steps do not match it, the operands are brought to the scale of a level
+//! below: an integer factor and a rescale take a polynomial to any scale.
 
 use std::borrow::Cow;
 
@@ -11,7 +12,7 @@ use clathrate_lattice::Level;
 use super::evaluator::Evaluator;
 use crate::arrays::Ciphertext;
 use crate::error::CkksError;
-use crate::parameters::Rescale;
+use crate::parameters::{Params, Rescale};
 
 /// Scales whose relative difference is below this count as equal, because an integer factor of 40 bits is rounded by as much.
 const SCALE_TOLERANCE: f64 = 1e-11;
@@ -22,17 +23,24 @@ fn factor_tolerance(scale: f64) -> f64 {
     SCALE_TOLERANCE.max(1.0 / scale)
 }
 
+/// The largest integer factor that changes a scale.
+const LARGEST_FACTOR: f64 = (1u128 << 100) as f64;
+
 /// Whether two scales count as equal.
 pub(crate) fn same_scale(x: f64, y: f64) -> bool {
     (x / y - 1.0).abs() < SCALE_TOLERANCE
 }
 
 impl Ciphertext {
-    /// Whether this is a product, or a sum of products, that was not rescaled: a rescale would give it the canonical scale of the level below.
+    /// Whether this is a product, or a sum of products, that was not rescaled: a rescale would give it the canonical scale of the level below, or its scale is that
+    /// of a product of two arrays of the level. Where steps do not match the scale of products, as between two segments, only the latter holds.
     #[must_use]
     pub fn awaits_rescale(&self) -> bool {
-        let below = self.level.0.checked_sub(1).map(Level);
-        below.is_some_and(|below| same_scale(self.scale / self.params.step_product(self.level), self.params.scale(below)))
+        let Some(below) = self.level.0.checked_sub(1).map(Level) else { return false };
+        let (own, rescaled) = (self.params.scale(self.level), self.scale / self.params.step_product(self.level));
+        let of_product =
+            || self.scale >= own * own / 2.0 && is_above_noise(&self.params, rescaled) && self.params.check_scale(rescaled, below).is_ok();
+        same_scale(rescaled, self.params.scale(below)) || of_product()
     }
 
     /// Whether the scale is the canonical one of the level, as that of a fresh encryption and of a rescaled product.
@@ -40,6 +48,74 @@ impl Ciphertext {
     pub fn has_canonical_scale(&self) -> bool {
         same_scale(self.scale, self.params.scale(self.level))
     }
+}
+
+/// Whether rounding alone is below a message of magnitude 1 at this scale.
+fn is_above_noise(params: &Params, scale: f64) -> bool {
+    scale * scale >= params.noise_model().rounding()
+}
+
+/// How an array gets another level and scale: its primes above `above` are dropped, its polynomials multiplied by `factor`, and rescaled down to its new level.
+#[derive(Debug, Clone, Copy)]
+struct Change {
+    factor: i128,
+    above: Level,
+}
+
+/// How `x` comes to `level` with the scale `scale`, by the fewest rescales; nothing where no integer factor is precise enough.
+fn change(x: &Ciphertext, level: Level, scale: f64) -> Option<Change> {
+    if level <= x.level && same_scale(x.scale, scale) {
+        return Some(Change { factor: 1, above: level });
+    }
+    let mut exact = scale / x.scale;
+    for above in level.0..=x.level.0 {
+        if above > level.0 {
+            exact *= x.params.step_product(Level(above));
+        }
+        let factor = exact.round();
+        if (1.0..=LARGEST_FACTOR).contains(&factor) && (exact / factor - 1.0).abs() <= factor_tolerance(scale.min(x.scale)) {
+            return Some(Change { factor: factor as i128, above: Level(above) });
+        }
+    }
+    None
+}
+
+/// The level and the scale to which all of `parts` can be brought: the highest such level; there, the scale that one of them has, if possible.
+///
+/// # Errors
+/// [`CkksError::LevelTooLow`] where scales differ and no level is left to bring them together; [`CkksError::ScaleMismatch`] where levels are the caller's affair.
+pub(super) fn meeting(parts: &[&Ciphertext], operation: &'static str) -> Result<(Level, f64), CkksError> {
+    let Some(first) = parts.iter().copied().min_by_key(|part| part.level) else { return Err(CkksError::NoTerms { operation }) };
+    let (params, lowest) = (&first.params, first.level);
+    if parts.iter().all(|part| part.level == lowest && same_scale(part.scale, first.scale)) {
+        return Ok((lowest, first.scale));
+    }
+    let all_reach = |level: Level, scale: f64| {
+        params.check_scale(scale, level).is_ok() && parts.iter().all(|part| change(part, level, scale).is_some())
+    };
+    let largest_first = |scales: &mut Vec<f64>| scales.sort_by(|x, y| y.total_cmp(x));
+    let mut own: Vec<f64> = parts.iter().filter(|part| part.level == lowest).map(|part| part.scale).collect();
+    largest_first(&mut own);
+    if let Some(&scale) = own.iter().find(|&&scale| all_reach(lowest, scale)) {
+        return Ok((lowest, scale));
+    }
+    let other = parts.iter().find(|part| !same_scale(part.scale, first.scale)).map_or(first.scale, |part| part.scale);
+    let mismatch = CkksError::ScaleMismatch { left: first.scale.log2(), right: other.log2() };
+    if params.runtime().rescale == Rescale::Explicit {
+        return Err(mismatch);
+    }
+    for level in (0..lowest.0).rev().map(Level) {
+        let steps = |part: &Ciphertext| (level.0 + 1..=part.level.0).map(|from| params.step_product(Level(from))).product::<f64>();
+        let mut rescaled: Vec<f64> =
+            parts.iter().map(|part| part.scale / steps(part)).filter(|&scale| scale * scale >= params.scale(level)).collect();
+        largest_first(&mut rescaled);
+        rescaled.insert(0, params.scale(level));
+        if let Some(&scale) = rescaled.iter().find(|&&scale| is_above_noise(params, scale) && all_reach(level, scale)) {
+            return Ok((level, scale));
+        }
+    }
+    // One level is enough wherever a step is as long as a scale.
+    Err(CkksError::LevelTooLow { operation, needed: lowest.0 + 1, level: lowest.0 })
 }
 
 impl Evaluator {
@@ -56,75 +132,56 @@ impl Evaluator {
     }
 
     /// Brings both operands to the same level and scale; an operand that has them already is not copied.
-    pub(super) fn align<'c>(&self, x: &'c Ciphertext, y: &'c Ciphertext) -> Result<(Cow<'c, Ciphertext>, Cow<'c, Ciphertext>), CkksError> {
-        let (x, y) = match x.level.cmp(&y.level) {
-            std::cmp::Ordering::Equal => (Cow::Borrowed(x), Cow::Borrowed(y)),
-            std::cmp::Ordering::Greater => (Cow::Owned(self.lower(x, y.level, y.scale)?), Cow::Borrowed(y)),
-            std::cmp::Ordering::Less => (Cow::Borrowed(x), Cow::Owned(self.lower(y, x.level, x.scale)?)),
-        };
-        if same_scale(x.scale, y.scale) {
-            return Ok((x, y));
-        }
-        let mismatch = CkksError::ScaleMismatch { left: x.scale.log2(), right: y.scale.log2() };
-        let ratio = if x.scale > y.scale { x.scale / y.scale } else { y.scale / x.scale };
-        let factor = ratio.round();
-        if (ratio / factor - 1.0).abs() > factor_tolerance(x.scale.min(y.scale)) || factor > 2f64.powi(100) {
-            return Err(mismatch);
-        }
-        let grow = |small: &Ciphertext, scale: f64| {
-            let mut grown = small.clone();
-            grown.bundles.iter_mut().for_each(|bundle| bundle.mul_integer_assign(factor as i128));
-            let inexact = (factor * small.scale / scale - 1.0).abs();
-            grown.scale = scale;
-            grown.estimated(|own| own.inexact(inexact))
-        };
-        Ok(if x.scale < y.scale {
-            (Cow::Owned(grow(&x, y.scale)), y)
-        } else {
-            let grown = grow(&y, x.scale);
-            (x, Cow::Owned(grown))
-        })
+    pub(super) fn align<'c>(
+        &self,
+        x: &'c Ciphertext,
+        y: &'c Ciphertext,
+        operation: &'static str,
+    ) -> Result<(Cow<'c, Ciphertext>, Cow<'c, Ciphertext>), CkksError> {
+        let (level, scale) = meeting(&[x, y], operation)?;
+        Ok((self.brought(x, level, scale)?, self.brought(y, level, scale)?))
     }
 
-    /// Drops primes down to `level` and changes the scale to `scale`, if a factor and one rescale can do that with little enough rounding. A product that is
-    /// not yet rescaled is rescaled first.
+    /// `x` at `level` with the scale `scale`; as it is, where it has them.
+    pub(super) fn brought<'c>(&self, x: &'c Ciphertext, level: Level, scale: f64) -> Result<Cow<'c, Ciphertext>, CkksError> {
+        if level == x.level && same_scale(x.scale, scale) { Ok(Cow::Borrowed(x)) } else { self.lower(x, level, scale).map(Cow::Owned) }
+    }
+
+    /// Drops primes down to `level` and changes the scale to `scale`, if an integer factor and rescales can do that with little enough rounding; otherwise the scale
+    /// stays.
     ///
     /// A scale that the lower modulus cannot hold is refused, because the message would wrap around unnoticed.
     pub(crate) fn lower(&self, x: &Ciphertext, level: Level, scale: f64) -> Result<Ciphertext, CkksError> {
-        let restrict = |scale: f64| {
-            x.params.check_scale(scale, level)?;
-            x.params.check_bound(x.estimate.magnitude, scale, level)?;
-            let basis = x.params.chain().basis(level);
-            x.try_map(level, scale, |bundle| Ok(bundle.restrict(&basis)?))
-        };
-        if same_scale(x.scale, scale) {
-            return restrict(scale);
+        let (change, scale) = change(x, level, scale).map_or((Change { factor: 1, above: level }, x.scale), |change| (change, scale));
+        let params = &x.params;
+        params.check_scale(scale, level)?;
+        params.check_bound(x.estimate.magnitude, scale, level)?;
+        let levels: Vec<Level> = (level.0 + 1..=change.above.0).rev().map(Level).collect();
+        let divisions = levels.iter().map(|&from| params.chain().rescale_division(from)).collect::<Result<Vec<_>, _>>()?;
+        for &from in &levels {
+            self.spend(x, || Ok(params.rescale_cost(from, x.polys_per_bundle())))?;
         }
-        // This check is needed here too, because the canonical scale of level 0 need not fit a short base step.
-        x.params.check_scale(scale, level)?;
-        let above = Level(level.0 + 1);
-        let factor = (scale * x.params.step_product(above) / x.scale).round();
-        if 0.5 / factor > factor_tolerance(scale) || factor > 2f64.powi(100) {
-            let (below, rescaled) = self.rescaled(x, x.level, x.scale)?;
-            if !same_scale(rescaled, x.params.scale(below)) {
-                return restrict(x.scale);
-            }
-            let x = self.rescale(x)?;
-            return if below == level { Ok(x) } else { self.lower(&x, level, scale) };
-        }
-        x.params.check_bound(x.estimate.magnitude, scale, level)?;
-        let division = x.params.chain().rescale_division(above)?;
-        let upper = x.params.chain().basis(above);
-        self.spend(x, || Ok(x.params.rescale_cost(above, x.polys_per_bundle())))?;
-        let lowered = x.try_map(level, scale, |bundle| {
+        let upper = params.chain().basis(change.above);
+        let mut lowered = x.try_map(level, scale, |bundle| {
             let mut bundle = bundle.restrict(&upper)?;
-            bundle.mul_integer_assign(factor as i128);
-            Ok(bundle.divide(&division)?)
+            if change.factor != 1 {
+                bundle.mul_integer_assign(change.factor);
+            }
+            for division in &divisions {
+                bundle = bundle.divide(division)?;
+            }
+            Ok(bundle)
         })?;
-        let error = lowered.slot_error(lowered.params.noise_model().rounding());
+        let mut left = 1.0;
+        for &from in levels.iter().rev() {
+            // What an earlier rescale rounds, later ones divide.
+            let error = lowered.slot_error(params.noise_model().rounding()) / left;
+            lowered = lowered.estimated(|own| own.with_error(error));
+            left *= params.step_product(from);
+        }
         // The factor is a rounded one.
-        let inexact = (factor * x.scale / (scale * x.params.step_product(above)) - 1.0).abs();
-        Ok(lowered.estimated(|own| own.with_error(error).inexact(inexact)))
+        let inexact = (change.factor as f64 * (x.scale / scale) / left - 1.0).abs();
+        Ok(lowered.estimated(|own| own.inexact(inexact)))
     }
 
     /// The same array at a lower level. If `x` has the canonical scale of its level, the result has the canonical scale of the lower level.
@@ -153,8 +210,7 @@ impl Evaluator {
         let below = Level(level.0.checked_sub(1).ok_or(CkksError::LevelTooLow { operation: "rescaling", needed: 1, level: 0 })?);
         let rescaled = scale / x.params.step_product(level);
         let canonical = x.params.scale(below);
-        // Rounding alone would exceed a message of magnitude 1.
-        let lost = rescaled * rescaled < x.params.noise_model().rounding();
+        let lost = !is_above_noise(&x.params, rescaled);
         if lost && same_scale(scale, x.params.scale(level)) {
             return Err(CkksError::NothingToRescale { log2_scale: scale.log2(), level: level.0 });
         }

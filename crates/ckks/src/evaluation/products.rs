@@ -28,11 +28,10 @@ impl Evaluator {
         let level = x.level.min(y.level);
         let (x, y) = (self.at_level(x, level)?, self.at_level(y, level)?);
         let scale = x.scale * y.scale;
-        let room = x.params.check_scale(scale, level);
-        if room.is_err() && level.0 == 0 {
-            return Err(CkksError::LevelTooLow { operation: PRODUCT, needed: 1, level: 0 });
+        if let Err(no_room) = x.params.check_scale(scale, level) {
+            let higher = (level.0 + 1..=x.params.max_level().0).find(|&higher| x.params.check_scale(scale, Level(higher)).is_ok());
+            return Err(higher.map_or(no_room, |needed| CkksError::LevelTooLow { operation: PRODUCT, needed, level: level.0 }));
         }
-        room?;
         x.params.check_bound(x.estimate.clone().multiply(y.estimate.clone()).magnitude, scale, level)?;
         Ok((x, y, scale))
     }

@@ -161,7 +161,7 @@ const MIB: f64 = 1_048_576.0;
 
 /// One line of the table.
 fn line(f: &mut fmt::Formatter<'_>, name: &str, cost: &Cost, width: usize) -> fmt::Result {
-    let Cost { nanoseconds, transforms, hadamard_products, multiply_adds, key_bytes } = *cost;
+    let Cost { nanoseconds, transforms, hadamard_products, multiply_adds, key_bytes, .. } = *cost;
     let (milliseconds, key_mib) = (nanoseconds / 1e6, key_bytes / MIB);
     writeln!(f, "  {name:width$}  {milliseconds:>12.3}  {transforms:>10}  {hadamard_products:>17}  {multiply_adds:>13}  {key_mib:>12.2}")
 }

@@ -2,6 +2,7 @@
 //! share a polynomial in slots.
 
 use super::evaluator::Evaluator;
+use super::levels::meeting;
 use crate::arrays::{BodyAxis, Ciphertext, Encoding, Estimate, Layout};
 use crate::error::CkksError;
 
@@ -81,15 +82,14 @@ impl Evaluator {
         row.estimated(|own| kept.copied(x.layout.period()).with_noise_of(own, x.layout.period())).reshaped(&[1, columns])
     }
 
-    /// The rows of all `parts`, one array after the other, as one matrix; a vector is one row. Parts at higher levels are brought to the lowest one.
+    /// The rows of all `parts`, one array after the other, as one matrix; a vector is one row. Parts are brought to one level and scale, as those of a sum.
     ///
     /// # Errors
     /// [`CkksError::NoTerms`] without parts; [`CkksError::Shape`] where rows have different lengths; [`CkksError::DifferentLayouts`], [`CkksError::Encoding`],
-    /// [`CkksError::ScaleMismatch`], parameter and secret errors where they are encrypted differently; as [`Evaluator::select_rows`] for rows that share a mask or a
+    /// parameter and secret errors where they are encrypted differently; level errors as those of a sum; as [`Evaluator::select_rows`] for rows that share a mask or a
     /// polynomial.
     pub fn concatenate(&self, parts: &[&Ciphertext]) -> Result<Ciphertext, CkksError> {
         let &[first, ..] = parts else { return Err(CkksError::NoTerms { operation: CONCATENATION }) };
-        let level = parts.iter().map(|part| part.level()).min().unwrap_or(first.level());
         // Each part is compared with the first as if both had as many rows.
         let row = |part: &Ciphertext| {
             let layout = Layout { rows: part.layout().lanes, ..*part.layout() }.with_padding(part.padding());
@@ -97,10 +97,6 @@ impl Evaluator {
             part.with_all((part.params(), vec![layout.rows, layout.columns]), layout, bundles, (part.level(), part.scale()))
         };
         let compared = row(first);
-        let mut rows = 0;
-        let mut bundles = Vec::new();
-        let (mut estimate, mut complex, mut padding) = (None::<Estimate>, false, first.padding());
-        let mut lowest: Option<Ciphertext> = None;
         for (index, &part) in parts.iter().enumerate() {
             check_rows_in_reach(part, CONCATENATION)?;
             let Layout { rows: own, lanes, .. } = *part.layout();
@@ -111,11 +107,15 @@ impl Evaluator {
                 return Err(CkksError::Conversion { operation: CONCATENATION, reason });
             }
             self.check_pair(&compared, &row(part), CONCATENATION)?;
-            let part = self.at_level(part, level)?;
-            let lowest = lowest.get_or_insert_with(|| row(&part));
-            if !super::levels::same_scale(lowest.scale(), part.scale()) {
-                return Err(CkksError::ScaleMismatch { left: lowest.scale().log2(), right: part.scale().log2() });
-            }
+        }
+        let (level, scale) = meeting(parts, CONCATENATION)?;
+        let mut rows = 0;
+        let mut bundles = Vec::new();
+        let (mut estimate, mut complex, mut padding) = (None::<Estimate>, false, first.padding());
+        let mut lowest: Option<Ciphertext> = None;
+        for &part in parts {
+            let part = self.brought(part, level, scale)?;
+            lowest.get_or_insert_with(|| row(&part));
             rows += part.layout().rows;
             bundles.extend(part.bundles().iter().cloned());
             estimate = Some(estimate.map_or(part.estimate.clone(), |own| own.either(part.estimate.clone())));

@@ -2,9 +2,11 @@
 
 use std::ops::AddAssign;
 
+use clathrate_arith::ProductCounts;
+use clathrate_arith::cpu::transform_class;
 use clathrate_arith::product::LeftMatrix;
 use clathrate_lattice::Level;
-use clathrate_lattice::switch::{SwitchCounts, SwitchMethod};
+use clathrate_lattice::switch::{MachineProfile, SwitchCounts, SwitchMethod};
 
 use super::definition::KeyDefinition;
 use super::route::{Operation, Route};
@@ -14,8 +16,11 @@ use crate::parameters::Params;
 /// Unit operations and predicted time, one thread.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Cost {
-    /// Predicted nanoseconds.
+    /// Predicted nanoseconds on this machine.
     pub nanoseconds: f64,
+    /// Predicted nanoseconds by the built-in model ([`MachineProfile::reference`]), which are the same on every machine: what plans compare, so that owners and
+    /// evaluators plan alike.
+    pub price: f64,
     /// Transforms of one polynomial modulo one prime, forward and inverse.
     pub transforms: f64,
     /// Products of two polynomials modulo one prime, entry by entry.
@@ -29,6 +34,7 @@ pub struct Cost {
 impl AddAssign for Cost {
     fn add_assign(&mut self, other: Self) {
         self.nanoseconds += other.nanoseconds;
+        self.price += other.price;
         self.transforms += other.transforms;
         self.hadamard_products += other.hadamard_products;
         self.multiply_adds += other.multiply_adds;
@@ -42,6 +48,7 @@ impl Cost {
     pub fn times(self, count: f64) -> Self {
         Self {
             nanoseconds: self.nanoseconds * count,
+            price: self.price * count,
             transforms: self.transforms * count,
             hadamard_products: self.hadamard_products * count,
             multiply_adds: self.multiply_adds * count,
@@ -159,8 +166,10 @@ impl KeyDefinition {
     }
 
     fn cost_of(&self, counts: &SwitchCounts) -> Result<Cost, CkksError> {
+        let degree = self.chain()?.ring().degree();
         Ok(Cost {
-            nanoseconds: self.params.machine_profile().nanoseconds(self.chain()?.ring().degree(), counts),
+            nanoseconds: self.params.machine_profile().nanoseconds(degree, counts),
+            price: counts.price(degree),
             transforms: counts.transforms.iter().sum(),
             hadamard_products: counts.products,
             key_bytes: counts.key_bytes,
@@ -263,6 +272,26 @@ impl Params {
         Ok(digits.iter().map(|(digits, special, inputs)| model.products_over(*inputs, digits, *special)).sum::<f64>() + roundings)
     }
 
+    /// The time that `nanoseconds` gives, by the profile of this machine and by the one that plans compare.
+    pub(crate) fn timed(&self, nanoseconds: impl Fn(&MachineProfile) -> f64) -> Cost {
+        Cost { nanoseconds: nanoseconds(self.machine_profile()), price: nanoseconds(MachineProfile::reference()), ..Cost::default() }
+    }
+
+    /// The time of a transform modulo each of the first `primes` primes.
+    fn transforms_time(&self, primes: usize, degree: usize) -> Cost {
+        let (ring, own, reference) = (self.chain().ring(), self.machine_profile().at(degree), MachineProfile::reference().at(degree));
+        Cost {
+            nanoseconds: (0..primes).map(|index| own.transform[ring.engine().transform_class(index)]).sum(),
+            price: (0..primes).map(|index| reference.transform[transform_class(&ring.moduli()[index])]).sum(),
+            ..Cost::default()
+        }
+    }
+
+    /// The cost of exact or floating-point products of matrices with these counts.
+    pub(crate) fn product_cost(&self, counts: &ProductCounts) -> Cost {
+        Cost { multiply_adds: counts.multiply_adds as f64, ..self.timed(|profile| profile.product_nanoseconds(counts)) }
+    }
+
     /// The cost of a product of two ciphertexts at `level` before its relinearisation: `(k + 1)^2` products of polynomials. [dpad-he, Table 1]
     #[must_use]
     pub fn tensor_cost(&self, level: Level) -> Cost {
@@ -277,47 +306,40 @@ impl Params {
     /// The cost of `rows` sums of two polynomials modulo one prime, or of products with a number. They take the time of products of polynomials, because they
     /// read and write as much, but they do not count as products.
     pub(crate) fn passes_cost(&self, rows: usize) -> Cost {
-        let nanoseconds = rows as f64 * self.machine_profile().at(self.degree()).product;
-        Cost { nanoseconds, ..Cost::default() }
+        self.timed(|profile| rows as f64 * profile.at(self.degree()).product)
     }
 
     /// The cost of the transforms of one polynomial of degree `degree` at `level`, from or to Eval form.
     pub(crate) fn transforms_cost(&self, level: Level, degree: usize) -> Cost {
-        let (chain, times) = (self.chain(), self.machine_profile().at(degree));
-        let primes = chain.basis(level).len();
-        let nanoseconds = (0..primes).map(|index| times.transform[chain.ring().engine().transform_class(index)]).sum();
-        Cost { nanoseconds, transforms: primes as f64, ..Cost::default() }
+        let primes = self.chain().basis(level).len();
+        Cost { transforms: primes as f64, ..self.transforms_time(primes, degree) }
     }
 
     /// The cost of integer combinations of arrays at `level` by the rows of `matrix`: the product of `matrix` with the residues of `polys` polynomials of each
     /// input, modulo each prime. Each row of the matrix is one output.
     #[must_use]
     pub fn combination_cost(&self, matrix: &LeftMatrix, level: Level, polys: usize) -> Cost {
-        let (degree, basis, profile) = (self.degree(), self.chain().basis(level), self.machine_profile());
+        let (degree, basis) = (self.degree(), self.chain().basis(level));
         let moduli = self.chain().ring().moduli();
         let mut cost = Cost::default();
         for &index in basis.indices() {
             let counts = matrix.counts(&moduli[index], degree);
-            let (nanoseconds, multiply_adds) = (profile.product_nanoseconds(&counts), counts.multiply_adds as f64);
-            cost += Cost { nanoseconds, multiply_adds, ..Cost::default() };
+            cost += self.product_cost(&counts);
         }
         let poly_bytes = (8 * degree * basis.len()) as f64;
         let (read, written) = (matrix.inner() as f64 * poly_bytes, matrix.rows() as f64 * poly_bytes);
         let polys = polys as f64;
         cost = cost.times(polys);
-        cost.nanoseconds += profile.memory_nanoseconds(read * polys, written * polys);
+        cost += self.timed(|profile| profile.memory_nanoseconds(read * polys, written * polys));
         cost
     }
 
     /// The cost of a rescale from `level` of a bundle of `polys` polynomials: an inverse transform for each prime of the step, a conversion, and a forward
     /// transform for each prime that is left.
     pub(crate) fn rescale_cost(&self, level: Level, polys: usize) -> Cost {
-        let (chain, times) = (self.chain(), self.machine_profile().at(self.degree()));
-        let (step, primes) = (chain.step(level).len(), chain.basis(level).len());
-        let class = |index: usize| times.transform[chain.ring().engine().transform_class(index)];
-        let transforms: f64 = (0..primes).map(class).sum();
-        let conversions = ((step + 1) * (primes - step)) as f64 * times.convert;
-        let polys = polys as f64;
-        Cost { nanoseconds: polys * (transforms + conversions), transforms: polys * primes as f64, ..Cost::default() }
+        let (step, primes) = (self.chain().step(level).len(), self.chain().basis(level).len());
+        let mut cost = Cost { transforms: primes as f64, ..self.transforms_time(primes, self.degree()) };
+        cost += self.timed(|profile| ((step + 1) * (primes - step)) as f64 * profile.at(self.degree()).convert);
+        cost.times(polys as f64)
     }
 }

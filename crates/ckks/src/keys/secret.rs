@@ -46,7 +46,7 @@ fn encrypt_with(
 ) -> Result<Ciphertext, CkksError> {
     let layout = options.layout(shape, values.is_complex(), params.degree())?;
     check_values(values, shape, &layout)?;
-    let level = options.level.unwrap_or(params.max_level());
+    let level = options.level.unwrap_or(params.fresh_level());
     params.check_level(level)?;
     params.check_fresh(options.secret(), level)?;
     let scale = options.scale.unwrap_or(params.scale(level));

@@ -494,7 +494,8 @@ impl Family {
             // A fixed method of the caller refers to the ordinary special primes.
             Switching::Fixed(choice) if base => SwitchPolicy::Fixed(choice),
             Switching::AsMade | Switching::Fixed(_) => SwitchPolicy::Fixed(SwitchMethod::as_made(chain)),
-            Switching::Fastest => SwitchPolicy::Planned(Planner::new(self.planning.profile.clone(), columns, self.planning.expansion)),
+            Switching::Fastest => SwitchPolicy::Planned(Planner::by_prices(columns, self.planning.expansion)),
+            Switching::Tuned => SwitchPolicy::Planned(Planner::new(self.planning.profile.clone(), columns, self.planning.expansion)),
         };
         let switcher = Switcher::with_policy(chain.clone(), gadget.clone(), policy, inputs, self.forms.budget())?;
         Ok(switcher.sharing(self.forms.clone()))

@@ -23,6 +23,7 @@ mod runtime;
 mod scales;
 mod segments;
 mod spec;
+mod stage_levels;
 mod switching_report;
 
 pub use devices::{devices, set_device_graphs, set_device_memory_limit};
@@ -36,6 +37,8 @@ pub use runtime::{DEFAULT_KEY_EXPANSION, DeviceDescription, EngineFactory, Engin
 pub use scales::ScaleWarning;
 pub use segments::Segment;
 pub use spec::ParamsSpec;
+pub(crate) use stage_levels::StageLevels;
+pub use stage_levels::{APPLICATION, BASE, LOWERING, RAISED, REDUCTION};
 pub use switching_report::{ProfileOrigin, RefusedLevel, SwitchingReport, SwitchingRow};
 
 use family::Family;
@@ -212,7 +215,7 @@ impl Params {
     #[must_use]
     pub fn direct(&self, level: Level) -> Option<&Temporary> {
         self.temporary_for_products()
-            .filter(|temporary| self.runtime().switching == Switching::Fastest && temporary.direct_level.is_some_and(|most| level <= most))
+            .filter(|temporary| self.runtime().switching.is_planned() && temporary.direct_level.is_some_and(|most| level <= most))
     }
 
     /// Parameters of another shape with the same moduli, scales and secret; conversions and rank reductions lead to them. At a smaller dimension, the highest
@@ -462,7 +465,7 @@ impl Params {
         self.0.family.under(runtime)?.member(self.shape())
     }
 
-    /// The machine model that plans and predictions use.
+    /// The machine model that predicts times. Plans choose by other prices, which are the same on every machine ([`Cost::price`](crate::keys::Cost::price)).
     #[must_use]
     pub fn machine_profile(&self) -> &MachineProfile {
         &self.0.family.planning().profile

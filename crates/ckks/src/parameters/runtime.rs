@@ -17,12 +17,15 @@ pub const PROCESSOR: &str = "cpu";
 /// KLSS representations at the top levels.
 pub const DEFAULT_KEY_EXPANSION: f64 = 4.0;
 
-/// Which switching method each level uses. Results agree up to noise.
+/// Which switching method each level uses. Results of different methods agree up to noise; those of one method are equal bit for bit on all machines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Switching {
-    /// The fastest method at each level, by a cost model and within the memory limits.
+    /// The fastest method at each level, by the built-in cost model and within the memory limits: the same on every machine.
     #[default]
     Fastest,
+    /// The fastest method at each level for this machine, by its measured profile: results differ from those of other machines by noise, and plans may ask for
+    /// other keys than theirs.
+    Tuned,
     /// The hybrid method with the generated keys unchanged, at every level.
     AsMade,
     /// One method at every level. A level at which the method is impossible gives an error.
@@ -35,9 +38,16 @@ impl Switching {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Fastest => "fastest",
+            Self::Tuned => "tuned",
             Self::AsMade => "as made",
             Self::Fixed(_) => "fixed",
         }
+    }
+
+    /// Whether a planner chooses the methods.
+    #[must_use]
+    pub fn is_planned(&self) -> bool {
+        matches!(self, Self::Fastest | Self::Tuned)
     }
 }
 
@@ -171,7 +181,8 @@ pub struct Runtime {
     pub isa: Option<String>,
     /// How levels switch.
     pub switching: Switching,
-    /// The machine profile that the planner uses; absent for the profile that `clathrate tune` stored, or else the built-in profile.
+    /// The machine profile that predicts times, and by which [`Switching::Tuned`] chooses methods; absent for the profile that `clathrate tune` stored, or else the
+    /// built-in profile.
     pub profile: Option<MachineProfile>,
     /// Bytes that may be derived from one key, in multiples of the key's bytes, infinity for no limit; absent for [`DEFAULT_KEY_EXPANSION`].
     pub key_expansion: Option<f64>,

@@ -9,7 +9,7 @@ use clathrate_lattice::switch::{MachineProfile, SwitchMethod};
 use clathrate_lattice::{Gadget, Level, Rank, Switcher};
 use serde::Serialize;
 
-use super::{Params, Switching};
+use super::Params;
 use crate::error::CkksError;
 
 /// Bytes per mebibyte.
@@ -189,7 +189,7 @@ impl Params {
             key_bytes: super::explain::switch_key_bytes(chain, gadget, (inputs, columns), reach),
             derived_bytes: derived.values().sum(),
             // The memory limit applies to planned methods only; a fixed method is used whatever it takes.
-            key_expansion: (self.runtime().switching == Switching::Fastest && planning.expansion.is_finite()).then_some(planning.expansion),
+            key_expansion: (self.runtime().switching.is_planned() && planning.expansion.is_finite()).then_some(planning.expansion),
             key_cache_bytes: switcher.derived_keys().budget(),
             profile: planning.profile.source.clone(),
             origin: planning.origin.clone(),

@@ -1,4 +1,4 @@
-//! The times of this machine's kernels: measured once within a few seconds, stored in the user's cache directory, and used by every planner.
+//! The times of this machine's kernels: measured once within a few seconds, stored in the user's cache directory, by which every prediction of times goes.
 //!
 //! A stored profile is optional: if it is missing, broken or made for another instruction set, the built-in model is used, and [`StoredProfile`] says why.
 

@@ -161,7 +161,8 @@ pub fn polynomial(arguments: &PolynomialOf, console: &Console, runtime: &Runtime
     let basis = PolynomialBasis::named(&arguments.basis)?;
     let polynomial = Polynomial::new(&arguments.coefficients, basis, (low, high))?;
     let loaded = Loaded::new(&arguments.on, console, runtime)?;
-    let x = loaded.evaluator.settled(&loaded.input)?;
+    let settled = loaded.evaluator.settled(&loaded.input)?;
+    let x = loaded.evaluator.with_room(&settled, 1)?;
     let plan = polynomial.plan_at(x.params(), x.level(), x.scale())?;
     let result = loaded.evaluator.run_polynomial(&x, &plan)?;
     let text = if arguments.explain { format!("{}\n", plan.explain()) } else { String::new() };

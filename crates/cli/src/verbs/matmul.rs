@@ -28,7 +28,8 @@ pub fn run(arguments: &Matmul, console: &Console, runtime: &Runtime) -> Result<(
         return Err(Failure::file(&arguments.weights, CkksError::Shape { operation: "a matrix product", left, right, remedy }));
     };
     let evaluator = Evaluator::new(&params);
-    let input = evaluator.settled(&input)?;
+    let settled = evaluator.settled(&input)?;
+    let input = evaluator.with_room(&settled, 1)?;
     // Integers are multiplied as they are, which takes no level.
     let prepared = if weights.whole {
         Weights::new(rows, inner, values, 1.0)

@@ -2,8 +2,11 @@
 //! matrix products.
 
 use std::ops::AddAssign;
+use std::sync::LazyLock;
 
 use clathrate_arith::ProductCounts;
+use clathrate_arith::cpu::transform_class;
+use clathrate_arith::limbs::serve_division;
 use serde::{Deserialize, Serialize};
 
 use super::representation::{KeyRepresentation, packed_bytes};
@@ -89,6 +92,30 @@ pub struct SwitchCounts {
     pub products: f64,
     /// Bytes of key read.
     pub key_bytes: f64,
+    /// The same counts as a processor with every kernel would have them, where they depend on the engine; prices use these.
+    pub priced: PricedCounts,
+}
+
+/// The counts of a switch that depend on the engine, as a processor with every kernel has them.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct PricedCounts {
+    /// Transforms, by class of prime on a processor.
+    pub transforms: [f64; 3],
+    /// [`SwitchCounts::division_conversions`] of a processor.
+    pub division_conversions: f64,
+    /// [`SwitchCounts::division_limbs`] of a processor.
+    pub division_limbs: f64,
+}
+
+impl SwitchCounts {
+    /// The time that plans compare, in nanoseconds at `degree`: by the built-in model and by the counts of a processor, whatever machine and engine compute. Owners
+    /// and evaluators so choose the same methods and the same keys.
+    #[must_use]
+    pub fn price(&self, degree: usize) -> f64 {
+        let PricedCounts { transforms, division_conversions, division_limbs } = self.priced;
+        let counts = Self { transforms, division_conversions, division_limbs, by_limbs: true, ..*self };
+        MachineProfile::reference().nanoseconds(degree, &counts)
+    }
 }
 
 impl AddAssign for SwitchCounts {
@@ -102,8 +129,14 @@ impl AddAssign for SwitchCounts {
         self.by_limbs |= other.by_limbs;
         self.products += other.products;
         self.key_bytes += other.key_bytes;
+        self.priced.transforms.iter_mut().zip(other.priced.transforms).for_each(|(own, other)| *own += other);
+        self.priced.division_conversions += other.priced.division_conversions;
+        self.priced.division_limbs += other.priced.division_limbs;
     }
 }
+
+/// The prices of plans.
+static REFERENCE: LazyLock<MachineProfile> = LazyLock::new(MachineProfile::built_in);
 
 impl MachineProfile {
     /// The built-in model: times measured once on a server core with 512-bit multipliers. Their ratios carry over to other machines better than the times do.
@@ -122,6 +155,12 @@ impl MachineProfile {
             read_ns_per_byte: 0.038,
             cache_bytes: 16e6,
         }
+    }
+
+    /// The built-in model, by which plans choose methods and keys on every machine: it belongs to the version of this library, and no measurement changes it.
+    #[must_use]
+    pub fn reference() -> &'static Self {
+        &REFERENCE
     }
 
     /// The built-in model of a large graphics processor, computed and not measured: 132 multiprocessors at 1.7 GHz that issue 64 instructions a cycle, of which
@@ -247,7 +286,9 @@ impl<'a> Work<'a> {
     }
 
     fn transform(&self, counts: &mut SwitchCounts, index: usize, count: f64) {
-        counts.transforms[self.chain.ring().engine().transform_class(index)] += count;
+        let ring = self.chain.ring();
+        counts.transforms[ring.engine().transform_class(index)] += count;
+        counts.priced.transforms[transform_class(&ring.moduli()[index])] += count;
     }
 }
 
@@ -359,9 +400,14 @@ fn mod_down_counts(work: &Work<'_>, special: &[usize], columns: usize) -> Switch
     }
     let division = columns * ((special.len() + 1) * work.primes) as f64;
     counts.conversions += division;
+    let limbs = columns * work.limbs(special) * work.primes as f64;
     if division_by_limbs {
         counts.division_conversions += division;
-        counts.division_limbs += columns * work.limbs(special) * work.primes as f64;
+        counts.division_limbs += limbs;
+    }
+    if serve_division(special.len(), work.primes, columns as usize, work.chain.ring().degree()) {
+        counts.priced.division_conversions += division;
+        counts.priced.division_limbs += limbs;
     }
     counts
 }

@@ -56,7 +56,7 @@ pub mod switcher;
 pub mod tables;
 
 pub use cache::DerivedKeyCache;
-pub use cost::{KernelTimes, MachineProfile, MatrixTimes, SwitchCounts};
+pub use cost::{KernelTimes, MachineProfile, MatrixTimes, PricedCounts, SwitchCounts};
 pub use derived::DerivedKeys;
 pub use extended::Extended;
 pub use extended_linear::ExtendedBodies;

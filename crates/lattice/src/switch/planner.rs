@@ -26,7 +26,8 @@ pub enum SwitchPolicy {
 /// Finds the fastest method of each level by a cost model, within a memory limit for derived keys.
 #[derive(Debug)]
 pub struct Planner {
-    profile: MachineProfile,
+    /// The machine to be fast on; absent for prices that are the same everywhere.
+    profile: Option<MachineProfile>,
     columns: usize,
     expansion: f64,
 }
@@ -71,16 +72,26 @@ struct Candidate {
 
 impl Planner {
     /// A planner for keys whose entries have `columns` polynomials (rank and bodies). Derived keys may take up to `expansion` times the bytes of
-    /// the generated keys.
+    /// the generated keys. It plans for the machine of `profile`.
     #[must_use]
     pub fn new(profile: MachineProfile, columns: usize, expansion: f64) -> Self {
-        Self { profile, columns, expansion }
+        Self { profile: Some(profile), columns, expansion }
     }
 
-    /// The profile of the machine that the planner plans for.
+    /// As [`Planner::new`], by prices that are the same on every machine ([`SwitchCounts::price`]), so that results are equal bit for bit.
+    #[must_use]
+    pub fn by_prices(columns: usize, expansion: f64) -> Self {
+        Self { profile: None, columns, expansion }
+    }
+
+    /// The profile that the planner plans by.
     #[must_use]
     pub fn profile(&self) -> &MachineProfile {
-        &self.profile
+        self.profile.as_ref().unwrap_or(MachineProfile::reference())
+    }
+
+    fn nanoseconds(&self, degree: usize, counts: &SwitchCounts) -> f64 {
+        self.profile.as_ref().map_or_else(|| counts.price(degree), |profile| profile.nanoseconds(degree, counts))
     }
 
     fn methods(chain: &Chain) -> Vec<SwitchMethod> {
@@ -104,7 +115,7 @@ impl Planner {
                     return None;
                 }
                 let counts = counts(chain, gadget, &representation, level, inputs, self.columns);
-                let nanoseconds = self.profile.nanoseconds(degree, &counts);
+                let nanoseconds = self.nanoseconds(degree, &counts);
                 let (digits, bytes) = (representation.runs.len(), representation.bytes_for(chain.ring(), inputs, self.columns));
                 Some(Candidate { method: index, digits, nanoseconds, counts, bytes })
             };

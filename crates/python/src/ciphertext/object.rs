@@ -159,7 +159,7 @@ impl PyCiphertext {
         }
     }
 
-    /// Whether an operator has bootstrapped this ciphertext already.
+    /// Whether an operator has brought this ciphertext to the level of a factor already, by a bootstrap for example.
     pub(super) fn is_fresh(&self) -> bool {
         self.fresh.get().is_some()
     }
@@ -174,10 +174,11 @@ impl PyCiphertext {
         settle(py, &self.data, &self.rescaled, || evaluator.settled(&self.data))
     }
 
-    /// The operand of a product: this ciphertext, rescaled if it is a product, or the same numbers at a higher level where `evaluator` bootstraps them.
+    /// The operand of a product: this ciphertext, rescaled if it is a product, or the same numbers at a higher level where `evaluator` bootstraps them, and at the
+    /// highest level of the application where this is in the levels of a bootstrap.
     pub(super) fn factor(&self, py: Python<'_>, evaluator: &Evaluator) -> PyResult<Arc<Ciphertext>> {
         let data = self.settled(py, evaluator)?;
-        if !evaluator.bootstraps() {
+        if !evaluator.bootstraps() && data.level() <= data.params().fresh_level() {
             return Ok(data);
         }
         settle(py, &data, &self.fresh, || evaluator.with_room(&data, 1))

@@ -82,7 +82,7 @@ impl PyCiphertext {
     ) -> PyResult<Ciphertext> {
         let plain = evaluator.without_bootstrapping();
         if weight_scale.is_some() || !evaluator.bootstraps() || self.data.shape().len() != 2 {
-            let data = self.settled(py, evaluator)?;
+            let data = self.factor(py, &plain)?;
             return Self::times_rows(py, (&plain, &data), weights, (0, 0, 1), weight_scale, progress);
         }
         if !self.is_fresh() {
@@ -205,8 +205,9 @@ impl PyCiphertext {
             return Err(raise(py, CkksError::Shape { operation: "a matrix product", left: shape, right, remedy }));
         }
         // All blocks are products of one array, bootstrapped once at most; the first one's weights are checked before.
+        let plain = evaluator.without_bootstrapping();
         let data = if weight_scale.is_some() {
-            self.settled(py, &evaluator)?
+            self.factor(py, &plain)?
         } else {
             let first = weights.get_item(PySlice::new(py, 0, blocks[0].end as isize, 1))?;
             let (values, rows, inner) = matrix(&first, self.data.shape())?;
@@ -214,7 +215,6 @@ impl PyCiphertext {
             detached(py, || evaluator.check_plain_matrix((rows, inner, &values), &data))?;
             self.factor(py, &evaluator)?
         };
-        let plain = evaluator.without_bootstrapping();
         let mut parts = Vec::with_capacity(blocks.len());
         for (index, rows) in blocks.iter().enumerate() {
             let part = weights.get_item(PySlice::new(py, rows.start as isize, rows.end as isize, 1))?;

@@ -106,6 +106,11 @@ impl PyParams {
         if near.get().params == *params { Ok(near.clone_ref(py)) } else { Py::new(py, Self::from_core(params.clone())) }
     }
 
+    /// A level, or the one that arrays have unless the caller states one.
+    pub fn fresh_level(&self, py: Python<'_>, level: Option<Whole>) -> PyResult<Level> {
+        if level.is_some() { self.level(py, level) } else { Ok(self.params.fresh_level()) }
+    }
+
     /// A level, or the top.
     pub fn level(&self, py: Python<'_>, level: Option<Whole>) -> PyResult<Level> {
         let Some(Whole(value)) = level else { return Ok(self.params.max_level()) };
@@ -120,7 +125,9 @@ impl PyParams {
 impl PyParams {
     /// The lowest and the highest level of the application, in parameters that bootstrap; otherwise None.
     ///
-    /// A bootstrap starts from the lowest level or above, and ends at the highest, or a level below it for each further round.
+    /// A bootstrap starts from the lowest level or above, and ends at the highest, or a level below it for each further round. Arrays are
+    /// encrypted, circuits planned and keys made for the highest unless a level is stated: the levels above belong to the bootstrap, and
+    /// operands of products that are there are brought to the highest first.
     #[getter]
     fn application_levels(&self) -> Option<(usize, usize)> {
         self.params.application_levels().ok().map(|(lowest, highest)| (lowest.0, highest.0))

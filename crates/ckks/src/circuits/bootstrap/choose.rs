@@ -8,7 +8,7 @@ use super::plan::BootstrapPlan;
 use crate::arrays::SecretName;
 use crate::circuits::linear::LinearTransformPlan;
 use crate::error::CkksError;
-use crate::keys::KeyName;
+use crate::keys::{Cost, KeyName};
 use crate::parameters::Params;
 
 /// Transforms of the array's own slots have fewer keys where these are not limited: they may take this much more time than those of all slots.
@@ -58,24 +58,25 @@ impl BootstrapPlan {
             let remedy = "plan for one polynomial or more".to_owned();
             return Err(CkksError::OutOfRange { what: "the polynomials of a batch", value: polys.to_string(), remedy });
         }
-        Self::fastest_bodies(params, polys, options, |plan| Ok(plan.dry_run_of(polys)?.cost().nanoseconds / polys as f64))
+        Self::fastest_bodies(params, polys, options, |plan| Ok(plan.dry_run_of(polys)?.cost().times(1.0 / polys as f64)))
     }
 
-    /// The circuit for `polys` polynomials whose number of bodies under a mask gives the least `nanoseconds` for each of them, as [`BootstrapPlan::for_batch`] chooses.
+    /// The circuit for `polys` polynomials whose number of bodies under a mask has the least price of `cost` for each of them, as [`BootstrapPlan::for_batch`] chooses.
     ///
     /// # Errors
-    /// As [`BootstrapPlan::for_batch`]; those of `nanoseconds`.
+    /// As [`BootstrapPlan::for_batch`]; those of `cost`.
     pub(in crate::circuits) fn fastest_bodies(
         params: &Params,
         polys: usize,
         options: BootstrapOptions,
-        nanoseconds: impl Fn(&Self) -> Result<f64, CkksError>,
+        cost: impl Fn(&Self) -> Result<Cost, CkksError>,
     ) -> Result<Self, CkksError> {
         let alone = Self::with_options(params, BootstrapOptions { bodies: 1, ..options })?;
         let given = params.spec().bootstrap_key_bytes.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
         let most = options.most_key_bytes.or(given).unwrap_or(BATCH_KEYS * alone.key_bytes()?);
         let own = |plan: &Self| -> Result<BatchCost, CkksError> {
-            Ok(BatchCost { bodies: plan.bodies, nanoseconds: nanoseconds(plan)?, key_bytes: plan.key_bytes()? })
+            let Cost { nanoseconds, price, .. } = cost(plan)?;
+            Ok(BatchCost { bodies: plan.bodies, nanoseconds, price, key_bytes: plan.key_bytes()? })
         };
         let mut costs = vec![own(&alone)?];
         let mut best = alone;
@@ -88,7 +89,7 @@ impl BootstrapPlan {
                 other => other?,
             };
             let cost = own(&plan)?;
-            if costs.iter().all(|other| cost.nanoseconds < other.nanoseconds) {
+            if costs.iter().all(|other| cost.price < other.price) {
                 best = plan;
             }
             costs.push(cost);
@@ -133,7 +134,7 @@ impl BootstrapPlan {
             for (index, map) in self.linear_maps().enumerate() {
                 let Some(fewer) = map.with_fewer_keys()? else { continue };
                 let saved = map.key_bytes().saturating_sub(fewer.key_bytes()).max(1);
-                let price = (fewer.predicted_nanoseconds() - map.predicted_nanoseconds()) / saved as f64;
+                let price = (fewer.price() - map.price()) / saved as f64;
                 if best.as_ref().is_none_or(|(least, ..)| price < *least) {
                     best = Some((price, index, fewer));
                 }
@@ -176,7 +177,7 @@ fn transform_slots(params: &Params, options: BootstrapOptions) -> Option<usize> 
             ..Default::default()
         };
         let plan = BootstrapPlan::within_key_limit(params, own)?;
-        Ok((plan.dry_run()?.cost().nanoseconds, -plan.predicted_error()?.deviation().log2()))
+        Ok((plan.dry_run()?.cost().price, -plan.predicted_error()?.deviation().log2()))
     };
     match (plan(slots), plan(all)) {
         (Ok((own_time, own_bits)), Ok((all_time, all_bits))) if own_time <= SLOWER * all_time && own_bits + WORTHWHILE_BITS > all_bits => {
@@ -219,9 +220,9 @@ fn within(
         if bytes > most {
             continue;
         }
-        let nanoseconds = plan.dry_run()?.cost().nanoseconds;
-        if best.as_ref().is_none_or(|(fastest, _)| nanoseconds < *fastest) {
-            best = Some((nanoseconds, plan));
+        let price = plan.dry_run()?.cost().price;
+        if best.as_ref().is_none_or(|(least, _)| price < *least) {
+            best = Some((price, plan));
         }
     }
     best.map(|(_, plan)| plan).ok_or_else(|| CkksError::OutOfRange {

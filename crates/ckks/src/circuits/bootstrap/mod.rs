@@ -38,29 +38,14 @@ mod plan;
 mod precision;
 mod raise;
 mod run;
-mod stage_levels;
 
 pub use eval_mod::ModularReduction;
 pub use options::{BatchCost, BootstrapOptions};
 pub use plan::BootstrapPlan;
 pub use precision::BootstrapError;
 pub(in crate::circuits) use run::STAGES;
-pub(in crate::circuits) use stage_levels::StageLevels;
 
-/// Name of the segment of the lowest levels.
-pub const BASE: &str = "base";
-
-/// Name of the segment that is left to the application.
-pub const APPLICATION: &str = "application";
-
-/// Name of the segment of slots-to-coefficients, in chains where it comes last.
-pub const LOWERING: &str = "slots to coefficients";
-
-/// Name of the segment of the modular reduction.
-pub const REDUCTION: &str = "modular reduction";
-
-/// Name of the segment of the highest levels.
-pub const RAISED: &str = "coefficients to slots";
+pub use crate::parameters::{APPLICATION, BASE, LOWERING, RAISED, REDUCTION};
 
 /// Names of the stages, as progress and cost tables show them.
 pub mod stages {

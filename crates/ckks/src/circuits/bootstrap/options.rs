@@ -70,6 +70,8 @@ pub struct BatchCost {
     pub bodies: usize,
     /// Predicted nanoseconds of each polynomial of the batch, one thread.
     pub nanoseconds: f64,
+    /// The same by the prices that plans compare ([`Cost::price`](crate::keys::Cost::price)).
+    pub price: f64,
     /// Bytes of all keys in memory.
     pub key_bytes: usize,
 }

@@ -10,7 +10,6 @@ use super::eval_mod::ModularReduction;
 use super::failure::{least_range, log2_tail};
 use super::options::{BatchCost, BootstrapOptions, MOST_BODIES};
 use super::raise::RaisedTransform;
-use super::stage_levels::StageLevels;
 use crate::arrays::{Ciphertext, Encoding, Layout, SecretName};
 use crate::circuits::linear::LinearTransformPlan;
 use crate::circuits::linear::factors::{plan_factors, rounding_weight};
@@ -19,7 +18,7 @@ use crate::error::CkksError;
 use crate::evaluation::Evaluator;
 use crate::evaluation::recording::Recording;
 use crate::keys::{EvaluationKeys, KeyNeeds, RaisedMap, Reach};
-use crate::parameters::Params;
+use crate::parameters::{Params, StageLevels};
 
 /// The operation's name in errors.
 pub(super) const BOOTSTRAP: &str = "a bootstrap";

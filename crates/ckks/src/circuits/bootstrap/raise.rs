@@ -148,7 +148,7 @@ impl RaisedTransform {
     fn cost(&self, x: &Ciphertext) -> Result<Cost, CkksError> {
         let params = &self.params;
         let definition = params.key_definition(KeyName::RaiseToSlots(self.map))?;
-        let (chain, profile) = (definition.chain()?, params.machine_profile().at(params.degree()));
+        let chain = definition.chain()?;
         let (all, top, base) =
             (chain.key_basis(chain.max_level()).len(), params.chain().basis(self.level).len(), params.chain().basis(Level(0)).len());
         let (masks, bodies) = (params.rank(), x.layout.bodies);
@@ -159,14 +159,15 @@ impl RaisedTransform {
         let transforms = masks * (base + all) + bodies * (base + 2 * plain + top) + columns * (special + top);
         let products = masks * self.diagonals * columns * all + bodies * self.diagonals * plain;
         let conversions = columns * ((special + 1) * top) + masks * (base + 1) * all + bodies * (plain + 1) * top;
+        let time = params.timed(|profile| {
+            let times = profile.at(params.degree());
+            transforms as f64 * times.transform[0] + products as f64 * times.product + conversions as f64 * times.convert
+        });
         Ok(Cost {
-            nanoseconds: transforms as f64 * profile.transform[0]
-                + products as f64 * profile.product
-                + conversions as f64 * profile.convert,
             transforms: transforms as f64,
             hadamard_products: products as f64,
             key_bytes: definition.bytes(definition.most)? as f64,
-            ..Cost::default()
+            ..time
         })
     }
 }

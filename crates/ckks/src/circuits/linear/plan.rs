@@ -106,8 +106,8 @@ pub struct LinearTransformPlan {
     key_bytes: usize,
     /// The fewest keys that a plan of this map can have.
     fewest_keys: usize,
-    /// Predicted time of the rotations.
-    nanoseconds: f64,
+    /// Predicted time of the rotations, by the prices that plans compare.
+    price: f64,
     /// Whether plaintexts are not kept.
     pub(super) on_the_fly: bool,
     /// How many bodies share the mask of the inputs that the plan is for.
@@ -329,12 +329,12 @@ impl LinearTransform {
             let remedy = format!("allow at least {}: {}", fewest * key_bytes, counted(fewest, "key"));
             return refuse("the bytes of rotation keys of a linear transform", most_bytes.to_string(), remedy);
         }
-        let time = |split: &Split| priced.as_ref().map_or(0.0, |(costs, _)| split.cost(costs).nanoseconds);
+        let time = |split: &Split| priced.as_ref().map_or(0.0, |(costs, _)| split.cost(costs).price);
         let fits = |split: &Split| split.rotations().len() <= most && split.rotations().len() * key_bytes <= most_bytes;
         let allowed = splits.into_iter().filter(fits);
         let best = allowed.min_by(|x, y| time(x).total_cmp(&time(y)).then(x.rotations().len().cmp(&y.rotations().len())));
         let Some(best) = best else { return refuse("the number of diagonals", "0".to_owned(), String::new()) };
-        let nanoseconds = time(&best);
+        let price = time(&best);
         let Split { way, babies, giants, iteration } = best;
         Ok(LinearTransformPlan {
             params: params.clone(),
@@ -348,7 +348,7 @@ impl LinearTransform {
             iteration,
             key_bytes,
             fewest_keys: fewest,
-            nanoseconds,
+            price,
             on_the_fly: options.on_the_fly,
             bodies,
             plaintexts: Mutex::default(),
@@ -436,10 +436,10 @@ impl LinearTransformPlan {
         self.rotations().len() * self.key_bytes
     }
 
-    /// Predicted time of the rotations of one bundle, without the products with diagonals, which are the same for every plan of a map.
+    /// The price of the rotations of one bundle ([`Cost::price`]), without the products with diagonals, which are the same for every plan of a map.
     #[must_use]
-    pub fn predicted_nanoseconds(&self) -> f64 {
-        self.nanoseconds
+    pub fn price(&self) -> f64 {
+        self.price
     }
 
     /// The fastest plan of the same map, between the same scales, with fewer keys; `None` where there is none.

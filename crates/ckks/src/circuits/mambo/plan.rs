@@ -12,7 +12,7 @@ use crate::circuits::bootstrap::{BootstrapOptions, BootstrapPlan, stages};
 use crate::circuits::matrix_plan::{MatrixOptions, MatrixPlan};
 use crate::circuits::prepared::{Arrangement, PreparedOptions};
 use crate::error::CkksError;
-use crate::keys::{EncryptOptions, KeyNeeds};
+use crate::keys::{Cost, EncryptOptions, KeyNeeds};
 use crate::parameters::Params;
 
 /// A plan of `W X` inside a bootstrap, for a known matrix `W` and arrays whose polynomials have several rows of `X` in their slots, or parts of rows.
@@ -77,7 +77,7 @@ impl MamboPlan {
     /// The same plan around a bootstrap with as many bodies under a mask as make the whole fastest, of those whose keys are small enough ([`BootstrapPlan::for_batch`]).
     fn with_fastest_bodies(self, options: BootstrapOptions) -> Result<Self, CkksError> {
         let polys = self.polys_lowered().max(self.polys_raised(self.bootstrap.is_real()));
-        let own = |bootstrap: &BootstrapPlan| Ok(self.nanoseconds_around(bootstrap, bootstrap.is_real())? / polys as f64);
+        let own = |bootstrap: &BootstrapPlan| Ok(self.cost_around(bootstrap, bootstrap.is_real())?.times(1.0 / polys as f64));
         let bootstrap = BootstrapPlan::fastest_bodies(self.bootstrap.params(), polys, options, own)?;
         Ok(Self { bootstrap: Arc::new(bootstrap), ..self })
     }
@@ -100,7 +100,7 @@ impl MamboPlan {
     pub fn fastest(params: &Params, weights: (usize, usize, &[f64]), columns: usize, options: &MamboOptions) -> Result<Self, CkksError> {
         let plan = |placement| {
             let plan = Self::new(params, weights, columns, &MamboOptions { placement, ..*options })?;
-            Ok((plan.predicted_nanoseconds()?.0, plan))
+            Ok((plan.price_of(plan.bootstrap.is_real())?, plan))
         };
         match (plan(Placement::Inside), plan(Placement::Before)) {
             (Ok((inside, plan)), Ok((before, _))) if inside <= before => Ok(plan),
@@ -232,22 +232,32 @@ impl MamboPlan {
     /// # Errors
     /// As [`BootstrapPlan::dry_run`].
     pub fn nanoseconds_of(&self, real: bool) -> Result<f64, CkksError> {
-        Ok(self.nanoseconds_around(&self.bootstrap, real)? + self.matrix.chosen().nanoseconds)
+        Ok(self.cost_around(&self.bootstrap, real)?.nanoseconds + self.matrix.chosen().nanoseconds)
     }
 
-    /// Predicted nanoseconds of all stages of `bootstrap`, which has the product inside or before it as this plan's has.
-    fn nanoseconds_around(&self, bootstrap: &BootstrapPlan, real: bool) -> Result<f64, CkksError> {
+    /// As [`MamboPlan::nanoseconds_of`], by the prices that plans compare ([`Cost::price`]).
+    pub(in crate::circuits) fn price_of(&self, real: bool) -> Result<f64, CkksError> {
+        Ok(self.cost_around(&self.bootstrap, real)?.price + self.matrix.chosen().prices.0)
+    }
+
+    /// The cost of all stages of `bootstrap`, which has the product inside or before it as this plan's has.
+    fn cost_around(&self, bootstrap: &BootstrapPlan, real: bool) -> Result<Cost, CkksError> {
         let (inputs, outputs) = (self.polys_lowered(), self.polys_raised(real));
         if self.placement == Placement::Before {
-            return Ok(bootstrap.dry_run_of(outputs)?.cost().nanoseconds);
+            return Ok(bootstrap.dry_run_of(outputs)?.cost());
         }
-        let lowering = |polys: usize| -> Result<(f64, f64), CkksError> {
+        let lowering = |polys: usize| -> Result<(Cost, Cost), CkksError> {
             let recording = bootstrap.dry_run_of(polys)?;
             let stages = recording.stages().iter().filter(|stage| stage.name == stages::TO_COEFFICIENTS);
-            let lowering: f64 = stages.map(|stage| stage.cost.nanoseconds).sum();
-            Ok((lowering, recording.cost().nanoseconds - lowering))
+            let mut lowering = Cost::default();
+            stages.for_each(|stage| lowering += stage.cost);
+            let mut rest = recording.cost();
+            rest += lowering.times(-1.0);
+            Ok((lowering, rest))
         };
-        Ok(lowering(inputs)?.0 + lowering(outputs)?.1)
+        let mut cost = lowering(inputs)?.0;
+        cost += lowering(outputs)?.1;
+        Ok(cost)
     }
 
     /// The polynomials that are bootstrapped where the product is apart: before a bootstrap it takes a level that arrays for a product inside need not have.

@@ -194,12 +194,14 @@ impl ExactPlan {
         let variance = (fresh + lowering) * largest / (step * step) + rounding + packing;
         // Weights are rounded to integers.
         let of_weights = weights.inner() as f64 / 12.0 / (weights.scale() * weights.scale());
+        let cost = recorder.recorded().cost();
         Ok(MatrixCost {
             method,
             ring: self.ring.as_ref().map(Params::degree),
             products: 0,
-            nanoseconds: recorder.recorded().cost().nanoseconds,
+            nanoseconds: cost.nanoseconds,
             preparation: 0.0,
+            prices: (cost.price, 0.0),
             owner_key_bytes: params.required_keys(&self.needs)?.bytes(params)?,
             matrix_key_bytes: 0,
             error: (variance / (scale * scale) + of_weights).sqrt(),

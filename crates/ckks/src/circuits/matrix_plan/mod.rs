@@ -93,6 +93,8 @@ pub struct MatrixCost {
     pub nanoseconds: f64,
     /// Nanoseconds of the preparation, one thread.
     pub preparation: f64,
+    /// The times of a product and of the preparation by the prices that plans compare ([`Cost::price`](crate::keys::Cost::price)).
+    pub prices: (f64, f64),
     /// Bytes of the keys that the owner makes, in memory.
     pub owner_key_bytes: usize,
     /// Bytes of the keys that belong to the matrix, in memory.
@@ -102,9 +104,10 @@ pub struct MatrixCost {
 }
 
 impl MatrixCost {
-    /// Nanoseconds for each of `uses` products, that of the preparation shared among them.
+    /// The price of each of `uses` products, that of the preparation shared among them.
     fn each(&self, uses: Option<usize>) -> f64 {
-        self.nanoseconds + uses.map_or(0.0, |uses| self.preparation / uses as f64)
+        let (product, preparation) = self.prices;
+        product + uses.map_or(0.0, |uses| preparation / uses as f64)
     }
 
     fn key_bytes(&self) -> usize {
@@ -151,12 +154,14 @@ pub struct PlannedMatrix {
 }
 
 fn prepared_cost(plan: &PreparedPlan) -> Result<MatrixCost, CkksError> {
+    let (cost, preparation) = (plan.cost(), plan.preparation_cost()?);
     Ok(MatrixCost {
         method: MatrixMethod::Prepared,
         ring: None,
         products: plan.products(),
-        nanoseconds: plan.cost().nanoseconds,
-        preparation: plan.preparation_cost()?.nanoseconds,
+        nanoseconds: cost.nanoseconds,
+        preparation: preparation.nanoseconds,
+        prices: (cost.price, preparation.price),
         owner_key_bytes: plan.params().required_keys(&plan.needs())?.bytes(plan.params())?,
         matrix_key_bytes: plan.key_bytes()?,
         error: plan.error(),
@@ -384,8 +389,8 @@ fn smallest_near_fastest(ways: Vec<(MatrixCost, ExactPlan)>, options: &MatrixOpt
     let fits = |cost: &MatrixCost| options.most_key_bytes.is_none_or(|most| cost.key_bytes() <= most);
     let any = ways.iter().any(|(cost, _)| fits(cost));
     let able = || ways.iter().filter(|(cost, _)| !any || fits(cost));
-    let fastest = able().map(|(cost, _)| cost.nanoseconds).fold(f64::INFINITY, f64::min);
-    able().filter(|(cost, _)| cost.nanoseconds <= SLOWER * fastest).min_by_key(|(cost, _)| cost.key_bytes()).cloned()
+    let fastest = able().map(|(cost, _)| cost.prices.0).fold(f64::INFINITY, f64::min);
+    able().filter(|(cost, _)| cost.prices.0 <= SLOWER * fastest).min_by_key(|(cost, _)| cost.key_bytes()).cloned()
 }
 
 /// The error where no way is precise and small enough.

@@ -63,8 +63,10 @@ impl Polynomial {
         let (coefficients, dropped) = significant(self.coefficients());
         let degree = coefficients.len() - 1;
         let (nodes, depth) = Builder::new(params, self.basis(), level, scale).build(self, coefficients);
+        let lowest = params.application_levels().map_or(0, |(lowest, _)| lowest.0);
+        let too_deep = CkksError::PolynomialDepth { degree, depth, level: level.0, lowest, highest: params.fresh_level().0 };
         if depth > level.0 {
-            return Err(CkksError::PolynomialDepth { degree, depth, level: level.0, max_level: params.max_level().0 });
+            return Err(too_deep);
         }
         let mut plan = PolynomialPlan {
             params: params.clone(),
@@ -77,8 +79,11 @@ impl Polynomial {
         };
         plan.assign_levels(Level(level.0 - depth));
         plan.assign_scales();
-        plan.check()?;
-        Ok(plan)
+        match plan.check() {
+            // The steps below the application are those of a bootstrap.
+            Err(_) if level.0 - depth < lowest && level <= params.fresh_level() => Err(too_deep),
+            checked => checked.map(|()| plan),
+        }
     }
 }
 

@@ -25,7 +25,7 @@ impl Evaluator {
     pub fn evaluate_polynomial(&self, x: &Ciphertext, polynomial: &Polynomial) -> Result<Ciphertext, CkksError> {
         let x = &*self.refreshed_for(x, || {
             // How many levels the polynomial takes does not depend on the level.
-            polynomial.plan(&x.params, x.params.max_level()).map_or(Room::Depth(0), |plan| Room::Depth(plan.depth()))
+            polynomial.plan(&x.params, x.params.fresh_level()).map_or(Room::Depth(0), |plan| Room::Depth(plan.depth()))
         })?;
         self.run_polynomial(x, &polynomial.plan_at(&x.params, x.level, x.scale)?)
     }

@@ -477,8 +477,7 @@ impl PreparedPlan {
             self.inner(),
             params.degree() / shape.lanes,
         );
-        cost.nanoseconds += params.machine_profile().product_nanoseconds(&counts);
-        cost.multiply_adds += counts.multiply_adds as f64;
+        cost += params.product_cost(&counts);
         Ok(cost.times(self.layout.groups() as f64))
     }
 

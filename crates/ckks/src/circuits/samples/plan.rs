@@ -10,7 +10,7 @@ use crate::circuits::bootstrap::{BootstrapOptions, BootstrapPlan};
 use crate::circuits::packing::{PackingCost, PackingMethod, Stage, midpoints};
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
-use crate::keys::{EvaluationKeys, KeyNeeds, Operation};
+use crate::keys::{Cost, EvaluationKeys, KeyNeeds, Operation};
 use crate::light::LightOptions;
 use crate::parameters::Params;
 use crate::shape::ModuleShape;
@@ -91,7 +91,7 @@ impl SamplesPlan {
             }
             match (own, half_of(all, most_key_bytes)) {
                 (Ok(own), Ok(whole)) => {
-                    let time = |plan: &BootstrapPlan| Ok::<_, CkksError>(plan.dry_run()?.cost().nanoseconds);
+                    let time = |plan: &BootstrapPlan| Ok::<_, CkksError>(plan.dry_run()?.cost().price);
                     let bits = |plan: &BootstrapPlan| Ok::<_, CkksError>(-plan.predicted_error()?.deviation().log2());
                     let fewer = time(&own)? <= SLOWER * time(&whole)? && bits(&own)? + LESS_PRECISE >= bits(&whole)?;
                     Ok(if fewer { own } else { whole })
@@ -106,7 +106,14 @@ impl SamplesPlan {
             count,
             pairs: options.pairs,
             stages: Vec::new(),
-            packing: PackingCost { method: PackingMethod::Midpoints(Vec::new()), ring: None, nanoseconds: 0.0, key_bytes: 0, error: 0.0 },
+            packing: PackingCost {
+                method: PackingMethod::Midpoints(Vec::new()),
+                ring: None,
+                nanoseconds: 0.0,
+                price: 0.0,
+                key_bytes: 0,
+                error: 0.0,
+            },
             others: Vec::new(),
             home: params.shape(),
             needs: KeyNeeds::new(),
@@ -123,7 +130,7 @@ impl SamplesPlan {
             .into_iter()
             .map(|(method, ring)| plan.price_packing(method, ring))
             .collect::<Result<Vec<_>, _>>()?;
-        priced.sort_by(|a, b| a.nanoseconds.total_cmp(&b.nanoseconds));
+        priced.sort_by(|a, b| a.price.total_cmp(&b.price));
         let least = priced.iter().map(|cost| cost.key_bytes).min().unwrap_or(0);
         // The keys of packing lead to the ephemeral secret, and so the bootstrap has no key that does.
         let change = Operation::ChangeSecret(SecretName::Main, SecretName::Ephemeral);
@@ -143,7 +150,7 @@ impl SamplesPlan {
         let (half_time, half_keys) = {
             let recording = plan.half.dry_run()?;
             let bytes = recording.keys(&target)?.bytes(&target)?.saturating_sub(spared);
-            (recording.cost().nanoseconds * plan.polys(count) as f64, bytes)
+            (recording.cost().price * plan.polys(count) as f64, bytes)
         };
         let fits = |cost: &PackingCost| options.most_key_bytes.is_none_or(|most| cost.key_bytes + half_keys <= most);
         // The bootstrap has no change to the ephemeral secret.
@@ -157,7 +164,7 @@ impl SamplesPlan {
             value: options.most_key_bytes.unwrap_or(0).to_string(),
             remedy: format!("allow at least {} bytes: {half_keys} for the bootstrap and {least} for packing", half_keys + least),
         };
-        let fastest = priced.iter().find(|cost| fits(cost)).ok_or_else(refused)?.nanoseconds;
+        let fastest = priced.iter().find(|cost| fits(cost)).ok_or_else(refused)?.price;
         let most = options.most_seconds.map_or(SLOWER * (half_time + fastest), |seconds| seconds * 1e9);
         if let Some(seconds) = options.most_seconds
             && (most.is_nan() || most < half_time + fastest)
@@ -171,7 +178,7 @@ impl SamplesPlan {
             );
             return Err(CkksError::OutOfRange { what: "the seconds of a bootstrap of samples", value: seconds.to_string(), remedy });
         }
-        let near = |cost: &PackingCost| fits(cost) && half_time + cost.nanoseconds <= most;
+        let near = |cost: &PackingCost| fits(cost) && half_time + cost.price <= most;
         let near = priced.iter().enumerate().filter(|(_, cost)| near(cost));
         let place = near.min_by_key(|(_, cost)| cost.key_bytes).map_or(0, |(place, _)| place);
         plan.packing = priced.remove(place);
@@ -255,9 +262,9 @@ impl SamplesPlan {
         let stages = self.stages_of(&method, ring)?;
         recorder.packed_samples(&[&x], self, &stages)?;
         let error = self.packing_error(&stages)?;
-        let nanoseconds = recorder.recorded().cost().nanoseconds;
+        let Cost { nanoseconds, price, .. } = recorder.recorded().cost();
         let key_bytes = target.required_keys(&recorder.needs())?.bytes(target)?;
-        Ok(PackingCost { method, ring, nanoseconds, key_bytes, error })
+        Ok(PackingCost { method, ring, nanoseconds, price, key_bytes, error })
     }
 
     /// The variance of a sample's error: that of its encryption, or for samples of another library at most what switching its modulus adds.

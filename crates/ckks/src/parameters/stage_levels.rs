@@ -1,22 +1,36 @@
-//! Which levels belong to which stage, from the segments of the chain.
+//! Which levels of a chain that bootstraps belong to the application, and which to the stages of a bootstrap, by the names of its segments.
 
 use clathrate_lattice::Level;
 
-use super::{APPLICATION, BASE, LOWERING, RAISED, REDUCTION};
+use super::{Params, Segment};
 use crate::error::CkksError;
-use crate::parameters::{Params, Segment};
+
+/// Name of the segment of the lowest levels.
+pub const BASE: &str = "base";
+
+/// Name of the segment that is left to the application.
+pub const APPLICATION: &str = "application";
+
+/// Name of the segment of slots-to-coefficients, in chains where it comes last.
+pub const LOWERING: &str = "slots to coefficients";
+
+/// Name of the segment of the modular reduction.
+pub const REDUCTION: &str = "modular reduction";
+
+/// Name of the segment of the highest levels.
+pub const RAISED: &str = "coefficients to slots";
 
 /// The ends of the stages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::circuits) struct StageLevels {
+pub(crate) struct StageLevels {
     /// The lowest level of the application, where a bootstrap starts.
-    pub(in crate::circuits) start: Level,
+    pub start: Level,
     /// The highest level of the application, where a bootstrap ends.
-    pub(in crate::circuits) end: Level,
+    pub end: Level,
     /// The level after the modular reduction: `end`, or the highest one of slots-to-coefficients where that comes last.
-    pub(in crate::circuits) reduced: Level,
+    pub reduced: Level,
     /// The level before the modular reduction.
-    pub(in crate::circuits) slots: Level,
+    pub slots: Level,
 }
 
 impl StageLevels {
@@ -24,7 +38,7 @@ impl StageLevels {
     ///
     /// # Errors
     /// [`CkksError::NotBootstrappable`] where a segment is missing or at the wrong place.
-    pub(in crate::circuits) fn new(params: &Params) -> Result<Self, CkksError> {
+    pub fn new(params: &Params) -> Result<Self, CkksError> {
         let refuse = |reason: String| CkksError::NotBootstrappable { params: params.spec().name.clone(), reason };
         let find = |name: &str| params.segments().iter().find(|segment| segment.name == name);
         let segment = |name: &str| {
@@ -58,7 +72,35 @@ impl StageLevels {
     }
 
     /// Whether slots-to-coefficients comes last.
-    pub(in crate::circuits) fn slots_last(self) -> bool {
+    pub fn slots_last(self) -> bool {
         self.reduced > self.end
+    }
+}
+
+impl Params {
+    /// Whether arrays under these parameters can be bootstrapped, as far as their levels tell.
+    #[must_use]
+    pub fn has_bootstrap_levels(&self) -> bool {
+        StageLevels::new(self).is_ok() && self.rank() == 1
+    }
+
+    /// The lowest and the highest level of the application, between which bootstraps lift arrays.
+    ///
+    /// # Errors
+    /// [`CkksError::NotBootstrappable`].
+    pub fn application_levels(&self) -> Result<(Level, Level), CkksError> {
+        let levels = StageLevels::new(self)?;
+        Ok((levels.start, levels.end))
+    }
+
+    /// The level at which arrays are encrypted, circuits are planned and keys are made unless the caller states another one: the highest level of the application
+    /// in parameters that bootstrap, because the levels above belong to the bootstrap, whose scales products do not keep; otherwise [`Params::max_level`].
+    #[must_use]
+    pub fn fresh_level(&self) -> Level {
+        let top = self.max_level();
+        if self.segments().iter().all(|segment| segment.name != APPLICATION) {
+            return top;
+        }
+        StageLevels::new(self).map_or(top, |levels| levels.end.min(top))
     }
 }
