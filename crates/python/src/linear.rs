@@ -315,8 +315,8 @@ impl PyLinearTransformPlan {
     /// params : Params
     ///     The parameters that the plan was made for.
     /// trusted_map : bool, optional
-    ///     Whether encoded diagonals stay in the file and are read from there when they are used: for files that no other program can
-    ///     change meanwhile, because that would change results or end this process. The default is False.
+    ///     Whether encoded diagonals stay in the file and are read from there when they are used. True is a promise that no program
+    ///     changes the file as long as the object lives, because that would change results or end this process. The default is False.
     ///
     /// Returns
     /// -------
