@@ -15,8 +15,8 @@ packages passagemath-standard-no-symbolics and passagemath-symbolics (--rotation
 
 Model of all rows: cost model MATZOV, error standard deviation 3.2, unlimited samples.
 `estimator` rows: minimum over usvp, bdd and dual_hybrid. A row must keep its bits at its log2(QP) and lose them one bit above.
-`rotations` rows are the published tables of sparse-key-estimate (Ogilvie, ePrint 2026/279), but for one that its program does not confirm (the table says
-which): minimum over the primal hybrid attack with
+`rotations` rows are the published tables of sparse-key-estimate (Ogilvie, ePrint 2026/279), but for one that its program does not confirm
+(the table says which): minimum over the primal hybrid attack with
 Babai without meet in the middle, and with it under two heuristics, guessing across the n rotations of a ring secret. A row must keep its
 bits at its log2(QP) and lose them one bit above. No dual attack with rotations is in them, nor newer meet-in-the-middle claims.
 `rotations_run` rows: one run of that program at the row's log2(QP). It must agree to --tolerance bits.
@@ -76,10 +76,7 @@ def load_estimator(folder):
     model = {"red_cost_model": RC.MATZOV}
 
     def bits(dimension, weight, log2_qp):
-        if weight is None:
-            secret = ND.Uniform(-1, 1)
-        else:
-            secret = ND.SparseTernary(p=weight // 2, m=weight - weight // 2, n=dimension)
+        secret = ND.Uniform(-1, 1) if weight is None else ND.SparseTernary(p=weight // 2, m=weight - weight // 2, n=dimension)
         parameters = LWE.Parameters(n=dimension, q=2**log2_qp, Xs=secret, Xe=ND.DiscreteGaussian(stddev=ERROR_STANDARD_DEVIATION))
         attacks = (LWE.primal_usvp, LWE.primal_bdd, LWE.dual_hybrid)
         return min(math.log2(attack(parameters, **model)["rop"]) for attack in attacks)

@@ -10,8 +10,8 @@ import sys
 ROOT = pathlib.Path(__file__).parent.parent.parent
 PROGRAM = ROOT / "scripts" / "estimate_security.py"
 
-# As there: ND, LWE and RC are modules or classes of the package, distributions are classes in ND, and the weight's halves have keywords. Costs are those of the table: a row keeps its
-# bits at its modulus and loses them one bit above.
+# As there: ND, LWE and RC are modules or classes of the package, distributions are classes in ND, and the weight's halves have keywords.
+# Costs are those of the table: a row keeps its bits at its modulus and loses them one bit above.
 STAND_IN = {
     "__init__.py": """
 from .reduction import RC
