@@ -18,7 +18,7 @@ fn main() {
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod on_linux {
     use std::arch::asm;
-    use std::collections::BTreeMap;
+    use std::collections::{BTreeMap, BTreeSet};
     use std::fmt::Write;
     use std::hint::black_box;
     use std::panic::AssertUnwindSafe;
@@ -140,37 +140,40 @@ mod on_linux {
         }
     }
 
-    /// Marks what `x` holds as undefined. (It stays as it is: only valgrind sees the mark.)
+    /// Marks what `x` holds as undefined. (It stays as it is: only valgrind sees the mark.) What the compiler has in a register already is not marked, so a value on the stack is to be
+    /// read through a [`black_box`] of its reference.
     fn taint<T>(x: &[T]) {
-        // Exposed, so that the compiler takes the request for a use of the memory, and reads it again afterwards.
         request(0x4d43_0001, x.as_ptr().expose_provenance() as u64, size_of_val(x) as u64);
     }
 
     fn tainted_rng() -> SecretRng {
         let seed = [7u8; 32];
         taint(&seed);
-        SecretRng::from_seed(seed)
+        SecretRng::from_seed(*black_box(&seed))
+    }
+
+    /// A word that is followed.
+    fn tainted_word() -> u64 {
+        let word = [5u64];
+        taint(&word);
+        black_box(&word)[0]
     }
 
     fn control_of_branches() {
-        let x = [black_box(5u64)];
-        taint(&x);
-        if black_box(x[0]) > 3 {
-            black_box(&x);
+        let word = tainted_word();
+        if word > 3 {
+            black_box(&word);
         }
     }
 
     fn control_of_addresses() {
-        let (x, table) = ([black_box(5usize)], black_box([1u8; 64]));
-        taint(&x);
-        black_box(table[black_box(x[0]) & 63]);
+        let table = [1u8; 64];
+        black_box(black_box(&table)[(tainted_word() & 63) as usize]);
     }
 
     fn control_without_either() {
-        let (x, mut y) = ([black_box(5u64)], black_box([3u64]));
-        taint(&x);
-        y[0] = (y[0].wrapping_mul(x[0]) ^ x[0].rotate_left(7)) & x[0].wrapping_neg();
-        black_box(y);
+        let word = tainted_word();
+        black_box((word.wrapping_mul(3) ^ word.rotate_left(7)) & word.wrapping_neg());
     }
 
     /// What the stages share, made before they are told apart.
@@ -465,8 +468,8 @@ mod on_linux {
         }
     }
 
-    /// A place that valgrind reported: the functions that led there, innermost first.
-    type Place = Vec<String>;
+    /// A place that valgrind reported: addresses and functions that led there, innermost first.
+    type Place = Vec<(String, String)>;
 
     /// The places of each process in valgrind's log.
     fn places(log: &str) -> BTreeMap<u32, Vec<Place>> {
@@ -479,9 +482,9 @@ mod on_linux {
             if KINDS.iter().any(|kind| text.starts_with(kind)) {
                 open.insert(process, Vec::new());
             } else if let Some(frame) = text.strip_prefix("at ").or_else(|| text.strip_prefix("by ")) {
-                let function = frame.split_once(": ").map_or(frame, |(_, function)| function);
+                let (address, function) = frame.split_once(": ").unwrap_or((frame, ""));
                 if let Some(place) = open.get_mut(&process) {
-                    place.push(function.split(" (in ").next().unwrap_or(function).to_owned());
+                    place.push((address.to_owned(), function.split(" (in ").next().unwrap_or(function).to_owned()));
                 }
             } else if let Some(place) = open.remove(&process) {
                 found.entry(process).or_default().push(place);
@@ -494,10 +497,11 @@ mod on_linux {
     /// What is wrong with the places of a stage, if anything.
     fn judge(finds: &Finds, places: &[Place]) -> Option<String> {
         // The innermost function of ours: what it calls of the standard library counts as its own.
-        let ours = |function: &&String| function.trim_start_matches('<').starts_with("clathrate");
-        let place_of = |place: &Place| place.iter().find(ours).or(place.first()).cloned().unwrap_or_default();
+        let ours = |frame: &&(String, String)| frame.1.trim_start_matches('<').starts_with("clathrate");
+        let own_of = |place: &Place| place.iter().find(ours).or(place.first()).cloned().unwrap_or_default();
         let told = |places: &[&Place]| {
-            let lines = places.iter().map(|place| place.iter().take(6).cloned().collect::<Vec<_>>().join(" < "));
+            let lines =
+                places.iter().map(|place| place.iter().take(6).map(|(_, function)| function.as_str()).collect::<Vec<_>>().join(" < "));
             lines.fold(String::new(), |mut text, line| {
                 write!(text, "\n      {line}").unwrap();
                 text
@@ -506,12 +510,15 @@ mod on_linux {
         match finds {
             Nothing | Only(_) => {
                 let allowed: &[(&str, usize)] = if let Only(allowed) = finds { allowed } else { &[] };
-                let mut left: Vec<usize> = allowed.iter().map(|&(_, most)| most).collect();
+                // One place that several callers lead to is one.
+                let mut seen: Vec<BTreeSet<String>> = vec![BTreeSet::new(); allowed.len()];
                 let beyond: Vec<&Place> = places
                     .iter()
                     .filter(|place| {
-                        let own = allowed.iter().position(|(name, _)| place_of(place).contains(name));
-                        !own.is_some_and(|own| left[own].checked_sub(1).map(|rest| left[own] = rest).is_some())
+                        let (address, function) = own_of(place);
+                        let Some(own) = allowed.iter().position(|(name, _)| function.contains(name)) else { return true };
+                        seen[own].insert(address);
+                        seen[own].len() > allowed[own].1
                     })
                     .collect();
                 (!beyond.is_empty()).then(|| format!("{} places depend on secrets:{}", beyond.len(), told(&beyond)))

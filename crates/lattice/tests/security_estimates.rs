@@ -183,8 +183,9 @@ fn sparse_estimate_at_each_entry_is_the_entry() {
 #[test]
 fn documented_sparse_table_is_the_codes() {
     let text = include_str!("../../../SECURITY.md");
+    let table = text.lines().skip_while(|line| !line.starts_with("| n | h = 32 |")).take_while(|line| line.starts_with('|'));
     let rows: Vec<Vec<&str>> =
-        text.lines().filter(|line| line.starts_with("| ")).map(|line| line.trim_matches('|').split('|').collect()).collect();
+        table.filter(|line| line.starts_with("| ")).map(|line| line.trim_matches('|').split('|').collect()).collect();
     assert_eq!(rows.len(), 6, "a head and five degrees");
     for row in &rows[1..] {
         let numbers: Vec<usize> = row.iter().map(|cell| cell.trim().parse().expect("number")).collect();
