@@ -7,7 +7,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates python -name '*.rs' -o -name '*.py' -o -name '*.pyi' -o -name '*.toml' -o -name '*.csv' -o -name '*.cuh' -o -name '*.ptx')
 
-.PHONY: demo example-layers example-mlp example-sensors test test-rust test-python test-full test-interop test-kernels kernels wheels test-wheels bench bench-keyswitch bench-dpad bench-bootstrap bench-packing bench-hermes bench-mambo bench-matrix bench-pairs bench-gpu docs lint build clean help
+.PHONY: demo example-layers example-mlp example-sensors test test-rust test-python test-full test-interop test-kernels test-estimates kernels wheels test-wheels bench bench-keyswitch bench-dpad bench-bootstrap bench-packing bench-hermes bench-mambo bench-matrix bench-pairs bench-gpu docs lint build clean help
 
 help:
 	@echo "make demo       encrypted digit recognition, client and server in separate processes"
@@ -16,6 +16,7 @@ help:
 	@echo "make test       all tests"
 	@echo "make test-full  the same at secure, full-size parameters"
 	@echo "make test-kernels  the kernels of graphics processors under sanitizers, and through NVIDIA's compilers (no such processor needed)"
+	@echo "make test-estimates ESTIMATOR=.. ROTATIONS=..  small rows of the security table, by clones of the estimators (scripts/estimate_security.py says which)"
 	@echo "make wheels     wheels in dist/ for Linux on x86-64 and 64-bit Arm"
 	@echo "make test-wheels  installs them from an index and runs them, the Arm one under emulation"
 	@echo "make bench      ours and other libraries, one table (QUICK=1: two minutes)"
@@ -81,6 +82,7 @@ REMOTE_PART := -p clathrate-lattice -p clathrate-ckks --test bundle --test degre
 
 test-rust: $(STAND_IN)/libcuda.so
 	$(CARGO) test --workspace --locked
+	$(CARGO) test --locked --release -p clathrate-ckks --test constant_time
 	CLATHRATE_TEST_ENGINE=remote $(CARGO) test --locked $(REMOTE_PART)
 	$(ON_STAND_IN) $(CARGO) test --locked $(REMOTE_PART)
 
@@ -93,6 +95,7 @@ test-full: build $(STAND_IN)/libcuda.so
 	$(ON_STAND_IN) $(CARGO) test --locked --release -p clathrate-lattice -p clathrate-ckks
 	$(BIN)/python -m pytest -q tests/python --full
 	$(MAKE) test-kernels
+	$(MAKE) test-estimates
 	$(MAKE) test-interop
 	$(MAKE) test-wheels
 
@@ -104,6 +107,17 @@ $(VENV)/.cuda: requirements/cuda.txt $(VENV)/.tools
 test-kernels: $(VENV)/.cuda
 	$(BIN)/python scripts/sanitize_kernels.py
 	$(BIN)/python scripts/device_kernels.py --check
+
+# Small rows of the security table, estimated again. The estimators are not in package registries: ESTIMATOR and ROTATIONS are folders of clones, ESTIMATOR_PYTHON a Python that has
+# Sage.
+ESTIMATOR_PYTHON ?= $(PYTHON)
+ESTIMATES := $(if $(ESTIMATOR),--estimator "$(ESTIMATOR)") $(if $(ROTATIONS),--rotations "$(ROTATIONS)")
+test-estimates:
+ifeq (,$(strip $(ESTIMATES)))
+	@echo "test-estimates: skipped, because neither ESTIMATOR nor ROTATIONS names a clone of an estimator (scripts/estimate_security.py says which)"
+else
+	$(ESTIMATOR_PYTHON) scripts/estimate_security.py --small $(ESTIMATES)
+endif
 
 # Compiles the kernels anew after a change.
 kernels: $(VENV)/.cuda

@@ -1496,8 +1496,8 @@ class PreparedMatrix:
         params : Params
             The parameters that the matrix was prepared for.
         trusted_map : bool, optional
-            Whether the keys stay in the file and are read from there when they are used: for files that no other program can change
-            meanwhile, because that would change results or end this process. The default is False.
+            Whether the keys stay in the file and are read from there when they are used. True is a promise that no program
+            changes the file as long as the object lives, because that would change results or end this process. The default is False.
 
         Returns
         -------
@@ -4281,8 +4281,8 @@ class LinearTransformPlan:
         params : Params
             The parameters that the plan was made for.
         trusted_map : bool, optional
-            Whether encoded diagonals stay in the file and are read from there when they are used: for files that no other program can
-            change meanwhile, because that would change results or end this process. The default is False.
+            Whether encoded diagonals stay in the file and are read from there when they are used. True is a promise that no program
+            changes the file as long as the object lives, because that would change results or end this process. The default is False.
 
         Returns
         -------

@@ -1,6 +1,7 @@
 //! Clathrate's ground floor: moduli, primes, negacyclic transforms, kernels per instruction set, and the engine seam.
 //!
-//! Everything above this crate is `forbid(unsafe_code)`; what `unsafe` the CPU needs is here, in [`kernels`], [`aligned`], [`mapped`]
+//! Everything above this crate is `forbid(unsafe_code)`, but for one promise that the Python front makes for its callers
+//! ([`mapped::TrustedMap`]); what `unsafe` the CPU needs is here, in [`kernels`], [`aligned`], [`mapped`]
 //! and [`product`]. The crate knows nothing of ciphertexts: it works on rows of residues, each row with its own modulus.
 //!
 //! The layers, lowest first: [`modulus`], [`packing`], [`limbs`] -> [`kernels`] -> [`ntt`] -> [`factors`] -> [`conversion`], [`automorphism`] -> [`engine`].

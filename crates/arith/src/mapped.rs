@@ -42,12 +42,54 @@ pub enum ViewError {
     BigEndian,
 }
 
+/// The promise that nothing changes a file while it is mapped, without which no file is mapped.
+///
+/// A mapping shows the file, not a copy, and the compiler takes for granted that the words behind a `&[u64]` stay as they are. Only whoever opens a file can know that they do, so
+/// that program says so, in the only word of `unsafe` that mapping a file takes:
+///
+/// ```
+/// use clathrate_arith::mapped::{MappedFile, TrustedMap};
+/// let folder = tempfile::tempdir().unwrap();
+/// let path = folder.path().join("words");
+/// std::fs::write(&path, 5u64.to_le_bytes()).unwrap();
+/// // SAFETY: the folder is this program's own, and the program does not write to the file again.
+/// let promise = unsafe { TrustedMap::promised() };
+/// assert_eq!(MappedFile::open(&path, promise).unwrap()[..], 5u64.to_le_bytes());
+/// ```
+///
+/// Safe code cannot make the promise, nor map without it:
+///
+/// ```compile_fail,E0133
+/// let promise = clathrate_arith::mapped::TrustedMap::promised();
+/// ```
+/// ```compile_fail,E0423
+/// let promise = clathrate_arith::mapped::TrustedMap(());
+/// ```
+/// ```compile_fail,E0277
+/// let promise: clathrate_arith::mapped::TrustedMap = Default::default();
+/// ```
+/// ```compile_fail,E0061
+/// let map = clathrate_arith::mapped::MappedFile::open(std::path::Path::new("words"));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TrustedMap(());
+
+impl TrustedMap {
+    /// The promise.
+    ///
+    /// # Safety
+    /// As long as a mapping of a file that is opened with it lives, no program writes to the file or shortens it, this one included. (Otherwise bytes that were checked become
+    /// others, and an access beyond a shortened file kills the process: SIGBUS on Unix.) Replacing the file by renaming another over it changes nothing: the mapping keeps the
+    /// old contents.
+    #[must_use]
+    pub const unsafe fn promised() -> Self {
+        Self(())
+    }
+}
+
 /// A regular file mapped read-only; dereferences to its bytes, which begin at a page boundary.
 ///
-/// For files that no other program can change: the mapping shows the file, not a copy. A program that writes to the same file in place
-/// changes the bytes under the reader, and a program that shortens the file makes a later access fault, which kills the process (SIGBUS on
-/// Unix). Replacing the file by renaming another over it is safe: the mapping keeps the old contents. Where others may write in place, copy
-/// the bytes with [`AlignedBytes::filled`] or [`words_filled`] instead.
+/// For files that nothing changes, as [`TrustedMap`] promises. Where others may write in place, copy the bytes with [`AlignedBytes::filled`] or [`words_filled`] instead.
 pub struct MappedFile {
     map: Mmap,
 }
@@ -57,13 +99,11 @@ impl MappedFile {
     ///
     /// # Errors
     /// `InvalidInput` if it is not a regular file (a directory, a pipe, a device); otherwise the operating system's error.
-    pub fn map(file: &File) -> io::Result<Self> {
+    pub fn map(file: &File, _: TrustedMap) -> io::Result<Self> {
         if !file.metadata()?.is_file() {
             return Err(io::Error::new(ErrorKind::InvalidInput, "not a regular file"));
         }
-        // SAFETY: the mapping is read-only and private to this value. That nobody changes the file in place meanwhile cannot be
-        // enforced; it is the documented condition of this type. Nothing here or above relies on the bytes for memory safety: every
-        // length and offset is copied out before it is checked and used.
+        // SAFETY: the mapping is read-only and private to this value, and the caller has promised that the file does not change meanwhile.
         let map = unsafe { Mmap::map(file)? };
         Ok(Self { map })
     }
@@ -72,12 +112,12 @@ impl MappedFile {
     ///
     /// # Errors
     /// As [`MappedFile::map`].
-    pub fn open(path: &Path) -> io::Result<Self> {
+    pub fn open(path: &Path, promise: TrustedMap) -> io::Result<Self> {
         // Checked before opening, because opening a pipe would wait for its writer.
         if !std::fs::metadata(path)?.is_file() {
             return Err(io::Error::new(ErrorKind::InvalidInput, "not a regular file"));
         }
-        Self::map(&File::open(path)?)
+        Self::map(&File::open(path)?, promise)
     }
 }
 
@@ -308,6 +348,9 @@ mod tests {
     use crate::aligned::ALIGNMENT;
     use std::io::Write;
 
+    // SAFETY: these tests map files of their own, which they do not write to again.
+    const PROMISE: TrustedMap = unsafe { TrustedMap::promised() };
+
     fn temporary_file(contents: &[u8]) -> tempfile::NamedTempFile {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(contents).unwrap();
@@ -317,14 +360,14 @@ mod tests {
     #[test]
     fn mapping_an_empty_file_gives_no_bytes() {
         let file = temporary_file(b"");
-        assert!(MappedFile::open(file.path()).unwrap().is_empty());
+        assert!(MappedFile::open(file.path(), PROMISE).unwrap().is_empty());
     }
 
     #[test]
     fn mapping_shows_the_file_from_a_page_boundary() {
         let contents: Vec<u8> = (0..10_000u32).map(|i| (i * 7) as u8).collect();
         let file = temporary_file(&contents);
-        let map = MappedFile::open(file.path()).unwrap();
+        let map = MappedFile::open(file.path(), PROMISE).unwrap();
         assert_eq!(&map[..], &contents[..]);
         assert_eq!(map.as_ptr().addr() % 4096, 0);
     }
@@ -334,7 +377,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
         std::fs::write(&path, b"old contents").unwrap();
-        let map = MappedFile::open(&path).unwrap();
+        let map = MappedFile::open(&path, PROMISE).unwrap();
         let other = folder.path().join("other");
         std::fs::write(&other, b"new").unwrap();
         std::fs::rename(&other, &path).unwrap();
@@ -344,9 +387,9 @@ mod tests {
     #[test]
     fn mapping_a_folder_is_refused() {
         let folder = tempfile::tempdir().unwrap();
-        assert_eq!(MappedFile::open(folder.path()).unwrap_err().kind(), ErrorKind::InvalidInput);
-        assert_eq!(MappedFile::map(&File::open(folder.path()).unwrap()).unwrap_err().kind(), ErrorKind::InvalidInput);
-        assert_eq!(MappedFile::open(&folder.path().join("absent")).unwrap_err().kind(), ErrorKind::NotFound);
+        assert_eq!(MappedFile::open(folder.path(), PROMISE).unwrap_err().kind(), ErrorKind::InvalidInput);
+        assert_eq!(MappedFile::map(&File::open(folder.path()).unwrap(), PROMISE).unwrap_err().kind(), ErrorKind::InvalidInput);
+        assert_eq!(MappedFile::open(&folder.path().join("absent"), PROMISE).unwrap_err().kind(), ErrorKind::NotFound);
     }
 
     /// Returns its bytes one to seven at a time, with interruptions, as a pipe may.

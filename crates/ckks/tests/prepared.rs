@@ -3,7 +3,7 @@
 mod common;
 
 use clathrate_ckks::circuits::prepared::{Arrangement, PreparedMatrix, PreparedOptions, PreparedPlan};
-use clathrate_ckks::file::{FileError, FileReader, OpenOptions, Stored};
+use clathrate_ckks::file::{FileError, FileReader, OpenOptions, Stored, TrustedMap};
 use clathrate_ckks::keys::{EncryptOptions, Lanes, Values};
 use clathrate_ckks::{BodyAxis, Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Params, SecretKey};
 use clathrate_lattice::Level;
@@ -440,7 +440,9 @@ fn prepared_matrices_come_back_from_files() {
     let sk = secret(&params, 3);
     let folder = tempfile::tempdir().expect("folder");
     let path = folder.path().join("matrix");
-    let load = |params: &Params, trusted_map| {
+    let load = |params: &Params, trusted: bool| {
+        // SAFETY: the file is in a folder of the test's, which does not write to it while it is mapped.
+        let trusted_map = trusted.then(|| unsafe { TrustedMap::promised() });
         FileReader::open_with(&path, OpenOptions { trusted_map })
             .map_err(CkksError::from)
             .and_then(|reader| PreparedMatrix::from_reader(&reader, params))

@@ -10,9 +10,10 @@ use clathrate_ckks::encoding::Plaintext;
 use clathrate_ckks::file::{FileReader, Stored};
 use clathrate_ckks::keys::Reach;
 use clathrate_ckks::keys::{EncryptOptions, Values};
-use clathrate_ckks::parameters::{preset, preset_names};
+use clathrate_ckks::parameters::{preset, preset_names, presets};
 use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Params, SecretKey};
-use clathrate_lattice::security::estimated_bits;
+use clathrate_lattice::SecretDistribution;
+use clathrate_lattice::security::{bits_against_ideal_guessing, estimated_bits};
 use clathrate_lattice::{Bundle, Eval, Level, Poly, SecretRng};
 use common::*;
 
@@ -27,6 +28,34 @@ fn nominal_bits(spec: &clathrate_ckks::ParamsSpec) -> (f64, f64) {
         estimated_bits(spec.degree * rank, longer, spec.distribution())
     });
     (log2_qp, temporary.map_or(bits, |temporary| bits.min(temporary)))
+}
+
+/// SECURITY.md states for each preset with a sparse or ephemeral secret how secure the secret is, with and without losses of a meet in the middle; both figures are above 128.
+#[test]
+fn sparse_secrets_of_presets_are_in_the_table_of_security_md() {
+    let head = "| set | degree | weight | log2(QP) of its keys | bits | bits without losses |\n|---|---|---|---|---|---|\n";
+    let mut expected = head.to_owned();
+    for spec in presets().expect("presets").into_iter().map(|preset| preset.spec).filter(|spec| !spec.insecure) {
+        let special = &spec.special[..spec.ephemeral_special.unwrap_or(2).min(spec.special.len())];
+        let ephemeral = spec.ephemeral_weight.map(|weight| (weight, spec.steps[0].iter().chain(special).sum::<f64>()));
+        let main = spec.secret_weight.map(|weight| (weight, nominal_bits(&spec).0));
+        for (weight, log2_qp) in main.into_iter().chain(ephemeral) {
+            let (dimension, distribution) = (spec.degree * spec.rank, SecretDistribution::FixedWeight(weight));
+            let bits = |f: fn(usize, f64, SecretDistribution) -> f64| (f(dimension, log2_qp, distribution) * 10.0).floor() / 10.0;
+            let (table, ideal) = (bits(estimated_bits), bits(bits_against_ideal_guessing));
+            assert!(table >= 128.0 && ideal >= 128.0 && ideal <= table, "{}: {table} and {ideal}", spec.name);
+            let line = format!("| `{}` | {dimension} | {weight} | {log2_qp:.1} | {table:.1} | {ideal:.1} |\n", spec.name);
+            expected.push_str(&line);
+        }
+    }
+    let page = include_str!("../../../SECURITY.md");
+    let found = page.split_once(head).map(|(_, rest)| rest.lines().take_while(|line| line.starts_with('|')));
+    let found: String = found.expect("the table").fold(head.to_owned(), |text, line| text + line + "\n");
+    assert!(found == expected, "SECURITY.md should have\n{expected}");
+    // What `explain` says is the same.
+    let figures = params("insecure_boot").explain();
+    let ephemeral = figures.secrets.iter().find(|secret| secret.name == "ephemeral").expect("an ephemeral secret");
+    assert!(ephemeral.ideal_guessing_bits <= ephemeral.security_bits);
 }
 
 #[test]

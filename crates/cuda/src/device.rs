@@ -1,6 +1,6 @@
 //! The interface of a device: memory that only it can address, and launches of kernels by name.
 //!
-//! Copies and launches take effect in the order of the calls. A launch may return before its kernel has run; [`Device::read`] waits.
+//! Copies and launches take effect in the order of the calls. A launch may return before its kernel has run; [`Addressed::read`] waits.
 
 use std::fmt::Debug;
 
@@ -28,7 +28,7 @@ pub struct Limits {
 
 /// A launch of one kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Launch {
+pub(crate) struct Launch {
     /// The kernel's name.
     pub kernel: &'static str,
     /// Blocks in x and y.
@@ -55,8 +55,49 @@ impl Launch {
     }
 }
 
-/// A device with memory of its own.
-pub trait Device: Send + Sync + Debug {
+/// A device with memory of its own, which the engines of this crate compute on.
+///
+/// Only this crate can address the memory or launch a kernel ([`Addressed`]), because both take addresses that nothing checks: elsewhere, safe code cannot read, write or free
+/// memory that is not its own. Buffers reach a device by way of [`DeviceEngine`](crate::DeviceEngine).
+///
+/// ```
+/// # #[cfg(feature = "host-device")] {
+/// use clathrate_cuda::{Device, HostDevice};
+/// let device = HostDevice::default();
+/// device.finish().unwrap();
+/// assert_eq!(device.allocated_bytes(), 0);
+/// # }
+/// ```
+///
+/// The following do not compile, not on a device nor on any type that is one:
+///
+/// ```compile_fail,E0624
+/// use clathrate_cuda::{Device, HostDevice};
+/// HostDevice::default().write(8, &[1]).unwrap();
+/// ```
+/// ```compile_fail,E0624
+/// fn store(device: &dyn clathrate_cuda::Device) {
+///     device.write(8, &[1]).unwrap();
+/// }
+/// ```
+/// ```compile_fail,E0624
+/// fn load(device: &impl clathrate_cuda::Device) {
+///     device.read(&mut [0], 8).unwrap();
+/// }
+/// ```
+/// ```compile_fail,E0624
+/// fn free(device: &dyn clathrate_cuda::Device) {
+///     device.free(8, 1);
+/// }
+/// ```
+/// ```compile_fail,E0603
+/// use clathrate_cuda::device::Addressed;
+/// ```
+/// ```compile_fail,E0603
+/// let _ = clathrate_cuda::device::Launch { kernel: "fill", grid: (1, 1), first_row: 0, units: 1, shared_words: 0, args: vec![8] };
+/// ```
+#[expect(private_bounds, reason = "only this crate may use addresses of a device, and only its devices are devices")]
+pub trait Device: Addressed {
     /// Its name for people.
     fn name(&self) -> String;
 
@@ -69,13 +110,38 @@ pub trait Device: Send + Sync + Debug {
     /// The arithmetic of butterflies that it is fast at.
     fn butterflies(&self) -> Butterflies;
 
+    /// Waits until all that was asked before is done.
+    ///
+    /// # Errors
+    /// [`DeviceError::Failed`].
+    fn finish(&self) -> Result<(), DeviceError>;
+
+    /// Whether kernels that come together run as one graph, on a device that has graphs.
+    ///
+    /// # Errors
+    /// [`DeviceError::Failed`].
+    fn set_graphs(&self, on: bool) -> Result<(), DeviceError> {
+        let _ = on;
+        Ok(())
+    }
+
+    /// Bytes that are allocated now.
+    fn allocated_bytes(&self) -> u64;
+
+    /// Limits what this process may allocate from now on; `u64::MAX` for all that the device has. What is allocated stays.
+    fn set_memory_limit(&self, bytes: u64);
+}
+
+/// What a device does with addresses of its memory. The caller answers for them: an address comes from [`Addressed::allocate`] of this device, is not freed yet, and has room for
+/// the words.
+pub(crate) trait Addressed: Send + Sync + Debug {
     /// The address of `words` words with any contents; an address that is not 0 for no words.
     ///
     /// # Errors
     /// [`DeviceError::OutOfMemory`].
     fn allocate(&self, words: usize) -> Result<u64, DeviceError>;
 
-    /// Frees what [`Device::allocate`] gave.
+    /// Frees what [`Addressed::allocate`] gave.
     fn free(&self, address: u64, words: usize);
 
     /// Copies words from the host.
@@ -102,13 +168,7 @@ pub trait Device: Send + Sync + Debug {
     /// [`DeviceError::Failed`].
     fn zero(&self, address: u64, words: usize) -> Result<(), DeviceError>;
 
-    /// Waits until all that was asked before is done.
-    ///
-    /// # Errors
-    /// [`DeviceError::Failed`].
-    fn finish(&self) -> Result<(), DeviceError>;
-
-    /// Runs a kernel.
+    /// Runs a kernel, whose words are those that it reads.
     ///
     /// # Errors
     /// [`DeviceError::Failed`].
@@ -121,19 +181,4 @@ pub trait Device: Send + Sync + Debug {
     fn run(&self, launches: &[Launch]) -> Result<(), DeviceError> {
         launches.iter().try_for_each(|launch| self.launch(launch))
     }
-
-    /// Whether kernels that come together ([`Device::run`]) run as one graph, on a device that has graphs.
-    ///
-    /// # Errors
-    /// [`DeviceError::Failed`].
-    fn set_graphs(&self, on: bool) -> Result<(), DeviceError> {
-        let _ = on;
-        Ok(())
-    }
-
-    /// Bytes that are allocated now.
-    fn allocated_bytes(&self) -> u64;
-
-    /// Limits what this process may allocate from now on; `u64::MAX` for all that the device has. What is allocated stays.
-    fn set_memory_limit(&self, bytes: u64);
 }

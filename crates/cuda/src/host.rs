@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use clathrate_arith::DeviceError;
 
 use crate::budget::Budget;
-use crate::device::{Butterflies, Device, Launch, Limits};
+use crate::device::{Addressed, Butterflies, Device, Launch, Limits};
 
 unsafe extern "C" {
     fn clathrate_host_kernel(name: *const c_char) -> c_int;
@@ -43,7 +43,7 @@ pub struct HostDevice {
     /// The memory, by address.
     space: Mutex<HashMap<u64, Vec<u64>>>,
     kernels: Mutex<HashMap<&'static str, HostKernel>>,
-    /// Launches that came together, of each [`Device::run`].
+    /// Launches that came together, of each [`Addressed::run`].
     runs: Mutex<Vec<usize>>,
 }
 
@@ -172,6 +172,20 @@ impl Device for HostDevice {
         self.butterflies
     }
 
+    fn finish(&self) -> Result<(), DeviceError> {
+        self.take_call("waiting")
+    }
+
+    fn allocated_bytes(&self) -> u64 {
+        self.budget.allocated()
+    }
+
+    fn set_memory_limit(&self, bytes: u64) {
+        self.budget.set_limit(bytes);
+    }
+}
+
+impl Addressed for HostDevice {
     fn allocate(&self, words: usize) -> Result<u64, DeviceError> {
         self.take_call("allocating memory")?;
         self.budget.take(words as u64 * 8, || self.name())?;
@@ -189,7 +203,7 @@ impl Device for HostDevice {
 
     fn write(&self, address: u64, words: &[u64]) -> Result<(), DeviceError> {
         self.take_call("copying to the device")?;
-        // SAFETY: an address of this device's memory with room for the words, which only an engine of this crate passes.
+        // SAFETY: an address of this device's memory with room for the words, as [`Addressed`] asks of its callers, which are all in this crate.
         unsafe { std::ptr::copy_nonoverlapping(words.as_ptr(), address as *mut u64, words.len()) };
         Ok(())
     }
@@ -213,10 +227,6 @@ impl Device for HostDevice {
         // SAFETY: as in `write`.
         unsafe { std::ptr::write_bytes(address as *mut u64, 0, words) };
         Ok(())
-    }
-
-    fn finish(&self) -> Result<(), DeviceError> {
-        self.take_call("waiting")
     }
 
     fn launch(&self, launch: &Launch) -> Result<(), DeviceError> {
@@ -254,13 +264,5 @@ impl Device for HostDevice {
     fn run(&self, launches: &[Launch]) -> Result<(), DeviceError> {
         self.runs.lock().unwrap_or_else(PoisonError::into_inner).push(launches.len());
         launches.iter().try_for_each(|launch| self.launch(launch))
-    }
-
-    fn allocated_bytes(&self) -> u64 {
-        self.budget.allocated()
-    }
-
-    fn set_memory_limit(&self, bytes: u64) {
-        self.budget.set_limit(bytes);
     }
 }

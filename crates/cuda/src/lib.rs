@@ -3,7 +3,7 @@
 //! The layers, lowest first:
 //!
 //! - `kernels/*.cuh`: the kernels, in CUDA C++ that is plain C++ on the host, too (`kernels/dialect.h`), one file for each idea;
-//! - [`device`]: what a device must do: memory, copies, launches;
+//! - [`device`]: what a device must do: memory, copies, launches. Whatever takes an address is this crate's alone;
 //! - `budget`: how much memory of a device is allocated, and may be;
 //! - [`nvidia`] (feature `driver`): devices of NVIDIA's;
 //! - [`host`] (feature `host-device`): the kernels on this machine's processor, for tests;
@@ -26,7 +26,7 @@ pub mod memory;
 pub mod nvidia;
 mod queue;
 
-pub use device::{Butterflies, Device, Launch, Limits};
+pub use device::{Butterflies, Device, Limits};
 pub use engine::DeviceEngine;
 #[cfg(feature = "host-device")]
 pub use host::HostDevice;

@@ -36,9 +36,17 @@ pub(crate) fn or_panic<T>(result: Result<T, DeviceError>) -> T {
 
 impl Allocation {
     /// Room for `words` words, with any contents.
+    ///
+    /// # Errors
+    /// [`DeviceError::OutOfMemory`].
+    pub fn try_new(device: &Arc<dyn Device>, words: usize) -> Result<Self, DeviceError> {
+        let address = device.allocate(words)?;
+        Ok(Self { block: Arc::new(Block { device: device.clone(), address, words }) })
+    }
+
+    /// As [`Allocation::try_new`], for the engine seam.
     pub(crate) fn new(device: &Arc<dyn Device>, words: usize) -> Self {
-        let address = or_panic(device.allocate(words));
-        Self { block: Arc::new(Block { device: device.clone(), address, words }) }
+        or_panic(Self::try_new(device, words))
     }
 
     /// The given words.
@@ -96,6 +104,8 @@ impl DeviceMemory for Allocation {
     fn equals(&self, first: usize, other: &dyn DeviceMemory, other_first: usize, words: usize) -> bool {
         let Some(other) = other.as_any().downcast_ref::<Self>() else { return false };
         let flag = Self::zeroed(self.device(), 1);
+        let within = |own: &Self, first: usize| first.checked_add(words).is_some_and(|end| end <= own.words());
+        assert!(within(self, first) && within(other, other_first), "words of both memories");
         let args = vec![self.address() + first as u64 * 8, other.address() + other_first as u64 * 8, words as u64, flag.address()];
         if words > 0 {
             let units = DEFAULT_UNITS.min(self.device().limits().units);
@@ -116,10 +126,13 @@ impl DeviceMemory for Allocation {
 /// Units of a block whose units do not depend on one another.
 pub(crate) const DEFAULT_UNITS: u32 = 256;
 
-/// The address of the first word of a view.
+/// The address of the first word of a view, all of which is in the memory behind it: a buffer takes its shape from whoever makes it.
 pub(crate) fn address(x: &Rows<'_>) -> u64 {
     let (memory, first) = x.device().expect(FOREIGN);
-    Allocation::behind(memory).address() + first as u64 * 8
+    let allocation = Allocation::behind(memory);
+    let words = x.rows().checked_mul(x.degree()).and_then(|words| words.checked_add(first));
+    assert!(words.is_some_and(|words| words <= allocation.words()), "a view within its memory of {} words", allocation.words());
+    allocation.address() + first as u64 * 8
 }
 
 /// The address of the first word of a view that is written.

@@ -1,6 +1,6 @@
 //! NVIDIA's devices through the driver, which is opened at run time. The kernels come as PTX, which the driver compiles for its device.
 //!
-//! One stream for each device: copies, launches and frees take effect in the order of the calls, and only [`Device::read`] waits.
+//! One stream for each device: copies, launches and frees take effect in the order of the calls, and only [`Addressed::read`] waits.
 
 use std::collections::HashMap;
 use std::ffi::{CString, c_int, c_void};
@@ -12,7 +12,7 @@ use cudarc::driver::result::{self, DriverError};
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute, CUfunction_attribute as FunctionAttribute};
 
 use crate::budget::Budget;
-use crate::device::{Butterflies, Device, Launch, Limits};
+use crate::device::{Addressed, Butterflies, Device, Launch, Limits};
 
 /// The kernels, made by `scripts/device_kernels.py`.
 const PTX: &str = include_str!("../kernels/kernels.ptx");
@@ -465,6 +465,30 @@ impl Device for NvidiaDevice {
         self.butterflies
     }
 
+    fn finish(&self) -> Result<(), DeviceError> {
+        // SAFETY: the stream is this device's.
+        self.call("waiting", || unsafe { result::stream::synchronize(self.handles.stream) })
+    }
+
+    /// A graph saves the device most of the time between two kernels, which matters where they are short.
+    fn set_graphs(&self, on: bool) -> Result<(), DeviceError> {
+        self.call("dropping graphs", || {
+            let mut graphs = self.graphs.lock().unwrap_or_else(PoisonError::into_inner);
+            *graphs = if on { Some(graphs.take().unwrap_or_default()) } else { None };
+            Ok(())
+        })
+    }
+
+    fn allocated_bytes(&self) -> u64 {
+        self.budget.allocated()
+    }
+
+    fn set_memory_limit(&self, bytes: u64) {
+        self.budget.set_limit(bytes);
+    }
+}
+
+impl Addressed for NvidiaDevice {
     fn allocate(&self, words: usize) -> Result<u64, DeviceError> {
         let needed = words.max(1) as u64 * 8;
         self.budget.take(needed, || self.name())?;
@@ -483,7 +507,7 @@ impl Device for NvidiaDevice {
         if words.is_empty() {
             return Ok(());
         }
-        // SAFETY: an address of this device's memory with room for the words, which only an engine of this crate passes. The words are read before the call
+        // SAFETY: an address of this device's memory with room for the words, as [`Addressed`] asks of its callers, which are all in this crate. The words are read before the call
         // returns: drivers stage ordinary memory of the host, and where the device could read it by itself the stream is waited for.
         self.call("copying to the device", || unsafe {
             result::memcpy_htod_async(address, words, self.handles.stream)?;
@@ -516,11 +540,6 @@ impl Device for NvidiaDevice {
         }
         // SAFETY: as in `write`.
         self.call("overwriting", || unsafe { result::memset_d8_async(address, 0, words * 8, self.handles.stream) })
-    }
-
-    fn finish(&self) -> Result<(), DeviceError> {
-        // SAFETY: the stream is this device's.
-        self.call("waiting", || unsafe { result::stream::synchronize(self.handles.stream) })
     }
 
     fn launch(&self, launch: &Launch) -> Result<(), DeviceError> {
@@ -591,23 +610,6 @@ impl Device for NvidiaDevice {
         };
         // SAFETY: the graph is there while the lock is held, and the stream is this device's.
         self.call("running a graph", || unsafe { sys::cuGraphLaunch(runnable, self.handles.stream) }.result())
-    }
-
-    /// A graph saves the device most of the time between two kernels, which matters where they are short.
-    fn set_graphs(&self, on: bool) -> Result<(), DeviceError> {
-        self.call("dropping graphs", || {
-            let mut graphs = self.graphs.lock().unwrap_or_else(PoisonError::into_inner);
-            *graphs = if on { Some(graphs.take().unwrap_or_default()) } else { None };
-            Ok(())
-        })
-    }
-
-    fn allocated_bytes(&self) -> u64 {
-        self.budget.allocated()
-    }
-
-    fn set_memory_limit(&self, bytes: u64) {
-        self.budget.set_limit(bytes);
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use clathrate_arith::DeviceError;
 
-use crate::device::{Butterflies, Device, Launch, Limits};
+use crate::device::{Addressed, Butterflies, Device, Launch, Limits};
 use crate::memory::Block;
 
 /// What waits for one device.
@@ -137,6 +137,25 @@ impl Device for Queued {
         self.inner.butterflies()
     }
 
+    fn finish(&self) -> Result<(), DeviceError> {
+        self.send()?;
+        self.inner.finish()
+    }
+
+    fn set_graphs(&self, on: bool) -> Result<(), DeviceError> {
+        self.inner.set_graphs(on)
+    }
+
+    fn allocated_bytes(&self) -> u64 {
+        self.inner.allocated_bytes()
+    }
+
+    fn set_memory_limit(&self, bytes: u64) {
+        self.inner.set_memory_limit(bytes);
+    }
+}
+
+impl Addressed for Queued {
     fn allocate(&self, words: usize) -> Result<u64, DeviceError> {
         match self.inner.allocate(words) {
             // There may be room when what waits to be freed is.
@@ -176,11 +195,6 @@ impl Device for Queued {
         sent
     }
 
-    fn finish(&self) -> Result<(), DeviceError> {
-        self.send()?;
-        self.inner.finish()
-    }
-
     fn launch(&self, launch: &Launch) -> Result<(), DeviceError> {
         match self.waiting(|own| own.launches.push(launch.clone())) {
             Some(()) => Ok(()),
@@ -190,17 +204,5 @@ impl Device for Queued {
 
     fn run(&self, launches: &[Launch]) -> Result<(), DeviceError> {
         launches.iter().try_for_each(|launch| self.launch(launch))
-    }
-
-    fn set_graphs(&self, on: bool) -> Result<(), DeviceError> {
-        self.inner.set_graphs(on)
-    }
-
-    fn allocated_bytes(&self) -> u64 {
-        self.inner.allocated_bytes()
-    }
-
-    fn set_memory_limit(&self, bytes: u64) {
-        self.inner.set_memory_limit(bytes);
     }
 }

@@ -121,3 +121,34 @@ fn transforms_of_extreme_rows_equal_the_cpus_for_primes_at_every_border() {
         }
     }
 }
+
+/// A kernel reads what it is told to read, so whatever is not there is refused before: shapes beyond the memory behind them, moduli, rows, terms and columns that do not exist.
+#[test]
+fn what_is_not_there_is_refused_before_a_kernel_reads_it() {
+    use clathrate_arith::{Buffer, FactorShape, Rows};
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    let moduli = moduli(64);
+    let engine = DeviceEngine::new(Arc::new(HostDevice::default()), 64, &moduli).expect("engine");
+    let (mut x, y) = (engine.zeroed(2), engine.zeroed(2));
+    let taller = |x: Rows<'_>| Buffer::on_device(x.device().expect("of this device").0.duplicate(), 3, 64);
+    let (mut tall, beyond) = (taller(x.view()), moduli.len());
+    let shape = FactorShape { groups: 1, terms: 2, columns: 1, packed: true };
+    let factors = engine.zeroed_factors(shape, &[0, 1]);
+    let mut refused = |what: &str, work: &mut dyn FnMut()| {
+        assert!(catch_unwind(AssertUnwindSafe(work)).is_err(), "{what} must be refused");
+    };
+    // A control: the same calls, with what is there.
+    engine.add_assign(x.view_mut(), y.view(), &[0, 1]);
+    engine.forward_ntt(x.view_mut(), &[0, 1]);
+    drop((engine.unpack_factors(&factors, 0, &[1], 0..1, &[0]), engine.sum_factors(&factors, &[vec![0, 1]], &[0, 1])));
+    refused("a read beyond the memory", &mut || assert_eq!(engine.download(tall.view()).len(), 192));
+    refused("a write beyond the memory", &mut || engine.upload(tall.view_mut(), &[0; 192]));
+    refused("a transform beyond the memory", &mut || engine.forward_ntt(tall.view_mut(), &[0, 1, 2]));
+    refused("a sum under a modulus beyond the table", &mut || engine.add_assign(x.view_mut(), y.view(), &[0, beyond]));
+    refused("a transform under a modulus beyond the table", &mut || engine.forward_ntt(x.view_mut(), &[0, beyond]));
+    refused("a row that is not there", &mut || engine.copy_rows(x.view_mut(), &[0], y.view(), &[2]));
+    refused("a term that is not there", &mut || drop(engine.sum_factors(&factors, &[vec![0, 2]], &[0, 1])));
+    refused("a group that is not there", &mut || drop(engine.unpack_factors(&factors, 1, &[0], 0..1, &[0])));
+    refused("a column that is not there", &mut || drop(engine.unpack_factors(&factors, 0, &[0], 0..2, &[0])));
+}

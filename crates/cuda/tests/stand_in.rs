@@ -8,6 +8,7 @@ use std::process::{Command, ExitCode};
 use std::sync::Arc;
 
 use clathrate_arith::{CpuEngine, DeviceError, Engine, Isa, together};
+use clathrate_cuda::memory::Allocation;
 use clathrate_cuda::{Device, DeviceEngine, NvidiaDevice};
 use clathrate_testkit::conformance::{assert_same, moduli, outcomes};
 
@@ -125,7 +126,9 @@ fn results_do_not_depend_on_when_work_is_done() {
 
 fn full_devices_say_so() {
     let device = device();
-    device.allocate(1 << 40).map_or_else(
+    let memory: Arc<dyn Device> = device.clone();
+    let allocate = |words| Allocation::try_new(&memory, words);
+    allocate(1 << 40).map_or_else(
         |error| match error {
             DeviceError::OutOfMemory { needed, total, limited, .. } => assert_eq!((needed, total, limited), (8 << 40, 600_000_000, false)),
             other => panic!("{other}"),
@@ -133,10 +136,9 @@ fn full_devices_say_so() {
         |_| panic!("eight tebibytes"),
     );
     device.set_memory_limit(1000);
-    let refused = device.allocate(126).expect_err("above the limit");
+    let refused = allocate(126).expect_err("above the limit");
     assert!(matches!(refused, DeviceError::OutOfMemory { needed: 1008, free: 1000, total: 1000, limited: true, .. }), "{refused}");
-    let address = device.allocate(125).expect("the limit itself");
-    device.free(address, 125);
+    drop(allocate(125).expect("the limit itself"));
     device.set_memory_limit(u64::MAX);
     assert_eq!(device.allocated_bytes(), 0);
 }

@@ -124,7 +124,7 @@ const SPARSE: [(u32, [[f64; 7]; 5]); 3] = [
     (
         128,
         [
-            [19., 58., 86., 96., 101., 104., 105.],
+            [19., 57., 86., 96., 101., 104., 105.],
             [37., 113., 167., 187., 197., 209., 212.],
             [77., 229., 333., 370., 388., 416., 426.],
             [164., 468., 669., 739., 774., 829., 854.],
@@ -183,8 +183,9 @@ fn sparse_estimate_at_each_entry_is_the_entry() {
 #[test]
 fn documented_sparse_table_is_the_codes() {
     let text = include_str!("../../../SECURITY.md");
+    let table = text.lines().skip_while(|line| !line.starts_with("| n | h = 32 |")).take_while(|line| line.starts_with('|'));
     let rows: Vec<Vec<&str>> =
-        text.lines().filter(|line| line.starts_with("| ")).map(|line| line.trim_matches('|').split('|').collect()).collect();
+        table.filter(|line| line.starts_with("| ")).map(|line| line.trim_matches('|').split('|').collect()).collect();
     assert_eq!(rows.len(), 6, "a head and five degrees");
     for row in &rows[1..] {
         let numbers: Vec<usize> = row.iter().map(|cell| cell.trim().parse().expect("number")).collect();
@@ -313,7 +314,7 @@ fn combination_outside_the_table_is_named_with_the_nearest_inside() {
         (1024, 344.0, UniformTernary, covered(1024, UniformTernary, 26.0)),
         (65536, 50.0, FixedWeight(31), covered(65536, FixedWeight(32), 349.0)),
         (65536, 50.0, FixedWeight(0), covered(65536, FixedWeight(32), 349.0)),
-        (2048, 20.0, FixedWeight(64), covered(4096, FixedWeight(64), 58.0)),
+        (2048, 20.0, FixedWeight(64), covered(4096, FixedWeight(64), 57.0)),
         (512, 20.0, FixedWeight(8), covered(4096, FixedWeight(32), 19.0)),
         (16384, 1000.0, FixedWeight(32), covered(16384, FixedWeight(32), 77.0)),
         (8192, 100.0, FixedWeight(8192), covered(8192, FixedWeight(6144), 214.0)),

@@ -6,7 +6,7 @@
 //!
 //! The comments of Python classes and functions are their docstrings, in the sections of numpydoc. `scripts/stub_docstrings.py` copies them
 //! into the stubs, where editors look for them.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 // Docstrings are not Markdown: an example's `>>>` is no quotation.
 #![allow(clippy::doc_lazy_continuation)]
 
@@ -49,6 +49,7 @@ mod switching_report;
 mod text;
 mod trace;
 mod transcipher;
+mod trusted;
 mod values;
 
 #[pymodule]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use clathrate_ckks::file::{FileReader, OpenOptions, Stored};
+use clathrate_ckks::file::{FileReader, Stored};
 use clathrate_ckks::keys::Values;
 use clathrate_ckks::{LinearTransform, LinearTransformOptions, LinearTransformPlan};
 use numpy::Complex64;
@@ -19,6 +19,7 @@ use crate::params::{PyParams, size};
 use crate::paths::FilePath;
 use crate::run::{detached, file_bytes, watch};
 use crate::text::report_html;
+use crate::trusted::options_of;
 
 /// A matrix that multiplies encrypted rows in slots: `plan(ct)` is `matrix @ row` for each row.
 ///
@@ -314,8 +315,8 @@ impl PyLinearTransformPlan {
     /// params : Params
     ///     The parameters that the plan was made for.
     /// trusted_map : bool, optional
-    ///     Whether encoded diagonals stay in the file and are read from there when they are used: for files that no other program can
-    ///     change meanwhile, because that would change results or end this process. The default is False.
+    ///     Whether encoded diagonals stay in the file and are read from there when they are used. True is a promise that no program
+    ///     changes the file as long as the object lives, because that would change results or end this process. The default is False.
     ///
     /// Returns
     /// -------
@@ -341,7 +342,7 @@ impl PyLinearTransformPlan {
     fn load(py: Python<'_>, path: FilePath, params: &PyParams, trusted_map: bool) -> PyResult<Self> {
         let read = || {
             LinearTransformPlan::from_reader(
-                &FileReader::open_with(&path, OpenOptions { trusted_map })?.watched_by(watch("loading", file_bytes(&path))),
+                &FileReader::open_with(&path, options_of(trusted_map))?.watched_by(watch("loading", file_bytes(&path))),
                 &params.params,
             )
         };

@@ -2,7 +2,7 @@
 
 use clathrate_ckks::circuits::matrix_plan::{MatrixMethod, MatrixOptions, MatrixPlan, PlannedMatrix};
 use clathrate_ckks::circuits::prepared::{Arrangement, PreparedMatrix, PreparedOptions};
-use clathrate_ckks::file::{FileReader, OpenOptions, Stored};
+use clathrate_ckks::file::{FileReader, Stored};
 use clathrate_ckks::keys::Lanes;
 use clathrate_ckks::{CkksError, Evaluator};
 use clathrate_lattice::Level;
@@ -21,6 +21,7 @@ use crate::params::PyParams;
 use crate::paths::FilePath;
 use crate::run::{detached, file_bytes, watch, with_progress};
 use crate::text::report_html;
+use crate::trusted::options_of;
 
 /// A plan of products of one plain matrix with encrypted matrices: by which method, how X is encrypted, which keys there must be.
 ///
@@ -470,8 +471,8 @@ impl PyPreparedMatrix {
     /// params : Params
     ///     The parameters that the matrix was prepared for.
     /// trusted_map : bool, optional
-    ///     Whether the keys stay in the file and are read from there when they are used: for files that no other program can change
-    ///     meanwhile, because that would change results or end this process. The default is False.
+    ///     Whether the keys stay in the file and are read from there when they are used. True is a promise that no program
+    ///     changes the file as long as the object lives, because that would change results or end this process. The default is False.
     ///
     /// Returns
     /// -------
@@ -499,7 +500,7 @@ impl PyPreparedMatrix {
     fn load(py: Python<'_>, path: FilePath, params: &PyParams, trusted_map: bool) -> PyResult<Self> {
         let read = || {
             PreparedMatrix::from_reader(
-                &FileReader::open_with(&path, OpenOptions { trusted_map })?.watched_by(watch("loading", file_bytes(&path))),
+                &FileReader::open_with(&path, options_of(trusted_map))?.watched_by(watch("loading", file_bytes(&path))),
                 &params.params,
             )
         };

@@ -9,7 +9,7 @@ use std::ops::{Deref, Range};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use clathrate_arith::mapped::{self, AlignedBytes, MappedFile};
+use clathrate_arith::mapped::{self, AlignedBytes, MappedFile, TrustedMap};
 use zeroize::Zeroizing;
 
 use super::error::FileError;
@@ -21,7 +21,7 @@ const HASHED_PIECE_BYTES: u64 = 256 * 1024;
 /// A container's bytes.
 #[derive(Debug)]
 pub(super) enum Backing<'a> {
-    /// A mapping; the caller vouches that nobody changes the file.
+    /// A mapping; the caller has promised that nothing changes the file.
     Mapped(Arc<MappedFile>),
     /// Our own copy of the whole.
     Memory(AlignedBytes),
@@ -121,8 +121,8 @@ impl OpenedFile {
     }
 
     /// The file as a mapping, where the system allows one.
-    pub fn mapped(self) -> Backing<'static> {
-        match MappedFile::map(&self.file) {
+    pub fn mapped(self, promise: TrustedMap) -> Backing<'static> {
+        match MappedFile::map(&self.file, promise) {
             Ok(map) => Backing::Mapped(Arc::new(map)),
             Err(_) => Backing::Opened(self),
         }

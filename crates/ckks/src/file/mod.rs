@@ -28,6 +28,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
+pub use clathrate_arith::mapped::TrustedMap;
 pub use container::{FileLabel, SectionInfo};
 pub use error::{FileError, ParameterId};
 pub use kind::FileKind;

@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use clathrate_arith::mapped::{self, AlignedBytes, FileWords, MappedWords};
+use clathrate_arith::mapped::{self, AlignedBytes, FileWords, MappedWords, TrustedMap};
 use serde::de::DeserializeOwned;
 
 use super::backing::{Backing, Bytes, OpenedFile, part};
@@ -27,9 +27,14 @@ use super::watch::{self, Watch};
 pub struct OpenOptions {
     /// Map the file into memory instead of copying its sections: nothing is copied, and other processes share the pages.
     ///
-    /// Only for files that no other program can change. A program that shortens a mapped file kills this process (SIGBUS on Unix) at the
-    /// next access, and a program that writes to it changes bytes that were already checked.
-    pub trusted_map: bool,
+    /// Only with the caller's promise that nothing changes the file meanwhile ([`TrustedMap::promised`], which is `unsafe`). A program that shortens a mapped file kills this
+    /// process (SIGBUS on Unix) at the next access, and a program that writes to it changes bytes that were already checked.
+    ///
+    /// ```compile_fail,E0133
+    /// # use clathrate_ckks::file::{OpenOptions, TrustedMap};
+    /// let options = OpenOptions { trusted_map: Some(TrustedMap::promised()) };
+    /// ```
+    pub trusted_map: Option<TrustedMap>,
 }
 
 /// A checked container: its label, its metadata, and its sections on request.
@@ -64,7 +69,10 @@ impl FileReader<'static> {
     /// As [`FileReader::open`].
     pub fn open_with(path: impl AsRef<Path>, options: OpenOptions) -> Result<Self, FileError> {
         let opened = OpenedFile::open(path.as_ref())?;
-        Self::parse(if options.trusted_map { opened.mapped() } else { Backing::Opened(opened) })
+        Self::parse(match options.trusted_map {
+            Some(promise) => opened.mapped(promise),
+            None => Backing::Opened(opened),
+        })
     }
 
     /// Reads a container from a pipe or another stream that ends after it. No more is read than the header states and one byte, and nothing after the header

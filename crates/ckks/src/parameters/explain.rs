@@ -4,7 +4,7 @@ use clathrate_arith::text::counted;
 use std::fmt;
 
 use clathrate_arith::packing::{VECTOR, packed_bits};
-use clathrate_lattice::security::{Estimate, estimate, nearest_covered};
+use clathrate_lattice::security::{Estimate, bits_against_ideal_guessing, estimate, nearest_covered};
 use clathrate_lattice::{Chain, Gadget, Level, SecretDistribution};
 use serde::Serialize;
 
@@ -92,6 +92,8 @@ pub struct SecretExplanation {
     pub log2_qp: f64,
     /// Estimated bits of security over that modulus.
     pub security_bits: f64,
+    /// The same against attackers whose meet in the middle loses nothing: less for secrets of a small weight.
+    pub ideal_guessing_bits: f64,
 }
 
 /// One segment in figures.
@@ -256,24 +258,30 @@ impl Params {
             distribution: words(self.distribution_of(self.rank())),
             log2_qp,
             security_bits: self.base_estimate().bits(),
+            ideal_guessing_bits: bits_against_ideal_guessing(dimension, log2_qp, self.0.family.least_weight(self.shape())),
         }];
         if let Some(temporary) = self.temporary() {
             let chain = temporary.chain();
+            let (dimension, distribution) = (self.degree() * temporary.rank, self.distribution_of(temporary.rank));
+            let log2_qp = chain.key_basis(self.max_level()).log2(chain.ring());
             secrets.push(SecretExplanation {
                 name: "temporary",
-                dimension: self.degree() * temporary.rank,
-                distribution: words(self.distribution_of(temporary.rank)),
-                log2_qp: chain.key_basis(self.max_level()).log2(chain.ring()),
+                dimension,
+                distribution: words(distribution),
+                log2_qp,
                 security_bits: temporary.security_bits,
+                ideal_guessing_bits: bits_against_ideal_guessing(dimension, log2_qp, distribution),
             });
         }
         if let Some(encapsulation) = self.encapsulation() {
+            let distribution = SecretDistribution::FixedWeight(encapsulation.weight);
             secrets.push(SecretExplanation {
                 name: "ephemeral",
                 dimension,
-                distribution: words(SecretDistribution::FixedWeight(encapsulation.weight)),
+                distribution: words(distribution),
                 log2_qp: encapsulation.log2_qp,
                 security_bits: encapsulation.security_bits,
+                ideal_guessing_bits: bits_against_ideal_guessing(dimension, encapsulation.log2_qp, distribution),
             });
         }
         secrets
@@ -441,6 +449,14 @@ impl fmt::Display for Explanation {
                 secret.distribution,
                 secret.dimension,
                 secret.log2_qp
+            )?;
+        }
+        for secret in self.secrets.iter().filter(|secret| secret.ideal_guessing_bits < secret.security_bits) {
+            writeln!(
+                f,
+                "             secret \"{}\": {} against a meet in the middle that loses nothing, which nobody has",
+                secret.name,
+                bits_in_words(secret.ideal_guessing_bits)
             )?;
         }
         writeln!(f, "  ciphertext {:.2} MiB in memory, {:.2} MiB in a file when fresh", self.ciphertext_mib, self.ciphertext_file_mib)?;

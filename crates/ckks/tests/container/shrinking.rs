@@ -19,7 +19,7 @@ fn long_sample() -> Sample {
 
 /// In a copy: opens the file, waits while it is shortened, and reads it.
 fn read_what_shrinks(folder: &Path, trusted: bool) {
-    let options = clathrate_ckks::file::OpenOptions { trusted_map: trusted };
+    let options = if trusted { TRUSTED } else { Default::default() };
     let reader = FileReader::open_with(folder.join("file"), options).unwrap();
     wait("open");
     let truncated = |error: FileError| {

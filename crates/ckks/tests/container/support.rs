@@ -4,13 +4,14 @@ use std::fs;
 use std::io::{Seek, Write};
 use std::path::Path;
 
-use clathrate_ckks::file::{FileError, FileKind, FileLabel, FileReader, FileWriter, OpenOptions, ParameterId, Stored};
+use clathrate_ckks::file::{FileError, FileKind, FileLabel, FileReader, FileWriter, OpenOptions, ParameterId, Stored, TrustedMap};
 use serde::{Deserialize, Serialize};
 
 pub const MEBIBYTE: usize = 1 << 20;
 pub const DIGEST: [u8; 32] = *b"0123456789abcdef0123456789abcdef";
 
-pub const TRUSTED: OpenOptions = OpenOptions { trusted_map: true };
+// SAFETY: the files are in folders of the tests', which do not write to what they have mapped, but for a process that is to be killed by it (`shrinking`).
+pub const TRUSTED: OpenOptions = OpenOptions { trusted_map: Some(unsafe { TrustedMap::promised() }) };
 
 pub fn label(kind: FileKind) -> FileLabel {
     FileLabel { kind, parameter_name: None, parameter_digest: DIGEST, insecure: true }

@@ -6,7 +6,6 @@ use clathrate_arith::{Form, Rows, RowsMut, Twist};
 use crate::memory::{Allocation, address, address_mut};
 
 use super::base::DeviceEngine;
-use super::launches::words;
 
 /// The addresses of the rows of a view.
 fn row_addresses(x: &Rows<'_>) -> Vec<u64> {
@@ -77,7 +76,7 @@ impl DeviceEngine {
     fn coefficient_args(&self, whole: u64, gap: usize, twist: Twist, moduli: &[usize], parts: &[Vec<u64>]) -> Vec<u64> {
         let mut args = vec![whole, u64::from(self.log_degree()), u64::from(gap.trailing_zeros()), negative(twist), self.tables.address()];
         args.extend([parts.len() as u64, moduli.len() as u64]);
-        args.extend(words(moduli));
+        args.extend(self.moduli_words(moduli));
         args.extend(parts.iter().flatten());
         args
     }
@@ -113,7 +112,7 @@ impl DeviceEngine {
         let mut args = vec![address_mut(out)];
         args.extend(logs);
         args.extend([self.tables.address(), count as u64, basis as u64]);
-        args.extend(words(moduli));
+        args.extend(self.moduli_words(moduli));
         args.extend(parts.iter().map(address));
         self.each_word("join_masks", count, args);
     }

@@ -193,6 +193,7 @@ impl DeviceEngine {
     pub(super) fn sum_of_terms(&self, base: &Factors, terms: &[Vec<usize>], rows: &[usize]) -> Factors {
         let FactorShape { groups, columns, packed, .. } = base.shape();
         assert!(groups == 1, "sums are of factors of one group");
+        assert!(terms.iter().flatten().all(|&term| term < base.shape().terms), "terms of the factors");
         let moduli: Vec<usize> = base.moduli().collect();
         let moduli: Vec<usize> = rows.iter().map(|&row| moduli[row]).collect();
         let out = self.zeroed_planes(FactorShape { groups, terms: terms.len(), columns, packed }, &moduli);
@@ -210,7 +211,9 @@ impl DeviceEngine {
     }
 
     pub(super) fn unpack(&self, factors: &Factors, group: usize, terms: &[usize], columns: Range<usize>, rows: &[usize]) -> Buffer {
-        let (planes, moduli) = (Planes::of(factors.layout()), factors.moduli().collect::<Vec<_>>());
+        let (planes, moduli, shape) = (Planes::of(factors.layout()), factors.moduli().collect::<Vec<_>>(), factors.shape());
+        let inside = group < shape.groups && columns.end <= shape.columns && terms.iter().all(|&term| term < shape.terms);
+        assert!(inside, "groups, columns and terms of the factors");
         let out = self.fresh(columns.len() * rows.len());
         for (index, &row) in rows.iter().enumerate() {
             let to = address(&out.view()) + (index * self.degree) as u64 * 8;

@@ -41,6 +41,12 @@ impl DeviceEngine {
         [u64::from(self.log_degree()), self.tables.address()]
     }
 
+    /// Indices of moduli as words. All are of this engine, because kernels read its table of them.
+    pub(super) fn moduli_words<'m>(&self, moduli: &'m [usize]) -> impl Iterator<Item = u64> + use<'m> {
+        assert!(moduli.iter().all(|&modulus| modulus < self.moduli.len()), "moduli of this engine");
+        words(moduli)
+    }
+
     /// Modulus, value and quotient of a factor.
     pub(super) fn factor(&self, modulus: usize, value: u64) -> [u64; 3] {
         let factor = self.moduli[modulus].multiplier(value);

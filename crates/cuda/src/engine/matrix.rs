@@ -36,7 +36,7 @@ impl DeviceEngine {
         let entries = Allocation::of(&self.device, &entries);
         let mut args = vec![entries.address(), left.rows() as u64, left.inner() as u64, u64::from(self.log_degree())];
         args.extend([self.tables.address(), rows as u64, moduli.len() as u64]);
-        args.extend(words(moduli));
+        args.extend(self.moduli_words(moduli));
         args.extend(operands);
         self.each_word_of("combine", rows * self.degree, left.rows().div_ceil(ROWS), args);
         (0..rows).for_each(|_| self.count_product(left.rows(), left.inner(), self.degree));
@@ -61,7 +61,7 @@ impl DeviceEngine {
         let places = Allocation::of(&self.device, &words(positions).collect::<Vec<_>>());
         let mut args = vec![places.address(), positions.len() as u64, right.len() as u64, u64::from(self.log_degree())];
         args.extend([self.tables.address(), rows as u64, moduli.len() as u64]);
-        args.extend(words(moduli));
+        args.extend(self.moduli_words(moduli));
         args.extend(operands);
         args.extend(left.iter().map(address));
         self.each_word_of("combine_coefficients", rows * self.degree, positions.len().div_ceil(ROWS), args);

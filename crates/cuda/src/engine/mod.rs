@@ -26,7 +26,6 @@ mod tiling;
 mod transform;
 
 pub use base::DeviceEngine;
-use launches::words;
 use tables::Arithmetic;
 use transform::TransformRow;
 
@@ -35,11 +34,12 @@ impl DeviceEngine {
         let mut args = vec![out, x, y];
         args.extend(self.rowwise(rows, degree));
         args.extend([self.tables.address(), moduli.len() as u64]);
-        args.extend(words(moduli));
+        args.extend(self.moduli_words(moduli));
         self.each_word(kernel, rows * degree, args);
     }
 
     fn transform_rows(&self, out: u64, x: u64, rows: usize, moduli: &[usize]) -> Vec<TransformRow> {
+        assert!(moduli.iter().all(|&modulus| modulus < self.moduli.len()), "moduli of this engine");
         let row = |i: usize| {
             let offset = (i * self.degree) as u64 * 8;
             [out + offset, x + offset, moduli[i % moduli.len()] as u64]
@@ -53,7 +53,7 @@ impl DeviceEngine {
         let mut args = vec![address(&out.view()), address(&x)];
         args.extend(self.rowwise(x.rows(), self.degree));
         args.extend([exponent as u64, self.tables.address(), moduli.len() as u64]);
-        args.extend(words(moduli));
+        args.extend(self.moduli_words(moduli));
         self.each_word(kernel, x.rows() * self.degree, args);
         out
     }
@@ -234,7 +234,7 @@ impl Engine for DeviceEngine {
         let mut args = vec![address_mut(&x), (x.rows() * x.degree()) as u64, address(&y)];
         args.extend([y.rows() as u64, u64::from(y.degree().trailing_zeros())]);
         args.extend([self.tables.address(), moduli.len() as u64]);
-        args.extend(words(moduli));
+        args.extend(self.moduli_words(moduli));
         self.each_word("mul", x.rows() * x.degree(), args);
         self.count(Pass::Hadamard, x.rows());
     }
@@ -268,6 +268,7 @@ impl Engine for DeviceEngine {
         assert_eq!(out.rows(), terms.len() * rows, "one list of factors per output");
         assert_eq!(right_rows.len(), rows, "one row index per modulus");
         assert!(terms.iter().flatten().all(|(x, _)| x.rows() == rows), "one row per modulus");
+        assert!(terms.iter().flatten().all(|(_, y)| right_rows.iter().all(|&row| row < y.rows())), "rows that are there");
         let mut args = vec![address_mut(&out), rows as u64, u64::from(self.log_degree()), self.tables.address(), terms.len() as u64];
         args.extend(moduli.iter().zip(right_rows).flat_map(|(&modulus, &row)| [modulus as u64, row as u64]));
         let mut end = 0;
@@ -412,7 +413,7 @@ impl Engine for DeviceEngine {
         let mut args = vec![address_mut(&out), uploaded.address()];
         args.extend(self.rowwise(out.rows(), out.degree()));
         args.push(self.tables.address());
-        args.extend(words(moduli));
+        args.extend(self.moduli_words(moduli));
         self.each_word("reduce_signed", out.rows() * out.degree(), args);
         // What is reduced may be a secret, and freed memory is used again.
         DeviceMemory::zeroize(&uploaded);
