@@ -49,6 +49,7 @@ from . import errors
 from ._arrays import concatenate, stack, where
 from ._choose import ParamsChoice
 from ._native import (
+    AuthenticationKey,
     Batch,
     BootstrapPlan,
     Ciphertext,
@@ -88,7 +89,6 @@ from ._native import (
     load,
     mambo,
     preset_names,
-    reply,
     set_device_memory_limit,
     set_threads,
     tune,
@@ -120,6 +120,7 @@ from .errors import (
 )
 
 __all__ = [
+    "AuthenticationKey",
     "Batch",
     "BootstrapPlan",
     "CancelledError",
@@ -194,7 +195,6 @@ __all__ = [
     "preset_names",
     "progress",
     "relu",
-    "reply",
     "set_device_memory_limit",
     "set_threads",
     "sigmoid",
