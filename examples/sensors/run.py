@@ -35,10 +35,11 @@ PATIENCE = 600.0
 
 
 def start_server(arguments: argparse.Namespace, own: Path, *more: object) -> subprocess.Popen[bytes]:
-    """The server, with public files alone. Without more options it goes on until it is stopped."""
+    """The server: with evaluation keys and the key that shows who sent a message it reads nothing. Without more options it goes on."""
     options = {
         "--params": arguments.preset,
         "--evaluation": own / "keys.clt",
+        "--authentication": own / "authentication.clt",
         "--from": own / "messages",
         "--inbox": own / "inbox.log",
         "--output": own / "results",
@@ -56,9 +57,10 @@ def prepare(arguments: argparse.Namespace, own: Path) -> tuple[cl.Params, cl.Sec
     plan = cl.SamplesPlan(params, arguments.batch, device=DEVICE)
     keys = owner.evaluation_keys(plan.needs | cl.Needs(relinearise=True))
     keys.save(own / "keys.clt")
+    owner.authentication_key().save(own / "authentication.clt")
     for sensor in range(arguments.sensors):
         client = cl.LightClient(owner, plan=plan, precision_bits=20)
-        (own / "sensors" / f"{sensor:02}.state").write_bytes(client.to_bytes())
+        client.save(own / "sensors" / f"{sensor:02}.state")
     return params, owner, keys, plan
 
 
@@ -96,7 +98,9 @@ def read(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The readings as the owner decrypts them, and the squares that were computed on the encrypted ones."""
     introductions = sorted((own / "sensors").glob("*.introduction"))
-    sensor_of = {cl.Receiver(params, path.read_bytes()).client_id.hex(): int(path.stem) for path in introductions}
+    sensor_of = {
+        cl.Receiver(params, path.read_bytes(), owner.authentication_key()).client_id.hex(): int(path.stem) for path in introductions
+    }
     found, squares = np.full(shape, np.nan), np.full(shape, np.nan)
     for description in sorted((own / "results").glob("*.json")):
         x = cl.Ciphertext.load(description.with_suffix(".clt"), params).with_keys(keys)

@@ -50,6 +50,7 @@ from . import errors
 from ._arrays import concatenate, stack, where
 from ._choose import ParamsChoice
 from ._native import (
+    AuthenticationKey,
     Batch,
     BootstrapPlan,
     Ciphertext,
@@ -89,7 +90,6 @@ from ._native import (
     load,
     mambo,
     preset_names,
-    reply,
     set_device_memory_limit,
     set_threads,
     tune,
@@ -121,6 +121,7 @@ from .errors import (
 )
 
 __all__ = [
+    "AuthenticationKey",
     "Batch",
     "BootstrapPlan",
     "CancelledError",
@@ -195,7 +196,6 @@ __all__ = [
     "preset_names",
     "progress",
     "relu",
-    "reply",
     "set_device_memory_limit",
     "set_threads",
     "sigmoid",

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from ._choose import ParamsChoice
 
 __all__ = [
+    "AuthenticationKey",
     "Batch",
     "BootstrapPlan",
     "Ciphertext",
@@ -56,7 +57,6 @@ __all__ = [
     "load",
     "mambo",
     "preset_names",
-    "reply",
     "set_device_memory_limit",
     "set_threads",
     "tune",
@@ -1213,6 +1213,21 @@ class SecretKey:
         >>> secret_key.decrypt_to_share(ct, flood_bits=20).round(3)
         array([1., 2., 3.])
         """
+    def authentication_key(self) -> AuthenticationKey:
+        """The key by which a server knows what this owner's light clients send: always the same one.
+
+        Returns
+        -------
+        AuthenticationKey
+            For `Receiver`, `Inbox` and `clathrate pack`. It decrypts nothing, but whoever has it can send numbers in the name of every
+            client.
+
+        Examples
+        --------
+        >>> secret_key.authentication_key().key_id == secret_key.key_id
+        True
+        """
+
     def public_key(self) -> PublicKey:
         """A public key: whoever has it can encrypt for this secret key, at any level.
 
@@ -1308,6 +1323,9 @@ class SecretKey:
         """The same secret at another degree and rank, to encrypt there.
 
         To decrypt it is not needed: `decrypt` takes ciphertexts of every degree and rank that these parameters lead to.
+
+        The key is as secret as this one, also where it is smaller: it holds the seed that all devices', bodies' and packing secrets of this
+        owner are drawn from, and the authentication key. It is no key to give to somebody else. What a device gets is `LightClient`.
 
         Parameters
         ----------
@@ -2534,7 +2552,7 @@ class Ciphertext:
         >>> plan = cl.SamplesPlan(params, 32, degree=16, device=3)
         >>> client = cl.LightClient(owner, plan=plan)
         >>> message = client.encrypt(np.linspace(-1, 1, 32))
-        >>> samples = cl.Receiver(params, client.introduction).receive([message])
+        >>> samples = cl.Receiver(params, client.introduction, owner.authentication_key()).receive([message])
         >>> x = samples.with_keys(owner.evaluation_keys(plan.needs)).bootstrap_samples(plan)
         >>> owner.decrypt(x).view(float)[:3].round(3), np.linspace(-1, 1, 32)[:3].round(3)
         (array([-1.   , -0.935, -0.871]), array([-1.   , -0.935, -0.871]))
@@ -2938,7 +2956,9 @@ class Ciphertext:
         --------
         >>> needs = cl.trace(lambda x: x.change_secret("device:7"), (2,), params=params, encoding="coefficients", level=0).needs
         >>> x = secret_key.encrypt([1.0, 2.0], encoding="coefficients", level=0).with_keys(secret_key.evaluation_keys(needs))
-        >>> cl.LightClient(secret_key, device=7).decrypt(cl.reply(x.change_secret("device:7"))).round(3)
+        >>> client = cl.LightClient(secret_key, device=7)
+        >>> receiver = cl.Receiver(params, client.introduction, secret_key.authentication_key())
+        >>> client.decrypt(receiver.reply(x.change_secret("device:7"))).round(3)
         array([1., 2.])
         """
 
@@ -3570,13 +3590,93 @@ class Polynomial:
     def __reduce__(self) -> tuple[Any, ...]: ...
 
 @final
+class AuthenticationKey:
+    """The key by which a server knows what the owner's light clients send.
+
+    `SecretKey.authentication_key()` makes it, always the same one for an owner. It decrypts nothing. Whoever has it can send numbers in the
+    name of every client of the owner, and answers to it: give it to the server that takes the messages, and to nobody else.
+
+    Examples
+    --------
+    >>> key = secret_key.authentication_key()
+    >>> client = cl.LightClient(secret_key)
+    >>> cl.Receiver(params, client.introduction, key).receive([client.encrypt([1.0])]).shape
+    (1,)
+    >>> stranger = cl.LightClient(cl.SecretKey.generate(params))
+    >>> try:
+    ...     cl.Receiver(params, stranger.introduction, key)
+    ... except cl.WrongSecretError:
+    ...     print("refused")
+    refused
+    """
+
+    def save(self, path: _Path) -> int:
+        """Writes the key to a file that only its owner may read.
+
+        Parameters
+        ----------
+        path : str, bytes or path-like
+            The file. If it exists it is replaced as a whole or not at all; a secret key is never replaced.
+
+        Returns
+        -------
+        int
+            The length of the file in bytes.
+
+        Raises
+        ------
+        FileAccessError
+            Where the file cannot be written, or holds a secret key.
+
+        Examples
+        --------
+        >>> size = secret_key.authentication_key().save("authentication.clt")
+        """
+
+    @staticmethod
+    def load(path: _Path, params: Params) -> AuthenticationKey:
+        """A key from a file that `save` or `clathrate keygen --authentication` wrote.
+
+        Parameters
+        ----------
+        path : str, bytes or path-like
+            The file.
+        params : Params
+            The parameters of the owner.
+
+        Returns
+        -------
+        AuthenticationKey
+            The key.
+
+        Raises
+        ------
+        FileFormatError
+            Where the file does not hold an authentication key, or is damaged.
+        FileAccessError
+            Where the file cannot be read.
+        WrongParamsError
+            Where the file was made with other parameters.
+
+        Examples
+        --------
+        >>> size = secret_key.authentication_key().save("authentication.clt")
+        >>> cl.AuthenticationKey.load("authentication.clt", params).key_id == secret_key.key_id
+        True
+        """
+
+    @property
+    def key_id(self) -> str:
+        """The public name of the owner's secret, 32 hexadecimal digits."""
+
+@final
 class LightClient:
     """A device that encrypts numbers one by one, in a few bytes for each, with nothing but a secret and a counter.
 
     The device sends its introduction once, then messages. Both sides expand the random part of an encryption from a public seed and a
     counter, so that a message has only the part that hides the number, without its lowest bits. A server makes ciphertexts of the
-    messages
-    with a `Receiver` and packs them; it answers with `reply`, which the device decrypts.
+    messages with a `Receiver` and packs them; it answers with `Receiver.reply`, which the device decrypts. Introductions, messages and
+    replies end in a tag of 16 bytes: the server refuses what no client of the owner made, and the client what its server did not.
 
     In Rust a client runs in less than 256 KiB of memory at dimension 2^12; this class is the same code.
 
@@ -3616,12 +3716,12 @@ class LightClient:
     Examples
     --------
     >>> client = cl.LightClient(secret_key, precision_bits=20)
-    >>> receiver = cl.Receiver(params, client.introduction)
+    >>> receiver = cl.Receiver(params, client.introduction, secret_key.authentication_key())
     >>> message = client.encrypt([20.5, 21.0])
     >>> len(message), client.bits_per_number
-    (22, 39)
+    (38, 39)
     >>> samples = receiver.receive([message])
-    >>> client.decrypt(cl.reply(samples + 1)).round(3)
+    >>> client.decrypt(receiver.reply(samples + 1)).round(3)
     array([21.5, 22. ])
     """
 
@@ -3667,7 +3767,7 @@ class LightClient:
         >>> client.precompute(2)
         2
         >>> len(client.encrypt([0.5]))
-        20
+        36
         """
     @property
     def next_counter(self) -> int:
@@ -3682,7 +3782,7 @@ class LightClient:
         """How many numbers share a mask."""
 
     def encrypt(self, numbers: ArrayLike, counter: SupportsIndex | None = None) -> bytes:
-        """Encrypts numbers: 12 bytes and `bits_per_number` bits for each.
+        """Encrypts numbers: 28 bytes and `bits_per_number` bits for each.
 
         Parameters
         ----------
@@ -3715,7 +3815,7 @@ class LightClient:
         Parameters
         ----------
         reply : bytes
-            What `reply` made.
+            What `Receiver.reply` made, for this client.
 
         Returns
         -------
@@ -3725,24 +3825,29 @@ class LightClient:
         Raises
         ------
         DataError
-            Where the bytes are no reply, cut off or damaged, or under another secret of the same owner.
+            Where the bytes are no reply, cut off or damaged, for another client, or under another secret of the same owner.
         WrongSecretError
             Where they belong to another owner.
 
         Examples
         --------
         >>> client = cl.LightClient(secret_key)
-        >>> client.decrypt(cl.reply(secret_key.encrypt([1.0, 2.0], encoding="coefficients", level=0))).round(4)
+        >>> receiver = cl.Receiver(params, client.introduction, secret_key.authentication_key())
+        >>> x = secret_key.encrypt([1.0, 2.0], encoding="coefficients", level=0)
+        >>> client.decrypt(receiver.reply(x)).round(4)
         array([1., 2.])
         """
 
     def to_bytes(self) -> bytes:
-        """The state with the secret, for storage on the device.
+        """The state with the secret, for a device that has its own way to keep secrets. `save` writes a file that only its owner may read.
+
+        Python cannot overwrite these bytes: the secret stays in the memory of the process after they are dropped, and goes where they are
+        written.
 
         Returns
         -------
         bytes
-            For `from_bytes`. Whoever has them can decrypt.
+            For `from_bytes`. Whoever has them can decrypt, and send in the client's name.
 
         Examples
         --------
@@ -3781,9 +3886,64 @@ class LightClient:
         8
         """
 
+    def save(self, path: _Path) -> int:
+        """Writes the state with the secret to a file that only its owner may read.
+
+        The file is not encrypted: whoever can read it can decrypt, and send in the client's name.
+
+        Parameters
+        ----------
+        path : str, bytes or path-like
+            The file. If it exists it is replaced as a whole or not at all; a secret key is never replaced.
+
+        Returns
+        -------
+        int
+            The length of the file in bytes.
+
+        Raises
+        ------
+        FileAccessError
+            Where the file cannot be written, or holds a secret key.
+
+        Examples
+        --------
+        >>> size = cl.LightClient(secret_key).save("client.state")
+        """
+
+    @staticmethod
+    def load(path: _Path) -> LightClient:
+        """A client from a file that `save` wrote, which draws a new seed and introduces itself again.
+
+        Parameters
+        ----------
+        path : str, bytes or path-like
+            The file.
+
+        Returns
+        -------
+        LightClient
+            The client, with a count from 0.
+
+        Raises
+        ------
+        DataError
+            Where the file is no state, cut off or damaged.
+        FileAccessError
+            Where the file cannot be read.
+        RandomError
+            Where the operating system gives no randomness.
+
+        Examples
+        --------
+        >>> size = cl.LightClient(secret_key, degree=8).save("client.state")
+        >>> cl.LightClient.load("client.state").degree
+        8
+        """
+
 @final
 class Receiver:
-    """The server's side of one light client: it makes ciphertexts of messages.
+    """The server's side of one light client: it makes ciphertexts of messages, and replies of ciphertexts.
 
     Parameters
     ----------
@@ -3791,20 +3951,25 @@ class Receiver:
         The parameters of the owner.
     introduction : bytes
         What the client sent first.
+    key : AuthenticationKey
+        The key of the client's owner.
 
     Raises
     ------
     DataError
-        Where the bytes are no introduction, damaged, or for other parameters.
+        Where the bytes are no introduction, damaged, for other parameters, or not from a client of the owner.
+    WrongSecretError
+        For a client of another owner.
 
     Examples
     --------
     >>> client = cl.LightClient(secret_key)
-    >>> cl.Receiver(params, client.introduction).receive([client.encrypt([1.0]), client.encrypt([2.0])]).shape
+    >>> receiver = cl.Receiver(params, client.introduction, secret_key.authentication_key())
+    >>> receiver.receive([client.encrypt([1.0]), client.encrypt([2.0])]).shape
     (2,)
     """
 
-    def __new__(cls, params: Params, introduction: bytes) -> Receiver: ...
+    def __new__(cls, params: Params, introduction: bytes, key: AuthenticationKey) -> Receiver: ...
     @property
     def client_id(self) -> bytes:
         """A name for the client, 32 bytes: what `Inbox.introduce` gives."""
@@ -3828,18 +3993,49 @@ class Receiver:
         Raises
         ------
         DataError
-            Where bytes are no message, cut off, or of another introduction, and without messages.
+            Where bytes are no message, cut off, changed, of another introduction or not from this client, and without messages.
         ShapeError
             Where the numbers do not fill the shape.
 
         Examples
         --------
         >>> client = cl.LightClient(secret_key)
-        >>> receiver = cl.Receiver(params, client.introduction)
+        >>> receiver = cl.Receiver(params, client.introduction, secret_key.authentication_key())
         >>> x = receiver.receive([client.encrypt([1.0, 2.0, 3.0, 4.0])], shape=(2, 2))
         >>> secret_key.decrypt(x).round(3)
         array([[1., 2.],
                [3., 4.]])
+        """
+
+    def reply(self, ciphertext: Ciphertext) -> bytes:
+        """An encrypted array as bytes for this client, which decrypts them.
+
+        The client must have at least the level of the array: 0 suits every client. Of each polynomial the whole mask is sent.
+
+        Parameters
+        ----------
+        ciphertext : Ciphertext
+            The array: real numbers in coefficients, under the client's secret.
+
+        Returns
+        -------
+        bytes
+            For `LightClient.decrypt`.
+
+        Raises
+        ------
+        ShapeError
+            For complex numbers, and unless in coefficients.
+        WrongSecretError
+            For an array under several secrets: take its bodies apart first.
+
+        Examples
+        --------
+        >>> client = cl.LightClient(secret_key)
+        >>> receiver = cl.Receiver(params, client.introduction, secret_key.authentication_key())
+        >>> x = secret_key.encrypt([0.5], encoding="coefficients", level=0)
+        >>> client.decrypt(receiver.reply(x)).round(3)
+        array([0.5])
         """
 
 @final
@@ -4895,7 +5091,7 @@ class SamplesPlan:
     >>> owner = cl.SecretKey.generate(params)
     >>> plan = cl.SamplesPlan(params, 4)
     >>> client = cl.LightClient(owner, plan=plan)
-    >>> samples = cl.Receiver(params, client.introduction).receive([client.encrypt([0.5, -0.25, 0.125, 1.0])])
+    >>> samples = cl.Receiver(params, client.introduction, owner.authentication_key()).receive([client.encrypt([0.5, -0.25, 0.125, 1.0])])
     >>> x = samples.with_keys(owner.evaluation_keys(plan.needs)).bootstrap_samples(plan)
     >>> x.level, owner.decrypt(x).round(3)
     (6, array([ 0.5  , -0.25 ,  0.125,  1.   ]))
@@ -5123,7 +5319,7 @@ class PreparedSamples:
     >>> owner = cl.SecretKey.generate(cl.Params.preset("insecure_boot"))
     >>> plan = cl.SamplesPlan(owner.params, 2)
     >>> client = cl.LightClient(owner, plan=plan)
-    >>> receiver = cl.Receiver(owner.params, client.introduction)
+    >>> receiver = cl.Receiver(owner.params, client.introduction, owner.authentication_key())
     >>> masks = cl.PreparedSamples(plan, owner.evaluation_keys(plan.needs), receiver, client.next_counter)
     >>> x = masks.bootstrap([client.encrypt([0.5, -0.25])])
     >>> owner.decrypt(x).round(3), masks.used
@@ -5167,7 +5363,7 @@ class PreparedSamples:
         >>> owner = cl.SecretKey.generate(cl.Params.preset("insecure_boot"))
         >>> plan = cl.SamplesPlan(owner.params, 32, degree=16)
         >>> client = cl.LightClient(owner, plan=plan)
-        >>> receiver = cl.Receiver(owner.params, client.introduction)
+        >>> receiver = cl.Receiver(owner.params, client.introduction, owner.authentication_key())
         >>> masks = cl.PreparedSamples(plan, owner.evaluation_keys(plan.needs), receiver, 0)
         >>> messages = [client.encrypt(part) for part in np.linspace(-1, 1, 32).reshape(2, 16)]
         >>> owner.decrypt(masks.bootstrap(messages[::-1])).view(float)[:2].round(3)
@@ -5197,7 +5393,7 @@ class PreparedSamples:
         --------
         >>> owner = cl.SecretKey.generate(cl.Params.preset("insecure_boot"))
         >>> plan, keys = (plan := cl.SamplesPlan(owner.params, 2)), owner.evaluation_keys(plan.needs)
-        >>> receiver = cl.Receiver(owner.params, cl.LightClient(owner, plan=plan).introduction)
+        >>> receiver = cl.Receiver(owner.params, cl.LightClient(owner, plan=plan).introduction, owner.authentication_key())
         >>> size = cl.PreparedSamples(plan, keys, receiver, 0).save("masks.clt")
         >>> cl.PreparedSamples.take("masks.clt", plan, keys, receiver).counters
         (0, 2)
@@ -5238,7 +5434,7 @@ class PreparedSamples:
         >>> owner = cl.SecretKey.generate(cl.Params.preset("insecure_boot"))
         >>> plan, keys = (plan := cl.SamplesPlan(owner.params, 2)), owner.evaluation_keys(plan.needs)
         >>> client = cl.LightClient(owner, plan=plan)
-        >>> receiver = cl.Receiver(owner.params, client.introduction)
+        >>> receiver = cl.Receiver(owner.params, client.introduction, owner.authentication_key())
         >>> size = cl.PreparedSamples(plan, keys, receiver, 0).save("once.clt")
         >>> x = cl.PreparedSamples.take("once.clt", plan, keys, receiver).bootstrap([client.encrypt([0.5, -0.25])])
         >>> try:
@@ -5253,7 +5449,7 @@ class Inbox:
     """Messages of light clients, kept in a file until what is computed of them is safe.
 
     What `accept` returned for is stored: a server that is killed and opens the inbox again has every sample that is not done. A counter is
-    accepted once. One program has an inbox open at a time.
+    accepted once. What no client of the owner sent is refused and leaves nothing behind. One program has an inbox open at a time.
 
     Parameters
     ----------
@@ -5261,6 +5457,10 @@ class Inbox:
         The file; it is made where there is none.
     params : Params
         The clients' parameters.
+    key : AuthenticationKey
+        The key of the clients' owner.
+    limit : int, optional
+        How many numbers of one client may wait; further messages of it are refused until some are taken. The default is 65536.
 
     Raises
     ------
@@ -5268,10 +5468,14 @@ class Inbox:
         Where the file cannot be opened or read.
     DataError
         For a file that another program has open, that is no inbox or of other parameters, or is damaged before its end.
+    WrongSecretError
+        For a file of another owner's clients.
+    WrongParamsError
+        For a key of other parameters.
 
     Examples
     --------
-    >>> inbox = cl.Inbox("inbox.log", params)
+    >>> inbox = cl.Inbox("inbox.log", params, secret_key.authentication_key())
     >>> client = cl.LightClient(secret_key, precision_bits=20)
     >>> _ = inbox.introduce(client.introduction)
     >>> inbox.accept([client.encrypt([0.5]), b"damaged", client.encrypt([0.25])])
@@ -5282,7 +5486,7 @@ class Inbox:
     >>> inbox.done(batch)
     0
     """
-    def __new__(cls, path: _Path, params: Params) -> Inbox: ...
+    def __new__(cls, path: _Path, params: Params, key: AuthenticationKey, limit: SupportsIndex | None = None) -> Inbox: ...
     def introduce(self, introduction: bytes) -> bytes:
         """Takes a client's introduction; one that is known changes nothing.
 
@@ -5299,13 +5503,15 @@ class Inbox:
         Raises
         ------
         DataError
-            For bytes that are no introduction, or of other parameters.
+            For bytes that are no introduction, of other parameters, or not from a client of the owner.
+        WrongSecretError
+            For a client of another owner.
         FileAccessError
             Where the file cannot be written.
 
         Examples
         --------
-        >>> inbox = cl.Inbox("clients.log", params)
+        >>> inbox = cl.Inbox("clients.log", params, secret_key.authentication_key())
         >>> len(inbox.introduce(cl.LightClient(secret_key).introduction))
         32
         """
@@ -5329,14 +5535,14 @@ class Inbox:
 
         Examples
         --------
-        >>> inbox = cl.Inbox("messages.log", params)
+        >>> inbox = cl.Inbox("messages.log", params, secret_key.authentication_key())
         >>> client = cl.LightClient(secret_key)
         >>> _ = inbox.introduce(client.introduction)
         >>> inbox.accept([client.encrypt([0.5, 0.25])])
         [2]
         """
     def take(self, most: SupportsIndex, *, together: bool = False) -> Batch | None:
-        """The oldest samples of one owner and kind, as a batch.
+        """Samples of one kind, of each client in turn, as a batch: the oldest one of each, then the next one of each, until it is full.
 
         Until `done` they are given again to whoever opens the inbox anew.
 
@@ -5346,7 +5552,7 @@ class Inbox:
             The most samples.
         together : bool, optional
             Whether samples of several secrets may come together, for `bootstrap_samples(batch.arrays, plan)`. The default is False: those
-            of the secret of the oldest sample.
+            of the secret of the client whose turn it is.
 
         Returns
         -------
@@ -5362,7 +5568,7 @@ class Inbox:
 
         Examples
         --------
-        >>> inbox = cl.Inbox("empty.log", params)
+        >>> inbox = cl.Inbox("empty.log", params, secret_key.authentication_key())
         >>> inbox.take(10) is None
         True
         """
@@ -5388,7 +5594,7 @@ class Inbox:
 
         Examples
         --------
-        >>> inbox = cl.Inbox("done.log", params)
+        >>> inbox = cl.Inbox("done.log", params, secret_key.authentication_key())
         >>> client = cl.LightClient(secret_key)
         >>> _ = inbox.introduce(client.introduction), inbox.accept([client.encrypt([0.5])])
         >>> inbox.done(inbox.take(1))
@@ -5414,7 +5620,7 @@ class Inbox:
 
         Examples
         --------
-        >>> inbox = cl.Inbox("back.log", params)
+        >>> inbox = cl.Inbox("back.log", params, secret_key.authentication_key())
         >>> client = cl.LightClient(secret_key)
         >>> _ = inbox.introduce(client.introduction), inbox.accept([client.encrypt([0.5])])
         >>> inbox.give_back(inbox.take(1))
@@ -5431,7 +5637,7 @@ class Batch:
 
     Examples
     --------
-    >>> inbox = cl.Inbox("batch.log", params)
+    >>> inbox = cl.Inbox("batch.log", params, secret_key.authentication_key())
     >>> client = cl.LightClient(secret_key)
     >>> name = inbox.introduce(client.introduction)
     >>> _ = inbox.accept([client.encrypt([0.5, 0.25])])
@@ -5832,35 +6038,6 @@ def doctor() -> dict[str, Any]:
     True
     """
 
-def reply(ciphertext: Ciphertext) -> bytes:
-    """An encrypted array as bytes for a light client, which decrypts them.
-
-    The client must have at least the level of the array: 0 suits every client. Of each polynomial the whole mask is sent.
-
-    Parameters
-    ----------
-    ciphertext : Ciphertext
-        The array: real numbers in coefficients.
-
-    Returns
-    -------
-    bytes
-        For `LightClient.decrypt`.
-
-    Raises
-    ------
-    ShapeError
-        For complex numbers, and unless in coefficients.
-    WrongSecretError
-        For an array under several secrets: take its bodies apart first.
-
-    Examples
-    --------
-    >>> x = secret_key.encrypt([0.5], encoding="coefficients", level=0)
-    >>> cl.LightClient(secret_key).decrypt(cl.reply(x)).round(3)
-    array([0.5])
-    """
-
 def mambo(weights: ArrayLike, array: Ciphertext, columns: SupportsIndex | None = None) -> Ciphertext:
     """The product of a plain matrix with an encrypted one inside a bootstrap: `W X` at a high level.
 
@@ -5999,7 +6176,7 @@ def bootstrap_samples(arrays: Sequence[Ciphertext], plan: SamplesPlan) -> Cipher
     >>> plan = cl.SamplesPlan(owner.params, 4, device=1)
     >>> keys = owner.evaluation_keys(plan.needs_of([1, 2]))
     >>> clients = [cl.LightClient(owner, plan=plan, device=device) for device in (1, 2)]
-    >>> receivers = [cl.Receiver(owner.params, client.introduction) for client in clients]
+    >>> receivers = [cl.Receiver(owner.params, client.introduction, owner.authentication_key()) for client in clients]
     >>> first, second = (receiver.receive([client.encrypt([0.5, 0.25])]) for receiver, client in zip(receivers, clients))
     >>> owner.decrypt(cl.bootstrap_samples([first.with_keys(keys), second], plan)).round(3)
     array([0.5 , 0.25, 0.5 , 0.25])

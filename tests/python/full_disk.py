@@ -28,7 +28,7 @@ things = {
 for name, thing in things.items():
     thing.save(folder / name)
 client = cl.LightClient(key, plan=plan)
-inbox = cl.Inbox(folder / "inbox", params)
+inbox = cl.Inbox(folder / "inbox", params, key.authentication_key())
 inbox.introduce(client.introduction)
 assert inbox.accept([client.encrypt([0.5])]) == [1]
 
@@ -76,7 +76,7 @@ for room in (0, 1, len(message)):
 assert len(inbox) == 1
 assert inbox.accept([message]) == [1]
 del inbox
-again = cl.Inbox(folder / "inbox", params)
+again = cl.Inbox(folder / "inbox", params, key.authentication_key())
 assert len(again) == 2
 assert abs(key.decrypt(cl.load(folder / "x", params)) - 1).max() < 1e-3
 print(refused)

@@ -172,7 +172,8 @@ def test_picked_columns_compute(tiny: cl.Params, owner: cl.SecretKey, keys: cl.E
     again = cl.from_bytes(part.to_bytes(), tiny)
     np.testing.assert_array_equal(owner.decrypt(again), owner.decrypt(part))
     client = cl.LightClient(owner)
-    np.testing.assert_allclose(client.decrypt(cl.reply(encrypted(owner, A).drop_to_level(0)[0, 3:5])), A[0, 3:5], atol=1e-4)
+    receiver = cl.Receiver(tiny, client.introduction, owner.authentication_key())
+    np.testing.assert_allclose(client.decrypt(receiver.reply(encrypted(owner, A).drop_to_level(0)[0, 3:5])), A[0, 3:5], atol=1e-4)
 
 
 def test_columns_that_cannot_be_picked_say_what_to_do(owner: cl.SecretKey) -> None:
@@ -333,15 +334,15 @@ def test_traces_predict_the_error_of_products(tiny: cl.Params, owner: cl.SecretK
 
 def test_light_clients_send_numbers(tiny: cl.Params, owner: cl.SecretKey) -> None:
     client = cl.LightClient(owner, precision_bits=16)
-    receiver = cl.Receiver(tiny, client.introduction)
+    receiver = cl.Receiver(tiny, client.introduction, owner.authentication_key())
     readings = numbers(3, 4)
     messages = [client.encrypt(reading) for reading in readings]
-    assert len(messages[0]) == 12 + (4 * client.bits_per_number + 7) // 8
+    assert len(messages[0]) == 28 + (4 * client.bits_per_number + 7) // 8
     samples = receiver.receive(messages, shape=(3, 4))
     plan = cl.PackingPlan(tiny, level=0)
     packed = samples.with_keys(owner.evaluation_keys(plan.needs)).pack(plan)
     np.testing.assert_allclose(owner.decrypt(packed), readings, atol=1e-4)
-    np.testing.assert_allclose(client.decrypt(cl.reply(packed)), readings.ravel(), atol=1e-4)
+    np.testing.assert_allclose(client.decrypt(receiver.reply(packed)), readings.ravel(), atol=1e-4)
     assert client.next_counter == 12
     with pytest.raises(cl.DataError, match="twice"):
         client.encrypt([1.0], counter=3)
@@ -349,7 +350,7 @@ def test_light_clients_send_numbers(tiny: cl.Params, owner: cl.SecretKey) -> Non
         with pytest.raises(cl.DataError):
             receiver.receive([bad])
     with pytest.raises(cl.DataError):
-        cl.Receiver(tiny, b"CLLI")
+        cl.Receiver(tiny, b"CLLI", owner.authentication_key())
     with pytest.raises(cl.DataError):
         client.decrypt(b"CLLR\x01")
     with pytest.raises(cl.DataError):

@@ -193,7 +193,7 @@ def test_explanations_say_what_fits(owner):
 def test_devices_are_packed_and_answered(deep, rng):
     params, data = deep.params, rng.uniform(-1, 1, 24)
     client = cl.LightClient(deep, level=1, device=7)
-    receiver = cl.Receiver(params, client.introduction)
+    receiver = cl.Receiver(params, client.introduction, deep.authentication_key())
     samples = receiver.receive([client.encrypt(part) for part in data.reshape(4, 6)], shape=(4, 6))
     assert (client.device, samples.secret) == (7, "device:7")
     plan = cl.PackingPlan(params, level=1, device=7)
@@ -204,7 +204,7 @@ def test_devices_are_packed_and_answered(deep, rng):
     keys = deep.evaluation_keys(
         cl.trace(lambda x: x.change_secret("device:7"), (1, 6), params=params, encoding="coefficients", level=0).needs
     )
-    answer = cl.reply(mean.with_keys(keys).change_secret("device:7"))
+    answer = receiver.reply(mean.with_keys(keys).change_secret("device:7"))
     assert abs(client.decrypt(answer) - data.reshape(4, 6).mean(axis=0)).max() < 1e-4
     for other in (cl.LightClient(deep, level=1, device=8), cl.LightClient(deep, level=1)):
         with pytest.raises(cl.DataError, match="device:7"):
@@ -212,7 +212,7 @@ def test_devices_are_packed_and_answered(deep, rng):
     with pytest.raises(cl.MissingKeyError, match="device=7"):
         samples.with_keys(deep.evaluation_keys(cl.PackingPlan(params, level=1).needs)).pack(plan)
     other = cl.LightClient(deep, level=1, device=8)
-    theirs = cl.Receiver(params, other.introduction).receive([other.encrypt(data)], shape=(4, 6))
+    theirs = cl.Receiver(params, other.introduction, deep.authentication_key()).receive([other.encrypt(data)], shape=(4, 6))
     with pytest.raises(cl.WrongSecretError, match="PackingPlan"):
         samples + theirs
     for device in (-1, 2**62, 2**63, 2**64 - 1, 10**30):

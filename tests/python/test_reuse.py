@@ -45,7 +45,7 @@ def test_threads_never_share_a_counter(owner: cl.SecretKey) -> None:
         messages = list(pool.map(lambda number: client.encrypt([number / 400]), range(400)))
     assert len({counter_of(message) for message in messages}) == 400
     assert client.next_counter == 400
-    found = owner.decrypt(cl.Receiver(owner.params, client.introduction).receive(messages))
+    found = owner.decrypt(cl.Receiver(owner.params, client.introduction, owner.authentication_key()).receive(messages))
     assert abs(found - np.arange(400) / 400).max() < 1e-4
 
 
@@ -88,6 +88,48 @@ def test_a_forked_copy_does_not_encrypt(owner: cl.SecretKey) -> None:
     assert counter_of(message)[0] != counter_of(client.encrypt([0.5]))[0]
 
 
+IN_A_NAMESPACE = """
+import ctypes, os, sys, clathrate as cl
+CLONE_NEWPID = 0x20000000
+client = cl.LightClient(cl.SecretKey.generate(cl.Params.preset("insecure_small")), precision_bits=16)
+client.precompute(2)
+libc = ctypes.CDLL(None, use_errno=True)
+reader, writer = os.pipe()
+if libc.unshare(CLONE_NEWPID) != 0:
+    print("not permitted")
+    sys.exit()
+child = os.fork()
+if child == 0:
+    try:
+        client.encrypt([0.75])
+        os.write(writer, b"encrypted")
+    except cl.DataError as error:
+        os.write(writer, f"{os.getpid()} {error}".encode())
+    os._exit(0)
+os.waitpid(child, 0)
+client.encrypt([0.25])
+print(os.getpid(), os.read(reader, 1000).decode())
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="namespaces are Linux's")
+@pytest.mark.parametrize("nested", [False, True])
+def test_a_forked_copy_with_any_number_does_not_encrypt(nested: bool) -> None:
+    # The first process of a namespace is number 1, as in a container, and so is its child in a namespace of its own.
+    inside = ["unshare", "--pid", "--fork"] if nested else []
+    try:
+        run = subprocess.run([*inside, sys.executable, "-c", IN_A_NAMESPACE], capture_output=True, text=True, timeout=120)
+    except FileNotFoundError:
+        pytest.skip("there is no unshare")
+    if "Operation not permitted" in run.stderr or "not permitted" in run.stdout:
+        pytest.skip("namespaces are not permitted here")
+    assert run.returncode == 0, run.stderr
+    parent, child, *said = run.stdout.split()
+    assert child == "1"
+    assert (parent == child) == nested
+    assert "forked process" in " ".join(said)
+
+
 def test_restored_states_have_seeds_of_their_own(owner: cl.SecretKey) -> None:
     client = cl.LightClient(owner)
     state = client.to_bytes()
@@ -96,15 +138,15 @@ def test_restored_states_have_seeds_of_their_own(owner: cl.SecretKey) -> None:
     assert len({counter_of(message) for message in messages}) == len(clones)
     # The receiver of one does not take the messages of another.
     with pytest.raises(cl.DataError, match="another introduction"):
-        cl.Receiver(owner.params, client.introduction).receive([messages[1]])
+        cl.Receiver(owner.params, client.introduction, owner.authentication_key()).receive([messages[1]])
     for copies in (copy.copy, copy.deepcopy, pickle.dumps):
-        with pytest.raises(TypeError, match="to_bytes"):
+        with pytest.raises(TypeError, match="save"):
             copies(client)
 
 
 def test_prepared_masks_serve_one_of_many_threads(owner: cl.SecretKey, plan: cl.SamplesPlan, keys: cl.EvaluationKeys) -> None:
     client = cl.LightClient(owner, plan=plan)
-    masks = cl.PreparedSamples(plan, keys, cl.Receiver(owner.params, client.introduction), 0)
+    masks = cl.PreparedSamples(plan, keys, cl.Receiver(owner.params, client.introduction, owner.authentication_key()), 0)
     message = client.encrypt(np.linspace(-1, 1, 8))
 
     def ask(_: int) -> str:
@@ -127,7 +169,7 @@ import sys, clathrate as cl
 params = cl.Params.preset("insecure_boot")
 plan = cl.SamplesPlan(params, 8)
 keys = cl.EvaluationKeys.load(sys.argv[2], params)
-receiver = cl.Receiver(params, open(sys.argv[3], "rb").read())
+receiver = cl.Receiver(params, open(sys.argv[3], "rb").read(), cl.AuthenticationKey.load(sys.argv[4], params))
 print("ready", flush=True)
 sys.stdin.read(1)
 try:
@@ -142,11 +184,12 @@ def test_one_of_many_processes_takes_a_file_of_masks(
     owner: cl.SecretKey, plan: cl.SamplesPlan, keys: cl.EvaluationKeys, tmp_path: pathlib.Path
 ) -> None:
     client = cl.LightClient(owner, plan=plan)
-    masks, own, name = tmp_path / "masks.clt", tmp_path / "keys.clt", tmp_path / "introduction"
-    cl.PreparedSamples(plan, keys, cl.Receiver(owner.params, client.introduction), 0).save(masks)
+    masks, own, name, authentication = (tmp_path / file for file in ("masks.clt", "keys.clt", "introduction", "authentication.clt"))
+    cl.PreparedSamples(plan, keys, cl.Receiver(owner.params, client.introduction, owner.authentication_key()), 0).save(masks)
     keys.save(own)
     name.write_bytes(client.introduction)
-    command = [sys.executable, "-c", TAKER, str(masks), str(own), str(name)]
+    owner.authentication_key().save(authentication)
+    command = [sys.executable, "-c", TAKER, str(masks), str(own), str(name), str(authentication)]
     takers = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(4)]
     # All wait for a byte, and get it at about the same time.
     for taker in takers:

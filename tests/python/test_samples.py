@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pathlib
+import pickle
 
 import numpy as np
 import pytest
@@ -20,9 +21,9 @@ def owner(params: cl.Params) -> cl.SecretKey:
     return cl.SecretKey.generate(params)
 
 
-def received(params: cl.Params, client: cl.LightClient, numbers: np.ndarray, at_once: int) -> cl.Ciphertext:
+def received(owner: cl.SecretKey, client: cl.LightClient, numbers: np.ndarray, at_once: int) -> cl.Ciphertext:
     messages = [client.encrypt(part) for part in numbers.reshape(-1, at_once)]
-    return cl.Receiver(params, client.introduction).receive(messages)
+    return cl.Receiver(owner.params, client.introduction, owner.authentication_key()).receive(messages)
 
 
 @pytest.mark.parametrize(("count", "degree", "pairs"), [(3, 1, None), (600, 1, None), (1100, 1, None), (64, 1, True), (1024, 32, None)])
@@ -32,7 +33,7 @@ def test_numbers_arrive_in_their_order(params: cl.Params, owner: cl.SecretKey, c
     numbers = np.random.default_rng(1).uniform(-1, 1, count)
     client = cl.LightClient(owner, plan=plan, precision_bits=24)
     assert (client.degree, client.device) == (degree, 4)
-    x = received(params, client, numbers, degree).with_keys(owner.evaluation_keys(plan.needs)).bootstrap_samples(plan)
+    x = received(owner, client, numbers, degree).with_keys(owner.evaluation_keys(plan.needs)).bootstrap_samples(plan)
     assert x.level == plan.output_level
     found = owner.decrypt(x)
     assert abs((found.view(float) if plan.pairs else found) - numbers).max() < 1e-4
@@ -126,7 +127,7 @@ def test_devices_with_secrets_of_their_own_come_together(params: cl.Params, owne
     arrays = []
     for device, numbers in zip((2, 3, 1), parts, strict=True):
         client = cl.LightClient(owner, plan=plan, device=device)
-        arrays.append(cl.Receiver(params, client.introduction).receive([client.encrypt(numbers)]))
+        arrays.append(cl.Receiver(params, client.introduction, owner.authentication_key()).receive([client.encrypt(numbers)]))
     x = cl.bootstrap_samples([arrays[0].with_keys(keys), *arrays[1:]], plan)
     assert abs(owner.decrypt(x) - np.concatenate(parts)).max() < 1e-4
     with pytest.raises(cl.MissingKeyError):
@@ -146,12 +147,12 @@ def test_what_does_not_fit_is_refused(params: cl.Params, owner: cl.SecretKey) ->
     with pytest.raises(cl.ParamsError, match="no"):
         cl.SamplesPlan(cl.Params.preset("insecure_small"), 4)
     keys = owner.evaluation_keys(plan.needs)
-    samples = received(params, cl.LightClient(owner, plan=plan), np.zeros(4), 4).with_keys(keys)
+    samples = received(owner, cl.LightClient(owner, plan=plan), np.zeros(4), 4).with_keys(keys)
     with pytest.raises(cl.ShapeError, match="device:3"):
         samples.bootstrap_samples(cl.SamplesPlan(params, 4, device=3))
     with pytest.raises(cl.MissingKeyError):
-        received(params, cl.LightClient(owner, plan=plan), np.zeros(4), 4).bootstrap_samples(plan)
-    other = received(params, cl.LightClient(owner), np.zeros(4), 4).with_keys(keys)
+        received(owner, cl.LightClient(owner, plan=plan), np.zeros(4), 4).bootstrap_samples(plan)
+    other = received(owner, cl.LightClient(owner), np.zeros(4), 4).with_keys(keys)
     with pytest.raises(cl.ShapeError):
         other.bootstrap_samples(plan)
 
@@ -160,7 +161,7 @@ def test_masks_serve_once_in_memory_and_from_files(params: cl.Params, owner: cl.
     plan = cl.SamplesPlan(params, 4, device=1)
     keys = owner.evaluation_keys(plan.needs)
     client = cl.LightClient(owner, plan=plan)
-    receiver = cl.Receiver(params, client.introduction)
+    receiver = cl.Receiver(params, client.introduction, owner.authentication_key())
     assert client.precompute(3) == 3
     masks = cl.PreparedSamples(plan, keys, receiver, 0)
     assert (masks.counters, masks.used) == ((0, 4), False)
@@ -191,16 +192,16 @@ def test_an_inbox_keeps_what_was_accepted(params: cl.Params, owner: cl.SecretKey
     keys = owner.evaluation_keys(plan.needs)
     clients = [cl.LightClient(owner, plan=plan) for _ in range(2)]
     path = tmp_path / "inbox"
-    inbox = cl.Inbox(path, params)
+    inbox = cl.Inbox(path, params, owner.authentication_key())
     names = [inbox.introduce(client.introduction) for client in clients]
     messages = [clients[0].encrypt([0.5]), clients[1].encrypt([0.25, -1.0])]
     counts = inbox.accept([*messages, messages[0], b""])
     assert counts[:2] == [1, 2]
     assert all(isinstance(error, cl.DataError) for error in counts[2:])
     with pytest.raises(cl.DataError, match="another program"):
-        cl.Inbox(path, params)
+        cl.Inbox(path, params, owner.authentication_key())
     del inbox
-    inbox = cl.Inbox(path, params)
+    inbox = cl.Inbox(path, params, owner.authentication_key())
     assert len(inbox) == 3
     batch = inbox.take(10)
     assert batch is not None
@@ -216,12 +217,12 @@ def test_an_inbox_keeps_what_was_accepted(params: cl.Params, owner: cl.SecretKey
 def test_an_inbox_gives_samples_of_several_secrets_together(params: cl.Params, owner: cl.SecretKey, tmp_path: pathlib.Path) -> None:
     plan = cl.SamplesPlan(params, 16, device=1)
     keys = owner.evaluation_keys(plan.needs_of([1, 2]))
-    inbox = cl.Inbox(tmp_path / "inbox", params)
+    inbox = cl.Inbox(tmp_path / "inbox", params, owner.authentication_key())
     names, expected = [], {}
     clients = [cl.LightClient(owner, plan=plan, device=device) for device in (1, 2, 1)]
     for client in clients:
         names.append(inbox.introduce(client.introduction))
-        assert names[-1] == cl.Receiver(params, client.introduction).client_id
+        assert names[-1] == cl.Receiver(params, client.introduction, owner.authentication_key()).client_id
     for counter in range(3):
         for name, client in zip(names, clients, strict=True):
             expected[name, counter] = (len(expected) - 4) / 8
@@ -239,3 +240,65 @@ def test_an_inbox_gives_samples_of_several_secrets_together(params: cl.Params, o
     x = cl.bootstrap_samples([batch.arrays[0].with_keys(keys), batch.arrays[1]], plan)
     assert abs(owner.decrypt(x) - [expected[source] for source in batch.sources]).max() < 1e-4
     assert inbox.done(batch) == 1
+
+
+def test_an_inbox_takes_what_the_owners_clients_sent_alone(params: cl.Params, owner: cl.SecretKey, tmp_path: pathlib.Path) -> None:
+    plan = cl.SamplesPlan(params, 8, device=1)
+    key = owner.authentication_key()
+    stranger = cl.SecretKey.generate(params)
+    inbox = cl.Inbox(tmp_path / "inbox", params, key, limit=6)
+    clients = [cl.LightClient(owner, plan=plan, precision_bits=20) for _ in range(2)]
+    for client in clients:
+        inbox.introduce(client.introduction)
+    stored = (tmp_path / "inbox").read_bytes()
+    # What a stranger makes of an introduction and a message that he heard.
+    heard, message = clients[0].introduction, clients[0].encrypt([0.5])
+    for place in range(0, len(heard), 7):
+        with pytest.raises((cl.DataError, cl.WrongSecretError)):
+            inbox.introduce(heard[:place] + bytes([heard[place] ^ 1]) + heard[place + 1 :])
+    with pytest.raises(cl.WrongSecretError):
+        inbox.introduce(cl.LightClient(stranger, plan=plan).introduction)
+    with pytest.raises(cl.WrongSecretError):
+        cl.Receiver(params, heard, stranger.authentication_key())
+    forged = [message[:4] + bytes(10**6), message[:-1] + bytes([message[-1] ^ 1]), message[:4] + clients[1].encrypt([0.5])[4:]]
+    assert all("not authenticated" in str(answer) for answer in inbox.accept(forged))
+    assert (len(inbox), (tmp_path / "inbox").read_bytes()) == (0, stored)
+    # Clients take turns, and one alone does not fill the inbox.
+    answers = inbox.accept([message, clients[0].encrypt([0.25] * 5), clients[0].encrypt([0.125]), clients[1].encrypt([-0.5])])
+    assert answers[:2] + answers[3:] == [1, 5, 1]
+    assert "at most 6 may wait" in str(answers[2])
+    batch = inbox.take(2)
+    assert batch is not None
+    assert abs(owner.decrypt(batch.samples) - [0.5, -0.5]).max() < 1e-4
+    # The key is a file, and no pickle.
+    key.save(tmp_path / "key")
+    assert (tmp_path / "key").stat().st_mode & 0o777 == 0o600
+    read = cl.AuthenticationKey.load(tmp_path / "key", params)
+    assert cl.Receiver(params, heard, read).receive([message]).shape == (1,)
+    with pytest.raises(cl.FileFormatError, match="an authentication key"):
+        cl.load(tmp_path / "key", params)
+    with pytest.raises(cl.FileFormatError):
+        cl.SecretKey.load(tmp_path / "key", params)
+    with pytest.raises(TypeError, match="save"):
+        pickle.dumps(key)
+    assert "redacted" in repr(key)
+
+
+def test_states_are_private_files(owner: cl.SecretKey, tmp_path: pathlib.Path) -> None:
+    plan = cl.SamplesPlan(owner.params, 8, device=1)
+    client, path = cl.LightClient(owner, plan=plan), tmp_path / "client.state"
+    path.write_bytes(b"anything")
+    path.chmod(0o644)
+    assert client.save(path) == len(client.to_bytes())
+    assert path.stat().st_mode & 0o777 == 0o600
+    again = cl.LightClient.load(path)
+    assert (again.device, again.introduction == client.introduction) == (1, False)
+    numbers = np.array([0.5, -0.25])
+    assert abs(owner.decrypt(received(owner, again, numbers, 1)) - numbers).max() < 1e-4
+    owner.save(tmp_path / "secret.clt")
+    with pytest.raises(cl.FileAccessError):
+        client.save(tmp_path / "secret.clt")
+    with pytest.raises(cl.DataError):
+        cl.LightClient.load(tmp_path / "secret.clt")
+    with pytest.raises(cl.FileAccessError):
+        cl.LightClient.load(tmp_path / "none")

@@ -162,7 +162,7 @@ ELSEWHERE = {
     "bootstrap.py": "bootstrap bootstrap_pair",
     "bounds.py": "with_bound",
     "devices.py": "cl.set_device_memory_limit to SecretKey.to PublicKey.to EvaluationKeys.to",
-    "encrypted_matrices.py": "to_rows cl.reply LightClient.decrypt",
+    "encrypted_matrices.py": "to_rows Receiver.reply LightClient.decrypt",
     "everyday.py": "cl.softmax cl.set_threads cl.get_threads",
     "files.py": "save load cl.load cl.inspect",
     "mambo.py": "explain_matmul cl.mambo cl.bootstrap_batch",
@@ -377,7 +377,7 @@ def test_numbers_of_light_clients(boot: cl.SecretKey, tmp_path: Path) -> None:
     again = cl.LightClient.from_bytes(client.to_bytes())
     again.precompute(5)
     messages = [again.encrypt([number]) for number in VECTOR]
-    receiver = cl.Receiver(boot.params, again.introduction)
+    receiver = cl.Receiver(boot.params, again.introduction, boot.authentication_key())
     found = boot.decrypt(receiver.receive(messages).with_keys(keys).bootstrap_samples(plan))
     near(found, VECTOR)
     cl.PreparedSamples(plan, keys, receiver, 0).save(tmp_path / "masks")

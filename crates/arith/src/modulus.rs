@@ -93,8 +93,10 @@ impl Modulus {
     #[inline]
     #[must_use]
     pub fn reduce_i128(&self, x: i128) -> u64 {
+        // Messages are reduced here, so the sign is applied by a mask, as above.
         let magnitude = self.reduce_u128(x.unsigned_abs());
-        if x < 0 { self.neg(magnitude) } else { magnitude }
+        let negative = (x >> 127) as u64;
+        (self.neg(magnitude) & negative) | (magnitude & !negative)
     }
 
     /// `x - q` if `x >= q`, else `x`. Range: `x < 2q` gives `[0, q)`.
@@ -221,6 +223,8 @@ mod tests {
                 for &y in &words {
                     let double = (u128::from(x) << 64) | u128::from(y);
                     assert_eq!(modulus.reduce_u128(double), (double % u128::from(q)) as u64);
+                    let signed = double.cast_signed();
+                    assert_eq!(i128::from(modulus.reduce_i128(signed)), signed.rem_euclid(i128::from(q)), "{signed} mod {q}");
                     assert_eq!(modulus.mul(x, y), (u128::from(x) * u128::from(y) % u128::from(q)) as u64);
                     assert_eq!(modulus.mul_prepared(x, modulus.multiplier(y)), modulus.mul(x, y));
                 }

@@ -97,7 +97,7 @@ fn plan_of(owner: &SecretKey, count: usize, degree: usize, pairs: bool, choice: 
 
 fn devices(owner: &SecretKey, plan: &SamplesPlan, bits: Option<f64>) -> Result<(LightClient, Receiver), Failure> {
     let client = owner.light_client(&plan.client_options(bits))?;
-    let receiver = Receiver::new(owner.params(), &client.introduction())?;
+    let receiver = Receiver::new(owner.params(), &client.introduction(), &owner.authentication_key())?;
     Ok((client, receiver))
 }
 

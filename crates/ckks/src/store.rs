@@ -19,6 +19,7 @@ use crate::error::CkksError;
 use crate::file::{FileError, FileKind, FileLabel, FileReader, FileWriter, ParameterId, Stored, check_residues};
 use crate::key_id::KeyId;
 use crate::keys::{EvaluationKeys, HeldKey, KeyAddress, KeyDefinition, KeyName, PublicKey, SecretKey};
+use crate::light::AuthenticationKey;
 use crate::parameters::{Params, ParamsSpec, Runtime};
 use crate::shape::ModuleShape;
 
@@ -205,6 +206,43 @@ impl SecretKey {
         let mut seed = zeroize::Zeroizing::new([0; 32]);
         seed.copy_from_slice(reader.section_of_length("seed", 32)?.bytes());
         Ok(Self::from_parts(params, KeyId(unhex(&metadata.key_id)?), secret, seed))
+    }
+}
+
+/// Metadata of an authentication key: nothing secret.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AuthenticationKeyMetadata {
+    key_id: String,
+}
+
+impl Stored for AuthenticationKey {
+    type Metadata = AuthenticationKeyMetadata;
+
+    fn file_label(&self) -> FileLabel {
+        label(FileKind::AuthenticationKey, self.params())
+    }
+
+    fn file_metadata(&self) -> AuthenticationKeyMetadata {
+        AuthenticationKeyMetadata { key_id: hex(&self.key_id().0) }
+    }
+
+    fn write_sections<W: Write + Seek>(&self, writer: &mut FileWriter<W>) -> Result<(), FileError> {
+        writer.add_section("key", self.bytes().as_ref())
+    }
+}
+
+impl AuthenticationKey {
+    /// An authentication key from a file.
+    ///
+    /// # Errors
+    /// [`CkksError::File`] where the file is not an authentication key of these parameters.
+    pub fn from_reader(reader: &FileReader<'_>, params: &Params) -> Result<Self, CkksError> {
+        expect(reader, FileKind::AuthenticationKey, params)?;
+        let metadata: AuthenticationKeyMetadata = reader.metadata()?;
+        let mut key = zeroize::Zeroizing::new([0; 32]);
+        key.copy_from_slice(reader.section_of_length("key", 32)?.bytes());
+        Ok(Self::from_parts(params, KeyId(unhex(&metadata.key_id)?), key))
     }
 }
 

@@ -10,7 +10,6 @@ use clathrate_ckks::circuits::prepared::{PreparedOptions, PreparedPlan};
 use clathrate_ckks::encoding::decode_coefficients;
 use clathrate_ckks::file::{FileReader, Stored};
 use clathrate_ckks::keys::{EncryptOptions, Lanes, Reach, Values};
-use clathrate_ckks::light::reply;
 use clathrate_ckks::{BodyAxis, Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Layout, Order, Padding, Params, SecretKey};
 use clathrate_lattice::Level;
 use common::measure::*;
@@ -435,10 +434,12 @@ fn light_clients_get_the_selected_numbers_alone() {
     let params = params("insecure_tiny");
     let (sk, ev) = (secret(&params, 3), Evaluator::new(&params));
     let client = sk.light_client(&light(1, Level(0), None)).expect("a client");
+    let receiver = receiver_of(&sk, &client);
     let options = EncryptOptions { level: Some(Level(0)), ..coefficients() };
     let data = noise(2 * 40, 1);
     let x = encrypt_as(&sk, &Values::Real(data.clone()), &[2, 40], options, 5);
-    let (whole, part) = (reply(&x).expect("a reply"), reply(&ev.select_columns(&x, 30..37).expect("columns")).expect("a reply"));
+    let selected = ev.select_columns(&x, 30..37).expect("columns");
+    let (whole, part) = (receiver.reply(&x).expect("a reply"), receiver.reply(&selected).expect("a reply"));
     assert!(part.len() < whole.len());
     assert_close(&client.decrypt(&part).expect("numbers"), &picked(&data, 40, &(30..37)), 1e-4);
 }

@@ -3,8 +3,9 @@
 mod common;
 
 use clathrate_ckks::circuits::packing::{PackingMethod, PackingOptions, PackingPlan};
+use clathrate_ckks::file::{FileError, FileReader, Stored};
 use clathrate_ckks::keys::Reach;
-use clathrate_ckks::light::{LightClient, Receiver, reply};
+use clathrate_ckks::light::{AuthenticationKey, LightClient, Receiver};
 use clathrate_ckks::{CkksError, Evaluator, KeyNeeds, Params, SecretKey, SecretName};
 use clathrate_lattice::Level;
 use common::measure::*;
@@ -12,7 +13,7 @@ use common::*;
 
 fn client(sk: &SecretKey, degree: usize, precision: Option<f64>) -> (LightClient, Receiver) {
     let client = sk.light_client(&light(degree, Level(0), precision)).expect("a client");
-    let receiver = Receiver::new(sk.params(), &client.introduction()).expect("a receiver");
+    let receiver = receiver_of(sk, &client);
     (client, receiver)
 }
 
@@ -32,7 +33,7 @@ fn numbers_arrive_with_the_error_of_the_encryption_and_of_truncation() {
                     messages.push(client.encrypt(part).expect("a message"));
                 }
                 let length: usize = messages.iter().map(Vec::len).sum();
-                assert!(length <= 13 * messages.len() + count * client.bits_per_number() as usize / 8);
+                assert!(length <= 29 * messages.len() + count * client.bits_per_number() as usize / 8);
                 let slices: Vec<&[u8]> = messages.iter().map(Vec::as_slice).collect();
                 let x = receiver.receive(&slices, None).expect("samples");
                 assert_eq!(client.next_counter(), (count / degree) as u64);
@@ -43,7 +44,7 @@ fn numbers_arrive_with_the_error_of_the_encryption_and_of_truncation() {
                 let measured = deviation(&decrypt(&sk, &x), &data);
                 assert!((0.85 * least..1.15 * most).contains(&measured), "{name}, {degree}: {measured:e} of {least:e} to {most:e}");
                 // The client reads what the owner reads.
-                let read = client.decrypt(&reply(&x).expect("a reply")).expect("numbers");
+                let read = client.decrypt(&receiver.reply(&x).expect("a reply")).expect("numbers");
                 assert_close(&read, &decrypt(&sk, &x), 1e-12);
             }
         }
@@ -55,7 +56,7 @@ fn readings_are_packed_multiplied_and_answered() {
     let params = params("insecure_small");
     let sk = secret(&params, 3);
     let mut client = sk.light_client(&light(1, Level(1), Some(24.0))).expect("a client");
-    let receiver = Receiver::new(&params, &client.introduction()).expect("a receiver");
+    let receiver = receiver_of(&sk, &client);
     let (rows, columns) = (5, 12);
     let data = noise(rows * columns, 9);
     // One number at a time, in an order of the sender's choice.
@@ -71,7 +72,7 @@ fn readings_are_packed_multiplied_and_answered() {
     let product = ev.rescale(&ev.multiply_matrix(&matrix, &packed).expect("a product")).expect("rescaled");
     let entry = |i: usize, j: usize| (0..rows).map(|r| weights[i * rows + r] * data[r * columns + j]).sum::<f64>();
     let expected: Vec<f64> = (0..2).flat_map(|i| (0..columns).map(move |j| (i, j))).map(|(i, j)| entry(i, j)).collect();
-    let read = client.decrypt(&reply(&product).expect("a reply")).expect("numbers");
+    let read = client.decrypt(&receiver.reply(&product).expect("a reply")).expect("numbers");
     assert_close(&read, &expected, 1e-6);
 }
 
@@ -126,7 +127,7 @@ fn no_mask_is_used_twice() {
     assert_ne!(one[..4], two[..4]);
     let error = receiver.receive(&[&one], None).expect_err("another introduction").to_string();
     assert!(error.contains("another introduction"), "{error}");
-    let receiver = Receiver::new(&params, &again.introduction()).expect("a receiver");
+    let receiver = receiver_of(&sk, &again);
     assert_close(&decrypt(&sk, &receiver.receive(&[&one], None).expect("samples")), &[0.5], 1e-6);
 }
 
@@ -137,17 +138,17 @@ fn damaged_bytes_are_refused_and_never_panic() {
     let (mut client, receiver) = client(&sk, 16, Some(16.0));
     let (introduction, state) = (client.introduction(), client.to_bytes());
     let message = client.encrypt(&noise(32, 1)).expect("a message");
-    let answer = reply(&receiver.receive(&[&message], None).expect("samples")).expect("a reply");
+    let answer = receiver.reply(&receiver.receive(&[&message], None).expect("samples")).expect("a reply");
+    let key = sk.authentication_key();
     for length in 0..introduction.len() {
-        assert!(Receiver::new(&params, &introduction[..length]).is_err());
+        assert!(Receiver::new(&params, &introduction[..length], &key).is_err());
     }
     for length in (0..state.len()).step_by(7) {
         assert!(LightClient::from_bytes(&state[..length]).is_err());
     }
     for length in 0..message.len() {
-        // Whole samples at the front are a message of their own.
         let read = receiver.receive(&[&message[..length]], None);
-        assert!(read.is_err() || length == 12 + 16 * client.bits_per_number() as usize / 8, "{length}");
+        assert!(read.is_err(), "{length}");
     }
     for length in (0..answer.len()).step_by(11) {
         assert!(client.decrypt(&answer[..length]).is_err());
@@ -156,8 +157,7 @@ fn damaged_bytes_are_refused_and_never_panic() {
         for bit in [0, 3, 7] {
             let mut changed = introduction.clone();
             changed[place] ^= 1 << bit;
-            // The seed, the name of the secret, and low bits of the scale are any bytes; everything else is checked.
-            let _ = Receiver::new(&params, &changed);
+            assert!(Receiver::new(&params, &changed, &key).is_err(), "byte {place}, bit {bit}");
             let mut changed = state.to_vec();
             changed[place] ^= 1 << bit;
             let _ = LightClient::from_bytes(&changed);
@@ -166,17 +166,118 @@ fn damaged_bytes_are_refused_and_never_panic() {
     for place in 0..200 {
         let mut changed = answer.clone();
         changed[place] ^= 0x81;
-        let _ = client.decrypt(&changed);
+        assert!(client.decrypt(&changed).is_err(), "byte {place}");
     }
     for (bytes, long) in [(&introduction, "introduction"), (&answer, "reply")] {
         let mut long_bytes = bytes.clone();
         long_bytes.push(0);
-        let refused = if long == "reply" { client.decrypt(&long_bytes).is_err() } else { Receiver::new(&params, &long_bytes).is_err() };
+        let refused =
+            if long == "reply" { client.decrypt(&long_bytes).is_err() } else { Receiver::new(&params, &long_bytes, &key).is_err() };
         assert!(refused, "{long}");
     }
     assert!(receiver.receive(&[], None).is_err());
     assert!(matches!(receiver.receive(&[&message], Some(&[4, 8])), Err(CkksError::Shape { .. })));
     assert!(client.encrypt(&[1.0]).expect_err("a part of a sample").to_string().contains("16 numbers"));
+}
+
+/// Where the terms in an introduction and in a state have the count of bits that are cut off.
+const DROPPED: usize = 4 + 1 + 32 + 16 + 16 + 9 + 3 * 8;
+
+#[test]
+fn what_no_client_of_the_owner_made_is_refused() {
+    let params = params("insecure_small");
+    let (sk, other) = (secret(&params, 3), secret(&params, 4));
+    let key = sk.authentication_key();
+    let (mut first, mut second) = (client(&sk, 16, Some(16.0)), client(&sk, 16, Some(16.0)));
+    let data = noise(32, 1);
+    let message = first.0.encrypt(&data).expect("a message");
+    let introduction = first.0.introduction();
+    // A stranger who heard an introduction and a message changes any bit, or puts parts of several together.
+    for place in 0..message.len() {
+        for bit in 0..8 {
+            let mut changed = message.clone();
+            changed[place] ^= 1 << bit;
+            assert!(first.1.receive(&[&changed], None).is_err(), "byte {place}, bit {bit}");
+        }
+    }
+    for bits in 0..64u8 {
+        let mut changed = introduction.clone();
+        if changed[DROPPED] == bits {
+            continue;
+        }
+        changed[DROPPED] = bits;
+        *changed.last_mut().expect("bytes") ^= bits;
+        assert!(Receiver::new(&params, &changed, &key).is_err(), "{bits} bits cut off");
+    }
+    let theirs = second.0.introduction();
+    for cut in 1..introduction.len() {
+        let mixed = [&introduction[..cut], &theirs[cut..]].concat();
+        assert!(mixed == introduction || mixed == theirs || Receiver::new(&params, &mixed, &key).is_err(), "{cut}");
+    }
+    // The first 4 bytes tell introductions apart; the tag covers the whole seed.
+    let theirs = second.0.encrypt(&data).expect("a message");
+    let moved = [&message[..4], &theirs[4..]].concat();
+    assert_refused!(first.1.receive(&[&moved], None), CkksError::OutOfRange { .. }, "not authenticated");
+    // Clients of another owner, and keys of another owner.
+    let stranger = other.light_client(&light(16, Level(0), Some(16.0))).expect("a client");
+    assert_refused!(Receiver::new(&params, &stranger.introduction(), &key), CkksError::WrongSecret { .. }, "a light client");
+    assert_refused!(Receiver::new(&params, &introduction, &other.authentication_key()), CkksError::WrongSecret { .. }, "a light client");
+    let mut renamed = stranger.introduction();
+    renamed[37..53].copy_from_slice(&introduction[37..53]);
+    assert_refused!(Receiver::new(&params, &renamed, &key), CkksError::OutOfRange { .. }, "not authenticated");
+    // Nor does the owner's client itself say that it cuts off more than the owner let it.
+    let mut state = first.0.to_bytes().to_vec();
+    state[DROPPED] += 1;
+    let liar = LightClient::from_bytes(&state).expect("a client");
+    assert_refused!(Receiver::new(&params, &liar.introduction(), &key), CkksError::OutOfRange { .. }, "not authenticated");
+    // A client that was made again is known, under its new seed.
+    let mut again = LightClient::from_bytes(&first.0.to_bytes()).expect("a client");
+    let receiver = receiver_of(&sk, &again);
+    assert_close(&decrypt(&sk, &receiver.receive(&[&again.encrypt(&data).expect("a message")], None).expect("samples")), &data, 1e-4);
+    // A reply is for one client, and nobody else makes one.
+    let samples = first.1.receive(&[&message], None).expect("samples");
+    let reply = first.1.reply(&samples).expect("a reply");
+    assert_close(&first.0.decrypt(&reply).expect("numbers"), &data, 1e-4);
+    assert_close(&again.decrypt(&reply).expect("numbers"), &data, 1e-4);
+    assert_refused!(second.0.decrypt(&reply), CkksError::OutOfRange { .. }, "not authenticated");
+    for place in (53..reply.len()).step_by(7) {
+        let mut changed = reply.clone();
+        changed[place] ^= 4;
+        assert!(first.0.decrypt(&changed).is_err(), "byte {place}");
+    }
+}
+
+#[test]
+fn authentication_keys_and_states_are_private_files() {
+    use std::os::unix::fs::PermissionsExt;
+    let params = params("insecure_small");
+    let sk = secret(&params, 3);
+    let folder = tempfile::tempdir().expect("a folder");
+    let [key, state, secret_key] = ["key", "state", "secret"].map(|name| folder.path().join(name));
+    let mode = |path: &std::path::Path| std::fs::metadata(path).expect("a file").permissions().mode() & 0o777;
+    // What was there before, for everybody, is replaced by a private file.
+    std::fs::write(&state, b"for all").expect("a file");
+    std::fs::set_permissions(&state, std::fs::Permissions::from_mode(0o644)).expect("a mode");
+    sk.authentication_key().save(&key).expect("stored");
+    let client = sk.light_client(&light(16, Level(0), None)).expect("a client");
+    let length = client.save(&state).expect("stored");
+    assert_eq!((mode(&key), mode(&state), length), (0o600, 0o600, client.to_bytes().len() as u64));
+    assert_eq!(std::fs::read(&state).expect("bytes"), *client.to_bytes());
+    let mut again = LightClient::load(&state).expect("a client");
+    assert_ne!(again.introduction(), client.introduction());
+    let reader = FileReader::open(&key).expect("a file");
+    let read = AuthenticationKey::from_reader(&reader, &params).expect("a key");
+    let receiver = Receiver::new(&params, &again.introduction(), &read).expect("a receiver");
+    assert!(receiver.receive(&[&again.encrypt(&[0.5; 16]).expect("a message")], None).is_ok());
+    assert!(AuthenticationKey::from_reader(&reader, &common::params("insecure_tiny")).is_err());
+    // A secret key is not replaced; other files are no states.
+    sk.save(&secret_key).expect("stored");
+    assert!(matches!(client.save(&secret_key), Err(CkksError::File(FileError::SecretKeyInTheWay { .. }))));
+    for path in [&secret_key, &key] {
+        assert!(matches!(LightClient::load(path), Err(CkksError::OutOfRange { .. })));
+    }
+    assert!(matches!(LightClient::load(folder.path().join("none")), Err(CkksError::File(_))));
+    assert!(format!("{read:?}").contains("redacted"));
 }
 
 #[test]
@@ -192,13 +293,14 @@ fn what_does_not_fit_is_refused_when_the_client_is_made() {
     }
     let other = common::params("insecure_matmul");
     let client = sk.light_client(&light(1, Level(0), None)).expect("a client");
-    assert!(Receiver::new(&other, &client.introduction()).expect_err("other parameters").to_string().contains("other parameters"));
+    let refused = Receiver::new(&other, &client.introduction(), &sk.authentication_key()).expect_err("other parameters").to_string();
+    assert!(refused.contains("other parameters"), "{refused}");
     let stranger = secret(&params, 4).light_client(&light(1, Level(0), None)).expect("a client");
     let (mut client, receiver) = self::client(&sk, 1, None);
     let x = receiver.receive(&[&client.encrypt(&[1.0]).expect("a message")], None).expect("samples");
-    assert!(matches!(stranger.decrypt(&reply(&x).expect("a reply")), Err(CkksError::WrongSecret { .. })));
+    assert!(matches!(stranger.decrypt(&receiver.reply(&x).expect("a reply")), Err(CkksError::WrongSecret { .. })));
     let slots = sk.encrypt(&[1.0]).expect("slots");
-    assert!(matches!(reply(&slots), Err(CkksError::Encoding { .. })));
+    assert!(matches!(receiver.reply(&slots), Err(CkksError::Encoding { .. })));
     let _: (&Params, Evaluator) = (receiver.params(), evaluator(&sk, &KeyNeeds::new()));
 }
 
@@ -213,7 +315,7 @@ fn devices_with_secrets_of_their_own_are_packed_under_the_main_secret_and_answer
         for (device, part) in [3u64, u64::MAX].into_iter().zip(data.chunks(64)) {
             let mut client = sk.light_client(&device_options(device, degree, top)).expect("a client");
             assert_eq!(client.secret(), SecretName::Device(device));
-            let receiver = Receiver::new(&params, &client.introduction()).expect("a receiver");
+            let receiver = receiver_of(&sk, &client);
             let message = client.encrypt(part).expect("a message");
             let samples = receiver.receive(&[&message], None).expect("samples");
             assert_eq!(samples.secret(), SecretName::Device(device));
@@ -238,10 +340,10 @@ fn devices_with_secrets_of_their_own_are_packed_under_the_main_secret_and_answer
             // An answer under the device's secret, which it alone reads.
             let to = SecretName::Device(device);
             let change = evaluator(&sk, &KeyNeeds::new().change_secret(SecretName::Main, to, Reach::Top));
-            let answer = reply(&change.change_secret(&array, to).expect("changed")).expect("a reply");
+            let answer = receiver.reply(&change.change_secret(&array, to).expect("changed")).expect("a reply");
             let read = client.decrypt(&answer).expect("numbers");
             assert_close(&read, part, 1e-4);
-            let main = reply(&array).expect("a reply");
+            let main = receiver.reply(&array).expect("a reply");
             assert_refused!(client.decrypt(&main), CkksError::OutOfRange { .. }, "\"main\"", &format!("device:{device}"));
             let stranger = sk.light_client(&device_options(device ^ 1, degree, top)).expect("a client");
             assert_refused!(stranger.decrypt(&answer), CkksError::OutOfRange { .. }, &format!("device:{device}"));

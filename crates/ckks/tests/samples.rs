@@ -6,7 +6,6 @@ use clathrate_ckks::circuits::samples::{SamplesOptions, SamplesPlan};
 use clathrate_ckks::circuits::transcipher::PreparedSamples;
 use clathrate_ckks::file::{FileReader, Stored};
 use clathrate_ckks::keys::{KeyName, Operation, Reach, Values};
-use clathrate_ckks::light::Receiver;
 use clathrate_ckks::outside::{OutsideModulus, OutsideSamples, Phase};
 use clathrate_ckks::{Ciphertext, CkksError, EvaluationKeys, Evaluator, KeyNeeds, ModuleShape, Params, SecretKey, SecretName, SecretRng};
 use clathrate_lattice::security::estimated_bits;
@@ -18,7 +17,7 @@ use common::*;
 fn sent(params: &Params, sk: &SecretKey, options: &SamplesOptions, data: &[f64]) -> (SamplesPlan, Ciphertext) {
     let plan = SamplesPlan::new(params, options).expect("a plan");
     let mut client = sk.light_client(&plan.client_options(None)).expect("a client");
-    let receiver = Receiver::new(params, &client.introduction()).expect("a receiver");
+    let receiver = receiver_of(sk, &client);
     let message = client.encrypt(data).expect("a message");
     let samples = receiver.receive(&[&message], None).expect("samples");
     (plan, samples)
@@ -189,7 +188,7 @@ fn what_is_prepared_before_the_messages_gives_the_same_result() {
         let options = SamplesOptions { count: Some(count), degree, pairs, secret, ring, ..SamplesOptions::default() };
         let plan = SamplesPlan::new(&params, &options).expect("a plan");
         let mut client = sk.light_client(&plan.client_options(Some(25.0))).expect("a client");
-        let receiver = Receiver::new(&params, &client.introduction()).expect("a receiver");
+        let receiver = receiver_of(&sk, &client);
         let ev = evaluator(&sk, plan.needs());
         let samples = (count / degree) as u64;
         let prepare = || ev.prepare_samples(&receiver, 0..samples, &plan).expect("masks");
@@ -234,8 +233,7 @@ fn what_is_prepared_before_the_messages_gives_the_same_result() {
             CkksError::OutOfRange { .. },
             "are for the counters 0 to"
         );
-        let other =
-            Receiver::new(&params, &sk.light_client(&plan.client_options(None)).expect("a client").introduction()).expect("a receiver");
+        let other = receiver_of(&sk, &sk.light_client(&plan.client_options(None)).expect("a client"));
         assert_refused!(ev.bootstrap_prepared(&mut prepare(), &other, &turned, &plan), CkksError::OutOfRange { .. }, "another client");
     }
 }
@@ -258,7 +256,7 @@ fn each_stage_has_the_error_that_the_plan_says() {
         let plan = SamplesPlan::new(&params, &options).expect("a plan");
         // As precise as a client can be: nothing is cut off.
         let mut client = sk.light_client(&plan.client_options(Some(plan.scale().log2() + 1.0))).expect("a client");
-        let receiver = Receiver::new(&params, &client.introduction()).expect("a receiver");
+        let receiver = receiver_of(&sk, &client);
         let ev = evaluator(&sk, plan.needs());
         let (mut packing, mut whole) = (0.0, 0.0);
         const ROUNDS: u64 = 6;
@@ -294,7 +292,7 @@ fn as_many_bootstraps_fail_as_the_plan_says() {
         let options = SamplesOptions { count: Some(1024), pairs: true, log2_failure, ..SamplesOptions::default() };
         let plan = SamplesPlan::new(params, &options).expect("a plan");
         let mut client = sk.light_client(&plan.client_options(None)).expect("a client");
-        let receiver = Receiver::new(params, &client.introduction()).expect("a receiver");
+        let receiver = receiver_of(&sk, &client);
         let ev = evaluator(&sk, plan.needs());
         let data = noise(1024, 3);
         let failed = (0..RUNS).filter(|_| {
@@ -331,7 +329,7 @@ fn samples_under_several_secrets_become_one_vector() {
         for (&count, secret) in counts.iter().zip(secrets) {
             let options = clathrate_ckks::light::LightOptions { secret, ..plan.client_options(None) };
             let mut client = sk.light_client(&options).expect("a client");
-            let receiver = Receiver::new(&params, &client.introduction()).expect("a receiver");
+            let receiver = receiver_of(&sk, &client);
             let own = noise(count, 11 + count as u64);
             arrays.push(receiver.receive(&[&client.encrypt(&own).expect("a message")], None).expect("samples"));
             data.extend(own);

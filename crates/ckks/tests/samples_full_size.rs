@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use clathrate_ckks::circuits::samples::{SamplesOptions, SamplesPlan};
 use clathrate_ckks::keys::Values;
-use clathrate_ckks::light::{LightOptions, Receiver};
+use clathrate_ckks::light::LightOptions;
 use clathrate_ckks::{Ciphertext, Evaluator, Params, SecretKey, SecretName};
 use common::measure::*;
 use common::*;
@@ -25,7 +25,7 @@ fn parts(values: Values) -> Vec<f64> {
 
 fn samples_of(params: &Params, sk: &SecretKey, options: &LightOptions, data: &[f64]) -> Ciphertext {
     let mut client = sk.light_client(options).expect("a client");
-    let receiver = Receiver::new(params, &client.introduction()).expect("a receiver");
+    let receiver = receiver_of(sk, &client);
     receiver.receive(&[&client.encrypt(data).expect("a message")], None).expect("samples")
 }
 

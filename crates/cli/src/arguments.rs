@@ -93,7 +93,8 @@ pub enum Verb {
     ///
     /// Every message is stored in the inbox before it is acknowledged, so that nothing acknowledged is lost when the program ends, however it
     /// ends. A batch is computed when there are as many numbers as --samples says, or when the deadline of the oldest one comes near. The
-    /// results are OUTPUT/00000001.clt and so on, each with whose numbers it has, in their order, in a .json file beside it.
+    /// results are OUTPUT/00000001.clt and so on, each with whose numbers it has, in their order, in a .json file beside it. Clients take
+    /// turns in batches, and at most 65536 numbers of one client wait, or two batches where these are more.
     ///
     /// Standard input has one JSON object in a line, {"introduction": BASE64} or {"message": BASE64}; each line has an answer on standard
     /// output. In a folder, files are given names that end in .introduction or .message when they are whole; the server takes them over, which
@@ -128,7 +129,7 @@ impl Verb {
             | Self::Polynomial(PolynomialOf { on, .. })
             | Self::Convert(Convert { on, .. }) => (&on.params.params, on.inputs().collect()),
             Self::Bootstrap(Bootstrap { params, evaluation, input, .. }) => (&params.params, vec![evaluation, input]),
-            Self::Pack(Pack { params, evaluation, from, .. }) => (&params.params, vec![evaluation, from]),
+            Self::Pack(Pack { params, evaluation, authentication, from, .. }) => (&params.params, vec![evaluation, authentication, from]),
             Self::Decrypt(Decrypt { params, secret, input, .. }) => (&params.params, vec![secret, input]),
             Self::Inspect(Inspect { file }) => return vec![file],
             Self::Params { .. } | Self::Doctor | Self::Tune(_) => return Vec::new(),
@@ -143,7 +144,13 @@ impl Verb {
             Self::Keygen(keygen) => {
                 // With --existing the secret key is read.
                 let secret = (!keygen.existing).then_some(&keygen.secret);
-                secret.into_iter().chain(&keygen.public).chain(&keygen.evaluation).map(PathBuf::as_path).collect()
+                secret
+                    .into_iter()
+                    .chain(&keygen.public)
+                    .chain(&keygen.evaluation)
+                    .chain(&keygen.authentication)
+                    .map(PathBuf::as_path)
+                    .collect()
             }
             Self::Encrypt(Encrypt { output, .. })
             | Self::Matmul(Matmul { output, .. })
@@ -210,6 +217,9 @@ pub struct Keygen {
     /// The evaluation keys to write
     #[arg(long, value_name = "FILE", requires = "needs")]
     pub evaluation: Option<PathBuf>,
+    /// The key to write by which `pack` knows what this owner's light clients send; readable by its owner only
+    #[arg(long, value_name = "FILE")]
+    pub authentication: Option<PathBuf>,
     /// With a key for products of ciphertexts
     #[arg(long, requires = "evaluation")]
     pub relinearise: bool,
@@ -280,6 +290,9 @@ pub struct Pack {
     /// Evaluation keys, made with `keygen --samples` and the same options
     #[arg(long, value_name = "FILE")]
     pub evaluation: PathBuf,
+    /// The key of the clients' owner that `keygen --authentication` made: what no client of that owner sent is refused
+    #[arg(long, value_name = "FILE")]
+    pub authentication: PathBuf,
     /// Where messages come from: a folder, or - for standard input
     #[arg(long, value_name = "FOLDER|-")]
     pub from: PathBuf,

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use clathrate_ckks::file::{FileKind, FileReader, FileWriter, OutputFile, Stored, holds_secret_key};
+use clathrate_ckks::file::{FileReader, FileWriter, OutputFile, Stored, holds_secret_key};
 use clathrate_ckks::parameters::{preset, preset_names};
 use clathrate_ckks::{CkksError, Params, ParamsSpec, Runtime};
 
@@ -71,7 +71,7 @@ pub fn guard(path: &Path) -> Result<(), Failure> {
 pub fn prepare(path: &Path, value: &impl Stored) -> Result<FileWriter<OutputFile>, Failure> {
     let failed = |error| Failure::file(path, CkksError::File(error));
     let label = value.file_label();
-    let output = streams::create(path, label.kind == FileKind::SecretKey).map_err(failed)?;
+    let output = streams::create(path, label.kind.is_private()).map_err(failed)?;
     let mut writer = FileWriter::create_in(output, label, &value.file_metadata()).map_err(failed)?;
     value.write_sections(&mut writer).map_err(failed)?;
     Ok(writer)

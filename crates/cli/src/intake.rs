@@ -6,6 +6,7 @@
 //!          one that is refused is renamed to NAME.message.refused
 //! ```
 
+use std::borrow::Cow;
 use std::fs::{self, File};
 use std::io::{self, BufRead, Read};
 use std::path::{Path, PathBuf};
@@ -16,7 +17,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use clathrate_ckks::CkksError;
-use serde_json::Value;
+use serde::Deserialize;
 
 use crate::failure::Failure;
 
@@ -24,13 +25,16 @@ use crate::failure::Failure;
 const MOST_ITEMS: usize = 4096;
 
 /// Most bytes of one look, beside its last item.
-const MOST_LOOK_BYTES: usize = 1 << 26;
+const MOST_LOOK_BYTES: usize = 1 << 23;
 
-/// Most bytes of a line or a file: memory for its samples is many times as much.
+/// Most bytes of a line or a file.
 const MOST_BYTES: u64 = 1 << 23;
 
-/// Lines that are read ahead.
+/// Lines that are read ahead, of [`PLACE_BYTES`] bytes at most; longer ones take several places.
 const LINES_AHEAD: usize = 16;
+
+/// Bytes of a line in one place of those that are read ahead.
+const PLACE_BYTES: usize = MOST_BYTES as usize / LINES_AHEAD;
 
 /// Ends of the names of files.
 const INTRODUCTION: &str = ".introduction";
@@ -89,6 +93,8 @@ pub struct Folder {
     idle: Option<Duration>,
     /// Files that were taken over, by an earlier run or to be looked at again.
     again: Vec<Claim>,
+    /// Files that are looked at again when there is room for what they hold.
+    held: Vec<Claim>,
     /// Makes names unique.
     serial: u64,
 }
@@ -116,7 +122,10 @@ impl Intake {
                     Err(error) => Err(error),
                 };
                 let failed = item.is_err();
-                if send.send(item).is_err() || failed {
+                // So that what is read ahead takes no more memory than one longest line.
+                let more = item.as_ref().map_or(0, |item| item.bytes() / PLACE_BYTES);
+                let fillers = (0..more.min(LINES_AHEAD)).map(|_| Ok(Item { name: String::new(), content: Content::Nothing, claim: None }));
+                if std::iter::once(item).chain(fillers).any(|item| send.send(item).is_err()) || failed {
                     return;
                 }
             }
@@ -146,7 +155,7 @@ impl Intake {
         }
         again.sort_by_key(|claim| (!claim.name.ends_with(INTRODUCTION), claim.path.clone()));
         let serial = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos() as u64;
-        Ok(Self::Folder(Folder { path: path.to_owned(), _lock: lock, last: Instant::now(), idle, again, serial }))
+        Ok(Self::Folder(Folder { path: path.to_owned(), _lock: lock, last: Instant::now(), idle, again, held: Vec::new(), serial }))
     }
 
     /// What has come, after waiting for it for at most `patience`; and whether it was the last.
@@ -174,7 +183,7 @@ impl Intake {
             Self::Folder(folder) => {
                 let items = folder.look()?;
                 if items.is_empty() {
-                    let ended = folder.idle.is_some_and(|idle| folder.last.elapsed() >= idle);
+                    let ended = folder.held.is_empty() && folder.idle.is_some_and(|idle| folder.last.elapsed() >= idle);
                     thread::sleep(patience);
                     return Ok((items, ended));
                 }
@@ -192,6 +201,20 @@ impl Intake {
                 true
             }
             _ => false,
+        }
+    }
+
+    /// Puts an item back until [`Intake::release`], and says whether it will come again: a file. Too many numbers of its client wait.
+    pub fn hold(&mut self, item: &Item) -> bool {
+        let (Self::Folder(folder), Some(claim)) = (self, &item.claim) else { return false };
+        folder.held.push(claim.clone());
+        true
+    }
+
+    /// Looks at files again that were held, because fewer numbers wait.
+    pub fn release(&mut self) {
+        if let Self::Folder(folder) = self {
+            folder.again.append(&mut folder.held);
         }
     }
 
@@ -257,6 +280,11 @@ impl Folder {
             if !name.starts_with('.') && (name.ends_with(INTRODUCTION) || name.ends_with(MESSAGE)) {
                 found.push((name.ends_with(MESSAGE), name, path));
             }
+            // Whoever fills the folder does not fill the memory.
+            if found.len() == 2 * MOST_ITEMS {
+                found.sort();
+                found.truncate(MOST_ITEMS);
+            }
         }
         found.sort();
         found.truncate(MOST_ITEMS);
@@ -303,20 +331,28 @@ fn read_line(input: &mut impl BufRead) -> io::Result<Option<Content>> {
     Ok(Some(content(&line)))
 }
 
+/// What a line says. Text of any other form is refused where it begins to differ, so that a long line takes no more memory than its text.
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Line<'l> {
+    Introduction(#[serde(borrow)] Cow<'l, str>),
+    Message(#[serde(borrow)] Cow<'l, str>),
+}
+
 fn content(line: &[u8]) -> Content {
     let wanted = "send lines with one JSON object each: {\"introduction\": BASE64} or {\"message\": BASE64}";
-    let Ok(Value::Object(object)) = serde_json::from_slice(line) else {
-        return Content::Malformed(format!("a line of {} bytes is no JSON object: {wanted}", line.len()));
-    };
-    let fields: Vec<(&str, Option<&str>)> = object.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
-    let (kind, text) = match fields[..] {
-        [(kind @ ("introduction" | "message"), Some(text))] => (kind, text),
-        _ => return Content::Malformed(format!("a line without the one field: {wanted}")),
-    };
+    match serde_json::from_slice(line) {
+        Ok(Line::Introduction(text)) => decoded(&text, "introduction", Content::Introduction),
+        Ok(Line::Message(text)) => decoded(&text, "message", Content::Message),
+        Err(error) if error.is_data() => Content::Malformed(format!("a line without the one field: {wanted}")),
+        Err(_) => Content::Malformed(format!("a line of {} bytes is no JSON object with one field: {wanted}", line.len())),
+    }
+}
+
+fn decoded(text: &str, field: &str, content: impl FnOnce(Vec<u8>) -> Content) -> Content {
     match BASE64_STANDARD.decode(text) {
-        Ok(bytes) if kind == "message" => Content::Message(bytes),
-        Ok(bytes) => Content::Introduction(bytes),
-        Err(error) => Content::Malformed(format!("the field `{kind}` is no base64: {error}")),
+        Ok(bytes) => content(bytes),
+        Err(error) => Content::Malformed(format!("the field `{field}` is no base64: {error}")),
     }
 }
 

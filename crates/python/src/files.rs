@@ -54,7 +54,7 @@ fn read(reader: &FileReader<'_>, params: Option<&Params>, runtime: Option<&Runti
         (FileKind::PublicKey | FileKind::EvaluationKeys | FileKind::Ciphertext | FileKind::Plan | FileKind::PreparedMatrix, None) => {
             Loaded::ParamsMissing(kind)
         }
-        (FileKind::SecretKey | FileKind::Plaintext | FileKind::PreparedSamples, _) => Loaded::Refused(kind),
+        (FileKind::SecretKey | FileKind::AuthenticationKey | FileKind::Plaintext | FileKind::PreparedSamples, _) => Loaded::Refused(kind),
     })
 }
 
@@ -77,6 +77,10 @@ impl Loaded {
             }
             Self::Refused(FileKind::PreparedSamples) => {
                 let message = "the file holds prepared masks, which serve once: take it on purpose, with `PreparedSamples.take`";
+                return Err(exception(py, "FileFormatError", message.to_owned()));
+            }
+            Self::Refused(FileKind::AuthenticationKey) => {
+                let message = "the file holds an authentication key: load it on purpose, with `AuthenticationKey.load(path, params)`";
                 return Err(exception(py, "FileFormatError", message.to_owned()));
             }
             Self::Refused(FileKind::SecretKey) => {

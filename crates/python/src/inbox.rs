@@ -2,10 +2,11 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use clathrate_ckks::light::{Batch, Inbox};
+use clathrate_ckks::light::{Batch, Inbox, MOST_WAITING};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
+use crate::authentication::PyAuthenticationKey;
 use crate::ciphertext::PyCiphertext;
 use crate::errors::{exception, raise};
 use crate::numbers::Whole;
@@ -16,7 +17,7 @@ use crate::run::detached;
 /// Messages of light clients, kept in a file until what is computed of them is safe.
 ///
 /// What `accept` returned for is stored: a server that is killed and opens the inbox again has every sample that is not done. A counter is
-/// accepted once. One program has an inbox open at a time.
+/// accepted once. What no client of the owner sent is refused and leaves nothing behind. One program has an inbox open at a time.
 ///
 /// Parameters
 /// ----------
@@ -24,6 +25,10 @@ use crate::run::detached;
 ///     The file; it is made where there is none.
 /// params : Params
 ///     The clients' parameters.
+/// key : AuthenticationKey
+///     The key of the clients' owner.
+/// limit : int, optional
+///     How many numbers of one client may wait; further messages of it are refused until some are taken. The default is 65536.
 ///
 /// Raises
 /// ------
@@ -31,10 +36,14 @@ use crate::run::detached;
 ///     Where the file cannot be opened or read.
 /// DataError
 ///     For a file that another program has open, that is no inbox or of other parameters, or is damaged before its end.
+/// WrongSecretError
+///     For a file of another owner's clients.
+/// WrongParamsError
+///     For a key of other parameters.
 ///
 /// Examples
 /// --------
-/// >>> inbox = cl.Inbox("inbox.log", params)
+/// >>> inbox = cl.Inbox("inbox.log", params, secret_key.authentication_key())
 /// >>> client = cl.LightClient(secret_key, precision_bits=20)
 /// >>> _ = inbox.introduce(client.introduction)
 /// >>> inbox.accept([client.encrypt([0.5]), b"damaged", client.encrypt([0.25])])
@@ -54,7 +63,7 @@ pub struct PyInbox {
 ///
 /// Examples
 /// --------
-/// >>> inbox = cl.Inbox("batch.log", params)
+/// >>> inbox = cl.Inbox("batch.log", params, secret_key.authentication_key())
 /// >>> client = cl.LightClient(secret_key)
 /// >>> name = inbox.introduce(client.introduction)
 /// >>> _ = inbox.accept([client.encrypt([0.5, 0.25])])
@@ -77,8 +86,11 @@ impl PyInbox {
 #[pymethods]
 impl PyInbox {
     #[new]
-    fn new(py: Python<'_>, path: FilePath, params: Py<PyParams>) -> PyResult<Self> {
-        let inbox = detached(py, || Inbox::open(&path, &params.get().params))?;
+    #[pyo3(signature = (path, params, key, limit=None))]
+    fn new(py: Python<'_>, path: FilePath, params: Py<PyParams>, key: &PyAuthenticationKey, limit: Option<Whole>) -> PyResult<Self> {
+        let limit = limit.map_or(Ok(MOST_WAITING), |limit| limit.count(py, "`limit`"))?;
+        let mut inbox = detached(py, || Inbox::open(&path, &params.get().params, &key.key))?;
+        inbox.limit_waiting(limit);
         Ok(Self { inbox: Mutex::new(inbox), params })
     }
 
@@ -97,13 +109,15 @@ impl PyInbox {
     /// Raises
     /// ------
     /// DataError
-    ///     For bytes that are no introduction, or of other parameters.
+    ///     For bytes that are no introduction, of other parameters, or not from a client of the owner.
+    /// WrongSecretError
+    ///     For a client of another owner.
     /// FileAccessError
     ///     Where the file cannot be written.
     ///
     /// Examples
     /// --------
-    /// >>> inbox = cl.Inbox("clients.log", params)
+    /// >>> inbox = cl.Inbox("clients.log", params, secret_key.authentication_key())
     /// >>> len(inbox.introduce(cl.LightClient(secret_key).introduction))
     /// 32
     fn introduce<'py>(&self, py: Python<'py>, introduction: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
@@ -130,7 +144,7 @@ impl PyInbox {
     ///
     /// Examples
     /// --------
-    /// >>> inbox = cl.Inbox("messages.log", params)
+    /// >>> inbox = cl.Inbox("messages.log", params, secret_key.authentication_key())
     /// >>> client = cl.LightClient(secret_key)
     /// >>> _ = inbox.introduce(client.introduction)
     /// >>> inbox.accept([client.encrypt([0.5, 0.25])])
@@ -145,7 +159,7 @@ impl PyInbox {
         answers.into_iter().map(answer).collect()
     }
 
-    /// The oldest samples of one owner and kind, as a batch.
+    /// Samples of one kind, of each client in turn, as a batch: the oldest one of each, then the next one of each, until it is full.
     ///
     /// Until `done` they are given again to whoever opens the inbox anew.
     ///
@@ -155,7 +169,7 @@ impl PyInbox {
     ///     The most samples.
     /// together : bool, optional
     ///     Whether samples of several secrets may come together, for `bootstrap_samples(batch.arrays, plan)`. The default is False: those
-    ///     of the secret of the oldest sample.
+    ///     of the secret of the client whose turn it is.
     ///
     /// Returns
     /// -------
@@ -171,7 +185,7 @@ impl PyInbox {
     ///
     /// Examples
     /// --------
-    /// >>> inbox = cl.Inbox("empty.log", params)
+    /// >>> inbox = cl.Inbox("empty.log", params, secret_key.authentication_key())
     /// >>> inbox.take(10) is None
     /// True
     #[pyo3(signature = (most, *, together=false))]
@@ -203,7 +217,7 @@ impl PyInbox {
     ///
     /// Examples
     /// --------
-    /// >>> inbox = cl.Inbox("done.log", params)
+    /// >>> inbox = cl.Inbox("done.log", params, secret_key.authentication_key())
     /// >>> client = cl.LightClient(secret_key)
     /// >>> _ = inbox.introduce(client.introduction), inbox.accept([client.encrypt([0.5])])
     /// >>> inbox.done(inbox.take(1))
@@ -233,7 +247,7 @@ impl PyInbox {
     ///
     /// Examples
     /// --------
-    /// >>> inbox = cl.Inbox("back.log", params)
+    /// >>> inbox = cl.Inbox("back.log", params, secret_key.authentication_key())
     /// >>> client = cl.LightClient(secret_key)
     /// >>> _ = inbox.introduce(client.introduction), inbox.accept([client.encrypt([0.5])])
     /// >>> inbox.give_back(inbox.take(1))

@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use crate::arrays::{Array, array, to_numpy};
+use crate::authentication::PyAuthenticationKey;
 use crate::ciphertext::{PyCiphertext, PyTransposed};
 use crate::encryption::options;
 use crate::errors::{out_of_range, raise, raise_for_array};
@@ -331,6 +332,22 @@ impl PySecretKey {
         Ok(PyPublicKey { key: Arc::new(key), params: self.params.clone_ref(py) })
     }
 
+    /// The key by which a server knows what this owner's light clients send: always the same one.
+    ///
+    /// Returns
+    /// -------
+    /// AuthenticationKey
+    ///     For `Receiver`, `Inbox` and `clathrate pack`. It decrypts nothing, but whoever has it can send numbers in the name of every
+    ///     client.
+    ///
+    /// Examples
+    /// --------
+    /// >>> secret_key.authentication_key().key_id == secret_key.key_id
+    /// True
+    fn authentication_key(&self) -> PyAuthenticationKey {
+        PyAuthenticationKey { key: self.key.authentication_key() }
+    }
+
     /// The evaluation keys of a computation: exactly those that `needs` states.
     ///
     /// Parameters
@@ -430,6 +447,9 @@ impl PySecretKey {
     /// The same secret at another degree and rank, to encrypt there.
     ///
     /// To decrypt it is not needed: `decrypt` takes ciphertexts of every degree and rank that these parameters lead to.
+    ///
+    /// The key is as secret as this one, also where it is smaller: it holds the seed that all devices', bodies' and packing secrets of this
+    /// owner are drawn from, and the authentication key. It is no key to give to somebody else. What a device gets is `LightClient`.
     ///
     /// Parameters
     /// ----------

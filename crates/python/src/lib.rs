@@ -13,6 +13,7 @@
 use pyo3::prelude::*;
 
 mod arrays;
+mod authentication;
 mod bootstrap;
 mod buffers;
 mod ciphertext;
@@ -55,6 +56,8 @@ mod values;
 #[pymodule]
 mod _native {
     #[pymodule_export]
+    use crate::authentication::PyAuthenticationKey;
+    #[pymodule_export]
     use crate::bootstrap::PyBootstrapPlan;
     #[pymodule_export]
     use crate::ciphertext::{PyCiphertext, PyTransposed, bootstrap_batch, bootstrap_samples, hstack, vstack};
@@ -73,7 +76,7 @@ mod _native {
     #[pymodule_export]
     use crate::layout::PyLayout;
     #[pymodule_export]
-    use crate::light::{PyLightClient, PyReceiver, reply};
+    use crate::light::{PyLightClient, PyReceiver};
     #[pymodule_export]
     use crate::linear::{PyLinearTransform, PyLinearTransformPlan};
     #[pymodule_export]

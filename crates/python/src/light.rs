@@ -3,18 +3,20 @@
 use std::sync::{Mutex, PoisonError};
 
 use clathrate_ckks::SecretName;
-use clathrate_ckks::light::{LightClient, LightOptions, Receiver, reply as answer};
+use clathrate_ckks::light::{LightClient, LightOptions, Receiver};
 use numpy::PyArray1;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::arrays::array;
+use crate::authentication::PyAuthenticationKey;
 use crate::ciphertext::PyCiphertext;
 use crate::errors::{exception, raise, raise_for_array};
 use crate::keys::PySecretKey;
 use crate::numbers::{Real, Whole, Wholes};
 use crate::params::{PyParams, size};
+use crate::paths::FilePath;
 use crate::run::{detached, detached_with};
 use crate::samples::PySamplesPlan;
 
@@ -22,8 +24,8 @@ use crate::samples::PySamplesPlan;
 ///
 /// The device sends its introduction once, then messages. Both sides expand the random part of an encryption from a public seed and a
 /// counter, so that a message has only the part that hides the number, without its lowest bits. A server makes ciphertexts of the
-/// messages
-/// with a `Receiver` and packs them; it answers with `reply`, which the device decrypts.
+/// messages with a `Receiver` and packs them; it answers with `Receiver.reply`, which the device decrypts. Introductions, messages and
+/// replies end in a tag of 16 bytes: the server refuses what no client of the owner made, and the client what its server did not.
 ///
 /// In Rust a client runs in less than 256 KiB of memory at dimension 2^12; this class is the same code.
 ///
@@ -63,12 +65,12 @@ use crate::samples::PySamplesPlan;
 /// Examples
 /// --------
 /// >>> client = cl.LightClient(secret_key, precision_bits=20)
-/// >>> receiver = cl.Receiver(params, client.introduction)
+/// >>> receiver = cl.Receiver(params, client.introduction, secret_key.authentication_key())
 /// >>> message = client.encrypt([20.5, 21.0])
 /// >>> len(message), client.bits_per_number
-/// (22, 39)
+/// (38, 39)
 /// >>> samples = receiver.receive([message])
-/// >>> client.decrypt(cl.reply(samples + 1)).round(3)
+/// >>> client.decrypt(receiver.reply(samples + 1)).round(3)
 /// array([21.5, 22. ])
 #[pyclass(frozen, module = "clathrate", name = "LightClient")]
 pub struct PyLightClient {
@@ -162,7 +164,7 @@ impl PyLightClient {
     /// >>> client.precompute(2)
     /// 2
     /// >>> len(client.encrypt([0.5]))
-    /// 20
+    /// 36
     fn precompute(&self, py: Python<'_>, samples: Whole) -> PyResult<usize> {
         let samples = samples.count(py, "`samples`")?;
         detached(py, || self.with(|client| client.precompute(samples).map(|()| client.precomputed())))
@@ -186,7 +188,7 @@ impl PyLightClient {
         self.with(|client| client.degree())
     }
 
-    /// Encrypts numbers: 12 bytes and `bits_per_number` bits for each.
+    /// Encrypts numbers: 28 bytes and `bits_per_number` bits for each.
     ///
     /// Parameters
     /// ----------
@@ -238,7 +240,7 @@ impl PyLightClient {
     /// Parameters
     /// ----------
     /// reply : bytes
-    ///     What `reply` made.
+    ///     What `Receiver.reply` made, for this client.
     ///
     /// Returns
     /// -------
@@ -248,26 +250,31 @@ impl PyLightClient {
     /// Raises
     /// ------
     /// DataError
-    ///     Where the bytes are no reply, cut off or damaged, or under another secret of the same owner.
+    ///     Where the bytes are no reply, cut off or damaged, for another client, or under another secret of the same owner.
     /// WrongSecretError
     ///     Where they belong to another owner.
     ///
     /// Examples
     /// --------
     /// >>> client = cl.LightClient(secret_key)
-    /// >>> client.decrypt(cl.reply(secret_key.encrypt([1.0, 2.0], encoding="coefficients", level=0))).round(4)
+    /// >>> receiver = cl.Receiver(params, client.introduction, secret_key.authentication_key())
+    /// >>> x = secret_key.encrypt([1.0, 2.0], encoding="coefficients", level=0)
+    /// >>> client.decrypt(receiver.reply(x)).round(4)
     /// array([1., 2.])
     fn decrypt<'py>(&self, py: Python<'py>, reply: &[u8]) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let numbers = detached(py, || self.with(|client| client.decrypt(reply)))?;
         Ok(PyArray1::from_vec(py, numbers))
     }
 
-    /// The state with the secret, for storage on the device.
+    /// The state with the secret, for a device that has its own way to keep secrets. `save` writes a file that only its owner may read.
+    ///
+    /// Python cannot overwrite these bytes: the secret stays in the memory of the process after they are dropped, and goes where they are
+    /// written.
     ///
     /// Returns
     /// -------
     /// bytes
-    ///     For `from_bytes`. Whoever has them can decrypt.
+    ///     For `from_bytes`. Whoever has them can decrypt, and send in the client's name.
     ///
     /// Examples
     /// --------
@@ -310,16 +317,74 @@ impl PyLightClient {
         Ok(Self { client: Mutex::new(client) })
     }
 
+    /// Writes the state with the secret to a file that only its owner may read.
+    ///
+    /// The file is not encrypted: whoever can read it can decrypt, and send in the client's name.
+    ///
+    /// Parameters
+    /// ----------
+    /// path : str, bytes or path-like
+    ///     The file. If it exists it is replaced as a whole or not at all; a secret key is never replaced.
+    ///
+    /// Returns
+    /// -------
+    /// int
+    ///     The length of the file in bytes.
+    ///
+    /// Raises
+    /// ------
+    /// FileAccessError
+    ///     Where the file cannot be written, or holds a secret key.
+    ///
+    /// Examples
+    /// --------
+    /// >>> size = cl.LightClient(secret_key).save("client.state")
+    fn save(&self, py: Python<'_>, path: FilePath) -> PyResult<u64> {
+        detached(py, || self.with(|client| client.save(&path)))
+    }
+
+    /// A client from a file that `save` wrote, which draws a new seed and introduces itself again.
+    ///
+    /// Parameters
+    /// ----------
+    /// path : str, bytes or path-like
+    ///     The file.
+    ///
+    /// Returns
+    /// -------
+    /// LightClient
+    ///     The client, with a count from 0.
+    ///
+    /// Raises
+    /// ------
+    /// DataError
+    ///     Where the file is no state, cut off or damaged.
+    /// FileAccessError
+    ///     Where the file cannot be read.
+    /// RandomError
+    ///     Where the operating system gives no randomness.
+    ///
+    /// Examples
+    /// --------
+    /// >>> size = cl.LightClient(secret_key, degree=8).save("client.state")
+    /// >>> cl.LightClient.load("client.state").degree
+    /// 8
+    #[staticmethod]
+    fn load(py: Python<'_>, path: FilePath) -> PyResult<Self> {
+        let client = detached(py, || LightClient::load(&path))?;
+        Ok(Self { client: Mutex::new(client) })
+    }
+
     fn __repr__(&self) -> String {
         self.with(|client| format!("LightClient(degree={}, next_counter={})", client.degree(), client.next_counter()))
     }
 
     fn __reduce__(&self) -> PyResult<()> {
-        Err(PyTypeError::new_err("a light client holds a secret and is not pickled: `to_bytes` gives its state on purpose"))
+        Err(PyTypeError::new_err("a light client holds a secret and is not pickled: `save` writes its state on purpose"))
     }
 }
 
-/// The server's side of one light client: it makes ciphertexts of messages.
+/// The server's side of one light client: it makes ciphertexts of messages, and replies of ciphertexts.
 ///
 /// Parameters
 /// ----------
@@ -327,16 +392,21 @@ impl PyLightClient {
 ///     The parameters of the owner.
 /// introduction : bytes
 ///     What the client sent first.
+/// key : AuthenticationKey
+///     The key of the client's owner.
 ///
 /// Raises
 /// ------
 /// DataError
-///     Where the bytes are no introduction, damaged, or for other parameters.
+///     Where the bytes are no introduction, damaged, for other parameters, or not from a client of the owner.
+/// WrongSecretError
+///     For a client of another owner.
 ///
 /// Examples
 /// --------
 /// >>> client = cl.LightClient(secret_key)
-/// >>> cl.Receiver(params, client.introduction).receive([client.encrypt([1.0]), client.encrypt([2.0])]).shape
+/// >>> receiver = cl.Receiver(params, client.introduction, secret_key.authentication_key())
+/// >>> receiver.receive([client.encrypt([1.0]), client.encrypt([2.0])]).shape
 /// (2,)
 #[pyclass(frozen, module = "clathrate", name = "Receiver")]
 pub struct PyReceiver {
@@ -347,8 +417,8 @@ pub struct PyReceiver {
 #[pymethods]
 impl PyReceiver {
     #[new]
-    fn new(py: Python<'_>, params: Py<PyParams>, introduction: &[u8]) -> PyResult<Self> {
-        let receiver = Receiver::new(&params.get().params, introduction).map_err(|error| raise(py, error))?;
+    fn new(py: Python<'_>, params: Py<PyParams>, introduction: &[u8], key: &PyAuthenticationKey) -> PyResult<Self> {
+        let receiver = Receiver::new(&params.get().params, introduction, &key.key).map_err(|error| raise(py, error))?;
         Ok(Self { receiver, params })
     }
 
@@ -377,14 +447,14 @@ impl PyReceiver {
     /// Raises
     /// ------
     /// DataError
-    ///     Where bytes are no message, cut off, or of another introduction, and without messages.
+    ///     Where bytes are no message, cut off, changed, of another introduction or not from this client, and without messages.
     /// ShapeError
     ///     Where the numbers do not fill the shape.
     ///
     /// Examples
     /// --------
     /// >>> client = cl.LightClient(secret_key)
-    /// >>> receiver = cl.Receiver(params, client.introduction)
+    /// >>> receiver = cl.Receiver(params, client.introduction, secret_key.authentication_key())
     /// >>> x = receiver.receive([client.encrypt([1.0, 2.0, 3.0, 4.0])], shape=(2, 2))
     /// >>> secret_key.decrypt(x).round(3)
     /// array([[1., 2.],
@@ -397,37 +467,37 @@ impl PyReceiver {
         let samples = detached(py, || self.receiver.receive(&messages, shape.as_deref()))?;
         PyCiphertext::new(py, samples, &self.params)
     }
-}
-
-/// An encrypted array as bytes for a light client, which decrypts them.
-///
-/// The client must have at least the level of the array: 0 suits every client. Of each polynomial the whole mask is sent.
-///
-/// Parameters
-/// ----------
-/// ciphertext : Ciphertext
-///     The array: real numbers in coefficients.
-///
-/// Returns
-/// -------
-/// bytes
-///     For `LightClient.decrypt`.
-///
-/// Raises
-/// ------
-/// ShapeError
-///     For complex numbers, and unless in coefficients.
-/// WrongSecretError
-///     For an array under several secrets: take its bodies apart first.
-///
-/// Examples
-/// --------
-/// >>> x = secret_key.encrypt([0.5], encoding="coefficients", level=0)
-/// >>> cl.LightClient(secret_key).decrypt(cl.reply(x)).round(3)
-/// array([0.5])
-#[pyfunction]
-pub fn reply<'py>(py: Python<'py>, ciphertext: &PyCiphertext) -> PyResult<Bound<'py, PyBytes>> {
-    let data = ciphertext.data.clone();
-    let bytes = detached(py, || answer(&data))?;
-    Ok(PyBytes::new(py, &bytes))
+    /// An encrypted array as bytes for this client, which decrypts them.
+    ///
+    /// The client must have at least the level of the array: 0 suits every client. Of each polynomial the whole mask is sent.
+    ///
+    /// Parameters
+    /// ----------
+    /// ciphertext : Ciphertext
+    ///     The array: real numbers in coefficients, under the client's secret.
+    ///
+    /// Returns
+    /// -------
+    /// bytes
+    ///     For `LightClient.decrypt`.
+    ///
+    /// Raises
+    /// ------
+    /// ShapeError
+    ///     For complex numbers, and unless in coefficients.
+    /// WrongSecretError
+    ///     For an array under several secrets: take its bodies apart first.
+    ///
+    /// Examples
+    /// --------
+    /// >>> client = cl.LightClient(secret_key)
+    /// >>> receiver = cl.Receiver(params, client.introduction, secret_key.authentication_key())
+    /// >>> x = secret_key.encrypt([0.5], encoding="coefficients", level=0)
+    /// >>> client.decrypt(receiver.reply(x)).round(3)
+    /// array([0.5])
+    fn reply<'py>(&self, py: Python<'py>, ciphertext: &PyCiphertext) -> PyResult<Bound<'py, PyBytes>> {
+        let data = ciphertext.data.clone();
+        let bytes = detached(py, || self.receiver.reply(&data))?;
+        Ok(PyBytes::new(py, &bytes))
+    }
 }

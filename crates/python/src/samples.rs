@@ -64,7 +64,7 @@ use crate::text::report_html;
 /// >>> owner = cl.SecretKey.generate(params)
 /// >>> plan = cl.SamplesPlan(params, 4)
 /// >>> client = cl.LightClient(owner, plan=plan)
-/// >>> samples = cl.Receiver(params, client.introduction).receive([client.encrypt([0.5, -0.25, 0.125, 1.0])])
+/// >>> samples = cl.Receiver(params, client.introduction, owner.authentication_key()).receive([client.encrypt([0.5, -0.25, 0.125, 1.0])])
 /// >>> x = samples.with_keys(owner.evaluation_keys(plan.needs)).bootstrap_samples(plan)
 /// >>> x.level, owner.decrypt(x).round(3)
 /// (6, array([ 0.5  , -0.25 ,  0.125,  1.   ]))

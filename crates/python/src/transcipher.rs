@@ -54,7 +54,7 @@ use crate::samples::PySamplesPlan;
 /// >>> owner = cl.SecretKey.generate(cl.Params.preset("insecure_boot"))
 /// >>> plan = cl.SamplesPlan(owner.params, 2)
 /// >>> client = cl.LightClient(owner, plan=plan)
-/// >>> receiver = cl.Receiver(owner.params, client.introduction)
+/// >>> receiver = cl.Receiver(owner.params, client.introduction, owner.authentication_key())
 /// >>> masks = cl.PreparedSamples(plan, owner.evaluation_keys(plan.needs), receiver, client.next_counter)
 /// >>> x = masks.bootstrap([client.encrypt([0.5, -0.25])])
 /// >>> owner.decrypt(x).round(3), masks.used
@@ -137,7 +137,7 @@ impl PyPreparedSamples {
     /// >>> owner = cl.SecretKey.generate(cl.Params.preset("insecure_boot"))
     /// >>> plan = cl.SamplesPlan(owner.params, 32, degree=16)
     /// >>> client = cl.LightClient(owner, plan=plan)
-    /// >>> receiver = cl.Receiver(owner.params, client.introduction)
+    /// >>> receiver = cl.Receiver(owner.params, client.introduction, owner.authentication_key())
     /// >>> masks = cl.PreparedSamples(plan, owner.evaluation_keys(plan.needs), receiver, 0)
     /// >>> messages = [client.encrypt(part) for part in np.linspace(-1, 1, 32).reshape(2, 16)]
     /// >>> owner.decrypt(masks.bootstrap(messages[::-1])).view(float)[:2].round(3)
@@ -175,7 +175,7 @@ impl PyPreparedSamples {
     /// --------
     /// >>> owner = cl.SecretKey.generate(cl.Params.preset("insecure_boot"))
     /// >>> plan, keys = (plan := cl.SamplesPlan(owner.params, 2)), owner.evaluation_keys(plan.needs)
-    /// >>> receiver = cl.Receiver(owner.params, cl.LightClient(owner, plan=plan).introduction)
+    /// >>> receiver = cl.Receiver(owner.params, cl.LightClient(owner, plan=plan).introduction, owner.authentication_key())
     /// >>> size = cl.PreparedSamples(plan, keys, receiver, 0).save("masks.clt")
     /// >>> cl.PreparedSamples.take("masks.clt", plan, keys, receiver).counters
     /// (0, 2)
@@ -217,7 +217,7 @@ impl PyPreparedSamples {
     /// >>> owner = cl.SecretKey.generate(cl.Params.preset("insecure_boot"))
     /// >>> plan, keys = (plan := cl.SamplesPlan(owner.params, 2)), owner.evaluation_keys(plan.needs)
     /// >>> client = cl.LightClient(owner, plan=plan)
-    /// >>> receiver = cl.Receiver(owner.params, client.introduction)
+    /// >>> receiver = cl.Receiver(owner.params, client.introduction, owner.authentication_key())
     /// >>> size = cl.PreparedSamples(plan, keys, receiver, 0).save("once.clt")
     /// >>> x = cl.PreparedSamples.take("once.clt", plan, keys, receiver).bootstrap([client.encrypt([0.5, -0.25])])
     /// >>> try:

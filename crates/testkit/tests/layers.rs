@@ -27,6 +27,7 @@ const CRATES: [Layers; 4] = [
             "primes",
             "aligned",
             "mapped",
+            "process",
             "buffer",
             "factors",
             "kernels",
@@ -477,7 +478,7 @@ fn unsafe_code_stays_in_the_kernels_and_buffers_of_arith_at_the_devices_and_in_o
         }
         let has_unsafe = |file: &Path| tokens(&fs::read_to_string(file).expect("readable")).iter().any(|token| token == "unsafe");
         let may: &[&str] = match name.as_str() {
-            "arith" => &["kernels", "product", "aligned", "mapped"],
+            "arith" => &["kernels", "product", "aligned", "mapped", "process"],
             "cuda" => &["host", "nvidia"],
             // What the argument `trusted_map` promises: one word.
             "python" => &["trusted"],

@@ -24,11 +24,13 @@ pub enum FileKind {
     PreparedMatrix = 8,
     /// The packed masks of a client's messages.
     PreparedSamples = 9,
+    /// The key by which a server knows an owner's light clients; written readable by its owner only.
+    AuthenticationKey = 10,
 }
 
 impl FileKind {
     /// All kinds, in the order of their numbers.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Params,
         Self::SecretKey,
         Self::PublicKey,
@@ -38,7 +40,14 @@ impl FileKind {
         Self::Plan,
         Self::PreparedMatrix,
         Self::PreparedSamples,
+        Self::AuthenticationKey,
     ];
+
+    /// Whether only the owner of the file may read it.
+    #[must_use]
+    pub const fn is_private(self) -> bool {
+        matches!(self, Self::SecretKey | Self::AuthenticationKey)
+    }
 
     pub(super) fn from_number(number: u32) -> Option<Self> {
         Self::ALL.into_iter().find(|&kind| kind as u32 == number)
@@ -57,6 +66,7 @@ impl fmt::Display for FileKind {
             Self::Plan => "a plan",
             Self::PreparedMatrix => "a prepared matrix",
             Self::PreparedSamples => "prepared masks",
+            Self::AuthenticationKey => "an authentication key",
         })
     }
 }

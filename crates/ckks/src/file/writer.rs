@@ -12,7 +12,6 @@ use super::container::{
     encode_name,
 };
 use super::error::FileError;
-use super::kind::FileKind;
 use super::metadata;
 use super::output::OutputFile;
 use super::watch::{self, PIECE_BYTES, Watch};
@@ -43,12 +42,12 @@ pub struct FileWriter<W: Write + Seek = OutputFile> {
 impl FileWriter<OutputFile> {
     /// Begins a file that will appear as `path` when finished, replacing what is there; [`OutputFile`] says how.
     ///
-    /// A [`FileKind::SecretKey`] is readable by its owner only (on Unix).
+    /// A file of a private kind ([`FileKind::is_private`](super::FileKind::is_private)) is readable by its owner only (on Unix).
     ///
     /// # Errors
     /// Those of [`OutputFile::create`]; `Metadata` or `TooLarge` if the metadata cannot be stored.
     pub fn create(path: impl AsRef<Path>, label: FileLabel, metadata: &impl Serialize) -> Result<Self, FileError> {
-        let target = OutputFile::create(path, label.kind == FileKind::SecretKey)?;
+        let target = OutputFile::create(path, label.kind.is_private())?;
         Self::create_in(target, label, metadata)
     }
 
@@ -285,6 +284,7 @@ fn padding_after(position: u64) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::file::FileKind;
 
     /// Memory that stops taking bytes, as a full disk does.
     #[derive(Debug)]

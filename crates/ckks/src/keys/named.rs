@@ -57,7 +57,8 @@ impl SecretKey {
         Ok(key)
     }
 
-    /// The same secret for a relative of these parameters: split, combined or cut to its shape. A cut secret is nested in this one.
+    /// The same secret for a relative of these parameters: split, combined or cut to its shape. A cut secret is nested in this one. The key holds the seed of this one, whatever its shape:
+    /// whoever has it can draw all devices', bodies' and packing secrets and the authentication key.
     ///
     /// # Errors
     /// [`CkksError::WrongParams`] for parameters of another family, or of a larger dimension than this key's.

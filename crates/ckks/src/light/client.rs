@@ -1,42 +1,49 @@
 //! The device.
 
 use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::Path;
 
 use clathrate_arith::Modulus;
+use clathrate_arith::process::ProcessMark;
 use clathrate_arith::text::counted;
 use clathrate_lattice::counted::{mask_times_secret, reduced};
 use clathrate_lattice::{Level, MaskSeed, SecretRng};
 use zeroize::Zeroizing;
 
+use super::authentication::{ClientKey, split};
 use super::wire::{
     INTRODUCTION, LEAST_BITS, MOST_BITS, REPLY, Reader, STATE, Terms, VERSION, Writer, composed, pack, read_secret, unpack, unreadable,
 };
 use crate::arrays::memory::check_free;
 use crate::arrays::{Order, SecretName};
 use crate::error::CkksError;
+use crate::file::{FileError, OutputFile, holds_secret_key};
 use crate::keys::SecretKey;
 use crate::shape::ModuleShape;
 
 /// Encrypts and decrypts with a secret and a counter; holds no ring and no tables.
 ///
 /// ```
-/// use clathrate_ckks::light::{LightOptions, Receiver, reply};
+/// use clathrate_ckks::light::{LightOptions, Receiver};
 /// use clathrate_ckks::prelude::*;
 ///
 /// let params = Params::preset("insecure_small", &Runtime::default())?;
 /// let owner = SecretKey::generate(&params)?;
 /// let mut client = owner.light_client(&LightOptions { precision_bits: Some(16.0), ..LightOptions::default() })?;
-/// let receiver = Receiver::new(&params, &client.introduction())?;
+/// let receiver = Receiver::new(&params, &client.introduction(), &owner.authentication_key())?;
 ///
 /// let message = client.encrypt(&[0.25, -1.5])?;
-/// assert_eq!((client.bits_per_number(), message.len()), (35, 12 + (2 * 35usize).div_ceil(8)));
+/// assert_eq!((client.bits_per_number(), message.len()), (35, 28 + (2 * 35usize).div_ceil(8)));
 /// let samples = receiver.receive(&[&message], None)?;
-/// let numbers = client.decrypt(&reply(&samples)?)?;
+/// let numbers = client.decrypt(&receiver.reply(&samples)?)?;
 /// assert!((numbers[0] - 0.25).abs() < 1e-4 && (numbers[1] + 1.5).abs() < 1e-4);
 /// # Ok::<(), CkksError>(())
 /// ```
 pub struct LightClient {
     terms: Terms,
+    key: ClientKey,
     /// The moduli, ready for arithmetic.
     moduli: Vec<Modulus>,
     /// The coefficients of the secret's polynomials at the owner's degree and rank.
@@ -50,8 +57,11 @@ pub struct LightClient {
     ready: VecDeque<Products>,
     rng: SecretRng,
     /// The process that drew the seed: a copy in a forked process would count the same masks.
-    process: u32,
+    process: ProcessMark,
 }
+
+/// More bytes than any state has: two secrets of the largest dimension, and the terms.
+const MOST_STATE_BYTES: usize = (1 << 19) + 4096;
 
 /// The products of one mask with the secret, for each modulus.
 type Products = Vec<Zeroizing<Vec<u64>>>;
@@ -158,9 +168,12 @@ impl SecretKey {
         let secret = small(&*self.named(name)?);
         let part = if dimension == whole { None } else { Some(small(&*self.relative(&samples)?.named(name)?)) };
         let (digest, key_id) = (*params.root()?.digest(), self.id());
+        let mut serial = [0; 16];
+        SecretRng::from_os()?.fill_bytes(&mut serial);
         let terms = Terms {
             digest,
             key_id,
+            serial,
             secret: name,
             degree,
             rank,
@@ -174,17 +187,19 @@ impl SecretKey {
         if terms.dropped + LEAST_BITS > terms.modulus_bits() {
             return refuse(format!("a modulus of {} bits keeps at least {LEAST_BITS}: ask for more precision", terms.modulus_bits()));
         }
-        LightClient::with_secret(terms, (secret, part), params.degree())
+        let key = self.authentication_key().of_client(&terms);
+        LightClient::with_secret(terms, key, (secret, part), params.degree())
     }
 }
 
 impl LightClient {
     /// A client with a fresh seed.
-    fn with_secret(mut terms: Terms, (secret, part): Secrets, whole_degree: usize) -> Result<Self, CkksError> {
+    fn with_secret(mut terms: Terms, key: ClientKey, (secret, part): Secrets, whole_degree: usize) -> Result<Self, CkksError> {
         let mut rng = SecretRng::from_os()?;
         terms.seed = rng.mask_seed();
         let moduli = terms.moduli.iter().map(|&(q, _)| Modulus::new(q)).collect::<Result<_, _>>()?;
-        Ok(Self { terms, moduli, secret, part, whole_degree, next: 0, ready: VecDeque::new(), rng, process: std::process::id() })
+        let process = ProcessMark::here();
+        Ok(Self { terms, key, moduli, secret, part, whole_degree, next: 0, ready: VecDeque::new(), rng, process })
     }
 
     /// The secret that it holds: the main one, or a device's.
@@ -200,6 +215,7 @@ impl LightClient {
         writer.bytes(&INTRODUCTION);
         writer.bytes(&[VERSION]);
         self.terms.write(&mut writer);
+        self.key.seal(&[], &mut writer.0);
         writer.0
     }
 
@@ -211,12 +227,13 @@ impl LightClient {
         writer.bytes(&STATE);
         writer.bytes(&[VERSION]);
         self.terms.write(&mut writer);
+        let part = self.part.iter().flat_map(|part| part.iter());
+        // Bytes that grow leave copies of the secret behind.
+        writer.0.reserve_exact(self.key.0.len() + 16 + self.secret.len() + self.part.as_ref().map_or(0, |part| part.len()));
+        writer.bytes(self.key.0.as_ref());
         for word in [self.whole_degree, self.secret.len()] {
             writer.word(word as u64);
         }
-        let part = self.part.iter().flat_map(|part| part.iter());
-        // Bytes that grow leave copies of the secret behind.
-        writer.0.reserve_exact(self.secret.len() + self.part.as_ref().map_or(0, |part| part.len()));
         writer.0.extend(self.secret.iter().chain(part).map(|&c| c as u8));
         Zeroizing::new(writer.0)
     }
@@ -229,6 +246,7 @@ impl LightClient {
         const WHAT: &str = "the state of a light client";
         let mut reader = Reader::new(bytes, STATE, WHAT)?;
         let terms = Terms::read(&mut reader)?;
+        let key = ClientKey(Zeroizing::new(reader.array()?));
         let whole_degree = reader.number((1 << 17) + 1, "the degree")?;
         let (whole, own) = (reader.number((1 << 18) + 1, "the dimension")?, terms.degree * terms.rank);
         let mut secret_of =
@@ -241,7 +259,34 @@ impl LightClient {
         if !fits || coefficients.any(|c| !(-1..=1).contains(c)) {
             return Err(unreadable(WHAT, "a secret that is not ternary, or of another degree".to_owned(), "the bytes are damaged"));
         }
-        Self::with_secret(terms, (secret, part), whole_degree)
+        Self::with_secret(terms, key, (secret, part), whole_degree)
+    }
+
+    /// Writes the state, with the secret, to a file that only its owner may read. A file that is there is replaced as a whole or not at all; a secret key there is not replaced.
+    ///
+    /// # Errors
+    /// [`CkksError::File`].
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<u64, CkksError> {
+        let path = path.as_ref();
+        if holds_secret_key(path) {
+            return Err(FileError::SecretKeyInTheWay { path: path.to_path_buf() }.into());
+        }
+        let mut file = OutputFile::create(path, true)?;
+        file.write_all(&self.to_bytes()).map_err(|error| FileError::io(path, "write", error))?;
+        Ok(file.commit()?)
+    }
+
+    /// A client from a file that [`LightClient::save`] wrote, as [`LightClient::from_bytes`] makes it.
+    ///
+    /// # Errors
+    /// [`CkksError::File`] where the file cannot be read; as [`LightClient::from_bytes`].
+    pub fn load(path: impl AsRef<Path>) -> Result<Self, CkksError> {
+        let path = path.as_ref();
+        // All at once, because bytes that grow leave copies of the secret behind; no state is longer.
+        let mut bytes = Zeroizing::new(Vec::with_capacity(MOST_STATE_BYTES + 1));
+        let file = File::open(path).map_err(|error| FileError::io(path, "open", error))?;
+        file.take(MOST_STATE_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(|error| FileError::io(path, "read", error))?;
+        Self::from_bytes(&bytes)
     }
 
     /// The counter of the next sample.
@@ -296,7 +341,7 @@ impl LightClient {
         self.moduli.iter().zip(&self.terms.moduli).map(product).collect()
     }
 
-    /// Encrypts numbers: a message of 12 bytes and [`LightClient::bits_per_number`] for each.
+    /// Encrypts numbers: a message of 28 bytes and [`LightClient::bits_per_number`] for each.
     ///
     /// # Errors
     /// As [`LightClient::encrypt_at`].
@@ -323,7 +368,7 @@ impl LightClient {
                 format!("a counter must not be used twice, because two messages under one mask can be compared: use {} or more", self.next);
             return Err(CkksError::OutOfRange { what: "the counter of a light client", value: counter.to_string(), remedy });
         }
-        if self.process != std::process::id() {
+        if !self.process.holds() {
             let (value, remedy) =
                 ("a copy in a forked process".to_owned(), "make a client from its state there, which draws a seed of its own".to_owned());
             return Err(CkksError::OutOfRange { what: "the counter of a light client", value, remedy });
@@ -332,17 +377,13 @@ impl LightClient {
         let after = counter.checked_add(samples as u64).ok_or_else(|| {
             unreadable("the counter of a light client", counter.to_string(), "it is near its end: make a client with a new seed")
         })?;
-        if let Some(index) = numbers.iter().position(|number| !number.is_finite()) {
-            return Err(CkksError::NotFinite { index, value: numbers[index] });
-        }
+        // Numbers that are encrypted take the same branches, whatever they are: all of them are compared before anything is said of one.
         let modulus = self.terms.modulus();
-        let room = (modulus as f64).log2() - 1.0;
         // The error of the encryption, and half of what is cut off.
         let margin = 64.0 + f64::from(self.terms.dropped).exp2() / 2.0;
-        let needed = |number: f64| (number.abs() * scale + margin).log2();
-        if let Some(&value) = numbers.iter().find(|&&number| needed(number) >= room) {
-            let needed = needed(value);
-            return Err(CkksError::ValueTooLarge { value, log2_scale: scale.log2(), needed, room, level: self.terms.level });
+        let fits = |number: f64| number.abs() * scale + margin < modulus as f64 / 2.0;
+        if !numbers.iter().fold(true, |all, &number| all & fits(number)) {
+            self.refuse(numbers, margin, fits)?;
         }
         let (places, secret) = (self.terms.places(), self.samples_secret());
         // What was made for counters that are skipped now serves no other.
@@ -357,7 +398,7 @@ impl LightClient {
             self.rng.gaussian(&mut errors);
             for (place, &t) in places.iter().enumerate() {
                 let number = numbers[t];
-                let message = (number * scale).round_ties_even() as i128 + i128::from(errors[place]);
+                let message = nearest(number * scale) + i128::from(errors[place]);
                 let residue =
                     |(modulus, product): (&Modulus, &Zeroizing<Vec<u64>>)| modulus.sub(modulus.reduce_i128(message), product[place]);
                 let residues: Vec<u64> = self.moduli.iter().zip(&products).map(residue).collect();
@@ -368,20 +409,33 @@ impl LightClient {
         }
         debug_assert_eq!(self.next, after);
         let mut message = Writer::default();
-        message.bytes(&self.terms.tag());
+        message.bytes(&self.terms.prefix());
         message.word(counter);
         message.bytes(&pack(&bodies, bits));
+        self.key.seal(&self.terms.message_context(), &mut message.0);
         Ok(message.0)
+    }
+
+    /// Says which number cannot be encrypted, the first that is not finite or the first that does not fit.
+    fn refuse(&self, numbers: &[f64], margin: f64, fits: impl Fn(f64) -> bool) -> Result<(), CkksError> {
+        if let Some(index) = numbers.iter().position(|number| !number.is_finite()) {
+            return Err(CkksError::NotFinite { index, value: numbers[index] });
+        }
+        let Some(&value) = numbers.iter().find(|&&number| !fits(number)) else { return Ok(()) };
+        let Terms { scale, level, .. } = self.terms;
+        let (needed, room) = ((value.abs() * scale + margin).log2(), (self.terms.modulus() as f64).log2() - 1.0);
+        Err(CkksError::ValueTooLarge { value, log2_scale: scale.log2(), needed, room, level })
     }
 
     /// The numbers of a reply of the server, entry after entry.
     ///
     /// # Errors
     /// [`CkksError::OutOfRange`] for bytes that are no reply, or for other parameters; [`CkksError::WrongSecret`] for another owner's;
-    /// [`CkksError::OutOfRange`] for a reply under another secret of the same owner.
+    /// [`CkksError::OutOfRange`] for a reply under another secret of the same owner, and for one that was not made for this client, or was changed.
     pub fn decrypt(&self, reply: &[u8]) -> Result<Vec<f64>, CkksError> {
         const WHAT: &str = "a reply to a light client";
-        let mut reader = Reader::new(reply, REPLY, WHAT)?;
+        let (content, _) = split(reply, WHAT)?;
+        let mut reader = Reader::new(content, REPLY, WHAT)?;
         let digest = reader.array::<32>()?;
         if digest != self.terms.digest {
             return Err(unreadable(WHAT, "other parameters".to_owned(), "the reply is for a client of other parameters"));
@@ -393,6 +447,8 @@ impl LightClient {
             let remedy = format!("this client reads \"{}\": change the array to that secret before the reply", self.terms.secret);
             return Err(CkksError::OutOfRange { what: WHAT, value, remedy });
         }
+        // What others wrote meets the secret only if the server made it for this client.
+        self.key.open(&[], reply, WHAT)?;
         let scale = f64::from_bits(reader.word()?);
         let (degree, primes) = (reader.number(1 << 18, "the degree")?, reader.number(1 << 16, "primes")?);
         if degree > self.whole_degree || primes > self.moduli.len() {
@@ -468,4 +524,44 @@ fn product_at(mask: &[u64], secret: &[i8], degree: usize, place: usize, q: &Modu
         }
     }
     reduced(q, sum)
+}
+
+/// The integer nearest to `x`, of two as near the even one, for magnitudes below 2^119, without a branch or a table.
+fn nearest(x: f64) -> i128 {
+    /// Added to a number below 2^51, it leaves the nearest integer in the lowest bits: 1.5 * 2^52.
+    const SHIFT: f64 = (3u64 << 51) as f64;
+    /// One more than the largest digit, and its inverse.
+    const BASE: f64 = (1u64 << 48) as f64;
+    const INVERSE: f64 = 1.0 / BASE;
+    let whole = |y: f64| ((y + SHIFT) - SHIFT, i128::from((y + SHIFT).to_bits().wrapping_sub(SHIFT.to_bits()).cast_signed()));
+    // Three digits. The rests are exact: multiples of the last place of x, and of fewer bits.
+    let (high, first) = whole(x * (INVERSE * INVERSE));
+    let rest = x - high * (BASE * BASE);
+    let (middle, second) = whole(rest * INVERSE);
+    let (_, third) = whole(rest - middle * BASE);
+    (first << 96) + (second << 48) + third
+}
+
+#[cfg(test)]
+mod tests {
+    use super::nearest;
+
+    #[test]
+    fn nearest_integers_are_those_of_the_standard_library() {
+        let mut numbers = vec![0.0, -0.0, 0.5, 1.5, 2.5, 0.499_999_999_999_999_94, f64::MIN_POSITIVE, 5e-324];
+        for exponent in 0..119 {
+            let power = f64::from(exponent).exp2();
+            numbers.extend([1.0, 1.0 + f64::EPSILON, 1.5, 1.75 - f64::EPSILON, 2.0 - f64::EPSILON].map(|factor| factor * power));
+            numbers.extend([power + 0.5, power - 0.5, power + 0.25]);
+        }
+        let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+        for _ in 0..20_000 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let fraction = (state >> 11) as f64 / (1u64 << 53) as f64;
+            numbers.push(fraction * f64::from((state % 119) as u32).exp2());
+        }
+        for number in numbers.into_iter().flat_map(|number| [number, -number]) {
+            assert_eq!(nearest(number), number.round_ties_even() as i128, "{number:e}");
+        }
+    }
 }

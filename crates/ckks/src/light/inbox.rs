@@ -2,12 +2,15 @@
 //!
 //! ```text
 //! introduce, accept    append to the file, and return when the system says that it is stored
-//! take                 the oldest samples that fit together, as a batch
+//! take                 samples that fit together, of each client in turn, as a batch
 //! done                 says that the batch's result is safe; its samples are not given again
 //! ```
 //!
 //! A program that ends at any moment, killed or without power, loses nothing that `accept` returned for: opened again, the inbox has all samples that are not done. A counter that was accepted is not
 //! accepted again, also after it is done.
+//!
+//! Only what the owner's clients sent is stored: an introduction or a message of somebody else is refused, and leaves nothing in the file nor in memory. What one client may have waiting is limited
+//! ([`Inbox::limit_waiting`]).
 //!
 //! The file is a header and records, each a length, checksums and a payload; the checksum of a record covers that of the record before, so that records cannot change places. A record
 //! at the end that is not whole was never acknowledged, and is cut off. A damaged record before others is refused.
@@ -19,10 +22,13 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use clathrate_arith::text::counted;
 use clathrate_lattice::SecretRng;
 
-use super::receiver::{Kind, Receiver};
-use super::wire::{Reader, Writer, unreadable};
+use super::authentication::AuthenticationKey;
+use super::queue::{Queue, Waiting};
+use super::receiver::{Kind, Opened, Receiver};
+use super::wire::{Reader, Serial, Writer, unreadable};
 use crate::arrays::Ciphertext;
 use crate::error::CkksError;
 use crate::file::FileError;
@@ -31,7 +37,7 @@ use crate::parameters::Params;
 const WHAT: &str = "the file of an inbox";
 
 /// First bytes of the file, with a version.
-const HEADER: [u8; 8] = *b"CLINBOX\x02";
+const HEADER: [u8; 8] = *b"CLINBOX\x03";
 
 /// Bytes of the header: the first ones, the digest of the parameters, and a name of the file.
 const HEADER_BYTES: u64 = 8 + 32 + 16;
@@ -47,47 +53,57 @@ const INTRODUCED: u8 = 1;
 const ACCEPTED: u8 = 2;
 const DONE: u8 = 3;
 
+/// Most numbers that one client may have waiting, unless [`Inbox::limit_waiting`] says otherwise.
+pub const MOST_WAITING: usize = 1 << 16;
+
+/// What is out of range where a message is refused because too many numbers of its client wait: [`CkksError::OutOfRange`], `what`. The message is taken later.
+pub const TOO_MANY_WAITING: &str = "the count of a client's numbers that wait";
+
 /// The name of a client: [`Receiver::client_id`].
 pub type ClientId = [u8; 32];
+
+/// Counters that were used: ranges that do not touch, by their starts.
+#[derive(Debug, Default)]
+struct Used(BTreeMap<u64, u64>);
+
+impl Used {
+    /// The first of these counters that was used.
+    fn first_of(&self, counters: &Range<u64>) -> Option<u64> {
+        let before = self.0.range(..=counters.start).next_back().filter(|(_, end)| **end > counters.start).map(|_| counters.start);
+        before.or_else(|| self.0.range(counters.clone()).next().map(|(&start, _)| start))
+    }
+
+    fn has_all(&self, counters: &Range<u64>) -> bool {
+        self.0.range(..=counters.start).next_back().is_some_and(|(_, &end)| end >= counters.end)
+    }
+
+    fn mark(&mut self, counters: Range<u64>) {
+        let (mut start, mut end) = (counters.start, counters.end);
+        if let Some((&first, &last)) = self.0.range(..=start).next_back()
+            && last >= start
+        {
+            (start, end) = (first, end.max(last));
+        }
+        while let Some((&first, &last)) = self.0.range(start..=end).next() {
+            self.0.remove(&first);
+            end = end.max(last);
+        }
+        self.0.insert(start, end);
+    }
+}
 
 /// One client, and the counters that it has used.
 #[derive(Debug)]
 struct Client {
     receiver: Receiver,
-    /// Ranges of counters that do not touch, by their starts.
-    used: BTreeMap<u64, u64>,
+    used: Used,
 }
 
-impl Client {
-    /// The first of these counters that was used.
-    fn first_used(&self, counters: &Range<u64>) -> Option<u64> {
-        let before = self.used.range(..=counters.start).next_back().filter(|(_, end)| **end > counters.start).map(|_| counters.start);
-        before.or_else(|| self.used.range(counters.clone()).next().map(|(&start, _)| start))
-    }
-
-    fn mark(&mut self, counters: Range<u64>) {
-        let (mut start, mut end) = (counters.start, counters.end);
-        if let Some((&first, &last)) = self.used.range(..=start).next_back()
-            && last >= start
-        {
-            (start, end) = (first, end.max(last));
-        }
-        while let Some((&first, &last)) = self.used.range(start..=end).next() {
-            self.used.remove(&first);
-            end = end.max(last);
-        }
-        self.used.insert(start, end);
-    }
-}
-
-/// A sample that waits.
-#[derive(Debug, Clone)]
-struct Waiting {
-    client: ClientId,
-    counter: u64,
-    bodies: Vec<u128>,
-    /// When it was accepted, in milliseconds since 1970.
-    at: u64,
+/// What messages of one call use and add, before they are stored.
+#[derive(Debug, Default)]
+struct Fresh {
+    used: BTreeMap<ClientId, Used>,
+    samples: BTreeMap<Serial, usize>,
 }
 
 /// Messages of light clients, kept in a file.
@@ -96,12 +112,15 @@ pub struct Inbox {
     path: PathBuf,
     file: File,
     params: Params,
+    key: AuthenticationKey,
     /// Drawn when the file was made.
     id: [u8; 16],
     clients: BTreeMap<ClientId, Client>,
     /// The clients by the first bytes of their messages.
-    tags: BTreeMap<[u8; 4], ClientId>,
-    waiting: Vec<Waiting>,
+    prefixes: BTreeMap<[u8; 4], ClientId>,
+    queue: Queue,
+    /// Most numbers of one client that may wait.
+    most_waiting: usize,
     /// Batches that are done.
     batches: u64,
     /// The checksum of the last record.
@@ -114,7 +133,7 @@ pub struct Inbox {
 #[derive(Debug)]
 pub struct Batch {
     /// In the order of the arrays' entries.
-    samples: Vec<Waiting>,
+    samples: Vec<(Serial, Waiting)>,
     arrays: Vec<Ciphertext>,
 }
 
@@ -128,13 +147,13 @@ impl Batch {
     /// How long the oldest of the samples has been here.
     #[must_use]
     pub fn age(&self) -> Duration {
-        let first = self.samples.iter().map(|sample| sample.at).min().unwrap_or_else(now);
+        let first = self.samples.iter().map(|(_, sample)| sample.at).min().unwrap_or_else(now);
         Duration::from_millis(now().saturating_sub(first))
     }
 
     /// Whose samples they are, in the order of the arrays' entries: client and counter.
     pub fn sources(&self) -> impl ExactSizeIterator<Item = (ClientId, u64)> + '_ {
-        self.samples.iter().map(|sample| (sample.client, sample.counter))
+        self.samples.iter().map(|(_, sample)| (sample.client, sample.counters.start))
     }
 }
 
@@ -152,12 +171,13 @@ fn checksum(last: &[u8; 8], payload: &[u8]) -> [u8; 8] {
 }
 
 impl Inbox {
-    /// Opens the inbox at `path`, or makes one, for clients of these parameters. No other program has it open at the same time.
+    /// Opens the inbox at `path`, or makes one, for clients of these parameters and of the owner of `key`. No other program has it open at the same time.
     ///
     /// # Errors
     /// [`CkksError::File`] where the file cannot be opened, read or written; [`CkksError::OutOfRange`] for a file that another program has open, that is no inbox or of other parameters, or is
-    /// damaged before its end.
-    pub fn open(path: impl AsRef<Path>, params: &Params) -> Result<Self, CkksError> {
+    /// damaged before its end; [`CkksError::WrongSecret`] for one of another owner; [`CkksError::WrongParams`] for a key of other parameters.
+    pub fn open(path: impl AsRef<Path>, params: &Params, key: &AuthenticationKey) -> Result<Self, CkksError> {
+        params.check_related(key.params(), "the authentication key")?;
         let path = path.as_ref().to_path_buf();
         let io = |action: &'static str| {
             let path = path.clone();
@@ -176,10 +196,12 @@ impl Inbox {
             path: path.clone(),
             file,
             params: params.clone(),
+            key: key.clone(),
             id: [0; 16],
             clients: BTreeMap::new(),
-            tags: BTreeMap::new(),
-            waiting: Vec::new(),
+            prefixes: BTreeMap::new(),
+            queue: Queue::default(),
+            most_waiting: MOST_WAITING,
             batches: 0,
             last: [0; 8],
             length: HEADER_BYTES,
@@ -239,13 +261,15 @@ impl Inbox {
         let mut reader = Reader { bytes: payload, what: WHAT };
         match reader.array::<1>()? {
             [INTRODUCED] => {
-                self.add(Receiver::new(&self.params, reader.bytes)?);
+                self.add(Receiver::new(&self.params, reader.bytes, &self.key)?);
                 Ok(())
             }
             [ACCEPTED] => {
-                let (at, client) = (reader.word()?, reader.array()?);
-                let parsed = self.parsed(&client, reader.bytes)?;
-                self.enter(client, parsed, at);
+                let (at, id) = (reader.word()?, reader.array()?);
+                let known = self.clients.get(&id);
+                let known = known.ok_or_else(|| unreadable(WHAT, "a message of an unknown client".to_owned(), "the file is damaged"))?;
+                let opened = known.receiver.opened(reader.bytes)?;
+                self.enter(id, &opened, at);
                 Ok(())
             }
             [DONE] => {
@@ -253,7 +277,7 @@ impl Inbox {
                 for _ in 0..reader.word()? {
                     done.insert((reader.array::<32>()?, reader.word()?));
                 }
-                self.waiting.retain(|sample| !done.contains(&(sample.client, sample.counter)));
+                self.queue.remove(&done);
                 self.batches += 1;
                 reader.end()
             }
@@ -261,21 +285,10 @@ impl Inbox {
         }
     }
 
-    fn parsed(&self, client: &ClientId, message: &[u8]) -> Result<Vec<(u64, Vec<u128>)>, CkksError> {
-        let known = self.clients.get(client);
-        known
-            .ok_or_else(|| unreadable(WHAT, "a message of an unknown client".to_owned(), "the file is damaged"))?
-            .receiver
-            .parsed(&[message])
-    }
-
-    fn enter(&mut self, client: ClientId, samples: Vec<(u64, Vec<u128>)>, at: u64) {
-        for (counter, bodies) in samples {
-            if let Some(known) = self.clients.get_mut(&client) {
-                known.mark(counter..counter + 1);
-            }
-            self.waiting.push(Waiting { client, counter, bodies, at });
-        }
+    fn enter(&mut self, id: ClientId, opened: &Opened<'_>, at: u64) {
+        let Some(known) = self.clients.get_mut(&id) else { return };
+        known.used.mark(opened.counter..opened.counter + opened.count as u64);
+        self.queue.push(known.receiver.serial(), id, at, opened.counter, opened.count, opened.bodies);
     }
 
     /// Appends records and waits until they are stored. Where that fails, the file ends as before.
@@ -302,19 +315,19 @@ impl Inbox {
 
     fn add(&mut self, receiver: Receiver) {
         let id = receiver.client_id();
-        self.tags.entry(receiver.tag()).or_insert(id);
-        self.clients.entry(id).or_insert(Client { receiver, used: BTreeMap::new() });
+        self.prefixes.entry(receiver.prefix()).or_insert(id);
+        self.clients.entry(id).or_insert_with(|| Client { receiver, used: Used::default() });
     }
 
     /// Takes a client's introduction; one that is known changes nothing.
     ///
     /// # Errors
-    /// As [`Receiver::new`]; [`CkksError::OutOfRange`] where the messages of another client begin alike, by chance once in 2^32 or because somebody wants that; [`CkksError::File`].
+    /// As [`Receiver::new`]; [`CkksError::OutOfRange`] where the messages of another client begin alike, by chance once in 2^32 or because one of the owner's clients wants that; [`CkksError::File`].
     pub fn introduce(&mut self, introduction: &[u8]) -> Result<ClientId, CkksError> {
-        let receiver = Receiver::new(&self.params, introduction)?;
+        let receiver = Receiver::new(&self.params, introduction, &self.key)?;
         let id = receiver.client_id();
         if !self.clients.contains_key(&id) {
-            if self.tags.contains_key(&receiver.tag()) {
+            if self.prefixes.contains_key(&receiver.prefix()) {
                 let remedy = "make the client anew from its state, which draws another seed";
                 return Err(unreadable(
                     "the introduction of a light client",
@@ -337,15 +350,21 @@ impl Inbox {
     /// The client that a message is of, if it is introduced.
     #[must_use]
     pub fn client_of(&self, message: &[u8]) -> Option<ClientId> {
-        self.tags.get(message.get(..4)?).copied()
+        self.prefixes.get(message.get(..4)?).copied()
     }
 
     /// Whether samples with all counters of the message were accepted before.
     #[must_use]
     pub fn knows(&self, message: &[u8]) -> bool {
         let known = self.client_of(message).and_then(|id| self.clients.get(&id));
-        let samples = known.and_then(|client| Some((client, client.receiver.parsed(&[message]).ok()?)));
-        samples.is_some_and(|(client, samples)| samples.iter().all(|&(counter, _)| client.first_used(&(counter..counter + 1)).is_some()))
+        let opened = known.and_then(|client| Some((client, client.receiver.opened(message).ok()?)));
+        opened.is_some_and(|(client, own)| client.used.has_all(&(own.counter..own.counter + own.count as u64)))
+    }
+
+    /// Sets how many numbers one client may have waiting, at least those of one sample; clients that were made from one state are one. A message that would make them more is refused
+    /// ([`TOO_MANY_WAITING`]).
+    pub fn limit_waiting(&mut self, most: usize) {
+        self.most_waiting = most;
     }
 
     /// Takes messages of any clients. For each there is an answer: how many samples were stored, or why the message is refused; a refused message leaves the others. The stored ones are safe when
@@ -358,31 +377,29 @@ impl Inbox {
         let mut answers = Vec::with_capacity(messages.len());
         let mut payloads = Vec::new();
         let mut entered = Vec::new();
-        // Counters of this call, which are not marked before they are stored.
-        let mut fresh: BTreeMap<ClientId, Client> = BTreeMap::new();
+        let mut fresh = Fresh::default();
         for message in messages {
             let answer = self.examined(message, &mut fresh);
-            if let Ok((client, samples)) = &answer {
+            if let Ok((client, opened)) = &answer {
                 let mut payload = Writer::default();
                 payload.bytes(&[ACCEPTED]);
                 payload.word(at);
                 payload.bytes(client);
                 payload.bytes(message);
                 payloads.push(payload.0);
-                entered.push((*client, samples.clone()));
+                entered.push((*client, *opened));
             }
-            answers.push(answer.map(|(_, samples)| samples.len()));
+            answers.push(answer.map(|(_, opened)| opened.count));
         }
         if !payloads.is_empty() {
             self.append(&payloads)?;
         }
-        entered.into_iter().for_each(|(client, samples)| self.enter(client, samples, at));
+        entered.into_iter().for_each(|(client, opened)| self.enter(client, &opened, at));
         Ok(answers)
     }
 
     /// The client and the samples of a message whose counters nothing has used.
-    #[allow(clippy::type_complexity)] // a client, and samples as receivers have them
-    fn examined(&self, message: &[u8], fresh: &mut BTreeMap<ClientId, Client>) -> Result<(ClientId, Vec<(u64, Vec<u128>)>), CkksError> {
+    fn examined<'m>(&self, message: &'m [u8], fresh: &mut Fresh) -> Result<(ClientId, Opened<'m>), CkksError> {
         const MESSAGE: &str = "a message of a light client";
         if message.len() > MOST_PAYLOAD as usize / 2 {
             return Err(unreadable(MESSAGE, format!("{} bytes", message.len()), "send fewer numbers at a time"));
@@ -390,29 +407,40 @@ impl Inbox {
         let Some((id, client)) = self.client_of(message).and_then(|id| Some((id, self.clients.get(&id)?))) else {
             return Err(unreadable(MESSAGE, "of an unknown client".to_owned(), "introduce the client first"));
         };
-        let samples = client.receiver.parsed(&[message])?;
-        let (first, count) = (samples.first().map_or(0, |(counter, _)| *counter), samples.len() as u64);
-        let counters = first..first + count;
-        let seen = fresh.entry(id).or_insert_with(|| Client { receiver: client.receiver.clone(), used: BTreeMap::new() });
-        if let Some(used) = client.first_used(&counters).or_else(|| seen.first_used(&counters)) {
+        let opened = client.receiver.opened(message)?;
+        let counters = opened.counter..opened.counter + opened.count as u64;
+        let seen = fresh.used.entry(id).or_default();
+        if let Some(used) = client.used.first_of(&counters).or_else(|| seen.first_of(&counters)) {
             let remedy = "it was accepted before: a client counts on, and a message is sent again only if there was no answer".to_owned();
             return Err(CkksError::OutOfRange { what: "the counter of a sample", value: used.to_string(), remedy });
         }
+        let (serial, degree) = (client.receiver.serial(), client.receiver.params().degree());
+        let most = self.most_waiting.max(degree);
+        if opened.count * degree > most {
+            let value = format!("of {}", counted(opened.count * degree, "number"));
+            return Err(unreadable(MESSAGE, value, &format!("at most {most} of one client may wait: send fewer numbers at a time")));
+        }
+        let others = fresh.samples.entry(serial).or_default();
+        let waiting = (self.queue.of(&serial) + *others + opened.count) * degree;
+        if waiting > most {
+            let remedy = format!("at most {most} may wait: send the message again when earlier ones have been computed");
+            return Err(CkksError::OutOfRange { what: TOO_MANY_WAITING, value: waiting.to_string(), remedy });
+        }
+        *others += opened.count;
         seen.mark(counters);
-        Ok((id, samples))
+        Ok((id, opened))
     }
 
     /// Samples that wait.
     #[must_use]
     pub fn waiting(&self) -> usize {
-        self.waiting.len()
+        self.queue.len()
     }
 
     /// How long the oldest sample has waited; absent where none waits.
     #[must_use]
     pub fn oldest(&self) -> Option<Duration> {
-        let first = self.waiting.iter().map(|sample| sample.at).min()?;
-        Some(Duration::from_millis(now().saturating_sub(first)))
+        Some(Duration::from_millis(now().saturating_sub(self.queue.oldest()?)))
     }
 
     /// The clients that have introduced themselves.
@@ -425,8 +453,9 @@ impl Inbox {
         self.clients.values().map(|client| &client.receiver)
     }
 
-    /// The oldest samples, at most `most`, of the clients whose samples fit together with those of the oldest one: of one owner, secret, shape, level and scale. Until [`Inbox::done`] they are given
-    /// again to whoever opens the inbox anew; `None` where none waits.
+    /// At most `most` samples of the clients whose samples fit together with those of the one whose turn it is: of one secret, shape, level and scale. Clients take turns: the batch has the oldest
+    /// sample of each, then the next one of each, until it is full, and the next batch goes on there. Until [`Inbox::done`] they are given again to whoever opens the inbox anew; `None` where
+    /// none waits.
     ///
     /// # Errors
     /// [`CkksError::NotEnoughMemory`].
@@ -444,32 +473,42 @@ impl Inbox {
     }
 
     fn take_alike(&mut self, most: usize, alike: impl Fn(&Kind, &Kind) -> bool) -> Result<Option<Batch>, CkksError> {
-        let kind = |sample: &Waiting| self.clients.get(&sample.client).map(|client| client.receiver.kind());
-        let Some(wanted) = self.waiting.first().and_then(kind) else { return Ok(None) };
-        let fits = |sample: &Waiting| kind(sample).is_some_and(|own| alike(&wanted, &own));
-        let places: Vec<usize> = (0..self.waiting.len()).filter(|&place| fits(&self.waiting[place])).take(most).collect();
-        let mut by_secret: Vec<(Kind, Vec<Waiting>)> = Vec::new();
-        for sample in places.iter().map(|&place| &self.waiting[place]) {
-            let Some(own) = kind(sample) else { continue };
-            match by_secret.iter_mut().find(|(known, _)| *known == own) {
-                Some((_, samples)) => samples.push(sample.clone()),
-                None => by_secret.push((own, vec![sample.clone()])),
+        let Self { clients, queue, .. } = self;
+        let receiver = |sample: &Waiting| clients.get(&sample.client).map(|client| &client.receiver);
+        let kind = |sample: &Waiting| receiver(sample).map(Receiver::kind);
+        let taken = queue.take(most, |wanted, own| kind(wanted).zip(kind(own)).is_some_and(|(wanted, own)| alike(&wanted, &own)));
+        if taken.is_empty() {
+            return Ok(None);
+        }
+        let mut by_kind: Vec<(Option<Kind>, Vec<(Serial, Waiting)>)> = Vec::new();
+        for (serial, sample) in taken {
+            let own = kind(&sample);
+            match by_kind.iter_mut().find(|(known, _)| *known == own) {
+                Some((_, samples)) => samples.push((serial, sample)),
+                None => by_kind.push((own, vec![(serial, sample)])),
             }
         }
-        let mut arrays = Vec::with_capacity(by_secret.len());
-        for (_, samples) in &by_secret {
-            let known = |sample: &'_ Waiting| self.clients.get(&sample.client).map(|client| &client.receiver);
-            let found: Vec<_> =
-                samples.iter().filter_map(|sample| Some((known(sample)?, sample.counter, sample.bodies.as_slice()))).collect();
-            arrays.extend(Receiver::joined(&found)?);
+        let mut arrays = Vec::with_capacity(by_kind.len());
+        let mut failure = None;
+        for (_, samples) in &by_kind {
+            let place = |sample: &Waiting| (sample.counters.start - sample.first) as usize;
+            let found: Vec<_> = samples
+                .iter()
+                .filter_map(|(_, sample)| Some((receiver(sample)?, sample.counters.start, &*sample.bodies, place(sample))))
+                .collect();
+            match Receiver::joined(&found) {
+                Ok(array) => arrays.extend(array),
+                Err(error) => failure = Some(error),
+            }
         }
-        let mut taken = places.into_iter().peekable();
-        let mut place = 0;
-        self.waiting.retain(|_| {
-            place += 1;
-            taken.next_if_eq(&(place - 1)).is_none()
-        });
-        Ok(Some(Batch { samples: by_secret.into_iter().flat_map(|(_, samples)| samples).collect(), arrays }))
+        let samples: Vec<_> = by_kind.into_iter().flat_map(|(_, samples)| samples).collect();
+        match failure {
+            Some(error) => {
+                queue.give_back(samples.into_iter());
+                Err(error)
+            }
+            None => Ok(Some(Batch { samples, arrays })),
+        }
     }
 
     /// Says that what was computed of the batch is safe.
@@ -497,7 +536,6 @@ impl Inbox {
 
     /// Gives a batch back, whose computation failed.
     pub fn give_back(&mut self, batch: Batch) {
-        self.waiting.extend(batch.samples);
-        self.waiting.sort_by_key(|sample| sample.at);
+        self.queue.give_back(batch.samples.into_iter());
     }
 }

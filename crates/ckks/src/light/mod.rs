@@ -2,10 +2,11 @@
 //!
 //! ```text
 //! owner      SecretKey::light_client          the device's state, with the secret
+//!            SecretKey::authentication_key    for the server, which refuses what no client of the owner sent
 //! device     LightClient::introduction        once: parameters, seed, layout
 //!            LightClient::encrypt             a message: a counter and the highest bits of the bodies
 //! server     Receiver::receive                an array of LWE or MLWE samples, to be packed, multiplied, ..
-//!            reply                            bytes for the device
+//!            Receiver::reply                  bytes for the device
 //! device     LightClient::decrypt             the numbers
 //! ```
 //!
@@ -14,11 +15,14 @@
 //!
 //! Source: [hermes, sec. 5.4], the client's half; differs: bodies are truncated, samples of any degree.
 
+mod authentication;
 mod client;
 mod inbox;
+mod queue;
 mod receiver;
 mod wire;
 
+pub use authentication::AuthenticationKey;
 pub use client::{LightClient, LightOptions};
-pub use inbox::{Batch, ClientId, Inbox};
-pub use receiver::{Receiver, reply};
+pub use inbox::{Batch, ClientId, Inbox, MOST_WAITING, TOO_MANY_WAITING};
+pub use receiver::Receiver;

@@ -5,7 +5,8 @@ use std::ops::Range;
 use clathrate_arith::text::counted;
 use clathrate_lattice::{Bundle, Eval, Level, PolyRef, Rank};
 
-use super::wire::{INTRODUCTION, REPLY, Reader, Terms, VERSION, Writer, pack, unpack, unreadable, write_secret};
+use super::authentication::{AuthenticationKey, ClientKey, split};
+use super::wire::{INTRODUCTION, REPLY, Reader, Serial, Terms, VERSION, Writer, pack, unpack, unreadable, write_secret};
 use crate::arrays::memory::check_free;
 use crate::arrays::places::Place;
 use crate::arrays::{Ciphertext, Encoding, Estimate, Layout, Order, SecretName};
@@ -19,7 +20,6 @@ const MESSAGE: &str = "a message of a light client";
 /// What samples must have in common to be one array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Kind {
-    pub owner: KeyId,
     pub secret: SecretName,
     pub shape: ModuleShape,
     pub level: usize,
@@ -32,18 +32,35 @@ pub(super) struct Kind {
 pub struct Receiver {
     params: Params,
     terms: Terms,
+    key: ClientKey,
+}
+
+/// A message that the client made.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Opened<'m> {
+    /// The counter of the first sample.
+    pub counter: u64,
+    /// How many samples there are.
+    pub count: usize,
+    /// The bodies of the samples.
+    pub bodies: &'m [u8],
 }
 
 impl Receiver {
-    /// Takes a client's introduction.
+    /// Takes the introduction of a client that the owner of `key` made.
     ///
     /// # Errors
-    /// [`CkksError::OutOfRange`] for bytes that are no introduction; [`CkksError::WrongParams`] for other parameters; level errors.
-    pub fn new(params: &Params, introduction: &[u8]) -> Result<Self, CkksError> {
+    /// [`CkksError::OutOfRange`] for bytes that are no introduction, or that no client of the owner made; [`CkksError::WrongSecret`] for a client of another owner;
+    /// [`CkksError::WrongParams`] for other parameters; level errors.
+    pub fn new(params: &Params, introduction: &[u8], key: &AuthenticationKey) -> Result<Self, CkksError> {
         const WHAT: &str = "the introduction of a light client";
-        let mut reader = Reader::new(introduction, INTRODUCTION, WHAT)?;
+        let mut reader = Reader::new(split(introduction, WHAT)?.0, INTRODUCTION, WHAT)?;
         let terms = Terms::read(&mut reader)?;
         reader.end()?;
+        // Nothing is made for a stranger, not even tables of the degree that the bytes say.
+        key.key_id().check_same(terms.key_id, "a light client")?;
+        let key = key.of_client(&terms);
+        key.open(&[], introduction, WHAT)?;
         if terms.digest != *params.root()?.digest() {
             let value = format!("parameters of degree {} and rank {}", terms.degree, terms.rank);
             return Err(unreadable(WHAT, value, "the client was made for other parameters: take those"));
@@ -62,7 +79,7 @@ impl Receiver {
         }
         let params = params.for_samples(shape)?;
         params.check_level(Level(terms.level))?;
-        Ok(Self { params, terms })
+        Ok(Self { params, terms, key })
     }
 
     /// The numbers of the messages, in their order, as an array of samples: of LWE samples in the shape `shape`, by default a vector; of samples of a higher degree a
@@ -73,11 +90,10 @@ impl Receiver {
     /// [`CkksError::Empty`] without messages.
     pub fn receive(&self, messages: &[&[u8]], shape: Option<&[usize]>) -> Result<Ciphertext, CkksError> {
         let degree = self.terms.degree;
+        let opened = messages.iter().map(|message| self.opened(message)).collect::<Result<Vec<_>, _>>()?;
+        let count = opened.iter().map(|message| message.count).sum();
         // Expanding the masks takes far more memory than the messages.
-        let bits = self.terms.sent_bits() as usize;
-        self.check_memory(messages.iter().map(|message| message.len().saturating_sub(12) * 8 / bits / degree).sum())?;
-        let samples = self.parsed(messages)?;
-        let count = samples.len();
+        self.check_memory(count)?;
         let shape = match (shape, degree) {
             (None, 1) => vec![count],
             (Some(shape), 1) => shape.to_vec(),
@@ -94,7 +110,7 @@ impl Receiver {
             let remedy = format!("there are {}", counted(count * degree, "number"));
             return Err(CkksError::Shape { operation: MESSAGE, left: shape, right: vec![count * degree], remedy });
         }
-        self.array(shape, &samples)
+        self.array(shape, opened.iter().flat_map(|message| self.samples(message)))
     }
 
     /// The masks of these counters, without the bodies that messages bring: what can be packed before the messages come. [hermes, sec. 5.4, the offline phase]
@@ -105,8 +121,7 @@ impl Receiver {
         let degree = self.terms.degree;
         let count = usize::try_from(counters.end.saturating_sub(counters.start)).unwrap_or(usize::MAX);
         self.check_memory(count)?;
-        let samples: Vec<(u64, Vec<u128>)> = counters.map(|counter| (counter, vec![0; degree])).collect();
-        self.array(if degree == 1 { vec![count] } else { vec![count, degree] }, &samples)
+        self.array(if degree == 1 { vec![count] } else { vec![count, degree] }, counters.map(|counter| (counter, vec![0; degree])))
     }
 
     /// The bodies that the messages bring for these counters, by counter, then by number.
@@ -119,12 +134,14 @@ impl Receiver {
         };
         let (degree, count) = (self.terms.degree, usize::try_from(counters.end - counters.start).unwrap_or(usize::MAX));
         let mut bodies: Vec<Option<Vec<u128>>> = vec![None; count];
-        for (counter, numbers) in self.parsed(messages)? {
-            if !counters.contains(&counter) {
-                return refuse(counter, format!("these masks are for the counters {} to {}", counters.start, counters.end - 1));
-            }
-            if bodies[(counter - counters.start) as usize].replace(numbers).is_some() {
-                return refuse(counter, "two messages have it: leave one of them out".to_owned());
+        for message in messages {
+            for (counter, numbers) in self.samples(&self.opened(message)?) {
+                if !counters.contains(&counter) {
+                    return refuse(counter, format!("these masks are for the counters {} to {}", counters.start, counters.end - 1));
+                }
+                if bodies[(counter - counters.start) as usize].replace(numbers).is_some() {
+                    return refuse(counter, "two messages have it: leave one of them out".to_owned());
+                }
             }
         }
         if let Some(missing) = bodies.iter().position(Option::is_none) {
@@ -154,58 +171,80 @@ impl Receiver {
         check_free(MESSAGE, samples.saturating_mul(each), "receive fewer messages at a time, and pack them before the next ones")
     }
 
-    /// The counters and bodies of the samples in the messages.
-    pub(super) fn parsed(&self, messages: &[&[u8]]) -> Result<Vec<(u64, Vec<u128>)>, CkksError> {
-        let Terms { degree, dropped, .. } = self.terms;
-        let (bits, modulus) = (self.terms.sent_bits(), self.terms.modulus());
-        let mut samples: Vec<(u64, Vec<u128>)> = Vec::new();
-        for message in messages {
-            let mut reader = Reader { bytes: message, what: MESSAGE };
-            if reader.array::<4>()? != self.terms.tag() {
-                let remedy = "it belongs to another introduction: a client that was made again introduces itself again";
-                return Err(unreadable(MESSAGE, "another seed".to_owned(), remedy));
-            }
-            let (counter, bytes) = (reader.word()?, reader.bytes);
-            let count = bytes.len() * 8 / bits as usize;
-            let whole = count > 0 && count.is_multiple_of(degree) && (count * bits as usize).div_ceil(8) == bytes.len();
-            let end = counter.checked_add((count / degree) as u64);
-            if !whole || end.is_none() {
-                let value = format!("{} bytes for numbers of {bits} bits, {degree} in a sample", bytes.len());
-                return Err(unreadable(MESSAGE, value, "the bytes are cut off: send them again"));
-            }
-            let numbers: Vec<u128> = (0..count).map(|index| unpack(bytes, index, bits) << dropped).collect();
-            if numbers.iter().any(|&number| number >= modulus) {
-                return Err(unreadable(MESSAGE, "a body beyond the modulus".to_owned(), "the bytes are damaged: send them again"));
-            }
-            samples.extend(numbers.chunks_exact(degree).enumerate().map(|(i, numbers)| (counter + i as u64, numbers.to_vec())));
+    /// Checks that the client made a message, and that it is whole.
+    ///
+    /// # Errors
+    /// [`CkksError::OutOfRange`] for bytes that are no message, of another introduction, or that the client did not make.
+    pub(super) fn opened<'m>(&self, message: &'m [u8]) -> Result<Opened<'m>, CkksError> {
+        let (degree, bits, modulus) = (self.terms.degree, self.terms.sent_bits(), self.terms.modulus());
+        if (Reader { bytes: message, what: MESSAGE }).array::<4>()? != self.terms.prefix() {
+            let remedy = "it belongs to another introduction: a client that was made again introduces itself again";
+            return Err(unreadable(MESSAGE, "another seed".to_owned(), remedy));
         }
-        Ok(samples)
+        let mut reader = Reader { bytes: self.key.open(&self.terms.message_context(), message, MESSAGE)?, what: MESSAGE };
+        reader.array::<4>()?;
+        let (counter, bodies) = (reader.word()?, reader.bytes);
+        let numbers = bodies.len() * 8 / bits as usize;
+        let whole = numbers > 0 && numbers.is_multiple_of(degree) && (numbers * bits as usize).div_ceil(8) == bodies.len();
+        let count = numbers / degree;
+        if !whole || counter.checked_add(count as u64).is_none() {
+            let value = format!("{} bytes for numbers of {bits} bits, {degree} in a sample", bodies.len());
+            return Err(unreadable(MESSAGE, value, "make the message with a client of this release"));
+        }
+        if (0..numbers).any(|index| unpack(bodies, index, bits) << self.terms.dropped >= modulus) {
+            return Err(unreadable(MESSAGE, "a body beyond the modulus".to_owned(), "make the message with a client of this release"));
+        }
+        Ok(Opened { counter, count, bodies })
+    }
+
+    /// The numbers of sample `index` of the bodies of a message.
+    pub(super) fn numbers(&self, bodies: &[u8], index: usize) -> Vec<u128> {
+        let Terms { degree, dropped, .. } = self.terms;
+        (index * degree..(index + 1) * degree).map(|place| unpack(bodies, place, self.terms.sent_bits()) << dropped).collect()
+    }
+
+    /// The counters and numbers of a message's samples.
+    fn samples<'m>(&'m self, message: &Opened<'m>) -> impl Iterator<Item = (u64, Vec<u128>)> + 'm {
+        let Opened { counter, count, bodies } = *message;
+        (0..count).map(move |index| (counter + index as u64, self.numbers(bodies, index)))
     }
 
     /// First bytes of the client's messages.
-    pub(super) fn tag(&self) -> [u8; 4] {
-        self.terms.tag()
+    pub(super) fn prefix(&self) -> [u8; 4] {
+        self.terms.prefix()
+    }
+
+    /// The number that the owner drew for the client.
+    pub(super) fn serial(&self) -> Serial {
+        self.terms.serial
+    }
+
+    /// The root mean square of the error by what is cut off the bodies, in units of the numbers.
+    pub(crate) fn truncation(&self) -> f64 {
+        f64::from(self.terms.dropped).exp2() / (12f64.sqrt() * self.terms.scale)
     }
 
     /// What samples must have in common to be one array.
     pub(super) fn kind(&self) -> Kind {
-        let Terms { key_id: owner, secret, degree, rank, level, scale, reversed, .. } = self.terms;
-        Kind { owner, secret, shape: ModuleShape { degree, rank }, level, scale_bits: scale.to_bits(), reversed }
+        let Terms { secret, degree, rank, level, scale, reversed, .. } = self.terms;
+        Kind { secret, shape: ModuleShape { degree, rank }, level, scale_bits: scale.to_bits(), reversed }
     }
 
-    /// Samples of clients of one kind as an array; `None` without samples.
-    pub(super) fn joined(samples: &[(&Self, u64, &[u128])]) -> Result<Option<Ciphertext>, CkksError> {
+    /// Samples of clients of one kind as an array, for each the bodies of its message and which of them it is; `None` without samples.
+    pub(super) fn joined(samples: &[(&Self, u64, &[u8], usize)]) -> Result<Option<Ciphertext>, CkksError> {
         let Some((first, ..)) = samples.first() else { return Ok(None) };
         first.check_memory(samples.len())?;
-        let bundles = samples.iter().map(|(receiver, counter, bodies)| receiver.bundle(*counter, bodies)).collect::<Result<Vec<_>, _>>()?;
+        let bundle =
+            |&(receiver, counter, bodies, index): &(&Self, u64, &[u8], usize)| receiver.bundle(counter, &receiver.numbers(bodies, index));
+        let bundles = samples.iter().map(bundle).collect::<Result<Vec<_>, _>>()?;
         let degree = first.terms.degree;
         let shape = if degree == 1 { vec![samples.len()] } else { vec![samples.len(), degree] };
         first.of_bundles(shape, bundles).map(Some)
     }
 
     /// Samples as an array.
-    fn array(&self, shape: Vec<usize>, samples: &[(u64, Vec<u128>)]) -> Result<Ciphertext, CkksError> {
-        let bundles = samples.iter().map(|(counter, bodies)| self.bundle(*counter, bodies)).collect::<Result<Vec<_>, CkksError>>()?;
+    fn array(&self, shape: Vec<usize>, samples: impl Iterator<Item = (u64, Vec<u128>)>) -> Result<Ciphertext, CkksError> {
+        let bundles = samples.map(|(counter, bodies)| self.bundle(counter, &bodies)).collect::<Result<Vec<_>, CkksError>>()?;
         self.of_bundles(shape, bundles)
     }
 
@@ -242,14 +281,24 @@ impl Receiver {
     pub fn params(&self) -> &Params {
         &self.params
     }
+    /// The bytes of an array for this client, which decrypts them: of its secret, the main one or a device's. Of a ciphertext the whole mask is sent, and the bodies of the numbers.
+    ///
+    /// # Errors
+    /// [`CkksError::Encoding`] unless coefficients; [`CkksError::Conversion`] for complex numbers and several bodies under one mask; [`CkksError::Symbol`];
+    /// [`CkksError::SecretWithoutKeys`] under the secret of several bodies.
+    pub fn reply(&self, x: &Ciphertext) -> Result<Vec<u8>, CkksError> {
+        let mut bytes = reply_bytes(x)?;
+        self.key.seal(&[], &mut bytes);
+        Ok(bytes)
+    }
 }
 
-/// The bytes of an array for a light client of its secret, the main one or a device's, which decrypts them. Of a ciphertext the whole mask is sent, and the bodies of the numbers.
+/// The bytes of a reply, without a tag.
 ///
 /// # Errors
 /// [`CkksError::Encoding`] unless coefficients; [`CkksError::Conversion`] for complex numbers and several bodies under one mask; [`CkksError::Symbol`];
 /// [`CkksError::SecretWithoutKeys`] under the secret of several bodies.
-pub fn reply(x: &Ciphertext) -> Result<Vec<u8>, CkksError> {
+fn reply_bytes(x: &Ciphertext) -> Result<Vec<u8>, CkksError> {
     const OPERATION: &str = "a reply to a light client";
     x.check_data(OPERATION)?;
     if !matches!(x.secret(), SecretName::Device(_)) {

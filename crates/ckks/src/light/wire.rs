@@ -8,13 +8,14 @@ use crate::arrays::SecretName;
 use crate::error::CkksError;
 use crate::key_id::KeyId;
 
-/// First bytes of an introduction, of a reply, of a stored state.
+/// First bytes of an introduction, of a reply, of a stored state, and of what the tag of a message covers.
 pub const INTRODUCTION: [u8; 4] = *b"CLLI";
 pub const REPLY: [u8; 4] = *b"CLLR";
 pub const STATE: [u8; 4] = *b"CLLS";
+pub const MESSAGE: [u8; 4] = *b"CLLM";
 
 /// Version of all of them.
-pub const VERSION: u8 = 2;
+pub const VERSION: u8 = 3;
 
 /// Least bits of a number in a message, so that the count of numbers follows from the length.
 pub const LEAST_BITS: u32 = 8;
@@ -22,12 +23,17 @@ pub const LEAST_BITS: u32 = 8;
 /// Bits of the largest modulus, so that residues compose in 128 bits.
 pub const MOST_BITS: u32 = 120;
 
+/// A number that the owner draws for a client: which clients are one, whatever seeds they draw.
+pub type Serial = [u8; 16];
+
 /// How numbers of one client are encrypted.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Terms {
     /// Digest of the parameters at their own degree and rank.
     pub digest: [u8; 32],
     pub key_id: KeyId,
+    /// A number that the owner drew for the client.
+    pub serial: Serial,
     /// The secret: the main one, or a device's.
     pub secret: SecretName,
     /// Degree of a sample, and how many polynomials its mask has.
@@ -78,7 +84,7 @@ impl<'b> Reader<'b> {
             return Err(unreadable(what, format!("bytes that begin with {first:02x?}"), "give the bytes as the other side wrote them"));
         }
         if version != [VERSION] {
-            return Err(unreadable(what, format!("version {}", version[0]), "this release reads version 2"));
+            return Err(unreadable(what, format!("version {}", version[0]), "this release reads version 3"));
         }
         Ok(reader)
     }
@@ -137,8 +143,15 @@ pub fn read_secret(reader: &mut Reader<'_>) -> Result<SecretName, CkksError> {
 
 impl Terms {
     pub fn write(&self, writer: &mut Writer) {
+        self.write_fixed(writer);
+        writer.bytes(&self.seed.0);
+    }
+
+    /// All but the seed: what the owner chose.
+    pub fn write_fixed(&self, writer: &mut Writer) {
         writer.bytes(&self.digest);
         writer.bytes(&self.key_id.0);
+        writer.bytes(&self.serial);
         write_secret(writer, self.secret);
         for word in [self.degree, self.rank, self.level, self.dropped as usize, usize::from(self.reversed), self.moduli.len()] {
             writer.word(word as u64);
@@ -148,11 +161,11 @@ impl Terms {
             writer.word(modulus);
             writer.word(index as u64);
         }
-        writer.bytes(&self.seed.0);
     }
 
     pub fn read(reader: &mut Reader<'_>) -> Result<Self, CkksError> {
-        let (digest, key_id, secret) = (reader.array()?, KeyId(reader.array()?), read_secret(reader)?);
+        let (digest, key_id) = (reader.array()?, KeyId(reader.array()?));
+        let (serial, secret) = (reader.array()?, read_secret(reader)?);
         let degree = reader.number((1 << 17) + 1, "the degree")?;
         let rank = reader.number((1 << 17) + 1, "the rank")?;
         let (level, dropped) = (reader.number(1 << 16, "level")?, reader.number(64, "dropped bits")?);
@@ -161,7 +174,7 @@ impl Terms {
         let modulus = |reader: &mut Reader<'_>| Ok((reader.word()?, reader.number(1 << 16, "the number of a prime")?));
         let moduli = (0..primes).map(|_| modulus(reader)).collect::<Result<Vec<_>, CkksError>>()?;
         let seed = MaskSeed(reader.array()?);
-        let terms = Self { digest, key_id, secret, degree, rank, level, scale, dropped: dropped as u32, reversed, moduli, seed };
+        let terms = Self { digest, key_id, serial, secret, degree, rank, level, scale, dropped: dropped as u32, reversed, moduli, seed };
         let sound = degree.is_power_of_two()
             && degree.checked_mul(rank).is_some_and(|dimension| (1..=1 << 18).contains(&dimension))
             && scale.is_finite()
@@ -183,6 +196,14 @@ impl Terms {
         self.modulus().ilog2() + 1
     }
 
+    /// What the tag of a message covers beside its bytes: that it is a message, and of which seed.
+    pub fn message_context(&self) -> [u8; 36] {
+        let mut context = [0; 36];
+        context[..4].copy_from_slice(&MESSAGE);
+        context[4..].copy_from_slice(&self.seed.0);
+        context
+    }
+
     /// Bits of a body in a message.
     pub fn sent_bits(&self) -> u32 {
         self.modulus_bits() - self.dropped
@@ -195,7 +216,7 @@ impl Terms {
     }
 
     /// First bytes of messages: which introduction they belong to.
-    pub fn tag(&self) -> [u8; 4] {
+    pub fn prefix(&self) -> [u8; 4] {
         [self.seed.0[0], self.seed.0[1], self.seed.0[2], self.seed.0[3]]
     }
 }

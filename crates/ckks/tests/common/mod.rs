@@ -8,7 +8,7 @@ use std::sync::{Arc, LazyLock};
 
 use clathrate_arith::Meter;
 use clathrate_ckks::keys::{EncryptOptions, Operation};
-use clathrate_ckks::light::LightOptions;
+use clathrate_ckks::light::{LightClient, LightOptions, Receiver};
 use clathrate_ckks::parameters::EngineFactory;
 use clathrate_ckks::{Ciphertext, Evaluator, KeyNeeds, ModuleShape, Params, Runtime, SecretKey, SecretName, ValuesRef};
 use clathrate_lattice::{Level, SecretRng};
@@ -58,6 +58,11 @@ pub fn light(degree: usize, level: Level, precision_bits: Option<f64>) -> LightO
 /// Options of a light client under the secret of a device.
 pub fn device_options(device: u64, degree: usize, level: Level) -> LightOptions {
     LightOptions { secret: SecretName::Device(device), ..light(degree, level, None) }
+}
+
+/// What a server of the owner knows of a client.
+pub fn receiver_of(sk: &SecretKey, client: &LightClient) -> Receiver {
+    Receiver::new(sk.params(), &client.introduction(), &sk.authentication_key()).expect("a receiver")
 }
 
 /// `count` values in [-1, 1], no two near ones equal.

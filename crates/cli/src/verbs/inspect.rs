@@ -26,6 +26,7 @@ const fn kind_name(kind: FileKind) -> &'static str {
         FileKind::Plan => "plan",
         FileKind::PreparedMatrix => "prepared-matrix",
         FileKind::PreparedSamples => "prepared-samples",
+        FileKind::AuthenticationKey => "authentication-key",
     }
 }
 

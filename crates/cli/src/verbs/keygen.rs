@@ -17,13 +17,13 @@ use crate::{files, streams};
 
 /// Runs the verb: everything is made before anything gets its name, the secret key first.
 pub fn run(arguments: &Keygen, console: &Console, runtime: &Runtime) -> Result<(), Failure> {
-    let outputs = [Some(&arguments.secret), arguments.public.as_ref(), arguments.evaluation.as_ref()];
+    let outputs = [Some(&arguments.secret), arguments.public.as_ref(), arguments.evaluation.as_ref(), arguments.authentication.as_ref()];
     let names: BTreeSet<_> = outputs.iter().flatten().map(|path| streams::place(path)).collect();
     if names.len() != outputs.iter().flatten().count() {
         return Err(Failure::Usage("two keys cannot go to one file".to_owned()));
     }
-    if arguments.existing && arguments.public.is_none() && arguments.evaluation.is_none() {
-        return Err(Failure::Usage("--existing makes further keys: add --public or --evaluation".to_owned()));
+    if arguments.existing && outputs[1..].iter().all(Option::is_none) {
+        return Err(Failure::Usage("--existing makes further keys: add --public, --evaluation or --authentication".to_owned()));
     }
     check_outputs(arguments)?;
     let params = files::params(&arguments.params.params, runtime)?;
@@ -50,6 +50,9 @@ pub fn run(arguments: &Keygen, console: &Console, runtime: &Runtime) -> Result<(
     }
     if let Some((path, keys)) = &evaluation {
         prepared.push(("evaluation", path, files::prepare(path, keys)?));
+    }
+    if let Some(path) = &arguments.authentication {
+        prepared.push(("authentication", path, files::prepare(path, &secret.authentication_key())?));
     }
     // No key gets anywhere before its secret is stored. Pipes and devices may refuse to the end, files hardly do, so these come last.
     prepared.sort_by_key(|(what, _, writer)| (*what != "secret", !writer.is_stream()));
@@ -94,7 +97,7 @@ fn check_outputs(arguments: &Keygen) -> Result<(), Failure> {
             files::check_output(&arguments.secret)?;
         }
     }
-    arguments.public.iter().chain(&arguments.evaluation).try_for_each(|path| files::check_output(path))
+    arguments.public.iter().chain(&arguments.evaluation).chain(&arguments.authentication).try_for_each(|path| files::check_output(path))
 }
 
 fn needs(arguments: &Keygen, params: &Params) -> Result<KeyNeeds, Failure> {

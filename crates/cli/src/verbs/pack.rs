@@ -21,7 +21,7 @@ use clathrate_arith::text::counted;
 use clathrate_ckks::circuits::samples::{SamplesOptions, SamplesPlan};
 use clathrate_ckks::file::OutputFile;
 use clathrate_ckks::key_id::KeyId;
-use clathrate_ckks::light::{Batch, ClientId, Inbox, Receiver};
+use clathrate_ckks::light::{AuthenticationKey, Batch, ClientId, Inbox, MOST_WAITING, Receiver, TOO_MANY_WAITING};
 use clathrate_ckks::{Ciphertext, CkksError, EvaluationKeys, Evaluator, Params, Runtime, SecretName};
 use serde_json::{Value, json};
 
@@ -35,8 +35,11 @@ use crate::intake::{Content, Intake, Item};
 /// How long the service waits for messages before it looks after its batches.
 const PATIENCE: Duration = Duration::from_millis(20);
 
-/// Batches' worth of samples that may wait; messages beyond these stay where they are until a batch is done.
-const MOST_BATCHES: usize = 8;
+/// Batches of one client's numbers that may wait, where they are more than an inbox lets wait by itself.
+const CLIENT_BATCHES: usize = 2;
+
+/// Clients whose numbers may wait, where each has as many as it may; messages beyond these stay where they are until a batch is done.
+const FULL_CLIENTS: usize = 4;
 
 impl SampleKind {
     /// The secrets of the samples, at least one.
@@ -63,6 +66,11 @@ pub fn run(arguments: &Pack, console: &Console, runtime: &Runtime) -> Result<(),
     warn_insecure(console, &params);
     let keys = files::load(&arguments.evaluation, |reader| EvaluationKeys::from_reader(reader, &params))?;
     let (owner, secrets) = (keys.id(), arguments.kind.secrets());
+    let authentication = files::load(&arguments.authentication, |reader| {
+        let key = AuthenticationKey::from_reader(reader, &params)?;
+        owner.check_same(key.key_id(), "the authentication key")?;
+        Ok(key)
+    })?;
     let options = arguments.kind.options(arguments.samples, arguments.key_bytes);
     let plan = SamplesPlan::for_keys(&params, &options, &keys, &secrets).map_err(|error| match error {
         error @ CkksError::MissingKeys { .. } => Failure::file(&arguments.evaluation, error),
@@ -79,13 +87,32 @@ pub fn run(arguments: &Pack, console: &Console, runtime: &Runtime) -> Result<(),
         return Err(Failure::Usage("--idle is for a folder: standard input ends by itself".to_owned()));
     }
     let mut intake = if lines { Intake::lines() } else { Intake::folder(&arguments.from, arguments.idle.map(Duration::from_secs_f64))? };
-    let inbox = Inbox::open(&arguments.inbox, &params)?;
+    let mut inbox = Inbox::open(&arguments.inbox, &params, &authentication).map_err(|error| match error {
+        error @ CkksError::WrongSecret { .. } => Failure::file(&arguments.inbox, error),
+        other => other.into(),
+    })?;
+    let limit = MOST_WAITING.max(CLIENT_BATCHES * plan.count());
+    inbox.limit_waiting(limit);
     for receiver in inbox.receivers() {
         plan.check_client(receiver, owner, &secrets).map_err(|error| Failure::file(&arguments.inbox, error))?;
     }
     let output = Output::open(&arguments.output, &inbox)?;
-    let mut service =
-        Service { params, plan, owner, secrets, inbox, output, deadline, expected: predicted, longest: Duration::ZERO, lines, console };
+    let mut service = Service {
+        params,
+        authentication,
+        plan,
+        owner,
+        secrets,
+        inbox,
+        limit,
+        crowded: false,
+        output,
+        deadline,
+        expected: predicted,
+        longest: Duration::ZERO,
+        lines,
+        console,
+    };
     service.recover()?;
     service.serve(&evaluator, &mut intake)
 }
@@ -180,11 +207,16 @@ impl Output {
 
 struct Service<'a> {
     params: Params,
+    authentication: AuthenticationKey,
     plan: Arc<SamplesPlan>,
     owner: KeyId,
     /// Those that there are keys for.
     secrets: Vec<SecretName>,
     inbox: Inbox,
+    /// Most numbers of one client that may wait.
+    limit: usize,
+    /// Whether a message had no room since the last batch began: then the next one does not wait until it is full.
+    crowded: bool,
     output: Output,
     deadline: Option<Duration>,
     /// How long a batch takes: as predicted, or as long as the longest one took.
@@ -212,7 +244,7 @@ impl Service<'_> {
     /// Takes in messages and computes batches until the intake ends and nothing waits.
     fn serve(&mut self, evaluator: &Evaluator, intake: &mut Intake) -> Result<(), Failure> {
         let plan = self.plan.clone();
-        let most = MOST_BATCHES * self.per_batch();
+        let most = FULL_CLIENTS * self.limit / self.plan.samples().degree();
         thread::scope(|scope| {
             let mut running: Option<ScopedJoinHandle<'_, Computed>> = None;
             let mut ended = false;
@@ -223,11 +255,13 @@ impl Service<'_> {
                     self.longest = self.longest.max(took);
                     self.expected = self.longest;
                     self.store(batch, &result?, took)?;
+                    intake.release();
                 }
                 if running.is_none()
                     && self.is_due(ended)
                     && let Some(batch) = self.inbox.take_of_all_secrets(self.per_batch())?
                 {
+                    self.crowded = false;
                     let plan = Arc::clone(&plan);
                     let work = move || {
                         let start = Instant::now();
@@ -263,7 +297,7 @@ impl Service<'_> {
             let begin = self.deadline.map(|deadline| deadline.saturating_sub(self.expected));
             begin.zip(self.inbox.oldest()).is_some_and(|(begin, age)| age >= begin)
         };
-        waiting >= self.per_batch() || waiting > 0 && (ended || late())
+        waiting >= self.per_batch() || waiting > 0 && (ended || self.crowded || late())
     }
 
     /// Stores introductions and messages, and answers each.
@@ -291,8 +325,8 @@ impl Service<'_> {
 
     /// The client's name, or why it is refused.
     fn introduce(&mut self, introduction: &[u8]) -> Result<Result<ClientId, Failure>, Failure> {
-        let checked =
-            Receiver::new(&self.params, introduction).and_then(|receiver| self.plan.check_client(&receiver, self.owner, &self.secrets));
+        let checked = Receiver::new(&self.params, introduction, &self.authentication)
+            .and_then(|receiver| self.plan.check_client(&receiver, self.owner, &self.secrets));
         if let Err(error) = checked {
             return Ok(Err(error.into()));
         }
@@ -313,10 +347,12 @@ impl Service<'_> {
         let bytes: Vec<&[u8]> = messages.iter().map(|(_, bytes)| bytes.as_slice()).collect();
         let answers = self.inbox.accept(&bytes)?;
         for ((item, bytes), answer) in messages.iter().zip(answers) {
+            self.crowded |= matches!(answer, Err(CkksError::OutOfRange { what: TOO_MANY_WAITING, .. }));
             let answer = match answer {
                 Ok(stored) => Ok(json!({ "stored": stored })),
                 // Stored by a run that ended before it could say so, or sent again for want of an answer.
                 Err(_) if self.inbox.knows(bytes) => Ok(json!({ "stored": 0, "known": true })),
+                Err(CkksError::OutOfRange { what: TOO_MANY_WAITING, .. }) if intake.hold(item) => continue,
                 Err(error) => Err(error.into()),
             };
             self.answer(item, answer, intake)?;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, Stdio};
+use std::io::{BufRead, BufReader, Lines, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::time::{Duration, Instant};
 
 use base64::Engine;
@@ -34,7 +34,9 @@ impl Setting {
     /// A folder with keys for batches of [`COUNT`] numbers of a device's secret.
     fn new() -> Self {
         let desk = Desk::new();
-        desk.ok(&format!("keygen --params {BOOT} --secret sk.clt --evaluation keys.clt --samples {COUNT} --client {DEVICE}"));
+        desk.ok(&format!(
+            "keygen --params {BOOT} --secret sk.clt --evaluation keys.clt --authentication auth.clt --samples {COUNT} --client {DEVICE}"
+        ));
         let params = Params::preset(BOOT, &Runtime::default()).expect("a preset");
         let owner = SecretKey::from_reader(&FileReader::open(desk.path("sk.clt")).expect("a file"), &params).expect("a key");
         let options = SamplesOptions { count: Some(COUNT), secret: SecretName::Device(DEVICE), ..SamplesOptions::default() };
@@ -48,7 +50,8 @@ impl Setting {
 
     fn line(&self, from: &str, more: &str) -> String {
         format!(
-            "pack --params {BOOT} --evaluation keys.clt --from {from} --inbox inbox.log --output out --samples {COUNT} --client {DEVICE} {more}"
+            "pack --params {BOOT} --evaluation keys.clt --authentication auth.clt --from {from} --inbox inbox.log --output out \
+             --samples {COUNT} --client {DEVICE} {more}"
         )
     }
 
@@ -79,8 +82,8 @@ fn text(kind: &str, bytes: &[u8]) -> String {
     format!("{}\n", json!({ kind: BASE64_STANDARD.encode(bytes) }))
 }
 
-fn name(client: &LightClient, params: &Params) -> String {
-    let receiver = Receiver::new(params, &client.introduction()).expect("a client");
+fn name(client: &LightClient, own: &Setting) -> String {
+    let receiver = Receiver::new(&own.params, &client.introduction(), &own.owner.authentication_key()).expect("a client");
     receiver.client_id().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
@@ -157,7 +160,7 @@ fn lines_are_answered_and_bad_ones_are_refused_alone() {
         "wrong-secret",
         "device:3",
         "introduction",
-        "begin as those of another",
+        "not authenticated",
         "client",
     ];
     assert_eq!(answers.len(), parts.len());
@@ -168,7 +171,7 @@ fn lines_are_answered_and_bad_ones_are_refused_alone() {
         assert_eq!(answer.get("error").is_some(), refused, "{answer}");
     }
     assert_eq!((&report["numbers"], &report["clients"], &report["late"]), (&json!(3), &json!(1), &Value::Null));
-    let id = name(&client, &own.params);
+    let id = name(&client, &own);
     let found = own.results();
     assert_eq!(found.len(), 3);
     for counter in 0..3 {
@@ -189,6 +192,157 @@ fn lines_are_answered_and_bad_ones_are_refused_alone() {
     let run = wait(child);
     assert!(run.code == 0 && run.stdout.contains("\"known\":true") && own.desk.path("out/00000002.clt").exists(), "{}", run.stderr);
     assert_eq!(own.results().len(), 4);
+}
+
+/// A running server, line by line.
+struct Server {
+    child: Child,
+    input: ChildStdin,
+    output: Lines<BufReader<ChildStdout>>,
+}
+
+impl Server {
+    fn start(own: &Setting) -> Self {
+        let mut command = own.desk.command(&own.line("-", "--threads 1"));
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("runs");
+        let (input, output) = (child.stdin.take().expect("its input"), child.stdout.take().expect("its output"));
+        Self { child, input, output: BufReader::new(output).lines() }
+    }
+
+    fn send(&mut self, text: &str) {
+        self.input.write_all(text.as_bytes()).and_then(|()| self.input.flush()).expect("read");
+    }
+
+    /// The next answer to a line; other lines are results of batches.
+    fn answer(&mut self) -> Value {
+        loop {
+            let said: Value = serde_json::from_str(&self.output.next().expect("a line").expect("text")).expect("JSON");
+            if said.get("from").is_some() {
+                return said;
+            }
+        }
+    }
+
+    /// Bytes of memory that are resident.
+    fn resident(&self) -> usize {
+        let text = fs::read_to_string(format!("/proc/{}/statm", self.child.id())).expect("a process");
+        4096 * text.split_whitespace().nth(1).and_then(|pages| pages.parse::<usize>().ok()).expect("pages")
+    }
+
+    fn kill(mut self) {
+        self.child.kill().expect("killed");
+        self.child.wait().expect("ends");
+    }
+}
+
+/// Which clients' samples a result has.
+fn clients_of(own: &Setting, number: usize) -> Vec<String> {
+    let path = own.desk.path(&format!("out/{number:08}.json"));
+    let start = Instant::now();
+    while !path.exists() {
+        assert!(start.elapsed() < PATIENCE, "{} does not come", path.display());
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let report: Value = serde_json::from_slice(&fs::read(path).expect("a file")).expect("JSON");
+    let samples = report["samples"].as_array().expect("a list");
+    samples.iter().map(|sample| sample["client"].as_str().expect("a name").to_owned()).collect()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_strangers_line_costs_a_line_and_a_flood_of_one_client_delays_no_other() {
+    /// A line of 8 MB is read, decoded and refused; the allocator keeps some of what that took.
+    const MOST: usize = 64 << 20;
+    let own = Setting::new();
+    let (mut honest, mut flooder) = (own.client(), own.client());
+    let mut server = Server::start(&own);
+    server.send(&text("introduction", &honest.introduction()));
+    assert!(server.answer().get("client").is_some());
+    let (before, stored) = (server.resident(), own.desk.get("inbox.log"));
+    // What somebody makes of an introduction that he heard: another seed, and numbers of 8 bits.
+    let heard = honest.introduction();
+    let mut evil = heard.clone();
+    let (dropped, seed) = (4 + 1 + 32 + 16 + 16 + 9 + 3 * 8, heard.len() - 48);
+    evil[dropped] = 38;
+    evil[seed..seed + 32].copy_from_slice(&[0x5a; 32]);
+    let million = |start: [u8; 4]| [&start[..], &[0; 8], &vec![0; 6_000_000][..]].concat();
+    let mut lines = vec![
+        text("introduction", &evil),
+        text("message", &million([0x5a; 4])),
+        text("message", &million([heard[seed], heard[seed + 1], heard[seed + 2], heard[seed + 3]])),
+        text("introduction", &million([0; 4])),
+    ];
+    // Text of 8 MB that would be far more as a tree.
+    let long = |start: &str, part: &str| format!("{start}{}\n", part.repeat(8_000_000 / part.len()));
+    lines.extend([
+        long("{\"message\":[", "0,"),
+        long("{\"message\":", "["),
+        long("{\"message\":", "{\"a\":"),
+        long("[", "\"\","),
+        long("{", "\"a\":0,"),
+    ]);
+    lines.push(format!("{}\n", "x".repeat(24_000_000)));
+    for line in &lines {
+        server.send(line);
+        for _ in line.lines() {
+            let answer = server.answer();
+            assert!(answer.get("error").is_some(), "{answer}");
+        }
+        assert!(server.resident() < before + MOST, "{} bytes, {before} before", server.resident());
+    }
+    // Several at once, before any is answered.
+    server.send(&lines[2].repeat(6));
+    (0..6).for_each(|_| assert!(server.answer().get("error").is_some()));
+    assert!(server.resident() < before + 2 * MOST, "{} bytes, {before} before", server.resident());
+    assert!(own.desk.get("inbox.log") == stored, "a stranger wrote to the inbox");
+    // Nothing of it is there after a restart.
+    server.kill();
+    let mut server = Server::start(&own);
+    server.send(&text("introduction", &flooder.introduction()));
+    assert!(server.answer().get("client").is_some());
+    let before = server.resident();
+    // One of the owner's clients floods the server: what it may have waiting is limited, and takes the bytes of its messages.
+    let many = vec![0.25; 20_000];
+    let mut refused = 0;
+    for _ in 0..5 {
+        server.send(&text("message", &flooder.encrypt(&many).expect("a message")));
+        let answer = server.answer();
+        if answer.get("error").is_some() {
+            assert!(answer.to_string().contains("may wait"), "{answer}");
+            refused += 1;
+        }
+    }
+    assert!(refused > 0, "100000 numbers wait");
+    assert!(server.resident() < before + MOST, "{} bytes, {before} before", server.resident());
+    // Another client's sample is in the next batch that begins, also over a restart.
+    server.send(&text("message", &honest.encrypt(&[0.5]).expect("a message")));
+    assert_eq!(server.answer()["stored"], 1);
+    server.kill();
+    let done = (1..).find(|number| !own.desk.path(&format!("out/{number:08}.json")).exists()).expect("a number");
+    let server = Server::start(&own);
+    assert!((1..=done).any(|number| clients_of(&own, number).contains(&name(&honest, &own))), "not in the first {done} batches");
+    server.kill();
+}
+
+#[test]
+fn files_of_a_client_with_too_much_waiting_stay_until_there_is_room() {
+    let own = Setting::new();
+    fs::create_dir(own.desk.path("in")).expect("a folder");
+    let (mut client, mut other) = (own.client(), own.client());
+    own.desk.put("in/a.introduction", &client.introduction());
+    own.desk.put("in/b.introduction", &other.introduction());
+    for name in ["c", "d", "e"] {
+        own.desk.put(&format!("in/{name}.message"), &client.encrypt(&vec![0.25; 30_000]).expect("a message"));
+    }
+    own.desk.put("in/f.message", &other.encrypt(&[0.5]).expect("a message"));
+    let mut child = own.desk.command(&own.line("in", "--idle 0")).stdout(Stdio::null()).spawn().expect("runs");
+    assert!(clients_of(&own, 1).contains(&name(&other, &own)), "what comes behind the files that wait is taken");
+    let left = names_in(&own, "in");
+    assert_eq!(left.len(), 2, "{left:?}");
+    assert!(left.iter().any(|name| name.starts_with(".taken-") && name.ends_with("-e.message")), "{left:?}");
+    assert_eq!(child.try_wait().expect("a state"), None, "it goes on while files wait");
+    child.kill().expect("killed");
+    child.wait().expect("ends");
 }
 
 #[test]
@@ -261,7 +415,7 @@ fn a_killed_service_loses_no_acknowledged_number_and_brings_none_twice() {
     let found = own.results();
     assert_eq!(found.len() as u64, 3 * sent);
     for (number, client) in clients.iter().enumerate() {
-        let id = name(client, &own.params);
+        let id = name(client, &own);
         for counter in 0..sent {
             assert!((found[&(id.clone(), counter)] - value(number, counter)).abs() < 1e-4, "{number}, {counter}");
         }
@@ -298,7 +452,7 @@ fn devices_with_secrets_of_their_own_come_together() {
     assert_eq!(found.len(), 21);
     for (number, client) in clients.iter().enumerate() {
         for counter in 0..7 {
-            assert!((found[&(name(client, &own.params), counter)] - value(number, counter)).abs() < 1e-4);
+            assert!((found[&(name(client, &own), counter)] - value(number, counter)).abs() < 1e-4);
         }
     }
 }
@@ -334,6 +488,12 @@ fn what_cannot_be_served_is_refused_before_anything_is_taken() {
     let fresh = own.line("box", "--idle 0").replace("inbox.log", "new.log");
     let refused = own.desk.run(&fresh);
     assert!(refused.code == 5 && refused.stderr.contains("empty folder"), "{} {}", refused.code, refused.stderr);
+    // Nor does an authentication key of another owner.
+    own.desk.ok(&format!("keygen --params {BOOT} --secret other.clt --authentication theirs.clt"));
+    let theirs = own.desk.run(&own.line("box", "--idle 0").replace("auth.clt", "theirs.clt"));
+    assert!(theirs.code == 6 && theirs.stderr.contains("theirs.clt"), "{} {}", theirs.code, theirs.stderr);
+    let none = own.desk.run(&own.line("box", "--idle 0").replace("--authentication auth.clt", ""));
+    assert!(none.code == 2 && none.stderr.contains("--authentication"), "{} {}", none.code, none.stderr);
     // Keys for one secret do not serve another.
     let keys = own.line("box", "--idle 0").replace("--client 3", "--client 3,4");
     let refused = own.desk.run(&keys);

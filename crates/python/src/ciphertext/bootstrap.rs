@@ -97,7 +97,7 @@ impl PyCiphertext {
     /// >>> plan = cl.SamplesPlan(params, 32, degree=16, device=3)
     /// >>> client = cl.LightClient(owner, plan=plan)
     /// >>> message = client.encrypt(np.linspace(-1, 1, 32))
-    /// >>> samples = cl.Receiver(params, client.introduction).receive([message])
+    /// >>> samples = cl.Receiver(params, client.introduction, owner.authentication_key()).receive([message])
     /// >>> x = samples.with_keys(owner.evaluation_keys(plan.needs)).bootstrap_samples(plan)
     /// >>> owner.decrypt(x).view(float)[:3].round(3), np.linspace(-1, 1, 32)[:3].round(3)
     /// (array([-1.   , -0.935, -0.871]), array([-1.   , -0.935, -0.871]))
@@ -209,7 +209,7 @@ const SAMPLES_NEEDS: &str = "cl.SamplesPlan(params).needs";
 /// >>> plan = cl.SamplesPlan(owner.params, 4, device=1)
 /// >>> keys = owner.evaluation_keys(plan.needs_of([1, 2]))
 /// >>> clients = [cl.LightClient(owner, plan=plan, device=device) for device in (1, 2)]
-/// >>> receivers = [cl.Receiver(owner.params, client.introduction) for client in clients]
+/// >>> receivers = [cl.Receiver(owner.params, client.introduction, owner.authentication_key()) for client in clients]
 /// >>> first, second = (receiver.receive([client.encrypt([0.5, 0.25])]) for receiver, client in zip(receivers, clients))
 /// >>> owner.decrypt(cl.bootstrap_samples([first.with_keys(keys), second], plan)).round(3)
 /// array([0.5 , 0.25, 0.5 , 0.25])

@@ -108,7 +108,9 @@ impl PyCiphertext {
     /// --------
     /// >>> needs = cl.trace(lambda x: x.change_secret("device:7"), (2,), params=params, encoding="coefficients", level=0).needs
     /// >>> x = secret_key.encrypt([1.0, 2.0], encoding="coefficients", level=0).with_keys(secret_key.evaluation_keys(needs))
-    /// >>> cl.LightClient(secret_key, device=7).decrypt(cl.reply(x.change_secret("device:7"))).round(3)
+    /// >>> client = cl.LightClient(secret_key, device=7)
+    /// >>> receiver = cl.Receiver(params, client.introduction, secret_key.authentication_key())
+    /// >>> client.decrypt(receiver.reply(x.change_secret("device:7"))).round(3)
     /// array([1., 2.])
     fn change_secret(&self, py: Python<'_>, secret: &str) -> PyResult<Self> {
         let unknown = || out_of_range(py, "the name of a secret", format!("{secret:?}"), "use \"main\" or, for device 7, \"device:7\"");

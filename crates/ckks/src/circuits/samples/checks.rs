@@ -44,7 +44,8 @@ impl SamplesPlan {
     /// Refuses a client whose samples the plan, with keys of the owner `owner` for samples under `secrets`, is not for.
     ///
     /// # Errors
-    /// [`CkksError::WrongSecret`] for a client of another owner; as [`Evaluator::bootstrap_samples`](crate::Evaluator::bootstrap_samples) for a sample of the client.
+    /// [`CkksError::WrongSecret`] for a client of another owner; [`CkksError::OutOfRange`] for one that cuts off so much that nothing of its numbers is left; as
+    /// [`Evaluator::bootstrap_samples`](crate::Evaluator::bootstrap_samples) for a sample of the client.
     pub fn check_client(&self, receiver: &Receiver, owner: KeyId, secrets: &[SecretName]) -> Result<(), CkksError> {
         if receiver.key_id() != owner {
             return Err(CkksError::WrongSecret {
@@ -54,6 +55,12 @@ impl SamplesPlan {
             });
         }
         secrets.iter().try_for_each(|&secret| self.check_secret(secret))?;
+        // Numbers are at most 1 in magnitude.
+        if receiver.truncation() > 0.5 {
+            let value = format!("an error of {:.1e} by what is cut off", receiver.truncation());
+            let remedy = "that leaves nothing of numbers up to 1: make the client with a precision of at least 1 bit".to_owned();
+            return Err(CkksError::OutOfRange { what: "the precision of a light client", value, remedy });
+        }
         let sample = receiver.masks(0..1)?;
         let secret = secrets.iter().find(|&&secret| secret == sample.secret()).or(secrets.first()).copied().unwrap_or(self.secret);
         self.check(&sample, secret)

@@ -15,7 +15,8 @@ impl Evaluator {
     /// The numbers of LWE or MLWE samples in slots, at the level of a bootstrapped array: packed, and bootstrapped by the second half of a bootstrap. [hermes, sec. 4.5]
     ///
     /// The result is a vector of the samples' numbers in their order, real, or with [`SamplesOptions::pairs`](super::SamplesOptions::pairs) complex, with two consecutive numbers in each slot.
-    /// Range: numbers of magnitude at most 1. A sample with a wrong or a large number damages its own place, and the places of its ciphertext where it exceeds the range by far.
+    /// Range: numbers of magnitude at most 1. A sample with a wrong or a large number damages its own place, which may then hold hundreds of times more than 1:
+    /// products of it afterwards can exceed the modulus, and damage all places of its ciphertext.
     ///
     /// # Errors
     /// [`CkksError::Conversion`] for samples of another shape, secret or layout than the plan's; [`CkksError::LevelTooHigh`], [`CkksError::ScaleMismatch`]; [`CkksError::WrongParams`];

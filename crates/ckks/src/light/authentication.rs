@@ -1,0 +1,157 @@
+//! Keys by which a server knows what the owner's clients sent, and a client what its server answered.
+//!
+//! ```text
+//! owner     K = derive_key("clathrate light client authentication v1", seed of the secret key)    one for all clients, for the server
+//! client    T = keyed BLAKE3(K, terms without the seed)                                            in its state
+//! bytes     first 16 bytes of keyed BLAKE3(T, what it is, the bytes)                               at the end of an introduction, a message, a reply
+//! ```
+//!
+//! The terms say how the client encrypts, and have a number that the owner drew for it. So a client with a valid introduction is one that the owner made, and encrypts as the owner said: whoever
+//! changes a field needs another T.
+
+use std::fmt;
+
+use zeroize::{Zeroize, Zeroizing};
+
+use super::wire::{Terms, Writer, unreadable};
+use crate::error::CkksError;
+use crate::key_id::KeyId;
+use crate::keys::SecretKey;
+use crate::parameters::Params;
+
+/// Domain-separation string of authentication keys.
+const DOMAIN: &str = "clathrate light client authentication v1";
+
+/// Bytes of a tag.
+pub const TAG_BYTES: usize = 16;
+
+/// What the owner gives to a server beside evaluation keys, so that it knows what the owner's light clients send. It decrypts nothing; whoever has it can send numbers in the name of every client,
+/// and answers to it.
+///
+/// ```
+/// use clathrate_ckks::prelude::*;
+/// use clathrate_ckks::light::{LightOptions, Receiver};
+///
+/// let params = Params::preset("insecure_small", &Runtime::default())?;
+/// let (owner, other) = (SecretKey::generate(&params)?, SecretKey::generate(&params)?);
+/// let introduction = owner.light_client(&LightOptions::default())?.introduction();
+/// assert!(Receiver::new(&params, &introduction, &owner.authentication_key()).is_ok());
+/// assert!(Receiver::new(&params, &introduction, &other.authentication_key()).is_err());
+/// # Ok::<(), CkksError>(())
+/// ```
+#[derive(Clone)]
+pub struct AuthenticationKey {
+    params: Params,
+    key_id: KeyId,
+    key: Zeroizing<[u8; 32]>,
+}
+
+impl fmt::Debug for AuthenticationKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "AuthenticationKey({:?}, {}, redacted)", self.params, self.key_id)
+    }
+}
+
+impl SecretKey {
+    /// The key by which a server knows this owner's light clients, always the same one.
+    #[must_use]
+    pub fn authentication_key(&self) -> AuthenticationKey {
+        let mut hasher = blake3::Hasher::new_derive_key(DOMAIN);
+        hasher.update(self.seed().as_ref());
+        AuthenticationKey { params: self.params().clone(), key_id: self.id(), key: finished(hasher) }
+    }
+}
+
+impl AuthenticationKey {
+    pub(crate) fn from_parts(params: &Params, key_id: KeyId, key: Zeroizing<[u8; 32]>) -> Self {
+        Self { params: params.clone(), key_id, key }
+    }
+
+    pub(crate) fn bytes(&self) -> &Zeroizing<[u8; 32]> {
+        &self.key
+    }
+
+    /// The parameters that it was made with.
+    #[must_use]
+    pub const fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// The owner's key.
+    #[must_use]
+    pub const fn key_id(&self) -> KeyId {
+        self.key_id
+    }
+
+    /// The key of the client with these terms, whatever its seed.
+    pub(super) fn of_client(&self, terms: &Terms) -> ClientKey {
+        let mut hasher = blake3::Hasher::new_keyed(&self.key);
+        let mut writer = Writer::default();
+        terms.write_fixed(&mut writer);
+        hasher.update(&writer.0);
+        ClientKey(finished(hasher))
+    }
+}
+
+/// The key of one client.
+#[derive(Clone)]
+pub(super) struct ClientKey(pub Zeroizing<[u8; 32]>);
+
+impl fmt::Debug for ClientKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ClientKey(redacted)")
+    }
+}
+
+impl ClientKey {
+    /// Adds the tag. `context` is what the bytes do not say: for bytes that begin with a magic of their own nothing.
+    pub fn seal(&self, context: &[u8], bytes: &mut Vec<u8>) {
+        let tag = self.tag(context, bytes);
+        bytes.extend_from_slice(&tag);
+    }
+
+    /// The bytes without their tag.
+    ///
+    /// # Errors
+    /// [`CkksError::OutOfRange`] for a tag that is not this key's.
+    pub fn open<'b>(&self, context: &[u8], bytes: &'b [u8], what: &'static str) -> Result<&'b [u8], CkksError> {
+        let (content, tag) = split(bytes, what)?;
+        // All of it is compared, so that the time says nothing of where it differs.
+        let difference = self.tag(context, content).iter().zip(tag).fold(0, |difference, (own, other)| difference | (own ^ other));
+        if std::hint::black_box(difference) == 0 { Ok(content) } else { Err(unauthenticated(what)) }
+    }
+
+    fn tag(&self, context: &[u8], bytes: &[u8]) -> [u8; TAG_BYTES] {
+        let mut hasher = blake3::Hasher::new_keyed(&self.0);
+        hasher.update(context);
+        hasher.update(bytes);
+        let whole = finished(hasher);
+        let mut tag = [0; TAG_BYTES];
+        tag.copy_from_slice(&whole[..TAG_BYTES]);
+        tag
+    }
+}
+
+/// Bytes, and the tag at their end.
+pub(super) fn split<'b>(bytes: &'b [u8], what: &'static str) -> Result<(&'b [u8], &'b [u8]), CkksError> {
+    let length = bytes.len().checked_sub(TAG_BYTES);
+    length.map(|length| bytes.split_at(length)).ok_or_else(|| {
+        let value = format!("{} bytes where at least {TAG_BYTES} are needed", bytes.len());
+        unreadable(what, value, "the bytes are cut off: send them again")
+    })
+}
+
+/// The refusal of bytes with another tag.
+pub(super) fn unauthenticated(what: &'static str) -> CkksError {
+    let remedy = "it was changed or cut off on the way, or somebody else made it: send it again as it was made, and use the authentication key of the client's owner";
+    unreadable(what, "not authenticated".to_owned(), remedy)
+}
+
+/// The hash, with what made it overwritten.
+fn finished(mut hasher: blake3::Hasher) -> Zeroizing<[u8; 32]> {
+    let mut hash = hasher.finalize();
+    let bytes = Zeroizing::new(*hash.as_bytes());
+    hash.zeroize();
+    hasher.zeroize();
+    bytes
+}
