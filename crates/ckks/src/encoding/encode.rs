@@ -1,8 +1,8 @@
 //! Rounds numbers to the integers of polynomials.
 //!
-//! The integers are those nearest to the scaled coefficients: what a transform or a product in double precision would err more than an eighth of the error of rounding
-//! is computed in fixed point. The choice depends on a bound on the numbers, never on the numbers, and neither do the steps of either way, so that the time of an
-//! encryption shows the bound alone.
+//! The integers are those nearest to the scaled coefficients. Where a transform or a product in double precision would add more than an eighth of the error of
+//! rounding, it is computed in fixed point. A bound on the numbers decides, and the steps that follow do not depend on the numbers, so that the time of an
+//! encryption shows the bound alone. A refusal shows more: that there is a number which is refused.
 
 use clathrate_lattice::{Basis, Coeff, Eval, Level, Poly, Ring};
 use rustfft::num_complex::Complex64;
@@ -71,7 +71,7 @@ pub(crate) fn encode_coefficients_below(
     if largest * scale <= PRODUCT_LIMIT {
         return Ok(round_short(ring, &basis, coefficients, scale).into_eval());
     }
-    check_encodable(largest, scale)?;
+    check_bits(largest, scale, level, COEFFICIENT_LIMIT_BITS)?;
     Ok(integers_to_poly(ring, &basis, scaled_integers(&coefficients, largest, scale), largest * scale).into_eval())
 }
 
@@ -96,33 +96,34 @@ pub(crate) fn encode_slots(
     scale: f64,
     level: Level,
 ) -> Result<Poly<Eval>, CkksError> {
-    let check = |largest| check_room(params, largest, scale, level);
     let (ring, basis) = (params.chain().ring(), params.chain().basis(level));
-    Ok(slots_to_poly(params.encoder(), ring, &basis, (count, largest), fill, scale, check)?.into_eval())
+    let room = (level, room_bits(params, level));
+    Ok(slots_to_poly(params.encoder(), ring, &basis, (count, largest), fill, scale, room)?.into_eval())
 }
 
-/// As [`encode_slots`] over any basis of a ring that `encoder` is for; `check` gets the largest magnitude of a coefficient, not scaled.
+/// As [`encode_slots`] over any basis of a ring that `encoder` is for. Coefficients have so many bits of room, at the level that an error names.
 ///
 /// # Errors
-/// [`CkksError::ValueTooLarge`] above 120 bits, beyond which integers are not exact; as `check`.
-pub(crate) fn slots_to_poly(
+/// [`CkksError::ValueTooLarge`], also for slots of more than 120 bits, beyond which the transform is not precise.
+fn slots_to_poly(
     encoder: &Encoder,
     ring: &Ring,
     basis: &Basis,
     (count, largest): (usize, f64),
     fill: impl FnOnce(&mut [Complex64]),
     scale: f64,
-    check: impl FnOnce(f64) -> Result<(), CkksError>,
+    (level, room): (Level, f64),
 ) -> Result<Poly<Coeff>, CkksError> {
     if doubles_suffice(count, largest * scale) {
         let coefficients = encoder.embed_with(count, fill);
-        check(largest_magnitude(&coefficients))?;
+        check_bits(largest_magnitude(&coefficients), scale, level, room)?;
         return Ok(round_short(ring, basis, coefficients, scale));
     }
-    check_encodable(largest, scale)?;
+    check_bits(largest, scale, level, COEFFICIENT_LIMIT_BITS)?;
     let integers = encoder.embed_integers(count, largest, scale, fill);
     let most = integers.iter().fold(0, |most, integer| integer.unsigned_abs().max(most));
-    check(((most >> 64) as u64 as f64 * 2f64.powi(64) + most as u64 as f64) / scale)?;
+    let most = (most >> 64) as u64 as f64 * 2f64.powi(64) + most as u64 as f64;
+    check_bits(most / scale, scale, level, room)?;
     Ok(integers_to_poly(ring, basis, integers, largest * scale))
 }
 
@@ -148,7 +149,7 @@ pub(crate) fn diagonal_to_poly(
 ) -> Result<Poly<Eval>, CkksError> {
     let largest = ValuesRef::from(diagonal).largest();
     let fill = |slots: &mut [Complex64]| slots.copy_from_slice(diagonal);
-    Ok(slots_to_poly(encoder, ring, basis, (diagonal.len(), largest), fill, scale, |_| Ok(()))?.into_eval())
+    Ok(slots_to_poly(encoder, ring, basis, (diagonal.len(), largest), fill, scale, (Level(0), COEFFICIENT_LIMIT_BITS))?.into_eval())
 }
 
 /// The polynomial with these coefficients.
@@ -168,15 +169,19 @@ pub(super) const GUARD_BITS: f64 = 1.0;
 /// # Errors
 /// [`CkksError::ValueTooLarge`].
 pub fn check_room(params: &Params, largest: f64, scale: f64, level: Level) -> Result<(), CkksError> {
-    check_bits(largest, scale, level, (params.log2_q(level) - GUARD_BITS).min(COEFFICIENT_LIMIT_BITS))
+    check_bits(largest, scale, level, room_bits(params, level))
 }
 
-/// Refuses numbers that no polynomial has room for, whatever its modulus.
-///
-/// # Errors
-/// [`CkksError::ValueTooLarge`].
-pub(crate) fn check_encodable(largest: f64, scale: f64) -> Result<(), CkksError> {
-    check_bits(largest, scale, Level(0), COEFFICIENT_LIMIT_BITS)
+/// Bits of room for a coefficient, sign included.
+fn room_bits(params: &Params, level: Level) -> f64 {
+    (params.log2_q(level) - GUARD_BITS).min(COEFFICIENT_LIMIT_BITS)
+}
+
+/// The bound on the magnitudes of numbers that decides how precise their transform is: the declared one, which everybody knows. Without one, or with one
+/// that no transform has room for, it is the largest magnitude.
+pub(crate) fn deciding_magnitude(declared: Option<f64>, values: ValuesRef<'_>, scale: f64) -> f64 {
+    let fits = |bound: &f64| check_bits(*bound, scale, Level(0), COEFFICIENT_LIMIT_BITS).is_ok();
+    declared.filter(fits).unwrap_or_else(|| values.largest())
 }
 
 /// As [`check_room`], for numbers that are not encoded at `scale`, but factors of products which have it.

@@ -12,7 +12,7 @@ use super::share::{FLOOD_WORD_BITS, MOST_FLOOD_BITS};
 use crate::arrays::Ciphertext;
 use crate::arrays::memory::check_free;
 use crate::encoding::chunks::{encode_polynomial, read_coefficients};
-use crate::encoding::encode::check_encodable;
+use crate::encoding::encode::deciding_magnitude;
 use crate::encoding::plaintext::Plaintext;
 use crate::encoding::values::{Values, ValuesRef, check_values};
 use crate::encoding::{check_guard, deciding_basis, decode_coefficients, wide_to_poly};
@@ -61,9 +61,7 @@ fn encrypt_with(
         layout.bundles().saturating_mul(words).saturating_mul(8),
         "put several rows into each polynomial (`lanes`), transpose it, so that few long rows fill theirs, or encrypt a part of it at a time",
     )?;
-    // The time of an encryption depends on the declared bound; without one, or with one that no encoder has room for, on the largest number.
-    let declared = options.bound.filter(|bound| check_encodable(*bound, scale).is_ok());
-    let largest = declared.unwrap_or_else(|| values.largest());
+    let largest = deciding_magnitude(options.bound, values, scale);
     let mut bundles = Vec::with_capacity(layout.bundles());
     for index in 0..layout.bundles() {
         if !progress(index, layout.bundles()) {
