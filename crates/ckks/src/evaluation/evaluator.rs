@@ -9,7 +9,6 @@ use super::recording::Recording;
 use crate::arrays::ciphertext::Symbol;
 use crate::arrays::memory::Footprint;
 use crate::arrays::{Ciphertext, Encoding, Estimate, Padding};
-use crate::encoding::encode::ENCODING_VARIANCE;
 use crate::error::CkksError;
 use crate::keys::{Cost, EvaluationKeys, Found, KeyNeeds, Operation};
 use crate::parameters::Params;
@@ -248,7 +247,7 @@ impl Evaluator {
     /// As [`Evaluator::symbol`]; [`CkksError::WrongParams`]; [`CkksError::Conversion`] for a ciphertext with data; [`CkksError::BoundTooLarge`] where numbers as
     /// large as the bound do not fit at the symbol's level and scale.
     pub fn take_symbol(&self, symbol: Ciphertext, bound: Option<f64>) -> Result<Ciphertext, CkksError> {
-        let variance = symbol.params.noise_model().fresh_public() + ENCODING_VARIANCE;
+        let variance = symbol.params.noise_model().fresh_public();
         let symbol = self.take_encrypted(symbol, bound, variance)?;
         symbol.check_bound()?;
         Ok(symbol)
