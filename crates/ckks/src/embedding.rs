@@ -9,7 +9,7 @@
 //! because `zeta^(n/2) = i`: one complex transform of length n/2 after a twist. Fewer slots live in the subring of `X^gap` and repeat.
 //!
 //! A transform in double precision spreads the rounding errors of large numbers over all numbers. Where that error would be more than a small part of the
-//! error that rounding to integers causes ([`doubles_suffice`]), the transform is computed in fixed point.
+//! error that rounding to integers causes (`doubles_suffice`), the transform is computed in fixed point.
 
 mod fixed;
 
