@@ -1,4 +1,4 @@
-//! Slots and coefficients: the canonical embedding in double precision.
+//! Slots and coefficients: the canonical embedding, in double precision or in fixed point of 128 bits.
 //!
 //! Slot `j` of a real polynomial `m` is `m(zeta^(5^j))`, `zeta = exp(i pi / n)`. The exponents `5^j` are those congruent to 1 mod 4, and
 //!
@@ -7,21 +7,51 @@
 //! ```
 //!
 //! because `zeta^(n/2) = i`: one complex transform of length n/2 after a twist. Fewer slots live in the subring of `X^gap` and repeat.
+//!
+//! A transform in double precision spreads the rounding errors of large numbers over all numbers. Where that error would be more than a small part of the
+//! error that rounding to integers causes (`doubles_suffice`), the transform is computed in fixed point.
+
+mod fixed;
 
 use std::f64::consts::PI;
 use std::fmt;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use rustfft::num_complex::Complex64;
 use rustfft::{Fft, FftPlanner};
+
+use fixed::Roots;
+pub(crate) use fixed::{Integers, nearest_62, quotient, scaled_integers};
+
+/// The root mean square of a slot's error by a transform in double precision, as a part of that of the slots, at any number of slots up to `2^16`. A test
+/// holds what is measured below it.
+const DOUBLE_ERROR: f64 = 4.0 * f64::EPSILON;
+
+/// How large the error of a transform in double precision may be, as a part of the error that rounding to integers causes.
+pub(crate) const DOUBLE_SHARE: f64 = 0.125;
+
+/// The root mean square of a slot's error where the `2 count` coefficients of a polynomial are rounded to integers.
+pub(crate) fn rounding_error(count: usize) -> f64 {
+    (count as f64 / 6.0).sqrt()
+}
+
+/// Whether a transform in double precision of slots of at most this magnitude, in integers, adds little to the error of rounding to integers. Only
+/// arguments that everybody may know should decide this where the time must not depend on the numbers.
+pub(crate) fn doubles_suffice(count: usize, scaled: f64) -> bool {
+    scaled * DOUBLE_ERROR <= DOUBLE_SHARE * rounding_error(count)
+}
 
 /// Embeddings of one degree.
 #[derive(Clone)]
 pub struct Encoder {
     degree: usize,
+    /// Slots of the degree whose tables these are.
+    most_slots: usize,
     /// One per power-of-two slot count, `2^i` at index `i`.
     transforms: Vec<Arc<Transform>>,
     scratch: Arc<Scratch>,
+    /// For transforms in fixed point, made on first use.
+    roots: Arc<OnceLock<Roots>>,
 }
 
 struct Transform {
@@ -45,7 +75,18 @@ impl Encoder {
     pub fn new(degree: usize) -> Self {
         let mut planner = FftPlanner::new();
         let transforms = (0..degree.trailing_zeros()).map(|log| Arc::new(Transform::new(1 << log, &mut planner))).collect();
-        Self { degree, transforms, scratch: Arc::default() }
+        Self { degree, most_slots: (degree / 2).max(1), transforms, scratch: Arc::default(), roots: Arc::default() }
+    }
+
+    /// The encoder of a smaller degree, which shares the tables of this one.
+    #[must_use]
+    pub(crate) fn of_subring(&self, degree: usize) -> Self {
+        Self { degree, transforms: self.transforms[..degree.trailing_zeros() as usize].to_vec(), ..self.clone() }
+    }
+
+    fn roots(&self) -> &Roots {
+        // An encoder of a smaller degree, which has the same cell, must not make the table for its own.
+        self.roots.get_or_init(|| Roots::new(self.most_slots))
     }
 
     /// The real polynomial, `degree` coefficients, whose first `slots.len()` slots are `slots` (repeated through all `degree / 2`).
@@ -79,6 +120,29 @@ impl Encoder {
             }
             coefficients
         })
+    }
+
+    /// `round(scale * m)` for the polynomial `m` of [`Encoder::embed_with`], right to the last bit but at ties, whatever the magnitudes of the numbers.
+    ///
+    /// Range: `largest` is a bound on the slots' magnitudes, and `largest * scale <= 2^120`. The time depends on the number of slots alone.
+    pub(crate) fn embed_integers(&self, count: usize, largest: f64, scale: f64, fill: impl FnOnce(&mut [Complex64])) -> Vec<i128> {
+        let short = self.scratch.with(count, |slots| {
+            slots.fill(Complex64::default());
+            fill(slots);
+            self.roots().embed(slots, largest, scale)
+        });
+        let gap = self.degree / (2 * count);
+        if gap == 1 {
+            return short;
+        }
+        let mut integers = vec![0; self.degree];
+        short.into_iter().enumerate().for_each(|(t, integer)| integers[t * gap] = integer);
+        integers
+    }
+
+    /// As [`Encoder::evaluate_with`] for integers at a scale: each slot is right to its own last bits, whatever the magnitudes of the others.
+    pub(crate) fn evaluate_integers<T>(&self, integers: &Integers, scale: f64, count: usize, read: impl FnOnce(&[Complex64]) -> T) -> T {
+        read(&self.roots().evaluate(integers, self.degree / (2 * count), count, scale))
     }
 
     /// The first `count` slots of the part of the polynomial in the subring of `X^(degree / 2 count)`.
@@ -185,5 +249,73 @@ mod tests {
         let back = encoder.evaluate(&encoder.embed(&values), 1 << 15);
         let worst = back.iter().zip(&values).map(|(a, b)| (a - b).norm()).fold(0.0, f64::max);
         assert!(worst < 1e-13, "{worst:e}");
+    }
+
+    /// Slots whose errors differ: random ones, equal ones, few large ones, real ones, ones of all magnitudes, one.
+    fn kinds(count: usize) -> Vec<Vec<Complex64>> {
+        let random = |j: usize| Complex64::new((j as f64 * 1.7 + 0.3).sin(), (j as f64 * 2.9 + 1.0).sin());
+        let all = |slot: &dyn Fn(usize) -> Complex64| (0..count).map(slot).collect::<Vec<_>>();
+        vec![
+            all(&random),
+            all(&|_| Complex64::new(1.0 / 3.0, 0.0)),
+            all(&|j| random(j) * if j % 97 == 0 { 1e6 } else { 1.0 }),
+            all(&|j| random(j).re.into()),
+            all(&|j| random(j) * f64::from(j as u32 % 60).exp2()),
+            all(&|j| if j == count / 3 { Complex64::new(0.1, 0.7) } else { Complex64::default() }),
+        ]
+    }
+
+    #[test]
+    fn double_precision_errs_by_less_than_is_assumed_at_every_number_of_slots() {
+        let mut worst = (0.0f64, 0.0f64);
+        for log in 0..=16 {
+            let count = 1 << log;
+            let encoder = Encoder::new(2 * count);
+            for (kind, slots) in kinds(count).into_iter().enumerate() {
+                let largest = slots.iter().map(|z| z.norm()).fold(0.0, f64::max);
+                let size = (slots.iter().map(Complex64::norm_sqr).sum::<f64>() / count as f64).sqrt();
+                // Not a power of two, and so large that rounding to integers is nothing.
+                let scale = 2f64.powi(100) * 1.3 / largest;
+                let integers = encoder.embed_integers(count, largest, scale, |place| place.copy_from_slice(&slots));
+                let coefficients = encoder.embed(&slots);
+                let error = |(c, exact): (&f64, &i128)| (((c * scale) as i128 - exact) as f64 / scale).powi(2);
+                let embedding = coefficients.iter().zip(&integers).map(error).sum::<f64>().sqrt() / size;
+                // And back: from integers, whose doubles are rounded.
+                let numbers: Vec<f64> = integers.iter().map(|&integer| integer as f64 / scale).collect();
+                let exact = Integers { words: integers, shift: 0 };
+                let exact = encoder.evaluate_integers(&exact, scale, count, <[_]>::to_vec);
+                let back = encoder.evaluate(&numbers, count);
+                let error = back.iter().zip(&exact).map(|(found, exact)| (found - exact).norm_sqr()).sum::<f64>() / count as f64;
+                let evaluation = error.sqrt() / size;
+                println!(
+                    "2^{log} slots of kind {kind}: {:.2} and {:.2} of what is assumed",
+                    embedding / DOUBLE_ERROR,
+                    evaluation / DOUBLE_ERROR
+                );
+                worst = (worst.0.max(embedding), worst.1.max(evaluation));
+                // The precise transforms are inverse to one another up to the last bit of each number.
+                for (found, slot) in exact.iter().zip(&slots) {
+                    let error = (found.re - slot.re).abs().max((found.im - slot.im).abs());
+                    assert!(
+                        error <= slot.re.abs().max(slot.im.abs()) * f64::EPSILON + 1e-27 * largest,
+                        "2^{log} slots of kind {kind}: {error:e}"
+                    );
+                }
+            }
+        }
+        assert!(worst.0 < DOUBLE_ERROR && worst.1 < DOUBLE_ERROR, "{worst:?}");
+        assert!(worst.0 > 0.1 * DOUBLE_ERROR && worst.1 > 0.1 * DOUBLE_ERROR, "{worst:?}: not far below either");
+    }
+
+    #[test]
+    fn an_encoder_of_a_subring_shares_tables_whichever_is_used_first() {
+        let (whole, slots) = (Encoder::new(64), kinds(8).remove(0));
+        let embed = |encoder: &Encoder| encoder.embed_integers(8, 2.0, 2f64.powi(80), |place| place.copy_from_slice(&slots));
+        let small = embed(&whole.of_subring(16));
+        assert_eq!(small, embed(&Encoder::new(16)));
+        // The larger table is there for the whole ring, too.
+        let large: Vec<i128> = embed(&whole);
+        assert!(large.iter().enumerate().all(|(t, &value)| value == if t % 4 == 0 { small[t / 4] } else { 0 }));
+        assert_eq!(whole.of_subring(16).embed(&slots), Encoder::new(16).embed(&slots));
     }
 }

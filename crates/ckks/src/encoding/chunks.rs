@@ -1,17 +1,37 @@
 //! Converts between the numbers of an array and the coefficients of its polynomials, by the array's layout.
 
+use clathrate_lattice::{Coeff, Eval, Level, Poly};
+use rustfft::num_complex::Complex64;
+
+use super::decode::centred_integers;
+use super::encode::{encode_coefficients_below, encode_slots};
 use super::values::{Values, ValuesRef};
 use crate::arrays::{Encoding, Layout};
+use crate::embedding::doubles_suffice;
+use crate::error::CkksError;
 use crate::parameters::Params;
 
-/// The unscaled coefficients of polynomial `polynomial` of an array with this layout; places without an entry are zero.
-pub(crate) fn coefficients_of(params: &Params, values: ValuesRef<'_>, layout: &Layout, polynomial: usize) -> Vec<f64> {
+/// Polynomial `polynomial` of an array with this layout, rounded to integers at `scale`; places without an entry are zero.
+///
+/// `largest` is a bound on the magnitudes of the numbers. The time depends on it and not on the numbers.
+///
+/// # Errors
+/// [`CkksError::NotFinite`], [`CkksError::ValueTooLarge`].
+pub(crate) fn encode_polynomial(
+    params: &Params,
+    (values, largest): (ValuesRef<'_>, f64),
+    layout: &Layout,
+    polynomial: usize,
+    scale: f64,
+    level: Level,
+) -> Result<Poly<Eval>, CkksError> {
     if layout.encoding == Encoding::Slots {
-        return params.encoder().embed_with(layout.period(), |slots| {
+        let fill = |slots: &mut [Complex64]| {
             for (position, index) in layout.held(polynomial) {
                 slots[position..position + layout.copies].fill(values.get(index));
             }
-        });
+        };
+        return encode_slots(params, layout.period(), largest, fill, scale, level);
     }
     let (_, _, component) = layout.polynomial(polynomial);
     let mut coefficients = vec![0.0; layout.degree];
@@ -27,19 +47,34 @@ pub(crate) fn coefficients_of(params: &Params, values: ValuesRef<'_>, layout: &L
             set(position + half, value.im);
         }
     }
-    coefficients
+    encode_coefficients_below(params, coefficients, largest, scale, level)
 }
 
-/// Writes the entries that polynomial `polynomial` holds, or the parts of them, to `numbers`: the inverse of [`coefficients_of`].
-pub(crate) fn read_coefficients(params: &Params, coefficients: &[f64], layout: &Layout, polynomial: usize, numbers: &mut Values) {
+/// Writes the entries that polynomial `polynomial` holds, or the parts of them, to `numbers`: the inverse of [`encode_polynomial`].
+///
+/// `coefficients` are those of `poly`, divided by `scale`.
+pub(crate) fn read_coefficients(
+    params: &Params,
+    (poly, coefficients): (&Poly<Coeff>, &[f64]),
+    scale: f64,
+    layout: &Layout,
+    polynomial: usize,
+    numbers: &mut Values,
+) {
     if layout.encoding == Encoding::Slots {
-        return params.encoder().evaluate_with(coefficients, layout.period(), |slots| {
+        let read = |slots: &[Complex64]| {
             for (position, index) in layout.held(polynomial) {
                 let value = slots[position];
                 numbers.set_real(index, value.re);
                 numbers.set_imaginary(index, value.im);
             }
-        });
+        };
+        let (encoder, count) = (params.encoder(), layout.period());
+        // The mean square of the slots is the sum of the squares of the coefficients.
+        if doubles_suffice(count, root_of_squares(coefficients) * scale) {
+            return encoder.evaluate_with(coefficients, count, read);
+        }
+        return encoder.evaluate_integers(&centred_integers(poly), scale, count, read);
     }
     let (_, _, component) = layout.polynomial(polynomial);
     let get = |position: usize| (position % layout.components == component).then(|| coefficients[position / layout.components]);
@@ -51,4 +86,15 @@ pub(crate) fn read_coefficients(params: &Params, coefficients: &[f64], layout: &
             numbers.set_imaginary(index, value);
         }
     }
+}
+
+/// The root of the sum of the squares. In lanes that do not wait for each other, so that the compiler uses vectors.
+fn root_of_squares(values: &[f64]) -> f64 {
+    let mut sums = [0.0f64; 8];
+    let lanes = values.chunks_exact(sums.len());
+    let rest: f64 = lanes.remainder().iter().map(|value| value * value).sum();
+    for lane in lanes {
+        sums.iter_mut().zip(lane).for_each(|(sum, value)| *sum += value * value);
+    }
+    sums.into_iter().fold(rest, |total, sum| total + sum).sqrt()
 }

@@ -3,9 +3,11 @@
 pub(crate) mod chunks;
 pub mod decode;
 pub mod dft;
+pub mod encode;
 pub mod linear;
 pub mod plaintext;
 pub mod values;
 
 pub use decode::*;
+pub use encode::*;
 pub use plaintext::Plaintext;

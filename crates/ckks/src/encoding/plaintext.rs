@@ -6,8 +6,7 @@ use std::borrow::Cow;
 
 use clathrate_lattice::{Eval, Level, Poly};
 
-use super::chunks::coefficients_of;
-use super::decode::encode_coefficients;
+use super::chunks::encode_polynomial;
 use super::values::{ValuesRef, check_values};
 use crate::arrays::{Ciphertext, Encoding, Layout, Padding};
 use crate::error::CkksError;
@@ -93,9 +92,10 @@ impl Plaintext {
         check_values(values, shape, &layout)?;
         params.check_level(level)?;
         params.check_scale(scale, level)?;
-        let encode = |polynomial| encode_coefficients(params, coefficients_of(params, values, &layout, polynomial), scale, level);
+        let largest = values.largest();
+        let encode = |polynomial| encode_polynomial(params, (values, largest), &layout, polynomial, scale, level);
         let messages = (0..layout.polynomials()).map(encode).collect::<Result<_, _>>()?;
-        Ok(Self { params: params.clone(), shape: shape.to_vec(), layout, level, scale, size: values.size(), messages })
+        Ok(Self { params: params.clone(), shape: shape.to_vec(), layout, level, scale, size: values.size(largest), messages })
     }
 
     /// The parameters.

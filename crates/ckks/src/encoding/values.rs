@@ -97,20 +97,18 @@ impl ValuesRef<'_> {
     #[must_use]
     pub fn largest(self) -> f64 {
         match self {
-            Self::Real(values) => values.iter().fold(0.0, |largest, v| largest.max(v.abs())),
+            Self::Real(values) => largest_magnitude(values),
             Self::Complex(values) => {
-                // The square of the magnitude needs no root; where it leaves the range of floating-point numbers, magnitudes are computed one by one.
-                let square = values.iter().fold(0.0f64, |largest, v| largest.max(v.norm_sqr()));
-                if square.is_normal() && square.is_finite() {
-                    return square.sqrt();
-                }
-                values.iter().fold(0.0, |largest, v| largest.max(v.norm()))
+                // Scaled by a power of two, so that squares stay in the range of doubles.
+                let unit = power_of_two_above(largest_of(values, |value| value.re.abs().max(value.im.abs())));
+                let inverse = unit.recip();
+                largest_of(values, |value| (value * inverse).norm_sqr()).sqrt() * unit
             }
         }
     }
 
-    /// Largest magnitude, and of the numbers that are not zero the root mean square and the mean of the real parts.
-    pub(crate) fn size(self) -> (f64, f64, f64) {
+    /// The largest magnitude, which is given, and of the numbers that are not zero the root mean square and the mean of the real parts.
+    pub(crate) fn size(self, largest: f64) -> (f64, f64, f64) {
         let add = |(count, squares, sum): (f64, f64, f64), square: f64, re: f64| {
             (count + f64::from(u8::from(square > 0.0)), squares + square, sum + re)
         };
@@ -118,7 +116,7 @@ impl ValuesRef<'_> {
             Self::Real(values) => values.iter().fold((0.0, 0.0, 0.0), |sums, v| add(sums, v * v, *v)),
             Self::Complex(values) => values.iter().fold((0.0, 0.0, 0.0), |sums, v| add(sums, v.norm_sqr(), v.re)),
         };
-        let (count, largest) = (f64::max(count, 1.0), self.largest());
+        let count = f64::max(count, 1.0);
         (largest, (squares / count).sqrt().min(largest), (sum / count).clamp(-largest, largest))
     }
 
@@ -141,6 +139,14 @@ impl ValuesRef<'_> {
     /// # Errors
     /// [`CkksError::NotFinite`].
     pub fn check_finite(self) -> Result<(), CkksError> {
+        // All are read before the first branch, and which one it is only matters for an error.
+        let finite = match self {
+            Self::Real(values) => values.iter().fold(true, |finite, v| finite & v.is_finite()),
+            Self::Complex(values) => values.iter().fold(true, |finite, v| finite & v.re.is_finite() & v.im.is_finite()),
+        };
+        if finite {
+            return Ok(());
+        }
         let bad = match self {
             Self::Real(values) => values.iter().position(|v| !v.is_finite()).map(|i| (i, values[i])),
             Self::Complex(values) => {
@@ -222,6 +228,28 @@ impl Values {
     }
 }
 
+/// A power of two above this magnitude and at most twice that, or the nearest one whose inverse is a double, too.
+fn power_of_two_above(magnitude: f64) -> f64 {
+    const EXPONENT: u64 = 0x7ff << 52;
+    f64::from_bits(magnitude.to_bits() & EXPONENT).clamp(f64::MIN_POSITIVE, 0.5f64.powi(-1022)) * 2.0
+}
+
+/// The largest magnitude, 0 of no values.
+pub(crate) fn largest_magnitude(values: &[f64]) -> f64 {
+    largest_of(values, |value| value.abs())
+}
+
+/// The largest of `size` of each value, which is at least 0. In lanes that do not wait for each other, so that the compiler uses vectors.
+fn largest_of<T>(values: &[T], size: impl Fn(&T) -> f64) -> f64 {
+    let mut largest = [0.0f64; 8];
+    let lanes = values.chunks_exact(largest.len());
+    let rest = lanes.remainder().iter().fold(0.0f64, |largest, value| largest.max(size(value)));
+    for lane in lanes {
+        largest.iter_mut().zip(lane).for_each(|(largest, value)| *largest = if size(value) > *largest { size(value) } else { *largest });
+    }
+    largest.into_iter().fold(rest, f64::max)
+}
+
 /// Refuses numbers that do not fit the array: a wrong count, complex numbers for real coefficients, numbers that are not finite.
 ///
 /// # Errors
@@ -240,4 +268,54 @@ pub(crate) fn check_values(values: ValuesRef<'_>, shape: &[usize], layout: &Layo
         });
     }
     values.check_finite()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn largest_magnitude_reads_every_place() {
+        for len in [0usize, 1, 7, 8, 9, 24, 31] {
+            for place in 0..len {
+                let mut values = vec![0.25; len];
+                values[place] = -3.0;
+                assert_eq!(largest_magnitude(&values), 3.0);
+            }
+            assert_eq!(largest_magnitude(&vec![0.0; len]), 0.0);
+        }
+    }
+
+    #[test]
+    fn largest_magnitude_of_complex_numbers_is_that_of_the_largest_at_every_size() {
+        let of = |values: &[Complex64]| ValuesRef::from(values).largest();
+        assert_eq!(of(&[]), 0.0);
+        assert_eq!(of(&[Complex64::default(); 9]), 0.0);
+        for exponent in [-1074, -1060, -1022, -800, -3, 0, 1, 40, 800, 1020] {
+            let unit = f64::from(exponent).exp2();
+            let mut values = vec![Complex64::new(-unit, 0.0); 11];
+            for place in 0..11 {
+                assert_eq!(of(&values), unit, "2^{exponent}");
+                values[place] = Complex64::new(3.0 * unit, -4.0 * unit);
+                assert_eq!(of(&values), 5.0 * unit, "2^{exponent}");
+                values[place] = Complex64::new(0.0, unit);
+            }
+        }
+        assert_eq!(of(&[Complex64::new(f64::MAX, f64::MAX)]), f64::INFINITY);
+    }
+
+    #[test]
+    fn numbers_that_are_not_finite_are_named_by_their_first_place() {
+        for place in 0..20 {
+            for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+                let mut real = vec![1.0; 21];
+                (real[place], real[20]) = (bad, bad);
+                assert!(matches!(ValuesRef::from(&real).check_finite(), Err(CkksError::NotFinite { index, .. }) if index == place));
+                let mut complex = vec![Complex64::i(); 21];
+                complex[place].im = bad;
+                assert!(matches!(ValuesRef::from(&complex).check_finite(), Err(CkksError::NotFinite { index, .. }) if index == place));
+            }
+        }
+        assert!(ValuesRef::from(&[f64::MAX, f64::MIN_POSITIVE, -0.0]).check_finite().is_ok());
+    }
 }

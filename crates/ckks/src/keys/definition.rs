@@ -15,8 +15,8 @@ use clathrate_lattice::{Basis, Chain, Eval, Gadget, Level, Poly, PolyRef, Ring, 
 
 use super::name::{KeyName, RaisedMap, SecretName};
 pub use crate::arrays::layout::MOST_BODIES;
-use crate::encoding::decode::round_to_poly;
 use crate::encoding::dft;
+use crate::encoding::encode::diagonal_to_poly;
 use crate::encoding::linear::LinearTransform;
 use crate::error::CkksError;
 use crate::parameters::{LOWERED, Params};
@@ -397,9 +397,9 @@ impl Params {
         let scale = f64::from(map.log2_scale).exp2();
         let diagonal = |shift: usize| {
             let shift = shift as i64;
-            let coefficients = self.encoder().embed(&transform.rotated_diagonal(shift, shift, map.slots));
+            let diagonal = transform.rotated_diagonal(shift, shift, map.slots);
             let phi = Automorphism::new(GaloisElement::rotation(shift, self.degree()), self.degree());
-            Ok((phi, round_to_poly(ring, basis, coefficients, scale)?.into_eval()))
+            Ok((phi, diagonal_to_poly(self.encoder(), ring, basis, &diagonal, scale)?))
         };
         transform.shifts().map(diagonal).collect()
     }

@@ -49,6 +49,7 @@ pub struct EncryptOptions {
     /// The order of numbers inside a polynomial.
     pub order: Order,
     /// The largest magnitude that the numbers may have, which everybody sees; absent for none. Results then have bounds, too ([`Ciphertext::bound`](crate::Ciphertext::bound)).
+    /// With a bound the time of an encryption does not depend on the numbers; without, it shows whether double precision serves for the largest one.
     pub bound: Option<f64>,
 }
 

@@ -11,10 +11,11 @@ use super::options::EncryptOptions;
 use super::share::{FLOOD_WORD_BITS, MOST_FLOOD_BITS};
 use crate::arrays::memory::check_free;
 use crate::arrays::{Ciphertext, Estimate};
-use crate::encoding::chunks::{coefficients_of, read_coefficients};
+use crate::encoding::chunks::{encode_polynomial, read_coefficients};
+use crate::encoding::encode::deciding_magnitude;
 use crate::encoding::plaintext::Plaintext;
 use crate::encoding::values::{Values, ValuesRef, check_values};
-use crate::encoding::{check_guard, deciding_basis, decode_coefficients, encode_coefficients, wide_to_poly};
+use crate::encoding::{check_guard, deciding_basis, decode_coefficients, wide_to_poly};
 use crate::error::CkksError;
 use crate::key_id::KeyId;
 use crate::parameters::{Params, Runtime};
@@ -60,12 +61,13 @@ fn encrypt_with(
         layout.bundles().saturating_mul(words).saturating_mul(8),
         "put several rows into each polynomial (`lanes`), transpose it, so that few long rows fill theirs, or encrypt a part of it at a time",
     )?;
+    let largest = deciding_magnitude(options.bound, values, scale);
     let mut bundles = Vec::with_capacity(layout.bundles());
     for index in 0..layout.bundles() {
         if !progress(index, layout.bundles()) {
             return Err(CkksError::Cancelled);
         }
-        let message = |polynomial| encode_coefficients(params, coefficients_of(params, values, &layout, polynomial), scale, level);
+        let message = |polynomial| encode_polynomial(params, (values, largest), &layout, polynomial, scale, level);
         let messages = (0..layout.bodies).map(|body| layout.polynomial_at(index, body).map(message).transpose());
         let messages = messages.collect::<Result<Vec<_>, _>>()?;
         let mut bundle = zero(&basis)?;
@@ -324,19 +326,19 @@ impl SecretKey {
             let (of_short, mut of_all) = (phases.over(&short)?, None);
             for (body, phase) in of_short.iter().enumerate() {
                 let Some(polynomial) = layout.polynomial_at(index, body) else { continue };
-                let coefficients = match decode_coefficients(phase, ciphertext.scale, !is_short) {
-                    Some(values) => values,
+                let (phase, coefficients) = match decode_coefficients(phase, ciphertext.scale, !is_short) {
+                    Some(values) => (phase, values),
                     None => {
                         if of_all.is_none() {
                             of_all = Some(phases.over(bundle.basis())?);
                         }
-                        let phase = of_all.as_ref().and_then(|phases| phases.get(body));
-                        phase.and_then(|phase| decode_coefficients(phase, ciphertext.scale, true)).unwrap_or_default()
+                        let phase = of_all.as_ref().and_then(|phases| phases.get(body)).unwrap_or(phase);
+                        (phase, decode_coefficients(phase, ciphertext.scale, true).unwrap_or_default())
                     }
                 };
                 // The check reads the flooded phase if there is flooding noise, so that its outcome reveals no more than the numbers do.
                 check_guard(&self.params, &coefficients, ciphertext.scale, ciphertext.level)?;
-                read_coefficients(&self.params, &coefficients, layout, polynomial, &mut numbers);
+                read_coefficients(&self.params, (phase, &coefficients), ciphertext.scale, layout, polynomial, &mut numbers);
             }
         }
         progress(ciphertext.bundles.len(), ciphertext.bundles.len());

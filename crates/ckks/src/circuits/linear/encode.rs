@@ -5,8 +5,7 @@ use std::sync::{Arc, PoisonError};
 use clathrate_lattice::{Basis, Eval, PackedPlaintexts, Poly, Ring};
 
 use super::plan::{LinearTransformPlan, Step};
-use crate::embedding::Encoder;
-use crate::encoding::decode::round_to_poly;
+use crate::encoding::encode::diagonal_to_poly;
 use crate::error::CkksError;
 
 /// Least number of slots of a subring.
@@ -34,11 +33,11 @@ impl LinearTransformPlan {
     fn encoded_over(&self, basis: &Basis) -> Result<Vec<PackedPlaintexts>, CkksError> {
         let ring = self.plaintext_ring()?;
         let slots = ring.degree() / 2;
-        let encoder = Encoder::new(ring.degree());
+        let encoder = self.params.encoder().of_subring(ring.degree());
         let encode = |step: &Step| -> Result<PackedPlaintexts, CkksError> {
             let polys = step.terms.iter().map(|term| {
-                let coefficients = encoder.embed(&self.transform.rotated_diagonal(term.shift as i64, step.steps, slots));
-                round_to_poly(&ring, basis, coefficients, self.diagonal_scale()).map(Poly::into_eval)
+                let diagonal = self.transform.rotated_diagonal(term.shift as i64, step.steps, slots);
+                diagonal_to_poly(&encoder, &ring, basis, &diagonal, self.diagonal_scale())
             });
             let polys: Vec<Poly<Eval>> = polys.collect::<Result<_, _>>()?;
             Ok(PackedPlaintexts::pack(&polys.iter().collect::<Vec<_>>())?)

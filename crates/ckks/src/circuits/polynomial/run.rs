@@ -2,11 +2,13 @@
 
 use std::borrow::Cow;
 
+use rustfft::num_complex::Complex64;
+
 use super::node::{Node, Product};
 use super::plan::PolynomialPlan;
 use super::{Polynomial, ZERO};
 use crate::arrays::{Ciphertext, Layout};
-use crate::encoding::encode_coefficients;
+use crate::encoding::encode::encode_slots;
 use crate::error::CkksError;
 use crate::evaluation::combinations::ProductTerm;
 use crate::evaluation::evaluator::{Evaluator, Room, check_slots};
@@ -173,9 +175,11 @@ impl Run<'_> {
         if !x.is_symbol() {
             let (params, scale, level) = (value.params.clone(), value.scale, value.level);
             let message = |polynomial: usize| {
-                let mut padding = vec![-at_zero; layout.period()];
-                layout.held(polynomial).for_each(|(position, _)| padding[position..position + layout.copies].fill(ZERO));
-                encode_coefficients(&params, params.encoder().embed(&padding), scale, level)
+                let padding = |slots: &mut [Complex64]| {
+                    slots.fill(-at_zero);
+                    layout.held(polynomial).for_each(|(position, _)| slots[position..position + layout.copies].fill(ZERO));
+                };
+                encode_slots(&params, layout.period(), at_zero.norm(), padding, scale, level)
             };
             let last = |group: usize| layout.bundle(group, layout.chunks - 1, 0);
             let full = if partial { groups - 1 } else { groups };

@@ -1,0 +1,203 @@
+//! Rounds numbers to the integers of polynomials.
+//!
+//! The integers are those nearest to the scaled coefficients. Where a transform or a product in double precision would add more than an eighth of the error of
+//! rounding, it is computed in fixed point. A bound on the numbers decides, and the steps that follow do not depend on the numbers, so that the time of an
+//! encryption shows the bound alone. A refusal shows more: that there is a number which is refused.
+
+use clathrate_lattice::{Basis, Coeff, Eval, Level, Poly, Ring};
+use rustfft::num_complex::Complex64;
+
+use super::values::{ValuesRef, largest_magnitude};
+use crate::arrays::{Encoding, Layout};
+use crate::embedding::{DOUBLE_SHARE, Encoder, doubles_suffice, nearest_62, scaled_integers};
+use crate::error::CkksError;
+use crate::parameters::Params;
+
+/// Largest magnitude of a scaled coefficient, in bits: it must be exact in an `i128`.
+const COEFFICIENT_LIMIT_BITS: f64 = 120.0;
+
+/// The variance of a coefficient's error by encoding and decoding, in integers: rounding to integers, and what the transforms to and from coefficients add, each
+/// at most an eighth of rounding's root mean square, whatever the magnitudes of the numbers.
+pub const ENCODING_VARIANCE: f64 = (1.0 + 2.0 * DOUBLE_SHARE * DOUBLE_SHARE) / 12.0;
+
+/// How far the error of encoding may be beyond its root mean square: sums of uniform numbers have no heavier tails than a normal distribution, of which both
+/// parts of a complex number are below this with a probability of `1 - 2^-40`.
+const ENCODING_TAIL: f64 = 7.7;
+
+/// The root mean square of the error that encoding and decoding cause in an entry, in units of the numbers, and a bound that it exceeds with a probability below
+/// `2^-40`. The error of the encryption comes to it.
+///
+/// Numbers of at most the magnitude `largest` do not increase it, but for the double that holds a decoded number, whose own rounding the bound counts.
+#[must_use]
+pub fn encoding_error(layout: &Layout, largest: f64, scale: f64) -> (f64, f64) {
+    let terms = match (layout.encoding, layout.complex) {
+        (Encoding::Slots, _) => 2 * layout.period(),
+        (Encoding::Coefficients, true) => 2,
+        (Encoding::Coefficients, false) => 1,
+    };
+    let rms = (ENCODING_VARIANCE * terms as f64).sqrt() / scale;
+    (rms, ENCODING_TAIL * rms + largest * f64::EPSILON / 2.0)
+}
+
+/// Products with the scale up to this err by at most an eighth in double precision.
+const PRODUCT_LIMIT: f64 = (1u64 << 51) as f64;
+
+/// Integers below this fit words of 64 bits.
+const SHORT_LIMIT: f64 = (1u64 << 62) as f64;
+
+/// `round(coefficients * scale)` as a polynomial at `level`.
+///
+/// # Errors
+/// [`CkksError::NotFinite`], [`CkksError::ValueTooLarge`].
+pub fn encode_coefficients(params: &Params, coefficients: Vec<f64>, scale: f64, level: Level) -> Result<Poly<Eval>, CkksError> {
+    let largest = largest_magnitude(&coefficients);
+    encode_coefficients_below(params, coefficients, largest, scale, level)
+}
+
+/// As [`encode_coefficients`] for coefficients of at most the magnitude `largest`, on which the time depends, and not on the coefficients.
+pub(crate) fn encode_coefficients_below(
+    params: &Params,
+    coefficients: Vec<f64>,
+    largest: f64,
+    scale: f64,
+    level: Level,
+) -> Result<Poly<Eval>, CkksError> {
+    let (ring, basis) = (params.chain().ring(), params.chain().basis(level));
+    if !coefficients.iter().fold(true, |finite, value| finite & value.is_finite()) {
+        let (index, &value) = coefficients.iter().enumerate().find(|(_, value)| !value.is_finite()).unwrap_or((0, &f64::NAN));
+        return Err(CkksError::NotFinite { index, value });
+    }
+    check_room(params, largest_magnitude(&coefficients), scale, level)?;
+    if largest * scale <= PRODUCT_LIMIT {
+        return Ok(round_short(ring, &basis, coefficients, scale).into_eval());
+    }
+    check_bits(largest, scale, level, COEFFICIENT_LIMIT_BITS)?;
+    Ok(integers_to_poly(ring, &basis, scaled_integers(&coefficients, largest, scale), largest * scale).into_eval())
+}
+
+/// `round(coefficients * scale)`, below `2^62`, as a polynomial.
+fn round_short(ring: &Ring, basis: &Basis, coefficients: Vec<f64>, scale: f64) -> Poly<Coeff> {
+    // In the memory of the coefficients: a collected `Vec` of the same size reuses it.
+    let values: Vec<i64> = coefficients.into_iter().map(|c| nearest_62(c * scale)).collect();
+    Poly::from_signed(ring, basis, &values)
+}
+
+/// `round(scale * m)` as a polynomial at `level`, for the polynomial `m` with `count` slots, which `fill` writes over zeros.
+///
+/// `largest` is a bound on the slots' magnitudes. It decides how precise the transform has to be, so the time depends on it, and not on the slots.
+///
+/// # Errors
+/// [`CkksError::ValueTooLarge`].
+pub(crate) fn encode_slots(
+    params: &Params,
+    count: usize,
+    largest: f64,
+    fill: impl FnOnce(&mut [Complex64]),
+    scale: f64,
+    level: Level,
+) -> Result<Poly<Eval>, CkksError> {
+    let (ring, basis) = (params.chain().ring(), params.chain().basis(level));
+    let room = (level, room_bits(params, level));
+    Ok(slots_to_poly(params.encoder(), ring, &basis, (count, largest), fill, scale, room)?.into_eval())
+}
+
+/// As [`encode_slots`] over any basis of a ring that `encoder` is for. Coefficients have so many bits of room, at the level that an error names.
+///
+/// # Errors
+/// [`CkksError::ValueTooLarge`], also for slots of more than 120 bits, beyond which the transform is not precise.
+fn slots_to_poly(
+    encoder: &Encoder,
+    ring: &Ring,
+    basis: &Basis,
+    (count, largest): (usize, f64),
+    fill: impl FnOnce(&mut [Complex64]),
+    scale: f64,
+    (level, room): (Level, f64),
+) -> Result<Poly<Coeff>, CkksError> {
+    if doubles_suffice(count, largest * scale) {
+        let coefficients = encoder.embed_with(count, fill);
+        check_bits(largest_magnitude(&coefficients), scale, level, room)?;
+        return Ok(round_short(ring, basis, coefficients, scale));
+    }
+    check_bits(largest, scale, level, COEFFICIENT_LIMIT_BITS)?;
+    let integers = encoder.embed_integers(count, largest, scale, fill);
+    let most = integers.iter().fold(0, |most, integer| integer.unsigned_abs().max(most));
+    let most = (most >> 64) as u64 as f64 * 2f64.powi(64) + most as u64 as f64;
+    check_bits(most / scale, scale, level, room)?;
+    Ok(integers_to_poly(ring, basis, integers, largest * scale))
+}
+
+/// The polynomial with these coefficients, of at most the magnitude `largest`.
+fn integers_to_poly(ring: &Ring, basis: &Basis, integers: Vec<i128>, largest: f64) -> Poly<Coeff> {
+    if largest < SHORT_LIMIT {
+        let short: Vec<i64> = integers.into_iter().map(|integer| integer as i64).collect();
+        return Poly::from_signed(ring, basis, &short);
+    }
+    wide_to_poly(ring, basis, &integers)
+}
+
+/// `round(scale * m)` for the polynomial `m` with these numbers of a diagonal in its slots.
+///
+/// # Errors
+/// As [`slots_to_poly`].
+pub(crate) fn diagonal_to_poly(
+    encoder: &Encoder,
+    ring: &Ring,
+    basis: &Basis,
+    diagonal: &[Complex64],
+    scale: f64,
+) -> Result<Poly<Eval>, CkksError> {
+    let largest = ValuesRef::from(diagonal).largest();
+    let fill = |slots: &mut [Complex64]| slots.copy_from_slice(diagonal);
+    Ok(slots_to_poly(encoder, ring, basis, (diagonal.len(), largest), fill, scale, (Level(0), COEFFICIENT_LIMIT_BITS))?.into_eval())
+}
+
+/// The polynomial with these coefficients.
+pub(crate) fn wide_to_poly(ring: &Ring, basis: &Basis, wide: &[i128]) -> Poly<Coeff> {
+    Poly::<Coeff>::upload(ring, basis, |row, words| {
+        let modulus = &ring.moduli()[basis.indices()[row]];
+        words.iter_mut().zip(wide).for_each(|(target, &value)| *target = modulus.reduce_i128(value));
+    })
+}
+
+/// Bits of the modulus that messages leave free: one for the sign, and one guard bit that shows overflows.
+pub(super) const SIGN_BITS: f64 = 1.0;
+pub(super) const GUARD_BITS: f64 = 1.0;
+
+/// Refuses a magnitude above a quarter of the modulus of `level`. A magnitude above half the modulus would wrap around; the range between is a guard.
+///
+/// # Errors
+/// [`CkksError::ValueTooLarge`].
+pub fn check_room(params: &Params, largest: f64, scale: f64, level: Level) -> Result<(), CkksError> {
+    check_bits(largest, scale, level, room_bits(params, level))
+}
+
+/// Bits of room for a coefficient, sign included.
+fn room_bits(params: &Params, level: Level) -> f64 {
+    (params.log2_q(level) - GUARD_BITS).min(COEFFICIENT_LIMIT_BITS)
+}
+
+/// The bound on the magnitudes of numbers that decides how precise their transform is: the declared one, which everybody knows. Without one, or with one
+/// that no transform has room for, it is the largest magnitude.
+pub(crate) fn deciding_magnitude(declared: Option<f64>, values: ValuesRef<'_>, scale: f64) -> f64 {
+    let fits = |bound: &f64| check_bits(*bound, scale, Level(0), COEFFICIENT_LIMIT_BITS).is_ok();
+    declared.filter(fits).unwrap_or_else(|| values.largest())
+}
+
+/// As [`check_room`], for numbers that are not encoded at `scale`, but factors of products which have it.
+///
+/// # Errors
+/// [`CkksError::ValueTooLarge`].
+pub fn check_product_room(params: &Params, largest: f64, scale: f64, level: Level) -> Result<(), CkksError> {
+    check_bits(largest, scale, level, params.log2_q(level) - GUARD_BITS)
+}
+
+fn check_bits(largest: f64, scale: f64, level: Level, room: f64) -> Result<(), CkksError> {
+    // A logarithm reads tables at addresses that depend on the number, so it is taken of a number that is refused only.
+    let scaled = largest * scale + 1.0;
+    if scaled.is_finite() && scaled <= (room - SIGN_BITS).exp2() {
+        return Ok(());
+    }
+    let needed = scaled.log2() + SIGN_BITS;
+    Err(CkksError::ValueTooLarge { value: largest, log2_scale: scale.log2(), needed, room, level: level.0 })
+}
