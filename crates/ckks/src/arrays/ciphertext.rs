@@ -5,7 +5,7 @@
 use clathrate_arith::text::counted;
 use clathrate_lattice::{Bundle, Eval, Level};
 
-use super::estimate::Estimate;
+use super::estimate::{ENCODING_VARIANCE, Estimate};
 use super::layout::{Encoding, Layout, Order, Padding};
 use super::memory::{Footprint, check_free};
 use super::secret::SecretName;
@@ -216,7 +216,7 @@ impl Ciphertext {
 
     /// The same array as a fresh encryption of numbers up to `bound`, where one is declared, with an error of this variance in each coefficient. Rounding to integers adds to it.
     pub(crate) fn freshly(self, bound: Option<f64>, variance: f64) -> Self {
-        let error = self.slot_error(variance + 1.0 / 12.0);
+        let error = self.slot_error(variance + ENCODING_VARIANCE);
         Self { estimate: Estimate::fresh(bound.unwrap_or(f64::INFINITY), error), ..self }
     }
 

@@ -8,17 +8,14 @@ use clathrate_lattice::{Basis, Coeff, Eval, Level, Poly, Ring};
 use rustfft::num_complex::Complex64;
 
 use super::values::{ValuesRef, largest_magnitude};
+use crate::arrays::estimate::ENCODING_VARIANCE;
 use crate::arrays::{Encoding, Layout};
-use crate::embedding::{DOUBLE_SHARE, Encoder, doubles_suffice, nearest_62, scaled_integers};
+use crate::embedding::{Encoder, doubles_suffice, nearest_62, scaled_integers};
 use crate::error::CkksError;
 use crate::parameters::Params;
 
 /// Largest magnitude of a scaled coefficient, in bits: it must be exact in an `i128`.
 const COEFFICIENT_LIMIT_BITS: f64 = 120.0;
-
-/// The variance of a coefficient's error by encoding and decoding, in integers: rounding to integers, and what the transforms to and from coefficients add, each
-/// at most an eighth of rounding's root mean square, whatever the magnitudes of the numbers.
-pub const ENCODING_VARIANCE: f64 = (1.0 + 2.0 * DOUBLE_SHARE * DOUBLE_SHARE) / 12.0;
 
 /// How far the error of encoding may be beyond its root mean square: sums of uniform numbers have no heavier tails than a normal distribution, of which both
 /// parts of a complex number are below this with a probability of `1 - 2^-40`.

@@ -6,7 +6,7 @@ use clathrate_lattice::{Bundle, Eval, LatticeError, Level, Poly};
 
 use super::evaluator::{Evaluator, Room, check_slots, entrywise};
 use super::levels::same_scale;
-use crate::arrays::estimate::product;
+use crate::arrays::estimate::{ENCODING_VARIANCE, product};
 use crate::arrays::{Ciphertext, Encoding, Estimate, Layout, Padding};
 use crate::encoding::plaintext::Plaintext;
 use crate::encoding::{check_product_room, check_room};
@@ -222,7 +222,7 @@ impl Evaluator {
             return Err(CkksError::ScaleMismatch { left: x.scale.log2(), right: plaintext.scale().log2() });
         }
         // The plaintext's coefficients are rounded to integers.
-        let numbers = Estimate::plain(plaintext.size()).with_error(x.slot_error(1.0 / 12.0));
+        let numbers = Estimate::plain(plaintext.size()).with_error(x.slot_error(ENCODING_VARIANCE));
         let estimate = x.estimate.clone().plus(numbers);
         x.params.check_bound(estimate.magnitude, x.scale, x.level)?;
         let mut sum = x.clone().estimated(|_| estimate);
@@ -300,7 +300,7 @@ impl Evaluator {
         let scale = self.product_scale(x, plaintext.scale())?;
         let factors = common_factors(&x.layout, &messages)?;
         // The plaintext's coefficients are rounded to integers at its scale.
-        let rounding = (x.params.degree() as f64 / 12.0).sqrt() / plaintext.scale();
+        let rounding = (x.params.degree() as f64 * ENCODING_VARIANCE).sqrt() / plaintext.scale();
         let estimate = x.estimate.clone().multiply(Estimate::plain(plaintext.size()).with_error(rounding));
         x.params.check_bound(estimate.magnitude, scale, x.level)?;
         let bundles = x.bundles.iter().zip(factors).map(|(bundle, factor)| bundle.times_poly(factor)).collect::<Result<_, _>>()?;
