@@ -26,6 +26,7 @@ pub mod packing;
 pub mod primes;
 pub mod product;
 pub mod sequence;
+pub mod stack;
 pub mod text;
 
 pub use automorphism::{Automorphism, GaloisElement};
