@@ -16,6 +16,7 @@ __all__ = [
     "Batch",
     "BootstrapPlan",
     "Ciphertext",
+    "Comparison",
     "EvaluationKeys",
     "Explanation",
     "Inbox",
@@ -1170,7 +1171,12 @@ class SecretKey:
         array([2., 3., 4.])
         """
     def decrypt_to_share(
-        self, ciphertext: Ciphertext | TransposedCiphertext, flood_bits: SupportsIndex, progress: _Progress = None
+        self,
+        ciphertext: Ciphertext | TransposedCiphertext,
+        flood_bits: SupportsIndex,
+        progress: _Progress = None,
+        *,
+        honest_evaluator: bool = False,
     ) -> NDArray[Any]:
         """Decrypts a ciphertext with noise on top, for results that others will see.
 
@@ -1354,6 +1360,11 @@ class SecretKey:
         >>> both.key_id == secret_key.key_id
         True
         """
+    def with_share_budget(self, results: SupportsIndex) -> SecretKey: ...
+    @property
+    def share_budget(self) -> int | None: ...
+    @property
+    def shares_left(self) -> int | None: ...
     def save(self, path: _Path, overwrite: bool = False) -> int:
         """Writes the secret key to a file that only its owner may read.
 
@@ -1738,6 +1749,8 @@ class PublicKey:
     @property
     def key_id(self) -> str:
         """The public name of the secret it encrypts for, 32 hexadecimal digits."""
+    @property
+    def fingerprint(self) -> str: ...
     def __copy__(self) -> PublicKey: ...
     def __deepcopy__(self, memo: Any) -> PublicKey: ...
     def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]: ...
@@ -2348,6 +2361,7 @@ class Ciphertext:
         >>> ct.drop_to_level(2).level
         2
         """
+    def same_as(self, other: Ciphertext) -> Comparison: ...
     def flood_bits(
         self,
         error_bound: float,
@@ -3288,6 +3302,12 @@ class Ciphertext:
     def __copy__(self) -> Ciphertext: ...
     def __deepcopy__(self, memo: Any) -> Ciphertext: ...
     def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]: ...
+
+@final
+class Comparison:
+    @property
+    def differences(self) -> list[str]: ...
+    def __bool__(self) -> bool: ...
 
 @final
 class Layout:
