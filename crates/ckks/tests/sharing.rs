@@ -143,7 +143,10 @@ fn arrays_are_the_same_to_the_last_bit_or_the_difference_is_named() {
     for (other, named) in [
         (encrypt(&secret(&other_params, 5), &ramp(8)), vec!["parameters", "key", "level", "shape", "layout", "number of bundles 3 and 1"]),
         (encrypt(&secret(&params, 9), &ramp(24)), vec!["key"]),
-        (matrix(7, None), vec!["residues of the mask of bundle 0", "residues of the bodies of bundle 0", "residues of 2 further polynomials"]),
+        (
+            matrix(7, None),
+            vec!["residues of the mask of bundle 0", "residues of the bodies of bundle 0", "residues of 2 further polynomials"],
+        ),
         (
             matrix(6, Some(3)),
             vec!["secret main and bodies:3", "layout", "number of bundles 3 and 1", "polynomials in the bodies of bundle 0, 1 and 3"],
