@@ -89,7 +89,7 @@ fn compare_says_whether_and_where_arrays_differ() {
     assert!(desk.ok(&format!("{compare} again.clt")).stdout.contains("the same to the last bit"));
     assert_eq!(desk.ok(&format!("{compare} again.clt --json")).json()["same"], true);
     desk.ok("encrypt --params share.toml --key sk.clt --input x.npy --output fresh.clt");
-    desk.ok("convert --params share.toml --input y.clt --output low.clt --to-level 0");
+    desk.ok("encrypt --params share.toml --key sk.clt --input x.npy --output low.clt --level 0");
     for (other, words) in
         [("x.clt", "residues of the mask of bundle 0"), ("fresh.clt", "residues of the bodies of bundle 0"), ("low.clt", "level 1 and 0")]
     {
