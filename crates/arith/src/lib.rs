@@ -1,7 +1,7 @@
 //! Clathrate's ground floor: moduli, primes, negacyclic transforms, kernels per instruction set, and the engine seam.
 //!
-//! Everything above this crate is `forbid(unsafe_code)`; what `unsafe` the CPU needs is here, in [`kernels`], [`aligned`], [`mapped`]
-//! and [`product`]. The crate knows nothing of ciphertexts: it works on rows of residues, each row with its own modulus.
+//! Everything above this crate is `forbid(unsafe_code)`; what `unsafe` the CPU and the system need is here, in [`kernels`], [`aligned`], [`mapped`],
+//! [`product`] and [`secrecy`]. The crate knows nothing of ciphertexts: it works on rows of residues, each row with its own modulus.
 //!
 //! The layers, lowest first: [`modulus`], [`packing`], [`limbs`] -> [`kernels`] -> [`ntt`] -> [`factors`] -> [`conversion`], [`automorphism`] -> [`engine`].
 #![warn(unnameable_types)]
@@ -25,8 +25,8 @@ pub mod ntt;
 pub mod packing;
 pub mod primes;
 pub mod product;
+pub mod secrecy;
 pub mod sequence;
-pub mod stack;
 pub mod text;
 
 pub use automorphism::{Automorphism, GaloisElement};

@@ -29,21 +29,6 @@ pub fn features() -> Vec<(&'static str, bool)> {
     Vec::new()
 }
 
-/// Keeps the system from writing this process's memory, secrets among it, to a disk where the process ends by a fault. Other systems than Unix decide by themselves.
-pub fn forbid_core_dumps() {
-    #[cfg(unix)]
-    {
-        let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-        // SAFETY: both calls take a pointer to a structure that outlives them.
-        unsafe {
-            if libc::getrlimit(libc::RLIMIT_CORE, &raw mut limit) == 0 {
-                limit.rlim_cur = 0;
-                libc::setrlimit(libc::RLIMIT_CORE, &raw const limit);
-            }
-        }
-    }
-}
-
 /// Bytes of memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Memory {

@@ -18,7 +18,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use clap::Parser;
 use clap::error::ErrorKind;
-use clathrate_arith::{DeviceError, OutOfMemory, machine};
+use clathrate_arith::{DeviceError, OutOfMemory, secrecy};
 use clathrate_ckks::{CkksError, Runtime};
 
 use arguments::{Arguments, Verb};
@@ -98,7 +98,7 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
         return Err(Failure::Usage("standard output is closed, so results would be lost: open it, or send it to /dev/null".to_owned()));
     }
     // Secret keys and plain numbers will be in memory.
-    machine::forbid_core_dumps();
+    secrecy::forbid_core_dumps();
     let stdout_taken = takes_streams_once(&arguments.verb)?;
     let console = Console::new(&arguments.global, stdout_taken);
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clathrate_arith::mapped::{self, AlignedBytes, MappedFile};
-use clathrate_arith::stack::clear_stack;
+use clathrate_arith::secrecy::clear_stack;
 use zeroize::Zeroizing;
 
 use super::error::FileError;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::sync::Arc;
 
-use clathrate_arith::stack::clear_stack;
+use clathrate_arith::secrecy::clear_stack;
 use thiserror::Error;
 use zeroize::Zeroizing;
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use clathrate_arith::stack::clear_stack;
+use clathrate_arith::secrecy::clear_stack;
 use clathrate_lattice::{Bodies, Degree, Rank, SecretDistribution, SecretRng};
 use zeroize::Zeroizing;
 
