@@ -2412,9 +2412,12 @@ class Ciphertext:
     def same_as(self, other: Ciphertext) -> Comparison:
         """Compares with another ciphertext bit for bit: parameters, key, secret, shape, layout, level, scale, bound, and every residue.
 
-        Evaluators that compute the same on the same ciphertexts with the same keys get the same bits, on every machine and device. So a
-        result that was computed twice, by the owner or by a second server, shows whether it is what was asked for. Only then may it be
+        Evaluators of one version that take the same steps on the same ciphertexts with the same keys get the same bits on every processor. So
+        a result that was computed twice, by the owner or by a second server, shows whether it is what was asked for. Only then may it be
         shared (`SecretKey.decrypt_to_share`): no property of the numbers tells.
+
+        Which steps are the fastest is planned by the profile of the machine. Two machines plan alike with the environment variable
+        `CLATHRATE_PROFILE=none`, the same `Runtime`, and the processor as device.
 
         Parameters
         ----------

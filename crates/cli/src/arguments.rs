@@ -109,7 +109,8 @@ pub enum Verb {
     Decrypt(Decrypt),
     /// Say whether two encrypted arrays are the same to the last bit, and where not
     ///
-    /// Evaluators that compute the same on the same files write the same array, on whatever machine. So a result that was computed twice shows whether it is what was asked for.
+    /// Evaluators of one version that compute the same on the same files write the same array, on every processor. So a result that was computed twice shows whether it is what was asked for.
+    /// Steps are planned by the machine's profile: set CLATHRATE_PROFILE=none for both computations, so that they plan alike.
     Compare(Compare),
     /// Say what a file holds and check all of it
     Inspect(Inspect),

@@ -1,6 +1,6 @@
 //! Whether two arrays are the same to the last bit.
 //!
-//! Every engine computes the same bits, so two evaluators that are asked for the same computation on the same ciphertexts and keys return the same array. One that differs
+//! Every processor computes the same bits, so two evaluators that take the same steps on the same ciphertexts and keys return the same array. One that differs
 //! tells that one of them did not do what was asked. Where the owner or a second evaluator computes again, this is the check that no property of the numbers can replace.
 
 use std::fmt;
@@ -39,8 +39,10 @@ impl fmt::Display for Comparison {
 impl Ciphertext {
     /// Compares with another array bit for bit: parameters, key, secret, shape, layout, level, scale, declared bound, and every residue.
     ///
-    /// Two honest evaluators that compute the same circuit on the same ciphertexts with the same keys have the same result, on whatever engine. So whoever has a result computed
+    /// Two honest evaluators that take the same steps on the same ciphertexts with the same keys have the same result, on whatever processor. So whoever has a result computed
     /// twice, or computes it again, finds out by this whether the result is what was asked for. Only then it may be shared ([`crate::SecretKey::decrypt_to_share`]).
+    ///
+    /// Steps are planned by the machine's profile: two machines plan alike with one version, one [`crate::Runtime`], and the profile `none` (the environment variable `CLATHRATE_PROFILE`).
     ///
     /// Cost: reads both arrays once; those on devices are downloaded.
     ///
