@@ -27,7 +27,7 @@ const PRESET: &str = "share_n14";
 /// The caller's word that a result is from an evaluator that computed what was asked, which [`crate::SecretKey::decrypt_to_share`] needs.
 ///
 /// One that did not can put the secret into the result, where noise does not hide it. Where the evaluator is not trusted so far, compute the result again, at the owner's or
-/// by a second evaluator, and compare both with [`Ciphertext::same_as`]: all engines give the same bits.
+/// by a second evaluator, and compare both with [`Ciphertext::same_as`]: the same steps give the same bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HonestEvaluator;
 
