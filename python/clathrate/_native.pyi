@@ -17,6 +17,7 @@ __all__ = [
     "Batch",
     "BootstrapPlan",
     "Ciphertext",
+    "Comparison",
     "EvaluationKeys",
     "Explanation",
     "Inbox",
@@ -1145,7 +1146,9 @@ class SecretKey:
     def decrypt(self, ciphertext: Ciphertext | TransposedCiphertext, progress: _Progress = None) -> NDArray[Any]:
         """Decrypts a ciphertext to an array, for the owner of the key alone.
 
-        The result has a small error, and the error depends on the secret. To show the numbers to others, use `decrypt_to_share`.
+        The result has a small error, and the error depends on the secret. Neither the numbers nor whether decryption failed may reach
+        whoever computed the ciphertext, or its friends: with changed ciphertexts, each that is read or refused gives a part of the key
+        away. To show the numbers to others, use `decrypt_to_share`.
 
         Parameters
         ----------
@@ -1176,13 +1179,24 @@ class SecretKey:
         array([2., 3., 4.])
         """
     def decrypt_to_share(
-        self, ciphertext: Ciphertext | TransposedCiphertext, flood_bits: SupportsIndex, progress: _Progress = None
+        self,
+        ciphertext: Ciphertext | TransposedCiphertext,
+        flood_bits: SupportsIndex,
+        progress: _Progress = None,
+        *,
+        honest_evaluator: bool = False,
     ) -> NDArray[Any]:
-        """Decrypts a ciphertext with noise on top, for results that others will see.
+        """Decrypts a ciphertext with noise on top, for results of an honest server that others will see.
+
+        Noise protects results of a server that computed what was asked. A server that did not can add multiples of the secret to its
+        result and read them in the numbers, or from whether they came; the numbers look right all the same, and noise does not help. So
+        the call takes your word, `honest_evaluator=True`. Where you cannot give it, compute the result again, or have a second server do
+        so, and compare (`Ciphertext.same_as`), or show nobody the numbers.
 
         The error of a decryption depends on the secret, so publishing exact decryptions leaks it. Here noise, uniform in [-2**(flood_bits -
         1), 2**(flood_bits - 1)), is added to each scaled coefficient. `Ciphertext.flood_bits` says how many bits that takes: it counts the
-        error, the coefficients and all decryptions that will be shared. Do not choose the number without it.
+        error, the coefficients and all decryptions that will be shared. Do not choose the number without it. A key counts its shared
+        results where it was given a number of them (`with_share_budget`); for others you have to.
 
         Parameters
         ----------
@@ -1192,6 +1206,8 @@ class SecretKey:
             The bits of noise, 1 to 118. `Ciphertext.flood_bits` computes them from a bound on the error.
         progress : bool or callable, optional
             True shows a progress bar. A function is called with (polynomials done, polynomials in all) and may return False to stop.
+        honest_evaluator : bool, optional
+            Your word that the ciphertext is what you asked to be computed. Without it, the default, nothing is shared.
 
         Returns
         -------
@@ -1205,13 +1221,16 @@ class SecretKey:
         WrongSecretError
             Where the ciphertext belongs to another secret.
         DataError
-            Where `flood_bits` is out of range, or the numbers have visibly outgrown the modulus.
+            Without `honest_evaluator=True`; where `flood_bits` is out of range, the budget of shared results is spent, or the numbers have
+            visibly outgrown the modulus.
+        FileAccessError
+            Where the count of shared results cannot be written to the file of the key.
         CancelledError
-            Where the progress function returned False.
+            Where the progress function returned False. The result is counted all the same.
 
         Examples
         --------
-        >>> secret_key.decrypt_to_share(ct, flood_bits=20).round(3)
+        >>> secret_key.decrypt_to_share(ct, flood_bits=20, honest_evaluator=True).round(3)
         array([1., 2., 3.])
         """
     def authentication_key(self) -> AuthenticationKey:
@@ -1378,10 +1397,45 @@ class SecretKey:
         >>> both.key_id == secret_key.key_id
         True
         """
+    def with_share_budget(self, results: SupportsIndex) -> SecretKey:
+        """This key with a number of results that it shares and no more: `decrypt_to_share` counts them.
+
+        The noise of shared results is computed for a number of them (`Ciphertext.flood_bits(queries=...)`), and more would leak. The count
+        is stored with the key. A key that was saved or loaded counts in its file, before it decrypts: programs that use one file count
+        together, and a result that is lost is counted, too. Copies of the file count on their own, backups among them.
+
+        Parameters
+        ----------
+        results : int
+            How many results the key may share.
+
+        Returns
+        -------
+        SecretKey
+            The key, which counts from now on. To keep the count it has to be saved.
+
+        Raises
+        ------
+        DataError
+            For a negative number, and where the key has a budget already.
+
+        Examples
+        --------
+        >>> key = secret_key.with_share_budget(100)
+        >>> shared = key.decrypt_to_share(ct, flood_bits=20, honest_evaluator=True)
+        >>> key.share_budget, key.shares_left
+        (100, 99)
+        """
+    @property
+    def share_budget(self) -> int | None:
+        """How many results the key may share in all, or None where nobody counts."""
+    @property
+    def shares_left(self) -> int | None:
+        """How many results the key may still share, as its file says where it has one, or None where nobody counts."""
     def save(self, path: _Path, overwrite: bool = False) -> int:
         """Writes the secret key to a file that only its owner may read.
 
-        The file is not encrypted: whoever can read it can decrypt.
+        The file is not encrypted: whoever can read it can decrypt. A budget of shared results is stored, too.
 
         Parameters
         ----------
@@ -1762,6 +1816,13 @@ class PublicKey:
     @property
     def key_id(self) -> str:
         """The public name of the secret it encrypts for, 32 hexadecimal digits."""
+    @property
+    def fingerprint(self) -> str:
+        """128 bits of a hash of the key, as eight groups of four hexadecimal digits, to be compared by voice with what its owner says.
+
+        `key_id` is a label that anybody can write on another key: whoever encrypts with a key of unknown origin encrypts for whoever made
+        it. `clathrate inspect` prints the fingerprint of a file.
+        """
     def __copy__(self) -> PublicKey: ...
     def __deepcopy__(self, memo: Any) -> PublicKey: ...
     def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]: ...
@@ -2372,6 +2433,39 @@ class Ciphertext:
         >>> ct.drop_to_level(2).level
         2
         """
+    def same_as(self, other: Ciphertext) -> Comparison:
+        """Compares with another ciphertext bit for bit: parameters, key, secret, shape, layout, level, scale, bound, and every residue.
+
+        Evaluators of one version that take the same steps on the same ciphertexts with the same keys get the same bits on every processor. So
+        a result that was computed twice, by the owner or by a second server, shows whether it is what was asked for. Only then may it be
+        shared (`SecretKey.decrypt_to_share`): no property of the numbers tells.
+
+        Which steps are the fastest is planned by the profile of the machine. Two machines plan alike with the environment variable
+        `CLATHRATE_PROFILE=none`, the same `Runtime`, and the processor as device.
+
+        Parameters
+        ----------
+        other : Ciphertext
+            The result of the other computation.
+
+        Returns
+        -------
+        Comparison
+            True if both are the same; printed, it says where they differ.
+
+        Raises
+        ------
+        DataError
+            For symbols of a dry run.
+
+        Examples
+        --------
+        >>> result = 2 * ct + 1
+        >>> bool(result.same_as(2 * ct + 1))
+        True
+        >>> result.same_as(2 * ct - 1)
+        different: residues of the bodies of bundle 0, polynomial 0, 7168 of 7168
+        """
     def flood_bits(
         self,
         error_bound: float,
@@ -2381,16 +2475,22 @@ class Ciphertext:
     ) -> int:
         """The `flood_bits` for `SecretKey.decrypt_to_share`, from a bound on the error of these numbers.
 
+        This is for results of a server that computed what was asked. For one that did not there is no bound on the error, and no number of
+        bits that hides the secret: neither the numbers nor whether decryption failed may reach it.
+
         Shared decryptions of CKKS reveal their errors, which depend on the secret. With this many bits of noise on top, `queries` shared
         decryptions of this shape reveal their errors with a statistical distance of at most 2**-statistical_bits in all. That much noise
         leaves correct numbers only where the scale is large: the preset "share_n14" has 2**104.
+
+        The security of shared results is a pair: the bits of the parameters against whoever computes much, and `statistical_bits` against
+        whoever sees all shared results, however much he computes.
 
         Parameters
         ----------
         error_bound : float
             Your bound on the error of these numbers, in their own units, such as the `error_bound` that `trace` gives.
         queries : int, optional
-            How many decryptions will be shared. The default is 1.
+            How many decryptions the key will share in all: its `share_budget`, where it has one. The default is 1.
         statistical_bits : int, optional
             The negative binary logarithm of the statistical distance. The default is 40.
         correct_bits : int, optional
@@ -2411,7 +2511,7 @@ class Ciphertext:
         --------
         >>> x = secret_key.encrypt([1.0, 2.0], scale=2.0**104)
         >>> bits = x.flood_bits(1e-25, queries=100)
-        >>> secret_key.decrypt_to_share(x, bits).round(3)
+        >>> secret_key.decrypt_to_share(x, bits, honest_evaluator=True).round(3)
         array([1., 2.])
         """
     def rotate(self, steps: SupportsIndex) -> Ciphertext:
@@ -3312,6 +3412,21 @@ class Ciphertext:
     def __copy__(self) -> Ciphertext: ...
     def __deepcopy__(self, memo: Any) -> Ciphertext: ...
     def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]: ...
+
+@final
+class Comparison:
+    """Whether two ciphertexts are the same to the last bit, and where not: true if they are. `Ciphertext.same_as` makes it.
+
+    Examples
+    --------
+    >>> comparison = (ct + 1).same_as(ct + 1)
+    >>> bool(comparison), comparison
+    (True, the same to the last bit)
+    """
+    @property
+    def differences(self) -> list[str]:
+        """Each difference in words; none where the ciphertexts are the same."""
+    def __bool__(self) -> bool: ...
 
 @final
 class Layout:

@@ -216,20 +216,20 @@ def test_public_key_encrypts_for_the_secret_key(each_rank, rng):
 
 def test_decrypt_to_share_adds_the_noise_asked_for(small):
     ct = small.key.encrypt(np.zeros(1024), encoding="coefficients")
-    noise = small.key.decrypt_to_share(ct, 30) * small.params.scale()
+    noise = small.key.decrypt_to_share(ct, 30, honest_evaluator=True) * small.params.scale()
     # Uniform in [-2^29, 2^29): its standard deviation is 2^30 / sqrt(12), that of 1024 samples within a tenth.
     assert abs(np.std(noise) / (2**30 / 12**0.5) - 1) < 0.1
     assert np.max(np.abs(noise)) < 2**29 + 2**12
     for bits in (0, 119, -1, 10**30):
         with pytest.raises(cl.DataError, match="flood_bits"):
-            small.key.decrypt_to_share(ct, bits)
+            small.key.decrypt_to_share(ct, bits, honest_evaluator=True)
 
 
 def test_flood_bits_follow_the_error_bound_and_the_query_budget(small):
     ct = small.key.encrypt(np.linspace(-1, 1, 16), scale=2.0**90)
     bits = ct.flood_bits(2.0**-85, queries=16, statistical_bits=20)
     assert ct.flood_bits(2.0**-85, queries=32, statistical_bits=20) == bits + 1
-    assert small.key.decrypt_to_share(ct, bits).shape == (16,)
+    assert small.key.decrypt_to_share(ct, bits, honest_evaluator=True).shape == (16,)
     with pytest.raises(cl.errors.DataError, match="error_bound"):
         ct.flood_bits(-1.0)
     with pytest.raises(cl.errors.DataError, match="correct bits"):

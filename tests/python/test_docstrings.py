@@ -178,7 +178,7 @@ def test_every_raised_class_is_documented_where_it_is_raised():
         "Ciphertext.rescale": lambda: key.encrypt([1.0], level=0, scale=2.0**30).rescale(),
         "Ciphertext.drop_to_level": lambda: ct.drop_to_level(9),
         "Ciphertext.matmul": lambda: ct.matmul(np.ones((2, 2))),
-        "SecretKey.decrypt_to_share": lambda: key.decrypt_to_share(ct, 119),
+        "SecretKey.decrypt_to_share": lambda: key.decrypt_to_share(ct, 119, honest_evaluator=True),
         "SecretKey.evaluation_keys": lambda: key.evaluation_keys(cl.Needs(ranks=[1])),
         "Params.scale": lambda: params.scale(9),
         "Params.preset": lambda: cl.Params.preset("none"),

@@ -60,7 +60,7 @@ CIPHERTEXTS = [
     ("double precision", lambda key, ct, huge: ct - [[huge]]),
     ("double precision", lambda key, ct, huge: ct.matmul([[1, huge]])),
     ("weight_scale", lambda key, ct, huge: ct.matmul([[1, 2]], weight_scale=huge)),
-    ("flood_bits", lambda key, ct, huge: key.decrypt_to_share(ct, huge)),
+    ("flood_bits", lambda key, ct, huge: key.decrypt_to_share(ct, huge, honest_evaluator=True)),
     ("error_bound", lambda key, ct, huge: ct.flood_bits(huge)),
     ("queries|flooding", lambda key, ct, huge: ct.flood_bits(2.0**-20, queries=huge)),
     ("statistical_bits", lambda key, ct, huge: ct.flood_bits(2.0**-20, statistical_bits=huge)),

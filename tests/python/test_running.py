@@ -96,7 +96,7 @@ def test_progress_reports_every_step_to_the_end(small, rng):
     for call, total in (
         (lambda tick: small.key.encrypt(data, progress=tick), 10),
         (lambda tick: small.key.decrypt(ct, progress=tick), 10),
-        (lambda tick: small.key.decrypt_to_share(ct, 20, progress=tick), 10),
+        (lambda tick: small.key.decrypt_to_share(ct, 20, progress=tick, honest_evaluator=True), 10),
         (lambda tick: small.key.public_key().encrypt(data, progress=tick), 10),
         (lambda tick: small.key.evaluation_keys(cl.Needs(rotations=[1, 2, 3]), progress=tick), 3),
         (lambda tick: ct.matmul(np.ones((2, 10)), progress=tick), None),

@@ -1,8 +1,8 @@
 //! Clathrate's ground floor: moduli, primes, negacyclic transforms, kernels per instruction set, and the engine seam.
 //!
 //! Everything above this crate is `forbid(unsafe_code)`, but for one promise that the Python front makes for its callers
-//! ([`mapped::TrustedMap`]); what `unsafe` the CPU needs is here, in [`kernels`], [`aligned`], [`mapped`], [`process`] and
-//! [`product`]. The crate knows nothing of ciphertexts: it works on rows of residues, each row with its own modulus.
+//! ([`mapped::TrustedMap`]); what `unsafe` the CPU and the system need is here, in [`kernels`], [`aligned`], [`mapped`], [`process`],
+//! [`product`] and [`secrecy`]. The crate knows nothing of ciphertexts: it works on rows of residues, each row with its own modulus.
 //!
 //! The layers, lowest first: [`modulus`], [`packing`], [`limbs`] -> [`kernels`] -> [`ntt`] -> [`factors`] -> [`conversion`], [`automorphism`] -> [`engine`].
 #![warn(unnameable_types)]
@@ -27,6 +27,7 @@ pub mod packing;
 pub mod primes;
 pub mod process;
 pub mod product;
+pub mod secrecy;
 pub mod sequence;
 pub mod text;
 

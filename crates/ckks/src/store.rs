@@ -8,6 +8,7 @@ mod prepared;
 mod samples;
 
 use std::io::{Seek, Write};
+use std::path::Path;
 
 use clathrate_lattice::{Basis, Bodies, Bundle, Degree, Eval, Level, MaskSeed, Poly, PolyRef, Rank, SwitchKey};
 use serde::{Deserialize, Serialize};
@@ -18,7 +19,7 @@ use crate::arrays::{Ciphertext, Estimate, Layout, SecretName};
 use crate::error::CkksError;
 use crate::file::{FileError, FileKind, FileLabel, FileReader, FileWriter, ParameterId, Stored, check_residues};
 use crate::key_id::KeyId;
-use crate::keys::{EvaluationKeys, HeldKey, KeyAddress, KeyDefinition, KeyName, PublicKey, SecretKey};
+use crate::keys::{Budget, EvaluationKeys, HeldKey, KeyAddress, KeyDefinition, KeyName, PublicKey, SecretKey, SecretKeyMetadata};
 use crate::light::AuthenticationKey;
 use crate::parameters::{Params, ParamsSpec, Runtime};
 use crate::shape::ModuleShape;
@@ -26,6 +27,12 @@ use crate::shape::ModuleShape;
 pub use plan::LinearTransformMetadata;
 pub use prepared::PreparedMatrixMetadata;
 pub use samples::PreparedSamplesMetadata;
+
+/// Domain-separation string of fingerprints.
+const FINGERPRINT_DOMAIN: &str = "clathrate public key fingerprint v1";
+
+/// Bytes of a fingerprint: whoever wants another key with the same has to try 2^127 of them.
+const FINGERPRINT_BYTES: usize = 16;
 
 fn label(kind: FileKind, params: &Params) -> FileLabel {
     let ParameterId { name: parameter_name, digest: parameter_digest } = params.parameter_id();
@@ -148,13 +155,6 @@ impl Params {
     }
 }
 
-/// Metadata of a secret key: nothing secret.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SecretKeyMetadata {
-    key_id: String,
-}
-
 impl Stored for SecretKey {
     type Metadata = SecretKeyMetadata;
 
@@ -163,7 +163,21 @@ impl Stored for SecretKey {
     }
 
     fn file_metadata(&self) -> SecretKeyMetadata {
-        SecretKeyMetadata { key_id: hex(&self.id().0) }
+        SecretKeyMetadata { key_id: hex(&self.id().0), shares: self.shares() }
+    }
+
+    fn replace(&self, path: impl AsRef<Path>) -> Result<u64, FileError> {
+        let path = path.as_ref();
+        let store = |shares| {
+            let metadata = SecretKeyMetadata { key_id: hex(&self.id().0), shares };
+            let mut writer = FileWriter::create(path, self.file_label(), &metadata)?;
+            self.write_sections(&mut writer)?;
+            writer.finish()
+        };
+        match self.budget() {
+            Some(budget) => budget.stored(path, self.id(), |shares| store(Some(shares))),
+            None => store(None),
+        }
     }
 
     fn write_sections<W: Write + Seek>(&self, writer: &mut FileWriter<W>) -> Result<(), FileError> {
@@ -171,7 +185,7 @@ impl Stored for SecretKey {
         let bytes: zeroize::Zeroizing<Vec<u8>> =
             zeroize::Zeroizing::new(self.secret().all_coefficients().iter().map(|&c| (c as i8).cast_unsigned()).collect());
         writer.add_section("secret", &bytes)?;
-        writer.add_section("seed", self.seed().as_ref())
+        writer.add_section("seed", self.seed())
     }
 }
 
@@ -203,9 +217,9 @@ impl SecretKey {
             distribution,
             coefficients,
         )?;
-        let mut seed = zeroize::Zeroizing::new([0; 32]);
-        seed.copy_from_slice(reader.section_of_length("seed", 32)?.bytes());
-        Ok(Self::from_parts(params, KeyId(unhex(&metadata.key_id)?), secret, seed))
+        let seed = zeroize::Zeroizing::new(reader.section_of_length("seed", 32)?.bytes().to_vec());
+        let budget = metadata.shares.map(|shares| Budget::of_file(shares, reader)).transpose()?;
+        Ok(Self::from_parts(params, KeyId(unhex(&metadata.key_id)?), secret, seed, budget))
     }
 }
 
@@ -282,6 +296,38 @@ impl PublicKey {
         let key = clathrate_lattice::PublicKey::from_zeroes(zeroes)?;
         Ok(Self { params: params.clone(), id: KeyId(unhex(&metadata.key_id)?), key })
     }
+
+    /// A fingerprint: 128 bits of a hash of the parameters' digest, the key's name and the key itself, as eight groups of four hexadecimal digits.
+    ///
+    /// [`PublicKey::id`] is a label, which anybody can give to another key. Whoever receives a public key compares its fingerprint with the one that the owner reads out, and only
+    /// then encrypts for the owner.
+    ///
+    /// # Errors
+    /// [`CkksError::File`] where the key cannot be stored.
+    pub fn fingerprint(&self) -> Result<String, CkksError> {
+        fingerprint(&FileReader::from_bytes(&self.to_file_bytes()?)?)
+    }
+}
+
+/// The [`PublicKey::fingerprint`] of the public key in a file, whatever its parameters are.
+///
+/// # Errors
+/// [`CkksError::File`] for another kind of file and damaged sections.
+pub fn fingerprint(reader: &FileReader<'_>) -> Result<String, CkksError> {
+    reader.expect_kind(FileKind::PublicKey)?;
+    reader.verify_all()?;
+    let metadata: PublicKeyMetadata = reader.metadata()?;
+    let mut hasher = blake3::Hasher::new_derive_key(FINGERPRINT_DOMAIN);
+    hasher.update(&reader.label().parameter_digest);
+    hasher.update(&unhex::<16>(&metadata.key_id)?);
+    // The sections' sums are BLAKE3 of their bytes.
+    for section in reader.sections() {
+        hasher.update(format!("{}\0", section.name()).as_bytes());
+        hasher.update(&section.checksum);
+    }
+    let digits = hex(&hasher.finalize().as_bytes()[..FINGERPRINT_BYTES]);
+    let groups: Vec<&str> = (0..digits.len()).step_by(4).map(|start| &digits[start..start + 4]).collect();
+    Ok(groups.join(" "))
 }
 
 /// Writes bundles as a section `seeds` or `masks`, with one seed or mask for each bundle, then a section `bodies`, bundle by bundle.

@@ -4,7 +4,7 @@ mod common;
 
 use clathrate_ckks::circuits::matrix::Weights;
 use clathrate_ckks::keys::Reach;
-use clathrate_ckks::keys::{EncryptOptions, Values};
+use clathrate_ckks::keys::{EncryptOptions, HonestEvaluator, Values};
 use clathrate_ckks::parameters::{Rescale, Segment};
 use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Order, Params, ParamsSpec, Runtime, SecretKey};
 use clathrate_lattice::{LatticeError, Level};
@@ -161,7 +161,7 @@ fn messages_that_outgrow_their_modulus_are_refused_at_decryption() {
     }
     assert!(params.log2_q(params.max_level()) < 5.0 * 40.0 + 40.0);
     assert_refused!(sk.decrypt(&grown), CkksError::Overflow { level: 4, .. }, "level 4");
-    assert_refused!(sk.decrypt_to_share(&grown, 20), CkksError::Overflow { .. }, "level 4");
+    assert_refused!(sk.decrypt_to_share(&grown, 20, HonestEvaluator), CkksError::Overflow { .. }, "level 4");
 }
 
 #[test]
@@ -265,7 +265,7 @@ fn objects_of_other_parameters_are_refused() {
         assert_refused!(result, CkksError::WrongParams { .. }, &found, &expected, "use objects of one parameter set");
     }
     assert_refused!(sk.decrypt(&foreign), CkksError::WrongParams { .. }, "the ciphertext");
-    assert_refused!(sk.decrypt_to_share(&foreign, 8), CkksError::WrongParams { .. }, "the ciphertext");
+    assert_refused!(sk.decrypt_to_share(&foreign, 8, HonestEvaluator), CkksError::WrongParams { .. }, "the ciphertext");
 }
 
 #[test]
@@ -289,7 +289,7 @@ fn objects_of_another_secret_are_refused() {
         assert_refused!(result, CkksError::WrongSecret { .. }, &mine, &theirs, "cannot be combined or decrypted");
     }
     assert_refused!(sk.decrypt(&other), CkksError::WrongSecret { .. }, &mine, &theirs);
-    assert_refused!(sk.decrypt_to_share(&other, 8), CkksError::WrongSecret { .. }, &mine, &theirs);
+    assert_refused!(sk.decrypt_to_share(&other, 8, HonestEvaluator), CkksError::WrongSecret { .. }, &mine, &theirs);
     // What needs no key works for any secret.
     assert!(ev.add(&other, &other).is_ok() && ev.negate(&other).is_ok());
 }
@@ -692,17 +692,17 @@ fn flood_bits_out_of_range_are_refused() {
     let ct = encrypt(&sk, &ramp(4));
     for bits in [0, 119, 128, u32::MAX] {
         assert_refused!(
-            sk.decrypt_to_share(&ct, bits),
+            sk.decrypt_to_share(&ct, bits, HonestEvaluator),
             CkksError::OutOfRange { what: "flood_bits", .. },
             &format!("is {bits}"),
             "1 to 118",
             "level 4"
         );
     }
-    assert!(sk.decrypt_to_share(&ct, 1).is_ok() && sk.decrypt_to_share(&ct, 118).is_ok());
+    assert!(sk.decrypt_to_share(&ct, 1, HonestEvaluator).is_ok() && sk.decrypt_to_share(&ct, 118, HonestEvaluator).is_ok());
     let low = encrypt_as(&sk, &real(&ramp(4)), &[4], EncryptOptions { level: Some(Level(0)), ..EncryptOptions::default() }, 1);
     assert!(params.log2_q(Level(0)) < 60.0);
-    assert_refused!(sk.decrypt_to_share(&low, 60), CkksError::OutOfRange { .. }, "is 60", "1 to 57", "level 0");
+    assert_refused!(sk.decrypt_to_share(&low, 60, HonestEvaluator), CkksError::OutOfRange { .. }, "is 60", "1 to 57", "level 0");
 }
 
 /// Counts calls, answers `false` from call `stop` on.
@@ -730,7 +730,7 @@ fn stopping_at_any_step_is_cancelled_and_nothing_else() {
         ("encrypt", bundles, Box::new(|p| sk.encrypt_array_with_progress(&data, &[4, 70], COEFFICIENTS, p).map(drop))),
         ("public encrypt", bundles, Box::new(|p| pk.encrypt_array_with_progress(&data, &[4, 70], COEFFICIENTS, p).map(drop))),
         ("decrypt", bundles, Box::new(|p| sk.decrypt_with_progress(&ct, p).map(drop))),
-        ("share", bundles, Box::new(|p| sk.decrypt_to_share_with_progress(&ct, 8, p).map(drop))),
+        ("share", bundles, Box::new(|p| sk.decrypt_to_share_with_progress(&ct, 8, HonestEvaluator, p).map(drop))),
         ("keys", 4, Box::new(|p| sk.evaluation_keys_with_progress(&needs, p).map(drop))),
         ("matrix", products, Box::new(|p| ev.multiply_matrix_with_progress(&weights, &ct, p).map(drop))),
     ];

@@ -5,7 +5,7 @@ mod common;
 use clathrate_ckks::circuits::matrix::Weights;
 use clathrate_ckks::error::ErrorKind;
 use clathrate_ckks::file::{FileReader, Stored};
-use clathrate_ckks::keys::{EncryptOptions, KeyName, Reach, Values, format_switch_rounds};
+use clathrate_ckks::keys::{EncryptOptions, HonestEvaluator, KeyName, Reach, Values, format_switch_rounds};
 use clathrate_ckks::{
     BodyAxis, Ciphertext, CkksError, Encoding, EvaluationKeys, Evaluator, KeyNeeds, Order, Params, Polynomial, PolynomialBasis, SecretKey,
     SecretName,
@@ -91,7 +91,7 @@ fn arrays_of_any_number_of_bodies_decrypt_to_what_was_encrypted() {
                         let error = worst(&numbers(&sk, &x), &complex(&data));
                         assert!(error < fresh && error > 0.0, "{bodies} bodies {shape:?}: {error:e}, bound {fresh:e}");
                         // Flooded decryption loses the bits of the flood and no more.
-                        let shared = complex(&sk.decrypt_to_share(&x, 20).expect("share"));
+                        let shared = complex(&sk.decrypt_to_share(&x, 20, HonestEvaluator).expect("share"));
                         let flood = 2f64.powi(19) / x.scale() * if encoding == Encoding::Slots { degree as f64 } else { 2.0 };
                         let error = worst(&shared, &complex(&data));
                         assert!(error < flood && error > fresh, "{error:e} of {flood:e}");

@@ -9,7 +9,7 @@ use std::fs;
 use clathrate_ckks::encoding::Plaintext;
 use clathrate_ckks::file::{FileReader, Stored};
 use clathrate_ckks::keys::Reach;
-use clathrate_ckks::keys::{EncryptOptions, Values};
+use clathrate_ckks::keys::{EncryptOptions, HonestEvaluator, Values};
 use clathrate_ckks::parameters::{preset, preset_names, presets};
 use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Params, SecretKey};
 use clathrate_lattice::SecretDistribution;
@@ -345,14 +345,14 @@ fn raw_decryptions_give_the_secret_away_and_shared_ones_do_not() {
     let raw = decrypt(&sk, &ct);
     assert_eq!(recovered_secret(&ct, &raw).expect("invertible mask"), sk.secret().all_coefficients());
     // 2^20 against an error of a few units: what is left of the error is 2^-17 per coefficient.
-    let Values::Real(shared) = sk.decrypt_to_share(&ct, 20).expect("shared") else { panic!("real data") };
+    let Values::Real(shared) = sk.decrypt_to_share(&ct, 20, HonestEvaluator).expect("shared") else { panic!("real data") };
     assert_close(&shared, &data, (20f64 - 40.0).exp2());
     let guess = recovered_secret(&ct, &shared).expect("invertible mask");
     println!("coefficients of the secret that the attack finds: all of {} from a raw decryption", params.degree());
     let ternary = guess.iter().filter(|c| c.abs() <= 1).count();
     assert!(ternary < params.degree() / 4, "{ternary} of {} coefficients look like a secret's", params.degree());
     // The flood hides the error: what is revealed less the message has the flood's size, and no two sharings agree.
-    let Values::Real(again) = sk.decrypt_to_share(&ct, 20).expect("shared") else { panic!("real data") };
+    let Values::Real(again) = sk.decrypt_to_share(&ct, 20, HonestEvaluator).expect("shared") else { panic!("real data") };
     assert_ne!(shared, again);
     let mean_square = shared.iter().zip(&raw).map(|(s, r)| ((s - r) * ct.scale()).powi(2)).sum::<f64>() / data.len() as f64;
     let expected = 20f64.exp2().powi(2) / 12.0;
@@ -391,7 +391,7 @@ fn flood_bits_cover_error_coefficients_queries_and_statistical_bits() {
     let long = wide.flood_bits((-75f64).exp2(), 16, 40, 1).expect("fits");
     assert_eq!(long, 15 + 10 + 4 + 40);
     for bits in [bits, long] {
-        let Values::Real(values) = sk.decrypt_to_share(&wide, bits).expect("shared") else { panic!("real data") };
+        let Values::Real(values) = sk.decrypt_to_share(&wide, bits, HonestEvaluator).expect("shared") else { panic!("real data") };
         let errors: Vec<f64> = values.iter().zip(ramp(16)).map(|(got, x)| got - x).collect();
         let (measured, stated) = (rms(&errors), (-wide.shared_bits(f64::from(bits))).exp2());
         // Of sixteen numbers, a factor of two is five standard deviations.
@@ -428,7 +428,7 @@ fn results_are_shared_with_the_preset_for_it() {
     let x = sk.encrypt_array(&Values::Real(data.clone()), &[data.len()], options).expect("encrypted");
     let y = circuit(&ev, &x).expect("a square");
     let bits = y.flood_bits(planned.error_bound().expect("bounds"), 1000, 40, 10).expect("room");
-    let Values::Real(shared) = sk.decrypt_to_share(&y, bits).expect("shared") else { panic!("real data") };
+    let Values::Real(shared) = sk.decrypt_to_share(&y, bits, HonestEvaluator).expect("shared") else { panic!("real data") };
     let errors: Vec<f64> = shared.iter().zip(&data).map(|(got, x)| got - x * x).collect();
     let (measured, stated) = (rms(&errors), (-y.shared_bits(f64::from(bits))).exp2());
     println!("{bits} bits of noise: {:.1} correct bits, stated {:.1}", -measured.log2(), -stated.log2());

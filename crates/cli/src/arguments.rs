@@ -100,8 +100,19 @@ pub enum Verb {
     /// output. In a folder, files are given names that end in .introduction or .message when they are whole; the server takes them over, which
     /// hides them, and removes them when they are stored; those that are refused are renamed to end in .refused.
     Pack(Pack),
-    /// Decrypt to a NumPy array
+    /// Decrypt to a NumPy array, for the owner of the key
+    ///
+    /// The numbers carry an error that depends on the secret key. Neither they nor whether decryption failed may reach whoever computed the ciphertext, or its friends: with changed
+    /// ciphertexts, each file read or refused gives a part of the key away.
+    ///
+    /// With --share the numbers may be shown to others: noise hides the error of an evaluator that computed what was asked. It does not hide the key from one that did not, which
+    /// is why --share needs your word, --honest-evaluator. Where you cannot give it, compute the result again, or have a second evaluator do so, and compare both first (`clathrate compare`).
     Decrypt(Decrypt),
+    /// Say whether two encrypted arrays are the same to the last bit, and where not
+    ///
+    /// Evaluators of one version that compute the same on the same files write the same array, on every processor. So a result that was computed twice shows whether it is what was asked for.
+    /// Steps are planned by the machine's profile: set CLATHRATE_PROFILE=none for both computations, so that they plan alike.
+    Compare(Compare),
     /// Say what a file holds and check all of it
     Inspect(Inspect),
     /// Say what this machine runs, and test it
@@ -131,6 +142,7 @@ impl Verb {
             Self::Bootstrap(Bootstrap { params, evaluation, input, .. }) => (&params.params, vec![evaluation, input]),
             Self::Pack(Pack { params, evaluation, authentication, from, .. }) => (&params.params, vec![evaluation, authentication, from]),
             Self::Decrypt(Decrypt { params, secret, input, .. }) => (&params.params, vec![secret, input]),
+            Self::Compare(Compare { params, input, with }) => (&params.params, vec![input, with]),
             Self::Inspect(Inspect { file }) => return vec![file],
             Self::Params { .. } | Self::Doctor | Self::Tune(_) => return Vec::new(),
         };
@@ -162,7 +174,7 @@ impl Verb {
             | Self::Convert(Convert { on: On { output, .. }, .. })
             | Self::Bootstrap(Bootstrap { output, .. })
             | Self::Decrypt(Decrypt { output, .. }) => vec![output],
-            Self::Params { .. } | Self::Pack(_) | Self::Inspect(_) | Self::Doctor | Self::Tune(_) => Vec::new(),
+            Self::Params { .. } | Self::Pack(_) | Self::Compare(_) | Self::Inspect(_) | Self::Doctor | Self::Tune(_) => Vec::new(),
         }
     }
 }
@@ -259,6 +271,9 @@ pub struct Keygen {
     /// Highest level the evaluation keys serve [default: that of encrypt]
     #[arg(long, value_name = "L", requires = "evaluation")]
     pub level: Option<usize>,
+    /// Let the secret key share N results (`decrypt --share`) and no more; its file counts them [default: nobody counts]
+    #[arg(long, value_name = "N", conflicts_with = "existing")]
+    pub share_budget: Option<u64>,
     /// Make further keys for the secret key that is there already
     #[arg(long, conflicts_with = "force")]
     pub existing: bool,
@@ -591,6 +606,38 @@ pub struct Decrypt {
     /// The array to write, .npy
     #[arg(long, value_name = "FILE")]
     pub output: PathBuf,
+    /// Add noise that hides the error, so that the numbers may be shown to others
+    #[arg(long, requires = "error_bound")]
+    pub share: bool,
+    /// With --share: your word that the ciphertext is what you asked to be computed
+    #[arg(long, requires = "share")]
+    pub honest_evaluator: bool,
+    /// With --share: your bound on how far the numbers may be from the exact ones
+    #[arg(long, value_name = "X", requires = "share")]
+    pub error_bound: Option<f64>,
+    /// With --share: how many results this key will share in all [default: its budget, or 1 without one]
+    #[arg(long, value_name = "N", requires = "share", value_parser = clap::value_parser!(u64).range(1..))]
+    pub queries: Option<u64>,
+    /// With --share: the statistical distance of all shared results from such without errors is at most 2^-N
+    #[arg(long, value_name = "N", default_value_t = 40, requires = "share")]
+    pub statistical_bits: u32,
+    /// With --share: how many bits behind the point have to be right
+    #[arg(long, value_name = "N", default_value_t = 8, requires = "share")]
+    pub correct_bits: u32,
+}
+
+/// Arguments of `compare`.
+#[derive(Debug, Args)]
+pub struct Compare {
+    /// Parameters.
+    #[command(flatten)]
+    pub params: ParamsSource,
+    /// An encrypted array
+    #[arg(long, value_name = "FILE")]
+    pub input: PathBuf,
+    /// The same one, computed again
+    #[arg(long, value_name = "FILE")]
+    pub with: PathBuf,
 }
 
 /// Arguments of `inspect`.

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use clathrate_arith::OutOfMemory;
 use clathrate_ckks::CkksError;
+use clathrate_ckks::arrays::Comparison;
 use clathrate_ckks::error::ErrorKind;
 use clathrate_ckks::file::FileError;
 use clathrate_lattice::LatticeError;
@@ -39,7 +40,8 @@ Exit codes (with --json the kind is in the field `error` of one object on stderr
   18  self-test      this machine computes wrongly
   19  memory         less free memory than the work takes
   20  internal       a defect of this program
-  21  device         a device that is not there or does not do its work";
+  21  device         a device that is not there or does not do its work
+  22  different      two encrypted arrays that `compare` finds to differ";
 
 /// Why a command stopped.
 #[derive(Debug, Error)]
@@ -93,6 +95,16 @@ pub enum Failure {
         secret: PathBuf,
         /// Why the rest is missing.
         source: Box<Failure>,
+    },
+    /// Two arrays that were to be the same.
+    #[error("{} and {} are {comparison}", input.display(), with.display())]
+    Different {
+        /// The one.
+        input: PathBuf,
+        /// The other.
+        with: PathBuf,
+        /// Where they differ.
+        comparison: Comparison,
     },
     /// A defect of this program.
     #[error("{0}: this is a defect, please report it")]
@@ -148,6 +160,7 @@ impl Failure {
             Self::Exists { .. } => ("exists", 17),
             Self::SelfTest { .. } => ("self-test", 18),
             Self::Internal(_) => ("internal", 20),
+            Self::Different { .. } => ("different", 22),
         }
     }
 
@@ -208,6 +221,7 @@ mod tests {
             Failure::Exists { path: PathBuf::new(), what: "", remedy: "" },
             Failure::SelfTest { failed: 1, total: 1 },
             Failure::Internal(String::new()),
+            Failure::Different { input: PathBuf::new(), with: PathBuf::new(), comparison: Comparison { differences: Vec::new() } },
         ];
         let mut all: Vec<(&str, u8)> = core.into_iter().chain(own.iter().map(Failure::kind)).collect();
         for (name, code) in &all {
@@ -217,6 +231,6 @@ mod tests {
         assert_eq!(all.len() + 2, EXIT_CODES.lines().count());
         all.sort_by_key(|entry| entry.1);
         all.dedup_by_key(|entry| entry.1);
-        assert_eq!(all.len(), 20);
+        assert_eq!(all.len(), 21);
     }
 }

@@ -18,7 +18,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use clap::Parser;
 use clap::error::ErrorKind;
-use clathrate_arith::{DeviceError, OutOfMemory};
+use clathrate_arith::{DeviceError, OutOfMemory, secrecy};
 use clathrate_ckks::{CkksError, Runtime};
 
 use arguments::{Arguments, Verb};
@@ -97,6 +97,8 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
     if streams::stdout_is_closed() {
         return Err(Failure::Usage("standard output is closed, so results would be lost: open it, or send it to /dev/null".to_owned()));
     }
+    // Secret keys and plain numbers will be in memory.
+    secrecy::forbid_core_dumps();
     let stdout_taken = takes_streams_once(&arguments.verb)?;
     let console = Console::new(&arguments.global, stdout_taken);
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
@@ -116,6 +118,7 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
         Verb::Bootstrap(arguments) => verbs::bootstrap::run(arguments, &console, &runtime),
         Verb::Pack(arguments) => verbs::pack::run(arguments, &console, &runtime),
         Verb::Decrypt(arguments) => verbs::decrypt::run(arguments, &console, &runtime),
+        Verb::Compare(arguments) => verbs::compare::run(arguments, &console, &runtime),
         Verb::Inspect(arguments) => verbs::inspect::run(arguments, &console),
         Verb::Doctor => verbs::doctor::run(&console, &runtime),
         Verb::Tune(arguments) => verbs::tune::run(arguments, &console, &runtime),

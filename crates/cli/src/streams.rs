@@ -84,7 +84,7 @@ pub fn input(path: &Path) -> io::Result<Option<Box<dyn Read>>> {
 /// # Errors
 /// As [`OutputFile::create`].
 pub fn create(path: &Path, private: bool) -> Result<OutputFile, FileError> {
-    if is_dash(path) { OutputFile::stdout() } else { OutputFile::create(path, private) }
+    if is_dash(path) { OutputFile::stdout(private) } else { OutputFile::create(path, private) }
 }
 
 /// The most bytes that a stream may bring: what is free now.

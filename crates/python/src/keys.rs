@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use clathrate_ckks::file::{FileReader, Stored};
-use clathrate_ckks::keys::EncryptOptions;
+use clathrate_ckks::keys::{EncryptOptions, HonestEvaluator};
 use clathrate_ckks::{Ciphertext, SecretKey};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -221,7 +221,9 @@ impl PySecretKey {
 
     /// Decrypts a ciphertext to an array, for the owner of the key alone.
     ///
-    /// The result has a small error, and the error depends on the secret. To show the numbers to others, use `decrypt_to_share`.
+    /// The result has a small error, and the error depends on the secret. Neither the numbers nor whether decryption failed may reach
+    /// whoever computed the ciphertext, or its friends: with changed ciphertexts, each that is read or refused gives a part of the key
+    /// away. To show the numbers to others, use `decrypt_to_share`.
     ///
     /// Parameters
     /// ----------
@@ -262,11 +264,17 @@ impl PySecretKey {
         ciphertext.turned(to_numpy(py, values, data.shape())?)
     }
 
-    /// Decrypts a ciphertext with noise on top, for results that others will see.
+    /// Decrypts a ciphertext with noise on top, for results of an honest server that others will see.
+    ///
+    /// Noise protects results of a server that computed what was asked. A server that did not can add multiples of the secret to its
+    /// result and read them in the numbers, or from whether they came; the numbers look right all the same, and noise does not help. So
+    /// the call takes your word, `honest_evaluator=True`. Where you cannot give it, compute the result again, or have a second server do
+    /// so, and compare (`Ciphertext.same_as`), or show nobody the numbers.
     ///
     /// The error of a decryption depends on the secret, so publishing exact decryptions leaks it. Here noise, uniform in [-2**(flood_bits -
     /// 1), 2**(flood_bits - 1)), is added to each scaled coefficient. `Ciphertext.flood_bits` says how many bits that takes: it counts the
-    /// error, the coefficients and all decryptions that will be shared. Do not choose the number without it.
+    /// error, the coefficients and all decryptions that will be shared. Do not choose the number without it. A key counts its shared
+    /// results where it was given a number of them (`with_share_budget`); for others you have to.
     ///
     /// Parameters
     /// ----------
@@ -276,6 +284,8 @@ impl PySecretKey {
     ///     The bits of noise, 1 to 118. `Ciphertext.flood_bits` computes them from a bound on the error.
     /// progress : bool or callable, optional
     ///     True shows a progress bar. A function is called with (polynomials done, polynomials in all) and may return False to stop.
+    /// honest_evaluator : bool, optional
+    ///     Your word that the ciphertext is what you asked to be computed. Without it, the default, nothing is shared.
     ///
     /// Returns
     /// -------
@@ -289,26 +299,37 @@ impl PySecretKey {
     /// WrongSecretError
     ///     Where the ciphertext belongs to another secret.
     /// DataError
-    ///     Where `flood_bits` is out of range, or the numbers have visibly outgrown the modulus.
+    ///     Without `honest_evaluator=True`; where `flood_bits` is out of range, the budget of shared results is spent, or the numbers have
+    ///     visibly outgrown the modulus.
+    /// FileAccessError
+    ///     Where the count of shared results cannot be written to the file of the key.
     /// CancelledError
-    ///     Where the progress function returned False.
+    ///     Where the progress function returned False. The result is counted all the same.
     ///
     /// Examples
     /// --------
-    /// >>> secret_key.decrypt_to_share(ct, flood_bits=20).round(3)
+    /// >>> secret_key.decrypt_to_share(ct, flood_bits=20, honest_evaluator=True).round(3)
     /// array([1., 2., 3.])
-    #[pyo3(signature = (ciphertext, flood_bits, progress=None))]
+    #[pyo3(signature = (ciphertext, flood_bits, progress=None, *, honest_evaluator=false))]
     fn decrypt_to_share<'py>(
         &self,
         py: Python<'py>,
         ciphertext: Readable<'py>,
         flood_bits: Whole,
         progress: Option<&Bound<'py, PyAny>>,
+        honest_evaluator: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
+        if !honest_evaluator {
+            let remedy = "noise hides the error of a server that computed what was asked, and not the secret key, which one that deviates can put into the numbers; \
+                          pass honest_evaluator=True where you trust it, or where the result was computed again and is the same (`result.same_as(again)`)";
+            return Err(out_of_range(py, "`honest_evaluator`", "False", remedy));
+        }
         let data = ciphertext.data();
         let bits = u32::try_from(flood_bits.0).map_err(|_| out_of_range(py, "`flood_bits`", flood_bits.0, "use 1 to 118 bits"))?;
         let translate = |error| raise(py, error);
-        let values = with_progress(py, progress, "decrypt", translate, |tick| self.key.decrypt_to_share_with_progress(data, bits, tick))?;
+        let values = with_progress(py, progress, "decrypt", translate, |tick| {
+            self.key.decrypt_to_share_with_progress(data, bits, HonestEvaluator, tick)
+        })?;
         ciphertext.turned(to_numpy(py, values, data.shape())?)
     }
 
@@ -516,9 +537,54 @@ impl PySecretKey {
         Ok(Self { key, params: self.params.clone_ref(py) })
     }
 
+    /// This key with a number of results that it shares and no more: `decrypt_to_share` counts them.
+    ///
+    /// The noise of shared results is computed for a number of them (`Ciphertext.flood_bits(queries=...)`), and more would leak. The count
+    /// is stored with the key. A key that was saved or loaded counts in its file, before it decrypts: programs that use one file count
+    /// together, and a result that is lost is counted, too. Copies of the file count on their own, backups among them.
+    ///
+    /// Parameters
+    /// ----------
+    /// results : int
+    ///     How many results the key may share.
+    ///
+    /// Returns
+    /// -------
+    /// SecretKey
+    ///     The key, which counts from now on. To keep the count it has to be saved.
+    ///
+    /// Raises
+    /// ------
+    /// DataError
+    ///     For a negative number, and where the key has a budget already.
+    ///
+    /// Examples
+    /// --------
+    /// >>> key = secret_key.with_share_budget(100)
+    /// >>> shared = key.decrypt_to_share(ct, flood_bits=20, honest_evaluator=True)
+    /// >>> key.share_budget, key.shares_left
+    /// (100, 99)
+    fn with_share_budget(&self, py: Python<'_>, results: Whole) -> PyResult<Self> {
+        let results = u64::try_from(results.0).map_err(|_| out_of_range(py, "`results`", results.0, "use 0 or more"))?;
+        let key = detached(py, || self.key.with_share_budget(results))?;
+        Ok(Self { key, params: self.params.clone_ref(py) })
+    }
+
+    /// How many results the key may share in all, or None where nobody counts.
+    #[getter]
+    fn share_budget(&self) -> Option<u64> {
+        self.key.shares().map(|shares| shares.budget)
+    }
+
+    /// How many results the key may still share, as its file says where it has one, or None where nobody counts.
+    #[getter]
+    fn shares_left(&self) -> Option<u64> {
+        self.key.shares().map(|shares| shares.left)
+    }
+
     /// Writes the secret key to a file that only its owner may read.
     ///
-    /// The file is not encrypted: whoever can read it can decrypt.
+    /// The file is not encrypted: whoever can read it can decrypt. A budget of shared results is stored, too.
     ///
     /// Parameters
     /// ----------

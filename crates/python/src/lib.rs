@@ -18,6 +18,7 @@ mod bootstrap;
 mod buffers;
 mod ciphertext;
 mod command;
+mod comparison;
 mod conversions;
 mod encryption;
 mod errors;
@@ -63,6 +64,8 @@ mod _native {
     use crate::ciphertext::{PyCiphertext, PyTransposed, bootstrap_batch, bootstrap_samples, hstack, vstack};
     #[pymodule_export]
     use crate::command::command;
+    #[pymodule_export]
+    use crate::comparison::PyComparison;
     #[pymodule_export]
     use crate::evaluation_keys::PyEvaluationKeys;
     #[pymodule_export]

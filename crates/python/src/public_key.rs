@@ -215,6 +215,15 @@ impl PyPublicKey {
         hex(&self.key.id().0)
     }
 
+    /// 128 bits of a hash of the key, as eight groups of four hexadecimal digits, to be compared by voice with what its owner says.
+    ///
+    /// `key_id` is a label that anybody can write on another key: whoever encrypts with a key of unknown origin encrypts for whoever made
+    /// it. `clathrate inspect` prints the fingerprint of a file.
+    #[getter]
+    fn fingerprint(&self, py: Python<'_>) -> PyResult<String> {
+        detached(py, || self.key.fingerprint())
+    }
+
     fn __repr__(&self) -> String {
         format!("PublicKey({}, id {})", self.key.params().spec().name, self.key.id())
     }

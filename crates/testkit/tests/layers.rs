@@ -19,6 +19,7 @@ const CRATES: [Layers; 4] = [
         order: &[
             "text",
             "machine",
+            "secrecy",
             "sequence",
             "error",
             "modulus",
@@ -478,7 +479,7 @@ fn unsafe_code_stays_in_the_kernels_and_buffers_of_arith_at_the_devices_and_in_o
         }
         let has_unsafe = |file: &Path| tokens(&fs::read_to_string(file).expect("readable")).iter().any(|token| token == "unsafe");
         let may: &[&str] = match name.as_str() {
-            "arith" => &["kernels", "product", "aligned", "mapped", "process"],
+            "arith" => &["kernels", "product", "aligned", "mapped", "process", "secrecy"],
             "cuda" => &["host", "nvidia"],
             // What the argument `trusted_map` promises: one word.
             "python" => &["trusted"],
@@ -524,13 +525,14 @@ const INSIDE_RESIDUES: [&str; 10] = [
     "subring_embed",
 ];
 
-/// Words by which residues enter or leave an engine, and the files that may say them: files, encoding, decoding, masks, measurements.
+/// Words by which residues enter or leave an engine, and the files that may say them: files, comparisons, encoding, decoding, masks, measurements.
 const CROSSINGS: [&str; 4] = ["upload", "upload_rows", "download", "download_row"];
-const MAY_CROSS: [(&str, &str); 7] = [
+const MAY_CROSS: [(&str, &str); 8] = [
     ("lattice", "poly.rs"),
     ("lattice", "polys.rs"),
     ("lattice", "bundle.rs"),
     ("ckks", "store.rs"),
+    ("ckks", "arrays/comparison.rs"),
     ("ckks", "encoding/decode.rs"),
     ("ckks", "tune/measure.rs"),
     ("ckks", "light/receiver.rs"),

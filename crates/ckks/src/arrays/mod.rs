@@ -1,6 +1,7 @@
 //! Encrypted arrays: which number sits in which bundle, body and coefficient or slot, and under which secret.
 
 pub mod ciphertext;
+pub mod comparison;
 pub mod estimate;
 pub mod layout;
 pub mod memory;
@@ -8,6 +9,7 @@ pub mod places;
 pub mod secret;
 
 pub use ciphertext::Ciphertext;
+pub use comparison::Comparison;
 pub use estimate::Estimate;
 pub use layout::{BodyAxis, Encoding, Layout, Order, Padding};
 pub use places::{Entry, Part, Place};

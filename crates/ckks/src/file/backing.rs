@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clathrate_arith::mapped::{self, AlignedBytes, MappedFile, TrustedMap};
+use clathrate_arith::secrecy::clear_stack;
 use zeroize::Zeroizing;
 
 use super::error::FileError;
@@ -134,9 +135,9 @@ impl OpenedFile {
     }
 
     fn hash(&self, range: Range<u64>, watch: Option<&Watch>) -> io::Result<blake3::Hash> {
-        let mut hasher = blake3::Hasher::new();
-        let mut start = range.start;
         // What is hashed may be a secret key.
+        let mut hasher = Zeroizing::new(blake3::Hasher::new());
+        let mut start = range.start;
         let mut piece = Zeroizing::new(vec![0; (range.end - start).min(HASHED_PIECE_BYTES) as usize]);
         while start < range.end {
             let end = range.end.min(start + HASHED_PIECE_BYTES);
@@ -146,7 +147,9 @@ impl OpenedFile {
             hasher.update(piece);
             start = end;
         }
-        Ok(hasher.finalize())
+        let hash = hasher.finalize();
+        clear_stack();
+        Ok(hash)
     }
 
     /// The words at `offset`, after `check` of the checksum of their bytes.

@@ -1,10 +1,11 @@
 //! A file being written: whole or not at all where it is a regular file, in one stream where it is a pipe or a device.
 
 use std::fs::{File, Metadata};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Cursor, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
+use zeroize::Zeroizing;
 
 use super::error::FileError;
 use super::partial::{self, HEAD_BYTES, MARK};
@@ -20,8 +21,8 @@ const COPY_BYTES: usize = 64 * 1024;
 /// keeps the permission bits of the one that it replaces, and its owner and group as far as the system allows; hard links, access control
 /// lists and extended attributes are not carried over.
 ///
-/// A pipe or a character device (`/dev/stdout`, `/dev/null`) stays what it is. The contents go to an unnamed temporary file, which the
-/// commit copies to the target; an error in the middle leaves the target with a part.
+/// A pipe or a character device (`/dev/stdout`, `/dev/null`) stays what it is. The contents go to an unnamed temporary file, or to memory if they
+/// are private, which the commit copies to the target; an error in the middle leaves the target with a part.
 ///
 /// Dropped without a commit, it leaves nothing behind. Killed, it leaves a `.clathrate-*.partial`, which the next writer to the folder
 /// removes (on Linux, until the next restart).
@@ -38,22 +39,91 @@ pub struct OutputFile {
 
 #[derive(Debug)]
 enum Sink {
-    Replace { partial: NamedTempFile, target: PathBuf, existing: Option<Box<Metadata>>, private: bool },
-    Stream { spool: File, stream: Stream },
+    Replace {
+        partial: NamedTempFile,
+        target: PathBuf,
+        existing: Option<Box<Metadata>>,
+        private: bool,
+    },
+    /// Waits in an unnamed temporary file, because it may be larger than memory.
+    Spool {
+        spool: File,
+        stream: Stream,
+    },
+    /// What only its owner may read waits in memory, because a disk keeps what was deleted.
+    Private {
+        waiting: Cursor<Zeroizing<Vec<u8>>>,
+        stream: Stream,
+    },
 }
 
 impl Sink {
-    fn stream(stream: Stream) -> io::Result<Self> {
-        let mut spool = tempfile::tempfile()?;
-        spool.write_all(&MARK)?;
-        Ok(Self::Stream { spool, stream })
+    fn stream(stream: Stream, private: bool) -> io::Result<Self> {
+        let mut sink = if private {
+            Self::Private { waiting: Cursor::default(), stream }
+        } else {
+            Self::Spool { spool: tempfile::tempfile()?, stream }
+        };
+        sink.write_all(&MARK).map(|()| sink)
     }
 
-    fn file(&mut self) -> &mut File {
+    fn seek(&mut self, position: u64) -> io::Result<()> {
         match self {
-            Self::Replace { partial, .. } => partial.as_file_mut(),
-            Self::Stream { spool, .. } => spool,
+            Self::Replace { partial, .. } => partial.as_file_mut().seek(SeekFrom::Start(position)).map(drop),
+            Self::Spool { spool, .. } => spool.seek(SeekFrom::Start(position)).map(drop),
+            Self::Private { waiting, .. } => {
+                waiting.set_position(position);
+                Ok(())
+            }
         }
+    }
+
+    fn truncate(&mut self, length: u64) -> io::Result<()> {
+        match self {
+            Self::Replace { partial, .. } => partial.as_file_mut().set_len(length),
+            Self::Spool { spool, .. } => spool.set_len(length),
+            Self::Private { waiting, .. } => {
+                waiting.get_mut().truncate(usize::try_from(length).unwrap_or(usize::MAX));
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Write for Sink {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Replace { partial, .. } => partial.as_file_mut().write(bytes),
+            Self::Spool { spool, .. } => spool.write(bytes),
+            Self::Private { waiting, .. } => {
+                let start = usize::try_from(waiting.position()).map_err(|_| io::ErrorKind::OutOfMemory)?;
+                let end = start + bytes.len();
+                lengthen(waiting.get_mut(), end);
+                waiting.get_mut()[start..end].copy_from_slice(bytes);
+                waiting.set_position(end as u64);
+                Ok(bytes.len())
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Replace { partial, .. } => partial.as_file_mut().flush(),
+            Self::Spool { spool, .. } => spool.flush(),
+            Self::Private { .. } => Ok(()),
+        }
+    }
+}
+
+/// At least `length` bytes, zero where there were none. A `Vec` that grows by itself would leave a copy behind.
+fn lengthen(bytes: &mut Zeroizing<Vec<u8>>, length: usize) {
+    if length > bytes.capacity() {
+        let mut larger = Zeroizing::new(Vec::with_capacity(length.max(2 * bytes.capacity())));
+        larger.extend_from_slice(bytes);
+        *bytes = larger;
+    }
+    if length > bytes.len() {
+        bytes.resize(length, 0);
     }
 }
 
@@ -75,18 +145,18 @@ impl OutputFile {
                 let partial = partial::create(folder, mode).map_err(failed("create a file beside"))?;
                 Sink::Replace { partial, target, existing: existing.map(Box::new), private }
             }
-            Target::Stream(stream) => Sink::stream(stream).map_err(failed("create a temporary file for"))?,
+            Target::Stream(stream) => Sink::stream(stream, private).map_err(failed("create a temporary file for"))?,
         };
         Ok(Self { path: path.to_path_buf(), sink, head: [0; HEAD_BYTES], position: 0, length: 0 })
     }
 
-    /// Begins what this process's standard output will get, in one stream.
+    /// Begins what this process's standard output will get, in one stream. If `private`, nothing of it gets to a disk on its way.
     ///
     /// # Errors
     /// `Io` if there can be no temporary file.
-    pub fn stdout() -> Result<Self, FileError> {
+    pub fn stdout(private: bool) -> Result<Self, FileError> {
         let path = PathBuf::from("(stdout)");
-        let sink = Sink::stream(Stream::Stdout).map_err(|source| FileError::io(&path, "create a temporary file for", source))?;
+        let sink = Sink::stream(Stream::Stdout, private).map_err(|source| FileError::io(&path, "create a temporary file for", source))?;
         Ok(Self { path, sink, head: [0; HEAD_BYTES], position: 0, length: 0 })
     }
 
@@ -97,7 +167,7 @@ impl OutputFile {
 
     /// Whether it goes to a pipe or a device, where what was written stays written, whatever fails later.
     pub const fn is_stream(&self) -> bool {
-        matches!(self.sink, Sink::Stream { .. })
+        !matches!(self.sink, Sink::Replace { .. })
     }
 
     /// Completes the file: waits until it is on disk and gives it its name, or copies it to the pipe or device. Its length in bytes.
@@ -118,9 +188,13 @@ impl OutputFile {
                 partial.persist(&target).map_err(|error| FileError::io(path, "replace", error.error))?;
                 sync_folder(folder_of(&target)).map_err(failed("write to disk the folder of"))?;
             }
-            Sink::Stream { spool, stream } => {
+            Sink::Spool { spool, stream } => {
                 let mut open = stream.open().map_err(failed("open"))?;
                 copy(spool, &mut open).map_err(failed("write"))?;
+            }
+            Sink::Private { waiting, stream } => {
+                let mut open = stream.open().map_err(failed("open"))?;
+                open.write_all(waiting.get_ref()).and_then(|()| open.flush()).map_err(failed("write"))?;
             }
         }
         Ok(length)
@@ -129,10 +203,9 @@ impl OutputFile {
     /// Replaces the mark by the first bytes of the contents.
     fn put_head(&mut self) -> io::Result<()> {
         let present = self.length.min(HEAD_BYTES as u64) as usize;
-        let file = self.sink.file();
-        file.seek(SeekFrom::Start(0))?;
-        file.write_all(&self.head[..present])?;
-        if present < HEAD_BYTES { file.set_len(self.length) } else { Ok(()) }
+        self.sink.seek(0)?;
+        self.sink.write_all(&self.head[..present])?;
+        if present < HEAD_BYTES { self.sink.truncate(self.length) } else { Ok(()) }
     }
 }
 
@@ -144,7 +217,7 @@ impl Write for OutputFile {
                 self.head[start..start + count].copy_from_slice(&bytes[..count]);
                 count
             }
-            _ => self.sink.file().write(bytes)?,
+            _ => self.sink.write(bytes)?,
         };
         self.position += count as u64;
         self.length = self.length.max(self.position);
@@ -152,7 +225,7 @@ impl Write for OutputFile {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.sink.file().flush()
+        self.sink.flush()
     }
 }
 
@@ -165,7 +238,7 @@ impl Seek for OutputFile {
         };
         let wanted = wanted.ok_or(io::ErrorKind::InvalidInput)?;
         // Within the head, the file waits where the head ends.
-        self.sink.file().seek(SeekFrom::Start(wanted.max(HEAD_BYTES as u64)))?;
+        self.sink.seek(wanted.max(HEAD_BYTES as u64))?;
         self.position = wanted;
         Ok(wanted)
     }

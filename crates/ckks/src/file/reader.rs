@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::io::Read;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clathrate_arith::mapped::{self, AlignedBytes, FileWords, MappedWords, TrustedMap};
@@ -49,6 +49,8 @@ pub struct FileReader<'a> {
     /// Which sections, of those that cannot change, have already had their checksum compared.
     verified: Vec<AtomicBool>,
     watch: Option<Watch>,
+    /// Of a file that was opened by its name.
+    path: Option<PathBuf>,
 }
 
 impl FileReader<'static> {
@@ -68,11 +70,13 @@ impl FileReader<'static> {
     /// # Errors
     /// As [`FileReader::open`].
     pub fn open_with(path: impl AsRef<Path>, options: OpenOptions) -> Result<Self, FileError> {
-        let opened = OpenedFile::open(path.as_ref())?;
-        Self::parse(match options.trusted_map {
+        let path = path.as_ref();
+        let opened = OpenedFile::open(path)?;
+        let reader = Self::parse(match options.trusted_map {
             Some(promise) => opened.mapped(promise),
             None => Backing::Opened(opened),
-        })
+        })?;
+        Ok(Self { path: Some(path.to_path_buf()), ..reader })
     }
 
     /// Reads a container from a pipe or another stream that ends after it. No more is read than the header states and one byte, and nothing after the header
@@ -141,7 +145,7 @@ impl<'a> FileReader<'a> {
         check_sections(&sections, &backing, &extent)?;
         let by_name = index_by_name(&sections)?;
         let verified = sections.iter().map(|_| AtomicBool::new(false)).collect();
-        Ok(Self { backing, label, metadata, sections, by_name, verified, watch: None })
+        Ok(Self { backing, label, metadata, sections, by_name, verified, watch: None, path: None })
     }
 
     /// The same reader, which asks `watch` whether to go on. Where it says no, a section is `Cancelled`.
@@ -157,6 +161,11 @@ impl<'a> FileReader<'a> {
 
     fn hash_of(&self, bytes: &[u8]) -> Result<blake3::Hash, FileError> {
         watch::hash(bytes, self.watch.as_ref()).map_err(|_| FileError::Cancelled)
+    }
+
+    /// The name that the file was opened by; nothing for memory and streams.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
     }
 
     /// What the file states about itself.

@@ -4,7 +4,9 @@ use std::fmt;
 use std::io;
 use std::sync::Arc;
 
+use clathrate_arith::secrecy::clear_stack;
 use thiserror::Error;
+use zeroize::Zeroizing;
 
 /// Bytes between two questions: a hundredth of a second, and less, of any disk.
 pub(super) const PIECE_BYTES: usize = 1 << 20;
@@ -43,13 +45,13 @@ pub(super) fn check(watch: Option<&Watch>, bytes: usize) -> io::Result<()> {
 
 /// BLAKE3 of `bytes`.
 pub(super) fn hash(bytes: &[u8], watch: Option<&Watch>) -> io::Result<blake3::Hash> {
-    if watch.is_none() {
-        return Ok(blake3::hash(bytes));
-    }
-    let mut hasher = blake3::Hasher::new();
+    // Overwritten in the end, because it holds the last bytes, which may be those of a secret key.
+    let mut hasher = Zeroizing::new(blake3::Hasher::new());
     for piece in bytes.chunks(PIECE_BYTES) {
         check(watch, 0)?;
         hasher.update(piece);
     }
-    Ok(hasher.finalize())
+    let hash = hasher.finalize();
+    clear_stack();
+    Ok(hash)
 }

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use clathrate_arith::secrecy::clear_stack;
 use clathrate_lattice::{Bodies, Degree, Rank, SecretDistribution, SecretRng};
 use zeroize::Zeroizing;
 
@@ -69,7 +70,18 @@ impl SecretKey {
             self.params.check_same(params, "the parameters")?;
         }
         let secret = reshaped(&self.secret, from, to)?;
-        Ok(Self { params: params.clone(), id: self.id, secret, seed: self.seed.clone(), outside: self.outside.clone() })
+        Ok(Self { params: params.clone(), secret, ..self.clone() })
+    }
+
+    /// The randomness that the secret called so is drawn from.
+    fn stream_of(&self, label: &str) -> SecretRng {
+        // The hasher holds the seed, and its output is the key of a secret: both are overwritten.
+        let mut hasher = Zeroizing::new(blake3::Hasher::new_derive_key(NAMED_SECRET_DOMAIN));
+        hasher.update(&self.seed);
+        hasher.update(label.as_bytes());
+        let key = Zeroizing::new(hasher.finalize());
+        clear_stack();
+        SecretRng::from_seed(*key.as_bytes())
     }
 
     /// The secret called `name` at this shape. All secrets but the main one are drawn from this key's seed, each with a separate domain, so that keys made
@@ -83,10 +95,7 @@ impl SecretKey {
     pub fn named(&self, name: SecretName) -> Result<Cow<'_, clathrate_lattice::SecretKey>, CkksError> {
         let (shape, rank) = (self.params.shape(), self.params.rank());
         let draw = |label: &str, shape: ModuleShape, rank: usize, distribution| {
-            let mut hasher = blake3::Hasher::new_derive_key(NAMED_SECRET_DOMAIN);
-            hasher.update(self.seed.as_ref());
-            hasher.update(format!("{label} at {shape}").as_bytes());
-            let mut rng = SecretRng::from_seed(*hasher.finalize().as_bytes());
+            let mut rng = self.stream_of(&format!("{label} at {shape}"));
             clathrate_lattice::SecretKey::generate(Degree(shape.degree), Rank(rank), Bodies(1), distribution, &mut rng)
         };
         // At the root's shape, then brought to this one.

@@ -3,38 +3,22 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use clathrate_lattice::{Basis, Bodies, Bundle, Coeff, Degree, Eval, Poly, Rank, SecretRng};
+use clathrate_lattice::{Basis, Bodies, Bundle, Degree, Eval, Rank, SecretRng};
 use zeroize::Zeroizing;
 
+use super::budget::Budget;
 use super::name::SecretName;
 use super::options::EncryptOptions;
-use super::share::{FLOOD_WORD_BITS, MOST_FLOOD_BITS};
 use crate::arrays::memory::check_free;
 use crate::arrays::{Ciphertext, Estimate};
-use crate::encoding::chunks::{encode_polynomial, read_coefficients};
+use crate::encoding::chunks::encode_polynomial;
 use crate::encoding::encode::deciding_magnitude;
 use crate::encoding::plaintext::Plaintext;
-use crate::encoding::values::{Values, ValuesRef, check_values};
-use crate::encoding::{check_guard, deciding_basis, decode_coefficients, wide_to_poly};
+use crate::encoding::values::{ValuesRef, check_values};
 use crate::error::CkksError;
 use crate::key_id::KeyId;
 use crate::parameters::{Params, Runtime};
 use crate::progress::Progress;
-
-/// `count` integers uniform in `[-2^(bits - 1), 2^(bits - 1))`: in two parts where they are longer than a word.
-fn flooding_noise(rng: &mut SecretRng, count: usize, bits: u32) -> Result<Zeroizing<Vec<i128>>, CkksError> {
-    let (low, high) = if bits <= FLOOD_WORD_BITS { (bits, 0) } else { (FLOOD_WORD_BITS, bits - FLOOD_WORD_BITS) };
-    let mut word = Zeroizing::new(vec![0i64; count]);
-    rng.flooding_uniform(&mut word, low)?;
-    let mut noise = Zeroizing::new(word.iter().map(|&value| i128::from(value)).collect::<Vec<_>>());
-    if high > 0 {
-        rng.flooding_uniform(&mut word, high)?;
-        // The lower part from 0 up, so that the sum has every integer of the range once.
-        let shifted = |(value, &upper): (&mut i128, &i64)| *value += (1i128 << (low - 1)) + (i128::from(upper) << low);
-        noise.iter_mut().zip(word.iter()).for_each(shifted);
-    }
-    Ok(noise)
-}
 
 fn encrypt_with(
     params: &Params,
@@ -112,9 +96,12 @@ pub struct SecretKey {
     pub(super) id: KeyId,
     pub(super) secret: clathrate_lattice::SecretKey,
     /// The seed of all other secrets of the parameters, so that the same owner draws the same secrets at any time.
-    pub(super) seed: Zeroizing<[u8; 32]>,
+    /// On the heap, because a value that is moved leaves a copy where it was.
+    pub(super) seed: Zeroizing<Vec<u8>>,
     /// Secrets of other libraries by number, which are not stored with the key.
     pub(super) outside: BTreeMap<u64, Arc<Zeroizing<Vec<i8>>>>,
+    /// How many more results may be shared, where that is limited. Copies of the key count together.
+    pub(super) budget: Option<Budget>,
 }
 
 impl std::fmt::Debug for SecretKey {
@@ -146,13 +133,19 @@ impl SecretKey {
         )?;
         let mut id = [0; 16];
         rng.fill_bytes(&mut id);
-        let mut seed = Zeroizing::new([0; 32]);
-        rng.fill_bytes(seed.as_mut());
-        Ok(Self { params: params.clone(), id: KeyId(id), secret, seed, outside: BTreeMap::new() })
+        let mut seed = Zeroizing::new(vec![0; 32]);
+        rng.fill_bytes(&mut seed);
+        Ok(Self { params: params.clone(), id: KeyId(id), secret, seed, outside: BTreeMap::new(), budget: None })
     }
 
-    pub(crate) fn from_parts(params: &Params, id: KeyId, secret: clathrate_lattice::SecretKey, seed: Zeroizing<[u8; 32]>) -> Self {
-        Self { params: params.clone(), id, secret, seed, outside: BTreeMap::new() }
+    pub(crate) fn from_parts(
+        params: &Params,
+        id: KeyId,
+        secret: clathrate_lattice::SecretKey,
+        seed: Zeroizing<Vec<u8>>,
+        budget: Option<Budget>,
+    ) -> Self {
+        Self { params: params.clone(), id, secret, seed, outside: BTreeMap::new(), budget }
     }
 
     /// The same key under another runtime, such as on another device.
@@ -164,7 +157,7 @@ impl SecretKey {
     }
 
     /// The seed of the other secrets, for storage by the key's owner.
-    pub(crate) fn seed(&self) -> &Zeroizing<[u8; 32]> {
+    pub(crate) fn seed(&self) -> &[u8] {
         &self.seed
     }
 
@@ -253,98 +246,6 @@ impl SecretKey {
         })
     }
 
-    /// Decrypts to the array's numbers, row-major; real unless the array was complex. [`Values::into_real`] makes a vector of them.
-    ///
-    /// For the key's owner: approximate decryptions carry information about the secret in their error, so share results
-    /// through [`SecretKey::decrypt_to_share`].
-    ///
-    /// # Errors
-    /// [`CkksError::WrongParams`], [`CkksError::WrongSecret`]; [`CkksError::Overflow`] where the message fills the modulus. This check finds
-    /// most overflows but not all: a number that wrapped around to less than a quarter of the modulus looks valid, which is every second number if they
-    /// are spread evenly.
-    pub fn decrypt(&self, ciphertext: &Ciphertext) -> Result<Values, CkksError> {
-        self.decrypt_with_progress(ciphertext, &mut |_, _| true)
-    }
-
-    /// As [`SecretKey::decrypt`]; `progress` is called for each bundle.
-    ///
-    /// # Errors
-    /// As [`SecretKey::decrypt`]; [`CkksError::Cancelled`].
-    pub fn decrypt_with_progress(&self, ciphertext: &Ciphertext, progress: Progress<'_>) -> Result<Values, CkksError> {
-        self.decrypt_with(ciphertext, progress, &mut |_| Ok(()))
-    }
-
-    /// Decrypts with flooding noise: uniform in `[-2^(bits-1), 2^(bits-1))` on every coefficient of the phase, in units of the scaled integers.
-    ///
-    /// If `flood_bits` is `lambda` bits above a bound on the circuit's error, the revealed numbers are within statistical distance `2^-lambda` of numbers that
-    /// do not depend on the error, per coefficient and query. The caller bounds the error and counts the queries ([`Ciphertext::flood_bits`] computes the
-    /// number). The numbers lose `flood_bits` of the scale's bits.
-    ///
-    /// # Errors
-    /// As [`SecretKey::decrypt`]; [`CkksError::OutOfRange`] unless `1 <= flood_bits <= 62` and below the modulus.
-    pub fn decrypt_to_share(&self, ciphertext: &Ciphertext, flood_bits: u32) -> Result<Values, CkksError> {
-        self.decrypt_to_share_with_progress(ciphertext, flood_bits, &mut |_, _| true)
-    }
-
-    /// As [`SecretKey::decrypt_to_share`]; `progress` is called for each bundle.
-    ///
-    /// # Errors
-    /// As [`SecretKey::decrypt_to_share`]; [`CkksError::Cancelled`].
-    pub fn decrypt_to_share_with_progress(
-        &self,
-        ciphertext: &Ciphertext,
-        flood_bits: u32,
-        progress: Progress<'_>,
-    ) -> Result<Values, CkksError> {
-        let room = self.params.log2_q(ciphertext.level);
-        if !(1..=MOST_FLOOD_BITS).contains(&flood_bits) || f64::from(flood_bits) + 2.0 > room {
-            let remedy = format!("use 1 to {} bits at level {}", (room as u32).saturating_sub(2).min(MOST_FLOOD_BITS), ciphertext.level);
-            return Err(CkksError::OutOfRange { what: "flood_bits", value: flood_bits.to_string(), remedy });
-        }
-        let mut rng = SecretRng::from_os()?;
-        self.decrypt_with(ciphertext, progress, &mut |phase| {
-            let noise = flooding_noise(&mut rng, phase.ring().degree(), flood_bits)?;
-            Ok(phase.add_assign(&wide_to_poly(phase.ring(), phase.basis(), &noise))?)
-        })
-    }
-
-    fn decrypt_with(&self, ciphertext: &Ciphertext, progress: Progress<'_>, flood: &mut Flood<'_>) -> Result<Values, CkksError> {
-        if self.params != ciphertext.params && self.params.is_related(&ciphertext.params) {
-            return self.relative(&ciphertext.params)?.decrypt_with(ciphertext, progress, flood);
-        }
-        self.params.check_same(&ciphertext.params, "the ciphertext")?;
-        ciphertext.check_data("decryption")?;
-        self.id.check_same(ciphertext.key_id, "the ciphertext")?;
-        let (layout, secret) = (ciphertext.layout(), self.named(ciphertext.secret)?);
-        let mut numbers = Values::zeros(layout.rows * layout.columns, layout.complex);
-        let (short, is_short) = deciding_basis(&self.params, ciphertext.level);
-        for (index, bundle) in ciphertext.bundles.iter().enumerate() {
-            if !progress(index, ciphertext.bundles.len()) {
-                return Err(CkksError::Cancelled);
-            }
-            let mut phases = Phases { bundle, secret: &secret, flood: &mut *flood };
-            let (of_short, mut of_all) = (phases.over(&short)?, None);
-            for (body, phase) in of_short.iter().enumerate() {
-                let Some(polynomial) = layout.polynomial_at(index, body) else { continue };
-                let (phase, coefficients) = match decode_coefficients(phase, ciphertext.scale, !is_short) {
-                    Some(values) => (phase, values),
-                    None => {
-                        if of_all.is_none() {
-                            of_all = Some(phases.over(bundle.basis())?);
-                        }
-                        let phase = of_all.as_ref().and_then(|phases| phases.get(body)).unwrap_or(phase);
-                        (phase, decode_coefficients(phase, ciphertext.scale, true).unwrap_or_default())
-                    }
-                };
-                // The check reads the flooded phase if there is flooding noise, so that its outcome reveals no more than the numbers do.
-                check_guard(&self.params, &coefficients, ciphertext.scale, ciphertext.level)?;
-                read_coefficients(&self.params, (phase, &coefficients), ciphertext.scale, layout, polynomial, &mut numbers);
-            }
-        }
-        progress(ciphertext.bundles.len(), ciphertext.bundles.len());
-        Ok(numbers)
-    }
-
     /// A public key, which encrypts at any level.
     ///
     /// # Errors
@@ -362,30 +263,6 @@ impl SecretKey {
         let chain = self.params.chain();
         let key = clathrate_lattice::PublicKey::generate(&self.secret, chain.ring(), &chain.basis(self.params.max_level()), rng)?;
         Ok(PublicKey { params: self.params.clone(), id: self.id, key })
-    }
-}
-
-/// Adds noise to a phase before it is decoded.
-type Flood<'f> = dyn FnMut(&mut Poly<Coeff>) -> Result<(), CkksError> + 'f;
-
-/// The phases of one bundle's bodies.
-struct Phases<'p> {
-    bundle: &'p Bundle<Eval>,
-    secret: &'p clathrate_lattice::SecretKey,
-    flood: &'p mut Flood<'p>,
-}
-
-impl Phases<'_> {
-    /// The phases modulo the primes of `basis`, with flooding noise if there is any.
-    fn over(&mut self, basis: &Basis) -> Result<Vec<Poly<Coeff>>, CkksError> {
-        let phases = self.bundle.phase_over(self.secret, basis)?.into_iter();
-        phases
-            .map(|phase| {
-                let mut phase = phase.into_coeff();
-                (self.flood)(&mut phase)?;
-                Ok(phase)
-            })
-            .collect()
     }
 }
 

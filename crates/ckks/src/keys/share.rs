@@ -7,6 +7,9 @@
 //! b = ceil(log2 E + log2(coefficients) + log2(queries) + lambda)
 //! ```
 //!
+//! This is a statement about an evaluator that computed what was asked: for no other has the result's error a bound. The security of shared results is a pair, the bits
+//! of the parameters against whoever computes much, and `lambda` against whoever sees all shared results, however much he computes.
+//!
 //! Source: SECURITY.md; the attack is Li and Micciancio's on approximate decryptions.
 
 use crate::arrays::{Ciphertext, Encoding};
@@ -21,9 +24,22 @@ pub(super) const FLOOD_WORD_BITS: u32 = 62;
 /// The presets for results that are shared, named in errors.
 const PRESET: &str = "share_n14";
 
+/// The caller's word that a result is from an evaluator that computed what was asked, which [`crate::SecretKey::decrypt_to_share`] needs.
+///
+/// One that did not can put the secret into the result, where noise does not hide it. Where the evaluator is not trusted so far, compute the result again, at the owner's or
+/// by a second evaluator, and compare both with [`Ciphertext::same_as`]: the same steps give the same bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HonestEvaluator;
+
 impl Ciphertext {
     /// Flooding bits for [`crate::SecretKey::decrypt_to_share`] such that `queries` shared decryptions of this shape reveal their
     /// errors with statistical distance at most `2^-statistical_bits` in all, and the shared numbers have `correct_bits` right bits behind the point.
+    ///
+    /// This is for results of an evaluator that computed what was asked. For one that did not there is no bound on the error, and no number of bits that hides the secret: neither
+    /// the numbers nor whether decryption failed may reach it.
+    ///
+    /// The security of shared results is a pair: the bits of the parameters ([`crate::Params::security_bits`]) against whoever computes much, and `statistical_bits` against whoever
+    /// sees all of them. `queries` are all results that the key will ever share, [`Shares::budget`](super::Shares) where it has one.
     ///
     /// Units: `error_bound` is in units of the decrypted numbers: the caller's bound on how far this ciphertext's numbers may be from the exact
     /// numbers. A dry run gives the root mean square ([`crate::arrays::Estimate`]), of which ten times is such a bound.

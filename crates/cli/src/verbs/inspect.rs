@@ -4,6 +4,7 @@ use clathrate_arith::text::counted;
 use clathrate_ckks::Layout;
 use clathrate_ckks::file::container::FORMAT_VERSION;
 use clathrate_ckks::file::{FileError, FileKind, ParameterId};
+use clathrate_ckks::store::fingerprint;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -65,6 +66,9 @@ pub fn run(arguments: &Inspect, console: &Console) -> Result<(), Failure> {
         sections.push(json!({ "name": section.name(), "bytes": section.length, "intact": checked.is_ok() }));
         damage = damage.or(checked.err());
     }
+    // Whoever is given a public key compares it with what its owner says; a damaged one has none.
+    let fingerprint = (label.kind == FileKind::PublicKey && damage.is_none()).then(|| fingerprint(&reader).ok()).flatten();
+    lines.extend(fingerprint.iter().map(|print| format!("  fingerprint {print}")));
     let intact = damage.is_none();
     lines.push(format!("  checksums  {}", if intact { "header and all sections intact" } else { "a section is damaged" }));
     let document = json!({
@@ -76,6 +80,7 @@ pub fn run(arguments: &Inspect, console: &Console) -> Result<(), Failure> {
         "parameter_digest": digest,
         "insecure": label.insecure,
         "metadata": metadata,
+        "fingerprint": fingerprint,
         "sections": sections,
         "intact": intact,
     });

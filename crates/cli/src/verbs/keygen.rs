@@ -32,9 +32,11 @@ pub fn run(arguments: &Keygen, console: &Console, runtime: &Runtime) -> Result<(
     let secret = if arguments.existing {
         files::load(&arguments.secret, |reader| SecretKey::from_reader(reader, &params))?
     } else {
-        SecretKey::generate(&params)?
+        let secret = SecretKey::generate(&params)?;
+        arguments.share_budget.map_or(Ok(secret.clone()), |results| secret.with_share_budget(results))?
     };
     let public = arguments.public.as_ref().map(|path| secret.public_key().map(|key| (path, key))).transpose()?;
+    let fingerprint = public.as_ref().map(|(_, key)| key.fingerprint()).transpose()?;
     let mut bar = console.progress("keys");
     let evaluation = match &arguments.evaluation {
         Some(path) => Some((path, secret.evaluation_keys_with_progress(&needs, &mut bar.callback())?)),
@@ -68,13 +70,23 @@ pub fn run(arguments: &Keygen, console: &Console, runtime: &Runtime) -> Result<(
         })?;
         written.push((what, path, bytes));
     }
-    let text: Vec<String> =
+    let mut text: Vec<String> =
         written.iter().map(|(what, path, bytes)| format!("{what} key: {} ({})", path.display(), size(*bytes))).collect();
     let list: Vec<_> = written.iter().map(|(what, path, bytes)| json!({ "kind": what, "output": path, "bytes": bytes })).collect();
     let steps = evaluation.as_ref().map(|(_, keys)| keys.rotation_steps());
     let shapes: Option<Vec<_>> = evaluation.as_ref().map(|(_, keys)| keys.shapes().iter().map(ToString::to_string).collect());
-    let document = json!({ "key_id": secret.id().to_string(), "insecure": params.is_insecure(), "written": list, "rotation_steps": steps, "shapes": shapes });
-    console.result(format!("{}\nkey id: {}", text.join("\n"), secret.id()), &document)
+    let document = json!({
+        "key_id": secret.id().to_string(),
+        "fingerprint": fingerprint,
+        "shares": secret.shares(),
+        "insecure": params.is_insecure(),
+        "written": list,
+        "rotation_steps": steps,
+        "shapes": shapes,
+    });
+    text.push(format!("key id: {}", secret.id()));
+    text.extend(fingerprint.map(|print| format!("fingerprint of the public key: {print}")));
+    console.result(text.join("\n"), &document)
 }
 
 /// Refuses before any work what would destroy a key or could not be written.

@@ -1,6 +1,7 @@
 //! The verbs, one file each; and what several of them say.
 
 pub mod bootstrap;
+pub mod compare;
 pub mod decrypt;
 pub mod doctor;
 pub mod encrypt;

@@ -11,6 +11,7 @@ mod outputs;
 mod pack;
 mod ranks;
 mod refusals;
+mod sharing;
 mod streams;
 mod support;
 mod switching;

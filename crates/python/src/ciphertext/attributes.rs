@@ -6,10 +6,12 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use super::object::{Keys, PyCiphertext};
+use crate::comparison::PyComparison;
 use crate::errors::{out_of_range, raise};
 use crate::layout::PyLayout;
 use crate::numbers::{Real, Whole};
 use crate::params::PyParams;
+use crate::run::detached;
 use crate::stage::PyStage;
 use crate::text::{hex, report_html};
 
@@ -174,18 +176,60 @@ impl PyCiphertext {
         hex(&self.data.key_id().0)
     }
 
+    /// Compares with another ciphertext bit for bit: parameters, key, secret, shape, layout, level, scale, bound, and every residue.
+    ///
+    /// Evaluators of one version that take the same steps on the same ciphertexts with the same keys get the same bits on every processor. So
+    /// a result that was computed twice, by the owner or by a second server, shows whether it is what was asked for. Only then may it be
+    /// shared (`SecretKey.decrypt_to_share`): no property of the numbers tells.
+    ///
+    /// Which steps are the fastest is planned by the profile of the machine. Two machines plan alike with the environment variable
+    /// `CLATHRATE_PROFILE=none`, the same `Runtime`, and the processor as device.
+    ///
+    /// Parameters
+    /// ----------
+    /// other : Ciphertext
+    ///     The result of the other computation.
+    ///
+    /// Returns
+    /// -------
+    /// Comparison
+    ///     True if both are the same; printed, it says where they differ.
+    ///
+    /// Raises
+    /// ------
+    /// DataError
+    ///     For symbols of a dry run.
+    ///
+    /// Examples
+    /// --------
+    /// >>> result = 2 * ct + 1
+    /// >>> bool(result.same_as(2 * ct + 1))
+    /// True
+    /// >>> result.same_as(2 * ct - 1)
+    /// different: residues of the bodies of bundle 0, polynomial 0, 7168 of 7168
+    fn same_as(&self, py: Python<'_>, other: &Bound<'_, Self>) -> PyResult<PyComparison> {
+        let (data, other) = (&self.data, &other.get().data);
+        Ok(PyComparison::new(detached(py, || data.same_as(other))?))
+    }
+
     /// The `flood_bits` for `SecretKey.decrypt_to_share`, from a bound on the error of these numbers.
+    ///
+    /// This is for results of a server that computed what was asked. For one that did not there is no bound on the error, and no number of
+    /// bits that hides the secret: neither the numbers nor whether decryption failed may reach it.
     ///
     /// Shared decryptions of CKKS reveal their errors, which depend on the secret. With this many bits of noise on top, `queries` shared
     /// decryptions of this shape reveal their errors with a statistical distance of at most 2**-statistical_bits in all. That much noise
     /// leaves correct numbers only where the scale is large: the preset "share_n14" has 2**104.
+    ///
+    /// The security of shared results is a pair: the bits of the parameters against whoever computes much, and `statistical_bits` against
+    /// whoever sees all shared results, however much he computes.
     ///
     /// Parameters
     /// ----------
     /// error_bound : float
     ///     Your bound on the error of these numbers, in their own units, such as the `error_bound` that `trace` gives.
     /// queries : int, optional
-    ///     How many decryptions will be shared. The default is 1.
+    ///     How many decryptions the key will share in all: its `share_budget`, where it has one. The default is 1.
     /// statistical_bits : int, optional
     ///     The negative binary logarithm of the statistical distance. The default is 40.
     /// correct_bits : int, optional
@@ -206,7 +250,7 @@ impl PyCiphertext {
     /// --------
     /// >>> x = secret_key.encrypt([1.0, 2.0], scale=2.0**104)
     /// >>> bits = x.flood_bits(1e-25, queries=100)
-    /// >>> secret_key.decrypt_to_share(x, bits).round(3)
+    /// >>> secret_key.decrypt_to_share(x, bits, honest_evaluator=True).round(3)
     /// array([1., 2.])
     #[pyo3(signature = (error_bound, queries=Whole(1), statistical_bits=Whole(40), correct_bits=Whole(8)),
            text_signature = "($self, error_bound, queries=1, statistical_bits=40, correct_bits=8)")]

@@ -1,0 +1,22 @@
+//! `clathrate compare`: whether two encrypted arrays are the same to the last bit.
+
+use clathrate_ckks::{Ciphertext, Runtime};
+use serde_json::json;
+
+use crate::arguments::Compare;
+use crate::console::Console;
+use crate::failure::Failure;
+use crate::files;
+
+/// Runs the verb; arrays that differ are a failure, so that scripts stop there.
+pub fn run(arguments: &Compare, console: &Console, runtime: &Runtime) -> Result<(), Failure> {
+    let (input, with) = (&arguments.input, &arguments.with);
+    let params = files::params(&arguments.params.params, runtime)?;
+    let load = |path| files::load(path, |reader| Ciphertext::from_reader(reader, &params));
+    let comparison = load(input)?.same_as(&load(with)?)?;
+    if !comparison.is_same() {
+        return Err(Failure::Different { input: input.clone(), with: with.clone(), comparison });
+    }
+    console
+        .result(format!("{} and {}: {comparison}", input.display(), with.display()), &json!({ "input": input, "with": with, "same": true }))
+}
