@@ -39,10 +39,10 @@ def encrypt(own: Path, exchange: Path, preset: str) -> dict[str, object]:
     }
 
 
-def decrypt(own: Path, exchange: Path) -> dict[str, object]:
+def decrypt(own: Path, exchange: Path, preset: str) -> dict[str, object]:
     """Decrypts the scores to `scores.npy` (images x classes) in the client's own folder."""
     started = time.perf_counter()
-    params = cl.Params.load(exchange / "params.clt")
+    params = cl.Params.preset(preset)  # not what the shared folder says, where the server can write
     secret_key = cl.SecretKey.load(own / "secret.clt", params)
     scores = secret_key.decrypt(cl.load(exchange / "scores.clt", params))
     np.save(own / "scores.npy", scores.T)
@@ -62,7 +62,7 @@ def main() -> None:
     if arguments.step == "encrypt":
         report = encrypt(arguments.own, arguments.exchange, arguments.preset)
     else:
-        report = decrypt(arguments.own, arguments.exchange)
+        report = decrypt(arguments.own, arguments.exchange, arguments.preset)
     print(json.dumps(report))
 
 

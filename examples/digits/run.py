@@ -80,7 +80,7 @@ def main() -> None:
 
     sent, encrypt_total = run("client.py", "encrypt", "--own", client, "--exchange", exchange, "--preset", arguments.preset)
     served, serve_total = run("server.py", "--model", server, "--exchange", exchange)
-    received, decrypt_total = run("client.py", "decrypt", "--own", client, "--exchange", exchange)
+    received, decrypt_total = run("client.py", "decrypt", "--own", client, "--exchange", exchange, "--preset", arguments.preset)
     scores = np.load(client / "scores.npy")
 
     error = np.abs(scores - clear)

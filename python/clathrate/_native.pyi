@@ -139,6 +139,9 @@ class Runtime:
     device : str, optional
         Where to compute. "cpu", the default, is the processor; "cuda" is NVIDIA's first device, "cuda:1" the second, and so on. Arrays and
         keys are then in the memory of the device; `to` moves them. Threads and the instruction set are the processor's.
+    table_mib : float, optional
+        The most memory in MiB for the tables of one parameter set, up to 32 bytes times degree times number of primes. The default is
+        256.0. Larger sets are refused before anything is computed, because a short file could ask for gigabytes.
 
     Raises
     ------
@@ -149,8 +152,9 @@ class Runtime:
 
     Examples
     --------
-    >>> cl.Runtime(threads=2)
-    Runtime(threads=2, isa=None, switching='fastest', key_expansion=4.0, key_cache_mib=6144.0, rescale='automatic', device='cpu')
+    >>> runtime = cl.Runtime(threads=2)
+    >>> runtime.threads, runtime.key_cache_mib, runtime.table_mib
+    (2, 6144.0, 256.0)
     >>> fast = cl.Params.preset("insecure_small", cl.Runtime(threads=2, key_cache_mib=100))
     >>> fast == params, fast.runtime == params.runtime
     (True, False)
@@ -164,6 +168,7 @@ class Runtime:
         key_cache_mib: float | None = None,
         rescale: _Rescale = "automatic",
         device: str = "cpu",
+        table_mib: float | None = None,
     ) -> Runtime: ...
     @property
     def threads(self) -> int:
@@ -180,6 +185,9 @@ class Runtime:
     @property
     def key_cache_mib(self) -> float:
         """The most memory for derived keys in MiB, of all keys together."""
+    @property
+    def table_mib(self) -> float:
+        """The most memory for the tables of one parameter set in MiB."""
     @property
     def device(self) -> str:
         """The device that computes: "cpu" for the processor."""
@@ -364,7 +372,7 @@ class Params:
         (True, True)
         """
     @staticmethod
-    def from_toml(text: str, runtime: Runtime | None = None, *, device: str | None = None) -> Params:
+    def from_toml(text: str, runtime: Runtime | None = None, *, device: str | None = None, allow_insecure: bool = False) -> Params:
         """Parameters from TOML text, whose fields are the arguments of the constructor.
 
         Parameters
@@ -375,6 +383,9 @@ class Params:
             How to run. None, the default, is `Runtime()`.
         device : str, optional
             Where to compute, "cpu" or "cuda", in place of what the runtime says.
+        allow_insecure : bool, optional
+            Whether a set below 128 bits of security is taken, for tests. The default is False: whether that is enough is for the caller to
+            say, not for whoever wrote the text.
 
         Returns
         -------
@@ -386,15 +397,15 @@ class Params:
         ParamsError
             Where the text does not specify a parameter set.
         SecurityError
-            Where the set has less than 128 bits of security and does not accept that.
+            Where the set has less than 128 bits of security, and `allow_insecure` or the set itself does not accept that.
 
         Examples
         --------
-        >>> cl.Params.from_toml(params.to_toml()) == params
+        >>> cl.Params.from_toml(params.to_toml(), allow_insecure=True) == params
         True
         """
     @staticmethod
-    def from_file(path: _Path, runtime: Runtime | None = None, *, device: str | None = None) -> Params:
+    def from_file(path: _Path, runtime: Runtime | None = None, *, device: str | None = None, allow_insecure: bool = False) -> Params:
         """Parameters from a TOML file, whose fields are the arguments of the constructor.
 
         Parameters
@@ -405,6 +416,9 @@ class Params:
             How to run. None, the default, is `Runtime()`.
         device : str, optional
             Where to compute, "cpu" or "cuda", in place of what the runtime says.
+        allow_insecure : bool, optional
+            Whether a set below 128 bits of security is taken, for tests. The default is False: whether that is enough is for the caller to
+            say, not for whoever wrote the file.
 
         Returns
         -------
@@ -418,17 +432,17 @@ class Params:
         ParamsError
             Where the text does not specify a parameter set.
         SecurityError
-            Where the set has less than 128 bits of security and does not accept that.
+            Where the set has less than 128 bits of security, and `allow_insecure` or the set itself does not accept that.
 
         Examples
         --------
         >>> with open("params.toml", "w") as file:
         ...     size = file.write(params.to_toml())
-        >>> cl.Params.from_file("params.toml") == params
+        >>> cl.Params.from_file("params.toml", allow_insecure=True) == params
         True
         """
     @staticmethod
-    def load(path: _Path, runtime: Runtime | None = None, *, device: str | None = None) -> Params:
+    def load(path: _Path, runtime: Runtime | None = None, *, device: str | None = None, allow_insecure: bool = False) -> Params:
         """Parameters from a file that `save` wrote.
 
         Parameters
@@ -439,6 +453,9 @@ class Params:
             How to run. None, the default, is `Runtime()`: a file states what to compute, never how to run.
         device : str, optional
             Where to compute, "cpu" or "cuda", in place of what the runtime says.
+        allow_insecure : bool, optional
+            Whether a set below 128 bits of security is taken, for tests. The default is False: whether that is enough is for the caller to
+            say, not for whoever wrote the file.
 
         Returns
         -------
@@ -449,13 +466,15 @@ class Params:
         ------
         FileFormatError
             Where the file does not hold parameters, or is damaged.
+        SecurityError
+            Where the set has less than 128 bits of security, and `allow_insecure` does not accept that.
         FileAccessError
             Where the file cannot be read.
 
         Examples
         --------
         >>> size = params.save("params.clt")
-        >>> cl.Params.load("params.clt") == params
+        >>> cl.Params.load("params.clt", allow_insecure=True) == params
         True
         """
     def to(self, device: str) -> Params:
@@ -1049,6 +1068,11 @@ class SecretKey:
         RandomError
             Where the operating system gives no randomness.
 
+        Warns
+        -----
+        InsecureWarning
+            Where the parameters have less than 128 bits of security.
+
         Examples
         --------
         >>> key = cl.SecretKey.generate(params)
@@ -1132,6 +1156,11 @@ class SecretKey:
             Where the scale is not positive, or leaves the level no room.
         CancelledError
             Where the progress function returned False.
+
+        Warns
+        -----
+        InsecureWarning
+            Where the parameters have less than 128 bits of security.
 
         Examples
         --------
@@ -1740,6 +1769,11 @@ class PublicKey:
             Where the scale is not positive, or leaves the level no room.
         CancelledError
             Where the progress function returned False.
+
+        Warns
+        -----
+        InsecureWarning
+            Where the parameters have less than 128 bits of security.
 
         Examples
         --------
@@ -3916,6 +3950,11 @@ class LightClient:
         ------
         DataError
             For a used counter, numbers that are no multiple of the degree, NaN, infinite or too large, and without numbers.
+
+        Warns
+        -----
+        InsecureWarning
+            Where the parameters have less than 128 bits of security.
 
         Examples
         --------
@@ -6367,7 +6406,7 @@ def vstack(parts: Sequence[Ciphertext]) -> Ciphertext:
            [3., 4.]])
     """
 
-def load(path: _Path, params: Params | None = None, runtime: Runtime | None = None) -> Any:
+def load(path: _Path, params: Params | None = None, runtime: Runtime | None = None, *, allow_insecure: bool = False) -> Any:
     """Reads a file that holds parameters, a public key, evaluation keys, a ciphertext or the plan of a linear transform.
 
     A secret key is not read: `SecretKey.load` reads it on purpose.
@@ -6380,6 +6419,8 @@ def load(path: _Path, params: Params | None = None, runtime: Runtime | None = No
         The parameters that the contents were made with. Needed for everything but parameters.
     runtime : Runtime, optional
         How to run, for a file of parameters alone: the other kinds run as `params` does. None, the default, is `Runtime()`.
+    allow_insecure : bool, optional
+        Whether parameters below 128 bits of security are taken, for tests. The default is False.
 
     Returns
     -------
@@ -6394,8 +6435,10 @@ def load(path: _Path, params: Params | None = None, runtime: Runtime | None = No
         Where the file cannot be read.
     WrongParamsError
         Where the file was made with other parameters.
-    TypeError
+    FileKindError
         Where `params` is missing, or a runtime is given for something else than parameters.
+    SecurityError
+        Where the file holds parameters below 128 bits of security, and `allow_insecure` does not accept that.
 
     Examples
     --------
@@ -6404,7 +6447,7 @@ def load(path: _Path, params: Params | None = None, runtime: Runtime | None = No
     (3,)
     """
 
-def from_bytes(data: ReadableBuffer, params: Params | None = None, runtime: Runtime | None = None) -> Any:
+def from_bytes(data: ReadableBuffer, params: Params | None = None, runtime: Runtime | None = None, *, allow_insecure: bool = False) -> Any:
     """Reads the bytes of a file, as `to_bytes` gives them, from memory.
 
     Parameters
@@ -6416,6 +6459,8 @@ def from_bytes(data: ReadableBuffer, params: Params | None = None, runtime: Runt
         The parameters that the contents were made with. Needed for everything but parameters.
     runtime : Runtime, optional
         How to run, for bytes of parameters alone: the other kinds run as `params` does. None, the default, is `Runtime()`.
+    allow_insecure : bool, optional
+        Whether parameters below 128 bits of security are taken, for tests. The default is False.
 
     Returns
     -------
@@ -6428,8 +6473,12 @@ def from_bytes(data: ReadableBuffer, params: Params | None = None, runtime: Runt
         Where the bytes are not of Clathrate, damaged, of a newer version, or hold a secret key.
     WrongParamsError
         Where the contents were made with other parameters.
+    FileKindError
+        Where `params` is missing, or a runtime is given for something else than parameters.
+    SecurityError
+        Where the bytes hold parameters below 128 bits of security, and `allow_insecure` does not accept that.
     TypeError
-        Where `data` has no contiguous buffer, `params` is missing, or a runtime is given for something else than parameters.
+        Where `data` has no contiguous buffer.
 
     Examples
     --------

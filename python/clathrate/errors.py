@@ -15,6 +15,8 @@ __all__ = [
     "DeviceError",
     "FileAccessError",
     "FileFormatError",
+    "FileKindError",
+    "InsecureWarning",
     "InternalError",
     "LevelError",
     "MissingFileError",
@@ -39,7 +41,11 @@ class ParamsError(ClathrateError, ValueError):
 
 
 class SecurityError(ParamsError):
-    """Parameters below 128 bits of security that do not say so."""
+    """Parameters below 128 bits of security that do not say so, or that come from others without `allow_insecure=True`."""
+
+
+class InsecureWarning(UserWarning):
+    """Parameters below 128 bits of security make a key or encrypt; `warnings.simplefilter("ignore", cl.InsecureWarning)` silences it."""
 
 
 class DataError(ClathrateError, ValueError):
@@ -72,6 +78,10 @@ class WrongSecretError(ClathrateError, ValueError):
 
 class FileFormatError(ClathrateError, ValueError):
     """A file that is not what it should be: truncated, corrupted, of another kind or a newer version."""
+
+
+class FileKindError(FileFormatError, TypeError):
+    """A file of another kind than the arguments are for: it needs parameters that were not given, or takes no runtime."""
 
 
 class FileAccessError(ClathrateError, OSError):

@@ -22,6 +22,8 @@ DIFFERENT = [
     cl.Runtime(key_expansion=math.inf),
     cl.Runtime(key_cache_mib=0),
     cl.Runtime(key_cache_mib=math.inf),
+    cl.Runtime(table_mib=1.5),
+    cl.Runtime(table_mib=math.inf),
 ]
 
 
@@ -54,7 +56,7 @@ def test_runtimes_are_values():
 
 def test_runtimes_are_immutable():
     runtime = cl.Runtime()
-    for name in ("threads", "isa", "switching", "key_expansion", "key_cache_mib", "rescale", "new"):
+    for name in ("threads", "isa", "switching", "key_expansion", "key_cache_mib", "table_mib", "rescale", "new"):
         with pytest.raises(AttributeError):
             setattr(runtime, name, 1)
 
@@ -80,11 +82,11 @@ def test_every_maker_of_params_takes_a_runtime(tmp_path):
     made = [
         cl.Params(**spec, runtime=runtime),
         cl.Params.preset("insecure_tiny", runtime),
-        cl.Params.from_toml(params.to_toml(), runtime),
-        cl.Params.from_file(tmp_path / "params.toml", runtime),
-        cl.Params.load(tmp_path / "params.clt", runtime),
-        cl.load(tmp_path / "params.clt", runtime=runtime),
-        cl.from_bytes((tmp_path / "params.clt").read_bytes(), runtime=runtime),
+        cl.Params.from_toml(params.to_toml(), runtime, allow_insecure=True),
+        cl.Params.from_file(tmp_path / "params.toml", runtime, allow_insecure=True),
+        cl.Params.load(tmp_path / "params.clt", runtime, allow_insecure=True),
+        cl.load(tmp_path / "params.clt", runtime=runtime, allow_insecure=True),
+        cl.from_bytes((tmp_path / "params.clt").read_bytes(), runtime=runtime, allow_insecure=True),
     ]
     for found in made:
         assert found.runtime == runtime

@@ -55,6 +55,38 @@ pub enum CkksError {
         /// What to change.
         remedy: String,
     },
+    /// A specification of others that accepts fewer than 128 bits of security, which the caller does not.
+    #[error(
+        "{}. The specification accepts that, and whoever reads it must, too: ask for parameters of 128 bits, or, for tests only, pass `allow_insecure`",
+        insecure_in_words(.bits, .dimension, .log2_qp, .distribution)
+    )]
+    InsecureSpec {
+        /// Estimated bits; 0 where the security table does not cover the key.
+        bits: f64,
+        /// Module dimension, degree times rank.
+        dimension: usize,
+        /// Bits of the largest modulus.
+        log2_qp: f64,
+        /// The secret's distribution, in words.
+        distribution: String,
+    },
+    /// Parameters whose tables are larger than the runtime allows.
+    #[error(
+        "parameters: degree {degree} and {} take {} MiB of tables, more than the limit of {} MiB: take a smaller degree or fewer primes, or raise `table_bytes` of the runtime",
+        counted(*primes, "prime"),
+        bytes.div_ceil(1 << 20),
+        limit >> 20
+    )]
+    TablesTooLarge {
+        /// The largest degree that the rank leads to.
+        degree: usize,
+        /// All primes, those of key switching included.
+        primes: usize,
+        /// Bytes of the tables.
+        bytes: usize,
+        /// Most bytes that the runtime allows.
+        limit: usize,
+    },
     /// Parameters that cannot be bootstrapped.
     #[error("the parameters \"{params}\" cannot be bootstrapped: {reason}")]
     NotBootstrappable {
@@ -557,8 +589,8 @@ impl CkksError {
     pub fn kind(&self) -> ErrorKind {
         match self {
             Self::InBatch { error, .. } => error.kind(),
-            Self::InvalidParams { .. } | Self::UnknownPreset { .. } | Self::Arith(_) => ErrorKind::Params,
-            Self::Insecure { .. } => ErrorKind::Security,
+            Self::InvalidParams { .. } | Self::UnknownPreset { .. } | Self::TablesTooLarge { .. } | Self::Arith(_) => ErrorKind::Params,
+            Self::Insecure { .. } | Self::InsecureSpec { .. } => ErrorKind::Security,
             Self::NotFinite { .. }
             | Self::FunctionNotFinite { .. }
             | Self::ValueTooLarge { .. }

@@ -141,14 +141,14 @@ impl Stored for Params {
 }
 
 impl Params {
-    /// Parameters from a file.
+    /// Parameters from a file; those below 128 bits of security with the caller's word, `allow_insecure`, alone.
     ///
     /// # Errors
-    /// [`CkksError::File`]; [`CkksError::InvalidParams`] and its like; `WrongParameters` where the file's digest is not its specification's.
-    pub fn from_reader(reader: &FileReader<'_>, runtime: &Runtime) -> Result<Self, CkksError> {
+    /// [`CkksError::File`]; [`CkksError::InsecureSpec`]; [`CkksError::InvalidParams`] and its like; `WrongParameters` where the file's digest is not its specification's.
+    pub fn from_reader(reader: &FileReader<'_>, allow_insecure: bool, runtime: &Runtime) -> Result<Self, CkksError> {
         reader.expect_kind(FileKind::Params)?;
         reader.verify_all()?;
-        let params = Self::new(reader.metadata::<ParamsMetadata>()?.spec, runtime)?;
+        let params = Self::received(reader.metadata::<ParamsMetadata>()?.spec, allow_insecure, runtime)?;
         reader.expect_parameters(&params.parameter_id())?;
         expect_mark(reader, &params)?;
         Ok(params)
@@ -444,6 +444,10 @@ impl Ciphertext {
         let secret = SecretName::parse(&metadata.secret);
         let secret = secret.ok_or_else(|| inconsistent("there is no secret of that name"))?;
         check_secret(params, secret, &layout, level)?;
+        if !params.is_for_samples() {
+            // As for keys, a file holds nothing that has fewer bits of security than its mark says.
+            params.check_fresh(secret, level)?;
+        }
         let bundles =
             read_bundles(reader, params, &params.chain().basis(level), (layout.bundles(), Bodies(layout.bodies)), metadata.seeded)?;
         Ok(Self {
@@ -543,6 +547,7 @@ fn read_key(
             definition.most
         )));
     }
+    definition.check_security(level)?;
     let (chain, gadget) = (definition.chain()?, definition.gadget()?);
     let (inputs, bodies) = (definition.inputs(), definition.bodies());
     let count = (inputs * gadget.digit_count(chain, level)).checked_mul(bodies).ok_or_else(|| inconsistent("the shape overflows"))?;

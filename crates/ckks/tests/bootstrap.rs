@@ -163,7 +163,7 @@ fn errors_have_the_predicted_deviation() {
 #[test]
 fn bootstraps_fail_at_the_predicted_rate() {
     // Two levels less leave one double angle, so that the polynomial is just accurate enough in the range and useless beyond.
-    let mut spec = small().spec().clone();
+    let mut spec = to_change(&small());
     spec.steps.drain(8..10);
     spec.segments[2].levels = (7, 12);
     spec.segments[3].levels = (13, 15);
@@ -240,7 +240,7 @@ fn stages_refuse_what_they_cannot_take() {
     assert_refused!(BootstrapPlan::with_options(&params, deep), CkksError::NotBootstrappable { .. }, "300");
     // A range that the polynomial does not cover: heavier secrets, fewer double angles.
     for (weight, levels) in [(Some(64), 8), (Some(128), 8), (Some(1000), 8), (None, 8), (Some(32), 6), (Some(32), 5)] {
-        let mut spec = params.spec().clone();
+        let mut spec = to_change(&params);
         spec.ephemeral_weight = weight;
         spec.steps.drain(8..8 + 8 - levels);
         spec.segments[2].levels = (7, 6 + levels);

@@ -43,7 +43,7 @@ fn rounds_add_their_precision() {
 
 /// The small chain with a ratio of 2^6, at which the sine bends, and `more` levels for the modular reduction.
 fn bent(more: usize) -> Params {
-    let mut spec = small().spec().clone();
+    let mut spec = to_change(&small());
     spec.name = format!("bent{more}");
     spec.segments[0].log2_scale = 39.9;
     (1..4).for_each(|level| spec.steps[level] = vec![40.4]);
@@ -268,7 +268,7 @@ fn the_other_order_bootstraps_as_well() {
     let x = encrypt_as(&sk, &noise(512, 1), &[512], at, 1);
     assert_refused!(ev.slots_to_coefficients(&x, &plan), CkksError::NotBootstrappable { .. }, "last");
     assert_refused!(ev.bootstrap_pair(&x, &x, &plan), CkksError::NotBootstrappable { .. }, "one after the other");
-    let mut spec = params.spec().clone();
+    let mut spec = to_change(&params);
     spec.segments[0].levels = (0, 1);
     spec.segments[1].levels = (2, 4);
     let other = Params::new(spec, &base_runtime()).expect("parameters");
@@ -278,7 +278,7 @@ fn the_other_order_bootstraps_as_well() {
 /// Between the application and the maps of slots-to-coefficients there may be levels that the maps do not need; scales do not depend on the level there.
 #[test]
 fn chains_may_have_more_base_levels_than_maps() {
-    let mut spec = small().spec().clone();
+    let mut spec = to_change(&small());
     spec.name = "long_base".to_owned();
     let (scale, more) = (spec.segments[1].log2_scale, 7);
     spec.segments[0].log2_scale = scale;
@@ -302,7 +302,7 @@ fn chains_may_have_more_base_levels_than_maps() {
 #[test]
 fn heavier_ephemeral_secrets_bootstrap() {
     for weight in [48, 64] {
-        let mut spec = small().spec().clone();
+        let mut spec = to_change(&small());
         spec.ephemeral_weight = Some(weight);
         spec.steps.insert(8, vec![28.5, 28.5]);
         spec.segments[2].levels = (7, 15);
@@ -386,7 +386,7 @@ fn half_bootstraps_bring_coefficients_to_slots() {
 /// Rounded diagonals of a period that the array's slots have repeat with the numbers, and so do their errors: the mean does not take them away.
 #[test]
 fn errors_of_diagonals_that_repeat_are_predicted() {
-    let mut spec = small().spec().clone();
+    let mut spec = to_change(&small());
     spec.name = "low base".to_owned();
     spec.degree = 4096;
     spec.segments[0].log2_scale = 30.0;

@@ -27,7 +27,7 @@ fn read_ciphertext(bytes: &[u8], params: &Params) -> Result<Ciphertext, CkksErro
 fn read(kind: &str, bytes: &[u8], params: &Params) -> Result<(), CkksError> {
     let reader = FileReader::from_bytes(bytes)?;
     match kind {
-        "params" => Params::from_reader(&reader, &common::base_runtime()).map(drop),
+        "params" => Params::from_reader(&reader, true, &common::base_runtime()).map(drop),
         "secret" => SecretKey::from_reader(&reader, params).map(drop),
         "public" => PublicKey::from_reader(&reader, params).map(drop),
         "evaluation" => EvaluationKeys::from_reader(&reader, params).map(drop),
@@ -78,7 +78,8 @@ fn parameters_and_keys_come_back_equal() {
         let params = params(name);
         let sk = secret(&params, 1);
         let bytes = params.to_file_bytes().expect("file");
-        let read = Params::from_reader(&FileReader::from_bytes(&bytes).expect("readable"), &common::base_runtime()).expect("parameters");
+        let read =
+            Params::from_reader(&FileReader::from_bytes(&bytes).expect("readable"), true, &common::base_runtime()).expect("parameters");
         assert_eq!((&read, read.spec()), (&params, params.spec()));
         let bytes = sk.to_file_bytes().expect("file");
         let again = SecretKey::from_reader(&FileReader::from_bytes(&bytes).expect("readable"), &read).expect("secret");
@@ -519,8 +520,13 @@ fn parameter_files_are_checked_like_any_specification() {
     // Without its mark the set is insecure; with another chain it is not the set of the digest.
     let error = read("params", &with("insecure", json!(false)), &params).expect_err("unmarked");
     assert_eq!(error.kind(), ErrorKind::Security);
-    let error = read("params", &with("steps", json!([[30, 30], [40]])), &params).expect_err("another chain");
+    let error = read("params", &with("steps", json!([[30, 30], [40]])), &params).expect_err("another chain under a preset's name");
+    assert_eq!(error.kind(), ErrorKind::Params);
+    let renamed = custom(&toml::to_string(&to_change(&params)).expect("text")).to_file_bytes().expect("file");
+    let shorter = forged(&renamed, |metadata| metadata["spec"]["steps"] = json!([[30, 30], [40]]), |_, _| ());
+    let error = read("params", &shorter, &params).expect_err("another chain");
     assert_eq!(error.kind(), ErrorKind::WrongParams);
+    assert!(error.to_string().contains("has to be made again"), "{error}");
     assert_lie_refused("params", &params, &forged(&bytes, set("surprise", json!(1)), |_, _| ()), "an unknown field");
 }
 

@@ -11,7 +11,9 @@ use clathrate_lattice::{Level, SecretDistribution, SecretRng};
 use common::{params, secret};
 
 fn with_ephemeral(degree: usize, weight: usize, special: Option<usize>) -> Result<Params, CkksError> {
-    let spec = ParamsSpec { ephemeral_weight: Some(weight), ephemeral_special: special, degree, ..params("insecure_small").spec().clone() };
+    let name = "with ephemeral".to_owned();
+    let spec =
+        ParamsSpec { name, ephemeral_weight: Some(weight), ephemeral_special: special, degree, ..params("insecure_small").spec().clone() };
     Params::new(spec, &common::base_runtime())
 }
 
@@ -186,6 +188,7 @@ fn keys_to_the_ephemeral_secret_are_bound_to_the_base_step() {
 fn ephemeral_secrets_are_gated_by_the_moduli_of_their_own_keys() {
     // 2^15: weight 32 has room for 164 bits; the base step and two special primes are below, three beyond.
     let spec = |weight: usize, special: Option<usize>| ParamsSpec {
+        name: "with ephemeral".to_owned(),
         ephemeral_weight: Some(weight),
         ephemeral_special: special,
         ..clathrate_ckks::parameters::preset("n15").expect("a preset")

@@ -64,7 +64,7 @@ fn relatives_and_their_keys_come_back_equal() {
     let root = params("insecure_dpad");
     let rlwe = root.relative(root.rlwe_shape()).expect("degree 1024");
     let bytes = rlwe.to_file_bytes().expect("file");
-    let read = Params::from_reader(&FileReader::from_bytes(&bytes).expect("readable"), &common::base_runtime()).expect("parameters");
+    let read = Params::from_reader(&FileReader::from_bytes(&bytes).expect("readable"), true, &common::base_runtime()).expect("parameters");
     assert_eq!(read, rlwe);
     let owner = secret(&root, 1).relative(&rlwe).expect("key");
     let bytes = owner.to_file_bytes().expect("file");

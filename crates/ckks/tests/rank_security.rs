@@ -6,7 +6,7 @@ use clathrate_ckks::keys::Reach;
 use clathrate_ckks::keys::{EncryptOptions, Values};
 use clathrate_ckks::keys::{KeyAddress, KeyName};
 use clathrate_ckks::parameters::{preset, preset_names};
-use clathrate_ckks::{CkksError, Encoding, KeyNeeds, ModuleShape, Params};
+use clathrate_ckks::{CkksError, Encoding, KeyNeeds, ModuleShape, Params, ParamsSpec};
 use clathrate_lattice::Level;
 use clathrate_lattice::security::estimated_bits;
 use common::*;
@@ -50,7 +50,7 @@ fn every_shape_of_a_secure_set_has_the_bits_of_its_root_and_not_a_level_more() {
 
 #[test]
 fn insecure_temporary_ranks_are_refused_with_the_remedy() {
-    let mut spec = preset("dpad_n13_r2").expect("preset");
+    let mut spec = ParamsSpec { name: "longer".to_owned(), ..preset("dpad_n13_r2").expect("preset") };
     spec.temporary.push(44.0);
     spec.temporary.push(44.0);
     let error = Params::new(spec.clone(), &common::base_runtime()).expect_err("too long a modulus at rank 3");
@@ -123,7 +123,7 @@ fn shapes_that_no_move_leads_to_are_refused() {
 #[test]
 fn cuts_of_a_sparse_secret_are_gated_by_the_least_weight_that_they_have() {
     let sparse = |weight: usize| {
-        let mut spec = preset("dpad_n13_r4").expect("preset");
+        let mut spec = ParamsSpec { name: "sparse".to_owned(), ..preset("dpad_n13_r4").expect("preset") };
         (spec.secret_weight, spec.temporary_rank, spec.temporary) = (Some(weight), None, Vec::new());
         spec.steps.truncate(10);
         Params::new(spec, &common::base_runtime()).expect("log2 QP is below 600, weight 128 has room for 669")

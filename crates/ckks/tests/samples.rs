@@ -282,7 +282,7 @@ fn each_stage_has_the_error_that_the_plan_says() {
 fn as_many_bootstraps_fail_as_the_plan_says() {
     const RUNS: u32 = 60;
     // Two levels less leave one double angle, so that the polynomial is just accurate enough in the range and useless beyond.
-    let mut spec = params("insecure_boot").spec().clone();
+    let mut spec = to_change(&params("insecure_boot"));
     spec.steps.drain(8..10);
     spec.segments[2].levels = (7, 12);
     spec.segments[3].levels = (13, 15);

@@ -113,7 +113,7 @@ fn params_of_one_segment() -> Params {
 #[test]
 fn one_segment_over_all_levels_is_the_chain_without_segments() {
     let whole = params_of_one_segment();
-    let mut spec = whole.spec().clone();
+    let mut spec = to_change(&whole);
     spec.segments = vec![Segment { name: "all".to_owned(), log2_scale: spec.log2_scale, levels: (0, spec.steps.len() - 1) }];
     let named = Params::new(spec.clone(), &common::base_runtime()).expect("parameters");
     assert_eq!(named, whole);
@@ -264,7 +264,7 @@ fn specifications_with_segments_survive_text_and_files() {
     let again = Params::new(spec(&toml::to_string(params.spec()).expect("text")), &common::base_runtime()).expect("parameters");
     assert_eq!(again, params);
     let bytes = params.to_file_bytes().expect("file");
-    let read = Params::from_reader(&FileReader::from_bytes(&bytes).expect("readable"), &common::base_runtime()).expect("parameters");
+    let read = Params::from_reader(&FileReader::from_bytes(&bytes).expect("readable"), true, &common::base_runtime()).expect("parameters");
     assert_eq!((&read, read.segments()), (&params, params.segments()));
     for other in ["52.4", "45.8"] {
         assert_ne!(custom(&THREE.replacen(&format!("log2_scale = {other}"), &format!("log2_scale = {other}001"), 1)), params);

@@ -58,6 +58,9 @@ pub struct Global {
     /// Print nothing but errors, and JSON where asked for
     #[arg(long, global = true)]
     pub quiet: bool,
+    /// Most bytes of the tables of parameters [default: 268435456]
+    #[arg(long, global = true, value_name = "BYTES")]
+    pub table_bytes: Option<usize>,
 }
 
 /// What to do.
@@ -189,6 +192,9 @@ pub enum ParamsAction {
         /// A preset, a specification (.toml) or a parameter file
         #[arg(value_name = "NAME|FILE")]
         source: String,
+        /// Whether a file may protect nothing.
+        #[command(flatten)]
+        accepted: Accepted,
         /// How each level switches instead: method, digits, predicted times, bytes
         #[arg(long)]
         plan: bool,
@@ -198,6 +204,9 @@ pub enum ParamsAction {
         /// A preset, a specification (.toml) or a parameter file
         #[arg(value_name = "NAME|FILE")]
         source: String,
+        /// Whether a file may protect nothing.
+        #[command(flatten)]
+        accepted: Accepted,
         /// The parameter file to write
         #[arg(short, long, value_name = "FILE")]
         output: PathBuf,
@@ -210,6 +219,17 @@ pub struct ParamsSource {
     /// A preset, a specification (.toml) or a parameter file
     #[arg(long, value_name = "NAME|FILE")]
     pub params: String,
+    /// Whether a file may protect nothing.
+    #[command(flatten)]
+    pub accepted: Accepted,
+}
+
+/// What is accepted of parameters in a file, which others may have written.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct Accepted {
+    /// Take parameters from a file though they have less than 128 bits of security, for tests only
+    #[arg(long)]
+    pub allow_insecure: bool,
 }
 
 /// Arguments of `keygen`.

@@ -47,10 +47,10 @@ Exit codes (with --json the kind is in the field `error` of one object on stderr
 #[derive(Debug, Error)]
 pub enum Failure {
     /// The library refused.
-    #[error(transparent)]
+    #[error("{}", in_options(.0))]
     Core(#[from] CkksError),
     /// The library refused a file, named here.
-    #[error("{}: {source}", path.display())]
+    #[error("{}: {}", path.display(), in_options(source))]
     File {
         /// The file.
         path: PathBuf,
@@ -120,6 +120,18 @@ pub enum Failure {
         /// All of them.
         total: usize,
     },
+}
+
+/// An error whose remedy is an option of the command: the library's own words name its arguments.
+fn in_options(error: &CkksError) -> String {
+    let text = error.to_string();
+    match error {
+        CkksError::Insecure { .. } | CkksError::InsecureSpec { .. } => text.replace("`allow_insecure`", "--allow-insecure"),
+        CkksError::TablesTooLarge { bytes, .. } => {
+            text.replace("`table_bytes` of the runtime", &format!("the limit with --table-bytes {bytes}"))
+        }
+        _ => text,
+    }
 }
 
 impl From<LatticeError> for Failure {

@@ -6,6 +6,7 @@ use clathrate_ckks::file::{FileReader, FileWriter, OutputFile, Stored, holds_sec
 use clathrate_ckks::parameters::{preset, preset_names};
 use clathrate_ckks::{CkksError, Params, ParamsSpec, Runtime};
 
+use crate::arguments::Accepted;
 use crate::failure::Failure;
 use crate::streams;
 
@@ -29,11 +30,12 @@ pub fn load<T>(path: &Path, read: impl FnOnce(&FileReader<'static>) -> Result<T,
     read(&reader).map_err(|error| Failure::file(path, error))
 }
 
-/// The parameters that `source` names: a preset, a specification in TOML, or a parameter file.
+/// The parameters that `source` names: a preset, a specification in TOML, or a parameter file. Whoever asks for a preset by its name knows it; in a file, sets
+/// below 128 bits of security are taken where the caller accepts that.
 ///
 /// # Errors
 /// Those of the file, of the specification, or of an unknown name.
-pub fn params(source: &str, runtime: &Runtime) -> Result<Params, Failure> {
+pub fn params(source: &str, accepted: Accepted, runtime: &Runtime) -> Result<Params, Failure> {
     let path = Path::new(source);
     if preset_names().iter().any(|name| name == source) {
         return Ok(Params::preset(source, runtime)?);
@@ -44,13 +46,13 @@ pub fn params(source: &str, runtime: &Runtime) -> Result<Params, Failure> {
             let reason = error.to_string().trim_end().to_owned();
             Failure::file(path, CkksError::InvalidParams { reason })
         })?;
-        return Params::new(spec, runtime).map_err(|error| Failure::file(path, error));
+        return Params::received(spec, accepted.allow_insecure, runtime).map_err(|error| Failure::file(path, error));
     }
     // A name without a dot or a separator that is no file was meant as a preset.
     if !streams::is_stdin(path) && !path.exists() && !source.contains(['.', '/', '\\']) {
         preset(source)?;
     }
-    load(path, |reader| Params::from_reader(reader, runtime))
+    load(path, |reader| Params::from_reader(reader, accepted.allow_insecure, runtime))
 }
 
 /// Refuses to write over a secret key.

@@ -103,7 +103,8 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
     let console = Console::new(&arguments.global, stdout_taken);
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
     let threads = arguments.global.threads.map_or_else(cores, usize::from);
-    let runtime = Runtime { threads: Some(threads), ..Runtime::default() }.on(&arguments.global.device)?;
+    let runtime =
+        Runtime { threads: Some(threads), table_bytes: arguments.global.table_bytes, ..Runtime::default() }.on(&arguments.global.device)?;
     match &arguments.verb {
         Verb::Params { action } => verbs::params::run(action, &console, &runtime),
         Verb::Keygen(arguments) => verbs::keygen::run(arguments, &console, &runtime),

@@ -62,6 +62,12 @@ pub fn raise(py: Python<'_>, error: CkksError) -> PyErr {
 fn python_message(error: &CkksError) -> Option<String> {
     Some(match error {
         CkksError::InBatch { index, error } => format!("array {index} of the batch: {}", python_message(error)?),
+        CkksError::InsecureSpec { .. } | CkksError::Insecure { .. } => {
+            error.to_string().replace("`allow_insecure`", "`allow_insecure=True`")
+        }
+        CkksError::TablesTooLarge { bytes, .. } => error
+            .to_string()
+            .replace("`table_bytes` of the runtime", &format!("the limit with `cl.Runtime(table_mib={})`", bytes.div_ceil(1 << 20))),
         CkksError::NoKeys { operation } => format!(
             "{operation} needs evaluation keys, and the ciphertext carries none: make them with \
              `keys = secret_key.evaluation_keys(cl.Needs(...))` and attach them with `ct = ct.with_keys(keys)`"

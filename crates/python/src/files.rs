@@ -38,14 +38,14 @@ enum Loaded {
     RuntimeNeedless(FileKind),
 }
 
-/// Reads what the file holds: parameters with `runtime`, the other kinds with `params`.
-fn read(reader: &FileReader<'_>, params: Option<&Params>, runtime: Option<&Runtime>) -> Result<Loaded, CkksError> {
+/// Reads what the file holds: parameters with `runtime` and, below 128 bits of security, with `allow_insecure`; the other kinds with `params`.
+fn read(reader: &FileReader<'_>, params: Option<&Params>, runtime: Option<&Runtime>, allow_insecure: bool) -> Result<Loaded, CkksError> {
     let kind = reader.label().kind;
     if runtime.is_some() && kind != FileKind::Params {
         return Ok(Loaded::RuntimeNeedless(kind));
     }
     Ok(match (kind, params) {
-        (FileKind::Params, _) => Loaded::Params(Params::from_reader(reader, runtime.unwrap_or(&PyRuntime::given(None)))?),
+        (FileKind::Params, _) => Loaded::Params(Params::from_reader(reader, allow_insecure, runtime.unwrap_or(&PyRuntime::given(None)))?),
         (FileKind::PublicKey, Some(params)) => Loaded::PublicKey(PublicKey::from_reader(reader, params)?),
         (FileKind::EvaluationKeys, Some(params)) => Loaded::EvaluationKeys(Arc::new(EvaluationKeys::from_reader(reader, params)?)),
         (FileKind::Ciphertext, Some(params)) => Loaded::Ciphertext(Ciphertext::from_reader(reader, params)?),
@@ -69,11 +69,12 @@ impl Loaded {
             Self::Plan(plan) => Bound::new(py, PyLinearTransformPlan { plan: Arc::new(plan) })?.into_any(),
             Self::Matrix(matrix) => Bound::new(py, PyPreparedMatrix::new(*matrix).map_err(|error| raise(py, error))?)?.into_any(),
             Self::ParamsMissing(kind) => {
-                return Err(PyTypeError::new_err(format!("the file holds {kind}: pass the parameters too, `load(path, params)`")));
+                let message = format!("the file holds {kind}: pass the parameters too, as in `cl.load(path, params)`");
+                return Err(exception(py, "FileKindError", message));
             }
             Self::RuntimeNeedless(kind) => {
                 let message = format!("the file holds {kind}, which runs as `params` does: give the runtime to the parameters");
-                return Err(PyTypeError::new_err(message));
+                return Err(exception(py, "FileKindError", message));
             }
             Self::Refused(FileKind::PreparedSamples) => {
                 let message = "the file holds prepared masks, which serve once: take it on purpose, with `PreparedSamples.take`";
@@ -106,6 +107,8 @@ impl Loaded {
 ///     The parameters that the contents were made with. Needed for everything but parameters.
 /// runtime : Runtime, optional
 ///     How to run, for a file of parameters alone: the other kinds run as `params` does. None, the default, is `Runtime()`.
+/// allow_insecure : bool, optional
+///     Whether parameters below 128 bits of security are taken, for tests. The default is False.
 ///
 /// Returns
 /// -------
@@ -120,8 +123,10 @@ impl Loaded {
 ///     Where the file cannot be read.
 /// WrongParamsError
 ///     Where the file was made with other parameters.
-/// TypeError
+/// FileKindError
 ///     Where `params` is missing, or a runtime is given for something else than parameters.
+/// SecurityError
+///     Where the file holds parameters below 128 bits of security, and `allow_insecure` does not accept that.
 ///
 /// Examples
 /// --------
@@ -129,16 +134,20 @@ impl Loaded {
 /// >>> cl.load("numbers.clt", params).shape
 /// (3,)
 #[pyfunction]
-#[pyo3(signature = (path, params=None, runtime=None))]
+#[pyo3(signature = (path, params=None, runtime=None, *, allow_insecure=false))]
 pub fn load<'py>(
     py: Python<'py>,
     path: FilePath,
     params: Option<Py<PyParams>>,
     runtime: Option<&Bound<'py, PyRuntime>>,
+    allow_insecure: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
     let own = params.as_ref().map(|params| &params.get().params);
     let runtime = runtime.map(|runtime| PyRuntime::given(Some(runtime)));
-    let loaded = detached(py, || read(&FileReader::open(&path)?.watched_by(watch("loading", file_bytes(&path))), own, runtime.as_ref()))?;
+    let loaded = detached(py, || {
+        let reader = FileReader::open(&path)?.watched_by(watch("loading", file_bytes(&path)));
+        read(&reader, own, runtime.as_ref(), allow_insecure)
+    })?;
     loaded.into_python(py, params)
 }
 
@@ -153,6 +162,8 @@ pub fn load<'py>(
 ///     The parameters that the contents were made with. Needed for everything but parameters.
 /// runtime : Runtime, optional
 ///     How to run, for bytes of parameters alone: the other kinds run as `params` does. None, the default, is `Runtime()`.
+/// allow_insecure : bool, optional
+///     Whether parameters below 128 bits of security are taken, for tests. The default is False.
 ///
 /// Returns
 /// -------
@@ -165,20 +176,25 @@ pub fn load<'py>(
 ///     Where the bytes are not of Clathrate, damaged, of a newer version, or hold a secret key.
 /// WrongParamsError
 ///     Where the contents were made with other parameters.
+/// FileKindError
+///     Where `params` is missing, or a runtime is given for something else than parameters.
+/// SecurityError
+///     Where the bytes hold parameters below 128 bits of security, and `allow_insecure` does not accept that.
 /// TypeError
-///     Where `data` has no contiguous buffer, `params` is missing, or a runtime is given for something else than parameters.
+///     Where `data` has no contiguous buffer.
 ///
 /// Examples
 /// --------
 /// >>> cl.from_bytes(ct.to_bytes(), params).shape
 /// (3,)
 #[pyfunction]
-#[pyo3(signature = (data, params=None, runtime=None))]
+#[pyo3(signature = (data, params=None, runtime=None, *, allow_insecure=false))]
 pub fn from_bytes<'py>(
     py: Python<'py>,
     data: &Bound<'py, PyAny>,
     params: Option<Py<PyParams>>,
     runtime: Option<&Bound<'py, PyRuntime>>,
+    allow_insecure: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
     let view = py.import("builtins")?.getattr("memoryview")?.call1((data,))?;
     let own = params.as_ref().map(|params| &params.get().params);
@@ -186,7 +202,7 @@ pub fn from_bytes<'py>(
     let runtime = runtime.as_ref();
     // NumPy refuses empty buffers.
     let loaded = if view.getattr("nbytes")?.extract::<usize>()? == 0 {
-        attached(py, || read(&FileReader::from_bytes(&[])?, own, runtime))?
+        attached(py, || read(&FileReader::from_bytes(&[])?, own, runtime, allow_insecure))?
     } else {
         let bytes = view.call_method1("cast", ("B",))?;
         let array = py.import("numpy")?.call_method1("frombuffer", (bytes, "uint8"))?;
@@ -195,10 +211,11 @@ pub fn from_bytes<'py>(
         let slice = array.as_slice()?;
         match constant {
             true => {
-                detached(py, || read(&FileReader::from_bytes(slice)?.watched_by(watch("from_bytes", slice.len() as u64)), own, runtime))?
+                let watch = watch("from_bytes", slice.len() as u64);
+                detached(py, || read(&FileReader::from_bytes(slice)?.watched_by(watch), own, runtime, allow_insecure))?
             }
             // Others could write while we read: keep Python code out meanwhile.
-            false => attached(py, || read(&FileReader::from_bytes(slice)?, own, runtime))?,
+            false => attached(py, || read(&FileReader::from_bytes(slice)?, own, runtime, allow_insecure))?,
         }
     };
     loaded.into_python(py, params)

@@ -110,11 +110,17 @@ impl PySecretKey {
     /// RandomError
     ///     Where the operating system gives no randomness.
     ///
+    /// Warns
+    /// -----
+    /// InsecureWarning
+    ///     Where the parameters have less than 128 bits of security.
+    ///
     /// Examples
     /// --------
     /// >>> key = cl.SecretKey.generate(params)
     #[staticmethod]
     fn generate(py: Python<'_>, params: Py<PyParams>) -> PyResult<Self> {
+        params.get().warn_insecure(py)?;
         let key = detached(py, || SecretKey::generate(&params.get().params))?;
         Ok(Self { key, params })
     }
@@ -183,6 +189,11 @@ impl PySecretKey {
     /// CancelledError
     ///     Where the progress function returned False.
     ///
+    /// Warns
+    /// -----
+    /// InsecureWarning
+    ///     Where the parameters have less than 128 bits of security.
+    ///
     /// Examples
     /// --------
     /// >>> secret_key.encrypt(np.zeros((3, 4))).encoding
@@ -209,6 +220,7 @@ impl PySecretKey {
         order: &str,
         bound: Option<Real>,
     ) -> PyResult<PyCiphertext> {
+        self.params.get().warn_insecure(py)?;
         let options = options(py, self.params.get(), encoding, level, scale)?;
         let options = Placing { bodies, axis, capacity, lanes, copies, order }.apply(py, options)?;
         let options = EncryptOptions { bound: Real::given(bound), ..options };

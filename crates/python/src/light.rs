@@ -15,7 +15,7 @@ use crate::ciphertext::PyCiphertext;
 use crate::errors::{exception, raise, raise_for_array};
 use crate::keys::PySecretKey;
 use crate::numbers::{Real, Whole, Wholes};
-use crate::params::{PyParams, size};
+use crate::params::{PyParams, insecurity, size, warn_insecure};
 use crate::paths::FilePath;
 use crate::run::{detached, detached_with};
 use crate::samples::PySamplesPlan;
@@ -75,6 +75,8 @@ use crate::samples::PySamplesPlan;
 #[pyclass(frozen, module = "clathrate", name = "LightClient")]
 pub struct PyLightClient {
     client: Mutex<LightClient>,
+    /// What encrypting warns of: that the owner's parameters protect nothing, or, of a stored state, that its samples alone do not.
+    warning: Option<String>,
 }
 
 /// A counter, which has all 64 bits.
@@ -103,6 +105,7 @@ impl PyLightClient {
         device: Option<Whole>,
         plan: Option<&PySamplesPlan>,
     ) -> PyResult<Self> {
+        let warning = insecurity(secret_key.key.params().security_bits());
         let (key, precision) = (&secret_key.key, Real::given(precision_bits));
         if let Some(plan) = plan {
             if degree.is_some() || level.is_some() {
@@ -117,7 +120,7 @@ impl PyLightClient {
                 plan.plan.check_secret(options.secret)?;
                 key.light_client(&options)
             })?;
-            return Ok(Self { client: Mutex::new(client) });
+            return Ok(Self { client: Mutex::new(client), warning });
         }
         let degree = degree.map_or(Ok(1), |degree| degree.count(py, "`degree`"))?;
         let level = level.map_or(Ok(0), |level| level.count(py, "`level`"))?;
@@ -126,7 +129,7 @@ impl PyLightClient {
         let secret = device.map_or(SecretName::Main, SecretName::Device);
         let options = LightOptions { degree, level, precision_bits: precision, secret, ..LightOptions::default() };
         let client = detached(py, || key.light_client(&options))?;
-        Ok(Self { client: Mutex::new(client) })
+        Ok(Self { client: Mutex::new(client), warning })
     }
 
     /// What the server needs once, before messages. It holds no secret.
@@ -207,6 +210,11 @@ impl PyLightClient {
     /// DataError
     ///     For a used counter, numbers that are no multiple of the degree, NaN, infinite or too large, and without numbers.
     ///
+    /// Warns
+    /// -----
+    /// InsecureWarning
+    ///     Where the parameters have less than 128 bits of security.
+    ///
     /// Examples
     /// --------
     /// >>> client = cl.LightClient(secret_key)
@@ -220,6 +228,7 @@ impl PyLightClient {
         numbers: &Bound<'py, PyAny>,
         counter: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyBytes>> {
+        warn_insecure(py, self.warning.as_deref())?;
         let array = array(numbers)?;
         let clathrate_ckks::keys::Values::Real(values) = &array.values else {
             return Err(PyTypeError::new_err("a light client encrypts real numbers"));
@@ -314,7 +323,8 @@ impl PyLightClient {
     #[staticmethod]
     fn from_bytes(py: Python<'_>, state: &[u8]) -> PyResult<Self> {
         let client = LightClient::from_bytes(state).map_err(|error| raise(py, error))?;
-        Ok(Self { client: Mutex::new(client) })
+        let warning = insecurity(client.security_bits());
+        Ok(Self { client: Mutex::new(client), warning })
     }
 
     /// Writes the state with the secret to a file that only its owner may read.
@@ -372,7 +382,8 @@ impl PyLightClient {
     #[staticmethod]
     fn load(py: Python<'_>, path: FilePath) -> PyResult<Self> {
         let client = detached(py, || LightClient::load(&path))?;
-        Ok(Self { client: Mutex::new(client) })
+        let warning = insecurity(client.security_bits());
+        Ok(Self { client: Mutex::new(client), warning })
     }
 
     fn __repr__(&self) -> String {

@@ -105,6 +105,11 @@ impl PyPublicKey {
     /// CancelledError
     ///     Where the progress function returned False.
     ///
+    /// Warns
+    /// -----
+    /// InsecureWarning
+    ///     Where the parameters have less than 128 bits of security.
+    ///
     /// Examples
     /// --------
     /// >>> secret_key.public_key().encrypt([1.0, 2.0]).shape
@@ -122,6 +127,7 @@ impl PyPublicKey {
         lanes: Option<LaneCount>,
         bound: Option<Real>,
     ) -> PyResult<PyCiphertext> {
+        self.params.get().warn_insecure(py)?;
         let options = options(py, self.params.get(), encoding, level, scale)?;
         let options = Placing { bodies: None, axis: None, capacity: None, lanes, copies: None, order: "natural" }.apply(py, options)?;
         let options = EncryptOptions { bound: Real::given(bound), ..options };

@@ -5,7 +5,7 @@ use std::thread::available_parallelism;
 
 use clathrate_arith::Isa;
 use clathrate_ckks::Runtime;
-use clathrate_ckks::parameters::{DEFAULT_KEY_EXPANSION, PROCESSOR, Rescale, Switching};
+use clathrate_ckks::parameters::{DEFAULT_KEY_EXPANSION, DEFAULT_TABLE_BYTES, PROCESSOR, Rescale, Switching};
 use clathrate_lattice::switch::{DEFAULT_DERIVED_KEY_BYTES, SwitchMethod};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -135,6 +135,9 @@ impl SwitchingOption {
 /// device : str, optional
 ///     Where to compute. "cpu", the default, is the processor; "cuda" is NVIDIA's first device, "cuda:1" the second, and so on. Arrays and
 ///     keys are then in the memory of the device; `to` moves them. Threads and the instruction set are the processor's.
+/// table_mib : float, optional
+///     The most memory in MiB for the tables of one parameter set, up to 32 bytes times degree times number of primes. The default is
+///     256.0. Larger sets are refused before anything is computed, because a short file could ask for gigabytes.
 ///
 /// Raises
 /// ------
@@ -145,8 +148,9 @@ impl SwitchingOption {
 ///
 /// Examples
 /// --------
-/// >>> cl.Runtime(threads=2)
-/// Runtime(threads=2, isa=None, switching='fastest', key_expansion=4.0, key_cache_mib=6144.0, rescale='automatic', device='cpu')
+/// >>> runtime = cl.Runtime(threads=2)
+/// >>> runtime.threads, runtime.key_cache_mib, runtime.table_mib
+/// (2, 6144.0, 256.0)
 /// >>> fast = cl.Params.preset("insecure_small", cl.Runtime(threads=2, key_cache_mib=100))
 /// >>> fast == params, fast.runtime == params.runtime
 /// (True, False)
@@ -165,6 +169,7 @@ impl PyRuntime {
                 threads: Some(given.threads.unwrap_or_else(get_threads)),
                 key_expansion: Some(given.key_expansion.unwrap_or(DEFAULT_KEY_EXPANSION)),
                 key_cache_bytes: Some(given.key_cache_bytes.unwrap_or(DEFAULT_DERIVED_KEY_BYTES)),
+                table_bytes: Some(given.table_bytes.unwrap_or(DEFAULT_TABLE_BYTES)),
                 ..given
             },
         }
@@ -192,7 +197,8 @@ impl PyRuntime {
 
     /// The constructor's arguments.
     fn arguments<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        (self.runtime.threads, self.isa(), self.switching(py)?, self.key_expansion(), self.key_cache_mib(), self.rescale(), self.device())
+        let (switching, device) = (self.switching(py)?, self.device());
+        (self.runtime.threads, self.isa(), switching, self.key_expansion(), self.key_cache_mib(), self.rescale(), device, self.table_mib())
             .into_pyobject(py)
     }
 }
@@ -200,8 +206,8 @@ impl PyRuntime {
 #[pymethods]
 impl PyRuntime {
     #[new]
-    #[pyo3(signature = (threads=None, isa=None, switching=SwitchingOption::default(), key_expansion=None, key_cache_mib=None, rescale="automatic", device=PROCESSOR),
-           text_signature = "(threads=None, isa=None, switching='fastest', key_expansion=None, key_cache_mib=None, rescale='automatic', device='cpu')")]
+    #[pyo3(signature = (threads=None, isa=None, switching=SwitchingOption::default(), key_expansion=None, key_cache_mib=None, rescale="automatic", device=PROCESSOR, table_mib=None),
+           text_signature = "(threads=None, isa=None, switching='fastest', key_expansion=None, key_cache_mib=None, rescale='automatic', device='cpu', table_mib=None)")]
     fn new(
         py: Python<'_>,
         threads: Option<Whole>,
@@ -211,6 +217,7 @@ impl PyRuntime {
         key_cache_mib: Option<Real>,
         rescale: &str,
         device: &str,
+        table_mib: Option<Real>,
     ) -> PyResult<Self> {
         let (key_expansion, key_cache_mib) = (Real::given(key_expansion), Real::given(key_cache_mib));
         let threads = threads.map(|threads| thread_count(py, threads)).transpose()?;
@@ -232,8 +239,14 @@ impl PyRuntime {
             Some(mib) if mib >= 0.0 => Some((mib * MIB) as usize),
             Some(mib) => return Err(out_of_range(py, "`key_cache_mib`", mib, "use 0 (nothing is kept) or more, inf for no limit")),
         };
+        let table_bytes = match Real::given(table_mib) {
+            None => None,
+            Some(mib) if mib > 0.0 => Some((mib * MIB) as usize),
+            Some(mib) => return Err(out_of_range(py, "`table_mib`", mib, "use a positive number, inf for no limit")),
+        };
+        let switching = switching.0;
         let runtime =
-            Runtime { threads, isa, switching: switching.0, key_expansion, key_cache_bytes, rescale, profile: None, engine: None };
+            Runtime { threads, isa, switching, key_expansion, key_cache_bytes, rescale, table_bytes, profile: None, engine: None };
         Ok(Self::of(&detached(py, || runtime.on(device))?))
     }
 
@@ -264,10 +277,13 @@ impl PyRuntime {
     /// The most memory for derived keys in MiB, of all keys together.
     #[getter]
     fn key_cache_mib(&self) -> f64 {
-        match self.runtime.key_cache_bytes.unwrap_or(DEFAULT_DERIVED_KEY_BYTES) {
-            usize::MAX => f64::INFINITY,
-            bytes => bytes as f64 / MIB,
-        }
+        mebibytes(self.runtime.key_cache_bytes.unwrap_or(DEFAULT_DERIVED_KEY_BYTES))
+    }
+
+    /// The most memory for the tables of one parameter set in MiB.
+    #[getter]
+    fn table_mib(&self) -> f64 {
+        mebibytes(self.runtime.table_bytes.unwrap_or(DEFAULT_TABLE_BYTES))
     }
 
     /// The device that computes: "cpu" for the processor.
@@ -293,19 +309,25 @@ impl PyRuntime {
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let isa = self.isa().map_or_else(|| "None".to_owned(), |isa| format!("'{isa}'"));
         Ok(format!(
-            "Runtime(threads={}, isa={isa}, switching={}, key_expansion={:?}, key_cache_mib={:?}, rescale='{}', device='{}')",
+            "Runtime(threads={}, isa={isa}, switching={}, key_expansion={:?}, key_cache_mib={:?}, rescale='{}', device='{}', table_mib={:?})",
             self.threads(),
             self.switching(py)?.repr()?,
             self.key_expansion(),
             self.key_cache_mib(),
             self.rescale(),
             self.device(),
+            self.table_mib(),
         ))
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
         Ok((py.get_type::<Self>().into_any(), self.arguments(py)?))
     }
+}
+
+/// Bytes in MiB, infinity where there is no limit.
+fn mebibytes(bytes: usize) -> f64 {
+    if bytes == usize::MAX { f64::INFINITY } else { bytes as f64 / MIB }
 }
 
 /// A number of threads.

@@ -56,6 +56,7 @@ impl Set {
     pub fn spec(&self, quick: bool) -> Result<ParamsSpec, CkksError> {
         let mut spec = clathrate_ckks::parameters::preset(self.preset)?;
         if self.lifted {
+            spec.name += ", rank 1";
             spec.degree *= spec.rank;
             spec.rank = 1;
             spec = direct(spec);
@@ -71,6 +72,7 @@ impl Set {
         let (q, p) = (q.ceil() as u32, p.ceil() as u32);
         let secure = ((room - f64::from(q + p)) / f64::from(TEMPORARY_BITS)).max(1.0) as usize;
         let count = secure.min((q / digits + DIGIT_MARGIN).saturating_sub(p).div_ceil(TEMPORARY_BITS) as usize);
+        spec.name = format!("{}, temporary rank {temporary_rank}", self.preset);
         spec.temporary = vec![f64::from(TEMPORARY_BITS); count];
         spec.temporary_rank = Some(temporary_rank);
         Ok(small(spec, quick))
@@ -79,13 +81,16 @@ impl Set {
 
 /// The same primes without a temporary rank: ModHE, and at rank 1 RNS-CKKS.
 pub fn direct(mut spec: ParamsSpec) -> ParamsSpec {
-    spec.temporary.clear();
-    spec.temporary_rank = None;
+    if spec.temporary_rank.take().is_some() {
+        spec.temporary.clear();
+        spec.name += ", direct";
+    }
     spec
 }
 
 fn small(mut spec: ParamsSpec, quick: bool) -> ParamsSpec {
     if quick {
+        spec.name += ", small";
         spec.degree >>= QUICK_SHIFT;
         spec.insecure = true;
     }

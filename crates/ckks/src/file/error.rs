@@ -81,7 +81,10 @@ pub enum FileError {
         found: FileKind,
     },
     /// A file made under other parameters.
-    #[error("the file was made for parameters {found}, these are {expected}: use the parameters it was made with")]
+    #[error(
+        "the file was made for parameters {found}, these are {expected}: use the parameters it was made with{}",
+        same_name(found, expected)
+    )]
     WrongParameters {
         /// The parameters in use.
         expected: ParameterId,
@@ -220,6 +223,15 @@ impl fmt::Display for ParameterId {
         let cut = if shown.len() < name.len() { "..." } else { "" };
         write!(f, "{shown:?}{cut} (digest {digest})")
     }
+}
+
+/// What a file needs besides the parameters' name, where the name is right and the digest is another.
+fn same_name(found: &ParameterId, expected: &ParameterId) -> &'static str {
+    if found.name.is_none() || found.name != expected.name {
+        return "";
+    }
+    ", at the same degree and rank; a file of this name that an earlier version of Clathrate wrote has to be made again with this one, because earlier digests \
+     could stand for two parameter sets"
 }
 
 /// The first eight bytes of a digest in hexadecimal, enough to tell two parameter sets apart.

@@ -294,15 +294,14 @@ impl Params {
     /// [`CkksError::Insecure`].
     pub(crate) fn check_fresh(&self, secret: SecretName, level: Level) -> Result<(), CkksError> {
         let (dimension, log2_q) = (self.shape().dimension(), self.chain().basis(level).log2(self.chain().ring()));
-        // As for keys: each doubling of the number of bodies costs a bit.
         let bodies = secret.bodies();
         let distribution = match secret {
             SecretName::Device(_) if self.is_for_samples() => SecretDistribution::UniformTernary,
             _ => self.least_distribution(self.rank()),
         };
-        let bits = estimated_bits(dimension, log2_q, distribution) - (bodies as f64).log2();
+        let bits = charged_bits(estimated_bits(dimension, log2_q, distribution), bodies);
         let samples = self.is_for_samples() && self.samples_level(distribution)?.is_none_or(|most| level > most);
-        if !samples && (bodies == 1 || bits >= self.wanted_bits() || self.spec().insecure) {
+        if !samples && (bodies == 1 || bits >= self.wanted_bits()) {
             return Ok(());
         }
         let remedy = match (samples, secret) {
@@ -563,10 +562,8 @@ impl KeyDefinition {
             let (operation, shape) = ("a key", self.params.shape());
             return Err(CkksError::LevelTooHigh { operation, shape, level: level.0, most: self.most.0 });
         }
-        let bits = self.security_bits(level)?;
-        // Bodies share a mask: the security argument loses one bit for each doubling of the number of bodies.
-        let charged = bits - (self.bodies() as f64).log2();
-        if charged >= self.params.wanted_bits() || self.params.spec().insecure {
+        let charged = charged_bits(self.security_bits(level)?, self.bodies());
+        if charged >= self.params.wanted_bits() {
             return Ok(());
         }
         let chain = self.chain()?;
@@ -592,4 +589,10 @@ impl KeyDefinition {
         let (chain, gadget) = (self.chain()?, self.gadget()?);
         Ok(crate::parameters::switch_key_bytes(chain, gadget, (self.inputs(), self.columns()), level))
     }
+}
+
+/// The bits of a secret whose mask serves several bodies: the security argument loses one bit for each doubling of their number. What the security table does
+/// not cover, 0 bits, stays so.
+fn charged_bits(bits: f64, bodies: usize) -> f64 {
+    (bits - (bodies as f64).log2()).max(0.0)
 }

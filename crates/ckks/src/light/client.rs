@@ -9,7 +9,8 @@ use clathrate_arith::Modulus;
 use clathrate_arith::process::ProcessMark;
 use clathrate_arith::text::counted;
 use clathrate_lattice::counted::{mask_times_secret, reduced};
-use clathrate_lattice::{Level, MaskSeed, SecretRng};
+use clathrate_lattice::security::estimated_bits;
+use clathrate_lattice::{Level, MaskSeed, SecretDistribution, SecretRng};
 use zeroize::Zeroizing;
 
 use super::authentication::{ClientKey, split};
@@ -299,6 +300,14 @@ impl LightClient {
     #[must_use]
     pub fn bits_per_number(&self) -> u32 {
         self.terms.sent_bits()
+    }
+
+    /// Estimated bits of security of the samples: of a uniform ternary secret of their dimension at their modulus. Keys of the same secret, with a longer modulus, may
+    /// have fewer.
+    #[must_use]
+    pub fn security_bits(&self) -> f64 {
+        let log2_q = self.terms.moduli.iter().map(|&(modulus, _)| (modulus as f64).log2()).sum();
+        estimated_bits(self.terms.degree * self.terms.rank, log2_q, SecretDistribution::UniformTernary)
     }
 
     /// Numbers under one mask.

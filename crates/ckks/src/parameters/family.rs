@@ -13,10 +13,12 @@ use clathrate_lattice::security::{estimated_bits, max_log2_qp, nearest_covered};
 use clathrate_lattice::switch::{DEFAULT_DERIVED_KEY_BYTES, DerivedKeyCache, Planner, SwitchMethod, SwitchPolicy};
 use clathrate_lattice::{Basis, Chain, Gadget, Level, Ring, SecretDistribution, Switcher};
 
+use super::presets;
 use super::primes::{self, Primes};
+use super::runtime::DEFAULT_TABLE_BYTES;
 use super::scales::{self, ScaleWarning, Sizes};
 use super::segments::Segments;
-use super::spec::{LARGEST_DEGREE, LEAST_DEGREE, PAPER_SECURITY_BITS};
+use super::spec::{LARGEST_DEGREE, LEAST_DEGREE, LOG2_FAILURE, PAPER_SECURITY_BITS};
 use super::switching_report::PlannerSettings;
 use super::{EngineRequest, Inner, Params, ParamsSpec, ProfileOrigin, Runtime, SECURITY_BITS, Switching};
 use crate::embedding::Encoder;
@@ -120,7 +122,8 @@ impl Family {
 
     fn alone(spec: ParamsSpec, runtime: &Runtime) -> Result<Self, CkksError> {
         spec.check()?;
-        let spec = spec.normalised();
+        spec.check_tables(runtime.table_bytes.unwrap_or(DEFAULT_TABLE_BYTES))?;
+        let mut spec = spec.normalised();
         let segments = Segments::new(&spec.segments, spec.steps.len() - 1, spec.log2_scale);
         let primes = primes::choose(&spec, &segments)?;
         let (log2, fixed) =
@@ -152,6 +155,11 @@ impl Family {
             }
             security_bits = security_bits.min(bits);
         }
+        if security_bits >= SECURITY_BITS {
+            // What a set does not need it does not keep, so that one set has one specification.
+            (spec.insecure, spec.below_128) = (false, false);
+        }
+        presets::check_name(&spec)?;
         let isa = runtime.processor_isa()?;
         let threads = runtime.threads.unwrap_or(1).max(1);
         let planning = planning(runtime)?;
@@ -314,7 +322,8 @@ impl Family {
     ) -> Result<Option<Level>, CkksError> {
         let (wanted, root) = (self.wanted_bits(), self.chain(self.spec.degree)?);
         let share = shape.dimension() as f64 / self.root_shape().dimension() as f64;
-        let limit = if self.spec.insecure { share * root.key_basis(root.max_level()).log2(root.ring()) } else { f64::INFINITY };
+        // An estimate of 0 bits would allow every modulus.
+        let limit = if wanted < SECURITY_BITS { share * root.key_basis(root.max_level()).log2(root.ring()) } else { f64::INFINITY };
         let secure = |&level: &usize| log2(level) <= limit && estimated_bits(shape.dimension(), log2(level), distribution) >= wanted;
         Ok((0..=most.0).rev().find(secure).map(Level))
     }
@@ -614,37 +623,42 @@ pub(super) fn noise_model(shape: ModuleShape, distribution: SecretDistribution) 
     NoiseModel { degree: shape.degree, rank: shape.rank, secret_variance }
 }
 
-fn digest(spec: &ParamsSpec, segments: &Segments, primes: &primes::Primes, gadget: Option<&Gadget>) -> [u8; 32] {
-    let mut hasher = blake3::Hasher::new_derive_key("clathrate parameters v1");
-    let mut word = |x: u64| {
-        hasher.update(&x.to_le_bytes());
-    };
-    word(spec.degree as u64);
-    word(spec.rank as u64);
-    word(spec.secret_weight.map_or(0, |weight| weight as u64));
-    word(spec.log2_scale.to_bits());
-    word(primes.step_lengths.len() as u64);
-    primes.step_lengths.iter().for_each(|&length| word(length as u64));
-    word(primes.moduli.len() as u64);
-    primes.moduli.iter().for_each(|&q| word(q));
-    for digit in gadget.map_or(&[][..], Gadget::digits) {
-        word(digit.len() as u64);
+/// A hash of named lists of words. Every list comes with its name and its length, so different lists are different inputs of the hash, whatever they hold.
+struct Fields(blake3::Hasher);
+
+impl Fields {
+    fn bytes(&mut self, bytes: &[u8]) {
+        self.0.update(&(bytes.len() as u64).to_le_bytes());
+        self.0.update(bytes);
     }
-    if let Some(rank) = spec.temporary_rank {
-        word(rank as u64);
-        word(primes.temporary as u64);
+
+    fn words(&mut self, name: &str, words: impl IntoIterator<Item = u64>) {
+        self.bytes(name.as_bytes());
+        self.bytes(&words.into_iter().flat_map(u64::to_le_bytes).collect::<Vec<_>>());
     }
-    if let Some(weight) = spec.ephemeral_weight {
-        word(weight as u64);
-        word(ephemeral_special(spec, &(0..spec.special.len()).collect::<Vec<_>>()).len() as u64);
-    }
-    // One segment is a chain without segments: names are for people.
+}
+
+/// The digest states everything that two parties must have in common: the secrets, the moduli, the keys, and the plans that follow when nobody says otherwise. What
+/// is absent is an empty list, and what has a default is stated with it, so that one set has one digest, however it is written.
+fn digest(spec: &ParamsSpec, segments: &Segments, primes: &Primes, gadget: Option<&Gadget>) -> [u8; 32] {
+    let mut fields = Fields(blake3::Hasher::new_derive_key("clathrate parameters v2"));
+    let size = |size: usize| size as u64;
+    fields.words("shape", [spec.degree, spec.rank].map(size));
+    fields.words("secret weight", spec.secret_weight.map(size));
+    fields.words("steps", primes.step_lengths.iter().copied().map(size));
+    fields.words("special and temporary primes", [spec.special.len(), primes.temporary].map(size));
+    fields.words("moduli", primes.moduli.iter().copied());
+    fields.words("digits", gadget.map_or(&[][..], Gadget::digits).iter().map(|digit| size(digit.len())));
+    fields.words("temporary rank", spec.temporary_rank.map(size));
+    fields.words("ephemeral weight", spec.ephemeral_weight.map(size));
+    let ephemeral = spec.ephemeral_weight.map(|_| ephemeral_special(spec, &(0..spec.special.len()).collect::<Vec<_>>()).len());
+    fields.words("ephemeral special primes", ephemeral.map(size));
+    fields.words("segments", segments.all().iter().flat_map(|segment| [size(segment.lowest()), segment.log2_scale.to_bits()]));
+    // A bootstrap finds its stages by the names of segments; a single one is the whole chain, whatever its name.
     if segments.all().len() > 1 {
-        word(segments.all().len() as u64);
-        for segment in segments.all() {
-            word(segment.lowest() as u64);
-            word(segment.log2_scale.to_bits());
-        }
+        segments.all().iter().for_each(|segment| fields.bytes(segment.name.as_bytes()));
     }
-    *hasher.finalize().as_bytes()
+    fields.words("bootstrap key bytes", spec.bootstrap_key_bytes);
+    fields.words("bootstrap failure", [spec.bootstrap_log2_failure.unwrap_or(LOG2_FAILURE).to_bits()]);
+    *fields.0.finalize().as_bytes()
 }

@@ -33,9 +33,12 @@ pub use family::{Encapsulation, Raising, Temporary};
 pub(crate) use packing_ring::LOWERED;
 pub use packing_ring::{Lowering, PackingRing};
 pub use presets::{Preset, preset, preset_names, presets};
-pub use runtime::{DEFAULT_KEY_EXPANSION, DeviceDescription, EngineFactory, EngineRequest, PROCESSOR, Rescale, Runtime, Switching};
+pub use runtime::{
+    DEFAULT_KEY_EXPANSION, DEFAULT_TABLE_BYTES, DeviceDescription, EngineFactory, EngineRequest, PROCESSOR, Rescale, Runtime, Switching,
+};
 pub use scales::ScaleWarning;
 pub use segments::Segment;
+pub(crate) use spec::LOG2_FAILURE;
 pub use spec::ParamsSpec;
 pub(crate) use stage_levels::StageLevels;
 pub use stage_levels::{APPLICATION, BASE, LOWERING, RAISED, REDUCTION};
@@ -106,12 +109,35 @@ impl Params {
     /// Checks `spec` and prepares rings, tables and encoders.
     ///
     /// # Errors
-    /// [`CkksError::InvalidParams`], [`CkksError::Insecure`]; [`CkksError::Arith`] where primes run out.
+    /// [`CkksError::InvalidParams`], also for the name of a preset with other contents; [`CkksError::Insecure`]; [`CkksError::TablesTooLarge`]; [`CkksError::Arith`] where primes run out.
     pub fn new(mut spec: ParamsSpec, runtime: &Runtime) -> Result<Self, CkksError> {
         let relative = spec.relative.take();
         let root = spec.shape();
         let whole = Family::new(spec, runtime)?.member(root)?;
         relative.map_or(Ok(whole.clone()), |shape| whole.relative(shape))
+    }
+
+    /// Parameters of a specification that others wrote, such as one in a file: as [`Params::new`], but whether fewer than 128 bits of security are enough is the word
+    /// of the caller, `allow_insecure`, and not that of the specification.
+    ///
+    /// # Errors
+    /// [`CkksError::InsecureSpec`] for a set below 128 bits without the word; those of [`Params::new`].
+    pub fn received(spec: ParamsSpec, allow_insecure: bool, runtime: &Runtime) -> Result<Self, CkksError> {
+        if allow_insecure {
+            return Self::new(spec, runtime);
+        }
+        let accepts = spec.insecure || spec.below_128;
+        // Without its own acceptance a set is refused by its figures, before its tables are made.
+        Self::new(ParamsSpec { insecure: false, below_128: false, ..spec }, runtime).map_err(|error| match error {
+            CkksError::Insecure { bits, dimension, log2_qp, distribution, .. } if accepts => {
+                CkksError::InsecureSpec { bits, dimension, log2_qp, distribution }
+            }
+            // The caller's word alone would not do.
+            CkksError::Insecure { bits, dimension, log2_qp, distribution, remedy } if remedy.ends_with("insecure = true") => {
+                CkksError::Insecure { bits, dimension, log2_qp, distribution, remedy: remedy + " and pass `allow_insecure`" }
+            }
+            other => other,
+        })
     }
 
     /// The preset called `name`.

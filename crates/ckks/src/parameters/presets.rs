@@ -83,6 +83,43 @@ pub fn preset(name: &str) -> Result<ParamsSpec, CkksError> {
     presets()?.into_iter().map(|preset| preset.spec).find(|spec| spec.name == name).ok_or_else(unknown)
 }
 
+/// How the names of presets that protect nothing begin: whoever asks for one has to write the word, so no other set is called so.
+const UNPROTECTED: &str = "insecure_";
+
+/// Refuses the name of a preset for other contents, in whatever case it is written, because people trust a set by its name.
+///
+/// # Errors
+/// [`CkksError::InvalidParams`].
+pub(super) fn check_name(spec: &ParamsSpec) -> Result<(), CkksError> {
+    let name = spec.name.trim().to_ascii_lowercase();
+    // Few sets have a preset's name, so that the presets are parsed for these alone.
+    let known = PRESETS.contains(&format!("name = {name:?}\n")) || name.starts_with(UNPROTECTED);
+    if !known {
+        return Ok(());
+    }
+    match presets()?.into_iter().map(|preset| preset.spec.normalised()).find(|preset| preset.name == name) {
+        Some(preset) => {
+            let (insecure, below_128) = (spec.insecure, spec.below_128);
+            if *spec == (ParamsSpec { insecure, below_128, ..preset }) {
+                return Ok(());
+            }
+            let reason = format!(
+                "the name {:?} belongs to the preset {name:?}, whose contents are others: give these parameters another name, or take the preset by its name",
+                spec.name
+            );
+            Err(CkksError::InvalidParams { reason })
+        }
+        None if name.starts_with(UNPROTECTED) => {
+            let reason = format!(
+                "names that begin with {UNPROTECTED:?}, such as {:?}, belong to presets: give these parameters another name",
+                spec.name
+            );
+            Err(CkksError::InvalidParams { reason })
+        }
+        None => Ok(()),
+    }
+}
+
 /// The names of all presets, in the order of the file.
 #[must_use]
 pub fn preset_names() -> Vec<String> {

@@ -152,10 +152,15 @@ const MOST_AUXILIARY: usize = 16;
 /// Bits of auxiliary primes: the class of primes with the fastest transforms.
 const AUXILIARY_BITS: u32 = 45;
 
+/// How many auxiliary primes a chain of so many primes has.
+pub(super) fn auxiliary_count(spec: &ParamsSpec, primes: usize) -> usize {
+    if spec.special.is_empty() || primes < LEAST_PRIMES { 0 } else { MOST_AUXILIARY }
+}
+
 /// The auxiliary primes of KLSS switching; they belong to no modulus of the scheme.
 pub(super) fn auxiliary(spec: &ParamsSpec, primes: &Primes) -> Result<Vec<u64>, CkksError> {
-    if spec.special.is_empty() || primes.moduli.len() < LEAST_PRIMES {
-        return Ok(Vec::new());
+    match auxiliary_count(spec, primes.moduli.len()) {
+        0 => Ok(Vec::new()),
+        count => Ok(largest_primes(AUXILIARY_BITS, root_order(spec), count, &primes.moduli)?),
     }
-    Ok(largest_primes(AUXILIARY_BITS, root_order(spec), MOST_AUXILIARY, &primes.moduli)?)
 }

@@ -17,6 +17,9 @@ pub const PROCESSOR: &str = "cpu";
 /// KLSS representations at the top levels.
 pub const DEFAULT_KEY_EXPANSION: f64 = 4.0;
 
+/// Most bytes of tables unless the runtime says otherwise: about twice what the largest preset takes.
+pub const DEFAULT_TABLE_BYTES: usize = 256 << 20;
+
 /// Which switching method each level uses. Results of different methods agree up to noise; those of one method are equal bit for bit on all machines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Switching {
@@ -190,6 +193,9 @@ pub struct Runtime {
     pub key_cache_bytes: Option<usize>,
     /// Who rescales products.
     pub rescale: Rescale,
+    /// Most bytes of the tables of one parameter set, which take time and memory before anything is encrypted; absent for [`DEFAULT_TABLE_BYTES`]. A short text can
+    /// ask for tables of a gigabyte.
+    pub table_bytes: Option<usize>,
     /// The factory that makes the engines; absent for the CPU's engine.
     pub engine: Option<EngineFactory>,
 }

@@ -4,6 +4,7 @@ use clathrate_arith::text::counted;
 use clathrate_lattice::SecretDistribution;
 use serde::{Deserialize, Serialize};
 
+use super::primes;
 use super::segments::{self, Segment};
 use crate::error::CkksError;
 use crate::shape::ModuleShape;
@@ -14,6 +15,12 @@ pub(super) const LARGEST_DEGREE: usize = 1 << 17;
 
 /// Least bits of security that `below_128` accepts: enough for the parameter sets of the papers.
 pub(super) const PAPER_SECURITY_BITS: f64 = 110.0;
+
+/// Binary logarithm of the largest probability of failure of a bootstrap, unless options or a specification say otherwise.
+pub(crate) const LOG2_FAILURE: f64 = -128.0;
+
+/// Bytes of the tables of one coefficient modulo one prime: a root of unity and its quotient, for transforms in both directions.
+const TABLE_BYTES: usize = 4 * size_of::<u64>();
 
 /// Most bits of a prime.
 const MOST_BITS: f64 = 60.0;
@@ -149,6 +156,17 @@ impl ParamsSpec {
             self.log2_scale = highest.log2_scale;
         }
         self
+    }
+
+    /// Refuses specifications whose tables would take more than `limit` bytes, before anything is computed. Counted at the largest degree that the rank leads to.
+    ///
+    /// # Errors
+    /// [`CkksError::TablesTooLarge`].
+    pub(super) fn check_tables(&self, limit: usize) -> Result<(), CkksError> {
+        let chain = self.steps.iter().map(Vec::len).sum::<usize>() + self.special.len() + self.temporary.len();
+        let (degree, primes) = (self.largest_degree(), chain + primes::auxiliary_count(self, chain));
+        let bytes = degree.saturating_mul(primes).saturating_mul(TABLE_BYTES);
+        if bytes > limit { Err(CkksError::TablesTooLarge { degree, primes, bytes, limit }) } else { Ok(()) }
     }
 
     /// Refuses specifications that no parameter set can satisfy.

@@ -56,7 +56,7 @@ pub fn measured_over_predicted(params: &Params, options: BootstrapOptions, round
 
 /// The small chain with an application segment at 2^58, which holds more bits than one round leaves.
 pub fn wide() -> Params {
-    let mut spec = small().spec().clone();
+    let mut spec = super::to_change(&small());
     spec.name = "wide".to_owned();
     (1..4).for_each(|level| spec.steps[level] = vec![38.0]);
     (4..7).for_each(|level| spec.steps[level] = vec![29.0, 29.0]);

@@ -89,6 +89,11 @@ pub fn custom(toml: &str) -> Params {
     Params::new(spec(toml), &base_runtime()).expect("parameters")
 }
 
+/// The specification of `params`, to be changed: the name of a preset is for its own contents.
+pub fn to_change(params: &Params) -> clathrate_ckks::ParamsSpec {
+    clathrate_ckks::ParamsSpec { name: format!("{}, changed", params.spec().name), ..params.spec().clone() }
+}
+
 /// A specification given as TOML.
 pub fn spec(toml: &str) -> clathrate_ckks::ParamsSpec {
     toml::from_str(toml).expect("specification")

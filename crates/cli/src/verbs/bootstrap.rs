@@ -12,7 +12,7 @@ use crate::files;
 pub fn run(arguments: &Bootstrap, console: &Console, runtime: &Runtime) -> Result<(), Failure> {
     let output = &arguments.output;
     files::check_output(output)?;
-    let params = files::params(&arguments.params.params, runtime)?;
+    let params = files::params(&arguments.params.params, arguments.params.accepted, runtime)?;
     warn_insecure(console, &params);
     let input = files::load(&arguments.input, |reader| Ciphertext::from_reader(reader, &params))?;
     let options = BootstrapOptions {

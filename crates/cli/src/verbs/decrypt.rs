@@ -38,7 +38,7 @@ pub fn run(arguments: &Decrypt, console: &Console, runtime: &Runtime) -> Result<
         ));
     }
     files::check_output(output)?;
-    let params = files::params(&arguments.params.params, runtime)?;
+    let params = files::params(&arguments.params.params, arguments.params.accepted, runtime)?;
     warn_insecure(console, &params);
     let secret = files::load(&arguments.secret, |reader| SecretKey::from_reader(reader, &params))?;
     let ciphertext = files::load(&arguments.input, |reader| Ciphertext::from_reader(reader, &params))?;

@@ -31,7 +31,7 @@ fn read_key(reader: &FileReader<'_>, params: &Params) -> Result<Key, CkksError> 
 pub fn run(arguments: &Encrypt, console: &Console, runtime: &Runtime) -> Result<(), Failure> {
     let output: &Path = &arguments.output;
     files::check_output(output)?;
-    let params = files::params(&arguments.params.params, runtime)?;
+    let params = files::params(&arguments.params.params, arguments.params.accepted, runtime)?;
     warn_insecure(console, &params);
     let key = files::load(&arguments.key, |reader| read_key(reader, &params))?;
     let array = npy::read(&arguments.input).map_err(|error| Failure::array(&arguments.input, error))?;

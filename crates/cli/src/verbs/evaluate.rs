@@ -31,7 +31,7 @@ enum Other {
 impl Loaded {
     fn new(on: &On, console: &Console, runtime: &Runtime) -> Result<Self, Failure> {
         files::check_output(&on.output)?;
-        let params = files::params(&on.params.params, runtime)?;
+        let params = files::params(&on.params.params, on.params.accepted, runtime)?;
         warn_insecure(console, &params);
         let input = files::load(&on.input, |reader| Ciphertext::from_reader(reader, &params))?;
         let evaluator = match &on.evaluation {

@@ -26,7 +26,7 @@ pub fn run(arguments: &Keygen, console: &Console, runtime: &Runtime) -> Result<(
         return Err(Failure::Usage("--existing makes further keys: add --public, --evaluation or --authentication".to_owned()));
     }
     check_outputs(arguments)?;
-    let params = files::params(&arguments.params.params, runtime)?;
+    let params = files::params(&arguments.params.params, arguments.params.accepted, runtime)?;
     warn_insecure(console, &params);
     let needs = needs(arguments, &params)?;
     let secret = if arguments.existing {

@@ -15,7 +15,7 @@ use crate::{files, npy};
 pub fn run(arguments: &Matmul, console: &Console, runtime: &Runtime) -> Result<(), Failure> {
     let output = &arguments.output;
     files::check_output(output)?;
-    let params = files::params(&arguments.params.params, runtime)?;
+    let params = files::params(&arguments.params.params, arguments.params.accepted, runtime)?;
     warn_insecure(console, &params);
     let weights = npy::read(&arguments.weights).map_err(|error| Failure::array(&arguments.weights, error))?;
     let Values::Real(values) = &weights.values else {

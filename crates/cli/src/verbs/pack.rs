@@ -62,7 +62,7 @@ impl SampleKind {
 
 /// Runs the verb.
 pub fn run(arguments: &Pack, console: &Console, runtime: &Runtime) -> Result<(), Failure> {
-    let params = files::params(&arguments.params.params, runtime)?;
+    let params = files::params(&arguments.params.params, arguments.params.accepted, runtime)?;
     warn_insecure(console, &params);
     let keys = files::load(&arguments.evaluation, |reader| EvaluationKeys::from_reader(reader, &params))?;
     let (owner, secrets) = (keys.id(), arguments.kind.secrets());

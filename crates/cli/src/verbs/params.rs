@@ -14,21 +14,21 @@ use crate::files;
 pub fn run(action: &ParamsAction, console: &Console, runtime: &Runtime) -> Result<(), Failure> {
     match action {
         ParamsAction::List => list(console),
-        ParamsAction::Show { source, plan: true } => {
-            let params = files::params(source, runtime)?;
+        ParamsAction::Show { source, accepted, plan: true } => {
+            let params = files::params(source, *accepted, runtime)?;
             let plan = params.switching_report(None)?;
             console.result(&plan, &json!({ "plan": plan, "digest": hex(params.digest()), "insecure": params.is_insecure() }))
         }
-        ParamsAction::Show { source, plan: false } => {
-            let params = files::params(source, runtime)?;
+        ParamsAction::Show { source, accepted, plan: false } => {
+            let params = files::params(source, *accepted, runtime)?;
             let explanation = params.explain();
             let digest = hex(params.digest());
             let document = json!({ "explanation": explanation, "spec": params.spec(), "digest": digest, "insecure": params.is_insecure() });
             console.result(format!("{explanation}\n  digest     {}", &digest[..16]), &document)
         }
-        ParamsAction::Save { source, output } => {
+        ParamsAction::Save { source, accepted, output } => {
             files::check_output(output)?;
-            let params = files::params(source, runtime)?;
+            let params = files::params(source, *accepted, runtime)?;
             warn_insecure(console, &params);
             let bytes = files::save(output, &params)?;
             let (name, digest) = (&params.spec().name, hex(params.digest()));

@@ -103,17 +103,17 @@ fn parameters_are_the_same_by_name_by_specification_and_by_file() {
         spec["degree"], spec["steps"], spec["special"], spec["log2_scale"]
     );
     desk.put("mine.toml", toml.as_bytes());
-    let saved = desk.run("params save mine.toml -o params.clt --json").json();
+    let saved = desk.run("params save mine.toml --allow-insecure -o params.clt --json").json();
     assert_eq!(saved["digest"], shown["digest"]);
-    assert_eq!(desk.run("params show params.clt --json").json()["digest"], shown["digest"]);
-    desk.ok("keygen --params params.clt --secret sk.clt");
+    assert_eq!(desk.run("params show params.clt --allow-insecure --json").json()["digest"], shown["digest"]);
+    desk.ok("keygen --params params.clt --allow-insecure --secret sk.clt");
     desk.put("x.npy", &npy_f64(&[2], &[0.5, -0.25]));
-    desk.ok("encrypt --params mine.toml --key sk.clt --input x.npy --output ct.clt");
+    desk.ok("encrypt --params mine.toml --allow-insecure --key sk.clt --input x.npy --output ct.clt");
     desk.ok(&format!("decrypt --params {PARAMS} --secret sk.clt --input ct.clt --output y.npy"));
     assert_close(&read_npy(&desk.get("y.npy")).1, &[0.5, -0.25], 1e-7);
     // The same degree with another chain is another set.
     desk.put("other.toml", toml.replace("24", "30").as_bytes());
-    assert_ne!(desk.run("params show other.toml --json").json()["digest"], shown["digest"]);
+    assert_ne!(desk.run("params show other.toml --allow-insecure --json").json()["digest"], shown["digest"]);
 }
 
 #[test]

@@ -116,7 +116,7 @@ fn damaged_files_of_each_kind_are_refused_wherever_the_damage_is() {
     let desk = Desk::furnished();
     desk.ok(&format!("params save {PARAMS} -o params.clt"));
     let uses: [(&str, CommandLine); 5] = [
-        ("params.clt", &|file| format!("params show {file}")),
+        ("params.clt", &|file| format!("params show --allow-insecure {file}")),
         ("sk.clt", &|file| format!("encrypt --params {PARAMS} --key {file} --input x.npy --output out.clt")),
         ("pk.clt", &|file| format!("encrypt --params {PARAMS} --key {file} --input x.npy --output out.clt")),
         ("ct.clt", &|file| format!("decrypt --params {PARAMS} --secret sk.clt --input {file} --output out.npy")),
@@ -223,7 +223,46 @@ fn parameters_that_cannot_be_are_refused() {
     desk.refuses("params show bad.toml", 13, "io");
     // No special primes: nothing can be switched.
     desk.put("short.toml", spec("1024", "1", "insecure = true").replace("[45]", "[]").as_bytes());
-    desk.refuses("keygen --params short.toml --secret sk.clt --evaluation evk.clt --relinearise", 3, "params");
+    desk.refuses("keygen --params short.toml --allow-insecure --secret sk.clt --evaluation evk.clt --relinearise", 3, "params");
+}
+
+#[test]
+fn parameter_files_that_protect_nothing_need_the_word_of_the_caller() {
+    let desk = Desk::furnished();
+    let spec = |name: &str, rest: &str| {
+        format!("name = '{name}'\ndegree = 256\nsteps = [[30, 30], [40]]\nspecial = [45]\nlog2_scale = 40\n{rest}\n").into_bytes()
+    };
+    desk.put("mine.toml", &spec("mine", "insecure = true"));
+    desk.ok("params save mine.toml --allow-insecure -o mine.clt");
+    for file in ["mine.toml", "mine.clt"] {
+        for line in [
+            format!("params show {file}"),
+            format!("params show {file} --plan"),
+            format!("params save {file} -o out.clt"),
+            format!("keygen --params {file} --secret out.clt"),
+            format!("encrypt --params {file} --key sk.clt --input x.npy --output out.clt"),
+            format!("decrypt --params {file} --secret sk.clt --input ct.clt --output out.npy"),
+            format!("add --params {file} --input ct.clt --number 1 --output out.clt"),
+            format!("bootstrap --params {file} --evaluation evk.clt --input ct.clt --output out.clt"),
+            format!("matmul --params {file} --weights x.npy --input ct.clt --output out.clt"),
+        ] {
+            let text = desk.refuses(&line, 4, "security");
+            assert!(text.contains("below 128") && text.contains("--allow-insecure"), "{line}: {text}");
+        }
+        let run = desk.ok(&format!("keygen --params {file} --allow-insecure --secret {file}.key"));
+        assert!(run.stderr.contains("for tests only"), "{}", run.stderr);
+    }
+    // The word is for security alone: the name of a preset is for its own contents, and tables have their own limit.
+    for name in ["n14", "insecure_tiny", "insecure_mine"] {
+        desk.put("named.toml", &spec(name, "insecure = true"));
+        assert!(desk.refuses("params show named.toml --allow-insecure", 3, "params").contains("another name"));
+    }
+    let steps = vec!["[40]"; 200].join(", ");
+    desk.put("large.toml", format!("name = 'large'\ndegree = 131072\nsteps = [{steps}]\nlog2_scale = 40\ninsecure = true\n").as_bytes());
+    let text = desk.refuses("params show large.toml --allow-insecure", 3, "params");
+    let remedy = text.split("--table-bytes ").nth(1).and_then(|rest| rest.split_whitespace().next()).expect("a number");
+    assert!(remedy.trim_end_matches(|c: char| !c.is_ascii_digit()).parse::<usize>().expect("bytes") > 1 << 29, "{text}");
+    desk.refuses(&format!("params show {PARAMS} --table-bytes 1000"), 3, "params");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use clathrate_ckks::file::{FileError, FileReader, Stored};
-use clathrate_ckks::parameters::Segment;
+use clathrate_ckks::parameters::{SECURITY_BITS, Segment};
 use clathrate_ckks::{CkksError, Params, ParamsSpec, Runtime};
 use pyo3::exceptions::{PyTypeError, PyUserWarning};
 use pyo3::prelude::*;
@@ -60,6 +60,27 @@ impl<'a, 'py> FromPyObject<'a, 'py> for SegmentOption {
     }
 }
 
+/// What is said where parameters protect nothing, of their bits of security; `None` from 128 bits up.
+pub fn insecurity(bits: f64) -> Option<String> {
+    let figure = if bits > 0.0 {
+        format!("have {:.0} bits of security, below 128", bits.floor())
+    } else {
+        "are not covered by the security table and count as below 128 bits of security".to_owned()
+    };
+    (bits < SECURITY_BITS)
+        .then(|| format!("these parameters {figure}: what is encrypted with them is not protected, so use them for tests only"))
+}
+
+/// Warns the caller in Python of parameters that protect nothing.
+///
+/// # Errors
+/// `InsecureWarning`, where warnings are errors.
+pub fn warn_insecure(py: Python<'_>, warning: Option<&str>) -> PyResult<()> {
+    let Some(warning) = warning else { return Ok(()) };
+    let class = py.import("clathrate.errors")?.getattr("InsecureWarning")?;
+    PyErr::warn(py, &class, &std::ffi::CString::new(warning)?, 1)
+}
+
 fn read_text(path: &Path) -> std::io::Result<String> {
     use std::io::Read;
     let file = std::fs::File::open(path)?;
@@ -72,10 +93,11 @@ fn read_text(path: &Path) -> std::io::Result<String> {
 }
 
 impl PyParams {
-    fn parse(py: Python<'_>, text: &str, runtime: Runtime) -> PyResult<Self> {
+    fn parse(py: Python<'_>, text: &str, allow_insecure: bool, runtime: Runtime) -> PyResult<Self> {
         let spec: ParamsSpec = toml::from_str(text)
             .map_err(|error| raise(py, CkksError::InvalidParams { reason: format!("the text is no specification: {error}") }))?;
-        Self::build(py, spec, runtime)?.warned(py)
+        let params = detached(py, move || Params::received(spec, allow_insecure, &runtime))?;
+        Self::from_core(params).warned(py)
     }
 
     /// Warns in Python where products of ciphertexts collapse.
@@ -243,6 +265,9 @@ impl PyParams {
     ///     How to run. None, the default, is `Runtime()`.
     /// device : str, optional
     ///     Where to compute, "cpu" or "cuda", in place of what the runtime says.
+    /// allow_insecure : bool, optional
+    ///     Whether a set below 128 bits of security is taken, for tests. The default is False: whether that is enough is for the caller to
+    ///     say, not for whoever wrote the text.
     ///
     /// Returns
     /// -------
@@ -254,16 +279,22 @@ impl PyParams {
     /// ParamsError
     ///     Where the text does not specify a parameter set.
     /// SecurityError
-    ///     Where the set has less than 128 bits of security and does not accept that.
+    ///     Where the set has less than 128 bits of security, and `allow_insecure` or the set itself does not accept that.
     ///
     /// Examples
     /// --------
-    /// >>> cl.Params.from_toml(params.to_toml()) == params
+    /// >>> cl.Params.from_toml(params.to_toml(), allow_insecure=True) == params
     /// True
     #[staticmethod]
-    #[pyo3(signature = (text, runtime=None, *, device=None))]
-    fn from_toml(py: Python<'_>, text: &str, runtime: Option<&Bound<'_, PyRuntime>>, device: Option<&str>) -> PyResult<Self> {
-        Self::parse(py, text, PyRuntime::given_on(py, runtime, device)?)
+    #[pyo3(signature = (text, runtime=None, *, device=None, allow_insecure=false))]
+    fn from_toml(
+        py: Python<'_>,
+        text: &str,
+        runtime: Option<&Bound<'_, PyRuntime>>,
+        device: Option<&str>,
+        allow_insecure: bool,
+    ) -> PyResult<Self> {
+        Self::parse(py, text, allow_insecure, PyRuntime::given_on(py, runtime, device)?)
     }
 
     /// Parameters from a TOML file, whose fields are the arguments of the constructor.
@@ -276,6 +307,9 @@ impl PyParams {
     ///     How to run. None, the default, is `Runtime()`.
     /// device : str, optional
     ///     Where to compute, "cpu" or "cuda", in place of what the runtime says.
+    /// allow_insecure : bool, optional
+    ///     Whether a set below 128 bits of security is taken, for tests. The default is False: whether that is enough is for the caller to
+    ///     say, not for whoever wrote the file.
     ///
     /// Returns
     /// -------
@@ -289,20 +323,26 @@ impl PyParams {
     /// ParamsError
     ///     Where the text does not specify a parameter set.
     /// SecurityError
-    ///     Where the set has less than 128 bits of security and does not accept that.
+    ///     Where the set has less than 128 bits of security, and `allow_insecure` or the set itself does not accept that.
     ///
     /// Examples
     /// --------
     /// >>> with open("params.toml", "w") as file:
     /// ...     size = file.write(params.to_toml())
-    /// >>> cl.Params.from_file("params.toml") == params
+    /// >>> cl.Params.from_file("params.toml", allow_insecure=True) == params
     /// True
     #[staticmethod]
-    #[pyo3(signature = (path, runtime=None, *, device=None))]
-    fn from_file(py: Python<'_>, path: FilePath, runtime: Option<&Bound<'_, PyRuntime>>, device: Option<&str>) -> PyResult<Self> {
+    #[pyo3(signature = (path, runtime=None, *, device=None, allow_insecure=false))]
+    fn from_file(
+        py: Python<'_>,
+        path: FilePath,
+        runtime: Option<&Bound<'_, PyRuntime>>,
+        device: Option<&str>,
+        allow_insecure: bool,
+    ) -> PyResult<Self> {
         let text = read_text(&path)
             .map_err(|source| raise(py, CkksError::File(FileError::Io { path: path.to_path_buf(), action: "read", source })))?;
-        Self::parse(py, &text, PyRuntime::given_on(py, runtime, device)?)
+        Self::parse(py, &text, allow_insecure, PyRuntime::given_on(py, runtime, device)?)
     }
 
     /// Parameters from a file that `save` wrote.
@@ -315,6 +355,9 @@ impl PyParams {
     ///     How to run. None, the default, is `Runtime()`: a file states what to compute, never how to run.
     /// device : str, optional
     ///     Where to compute, "cpu" or "cuda", in place of what the runtime says.
+    /// allow_insecure : bool, optional
+    ///     Whether a set below 128 bits of security is taken, for tests. The default is False: whether that is enough is for the caller to
+    ///     say, not for whoever wrote the file.
     ///
     /// Returns
     /// -------
@@ -325,19 +368,27 @@ impl PyParams {
     /// ------
     /// FileFormatError
     ///     Where the file does not hold parameters, or is damaged.
+    /// SecurityError
+    ///     Where the set has less than 128 bits of security, and `allow_insecure` does not accept that.
     /// FileAccessError
     ///     Where the file cannot be read.
     ///
     /// Examples
     /// --------
     /// >>> size = params.save("params.clt")
-    /// >>> cl.Params.load("params.clt") == params
+    /// >>> cl.Params.load("params.clt", allow_insecure=True) == params
     /// True
     #[staticmethod]
-    #[pyo3(signature = (path, runtime=None, *, device=None))]
-    fn load(py: Python<'_>, path: FilePath, runtime: Option<&Bound<'_, PyRuntime>>, device: Option<&str>) -> PyResult<Self> {
+    #[pyo3(signature = (path, runtime=None, *, device=None, allow_insecure=false))]
+    fn load(
+        py: Python<'_>,
+        path: FilePath,
+        runtime: Option<&Bound<'_, PyRuntime>>,
+        device: Option<&str>,
+        allow_insecure: bool,
+    ) -> PyResult<Self> {
         let runtime = PyRuntime::given_on(py, runtime, device)?;
-        let params = detached(py, move || Params::from_reader(&FileReader::open(&path)?, &runtime))?;
+        let params = detached(py, move || Params::from_reader(&FileReader::open(&path)?, allow_insecure, &runtime))?;
         Ok(Self::from_core(params))
     }
 

@@ -6,5 +6,5 @@ mod figures;
 mod making;
 mod object;
 
-pub use making::preset_names;
+pub use making::{insecurity, preset_names, warn_insecure};
 pub use object::{PyParams, size};

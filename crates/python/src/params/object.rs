@@ -9,6 +9,8 @@ use crate::errors::{exception, raise};
 use crate::numbers::Whole;
 use crate::run::detached;
 
+use super::making::{insecurity, warn_insecure};
+
 /// A checked, immutable parameter set: the ring, the moduli, the scale, and the security that follows from them.
 ///
 /// `Params.preset(name)` gives one of the sets that `preset_names()` lists. The constructor makes a set from sizes, and chooses primes of
@@ -95,6 +97,14 @@ pub fn size(py: Python<'_>, what: &str, value: Whole) -> PyResult<usize> {
 impl PyParams {
     pub fn from_core(params: Params) -> Self {
         Self { params, conversions: ConversionPlans::default() }
+    }
+
+    /// Warns the caller in Python where these parameters protect nothing.
+    ///
+    /// # Errors
+    /// `InsecureWarning`, where warnings are errors.
+    pub fn warn_insecure(&self, py: Python<'_>) -> PyResult<()> {
+        warn_insecure(py, insecurity(self.params.security_bits()).as_deref())
     }
 
     pub fn build(py: Python<'_>, spec: ParamsSpec, runtime: Runtime) -> PyResult<Self> {

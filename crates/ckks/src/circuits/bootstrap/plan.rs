@@ -18,16 +18,13 @@ use crate::error::CkksError;
 use crate::evaluation::Evaluator;
 use crate::evaluation::recording::Recording;
 use crate::keys::{EvaluationKeys, KeyNeeds, RaisedMap, Reach};
-use crate::parameters::{Params, StageLevels};
+use crate::parameters::{LOG2_FAILURE, Params, StageLevels};
 
 /// The operation's name in errors.
 pub(super) const BOOTSTRAP: &str = "a bootstrap";
 
 /// Degree of the cosine's polynomial: with 8 levels for the modular reduction, three double angles remain.
 const COSINE_DEGREE: usize = 30;
-
-/// Binary logarithm of the largest probability of failure, unless options or parameters say otherwise.
-const LOG2_FAILURE: f64 = -128.0;
 
 /// Least bits by which the raised ciphertext is multiplied, so that the noise of the change to the main secret is small against the message.
 const GUARD_BITS: f64 = 4.0;
