@@ -171,7 +171,7 @@ def facts(result: Any) -> tuple[Any, ...]:
 def attempt(work: Callable[..., Any], *arguments: Any) -> tuple[Any, ...]:
     try:
         return facts(work(*arguments))
-    except (cl.ClathrateError, TypeError, ValueError, IndexError) as error:
+    except (cl.ClathrateError, TypeError, ValueError, IndexError, AttributeError) as error:
         return type(error).__name__, str(error)
 
 
