@@ -253,6 +253,14 @@ impl Evaluator {
         Ok(symbol)
     }
 
+    /// Adds a symbol that an earlier dry run computed to this one, with the bounds that it had.
+    ///
+    /// # Errors
+    /// As [`Evaluator::take_symbol`].
+    pub fn take_symbol_of(&self, symbol: Ciphertext, estimate: Option<Estimate>) -> Result<Ciphertext, CkksError> {
+        Ok(self.take_symbol(symbol, None)?.bounded_by(estimate))
+    }
+
     /// As [`Evaluator::take_symbol`], where the error of a coefficient has the variance `variance`.
     pub(crate) fn take_encrypted(&self, mut symbol: Ciphertext, bound: Option<f64>, variance: f64) -> Result<Ciphertext, CkksError> {
         let Keys::Recorded(recording) = &self.keys else { return Err(CkksError::Symbol { operation: "a computation on data" }) };
