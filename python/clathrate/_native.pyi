@@ -2,9 +2,9 @@
 # `python scripts/stub_docstrings.py` writes them.
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Literal, SupportsIndex, TypeAlias, TypedDict, final, overload, type_check_only
+from typing import Any, ClassVar, Literal, Protocol, SupportsIndex, TypeAlias, TypedDict, final, overload, type_check_only
 
 import numpy as np
 from _typeshed import ReadableBuffer
@@ -66,6 +66,14 @@ __all__ = [
 __version__: str
 
 _Path: TypeAlias = str | bytes | os.PathLike[str] | os.PathLike[bytes]
+
+@type_check_only
+class _PlainArray(Protocol):
+    def __array__(self) -> NDArray[Any]: ...
+    def __iter__(self) -> Iterator[Any]: ...
+
+# Plain numbers, which ciphertexts are not: nothing runs over their numbers.
+_Plain: TypeAlias = complex | np.generic | _PlainArray | Sequence[complex] | Sequence[Sequence[complex]]
 _Encoding: TypeAlias = Literal["slots", "coefficients"]
 _BodyAxis: TypeAlias = Literal["rows", "chunks"]
 _Order: TypeAlias = Literal["natural", "bit-reversed"]
@@ -477,13 +485,15 @@ class Params:
         >>> params.to("cpu") == params
         True
         """
-    def save(self, path: _Path) -> int:
+    def save(self, path: _Path, overwrite: bool = True) -> int:
         """Writes the parameters to a file.
 
         Parameters
         ----------
         path : str, bytes or path-like
             The file. If it exists it is replaced as a whole or not at all; a secret key is never replaced.
+        overwrite : bool, optional
+            Whether a file that exists may be replaced. The default is True; for secret keys it is False.
 
         Returns
         -------
@@ -493,7 +503,7 @@ class Params:
         Raises
         ------
         FileAccessError
-            Where the file cannot be written, or holds a secret key.
+            Where the file cannot be written, holds a secret key, or exists where `overwrite` is False.
 
         Examples
         --------
@@ -1364,7 +1374,7 @@ class SecretKey:
         path : str, bytes or path-like
             The file. If it exists it is replaced as a whole or not at all.
         overwrite : bool, optional
-            Whether a secret key in that file may be replaced. The default is False.
+            Whether a file that exists may be replaced, even if it holds a secret key. The default is False.
 
         Returns
         -------
@@ -1374,7 +1384,7 @@ class SecretKey:
         Raises
         ------
         FileAccessError
-            Where the file cannot be written, or holds a secret key and `overwrite` is False.
+            Where the file cannot be written, or exists and `overwrite` is False.
 
         Examples
         --------
@@ -1451,13 +1461,15 @@ class PreparedMatrix:
     def key_bytes(self) -> int:
         """The bytes of its own keys in memory; 0 unless the method is "prepared"."""
 
-    def save(self, path: _Path) -> int:
+    def save(self, path: _Path, overwrite: bool = True) -> int:
         """Writes the matrix and its keys to a file. The file holds no secret, but the numbers of the matrix.
 
         Parameters
         ----------
         path : str, bytes or path-like
-            The file.
+            The file. If it exists it is replaced as a whole or not at all; a secret key is never replaced.
+        overwrite : bool, optional
+            Whether a file that exists may be replaced. The default is True; for secret keys it is False.
 
         Returns
         -------
@@ -1467,7 +1479,7 @@ class PreparedMatrix:
         Raises
         ------
         FileAccessError
-            Where the file cannot be written.
+            Where the file cannot be written, holds a secret key, or exists where `overwrite` is False.
         DataError
             Unless the method is "prepared": other methods have no keys of the matrix, so that its numbers are all there is to keep.
 
@@ -1668,13 +1680,15 @@ class PublicKey:
         >>> secret_key.public_key().encrypt([1.0, 2.0]).shape
         (2,)
         """
-    def save(self, path: _Path) -> int:
+    def save(self, path: _Path, overwrite: bool = True) -> int:
         """Writes the public key to a file.
 
         Parameters
         ----------
         path : str, bytes or path-like
             The file. If it exists it is replaced as a whole or not at all; a secret key is never replaced.
+        overwrite : bool, optional
+            Whether a file that exists may be replaced. The default is True; for secret keys it is False.
 
         Returns
         -------
@@ -1684,7 +1698,7 @@ class PublicKey:
         Raises
         ------
         FileAccessError
-            Where the file cannot be written, or holds a secret key.
+            Where the file cannot be written, holds a secret key, or exists where `overwrite` is False.
 
         Examples
         --------
@@ -1720,13 +1734,13 @@ class PublicKey:
         >>> size = secret_key.public_key().save("public.clt")
         >>> public_key = cl.PublicKey.load("public.clt", params)
         """
-    def to_bytes(self) -> NDArray[np.uint8]:
+    def to_bytes(self) -> bytes:
         """The bytes that `save` would write.
 
         Returns
         -------
-        numpy.ndarray of uint8
-            The bytes, read-only; `from_bytes` reads them.
+        bytes
+            The bytes; `from_bytes` reads them.
 
         Examples
         --------
@@ -1866,13 +1880,15 @@ class EvaluationKeys:
     @property
     def key_id(self) -> str:
         """The public name of the secret that they belong to, 32 hexadecimal digits."""
-    def save(self, path: _Path) -> int:
+    def save(self, path: _Path, overwrite: bool = True) -> int:
         """Writes the keys to a file; what is derived from them is not written.
 
         Parameters
         ----------
         path : str, bytes or path-like
             The file. If it exists it is replaced as a whole or not at all; a secret key is never replaced.
+        overwrite : bool, optional
+            Whether a file that exists may be replaced. The default is True; for secret keys it is False.
 
         Returns
         -------
@@ -1882,7 +1898,7 @@ class EvaluationKeys:
         Raises
         ------
         FileAccessError
-            Where the file cannot be written, or holds a secret key.
+            Where the file cannot be written, holds a secret key, or exists where `overwrite` is False.
 
         Examples
         --------
@@ -1919,13 +1935,13 @@ class EvaluationKeys:
         >>> cl.EvaluationKeys.load("keys.clt", params).rotations
         [1, 2]
         """
-    def to_bytes(self) -> NDArray[np.uint8]:
+    def to_bytes(self) -> bytes:
         """The bytes that `save` would write.
 
         Returns
         -------
-        numpy.ndarray of uint8
-            The bytes, read-only; `from_bytes` reads them.
+        bytes
+            The bytes; `from_bytes` reads them.
 
         Examples
         --------
@@ -1982,6 +1998,8 @@ class Ciphertext:
     array([ 1., 16., 55.])
     """
 
+    # It only raises. NumPy's stubs ask for it of all that its functions take, and ciphertexts take these functions over (NEP 18).
+    def __array__(self, dtype: Any = None, copy: Any = None) -> NDArray[np.object_]: ...
     def __array_ufunc__(self, ufunc: Any, method: str, /, *operands: Any, **keywords: Any) -> Any: ...
     def __array_function__(self, function: Any, types: Any, arguments: Any, keywords: Any, /) -> Any: ...
     __pandas_priority__: ClassVar[int]
@@ -1992,18 +2010,20 @@ class Ciphertext:
     def __rsub__(self, other: ArrayLike, /) -> Ciphertext: ...
     def __mul__(self, other: Ciphertext | ArrayLike, /) -> Ciphertext: ...
     def __rmul__(self, other: ArrayLike, /) -> Ciphertext: ...
-    def __truediv__(self, other: ArrayLike, /) -> Ciphertext: ...
+    def __truediv__(self, other: _Plain, /) -> Ciphertext: ...
     def __pow__(self, exponent: float, modulus: None = None, /) -> Ciphertext: ...
     def __neg__(self) -> Ciphertext: ...
     def __pos__(self) -> Ciphertext: ...
     @overload
     def __matmul__(self, other: Ciphertext | TransposedCiphertext, /) -> Ciphertext: ...
+    # A matrix in coefficients gives a view of a transposed one.
     @overload
-    def __matmul__(self, other: ArrayLike, /) -> Any: ...
+    def __matmul__(self, other: ArrayLike, /) -> Ciphertext | Any: ...
     def __rmatmul__(self, other: ArrayLike, /) -> Ciphertext: ...
     def __getitem__(self, index: Any, /) -> Ciphertext: ...
+    # A vector gives itself.
     @property
-    def T(self) -> Any:
+    def T(self) -> TransposedCiphertext | Any:
         """The matrix read by columns, without any computation; a vector is its own transpose."""
 
     def sum(
@@ -2052,6 +2072,48 @@ class Ciphertext:
         >>> secret_key.decrypt(x.sum(axis=0)).round(4)
         array([5., 7., 9.])
         """
+    def prod(
+        self, axis: SupportsIndex | tuple[SupportsIndex, ...] | None = None, keepdims: bool = False, *, dtype: None = None, out: None = None
+    ) -> Ciphertext:
+        """The product along an axis, as `numpy.prod`: of each half with the other one, so that n numbers take log2(n) levels, rounded up.
+
+        The rows of a matrix are multiplied with each other, entry by entry, and the numbers of a row with those that rotations by powers
+        of two bring to their places. `trace` finds the keys.
+
+        Parameters
+        ----------
+        axis : int or tuple of int, optional
+            As `sum` takes it.
+        keepdims : bool, optional
+            As `sum` takes it. Without it, products of each row of a matrix take one level more, in which they become a vector.
+        dtype : None, optional
+            What `numpy.prod(ct)` passes on. It cannot be chosen.
+        out : None, optional
+            The same.
+
+        Returns
+        -------
+        Ciphertext
+            The products.
+
+        Raises
+        ------
+        MissingKeyError
+            Without the keys that `trace` finds.
+        LevelError
+            Where levels run out.
+        ShapeError
+            In coefficients, without the keys that convert the array to slots; for the numbers of rows that share polynomials or take several.
+        DataError
+            For an axis that the array does not have.
+
+        Examples
+        --------
+        >>> x = secret_key.encrypt([1.0, 2.0, 6.0]).with_keys(keys)
+        >>> float(secret_key.decrypt(x.prod()).round(3))
+        12.0
+        """
+
     def mean(
         self, axis: SupportsIndex | tuple[SupportsIndex, ...] | None = None, keepdims: bool = False, *, dtype: None = None, out: None = None
     ) -> Ciphertext:
@@ -3218,13 +3280,15 @@ class Ciphertext:
     @property
     def key_id(self) -> str:
         """The public name of the secret that can decrypt it, 32 hexadecimal digits."""
-    def save(self, path: _Path) -> int:
+    def save(self, path: _Path, overwrite: bool = True) -> int:
         """Writes the ciphertext to a file; attached keys are not written.
 
         Parameters
         ----------
         path : str, bytes or path-like
             The file. If it exists it is replaced as a whole or not at all; a secret key is never replaced.
+        overwrite : bool, optional
+            Whether a file that exists may be replaced. The default is True; for secret keys it is False.
 
         Returns
         -------
@@ -3234,7 +3298,7 @@ class Ciphertext:
         Raises
         ------
         FileAccessError
-            Where the file cannot be written, or holds a secret key.
+            Where the file cannot be written, holds a secret key, or exists where `overwrite` is False.
 
         Examples
         --------
@@ -3271,13 +3335,13 @@ class Ciphertext:
         >>> secret_key.decrypt(cl.Ciphertext.load("numbers.clt", params)).round(4)
         array([1., 2., 3.])
         """
-    def to_bytes(self) -> NDArray[np.uint8]:
+    def to_bytes(self) -> bytes:
         """The bytes that `save` would write.
 
         Returns
         -------
-        numpy.ndarray of uint8
-            The bytes, read-only; `from_bytes` reads them.
+        bytes
+            The bytes; `from_bytes` reads them.
 
         Examples
         --------
@@ -3409,6 +3473,9 @@ class Layout:
         """
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
+    @staticmethod
+    def _from_json(text: str) -> Layout: ...
 
 @final
 class Polynomial:
@@ -3862,6 +3929,8 @@ class TransposedCiphertext:
            [8.]])
     """
 
+    # It only raises. NumPy's stubs ask for it of all that its functions take, and ciphertexts take these functions over (NEP 18).
+    def __array__(self, dtype: Any = None, copy: Any = None) -> NDArray[np.object_]: ...
     def __array_ufunc__(self, ufunc: Any, method: str, /, *operands: Any, **keywords: Any) -> Any: ...
     def __array_function__(self, function: Any, types: Any, arguments: Any, keywords: Any, /) -> Any: ...
     __pandas_priority__: ClassVar[int]
@@ -4076,7 +4145,10 @@ class TransposedCiphertext:
     def __rsub__(self, other: ArrayLike, /) -> TransposedCiphertext: ...
     def __mul__(self, other: float, /) -> TransposedCiphertext: ...
     def __rmul__(self, other: float, /) -> TransposedCiphertext: ...
+    def __truediv__(self, other: float, /) -> TransposedCiphertext: ...
     def __neg__(self) -> TransposedCiphertext: ...
+    def __pos__(self) -> TransposedCiphertext: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
 
 @final
 class LinearTransform:
@@ -4192,6 +4264,8 @@ class LinearTransform:
     @property
     def shifts(self) -> list[int]:
         """The shifts of the diagonals that are not zero, ascending."""
+    def __reduce__(self) -> tuple[Any, ...]: ...
+    def _of_shape(self, rows: SupportsIndex, columns: SupportsIndex) -> LinearTransform: ...
 
 @final
 class LinearTransformPlan:
@@ -4241,13 +4315,15 @@ class LinearTransformPlan:
         >>> plan.encode() == plan.nbytes > 0
         True
         """
-    def save(self, path: _Path) -> int:
+    def save(self, path: _Path, overwrite: bool = True) -> int:
         """Writes the plan to a file: the numbers of the matrix, and the diagonals that have been encoded so far.
 
         Parameters
         ----------
         path : str, bytes or path-like
-            The file.
+            The file. If it exists it is replaced as a whole or not at all; a secret key is never replaced.
+        overwrite : bool, optional
+            Whether a file that exists may be replaced. The default is True; for secret keys it is False.
 
         Returns
         -------
@@ -4257,7 +4333,7 @@ class LinearTransformPlan:
         Raises
         ------
         FileAccessError
-            Where the file cannot be written.
+            Where the file cannot be written, holds a secret key, or exists where `overwrite` is False.
 
         Examples
         --------
@@ -4301,6 +4377,7 @@ class LinearTransformPlan:
         >>> cl.LinearTransformPlan.load("flip.clt", params, trusted_map=True)
         LinearTransformPlan(levels 5 to 4, 2 baby steps, 0 giant steps)
         """
+    def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]: ...
 
 @final
 class MamboMatrix:
@@ -4541,6 +4618,7 @@ class MamboPlan:
         >>> plan.prepare(owner.evaluation_keys(plan.needs))
         MamboMatrix(2 x 2, 512 slots in a row, by rows)
         """
+    def __reduce__(self) -> tuple[Any, ...]: ...
 
 @final
 class MatrixPlan:
@@ -4738,6 +4816,7 @@ class MatrixPlan:
         >>> plan.prepare(owner.evaluation_keys(plan.needs))
         PreparedMatrix(2 x 2, prepared, 0.0 MiB of keys)
         """
+    def __reduce__(self) -> tuple[Any, ...]: ...
 
 @final
 class PackingPlan:
@@ -4838,6 +4917,7 @@ class PackingPlan:
         >>> print(cl.PackingPlan(cl.Params.preset("insecure_small")).explain().splitlines()[0])
         packing of 1024 numbers from samples of shape 1x1024 to 1024x1, levels up to 5
         """
+    def __reduce__(self) -> tuple[Any, ...]: ...
 
 @final
 class SamplesPlan:
@@ -5082,6 +5162,7 @@ class SamplesPlan:
         >>> print(cl.SamplesPlan(cl.Params.preset("insecure_boot"), 4).explain().split(" at scale")[0])
         4 numbers from samples of shape 1x64
         """
+    def __reduce__(self) -> tuple[Any, ...]: ...
 
 @final
 class PreparedSamples:
@@ -5170,13 +5251,15 @@ class PreparedSamples:
         >>> owner.decrypt(masks.bootstrap(messages[::-1])).view(float)[:2].round(3)
         array([-1.   , -0.935])
         """
-    def save(self, path: _Path) -> int:
+    def save(self, path: _Path, overwrite: bool = True) -> int:
         """Writes the masks to a file, which `take` takes once.
 
         Parameters
         ----------
         path : str, bytes or path-like
-            The file.
+            The file. If it exists it is replaced as a whole or not at all; a secret key is never replaced.
+        overwrite : bool, optional
+            Whether a file that exists may be replaced. The default is True; for secret keys it is False.
 
         Returns
         -------
@@ -5188,7 +5271,7 @@ class PreparedSamples:
         FileFormatError
             For masks that have served.
         FileAccessError
-            Where the file cannot be written.
+            Where the file cannot be written, holds a secret key, or exists where `overwrite` is False.
 
         Examples
         --------
@@ -5561,6 +5644,7 @@ class BootstrapPlan:
         >>> print(cl.BootstrapPlan(cl.Params.preset("insecure_boot")).explain().splitlines()[0])
         bootstrap of 512 complex slots under "insecure_boot", 1 round
         """
+    def __reduce__(self) -> tuple[Any, ...]: ...
 
 @final
 class PolynomialPlan:
@@ -5632,6 +5716,7 @@ class PolynomialPlan:
     @property
     def error(self) -> float:
         """A bound on the root mean square of the error, for a fresh input in the domain."""
+    def __reduce__(self) -> tuple[Any, ...]: ...
 
 @final
 class PolynomialExplanation:
@@ -6261,6 +6346,15 @@ class Recorder:
         Recording
             The costs by stage and the memory of arrays; it does not change any more.
         """
+    def _symbol_of(
+        self,
+        layout: str,
+        shape: Sequence[int],
+        level: SupportsIndex,
+        scale: float,
+        secret: str,
+        estimate: tuple[float, float] | None,
+    ) -> Ciphertext: ...
 
 @final
 class Recording:

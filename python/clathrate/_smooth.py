@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ._native import Ciphertext, Polynomial
+from ._typing import of_one
 from .errors import DataError, ShapeError
 
 
@@ -63,6 +64,7 @@ def _inverse_sqrt(t: Any) -> Any:
     return 1.0 / np.sqrt(t)
 
 
+@of_one
 def sigmoid(x: Any, *, error: float = 1e-3, domain: tuple[float, float] = (-8.0, 8.0)) -> Any:
     """The logistic function 1 / (1 + exp(-x)), entry by entry.
 
@@ -100,6 +102,7 @@ def sigmoid(x: Any, *, error: float = 1e-3, domain: tuple[float, float] = (-8.0,
     return _of_smooth(_sigmoid, x, error, domain)
 
 
+@of_one
 def tanh(x: Any, *, error: float = 1e-3, domain: tuple[float, float] = (-4.0, 4.0)) -> Any:
     """The hyperbolic tangent, entry by entry.
 
@@ -136,6 +139,7 @@ def tanh(x: Any, *, error: float = 1e-3, domain: tuple[float, float] = (-4.0, 4.
     return _of_smooth(np.tanh, x, error, domain)
 
 
+@of_one
 def silu(x: Any, *, error: float = 1e-3, domain: tuple[float, float] = (-8.0, 8.0)) -> Any:
     """The sigmoid linear unit x / (1 + exp(-x)), entry by entry.
 
@@ -172,6 +176,7 @@ def silu(x: Any, *, error: float = 1e-3, domain: tuple[float, float] = (-8.0, 8.
     return _of_smooth(_silu, x, error, domain)
 
 
+@of_one
 def gelu(x: Any, *, error: float = 1e-3, domain: tuple[float, float] = (-8.0, 8.0)) -> Any:
     """The Gaussian error linear unit x Phi(x), with the normal distribution's Phi, entry by entry.
 
@@ -208,6 +213,7 @@ def gelu(x: Any, *, error: float = 1e-3, domain: tuple[float, float] = (-8.0, 8.
     return _of_smooth(_gelu, x, error, domain)
 
 
+@of_one
 def exp(x: Any, *, error: float = 1e-3, domain: tuple[float, float] = (-4.0, 4.0)) -> Any:
     """The exponential function, entry by entry.
 
@@ -244,6 +250,7 @@ def exp(x: Any, *, error: float = 1e-3, domain: tuple[float, float] = (-4.0, 4.0
     return _of_smooth(np.exp, x, error, domain)
 
 
+@of_one
 def log(x: Any, *, domain: tuple[float, float], error: float = 1e-3) -> Any:
     """The natural logarithm, entry by entry.
 
@@ -280,6 +287,7 @@ def log(x: Any, *, domain: tuple[float, float], error: float = 1e-3) -> Any:
     return _of_smooth(np.log, x, error, _above_zero(domain))
 
 
+@of_one
 def inverse(x: Any, *, domain: tuple[float, float], error: float = 1e-3) -> Any:
     """1 / x, entry by entry.
 
@@ -316,6 +324,7 @@ def inverse(x: Any, *, domain: tuple[float, float], error: float = 1e-3) -> Any:
     return _of_smooth(_inverse, x, error, _above_zero(domain))
 
 
+@of_one
 def sqrt(x: Any, *, domain: tuple[float, float], error: float = 1e-3) -> Any:
     """The square root, entry by entry.
 
@@ -352,6 +361,7 @@ def sqrt(x: Any, *, domain: tuple[float, float], error: float = 1e-3) -> Any:
     return _of_smooth(np.sqrt, x, error, _above_zero(domain))
 
 
+@of_one
 def inverse_sqrt(x: Any, *, domain: tuple[float, float], error: float = 1e-3) -> Any:
     """1 / sqrt(x), entry by entry: what a normalisation multiplies by.
 
@@ -397,6 +407,7 @@ def _above_zero(domain: tuple[float, float]) -> tuple[float, float]:
     return low, high
 
 
+@of_one
 def std(
     x: Any,
     axis: int | None = None,
@@ -452,6 +463,7 @@ def std(
     return _root(real("std", x).var(axis=axis, ddof=ddof, keepdims=keepdims), domain, error)
 
 
+@of_one
 def norm(x: Any, axis: int | None = None, *, domain: tuple[float, float], keepdims: bool = False, error: float = 1e-3) -> Any:
     """The Euclidean norm of real numbers, of all of them or along an axis: the square root of the sum of squares.
 
@@ -509,6 +521,7 @@ def _root(squares: Any, domain: tuple[float, float], error: float) -> Any:
     return sqrt(squares, domain=(low * low, high * high), error=error)
 
 
+@of_one
 def softmax(x: Any, *, error: float = 1e-3, bound: float = 2.0) -> Any:
     """exp(x) / sum(exp(x)) along the last axis.
 

@@ -10,13 +10,21 @@ import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from html import escape
-from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, SupportsIndex, overload
 
 from ._native import Ciphertext, Needs, Params, Recorder, Recording
 from .errors import ClathrateError
 
 if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
     from ._native import _BodyAxis, _Encoding, _Order
+
+    Result = TypeVar("Result", default=Any)
+else:
+    from typing import TypeVar
+
+    Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -55,7 +63,7 @@ class StageCost:
 
 
 @dataclass(frozen=True)
-class Trace:
+class Trace(Generic[Result]):
     """What a computation needs, costs and gives, found by a dry run; `trace` makes it.
 
     Attributes
@@ -95,7 +103,7 @@ class Trace:
 
     needs: Needs
     inputs: tuple[Ciphertext, ...]
-    result: Any
+    result: Result
     stages: tuple[StageCost, ...]
     seconds: float
     transforms: int
@@ -198,7 +206,7 @@ class Input(Sequence[int]):
 
 
 def trace(
-    function: Callable[..., Any],
+    function: Callable[..., Result],
     *shapes: Sequence[SupportsIndex],
     params: Params,
     encoding: _Encoding | None = None,
@@ -213,7 +221,7 @@ def trace(
     copies: SupportsIndex | None = None,
     order: _Order = "natural",
     bootstrap_below: SupportsIndex | None = None,
-) -> Trace:
+) -> Trace[Result]:
     """Runs a function without keys and data, and tells the evaluation keys, levels and scales that it needs, and what it costs.
 
     The function is called with *symbols*: ciphertexts that have a shape, an encoding, a level and a scale, and no data. They go through the
@@ -298,7 +306,7 @@ def trace(
         "order": order,
     }
 
-    def run(below: SupportsIndex | None) -> tuple[Recording, Trace]:
+    def run(below: SupportsIndex | None) -> tuple[Recording, Trace[Result]]:
         recorder = Recorder(params, below)
 
         def symbol(shape: Sequence[SupportsIndex]) -> Ciphertext:
@@ -314,6 +322,8 @@ def trace(
         found = None if below is None or not recording.bootstraps else int(below)
         return recording, Trace(recorder.needs(), inputs, result, stages, *figures, found, recording.explain())
 
+    if not isinstance(params, Params):
+        raise TypeError(f'`params` is {params!r}, and no Params: take a preset, `cl.Params.preset("n14")`')
     levels = params.application_levels
     recording, best = run(bootstrap_below if bootstrap_below is not None or levels is None else levels[0])
     if bootstrap_below is None and levels is not None and recording.bootstraps:
