@@ -1975,7 +1975,7 @@ class Ciphertext:
 
     Operators: `ct + x`, `ct - x`, `ct * x`, on either side, where x is a ciphertext, an array, or a number, and shapes broadcast as in
     NumPy; `-ct`; `ct ** n` for whole n; `ct / x` for plain x; `W @ ct` for a plain matrix W, and `x @ y` for vectors. Pandas objects count
-    as the arrays of their values. Reductions: `sum`, `mean`, `var`, `dot`.
+    as the arrays of their values. Reductions: `sum`, `prod`, `mean`, `var`, `dot`.
 
     For `W @ ct`, an encrypted matrix is in coefficients, and no key is needed. A vector in slots is multiplied, too, and `ct @ W`
     multiplies each row in slots: with the rotation keys of `LinearTransform(W).plan(params).needs`, or of `LinearTransform(W.T)`, at the
@@ -1985,8 +1985,8 @@ class Ciphertext:
 
     Indexing: `ct[rows]` picks rows of an encrypted matrix, as NumPy does, by an integer, a slice, or a list of integers or booleans. In
     coefficients, `ct[:, 2:5]` picks a range of columns and `ct[2:5]` a range of a vector, exactly and without a key. Of columns it has
-    to be a range without steps. The other numbers stay in the result, out of sight but not erased: whoever has the secret key can read
-    them.
+    to be a range without steps. `None` makes an axis of length 1. The other numbers stay in the result, out of sight but not erased:
+    whoever has the secret key can read them.
 
     Comparing a ciphertext, converting it to numbers and iterating over it raise `TypeError`: only the owner of the secret key can read it.
 
