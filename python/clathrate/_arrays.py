@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
 from ._native import Ciphertext, hstack, vstack
 from .errors import DataError, ShapeError
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
 
+
+@overload
+def where(condition: Ciphertext, x: Any, y: Any) -> Ciphertext: ...
+@overload
+def where(condition: ArrayLike, x: Ciphertext, y: Ciphertext | ArrayLike) -> Ciphertext: ...
+@overload
+def where(condition: ArrayLike, x: ArrayLike, y: Ciphertext) -> Ciphertext: ...
+@overload
+def where(condition: ArrayLike, x: ArrayLike, y: ArrayLike) -> NDArray[Any]: ...
 def where(condition: Any, x: Any, y: Any) -> Any:
     """Entries of `x` where a condition holds and of `y` elsewhere, as `numpy.where`.
 

@@ -2,9 +2,9 @@
 # `python scripts/stub_docstrings.py` writes them.
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Literal, SupportsIndex, TypeAlias, TypedDict, final, overload, type_check_only
+from typing import Any, ClassVar, Literal, Protocol, SupportsIndex, TypeAlias, TypedDict, final, overload, type_check_only
 
 import numpy as np
 from _typeshed import ReadableBuffer
@@ -67,6 +67,14 @@ __all__ = [
 __version__: str
 
 _Path: TypeAlias = str | bytes | os.PathLike[str] | os.PathLike[bytes]
+
+@type_check_only
+class _PlainArray(Protocol):
+    def __array__(self) -> NDArray[Any]: ...
+    def __iter__(self) -> Iterator[Any]: ...
+
+# Plain numbers, which ciphertexts are not: nothing runs over their numbers.
+_Plain: TypeAlias = complex | np.generic | _PlainArray | Sequence[complex] | Sequence[Sequence[complex]]
 _Encoding: TypeAlias = Literal["slots", "coefficients"]
 _BodyAxis: TypeAlias = Literal["rows", "chunks"]
 _Order: TypeAlias = Literal["natural", "bit-reversed"]
@@ -500,13 +508,15 @@ class Params:
         >>> params.to("cpu") == params
         True
         """
-    def save(self, path: _Path) -> int:
+    def save(self, path: _Path, overwrite: bool = True) -> int:
         """Writes the parameters to a file.
 
         Parameters
         ----------
         path : str, bytes or path-like
             The file. If it exists it is replaced as a whole or not at all; a secret key is never replaced.
+        overwrite : bool, optional
+            Whether a file that exists may be replaced. The default is True; for secret keys it is False.
 
         Returns
         -------
@@ -516,7 +526,7 @@ class Params:
         Raises
         ------
         FileAccessError
-            Where the file cannot be written, or holds a secret key.
+            Where the file cannot be written, holds a secret key, or exists where `overwrite` is False.
 
         Examples
         --------
@@ -1471,7 +1481,7 @@ class SecretKey:
         path : str, bytes or path-like
             The file. If it exists it is replaced as a whole or not at all.
         overwrite : bool, optional
-            Whether a secret key in that file may be replaced. The default is False.
+            Whether a file that exists may be replaced, even if it holds a secret key. The default is False.
 
         Returns
         -------
@@ -1481,7 +1491,7 @@ class SecretKey:
         Raises
         ------
         FileAccessError
-            Where the file cannot be written, or holds a secret key and `overwrite` is False.
+            Where the file cannot be written, or exists and `overwrite` is False.
 
         Examples
         --------
@@ -1558,13 +1568,15 @@ class PreparedMatrix:
     def key_bytes(self) -> int:
         """The bytes of its own keys in memory; 0 unless the method is "prepared"."""
 
-    def save(self, path: _Path) -> int:
+    def save(self, path: _Path, overwrite: bool = True) -> int:
         """Writes the matrix and its keys to a file. The file holds no secret, but the numbers of the matrix.
 
         Parameters
         ----------
         path : str, bytes or path-like
-            The file.
+            The file. If it exists it is replaced as a whole or not at all; a secret key is never replaced.
+        overwrite : bool, optional
+            Whether a file that exists may be replaced. The default is True; for secret keys it is False.
 
         Returns
         -------
@@ -1574,7 +1586,7 @@ class PreparedMatrix:
         Raises
         ------
         FileAccessError
-            Where the file cannot be written.
+            Where the file cannot be written, holds a secret key, or exists where `overwrite` is False.
         DataError
             Unless the method is "prepared": other methods have no keys of the matrix, so that its numbers are all there is to keep.
 
@@ -1780,13 +1792,15 @@ class PublicKey:
         >>> secret_key.public_key().encrypt([1.0, 2.0]).shape
         (2,)
         """
-    def save(self, path: _Path) -> int:
+    def save(self, path: _Path, overwrite: bool = True) -> int:
         """Writes the public key to a file.
 
         Parameters
         ----------
         path : str, bytes or path-like
             The file. If it exists it is replaced as a whole or not at all; a secret key is never replaced.
+        overwrite : bool, optional
+            Whether a file that exists may be replaced. The default is True; for secret keys it is False.
 
         Returns
         -------
@@ -1796,7 +1810,7 @@ class PublicKey:
         Raises
         ------
         FileAccessError
-            Where the file cannot be written, or holds a secret key.
+            Where the file cannot be written, holds a secret key, or exists where `overwrite` is False.
 
         Examples
         --------
@@ -1832,13 +1846,13 @@ class PublicKey:
         >>> size = secret_key.public_key().save("public.clt")
         >>> public_key = cl.PublicKey.load("public.clt", params)
         """
-    def to_bytes(self) -> NDArray[np.uint8]:
+    def to_bytes(self) -> bytes:
         """The bytes that `save` would write.
 
         Returns
         -------
-        numpy.ndarray of uint8
-            The bytes, read-only; `from_bytes` reads them.
+        bytes
+            The bytes; `from_bytes` reads them.
 
         Examples
         --------
@@ -1985,13 +1999,15 @@ class EvaluationKeys:
     @property
     def key_id(self) -> str:
         """The public name of the secret that they belong to, 32 hexadecimal digits."""
-    def save(self, path: _Path) -> int:
+    def save(self, path: _Path, overwrite: bool = True) -> int:
         """Writes the keys to a file; what is derived from them is not written.
 
         Parameters
         ----------
         path : str, bytes or path-like
             The file. If it exists it is replaced as a whole or not at all; a secret key is never replaced.
+        overwrite : bool, optional
+            Whether a file that exists may be replaced. The default is True; for secret keys it is False.
 
         Returns
         -------
@@ -2001,7 +2017,7 @@ class EvaluationKeys:
         Raises
         ------
         FileAccessError
-            Where the file cannot be written, or holds a secret key.
+            Where the file cannot be written, holds a secret key, or exists where `overwrite` is False.
 
         Examples
         --------
@@ -2038,13 +2054,13 @@ class EvaluationKeys:
         >>> cl.EvaluationKeys.load("keys.clt", params).rotations
         [1, 2]
         """
-    def to_bytes(self) -> NDArray[np.uint8]:
+    def to_bytes(self) -> bytes:
         """The bytes that `save` would write.
 
         Returns
         -------
-        numpy.ndarray of uint8
-            The bytes, read-only; `from_bytes` reads them.
+        bytes
+            The bytes; `from_bytes` reads them.
 
         Examples
         --------
@@ -2078,7 +2094,7 @@ class Ciphertext:
 
     Operators: `ct + x`, `ct - x`, `ct * x`, on either side, where x is a ciphertext, an array, or a number, and shapes broadcast as in
     NumPy; `-ct`; `ct ** n` for whole n; `ct / x` for plain x; `W @ ct` for a plain matrix W, and `x @ y` for vectors. Pandas objects count
-    as the arrays of their values. Reductions: `sum`, `mean`, `var`, `dot`.
+    as the arrays of their values. Reductions: `sum`, `prod`, `mean`, `var`, `dot`.
 
     For `W @ ct`, an encrypted matrix is in coefficients, and no key is needed. A vector in slots is multiplied, too, and `ct @ W`
     multiplies each row in slots: with the rotation keys of `LinearTransform(W).plan(params).needs`, or of `LinearTransform(W.T)`, at the
@@ -2088,8 +2104,8 @@ class Ciphertext:
 
     Indexing: `ct[rows]` picks rows of an encrypted matrix, as NumPy does, by an integer, a slice, or a list of integers or booleans. In
     coefficients, `ct[:, 2:5]` picks a range of columns and `ct[2:5]` a range of a vector, exactly and without a key. Of columns it has
-    to be a range without steps. The other numbers stay in the result, out of sight but not erased: whoever has the secret key can read
-    them.
+    to be a range without steps. `None` makes an axis of length 1. The other numbers stay in the result, out of sight but not erased:
+    whoever has the secret key can read them.
 
     Comparing a ciphertext, converting it to numbers and iterating over it raise `TypeError`: only the owner of the secret key can read it.
 
@@ -2101,6 +2117,8 @@ class Ciphertext:
     array([ 1., 16., 55.])
     """
 
+    # It only raises. NumPy's stubs ask for it of all that its functions take, and ciphertexts take these functions over (NEP 18).
+    def __array__(self, dtype: Any = None, copy: Any = None) -> NDArray[np.object_]: ...
     def __array_ufunc__(self, ufunc: Any, method: str, /, *operands: Any, **keywords: Any) -> Any: ...
     def __array_function__(self, function: Any, types: Any, arguments: Any, keywords: Any, /) -> Any: ...
     __pandas_priority__: ClassVar[int]
@@ -2111,18 +2129,20 @@ class Ciphertext:
     def __rsub__(self, other: ArrayLike, /) -> Ciphertext: ...
     def __mul__(self, other: Ciphertext | ArrayLike, /) -> Ciphertext: ...
     def __rmul__(self, other: ArrayLike, /) -> Ciphertext: ...
-    def __truediv__(self, other: ArrayLike, /) -> Ciphertext: ...
+    def __truediv__(self, other: _Plain, /) -> Ciphertext: ...
     def __pow__(self, exponent: float, modulus: None = None, /) -> Ciphertext: ...
     def __neg__(self) -> Ciphertext: ...
     def __pos__(self) -> Ciphertext: ...
     @overload
     def __matmul__(self, other: Ciphertext | TransposedCiphertext, /) -> Ciphertext: ...
+    # A matrix in coefficients gives a view of a transposed one.
     @overload
-    def __matmul__(self, other: ArrayLike, /) -> Any: ...
+    def __matmul__(self, other: ArrayLike, /) -> Ciphertext | Any: ...
     def __rmatmul__(self, other: ArrayLike, /) -> Ciphertext: ...
     def __getitem__(self, index: Any, /) -> Ciphertext: ...
+    # A vector gives itself.
     @property
-    def T(self) -> Any:
+    def T(self) -> TransposedCiphertext | Any:
         """The matrix read by columns, without any computation; a vector is its own transpose."""
 
     def sum(
@@ -2171,6 +2191,48 @@ class Ciphertext:
         >>> secret_key.decrypt(x.sum(axis=0)).round(4)
         array([5., 7., 9.])
         """
+    def prod(
+        self, axis: SupportsIndex | tuple[SupportsIndex, ...] | None = None, keepdims: bool = False, *, dtype: None = None, out: None = None
+    ) -> Ciphertext:
+        """The product along an axis, as `numpy.prod`: of each half with the other one, so that n numbers take log2(n) levels, rounded up.
+
+        The rows of a matrix are multiplied with each other, entry by entry, and the numbers of a row with those that rotations by powers
+        of two bring to their places. `trace` finds the keys.
+
+        Parameters
+        ----------
+        axis : int or tuple of int, optional
+            As `sum` takes it.
+        keepdims : bool, optional
+            As `sum` takes it. Without it, products of each row of a matrix take one level more, in which they become a vector.
+        dtype : None, optional
+            What `numpy.prod(ct)` passes on. It cannot be chosen.
+        out : None, optional
+            The same.
+
+        Returns
+        -------
+        Ciphertext
+            The products.
+
+        Raises
+        ------
+        MissingKeyError
+            Without the keys that `trace` finds.
+        LevelError
+            Where levels run out.
+        ShapeError
+            In coefficients, without the keys that convert the array to slots; for the numbers of rows that share polynomials or take several.
+        DataError
+            For an axis that the array does not have.
+
+        Examples
+        --------
+        >>> x = secret_key.encrypt([1.0, 2.0, 6.0]).with_keys(keys)
+        >>> float(secret_key.decrypt(x.prod()).round(3))
+        12.0
+        """
+
     def mean(
         self, axis: SupportsIndex | tuple[SupportsIndex, ...] | None = None, keepdims: bool = False, *, dtype: None = None, out: None = None
     ) -> Ciphertext:
@@ -3376,13 +3438,15 @@ class Ciphertext:
     @property
     def key_id(self) -> str:
         """The public name of the secret that can decrypt it, 32 hexadecimal digits."""
-    def save(self, path: _Path) -> int:
+    def save(self, path: _Path, overwrite: bool = True) -> int:
         """Writes the ciphertext to a file; attached keys are not written.
 
         Parameters
         ----------
         path : str, bytes or path-like
             The file. If it exists it is replaced as a whole or not at all; a secret key is never replaced.
+        overwrite : bool, optional
+            Whether a file that exists may be replaced. The default is True; for secret keys it is False.
 
         Returns
         -------
@@ -3392,7 +3456,7 @@ class Ciphertext:
         Raises
         ------
         FileAccessError
-            Where the file cannot be written, or holds a secret key.
+            Where the file cannot be written, holds a secret key, or exists where `overwrite` is False.
 
         Examples
         --------
@@ -3429,13 +3493,13 @@ class Ciphertext:
         >>> secret_key.decrypt(cl.Ciphertext.load("numbers.clt", params)).round(4)
         array([1., 2., 3.])
         """
-    def to_bytes(self) -> NDArray[np.uint8]:
+    def to_bytes(self) -> bytes:
         """The bytes that `save` would write.
 
         Returns
         -------
-        numpy.ndarray of uint8
-            The bytes, read-only; `from_bytes` reads them.
+        bytes
+            The bytes; `from_bytes` reads them.
 
         Examples
         --------
@@ -3582,6 +3646,9 @@ class Layout:
         """
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
+    @staticmethod
+    def _from_json(text: str) -> Layout: ...
 
 @final
 class Polynomial:
@@ -4216,6 +4283,8 @@ class TransposedCiphertext:
            [8.]])
     """
 
+    # It only raises. NumPy's stubs ask for it of all that its functions take, and ciphertexts take these functions over (NEP 18).
+    def __array__(self, dtype: Any = None, copy: Any = None) -> NDArray[np.object_]: ...
     def __array_ufunc__(self, ufunc: Any, method: str, /, *operands: Any, **keywords: Any) -> Any: ...
     def __array_function__(self, function: Any, types: Any, arguments: Any, keywords: Any, /) -> Any: ...
     __pandas_priority__: ClassVar[int]
@@ -4430,7 +4499,10 @@ class TransposedCiphertext:
     def __rsub__(self, other: ArrayLike, /) -> TransposedCiphertext: ...
     def __mul__(self, other: float, /) -> TransposedCiphertext: ...
     def __rmul__(self, other: float, /) -> TransposedCiphertext: ...
+    def __truediv__(self, other: float, /) -> TransposedCiphertext: ...
     def __neg__(self) -> TransposedCiphertext: ...
+    def __pos__(self) -> TransposedCiphertext: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
 
 @final
 class LinearTransform:
@@ -4546,6 +4618,8 @@ class LinearTransform:
     @property
     def shifts(self) -> list[int]:
         """The shifts of the diagonals that are not zero, ascending."""
+    def __reduce__(self) -> tuple[Any, ...]: ...
+    def _of_shape(self, rows: SupportsIndex, columns: SupportsIndex) -> LinearTransform: ...
 
 @final
 class LinearTransformPlan:
@@ -4595,13 +4669,15 @@ class LinearTransformPlan:
         >>> plan.encode() == plan.nbytes > 0
         True
         """
-    def save(self, path: _Path) -> int:
+    def save(self, path: _Path, overwrite: bool = True) -> int:
         """Writes the plan to a file: the numbers of the matrix, and the diagonals that have been encoded so far.
 
         Parameters
         ----------
         path : str, bytes or path-like
-            The file.
+            The file. If it exists it is replaced as a whole or not at all; a secret key is never replaced.
+        overwrite : bool, optional
+            Whether a file that exists may be replaced. The default is True; for secret keys it is False.
 
         Returns
         -------
@@ -4611,7 +4687,7 @@ class LinearTransformPlan:
         Raises
         ------
         FileAccessError
-            Where the file cannot be written.
+            Where the file cannot be written, holds a secret key, or exists where `overwrite` is False.
 
         Examples
         --------
@@ -4655,6 +4731,7 @@ class LinearTransformPlan:
         >>> cl.LinearTransformPlan.load("flip.clt", params, trusted_map=True)
         LinearTransformPlan(levels 5 to 4, 2 baby steps, 0 giant steps)
         """
+    def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]: ...
 
 @final
 class MamboMatrix:
@@ -4895,6 +4972,7 @@ class MamboPlan:
         >>> plan.prepare(owner.evaluation_keys(plan.needs))
         MamboMatrix(2 x 2, 512 slots in a row, by rows)
         """
+    def __reduce__(self) -> tuple[Any, ...]: ...
 
 @final
 class MatrixPlan:
@@ -5092,6 +5170,7 @@ class MatrixPlan:
         >>> plan.prepare(owner.evaluation_keys(plan.needs))
         PreparedMatrix(2 x 2, prepared, 0.0 MiB of keys)
         """
+    def __reduce__(self) -> tuple[Any, ...]: ...
 
 @final
 class PackingPlan:
@@ -5192,6 +5271,7 @@ class PackingPlan:
         >>> print(cl.PackingPlan(cl.Params.preset("insecure_small")).explain().splitlines()[0])
         packing of 1024 numbers from samples of shape 1x1024 to 1024x1, levels up to 5
         """
+    def __reduce__(self) -> tuple[Any, ...]: ...
 
 @final
 class SamplesPlan:
@@ -5436,6 +5516,7 @@ class SamplesPlan:
         >>> print(cl.SamplesPlan(cl.Params.preset("insecure_boot"), 4).explain().split(" at scale")[0])
         4 numbers from samples of shape 1x64
         """
+    def __reduce__(self) -> tuple[Any, ...]: ...
 
 @final
 class PreparedSamples:
@@ -5524,13 +5605,15 @@ class PreparedSamples:
         >>> owner.decrypt(masks.bootstrap(messages[::-1])).view(float)[:2].round(3)
         array([-1.   , -0.935])
         """
-    def save(self, path: _Path) -> int:
+    def save(self, path: _Path, overwrite: bool = True) -> int:
         """Writes the masks to a file, which `take` takes once.
 
         Parameters
         ----------
         path : str, bytes or path-like
-            The file.
+            The file. If it exists it is replaced as a whole or not at all; a secret key is never replaced.
+        overwrite : bool, optional
+            Whether a file that exists may be replaced. The default is True; for secret keys it is False.
 
         Returns
         -------
@@ -5542,7 +5625,7 @@ class PreparedSamples:
         FileFormatError
             For masks that have served.
         FileAccessError
-            Where the file cannot be written.
+            Where the file cannot be written, holds a secret key, or exists where `overwrite` is False.
 
         Examples
         --------
@@ -5925,6 +6008,7 @@ class BootstrapPlan:
         >>> print(cl.BootstrapPlan(cl.Params.preset("insecure_boot")).explain().splitlines()[0])
         bootstrap of 512 complex slots under "insecure_boot", 1 round
         """
+    def __reduce__(self) -> tuple[Any, ...]: ...
 
 @final
 class PolynomialPlan:
@@ -5996,6 +6080,7 @@ class PolynomialPlan:
     @property
     def error(self) -> float:
         """A bound on the root mean square of the error, for a fresh input in the domain."""
+    def __reduce__(self) -> tuple[Any, ...]: ...
 
 @final
 class PolynomialExplanation:
@@ -6607,6 +6692,15 @@ class Recorder:
         Recording
             The costs by stage and the memory of arrays; it does not change any more.
         """
+    def _symbol_of(
+        self,
+        layout: str,
+        shape: Sequence[int],
+        level: SupportsIndex,
+        scale: float,
+        secret: str,
+        estimate: str,
+    ) -> Ciphertext: ...
 
 @final
 class Recording:

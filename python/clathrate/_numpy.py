@@ -12,77 +12,11 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from . import _arrays, _native
+from . import _arrays, _linear, _native
 from ._native import Ciphertext, TransposedCiphertext
+from ._remedies import DECRYPT, INSTEAD
 
-_DECRYPT = "decrypt it first with `secret_key.decrypt(ct)`"
-_AXES = "use `x.reshape(shape)`, which keeps every row a row"
-_FLAT = "one row is a vector by `x.reshape(-1)`, and more rows stay rows"
-_FILES = "use `x.save(path)`"
-_BYTES = "use `x.to_bytes()`"
-_CHANGES = "a ciphertext does not change, so make another one with `cl.where(mask, x, y)`"
-_SQUARES = "write `x * x`"
-_BETWEEN = "which is told by `domain=(lowest, highest)` between which numbers its argument is"
-_BELOW = "which is told by `bound=` how large its arguments are"
-
-# What stands for functions that need to be told more, or that have another name.
-_INSTEAD = {
-    "std": "use `cl.std(x, domain=(lowest, highest))`, which is told between which numbers the deviations are",
-    "linalg.norm": "use `cl.norm(x, domain=(lowest, highest))`, which is told between which numbers the norm is, or its square, for a real "
-    "vector `x.dot(x)`",
-    "array_equal": f"{_DECRYPT}, because encrypted numbers cannot be compared exactly",
-    "allclose": f"{_DECRYPT}, because encrypted numbers cannot be compared exactly",
-    "isclose": f"{_DECRYPT}, because encrypted numbers cannot be compared exactly",
-    "vdot": "write `x.conj().dot(y)` for vectors",
-    "average": "use `x.mean()`, or `x.dot(weights)` with weights whose sum is 1",
-    "ravel": _FLAT,
-    "squeeze": _AXES,
-    "expand_dims": _AXES,
-    "roll": "write `cl.hstack([x[-shift:], x[:-shift]])` for a vector, or use `x.rotate(-shift)` for rows that fill their capacity",
-    "max": f"use `cl.maximum` of parts, {_BELOW}, or {_DECRYPT}",
-    "min": f"use `cl.minimum` of parts, {_BELOW}, or {_DECRYPT}",
-    "clip": f"use `cl.maximum(cl.minimum(x, high), low)`, {_BELOW}",
-    "cov": "for a row for each observation, write `y = x - x.mean(axis=0)` and `y.T @ y`, divided by the observations less one",
-    "real": "use `x.real_part()`",
-    "imag": "use `x.imaginary_part()`",
-    "absolute": f"use `cl.absolute` of real numbers, {_BELOW}",
-    "exp": f"use `cl.exp`, {_BETWEEN}",
-    "log": f"use `cl.log`, {_BETWEEN}",
-    "sqrt": f"use `cl.sqrt`, {_BETWEEN}",
-    "tanh": f"use `cl.tanh`, {_BETWEEN}",
-    "sign": "use `cl.sign`, which is told by `margin=` how near to zero its argument comes",
-    "reciprocal": f"use `cl.inverse`, {_BETWEEN}",
-    "maximum": f"use `cl.maximum`, or `cl.relu` for the maximum with 0, {_BELOW}",
-    "minimum": f"use `cl.minimum`, {_BELOW}",
-    "square": _SQUARES,
-    "swapaxes": "use `x.T`",
-    "take": "write `x[rows]`, with a list of rows, for `axis=0` of a matrix",
-    "compress": "write `x[mask]`, with a boolean for each row, for `axis=0` of a matrix",
-    "conjugate": "use `x.conj()`",
-    "transpose": "use `x.T`",
-    "matrix_transpose": "use `x.T`",
-    "mT": "use `x.T`",
-    "fill": _CHANGES,
-    "put": _CHANGES,
-    "resize": _CHANGES,
-    "setflags": "a ciphertext does not change, and has no flags",
-    "device": "it is `x.params.runtime.device`",
-    "to_device": "use `x.to(device)`",
-    "tobytes": _BYTES,
-    "dumps": _BYTES,
-    "tofile": _FILES,
-    "dump": _FILES,
-    "save": _FILES,
-    "savez": _FILES,
-    "savetxt": _FILES,
-    "item": _DECRYPT,
-    "tolist": _DECRYPT,
-    "flatten": _FLAT,
-    "copy": "a ciphertext does not change, so it needs no copy",
-    "astype": "its numbers are real or complex as they were encrypted, and NumPy's after `secret_key.decrypt(ct)`",
-}
-
-_FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {}
+_FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = dict(_linear.FUNCTIONS)
 
 
 def _stands_for(function: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -96,7 +30,14 @@ def _stands_for(function: Callable[..., Any]) -> Callable[[Callable[..., Any]], 
 
 
 def _instead(name: str) -> str:
-    return _INSTEAD.get(name, f"nothing on encrypted numbers stands for it, so {_DECRYPT}")
+    if name in INSTEAD:
+        return INSTEAD[name]
+    if getattr(np, name, None) in _FUNCTIONS:
+        return f"use `np.{name}(x)`"
+    return (
+        "no function here stands for it: write a linear one as the product with its matrix, such as `np.tri(len(x)) @ x`, a smooth one of "
+        f"each number as `cl.Polynomial.fit(np.sin, domain=(lowest, highest), error=1e-3)(x)`, or {DECRYPT}"
+    )
 
 
 def _refuse(name: str) -> NoReturn:
@@ -107,7 +48,7 @@ def missing_attribute(array: Any, name: str) -> str:
     """What the error of an attribute says that an encrypted array does not have."""
     message = f"'{type(array).__name__}' object has no attribute '{name}'"
     # What arrays know of their memory, such as strides, makes no sense of ciphertexts.
-    if name not in _INSTEAD and (name.startswith("_") or not callable(getattr(np.ndarray, name, None))):
+    if name not in INSTEAD and (name.startswith("_") or not callable(getattr(np.ndarray, name, None))):
         missing = isinstance(array, TransposedCiphertext) and not name.startswith("_") and hasattr(Ciphertext, name)
         return f"{message}: take it of the ciphertext itself, before `.T`" if missing else message
     if not isinstance(array, TransposedCiphertext):
@@ -176,8 +117,10 @@ def array_ufunc(ufunc: np.ufunc, method: str, operands: tuple[Any, ...], keyword
         raise TypeError(f"np.{name} of ciphertexts takes no {' and no '.join(sorted(keywords))}")
     if name in _UNARY:
         return _method(operands[0], _UNARY[name], name)()
+    if name == "square":
+        return operands[0] * operands[0]
     if name in _COMPARISONS:
-        raise TypeError(f"a ciphertext cannot be compared: {_DECRYPT}, or compute with `cl.sign`, `cl.maximum` and `cl.minimum`")
+        raise TypeError(f"a ciphertext cannot be compared: {DECRYPT}, or compute with `cl.sign`, `cl.maximum` and `cl.minimum`")
     if name in _REFLECTED:
         left, right = operands
         reflected = _REFLECTED[name]
@@ -230,6 +173,11 @@ def _var(
     a: Ciphertext, axis: int | tuple[int, ...] | None = None, dtype: None = None, out: None = None, ddof: int = 0, keepdims: bool = False
 ) -> Any:
     return _rows("var", a).var(axis=axis, ddof=ddof, keepdims=keepdims, dtype=dtype, out=out)
+
+
+@_stands_for(np.prod)
+def _prod(a: Ciphertext, axis: int | tuple[int, ...] | None = None, dtype: None = None, out: None = None, keepdims: bool = False) -> Any:
+    return _rows("prod", a).prod(axis=axis, keepdims=keepdims, dtype=dtype, out=out)
 
 
 @_stands_for(np.dot)
@@ -298,6 +246,35 @@ def _real(val: Any) -> Any:
 @_stands_for(np.imag)
 def _imag(val: Any) -> Any:
     return _rows("imag", val).imaginary_part()
+
+
+@_stands_for(np.vdot)
+def _vdot(a: Any, b: Any) -> Any:
+    return _dot(a.conj() if isinstance(a, Ciphertext) else np.conj(a), b)
+
+
+@_stands_for(np.polyval)
+def _polyval(p: Any, x: Any) -> Any:
+    if isinstance(p, Ciphertext | list):
+        coefficients = list(p) if isinstance(p, list) else None
+        if coefficients is None or any(isinstance(number, Ciphertext) for number in coefficients):
+            raise TypeError("np.polyval of ciphertexts takes plain coefficients: write `(a * x + b) * x + c` where they are encrypted")
+    return _native.Polynomial(np.asarray(p)[::-1])(x)
+
+
+@_stands_for(np.copy)
+def _copy(a: Any) -> Any:
+    return a
+
+
+@_stands_for(np.iscomplexobj)
+def _iscomplexobj(x: Any) -> bool:
+    return bool(x.dtype.kind == "c")
+
+
+@_stands_for(np.isrealobj)
+def _isrealobj(x: Any) -> bool:
+    return bool(x.dtype.kind != "c")
 
 
 @_stands_for(np.shape)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from . import _native
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
+    from numpy.typing import ArrayLike
 
-    from ._native import Needs, Params, Runtime
+    from ._native import Ciphertext, Layout, LinearTransform, Needs, Params, Runtime
 
 
 def rebuild(params: Params, data: ReadableBuffer) -> Any:
@@ -26,3 +28,23 @@ def rebuild_params(toml: str, runtime: Runtime) -> Params:
 def rebuild_needs(json: str) -> Needs:
     """Needs from JSON."""
     return _native.Needs._from_json(json)
+
+
+def rebuild_layout(json: str) -> Layout:
+    """A layout from JSON."""
+    return _native.Layout._from_json(json)
+
+
+def rebuild_symbol(params: Params, layout: str, description: tuple[Any, ...]) -> Ciphertext:
+    """A symbol of a dry run, which from now on belongs to a dry run of its own."""
+    return _native.Recorder(params)._symbol_of(layout, *description)
+
+
+def rebuild_transform(diagonals: dict[SupportsIndex, ArrayLike], slots: int, shape: tuple[int, int]) -> LinearTransform:
+    """A linear map from its diagonals."""
+    return _native.LinearTransform.from_diagonals(diagonals, slots)._of_shape(*shape)
+
+
+def call(maker: Callable[..., Any], arguments: dict[str, Any]) -> Any:
+    """What a call makes: a plan is made again, from its arguments."""
+    return maker(**arguments)

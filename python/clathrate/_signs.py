@@ -17,6 +17,7 @@ from numpy.polynomial import Chebyshev
 
 from ._native import Polynomial
 from ._smooth import check_inside, fitted, largest, positive, real
+from ._typing import of_one, of_two
 from .errors import DataError
 
 if TYPE_CHECKING:
@@ -114,6 +115,7 @@ def _depth(stages: _Stages) -> int:
     return sum(_levels(len(coefficients) - 1, bound) for coefficients, bound in stages)
 
 
+@of_one
 def sign(x: Any, *, margin: float, error: float = 1e-3, bound: float | None = None) -> Any:
     """The sign, entry by entry: -1 below zero and 1 above, for numbers that are not too near to zero.
 
@@ -202,6 +204,7 @@ def _relu(t: Any) -> Any:
     return np.maximum(t, 0.0)
 
 
+@of_one
 def absolute(x: Any, *, error: float = 1e-2, bound: float | None = None) -> Any:
     """The magnitude of real numbers, entry by entry.
 
@@ -239,6 +242,7 @@ def absolute(x: Any, *, error: float = 1e-2, bound: float | None = None) -> Any:
     return _kinked("absolute", x, np.abs, lambda x, signs: x * signs, error, bound, 1.0)
 
 
+@of_one
 def relu(x: Any, *, error: float = 1e-2, bound: float | None = None) -> Any:
     """The rectified linear unit max(x, 0), entry by entry.
 
@@ -276,6 +280,7 @@ def relu(x: Any, *, error: float = 1e-2, bound: float | None = None) -> Any:
     return _kinked("relu", x, _relu, lambda x, signs: (x * 0.5) * (signs + 1.0), error, bound, 2.0)
 
 
+@of_two
 def maximum(x: Any, y: Any, *, error: float = 1e-2, bound: float | None = None) -> Any:
     """The larger one of two numbers, entry by entry: (x + y + |x - y|) / 2.
 
@@ -316,6 +321,7 @@ def maximum(x: Any, y: Any, *, error: float = 1e-2, bound: float | None = None) 
     return y + relu(x - y, error=error, bound=reach("maximum", x, bound) + reach("maximum", y, bound))
 
 
+@of_two
 def minimum(x: Any, y: Any, *, error: float = 1e-2, bound: float | None = None) -> Any:
     """The smaller one of two numbers, entry by entry.
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ._native import Ciphertext, Polynomial
+from ._typing import of_one
 from .errors import DataError, ShapeError
 
 
@@ -90,6 +91,7 @@ def _inverse_sqrt(t: Any) -> Any:
     return 1.0 / np.sqrt(t)
 
 
+@of_one
 def sigmoid(x: Any, *, error: float = 1e-3, domain: tuple[float, float] | None = None) -> Any:
     """The logistic function 1 / (1 + exp(-x)), entry by entry.
 
@@ -128,6 +130,7 @@ def sigmoid(x: Any, *, error: float = 1e-3, domain: tuple[float, float] | None =
     return _of_smooth(_sigmoid, x, error, domain, 8.0)
 
 
+@of_one
 def tanh(x: Any, *, error: float = 1e-3, domain: tuple[float, float] | None = None) -> Any:
     """The hyperbolic tangent, entry by entry.
 
@@ -165,6 +168,7 @@ def tanh(x: Any, *, error: float = 1e-3, domain: tuple[float, float] | None = No
     return _of_smooth(np.tanh, x, error, domain, 4.0)
 
 
+@of_one
 def silu(x: Any, *, error: float = 1e-3, domain: tuple[float, float] | None = None) -> Any:
     """The sigmoid linear unit x / (1 + exp(-x)), entry by entry.
 
@@ -202,6 +206,7 @@ def silu(x: Any, *, error: float = 1e-3, domain: tuple[float, float] | None = No
     return _of_smooth(_silu, x, error, domain, 8.0)
 
 
+@of_one
 def gelu(x: Any, *, error: float = 1e-3, domain: tuple[float, float] | None = None) -> Any:
     """The Gaussian error linear unit x Phi(x), with the normal distribution's Phi, entry by entry.
 
@@ -239,6 +244,7 @@ def gelu(x: Any, *, error: float = 1e-3, domain: tuple[float, float] | None = No
     return _of_smooth(_gelu, x, error, domain, 8.0)
 
 
+@of_one
 def exp(x: Any, *, error: float = 1e-3, domain: tuple[float, float] | None = None) -> Any:
     """The exponential function, entry by entry.
 
@@ -276,6 +282,7 @@ def exp(x: Any, *, error: float = 1e-3, domain: tuple[float, float] | None = Non
     return _of_smooth(np.exp, x, error, domain, 4.0)
 
 
+@of_one
 def log(x: Any, *, domain: tuple[float, float], error: float = 1e-3) -> Any:
     """The natural logarithm, entry by entry.
 
@@ -314,6 +321,7 @@ def log(x: Any, *, domain: tuple[float, float], error: float = 1e-3) -> Any:
     return _of_smooth(np.log, x, error, _above_zero(domain))
 
 
+@of_one
 def inverse(x: Any, *, domain: tuple[float, float], error: float = 1e-3) -> Any:
     """1 / x, entry by entry.
 
@@ -352,6 +360,7 @@ def inverse(x: Any, *, domain: tuple[float, float], error: float = 1e-3) -> Any:
     return _of_smooth(_inverse, x, error, _above_zero(domain))
 
 
+@of_one
 def sqrt(x: Any, *, domain: tuple[float, float], error: float = 1e-3) -> Any:
     """The square root, entry by entry.
 
@@ -390,6 +399,7 @@ def sqrt(x: Any, *, domain: tuple[float, float], error: float = 1e-3) -> Any:
     return _of_smooth(np.sqrt, x, error, _above_zero(domain))
 
 
+@of_one
 def inverse_sqrt(x: Any, *, domain: tuple[float, float], error: float = 1e-3) -> Any:
     """1 / sqrt(x), entry by entry: what a normalisation multiplies by.
 
@@ -437,6 +447,7 @@ def _above_zero(domain: tuple[float, float]) -> tuple[float, float]:
     return low, high
 
 
+@of_one
 def std(
     x: Any,
     axis: int | None = None,
@@ -493,6 +504,7 @@ def std(
     return _root(real("std", x).var(axis=axis, ddof=ddof, keepdims=keepdims), domain, error)
 
 
+@of_one
 def norm(x: Any, axis: int | None = None, *, domain: tuple[float, float], keepdims: bool = False, error: float = 1e-3) -> Any:
     """The Euclidean norm of real numbers, of all of them or along an axis: the square root of the sum of squares.
 
@@ -554,6 +566,7 @@ def _root(squares: Any, domain: tuple[float, float], error: float) -> Any:
     return sqrt(squares, domain=(low * low, high * high), error=error)
 
 
+@of_one
 def softmax(x: Any, *, error: float = 1e-3, bound: float | None = None) -> Any:
     """exp(x) / sum(exp(x)) along the last axis.
 

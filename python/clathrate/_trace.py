@@ -10,13 +10,21 @@ import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from html import escape
-from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, SupportsIndex, overload
 
 from ._native import Ciphertext, Needs, Params, Recorder
 from .errors import ClathrateError
 
 if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
     from ._native import _BodyAxis, _Encoding, _Order
+
+    Result = TypeVar("Result", default=Any)
+else:
+    from typing import TypeVar
+
+    Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -55,7 +63,7 @@ class StageCost:
 
 
 @dataclass(frozen=True)
-class Trace:
+class Trace(Generic[Result]):
     """What a computation needs, costs and gives, found by a dry run; `trace` makes it.
 
     Attributes
@@ -96,7 +104,7 @@ class Trace:
 
     needs: Needs
     inputs: tuple[Ciphertext, ...]
-    result: Any
+    result: Result
     stages: tuple[StageCost, ...]
     seconds: float
     transforms: int
@@ -201,7 +209,7 @@ class Input(Sequence[int]):
 
 
 def trace(
-    function: Callable[..., Any],
+    function: Callable[..., Result],
     *shapes: Sequence[SupportsIndex],
     params: Params,
     encoding: _Encoding | None = None,
@@ -216,7 +224,7 @@ def trace(
     copies: SupportsIndex | None = None,
     order: _Order = "natural",
     bootstrap_below: SupportsIndex | None = None,
-) -> Trace:
+) -> Trace[Result]:
     """Runs a function without keys and data, and tells the evaluation keys, levels and scales that it needs, and what it costs.
 
     The function is called with *symbols*: ciphertexts that have a shape, an encoding, a level and a scale, and no data. They go through the
@@ -303,7 +311,7 @@ def trace(
         "order": order,
     }
 
-    def run(below: SupportsIndex | None) -> Trace:
+    def run(below: SupportsIndex | None) -> Trace[Result]:
         recorder = Recorder(params, below)
 
         def symbol(shape: Sequence[SupportsIndex]) -> Ciphertext:
@@ -319,10 +327,12 @@ def trace(
         found = None if below is None or not recording.bootstraps else int(below)
         return Trace(recorder.needs(), inputs, result, stages, *figures, found, recording.explain(), recording.price)
 
+    if not isinstance(params, Params):
+        raise TypeError(f'`params` is {params!r}, and no Params: take a preset, `cl.Params.preset("n14")`')
     levels = params.application_levels
     if bootstrap_below is not None or levels is None:
         return run(bootstrap_below)
-    best: Trace | None = None
+    best: Trace[Result] | None = None
     refused: dict[int, ClathrateError] = {}
     for below in range(levels[0], max(levels[1], levels[0] + 1)):
         try:

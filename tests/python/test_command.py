@@ -92,3 +92,42 @@ def test_secret_keys_do_not_go_to_a_terminal() -> None:
         os.close(owner)
         assert ended.returncode == 2, ended.stderr
         assert "would go to the terminal" in ended.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes are those of Unix")
+@pytest.mark.parametrize("options", ["", "--json"])
+def test_a_reader_that_has_enough_is_no_error(tmp_path: pathlib.Path, options: str) -> None:
+    """Every verb that prints, with nobody at the other end of the pipe: `clathrate ... | true`."""
+    np.save(tmp_path / "x.npy", np.ones((2, 3)))
+    names = "--params insecure_matmul"
+    lines = [
+        "params list",
+        "params show insecure_matmul",
+        f"keygen {names} --secret sk.clt --public pk.clt --evaluation evk.clt --relinearise",
+        f"encrypt {names} --key sk.clt --input x.npy --output x.clt",
+        f"add {names} --input x.clt --with x.clt --output sum.clt",
+        f"decrypt {names} --secret sk.clt --input sum.clt --output sum.npy",
+        "inspect x.clt",
+        "params save insecure_matmul --output params.clt",
+        "--help",
+        "--version",
+    ]
+    for line in lines:
+        command = subprocess.Popen(
+            [*COMMAND, *options.split(), *line.split()], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        assert command.stdout is not None
+        command.stdout.close()
+        _, said = command.communicate(timeout=120)
+        # That a preset is insecure is said as always.
+        assert command.returncode == 0, (line, said)
+        assert all(each.startswith(b"warning: ") for each in said.splitlines()), (line, said)
+    # The work is done all the same.
+    assert abs(np.load(tmp_path / "sum.npy") - 2).max() < 1e-5
+    # What goes wrong is still said.
+    (tmp_path / "x.clt").write_bytes((tmp_path / "x.clt").read_bytes()[:-64] + bytes(64))
+    damaged = subprocess.Popen([*COMMAND, "inspect", "x.clt"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert damaged.stdout is not None
+    damaged.stdout.close()
+    assert b"error" in damaged.communicate(timeout=120)[1]
+    assert damaged.returncode == 12

@@ -247,3 +247,11 @@ def test_notebooks_are_the_pages_and_run(name, capsys, tmp_path, monkeypatch):
         exec(cell, names)
     assert capsys.readouterr().out
     assert all(cell["outputs"] == [] for cell in notebook["cells"] if cell["cell_type"] == "code")
+
+
+def test_processes_page_runs(tmp_path):
+    (snippet,) = snippets("docs/processes.md")
+    (tmp_path / "page.py").write_text(snippet)
+    done = subprocess.run([sys.executable, "page.py"], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout) < 1e-6

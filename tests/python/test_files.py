@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import inspect
 import os
 import pickle
 import re
@@ -36,7 +37,7 @@ def test_each_kind_saves_and_loads_by_name_and_by_kind(small, things, tmp_path):
             assert type(again) is cls
             assert again.key_id == small.key.key_id
             assert again.params is small.params
-            assert np.array_equal(again.to_bytes(), thing.to_bytes())
+            assert again.to_bytes() == thing.to_bytes()
         report = cl.inspect(path)
         assert report["kind"] == kind
         assert report["parameters"] == small.params.name
@@ -93,7 +94,7 @@ def test_loading_another_kind_is_refused(small, things, tmp_path):
 def test_truncated_files_are_refused_at_every_length(small, things, tmp_path):
     path = tmp_path / "file"
     for thing, _ in things.values():
-        whole = thing.to_bytes().tobytes()
+        whole = thing.to_bytes()
         for length in (0, 1, 7, 8, 127, 128, 200, len(whole) // 2, len(whole) - 64, len(whole) - 1):
             path.write_bytes(whole[:length])
             with pytest.raises(cl.FileFormatError):
@@ -109,7 +110,7 @@ def test_truncated_files_are_refused_at_every_length(small, things, tmp_path):
 
 def test_flipped_bits_are_refused_wherever_they_are(small, things, rng):
     for thing, _ in things.values():
-        whole = thing.to_bytes().tobytes()
+        whole = thing.to_bytes()
         for position in [*range(0, 128, 3), *rng.integers(128, len(whole), 40)]:
             damaged = bytearray(whole)
             damaged[position] ^= 1 << int(rng.integers(8))
@@ -118,7 +119,7 @@ def test_flipped_bits_are_refused_wherever_they_are(small, things, rng):
 
 
 def test_future_versions_and_other_files_are_told_apart(small, things):
-    whole = bytearray(things["ciphertexts"][0].to_bytes().tobytes())
+    whole = bytearray(things["ciphertexts"][0].to_bytes())
     whole[8:12] = (7).to_bytes(4, "little")
     with pytest.raises(cl.FileFormatError, match=r"format version 7.*upgrade"):
         cl.from_bytes(whole, small.params)
@@ -128,7 +129,7 @@ def test_future_versions_and_other_files_are_told_apart(small, things):
 
 def test_absurd_lengths_allocate_nothing(small, things):
     for offset in (56, 64, 72):
-        whole = bytearray(things["ciphertexts"][0].to_bytes().tobytes())
+        whole = bytearray(things["ciphertexts"][0].to_bytes())
         whole[offset : offset + 8] = (2**62).to_bytes(8, "little")
         with pytest.raises(cl.FileFormatError):
             cl.from_bytes(whole, small.params)
@@ -136,23 +137,16 @@ def test_absurd_lengths_allocate_nothing(small, things):
 
 def test_from_bytes_takes_any_contiguous_buffer(small, things):
     ct = things["ciphertexts"][0]
-    whole = ct.to_bytes()
-    raw = whole.tobytes()
+    raw = ct.to_bytes()
+    whole = np.frombuffer(raw, dtype=np.uint8)
     shifted = np.frombuffer(b"x" + raw, dtype=np.uint8)[1:]
     for buffer in (whole, raw, bytearray(raw), memoryview(raw), shifted, np.frombuffer(raw, dtype=np.uint64), np.frombuffer(raw, "S1")):
-        assert np.array_equal(cl.from_bytes(buffer, small.params).to_bytes(), whole)
+        assert cl.from_bytes(buffer, small.params).to_bytes() == raw
     with pytest.raises(TypeError):
         cl.from_bytes(whole[::2], small.params)
     for wrong in ("text", 3, None, [1, 2]):
         with pytest.raises(TypeError):
             cl.from_bytes(wrong, small.params)
-
-
-def test_to_bytes_is_read_only(small):
-    blob = small.key.encrypt([1.0]).to_bytes()
-    assert blob.dtype == np.uint8
-    with pytest.raises(ValueError, match="read-only"):
-        blob[0] = 0
 
 
 def test_saving_where_nothing_can_be_written_leaves_nothing(small, tmp_path):
@@ -174,7 +168,7 @@ def test_saving_replaces_the_file(small, tmp_path):
 
 def test_inspect_can_leave_sections_unread(small, tmp_path):
     path = tmp_path / "file"
-    blob = bytearray(small.key.encrypt([1.0]).to_bytes().tobytes())
+    blob = bytearray(small.key.encrypt([1.0]).to_bytes())
     start = blob.index(b"bodies", 256)  # the table is last; the section before it holds residues
     blob[start // 2] ^= 1
     path.write_bytes(blob)
@@ -418,3 +412,67 @@ def test_files_page_reads_the_format_by_its_own_table(capsys):
     lengths = [int(line.split()[2]) for line in sections]
     assert lengths[0] == 32
     assert lengths[1] % (8 * 1024) == 0
+
+
+def storable(small, name: str) -> tuple[object, bool]:
+    """Something with `save`, and whether it overwrites by default."""
+    matmul = cl.Params.preset("insecure_matmul")
+    if name == "PreparedMatrix":
+        owner = cl.SecretKey.generate(matmul)
+        plan = cl.MatrixPlan(matmul, np.eye(2), columns=3, method="prepared")
+        return plan.prepare(owner.evaluation_keys(plan.needs)), True
+    if name == "PreparedSamples":
+        owner = cl.SecretKey.generate(cl.Params.preset("insecure_boot"))
+        plan = cl.SamplesPlan(owner.params, 2)
+        receiver = cl.Receiver(owner.params, cl.LightClient(owner, plan=plan).introduction)
+        return cl.PreparedSamples(plan, owner.evaluation_keys(plan.needs), receiver, 0), True
+    things = {
+        "Params": small.params,
+        "SecretKey": small.key,
+        "PublicKey": small.key.public_key(),
+        "EvaluationKeys": small.keys,
+        "Ciphertext": small.key.encrypt([1.0]),
+        "LinearTransformPlan": cl.LinearTransform(np.eye(4)[::-1]).plan(small.params),
+    }
+    return things[name], name != "SecretKey"
+
+
+STORED = [name for name in cl.__all__ if hasattr(getattr(cl, name), "save")]
+
+
+def test_there_is_something_to_store():
+    assert len(STORED) >= 8
+
+
+@pytest.mark.parametrize("name", STORED)
+def test_one_rule_says_what_is_overwritten(small, tmp_path, name):
+    thing, replaces = storable(small, name)
+    path, other = tmp_path / "file", b"something else"
+    assert inspect.signature(thing.save).parameters["overwrite"].default is replaces
+    path.write_bytes(other)
+    refused = [{"overwrite": False}] if replaces else [{"overwrite": False}, {}]
+    for options in refused:
+        with pytest.raises(
+            cl.FileAccessError, match=r"file exists: save to another path, or replace the file with `overwrite=True`"
+        ) as caught:
+            thing.save(path, **options)
+        assert (caught.value.errno, caught.value.filename) == (errno.EEXIST, str(path))
+        assert path.read_bytes() == other
+        assert [file.name for file in tmp_path.iterdir()] == ["file"]
+    # What the message says.
+    size = thing.save(path, overwrite=True)
+    assert path.stat().st_size == size
+    assert path.read_bytes() != other
+    assert thing.save(tmp_path / "new", overwrite=False) == size
+    if replaces:
+        path.write_bytes(other)
+        assert thing.save(path) == size
+    # A secret key is replaced by one alone.
+    secret = tmp_path / "secret"
+    small.key.save(secret)
+    before = secret.read_bytes()
+    if name != "SecretKey":
+        for options in ({}, {"overwrite": True}, {"overwrite": False}):
+            with pytest.raises(cl.FileAccessError, match="holds a secret key"):
+                thing.save(secret, **options)
+        assert secret.read_bytes() == before

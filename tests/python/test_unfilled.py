@@ -79,6 +79,8 @@ CASES = {
     "dot": [both(lambda x, y: x.dot(y), VECTOR, VECTOR[::-1].copy()), both(lambda x: x.dot(TALL), MATRIX)],
     "sum": [both(lambda x, axis=axis: x.sum(axis=axis, keepdims=True), MATRIX) for axis in (None, 0, 1)]
     + [both(lambda x: x.sum(), VECTOR)],
+    "prod": [both(lambda x: x.prod(axis=0), MATRIX), both(lambda x: x.prod(keepdims=True), MATRIX), both(lambda x: x.prod(), VECTOR)]
+    + [both(lambda x, kept=kept: x.prod(axis=1, keepdims=kept), MATRIX, on=ALONE) for kept in (False, True)],
     "mean": [both(lambda x, axis=axis: x.mean(axis=axis, keepdims=True), MATRIX) for axis in (None, 0, 1)]
     + [both(lambda x: x.mean(), VECTOR)],
     "var": [both(lambda x, axis=axis: x.var(axis=axis, keepdims=True), MATRIX) for axis in (None, 0, 1)]
@@ -101,7 +103,9 @@ CASES = {
     "TransposedCiphertext.__rsub__": [both(lambda x: 1 - x.T, MATRIX)],
     "TransposedCiphertext.__mul__": [both(lambda x: x.T * 0.5, MATRIX)],
     "TransposedCiphertext.__rmul__": [both(lambda x: 0.5 * x.T, MATRIX)],
+    "TransposedCiphertext.__truediv__": [both(lambda x: x.T / 4, MATRIX)],
     "TransposedCiphertext.__neg__": [both(lambda x: -x.T, MATRIX)],
+    "TransposedCiphertext.__pos__": [both(lambda x: +x.T, MATRIX)],
     "TransposedCiphertext.__getitem__": [both(lambda x: x.T[:, 1:3], MATRIX, on=ALONE)],
     "TransposedCiphertext.__len__": [both(lambda x: x.T * len(x.T), MATRIX)],
     "TransposedCiphertext.__matmul__": [
@@ -413,7 +417,8 @@ OPERATORS = re.compile(r"__(r?(add|sub|mul|matmul)|truediv|pow|neg|pos|getitem|l
 def public_names(owner: type) -> set[str]:
     """Methods, and operators that do not only refuse."""
     members = {name for name in vars(owner) if inspect.isroutine(getattr(owner, name)) and not name.startswith("_")}
-    refusing = {"MamboMatrix": {"__rmatmul__"}, "PreparedMatrix": {"__rmatmul__"}}.get(owner.__name__, set())
+    refusals = {"MamboMatrix": {"__rmatmul__"}, "PreparedMatrix": {"__rmatmul__"}, "TransposedCiphertext": {"__pow__"}}
+    refusing = refusals.get(owner.__name__, set())
     return members | {name for name in vars(owner) if OPERATORS.fullmatch(name)} - refusing
 
 

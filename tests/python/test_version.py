@@ -43,3 +43,13 @@ def test_clones_are_made_of_the_repository() -> None:
     clones = [address for page in pages for address in re.findall(r"git clone (\S+)", page.read_text(encoding="utf-8"))]
     assert clones
     assert set(clones) == {REPOSITORY}
+
+
+def test_the_least_version_of_python_is_the_same_everywhere() -> None:
+    least = stated("pyproject.toml", r'^requires-python = ">=([\d.]+)"$')
+    assert stated("README.md", r"need Python ([\d.]+) or later") == least
+    assert stated("docs/tutorial.md", r"need Python ([\d.]+) or later") == least
+    assert stated("requirements/dev.txt", r"Python ([\d.]+) and later") == least
+    assert stated("crates/python/Cargo.toml", r"abi3-py(\d+)") == least.replace(".", "")
+    assert stated("pyproject.toml", r'^target-version = "py(\d+)"$') == least.replace(".", "")
+    assert stated("pyproject.toml", r'^python_version = "([\d.]+)"$') == least

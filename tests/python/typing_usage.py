@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any, assert_type
 
 import numpy as np
 from numpy.typing import NDArray
-from typing_extensions import assert_type
 
 import clathrate as cl
 
@@ -63,10 +63,76 @@ def accepted(weights: NDArray[np.float32], data: NDArray[np.int64], path: Path) 
     assert_type(ct[1:3], cl.Ciphertext)
     assert_type(ct[1:3, 2:5], cl.Ciphertext)
     assert_type(cl.vstack([ct, ct]), cl.Ciphertext)
+    # NumPy's own functions take ciphertexts; its stubs say that they give anything.
+    mean: cl.Ciphertext = np.mean(ct)
+    means: cl.Ciphertext = np.mean(ct, axis=0, keepdims=True)
+    deviation: cl.Ciphertext = np.var(ct, ddof=1)
+    inner: cl.Ciphertext = np.dot(ct, weights)
+    image: cl.Ciphertext = np.matmul(weights, ct)
+    (
+        np.sum(ct),
+        np.prod(ct),
+        np.cumsum(ct),
+        np.concatenate([ct, ct]),
+        np.stack([ct, ct]),
+        np.where(weights > 0, ct, 0.5),
+        np.dot(weights, ct),
+    )
+    (
+        np.transpose(ct),
+        np.diff(ct),
+        np.flip(ct),
+        np.fft.fft(ct),
+        np.polyval([1.0, 2.0], ct),
+        np.dot(ct.T, weights),
+        np.dot(weights, ct),
+        np.add(weights, ct),
+    )
+    total = mean + means + deviation + inner + image
+    assert_type(total, cl.Ciphertext)
+    assert_type(cl.sigmoid(ct), cl.Ciphertext)
+    assert_type(cl.exp(ct, error=1e-3, domain=(-1.0, 1.0)), cl.Ciphertext)
+    assert_type(cl.inverse(ct, domain=(1.0, 2.0)), cl.Ciphertext)
+    assert_type(cl.std(ct, axis=1, domain=(1.0, 2.0)), cl.Ciphertext)
+    assert_type(cl.softmax(ct), cl.Ciphertext)
+    assert_type(cl.sign(ct, margin=0.1), cl.Ciphertext)
+    assert_type(cl.relu(ct, bound=2.0), cl.Ciphertext)
+    assert_type(cl.maximum(ct, 0.5), cl.Ciphertext)
+    assert_type(cl.maximum(0.5, ct, bound=2.0), cl.Ciphertext)
+    assert_type(cl.minimum(ct, ct), cl.Ciphertext)
+    assert_type(cl.sigmoid(weights), NDArray[Any])
+    assert_type(cl.maximum([1.0, 2.0], 0.5), NDArray[Any])
+    assert_type(cl.where(weights > 0, ct, 0.5), cl.Ciphertext)
+    assert_type(cl.where([True, False], 0.5, ct), cl.Ciphertext)
+    assert_type(cl.where(ct, 1.0, 0.0), cl.Ciphertext)
+    assert_type(cl.where([True], 1.0, 0.0), NDArray[Any])
+    assert_type(ct.T @ ct, cl.Ciphertext | Any)
+    assert_type((ct.T @ ct).sum(), cl.Ciphertext | Any)
+    view: cl.TransposedCiphertext = ct.T
+    assert_type(view @ weights / 2, cl.TransposedCiphertext)
+    assert_type(view.to_rows(), cl.Ciphertext)
+    row_image: cl.Ciphertext = ct @ weights
+    assert_type(row_image.prod(axis=0), cl.Ciphertext)
+    assert_type(ct / [1.0, 2.0, 3.0] / weights / np.float32(2) / 2j, cl.Ciphertext)
+    traced = cl.trace(score, (8,), params=params)
+    assert_type(traced, cl.Trace[cl.Ciphertext])
+    assert_type(traced.result.level, int)
+    without: cl.Trace = found
+    assert_type(without.needs, cl.Needs)
+    assert_type(ct.save(path, overwrite=False), int)
+    assert_type(ct.to_bytes(), bytes)
     try:
         ct.rotate(5)
     except cl.MissingKeyError as error:
         assert_type(error, cl.MissingKeyError)
+
+
+def score(ct: cl.Ciphertext) -> cl.Ciphertext:
+    return cl.sigmoid(ct @ np.ones(8))
+
+
+def transposed(ct: cl.Ciphertext) -> cl.TransposedCiphertext:
+    return ct.T
 
 
 def refused(ct: cl.Ciphertext, key: cl.SecretKey) -> None:
@@ -84,3 +150,6 @@ def refused(ct: cl.Ciphertext, key: cl.SecretKey) -> None:
     cl.Runtime(switching=("hybrid", 1, 2))  # type: ignore[arg-type]
     cl.Params.preset("n14", threads=2)  # type: ignore[call-arg]
     cl.Ciphertext.load("a")  # type: ignore[call-arg]
+    ct.save("a", "over")  # type: ignore[arg-type]
+    cl.sigmoid(ct, errors=1e-3)  # type: ignore[call-overload]
+    cl.sigmoid(object())  # type: ignore[call-overload]

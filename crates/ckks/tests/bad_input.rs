@@ -58,7 +58,7 @@ fn shapes_that_do_not_match_are_refused() {
     assert_refused!(ev.multiply_plain(&vector, &real(&ramp(7))), CkksError::Shape { .. }, "[6]", "[7]");
     let weights = ev.prepare_weights(2, 3, &ramp(6), &matrix).expect("weights");
     assert_refused!(ev.multiply_matrix(&weights, &matrix), CkksError::Shape { .. }, "[2, 3]", "needs 2 columns");
-    assert_refused!(ev.multiply_matrix(&weights, &vector), CkksError::Shape { .. }, "[6]", "matrix of one column");
+    assert_refused!(ev.multiply_matrix(&weights, &vector), CkksError::Shape { .. }, "[6]", "inner products");
     assert_refused!(ev.prepare_weights(2, 3, &ramp(5), &matrix), CkksError::Shape { .. }, "[2, 3]", "[5]", "rows * columns");
     assert_refused!(ev.prepare_weights(usize::MAX, 3, &ramp(5), &matrix), CkksError::Shape { .. }, "[5]");
 }

@@ -6,7 +6,7 @@ mod common;
 
 use allocation::peak_of;
 use clathrate_ckks::error::ErrorKind;
-use clathrate_ckks::file::{FileError, FileLabel, FileReader, FileWriter, Stored, Watch};
+use clathrate_ckks::file::{FileError, FileLabel, FileReader, FileWriter, Replaced, Stored, Watch};
 use clathrate_ckks::keys::Reach;
 use clathrate_ckks::keys::{EncryptOptions, Values};
 use clathrate_ckks::{Ciphertext, CkksError, Encoding, EvaluationKeys, Evaluator, KeyNeeds, Params, PublicKey, SecretKey};
@@ -586,11 +586,11 @@ fn reading_and_writing_stop_where_the_watch_says_no() {
     assert!(asked.load(Ordering::Relaxed) > bytes.len() >> 20, "for every megabyte at least");
     for most in [0, 1, asked.load(Ordering::Relaxed) / 2] {
         assert!(matches!(x.to_file_bytes_watched(watch(most).1), Err(FileError::Cancelled)), "{most}");
-        assert!(matches!(x.save_watched(&path, watch(most).1), Err(FileError::Cancelled)), "{most}");
+        assert!(matches!(x.save_as(&path, Replaced::ButSecretKeys, Some(watch(most).1)), Err(FileError::Cancelled)), "{most}");
         assert_eq!(std::fs::read(&path).unwrap(), b"before");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "no part of a file");
     }
-    x.save_watched(&path, watch(usize::MAX).1).unwrap();
+    x.save_as(&path, Replaced::ButSecretKeys, Some(watch(usize::MAX).1)).unwrap();
     let read = |watch| Ciphertext::from_reader(&FileReader::open(&path).unwrap().watched_by(watch), &set);
     let (asked, patient) = watch(usize::MAX);
     assert_eq!(read(patient).unwrap().to_file_bytes().unwrap(), bytes);

@@ -50,7 +50,11 @@ impl Console {
             return Ok(());
         }
         let mut stdout = io::stdout().lock();
-        writeln!(stdout, "{text}").and_then(|()| stdout.flush()).map_err(print_failure)
+        match writeln!(stdout, "{text}").and_then(|()| stdout.flush()) {
+            // Whoever read has enough (`clathrate params list | head -1`): the command ends as it would have, and says nothing.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            done => done.map_err(print_failure),
+        }
     }
 
     /// A warning for people.

@@ -29,7 +29,7 @@ pub fn array(data: &Bound<'_, PyAny>) -> PyResult<Array> {
     let py = data.py();
     let numpy = py.import("numpy")?;
     if data.is_instance(&numpy.getattr("ma")?.getattr("MaskedArray")?)? {
-        return Err(PyTypeError::new_err("a masked array has entries that are not there: fill them first (`array.filled(0)`)"));
+        return Err(PyTypeError::new_err("a masked array has entries that are not there: fill them first, `x.filled(0)`"));
     }
     // NumPy stops at 64 bits for integers; a wide Python integer is a number all the same.
     let wide = data.cast::<PyInt>().ok().map(|int| int.extract::<f64>());
@@ -40,11 +40,11 @@ pub fn array(data: &Bound<'_, PyAny>) -> PyResult<Array> {
     };
     let library = Library::of(data);
     if library == Some(Library::ScipySparse) {
-        return Err(Library::ScipySparse.cannot_be_read("NumPy has no sparse arrays"));
+        return Err(Library::ScipySparse.cannot_be_read(data, "NumPy has no sparse arrays"));
     }
     let array = numpy.call_method1("asarray", (plain,)).map_err(|error| match library {
         Some(library) => {
-            let named = library.cannot_be_read(&error.value(py).to_string());
+            let named = library.cannot_be_read(data, &error.value(py).to_string());
             named.set_cause(py, Some(error));
             named
         }
@@ -61,10 +61,11 @@ pub fn array(data: &Bound<'_, PyAny>) -> PyResult<Array> {
         _ => {
             let dtype = array.getattr("dtype")?.str()?;
             if let Some(library) = library {
-                return Err(library.cannot_be_read(&format!("its entries of dtype {dtype} are no numbers")));
+                return Err(library.cannot_be_read(data, &format!("its entries of dtype {dtype} are no numbers")));
             }
+            let remedy = if kind == "O" { ", `x.astype(float)` where the objects are numbers" } else { "" };
             return Err(PyTypeError::new_err(format!(
-                "an array of dtype {dtype} holds no numbers: use integers, floats or complex numbers"
+                "an array of dtype {dtype} holds no numbers: use integers, floats or complex numbers{remedy}"
             )));
         }
     };

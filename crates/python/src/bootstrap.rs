@@ -10,6 +10,7 @@ use crate::errors::exception;
 use crate::needs::PyNeeds;
 use crate::numbers::Whole;
 use crate::params::{PyParams, size};
+use crate::recipe::{Recipe, Reduced, arguments};
 use crate::run::detached;
 use crate::text::report_html;
 
@@ -70,6 +71,7 @@ use crate::text::report_html;
 #[pyclass(frozen, module = "clathrate", name = "BootstrapPlan")]
 pub struct PyBootstrapPlan {
     pub plan: Arc<BootstrapPlan>,
+    recipe: Recipe,
 }
 
 #[pymethods]
@@ -79,7 +81,7 @@ impl PyBootstrapPlan {
     #[pyo3(signature = (params, slots=None, is_complex=true, rounds=None, key_bytes=None, arcsine=None, bodies=None, batch=None))]
     fn new(
         py: Python<'_>,
-        params: &PyParams,
+        params: &Bound<'_, PyParams>,
         slots: Option<Whole>,
         is_complex: bool,
         rounds: Option<Whole>,
@@ -88,6 +90,9 @@ impl PyBootstrapPlan {
         bodies: Option<Whole>,
         batch: Option<Whole>,
     ) -> PyResult<Self> {
+        let recipe =
+            Recipe::new(&py.get_type::<Self>(), arguments!(py, params, slots, is_complex, rounds, key_bytes, arcsine, bodies, batch));
+        let params = params.get();
         let slots = slots.map(|slots| size(py, "slots", slots)).transpose()?;
         let rounds = rounds.map(|rounds| size(py, "rounds", rounds)).transpose()?;
         let most_key_bytes = key_bytes.map(|bytes| size(py, "key_bytes", bytes)).transpose()?;
@@ -102,7 +107,7 @@ impl PyBootstrapPlan {
             Some(polys) => BootstrapPlan::for_batch(&params.params, polys, options),
             None => BootstrapPlan::with_options(&params.params, options),
         })?;
-        Ok(Self { plan: Arc::new(plan) })
+        Ok(Self { plan: Arc::new(plan), recipe })
     }
 
     /// The keys that the bootstrap needs, for `SecretKey.evaluation_keys`.
@@ -184,6 +189,10 @@ impl PyBootstrapPlan {
     /// bootstrap of 512 complex slots under "insecure_boot", 1 round
     fn explain(&self, py: Python<'_>) -> PyResult<String> {
         detached(py, || self.plan.explain())
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
+        self.recipe.reduce(py)
     }
 
     fn __repr__(&self) -> String {

@@ -46,6 +46,10 @@ pub fn exception(py: Python<'_>, class: &str, message: String) -> PyErr {
 /// `error` as an exception.
 pub fn raise(py: Python<'_>, error: CkksError) -> PyErr {
     if let CkksError::File(FileError::Io { path, source, .. }) = &error {
+        if source.kind() == io::ErrorKind::AlreadyExists {
+            let message = format!("{} exists: save to another path, or replace the file with `overwrite=True`", path.display());
+            return io_exception(py, message, path, source.raw_os_error(), source.kind());
+        }
         return io_exception(py, error.to_string(), path, source.raw_os_error(), source.kind());
     }
     if let CkksError::File(FileError::SecretKeyInTheWay { path }) = &error {
@@ -58,6 +62,9 @@ pub fn raise(py: Python<'_>, error: CkksError) -> PyErr {
     exception(py, class_name(&error), python_message(&error).unwrap_or_else(|| error.to_string()))
 }
 
+/// How the keys of a whole computation are made, as far as it is known when they are.
+const KEYS_FOR: &str = "make keys with `secret_key.keys_for(function, x.shape)`, which finds those of the whole function,";
+
 /// The message of an error whose remedy is a Python call: the core's own words name types and functions of Rust.
 fn python_message(error: &CkksError) -> Option<String> {
     Some(match error {
@@ -69,8 +76,9 @@ fn python_message(error: &CkksError) -> Option<String> {
             .to_string()
             .replace("`table_bytes` of the runtime", &format!("the limit with `cl.Runtime(table_mib={})`", bytes.div_ceil(1 << 20))),
         CkksError::NoKeys { operation } => format!(
-            "{operation} needs evaluation keys, and the ciphertext carries none: make them with \
-             `keys = secret_key.evaluation_keys(cl.Needs(...))` and attach them with `ct = ct.with_keys(keys)`"
+            "{operation} needs evaluation keys, and the ciphertext carries none (files and pickles leave them out): attach them with \
+             `ct = ct.with_keys(keys)`, where the owner of the secret makes `keys = secret_key.keys_for(function, x.shape)`, and a server or \
+             a worker reads `keys = cl.load(path, params)`"
         ),
         CkksError::MissingKeys { operation, count, bytes, names } => format!(
             "{operation} needs {}, {:.2} GiB, that the attached keys do not have: {names}; make keys with \
@@ -79,15 +87,16 @@ fn python_message(error: &CkksError) -> Option<String> {
             *bytes as f64 / f64::from(1 << 30)
         ),
         CkksError::NoRelinearisationKey => {
-            "multiplying ciphertexts needs a relinearisation key, and the attached keys have none: make keys \
-             with `cl.Needs(relinearise=True)`"
-                .to_owned()
+            format!(
+                "multiplying ciphertexts needs a relinearisation key, and the attached keys have none: {KEYS_FOR} or `cl.Needs(relinearise=True)`"
+            )
         }
-        CkksError::NoConjugationKey => {
-            "conjugation needs a key, and the attached keys have none: make keys with `cl.Needs(conjugate=True)`".to_owned()
-        }
+        CkksError::NoConjugationKey => format!(
+            "conjugation needs a key, and the attached keys have none: {KEYS_FOR} or `cl.Needs(conjugate=True)`; for arrays of complex \
+             numbers `keys_for` and `trace` take `is_complex=True`"
+        ),
         CkksError::NoRotationKey { steps, available } => format!(
-            "rotation by {steps} needs a key, and the attached keys have {available}: make keys with `cl.Needs(rotations=[{steps}])`"
+            "rotation by {steps} needs a key, and the attached keys have {available}: {KEYS_FOR} or `cl.Needs(rotations=[{steps}])`"
         ),
         CkksError::NoReductionKey { from, to, available } => format!(
             "a reduction from rank {from} to {to} needs a key, and the attached keys have reductions to: {available}; make keys with \

@@ -3,17 +3,20 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use clathrate_ckks::file::{FileReader, Stored};
+use clathrate_ckks::file::FileReader;
 use clathrate_ckks::keys::{HeldKey, KeyAddress};
 use clathrate_ckks::{CkksError, EvaluationKeys, Evaluator, Level};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 
-use crate::buffers::{BufferAndRebuild, reduce, to_array};
+use crate::buffers::{BufferAndRebuild, reduce};
 use crate::errors::raise;
 use crate::numbers::{Whole, Wholes};
 use crate::params::PyParams;
 use crate::paths::FilePath;
 use crate::run::{detached, file_bytes, watch, with_progress};
+use crate::saving::{save, to_bytes};
 use crate::text::hex;
 
 /// Evaluation keys: they let anyone compute on ciphertexts, and decrypt nothing.
@@ -68,6 +71,23 @@ impl PyEvaluationKeys {
         let shapes: Vec<String> = self.keys.shapes().iter().skip(1).map(ToString::to_string).collect();
         if shapes.is_empty() { powers.to_owned() } else { format!("{powers}, also at {}", shapes.join(" ")) }
     }
+}
+
+/// The keys that `with_keys` attaches.
+///
+/// # Errors
+/// `TypeError`, which says what to give in place of anything else.
+pub fn attachable(keys: &Bound<'_, PyAny>) -> PyResult<Py<PyEvaluationKeys>> {
+    if let Ok(keys) = keys.cast::<PyEvaluationKeys>() {
+        return Ok(keys.clone().unbind());
+    }
+    let kind = keys.get_type().name()?.to_string();
+    let remedy = match kind.as_str() {
+        "SecretKey" => "the secret key stays with its owner, who makes evaluation keys of it, `secret_key.keys_for(function, x.shape)`",
+        "Needs" => "make the keys that are needed, `secret_key.evaluation_keys(needs)`",
+        _ => "make them with `secret_key.keys_for(function, x.shape)`, or read them from a file with `cl.load(path, params)`",
+    };
+    Err(PyTypeError::new_err(format!("`with_keys` attaches EvaluationKeys, and a {kind} was given: {remedy}")))
 }
 
 #[pymethods]
@@ -247,6 +267,8 @@ impl PyEvaluationKeys {
     /// ----------
     /// path : str, bytes or path-like
     ///     The file. If it exists it is replaced as a whole or not at all; a secret key is never replaced.
+    /// overwrite : bool, optional
+    ///     Whether a file that exists may be replaced. The default is True; for secret keys it is False.
     ///
     /// Returns
     /// -------
@@ -256,13 +278,14 @@ impl PyEvaluationKeys {
     /// Raises
     /// ------
     /// FileAccessError
-    ///     Where the file cannot be written, or holds a secret key.
+    ///     Where the file cannot be written, holds a secret key, or exists where `overwrite` is False.
     ///
     /// Examples
     /// --------
     /// >>> size = keys.save("keys.clt")
-    fn save(&self, py: Python<'_>, path: FilePath) -> PyResult<u64> {
-        detached(py, || Ok(self.keys.save_watched(&path, watch("saving", self.keys.bytes() as u64 / 2))?))
+    #[pyo3(signature = (path, overwrite=true))]
+    fn save(&self, py: Python<'_>, path: FilePath, overwrite: bool) -> PyResult<u64> {
+        save(py, &*self.keys, &path, overwrite, self.keys.bytes() / 2)
     }
 
     /// Evaluation keys from a file that `save` wrote.
@@ -305,14 +328,14 @@ impl PyEvaluationKeys {
     ///
     /// Returns
     /// -------
-    /// numpy.ndarray of uint8
-    ///     The bytes, read-only; `from_bytes` reads them.
+    /// bytes
+    ///     The bytes; `from_bytes` reads them.
     ///
     /// Examples
     /// --------
     /// >>> again = cl.from_bytes(keys.to_bytes(), params)
-    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        to_array(py, detached(py, || Ok(self.keys.to_file_bytes_watched(watch("to_bytes", self.keys.bytes() as u64 / 2))?))?)
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        to_bytes(py, &*self.keys, self.keys.bytes() / 2)
     }
 
     fn __repr__(&self) -> String {
@@ -344,6 +367,6 @@ impl PyEvaluationKeys {
     }
 
     fn __reduce_ex__<'py>(&self, py: Python<'py>, protocol: Whole) -> PyResult<BufferAndRebuild<'py>> {
-        reduce(self.to_bytes(py)?, &self.params, protocol)
+        reduce(py, &*self.keys, self.keys.bytes() / 2, &self.params, protocol)
     }
 }

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use clathrate_ckks::file::{FileReader, Stored};
+use clathrate_ckks::file::{FileReader, Replaced, Stored};
 use clathrate_ckks::keys::{EncryptOptions, HonestEvaluator};
 use clathrate_ckks::{Ciphertext, SecretKey};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
 
 use crate::arrays::{Array, array, to_numpy};
 use crate::authentication::PyAuthenticationKey;
@@ -40,12 +40,35 @@ pub struct PySecretKey {
 }
 
 /// What the owner reads: a ciphertext, or its view by columns.
-#[derive(FromPyObject)]
 enum Readable<'py> {
-    #[pyo3(transparent, annotation = "Ciphertext")]
     Rows(Bound<'py, PyCiphertext>),
-    #[pyo3(transparent, annotation = "TransposedCiphertext")]
     Columns(Bound<'py, PyTransposed>),
+}
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Readable<'py> {
+    type Error = PyErr;
+
+    fn extract(data: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        if let Ok(rows) = data.cast::<PyCiphertext>() {
+            return Ok(Self::Rows(rows.to_owned()));
+        }
+        if let Ok(columns) = data.cast::<PyTransposed>() {
+            return Ok(Self::Columns(columns.to_owned()));
+        }
+        let kind = data.get_type().name()?;
+        let remedy = if data.is_instance_of::<PyList>() || data.is_instance_of::<PyTuple>() {
+            "decrypt each of several, `[secret_key.decrypt(ct) for ct in cts]`"
+        } else if data.is_instance_of::<PyBytes>() {
+            "read the bytes first, `cl.from_bytes(data, params)`"
+        } else if data.is_instance_of::<PyString>() {
+            "read the file first, `cl.load(path, params)`"
+        } else if data.hasattr("__array__")? {
+            "these numbers are in the clear already"
+        } else {
+            "give what `encrypt` and operations on ciphertexts gave"
+        };
+        Err(PyTypeError::new_err(format!("what is decrypted is a Ciphertext, and a {kind} was given: {remedy}")))
+    }
 }
 
 impl<'py> Readable<'py> {
@@ -603,7 +626,7 @@ impl PySecretKey {
     /// path : str, bytes or path-like
     ///     The file. If it exists it is replaced as a whole or not at all.
     /// overwrite : bool, optional
-    ///     Whether a secret key in that file may be replaced. The default is False.
+    ///     Whether a file that exists may be replaced, even if it holds a secret key. The default is False.
     ///
     /// Returns
     /// -------
@@ -613,14 +636,15 @@ impl PySecretKey {
     /// Raises
     /// ------
     /// FileAccessError
-    ///     Where the file cannot be written, or holds a secret key and `overwrite` is False.
+    ///     Where the file cannot be written, or exists and `overwrite` is False.
     ///
     /// Examples
     /// --------
     /// >>> size = secret_key.save("secret.clt")
     #[pyo3(signature = (path, overwrite=false))]
     fn save(&self, py: Python<'_>, path: FilePath, overwrite: bool) -> PyResult<u64> {
-        detached(py, || Ok(if overwrite { self.key.replace(&path) } else { self.key.save(&path) }?))
+        let replaced = if overwrite { Replaced::Anything } else { Replaced::Nothing };
+        detached(py, || Ok(self.key.save_as(&path, replaced, None)?))
     }
 
     /// A secret key from a file that `save` wrote.

@@ -9,7 +9,7 @@ use clathrate_ckks::{BodyAxis, Lanes, Layout, Order, Padding};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
-use crate::errors::{out_of_range, raise};
+use crate::errors::{exception, out_of_range, raise};
 use crate::numbers::Whole;
 
 /// The axis that runs over the bodies of a mask, by its name in Python.
@@ -121,9 +121,22 @@ pub struct PyLayout {
     layout: Layout,
 }
 
+/// The layout that [`PyLayout::json`] wrote.
+///
+/// # Errors
+/// `DataError` for any other text.
+pub fn layout_of(py: Python<'_>, text: &str) -> PyResult<Layout> {
+    serde_json::from_str(text).map_err(|error| exception(py, "DataError", format!("this is no layout: {error}")))
+}
+
 impl PyLayout {
     pub fn new(layout: Layout) -> Self {
         Self { layout }
+    }
+
+    /// The layout as text, for pickles.
+    pub fn json(&self, py: Python<'_>) -> PyResult<String> {
+        serde_json::to_string(&self.layout).map_err(|error| exception(py, "InternalError", error.to_string()))
     }
 
     /// Row and column of an entry, as core code counts them.
@@ -305,6 +318,15 @@ impl PyLayout {
     fn imaginary_place(&self, py: Python<'_>, row: Whole, column: Whole) -> PyResult<Option<PlaceTuple>> {
         let (row, column) = self.entry(py, row, column)?;
         self.layout.imaginary_place(row, column).map(|place| place.map(tuple)).map_err(|error| raise(py, error))
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
+        Ok((py.import("clathrate._pickle")?.getattr("rebuild_layout")?, (self.json(py)?,)))
+    }
+
+    #[staticmethod]
+    fn _from_json(py: Python<'_>, text: &str) -> PyResult<Self> {
+        layout_of(py, text).map(Self::new)
     }
 
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {

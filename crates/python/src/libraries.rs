@@ -11,6 +11,7 @@ use pyo3::types::{PyTuple, PyType};
 /// A library with arrays of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Library {
+    NumpyMasked,
     Pandas,
     ScipySparse,
     Torch,
@@ -20,6 +21,7 @@ impl Library {
     fn of_module(name: &str) -> Option<Self> {
         let within = |package: &str| name.strip_prefix(package).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
         match () {
+            () if within("numpy.ma") => Some(Self::NumpyMasked),
             () if within("pandas") => Some(Self::Pandas),
             () if within("scipy.sparse") => Some(Self::ScipySparse),
             () if within("torch") => Some(Self::Torch),
@@ -39,8 +41,9 @@ impl Library {
         let mut frame = py.import("sys").ok()?.call_method0("_getframe").ok()?;
         while !frame.is_none() {
             let name = frame.getattr("f_globals").ok()?.get_item("__name__").ok()?.extract::<String>().ok()?;
-            if name != "numpy" && !name.starts_with("numpy.") {
-                return Self::of_module(&name);
+            let library = Self::of_module(&name);
+            if library.is_some() || (name != "numpy" && !name.starts_with("numpy.")) {
+                return library;
             }
             frame = frame.getattr("f_back").ok()?;
         }
@@ -50,33 +53,38 @@ impl Library {
     /// What people call one of its arrays.
     fn array(self) -> &'static str {
         match self {
+            Self::NumpyMasked => "a masked array",
             Self::Pandas => "a pandas object",
             Self::ScipySparse => "a SciPy sparse array",
             Self::Torch => "a torch tensor",
         }
     }
 
-    /// The call that makes a NumPy array of `x`.
-    fn conversion(self) -> &'static str {
+    /// The call that makes a NumPy array of `x`, of which NumPy has the type of numbers unless it is `narrow`.
+    fn conversion(self, narrow: bool) -> &'static str {
         match self {
+            Self::NumpyMasked => "x.filled(0)",
             Self::Pandas => "x.to_numpy(dtype=float)",
             Self::ScipySparse => "x.toarray()",
+            Self::Torch if narrow => "x.detach().cpu().float().numpy()",
             Self::Torch => "x.detach().cpu().numpy()",
         }
     }
 
     /// The error where the library tried to read a ciphertext as an array of numbers.
     pub fn cannot_read_ciphertext(self) -> PyErr {
+        let (array, numbers) = (self.array(), self.conversion(false));
         PyTypeError::new_err(format!(
-            "{} meets a ciphertext: its operators read the other operand as an array of numbers, and a ciphertext is encrypted; pass a NumPy \
-             array instead, `{} @ ct` for a matrix product",
-            self.array(),
-            self.conversion()
+            "{array} meets a ciphertext: its operators read the other operand as an array of numbers, and a ciphertext is encrypted; pass a NumPy \
+             array instead, `{numbers}`, as in `{numbers} @ ct`"
         ))
     }
 
-    /// The error where NumPy cannot read one of the library's arrays, for `reason`.
-    pub fn cannot_be_read(self, reason: &str) -> PyErr {
-        PyTypeError::new_err(format!("{} cannot be used as it is ({reason}): pass a NumPy array, `{}`", self.array(), self.conversion()))
+    /// The error where NumPy cannot read `data`, one of the library's arrays, for `reason`.
+    pub fn cannot_be_read(self, data: &Bound<'_, PyAny>, reason: &str) -> PyErr {
+        // NumPy has neither bfloat16 nor numbers of 8 bits.
+        let dtype = data.getattr("dtype").and_then(|dtype| dtype.str()).map_or_else(|_| String::new(), |dtype| dtype.to_string());
+        let conversion = self.conversion(dtype.contains("bfloat") || dtype.contains("float8"));
+        PyTypeError::new_err(format!("{} cannot be used as it is ({reason}): pass a NumPy array, `{conversion}`", self.array()))
     }
 }

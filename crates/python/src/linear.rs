@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use clathrate_ckks::file::{FileReader, Stored};
+use clathrate_ckks::file::FileReader;
 use clathrate_ckks::keys::Values;
 use clathrate_ckks::{LinearTransform, LinearTransformOptions, LinearTransformPlan};
 use numpy::Complex64;
@@ -11,13 +11,16 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::arrays::{array, to_numpy};
+use crate::buffers::{BufferAndRebuild, reduce};
 use crate::ciphertext::PyCiphertext;
 use crate::errors::{check_scale, exception, out_of_range, raise};
 use crate::needs::PyNeeds;
 use crate::numbers::{Real, Whole};
 use crate::params::{PyParams, size};
 use crate::paths::FilePath;
+use crate::recipe::Reduced;
 use crate::run::{detached, file_bytes, watch};
+use crate::saving::save;
 use crate::text::report_html;
 use crate::trusted::options_of;
 
@@ -195,6 +198,23 @@ impl PyLinearTransform {
         self.transform.shifts().collect()
     }
 
+    /// The same map for a matrix of this shape, of which the diagonals are those.
+    fn _of_shape(&self, py: Python<'_>, rows: usize, columns: usize) -> PyResult<Self> {
+        let refuse = || exception(py, "DataError", format!("the diagonals are not those of a {rows} x {columns} matrix"));
+        Ok(Self { transform: self.transform.clone().of_shape(rows, columns).ok_or_else(refuse)? })
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
+        let diagonals = PyDict::new(py);
+        for shift in self.transform.shifts() {
+            let numbers = self.transform.diagonal(shift as i64).unwrap_or_default().to_vec();
+            let count = numbers.len();
+            diagonals.set_item(shift, to_numpy(py, Values::Complex(numbers), &[count])?)?;
+        }
+        let rebuild = py.import("clathrate._pickle")?.getattr("rebuild_transform")?;
+        Ok((rebuild, (diagonals, self.slots(), self.shape()).into_pyobject(py)?))
+    }
+
     fn __repr__(&self) -> String {
         let (rows, columns) = self.shape();
         let count = clathrate_arith::text::counted(self.transform.shifts().count(), "diagonal");
@@ -283,7 +303,9 @@ impl PyLinearTransformPlan {
     /// Parameters
     /// ----------
     /// path : str, bytes or path-like
-    ///     The file.
+    ///     The file. If it exists it is replaced as a whole or not at all; a secret key is never replaced.
+    /// overwrite : bool, optional
+    ///     Whether a file that exists may be replaced. The default is True; for secret keys it is False.
     ///
     /// Returns
     /// -------
@@ -293,7 +315,7 @@ impl PyLinearTransformPlan {
     /// Raises
     /// ------
     /// FileAccessError
-    ///     Where the file cannot be written.
+    ///     Where the file cannot be written, holds a secret key, or exists where `overwrite` is False.
     ///
     /// Examples
     /// --------
@@ -302,8 +324,9 @@ impl PyLinearTransformPlan {
     /// >>> size = plan.save("flip.clt")
     /// >>> cl.LinearTransformPlan.load("flip.clt", params).rotations
     /// [1, 3]
-    fn save(&self, py: Python<'_>, path: FilePath) -> PyResult<u64> {
-        detached(py, || Ok(self.plan.save_watched(&path, watch("saving", self.plan.plaintext_bytes() as u64))?))
+    #[pyo3(signature = (path, overwrite=true))]
+    fn save(&self, py: Python<'_>, path: FilePath, overwrite: bool) -> PyResult<u64> {
+        save(py, &*self.plan, &path, overwrite, self.plan.plaintext_bytes())
     }
 
     /// Reads a plan from a file.
@@ -352,6 +375,11 @@ impl PyLinearTransformPlan {
     /// For notebooks.
     fn _repr_html_(&self) -> String {
         report_html(&self.__repr__())
+    }
+
+    fn __reduce_ex__<'py>(&self, py: Python<'py>, protocol: Whole) -> PyResult<BufferAndRebuild<'py>> {
+        let params = Py::new(py, PyParams::from_core(self.plan.params().clone()))?;
+        reduce(py, &*self.plan, self.plan.plaintext_bytes(), &params, protocol)
     }
 
     fn __repr__(&self) -> String {

@@ -5,17 +5,19 @@ use std::sync::Arc;
 use clathrate_ckks::circuits::mambo::{MamboMatrix, MamboOptions, MamboPlan, Placement};
 use clathrate_ckks::circuits::matrix_plan::{MatrixMethod, MatrixOptions};
 use clathrate_ckks::circuits::prepared::PreparedOptions;
+use clathrate_ckks::keys::Values;
 use clathrate_ckks::{BootstrapOptions, Evaluator};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::arrays::matrix;
+use crate::arrays::{matrix, to_numpy};
 use crate::ciphertext::PyCiphertext;
 use crate::errors::{out_of_range, raise};
 use crate::evaluation_keys::PyEvaluationKeys;
 use crate::needs::PyNeeds;
 use crate::numbers::{Real, Whole};
 use crate::params::{PyParams, size};
+use crate::recipe::{Recipe, Reduced, arguments};
 use crate::run::{detached, interruptible, with_progress};
 use crate::text::report_html;
 
@@ -90,6 +92,7 @@ use crate::text::report_html;
 #[pyclass(frozen, module = "clathrate", name = "MamboPlan")]
 pub struct PyMamboPlan {
     plan: Arc<MamboPlan>,
+    recipe: Recipe,
 }
 
 #[pymethods]
@@ -99,7 +102,7 @@ impl PyMamboPlan {
     #[allow(clippy::too_many_arguments)] // as many as keywords
     fn new(
         py: Python<'_>,
-        params: &PyParams,
+        params: &Bound<'_, PyParams>,
         weights: &Bound<'_, PyAny>,
         columns: Option<Whole>,
         is_complex: bool,
@@ -112,6 +115,11 @@ impl PyMamboPlan {
         placement: &str,
     ) -> PyResult<Self> {
         let (values, rows, inner) = matrix(weights, &[])?;
+        let arguments = arguments!(py, params, columns, is_complex, bodies, method, precision_bits, key_bytes, uses, ring, placement);
+        // The numbers may change in the caller's array.
+        arguments.set_item("weights", to_numpy(py, Values::Real(values.clone()), &[rows, inner])?)?;
+        let recipe = Recipe::new(&py.get_type::<Self>(), arguments);
+        let params = params.get();
         let columns = columns.map_or(Ok(params.params.slot_count()), |columns| columns.count(py, "`columns`"))?;
         let named = |name: &str| {
             let found = MatrixMethod::ALL.into_iter().find(|method| method.name() == name);
@@ -145,7 +153,7 @@ impl PyMamboPlan {
             Some(_) => MamboPlan::new(&params.params, weights, columns, &options),
             None => MamboPlan::fastest(&params.params, weights, columns, &options),
         })?;
-        Ok(Self { plan: Arc::new(plan) })
+        Ok(Self { plan: Arc::new(plan), recipe })
     }
 
     /// The shape of the matrix.
@@ -293,11 +301,16 @@ impl PyMamboPlan {
     /// >>> plan.prepare(owner.evaluation_keys(plan.needs))
     /// MamboMatrix(2 x 2, 512 slots in a row, by rows)
     #[pyo3(signature = (keys, progress=None))]
-    fn prepare(&self, py: Python<'_>, keys: &PyEvaluationKeys, progress: Option<&Bound<'_, PyAny>>) -> PyResult<PyMamboMatrix> {
+    fn prepare(slf: &Bound<'_, Self>, keys: &PyEvaluationKeys, progress: Option<&Bound<'_, PyAny>>) -> PyResult<PyMamboMatrix> {
+        let (py, own) = (slf.py(), &slf.get().plan);
         let evaluator = Evaluator::with_keys(keys.keys.clone());
         let translate = |error| raise(py, error);
-        let matrix = with_progress(py, progress, "prepare", translate, |tick| self.plan.prepare(&evaluator, tick))?;
-        Ok(PyMamboMatrix { matrix, evaluator })
+        let matrix = with_progress(py, progress, "prepare", translate, |tick| own.prepare(&evaluator, tick))?;
+        Ok(PyMamboMatrix { matrix, evaluator, plan: slf.clone().unbind() })
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
+        self.recipe.reduce(py)
     }
 
     fn __repr__(&self) -> String {
@@ -320,14 +333,15 @@ impl PyMamboPlan {
 pub struct PyMamboMatrix {
     matrix: MamboMatrix,
     evaluator: Evaluator,
+    plan: Py<PyMamboPlan>,
 }
 
 #[pymethods]
 impl PyMamboMatrix {
     /// The plan.
     #[getter]
-    fn plan(&self) -> PyMamboPlan {
-        PyMamboPlan { plan: self.matrix.plan().clone() }
+    fn plan(&self, py: Python<'_>) -> Py<PyMamboPlan> {
+        self.plan.clone_ref(py)
     }
 
     /// The product inside a bootstrap, as `matrix @ x`, with progress.

@@ -2,15 +2,15 @@
 
 use clathrate_ckks::circuits::matrix_plan::{MatrixMethod, MatrixOptions, MatrixPlan, PlannedMatrix};
 use clathrate_ckks::circuits::prepared::{Arrangement, PreparedMatrix, PreparedOptions};
-use clathrate_ckks::file::{FileReader, Stored};
-use clathrate_ckks::keys::Lanes;
+use clathrate_ckks::file::FileReader;
+use clathrate_ckks::keys::{Lanes, Values};
 use clathrate_ckks::{CkksError, Evaluator};
 use clathrate_lattice::Level;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::arrays::matrix;
+use crate::arrays::{matrix, to_numpy};
 use crate::ciphertext::PyCiphertext;
 use crate::errors::{exception, out_of_range, raise};
 use crate::evaluation_keys::PyEvaluationKeys;
@@ -19,7 +19,9 @@ use crate::needs::PyNeeds;
 use crate::numbers::{Real, Whole};
 use crate::params::PyParams;
 use crate::paths::FilePath;
+use crate::recipe::{Recipe, Reduced, arguments};
 use crate::run::{detached, file_bytes, watch, with_progress};
+use crate::saving::save;
 use crate::text::report_html;
 use crate::trusted::options_of;
 
@@ -102,6 +104,7 @@ use crate::trusted::options_of;
 #[pyclass(frozen, module = "clathrate", name = "MatrixPlan")]
 pub struct PyMatrixPlan {
     plan: MatrixPlan,
+    recipe: Recipe,
 }
 
 #[pymethods]
@@ -111,7 +114,7 @@ impl PyMatrixPlan {
     #[allow(clippy::too_many_arguments)] // as many as keywords
     fn new(
         py: Python<'_>,
-        params: &PyParams,
+        params: &Bound<'_, PyParams>,
         weights: &Bound<'_, PyAny>,
         columns: Whole,
         level: Option<Whole>,
@@ -126,6 +129,12 @@ impl PyMatrixPlan {
         ring: Option<Whole>,
     ) -> PyResult<Self> {
         let (values, rows, inner) = matrix(weights, &[])?;
+        let arguments =
+            arguments!(py, params, columns, level, lanes, bodies, masks, precision_bits, products, method, uses, key_bytes, ring);
+        // The numbers may change in the caller's array.
+        arguments.set_item("weights", to_numpy(py, Values::Real(values.clone()), &[rows, inner])?)?;
+        let recipe = Recipe::new(&py.get_type::<Self>(), arguments);
+        let params = params.get();
         let whole = |name: &'static str, value: Option<Whole>| value.map(|value| value.count(py, name)).transpose();
         let precision_bits = Real::given(precision_bits);
         if let Some(bits) = precision_bits.filter(|bits| !bits.is_finite() || bits.abs() > 1000.0) {
@@ -153,7 +162,7 @@ impl PyMatrixPlan {
         };
         let (columns, own) = (columns.count(py, "`columns`")?, &params.params);
         let plan = detached(py, || MatrixPlan::new(own, (rows, inner, &values), columns, &options))?;
-        Ok(Self { plan })
+        Ok(Self { plan, recipe })
     }
 
     /// The shape of the matrix.
@@ -304,6 +313,10 @@ impl PyMatrixPlan {
         Ok(PyPreparedMatrix { matrix, evaluator: Some(evaluator) })
     }
 
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
+        self.recipe.reduce(py)
+    }
+
     fn __repr__(&self) -> String {
         let (rows, inner) = self.shape();
         format!(
@@ -433,7 +446,9 @@ impl PyPreparedMatrix {
     /// Parameters
     /// ----------
     /// path : str, bytes or path-like
-    ///     The file.
+    ///     The file. If it exists it is replaced as a whole or not at all; a secret key is never replaced.
+    /// overwrite : bool, optional
+    ///     Whether a file that exists may be replaced. The default is True; for secret keys it is False.
     ///
     /// Returns
     /// -------
@@ -443,7 +458,7 @@ impl PyPreparedMatrix {
     /// Raises
     /// ------
     /// FileAccessError
-    ///     Where the file cannot be written.
+    ///     Where the file cannot be written, holds a secret key, or exists where `overwrite` is False.
     /// DataError
     ///     Unless the method is "prepared": other methods have no keys of the matrix, so that its numbers are all there is to keep.
     ///
@@ -454,12 +469,13 @@ impl PyPreparedMatrix {
     /// >>> size = plan.prepare(owner.evaluation_keys(plan.needs)).save("identity.clt")
     /// >>> cl.PreparedMatrix.load("identity.clt", owner.params)
     /// PreparedMatrix(2 x 2, prepared, 0.0 MiB of keys)
-    fn save(&self, py: Python<'_>, path: FilePath) -> PyResult<u64> {
+    #[pyo3(signature = (path, overwrite=true))]
+    fn save(&self, py: Python<'_>, path: FilePath, overwrite: bool) -> PyResult<u64> {
         let Some(prepared) = self.matrix.prepared() else {
             let remedy = "keep the numbers, with numpy.save for example, and plan again";
             return Err(out_of_range(py, "a file of a product by the method", format!("{:?}", self.method()), remedy));
         };
-        detached(py, || Ok(prepared.save_watched(&path, watch("saving", prepared.key_bytes() as u64))?))
+        save(py, prepared, &path, overwrite, prepared.key_bytes())
     }
 
     /// Reads a prepared matrix from a file.

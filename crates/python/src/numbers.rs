@@ -1,8 +1,10 @@
 //! Numbers as Python has them, which know no width, and lists of them.
 
+use std::convert::Infallible;
+
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyByteArray, PyBytes, PyString};
+use pyo3::types::{PyByteArray, PyBytes, PyFloat, PyInt, PyList, PyString};
 
 use crate::errors::{exception, out_of_range};
 
@@ -20,7 +22,7 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Whole {
         match data.extract::<i64>() {
             Ok(value) => Ok(Self(value)),
             Err(error) if error.is_instance_of::<PyOverflowError>(data.py()) => Ok(Self(if data.lt(0)? { i64::MIN } else { i64::MAX })),
-            Err(error) => Err(error),
+            Err(error) => Err(wrong_type(data, "a whole number, such as 2", error)),
         }
     }
 }
@@ -69,7 +71,7 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Real {
             Err(error) if error.is_instance_of::<PyOverflowError>(data.py()) => {
                 Ok(Self(if data.lt(0)? { f64::NEG_INFINITY } else { f64::INFINITY }))
             }
-            Err(error) => Err(error),
+            Err(error) => Err(wrong_type(data, "a real number, such as 0.5", error)),
         }
     }
 }
@@ -78,6 +80,36 @@ impl Real {
     /// The number that an argument has, where it is given.
     pub fn given(argument: Option<Self>) -> Option<f64> {
         argument.map(|Self(value)| value)
+    }
+}
+
+impl<'py> IntoPyObject<'py> for &Whole {
+    type Target = PyInt;
+    type Output = Bound<'py, PyInt>;
+    type Error = Infallible;
+
+    fn into_pyobject(self, py: Python<'py>) -> Result<Self::Output, Self::Error> {
+        self.0.into_pyobject(py)
+    }
+}
+
+impl<'py> IntoPyObject<'py> for &Real {
+    type Target = PyFloat;
+    type Output = Bound<'py, PyFloat>;
+    type Error = Infallible;
+
+    fn into_pyobject(self, py: Python<'py>) -> Result<Self::Output, Self::Error> {
+        self.0.into_pyobject(py)
+    }
+}
+
+impl<'py> IntoPyObject<'py> for &Wholes {
+    type Target = PyList;
+    type Output = Bound<'py, PyList>;
+    type Error = PyErr;
+
+    fn into_pyobject(self, py: Python<'py>) -> Result<Self::Output, Self::Error> {
+        PyList::new(py, self.0.iter().map(|whole| whole.0))
     }
 }
 
@@ -90,7 +122,7 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Wholes {
 
     fn extract(data: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
         let wanted = "a list of whole numbers, such as [1, 2]";
-        let number = |item: &Bound<'py, PyAny>| item.extract::<Whole>().map_err(|error| wrong_list(data, wanted, error));
+        let number = |item: &Bound<'py, PyAny>| item.extract::<Whole>().map_err(|error| wrong_type(data, wanted, error));
         list(data, wanted)?.iter().map(number).collect::<PyResult<_>>().map(Self)
     }
 }
@@ -104,7 +136,7 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Reals {
 
     fn extract(data: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
         let wanted = "a list of numbers, such as [45.4, 45]";
-        let number = |item: &Bound<'py, PyAny>| item.extract::<Real>().map_err(|error| wrong_list(data, wanted, error));
+        let number = |item: &Bound<'py, PyAny>| item.extract::<Real>().map_err(|error| wrong_type(data, wanted, error));
         list(data, wanted)?.iter().map(number).collect::<PyResult<_>>().map(Self)
     }
 }
@@ -115,13 +147,13 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Reals {
 /// `TypeError` that names what is `wanted`.
 pub fn list<'py>(data: Borrowed<'_, 'py, PyAny>, wanted: &str) -> PyResult<Vec<Bound<'py, PyAny>>> {
     if data.is_instance_of::<PyString>() || data.is_instance_of::<PyBytes>() || data.is_instance_of::<PyByteArray>() {
-        return Err(wrong_list(data, wanted, PyTypeError::new_err("")));
+        return Err(wrong_type(data, wanted, PyTypeError::new_err("")));
     }
-    data.extract::<Vec<Bound<'py, PyAny>>>().map_err(|error| wrong_list(data, wanted, error))
+    data.extract::<Vec<Bound<'py, PyAny>>>().map_err(|error| wrong_type(data, wanted, error))
 }
 
 /// `error` where it is more than a wrong type, else one that names what is `wanted` and what was given.
-pub fn wrong_list(data: Borrowed<'_, '_, PyAny>, wanted: &str, error: PyErr) -> PyErr {
+pub fn wrong_type(data: Borrowed<'_, '_, PyAny>, wanted: &str, error: PyErr) -> PyErr {
     if !error.is_instance_of::<PyTypeError>(data.py()) {
         return error;
     }

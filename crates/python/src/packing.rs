@@ -11,6 +11,7 @@ use crate::errors::out_of_range;
 use crate::needs::PyNeeds;
 use crate::numbers::{Whole, Wholes};
 use crate::params::PyParams;
+use crate::recipe::{Recipe, Reduced, arguments};
 use crate::run::detached;
 use crate::text::report_html;
 
@@ -63,6 +64,7 @@ use crate::text::report_html;
 #[pyclass(frozen, module = "clathrate", name = "PackingPlan")]
 pub struct PyPackingPlan {
     pub plan: Arc<PackingPlan>,
+    recipe: Recipe,
 }
 
 /// The method that `"rows"`, `"column"` or a list of ranks stands for.
@@ -86,7 +88,7 @@ impl PyPackingPlan {
     #[pyo3(signature = (params, count=None, *, degree=None, level=None, method=None, key_bytes=None, device=None))]
     fn new(
         py: Python<'_>,
-        params: &PyParams,
+        params: &Bound<'_, PyParams>,
         count: Option<Whole>,
         degree: Option<Whole>,
         level: Option<Whole>,
@@ -94,6 +96,8 @@ impl PyPackingPlan {
         key_bytes: Option<Whole>,
         device: Option<Whole>,
     ) -> PyResult<Self> {
+        let recipe = Recipe::new(&py.get_type::<Self>(), arguments!(py, params, count, degree, level, method, key_bytes, device));
+        let params = params.get();
         let whole = |name: &'static str, value: Option<Whole>| value.map(|value| value.count(py, name)).transpose();
         let method = method.map(|method| method_of(py, method)).transpose()?;
         let options = PackingOptions {
@@ -105,7 +109,7 @@ impl PyPackingPlan {
             secret: device.map_or(Ok(SecretName::Main), |device| device.secret_number(py, "`device`").map(SecretName::Device))?,
         };
         let plan = detached(py, || PackingPlan::new(&params.params, &options))?;
-        Ok(Self { plan: Arc::new(plan) })
+        Ok(Self { plan: Arc::new(plan), recipe })
     }
 
     /// The keys, for `SecretKey.evaluation_keys` under the parameters that the plan was made with.
@@ -162,6 +166,10 @@ impl PyPackingPlan {
     /// packing of 1024 numbers from samples of shape 1x1024 to 1024x1, levels up to 5
     fn explain(&self) -> String {
         self.plan.explain()
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
+        self.recipe.reduce(py)
     }
 
     fn __repr__(&self) -> String {

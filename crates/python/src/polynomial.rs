@@ -17,6 +17,7 @@ use crate::errors::{check_scale, exception, out_of_range, raise};
 use crate::needs::PyNeeds;
 use crate::numbers::{Real, Whole};
 use crate::params::PyParams;
+use crate::recipe::{Recipe, Reduced, arguments};
 use crate::run::detached;
 use crate::text::{report, report_html};
 
@@ -242,13 +243,15 @@ impl PyPolynomial {
     /// 3
     #[pyo3(signature = (params, level=None, scale=None, ranks=None))]
     fn plan(
-        &self,
-        py: Python<'_>,
-        params: &PyParams,
+        slf: &Bound<'_, Self>,
+        params: &Bound<'_, PyParams>,
         level: Option<Whole>,
         scale: Option<Real>,
         ranks: Option<&str>,
     ) -> PyResult<PyPolynomialPlan> {
+        let (py, own) = (slf.py(), &slf.get().polynomial);
+        let recipe = Recipe::new(&slf.getattr("plan")?, arguments!(py, params, level, scale, ranks));
+        let params = params.get();
         let level = params.fresh_level(py, level)?;
         let scale = Real::given(scale);
         check_scale(py, "scale", scale, "or leave it out for the canonical scale of the level")?;
@@ -260,10 +263,10 @@ impl PyPolynomial {
             Some(other) => return Err(exception(py, "DataError", format!("ranks \"{other}\" is not known: use \"halves\" or \"single\""))),
         };
         let plan = detached(py, || {
-            let plan = self.polynomial.plan_at(&params.params, level, scale)?;
+            let plan = own.plan_at(&params.params, level, scale)?;
             steps.map_or(Ok(plan.clone()), |steps| plan.with_rank_schedule(steps))
         })?;
-        Ok(PyPolynomialPlan { plan })
+        Ok(PyPolynomialPlan { plan, recipe })
     }
 
     /// The coefficients, lowest degree first: float64, or complex128 for a polynomial with complex coefficients.
@@ -336,6 +339,7 @@ impl PyPolynomial {
 #[pyclass(frozen, module = "clathrate", name = "PolynomialPlan")]
 pub struct PyPolynomialPlan {
     plan: PolynomialPlan,
+    recipe: Recipe,
 }
 
 #[pymethods]
@@ -446,6 +450,10 @@ impl PyPolynomialPlan {
     #[getter]
     fn error(&self, py: Python<'_>) -> PyResult<f64> {
         self.plan.error(self.plan.fresh_error()).map_err(|error| raise(py, error))
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
+        self.recipe.reduce(py)
     }
 
     fn __repr__(&self) -> String {

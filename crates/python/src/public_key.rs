@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use clathrate_ckks::PublicKey;
-use clathrate_ckks::file::{FileReader, Stored};
+use clathrate_ckks::file::FileReader;
 use clathrate_ckks::keys::EncryptOptions;
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 
 use crate::arrays::{Array, array};
-use crate::buffers::{BufferAndRebuild, reduce, to_array};
+use crate::buffers::{BufferAndRebuild, reduce};
 use crate::ciphertext::PyCiphertext;
 use crate::encryption::options;
 use crate::errors::raise_for_array;
@@ -17,6 +18,7 @@ use crate::numbers::{Real, Whole};
 use crate::params::PyParams;
 use crate::paths::FilePath;
 use crate::run::{detached, with_progress};
+use crate::saving::{save, to_bytes};
 use crate::text::hex;
 
 /// A public key: it encrypts for the owner of a secret key and cannot decrypt.
@@ -144,6 +146,8 @@ impl PyPublicKey {
     /// ----------
     /// path : str, bytes or path-like
     ///     The file. If it exists it is replaced as a whole or not at all; a secret key is never replaced.
+    /// overwrite : bool, optional
+    ///     Whether a file that exists may be replaced. The default is True; for secret keys it is False.
     ///
     /// Returns
     /// -------
@@ -153,13 +157,14 @@ impl PyPublicKey {
     /// Raises
     /// ------
     /// FileAccessError
-    ///     Where the file cannot be written, or holds a secret key.
+    ///     Where the file cannot be written, holds a secret key, or exists where `overwrite` is False.
     ///
     /// Examples
     /// --------
     /// >>> size = secret_key.public_key().save("public.clt")
-    fn save(&self, py: Python<'_>, path: FilePath) -> PyResult<u64> {
-        detached(py, || Ok(self.key.save(&path)?))
+    #[pyo3(signature = (path, overwrite=true))]
+    fn save(&self, py: Python<'_>, path: FilePath, overwrite: bool) -> PyResult<u64> {
+        save(py, &*self.key, &path, overwrite, 0)
     }
 
     /// A public key from a file that `save` wrote.
@@ -199,14 +204,14 @@ impl PyPublicKey {
     ///
     /// Returns
     /// -------
-    /// numpy.ndarray of uint8
-    ///     The bytes, read-only; `from_bytes` reads them.
+    /// bytes
+    ///     The bytes; `from_bytes` reads them.
     ///
     /// Examples
     /// --------
     /// >>> again = cl.from_bytes(secret_key.public_key().to_bytes(), params)
-    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        to_array(py, detached(py, || Ok(self.key.to_file_bytes()?))?)
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        to_bytes(py, &*self.key, 0)
     }
 
     /// The parameters.
@@ -244,6 +249,6 @@ impl PyPublicKey {
     }
 
     fn __reduce_ex__<'py>(&self, py: Python<'py>, protocol: Whole) -> PyResult<BufferAndRebuild<'py>> {
-        reduce(self.to_bytes(py)?, &self.params, protocol)
+        reduce(py, &*self.key, 0, &self.params, protocol)
     }
 }

@@ -10,6 +10,7 @@ use crate::errors::exception;
 use crate::needs::PyNeeds;
 use crate::numbers::{Real, Whole, Wholes};
 use crate::params::PyParams;
+use crate::recipe::{Recipe, Reduced, arguments};
 use crate::run::detached;
 use crate::text::report_html;
 
@@ -71,6 +72,7 @@ use crate::text::report_html;
 #[pyclass(frozen, module = "clathrate", name = "SamplesPlan")]
 pub struct PySamplesPlan {
     pub plan: Arc<SamplesPlan>,
+    recipe: Recipe,
 }
 
 #[pymethods]
@@ -83,7 +85,7 @@ impl PySamplesPlan {
     ))]
     fn new(
         py: Python<'_>,
-        params: &PyParams,
+        params: &Bound<'_, PyParams>,
         count: Option<Whole>,
         degree: Option<Whole>,
         dimension: Option<Whole>,
@@ -95,6 +97,11 @@ impl PySamplesPlan {
         key_bytes: Option<Whole>,
         seconds: Option<Real>,
     ) -> PyResult<Self> {
+        let recipe = Recipe::new(
+            &py.get_type::<Self>(),
+            arguments!(py, params, count, degree, dimension, device, outside, pairs, midpoints, ring, key_bytes, seconds),
+        );
+        let params = params.get();
         let whole = |name: &'static str, value: Option<Whole>| value.map(|value| value.count(py, name)).transpose();
         let degree = whole("`degree`", degree)?.unwrap_or(1);
         let secret = match (device, outside) {
@@ -120,7 +127,7 @@ impl PySamplesPlan {
             ..SamplesOptions::default()
         };
         let plan = detached(py, || SamplesPlan::new(&params.params, &options))?;
-        Ok(Self { plan: Arc::new(plan) })
+        Ok(Self { plan: Arc::new(plan), recipe })
     }
 
     /// The keys, for `SecretKey.evaluation_keys` under the parameters that the plan was made with.
@@ -257,6 +264,10 @@ impl PySamplesPlan {
     /// 4 numbers from samples of shape 1x64
     fn explain(&self) -> String {
         self.plan.explain()
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
+        self.recipe.reduce(py)
     }
 
     fn __repr__(&self) -> String {

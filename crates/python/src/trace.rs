@@ -2,15 +2,16 @@
 //!
 //! A symbol is a `Ciphertext` without data. It goes through the same evaluator, so shapes, levels, scales and errors are the real ones.
 
+use clathrate_ckks::arrays::Estimate;
 use clathrate_ckks::evaluation::recording::Recording;
 use clathrate_ckks::keys::Cost;
-use clathrate_ckks::{Ciphertext, Evaluator};
+use clathrate_ckks::{Ciphertext, Evaluator, Level, SecretName};
 use pyo3::prelude::*;
 
 use crate::ciphertext::PyCiphertext;
 use crate::encryption::options;
 use crate::errors::{out_of_range, raise};
-use crate::layout::{LaneCount, Placing};
+use crate::layout::{LaneCount, Placing, layout_of};
 use crate::needs::PyNeeds;
 use crate::numbers::{Real, Whole, Wholes};
 use crate::params::PyParams;
@@ -114,6 +115,28 @@ impl PyRecorder {
         let symbol = layout
             .and_then(|layout| Ciphertext::symbol_with(params, &shape, layout, options.secret(), level, scale))
             .and_then(|symbol| self.evaluator.take_symbol(symbol, Real::given(bound)))
+            .map_err(|error| raise(py, error))?;
+        Ok(PyCiphertext::symbol(symbol, self.params.clone_ref(py), self.evaluator.clone()))
+    }
+
+    /// A symbol as a pickle describes it.
+    fn _symbol_of(
+        &self,
+        py: Python<'_>,
+        layout: &str,
+        shape: Vec<usize>,
+        level: usize,
+        scale: f64,
+        secret: &str,
+        estimate: &str,
+    ) -> PyResult<PyCiphertext> {
+        let layout = layout_of(py, layout)?;
+        let unknown = || out_of_range(py, "the name of a secret", secret, "use that of an array");
+        let secret = SecretName::parse(secret).ok_or_else(unknown)?;
+        let nonsense = || out_of_range(py, "what is known of a symbol", estimate, "use what a pickle holds");
+        let estimate = Estimate::from_text(estimate).ok_or_else(nonsense)?;
+        let symbol = Ciphertext::symbol_with(&self.params.get().params, &shape, layout, secret, Level(level), scale)
+            .and_then(|symbol| self.evaluator.take_symbol_of(symbol, estimate))
             .map_err(|error| raise(py, error))?;
         Ok(PyCiphertext::symbol(symbol, self.params.clone_ref(py), self.evaluator.clone()))
     }

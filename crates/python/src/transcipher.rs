@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use clathrate_ckks::Evaluator;
 use clathrate_ckks::circuits::samples::SamplesPlan;
 use clathrate_ckks::circuits::transcipher::PreparedSamples;
-use clathrate_ckks::file::Stored;
+use clathrate_ckks::file::{Replaced, Stored};
 use clathrate_ckks::light::Receiver;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -157,7 +157,9 @@ impl PyPreparedSamples {
     /// Parameters
     /// ----------
     /// path : str, bytes or path-like
-    ///     The file.
+    ///     The file. If it exists it is replaced as a whole or not at all; a secret key is never replaced.
+    /// overwrite : bool, optional
+    ///     Whether a file that exists may be replaced. The default is True; for secret keys it is False.
     ///
     /// Returns
     /// -------
@@ -169,7 +171,7 @@ impl PyPreparedSamples {
     /// FileFormatError
     ///     For masks that have served.
     /// FileAccessError
-    ///     Where the file cannot be written.
+    ///     Where the file cannot be written, holds a secret key, or exists where `overwrite` is False.
     ///
     /// Examples
     /// --------
@@ -179,8 +181,10 @@ impl PyPreparedSamples {
     /// >>> size = cl.PreparedSamples(plan, keys, receiver, 0).save("masks.clt")
     /// >>> cl.PreparedSamples.take("masks.clt", plan, keys, receiver).counters
     /// (0, 2)
-    fn save(&self, py: Python<'_>, path: FilePath) -> PyResult<u64> {
-        detached(py, || Ok(self.with(|prepared| prepared.save(&path))?))
+    #[pyo3(signature = (path, overwrite=true))]
+    fn save(&self, py: Python<'_>, path: FilePath, overwrite: bool) -> PyResult<u64> {
+        let replaced = if overwrite { Replaced::ButSecretKeys } else { Replaced::Nothing };
+        detached(py, || Ok(self.with(|prepared| prepared.save_as(&path, replaced, None))?))
     }
 
     /// Takes masks from a file, which gets the ending ".used": no program takes it again.

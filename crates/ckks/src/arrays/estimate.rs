@@ -546,6 +546,20 @@ impl Estimate {
         })
     }
 
+    /// All of it as text.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let magnitude = Some(self.magnitude).filter(|magnitude| magnitude.is_finite());
+        serde_json::to_string(&(magnitude, self.stored())).unwrap_or_default()
+    }
+
+    /// What [`Estimate::to_text`] wrote; `None` for another text.
+    #[must_use]
+    pub fn from_text(text: &str) -> Option<Self> {
+        let (magnitude, stored) = serde_json::from_str::<(Option<f64>, Option<StoredEstimate>)>(text).ok()?;
+        Self::from_stored(magnitude, stored)
+    }
+
     /// The estimate of a file; `None` where it makes no sense.
     pub(crate) fn from_stored(magnitude: Option<f64>, stored: Option<StoredEstimate>) -> Option<Self> {
         let magnitude = magnitude.unwrap_or(f64::INFINITY);

@@ -383,7 +383,7 @@ fn check_matrix(evaluator: &Evaluator, x: &Ciphertext, operation: &'static str) 
     evaluator.check(x)?;
     x.check_main(operation)?;
     if x.shape().len() != 2 {
-        let remedy = "both operands are matrices; encrypt a vector as a matrix of one column".to_owned();
+        let remedy = "both operands are matrices; take products with vectors in slots".to_owned();
         return Err(CkksError::Shape { operation, left: x.shape().to_vec(), right: vec![], remedy });
     }
     if x.encoding() != Encoding::Coefficients {

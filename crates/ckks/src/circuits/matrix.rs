@@ -335,7 +335,7 @@ impl Evaluator {
         let params = x.params();
         let left = vec![weights.rows(), weights.inner()];
         if x.shape().len() != 2 {
-            let remedy = "the right operand is an encrypted matrix; encrypt a vector as a matrix of one column".to_owned();
+            let remedy = "the right operand is an encrypted matrix; take the inner products of a vector with the rows, or encrypt the vector in slots".to_owned();
             return Err(CkksError::Shape { operation: "a matrix product", left, right: x.shape().to_vec(), remedy });
         }
         if x.shape()[0] != weights.inner() {

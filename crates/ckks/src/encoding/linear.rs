@@ -137,7 +137,8 @@ impl LinearTransform {
     }
 
     /// This map of all slots as one from rows of `columns` numbers to rows of `rows`; `None` where it reads or writes slots beyond them.
-    pub(crate) fn of_shape(mut self, rows: usize, columns: usize) -> Option<Self> {
+    #[must_use]
+    pub fn of_shape(mut self, rows: usize, columns: usize) -> Option<Self> {
         // Number i of a period is in the rows i, i + period, .., and meets the columns that are i + shift modulo the period: the last ones decide.
         let last = self.slots - self.period;
         let outside = |(&shift, diagonal): (&usize, &Vec<Complex64>)| {

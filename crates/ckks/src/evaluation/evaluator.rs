@@ -7,7 +7,7 @@ use clathrate_lattice::{LatticeError, Level};
 
 use super::recording::Recording;
 use crate::arrays::memory::Footprint;
-use crate::arrays::{Ciphertext, Encoding, Padding};
+use crate::arrays::{Ciphertext, Encoding, Estimate, Padding};
 use crate::error::CkksError;
 use crate::keys::{Cost, EvaluationKeys, Found, KeyNeeds, Operation};
 use crate::parameters::Params;
@@ -231,6 +231,14 @@ impl Evaluator {
         let symbol = self.take_encrypted(symbol, bound, variance)?;
         symbol.check_bound()?;
         Ok(symbol)
+    }
+
+    /// Adds a symbol that an earlier dry run computed to this one, with the bounds that it had.
+    ///
+    /// # Errors
+    /// As [`Evaluator::take_symbol`].
+    pub fn take_symbol_of(&self, symbol: Ciphertext, estimate: Estimate) -> Result<Ciphertext, CkksError> {
+        Ok(self.take_symbol(symbol, None)?.estimated(|_| estimate))
     }
 
     /// As [`Evaluator::take_symbol`], where the error of a coefficient has the variance `variance`.

@@ -26,6 +26,8 @@ use crate::error::CkksError;
 const TOTAL: &str = "the sum of a row";
 const ROWS: &str = "the sum of all rows";
 const CLEARING: &str = "clearing the padding";
+const FILLING: &str = "filling the padding";
+const EQUAL: &str = "one number of equal ones";
 
 /// Weights are rounded to integers below two to this power.
 const INTEGER_BITS: f64 = 62.0;
@@ -279,6 +281,44 @@ impl Evaluator {
         let layout = x.layout.of_shape(&shape)?;
         let sum = sum.estimated(|own| summed.with_noise_of(own, x.layout.period()));
         Ok(Ciphertext { shape, ..sum.laid_out(layout) })
+    }
+
+    /// Rows in slots that are as long as their polynomials have places, with `value` where the padding was: a sum with plain numbers.
+    ///
+    /// # Errors
+    /// [`CkksError::DirtyPadding`]; [`CkksError::Encoding`] unless slots; as [`Evaluator::add_plain`].
+    pub fn fill_rows(&self, x: &Ciphertext, value: f64) -> Result<Ciphertext, CkksError> {
+        self.check(x)?;
+        check_slots(x, FILLING)?;
+        let layout = x.layout;
+        let places = layout.capacity * layout.chunks;
+        let mut shape = x.shape.clone();
+        let Some(length) = shape.last_mut().filter(|length| **length < places) else { return Ok(x.clone()) };
+        x.check_padding(FILLING)?;
+        *length = places;
+        let row = (0..places).map(|place| if place < layout.columns { 0.0 } else { value });
+        let values: Vec<f64> = std::iter::repeat_n(row, layout.rows).flatten().collect();
+        let rows = x.clone().rearranged(shape, Layout { columns: places, ..layout });
+        let most = x.estimate.magnitude.max(value.abs());
+        Ok(self.add_plain(&rows, &values)?.estimated(|own| own.at_most(most)))
+    }
+
+    /// One column in place of rows of equal numbers, which are in all slots of a polynomial each. Nothing is computed; that the numbers are equal is for the
+    /// caller to know.
+    ///
+    /// # Errors
+    /// [`CkksError::Encoding`] unless slots; [`CkksError::Conversion`] for rows that share polynomials, take several or leave places.
+    pub fn one_of_equal(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
+        self.check(x)?;
+        check_slots(x, EQUAL)?;
+        let layout = x.layout;
+        if (layout.lanes, layout.chunks, layout.columns) != (1, 1, layout.capacity) {
+            let reason = "each row fills the slots of one polynomial".to_owned();
+            return Err(CkksError::Conversion { operation: EQUAL, reason });
+        }
+        let shape = of_one_column(x);
+        let one = layout.of_shape(&shape)?;
+        Ok(Ciphertext { shape, ..x.clone().laid_out(one) }.estimated(|own| own.summed_over(layout.columns, layout.period())))
     }
 
     /// The same array with zero padding, computed as a product with ones and zeros that is not yet rescaled. An array whose padding is zero is returned

@@ -39,6 +39,17 @@ pub use target::leads_to_stdout;
 pub use watch::Watch;
 pub use writer::{FileWriter, MemoryFile};
 
+/// What a new file may take the place of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Replaced {
+    /// No file.
+    Nothing,
+    /// Any file that holds no secret key.
+    ButSecretKeys,
+    /// Any file.
+    Anything,
+}
+
 /// A value with a file form: label, metadata and sections.
 ///
 /// Metadata is printed by `inspect`: it must hold nothing secret.
@@ -58,50 +69,51 @@ pub trait Stored {
     /// Those of the writer, passed on.
     fn write_sections<W: Write + Seek>(&self, writer: &mut FileWriter<W>) -> Result<(), FileError>;
 
-    /// Writes the value to `path`; the file's length in bytes. A regular file there is replaced at once or not at all, a pipe or a device
-    /// is streamed to, see [`OutputFile`]. A secret key there is not replaced.
+    /// Writes the value to `path`, asking `watch`, if there is one, in its course whether to go on; the file's length in bytes. A regular file there is
+    /// replaced at once or not at all where `replaced` allows it, and stays where `watch` says no; a pipe or a device is streamed to, see [`OutputFile`].
     ///
     /// # Errors
-    /// [`FileError::SecretKeyInTheWay`]; those of [`FileWriter::create`] and [`FileWriter::finish`].
-    fn save(&self, path: impl AsRef<Path>) -> Result<u64, FileError>
+    /// [`FileError::SecretKeyInTheWay`]; `Io` of the kind `AlreadyExists` for another file in the way; those of [`FileWriter::create`] and
+    /// [`FileWriter::finish`]; `Cancelled`.
+    fn save_as(&self, path: impl AsRef<Path>, replaced: Replaced, watch: Option<Watch>) -> Result<u64, FileError>
     where
         Self: Sized,
     {
         let path = path.as_ref();
-        if holds_secret_key(path) {
+        if replaced != Replaced::Anything && holds_secret_key(path) {
             return Err(FileError::SecretKeyInTheWay { path: path.to_path_buf() });
         }
-        self.replace(path)
+        let label = self.file_label();
+        let private = label.kind == FileKind::SecretKey;
+        let output = if replaced == Replaced::Nothing { OutputFile::create_new(path, private) } else { OutputFile::create(path, private) };
+        let mut writer = FileWriter::create_in(output?, label, &self.file_metadata())?;
+        if let Some(watch) = watch {
+            writer = writer.watched_by(watch);
+        }
+        self.write_sections(&mut writer)?;
+        writer.finish()
+    }
+
+    /// [`Stored::save_as`] in the place of anything but a secret key.
+    ///
+    /// # Errors
+    /// As [`Stored::save_as`].
+    fn save(&self, path: impl AsRef<Path>) -> Result<u64, FileError>
+    where
+        Self: Sized,
+    {
+        self.save_as(path, Replaced::ButSecretKeys, None)
     }
 
     /// As [`Stored::save`], whatever is there.
     ///
     /// # Errors
-    /// Those of [`FileWriter::create`] and [`FileWriter::finish`].
+    /// As [`Stored::save_as`].
     fn replace(&self, path: impl AsRef<Path>) -> Result<u64, FileError>
     where
         Self: Sized,
     {
-        let mut writer = FileWriter::create(path, self.file_label(), &self.file_metadata())?;
-        self.write_sections(&mut writer)?;
-        writer.finish()
-    }
-
-    /// As [`Stored::save`], asking `watch` in its course whether to go on. What is at the path stays where it says no.
-    ///
-    /// # Errors
-    /// As [`Stored::save`]; `Cancelled`.
-    fn save_watched(&self, path: impl AsRef<Path>, watch: Watch) -> Result<u64, FileError>
-    where
-        Self: Sized,
-    {
-        let path = path.as_ref();
-        if holds_secret_key(path) {
-            return Err(FileError::SecretKeyInTheWay { path: path.to_path_buf() });
-        }
-        let mut writer = FileWriter::create(path, self.file_label(), &self.file_metadata())?.watched_by(watch);
-        self.write_sections(&mut writer)?;
-        writer.finish()
+        self.save_as(path, Replaced::Anything, None)
     }
 
     /// The bytes that [`save`](Stored::save) would write.

@@ -44,6 +44,7 @@ enum Sink {
         target: PathBuf,
         existing: Option<Box<Metadata>>,
         private: bool,
+        new: bool,
     },
     /// Waits in an unnamed temporary file, because it may be larger than memory.
     Spool {
@@ -134,16 +135,28 @@ impl OutputFile {
     /// # Errors
     /// `Io` if the folder cannot be written to, or `path` is a folder, a block device, a socket or a loop of links.
     pub fn create(path: impl AsRef<Path>, private: bool) -> Result<Self, FileError> {
-        let path = path.as_ref();
+        Self::begin(path.as_ref(), private, false)
+    }
+
+    /// As [`OutputFile::create`], where no regular file is, nor when it is complete.
+    ///
+    /// # Errors
+    /// As [`OutputFile::create`]; `Io` of the kind `AlreadyExists`, which the commit may give, too.
+    pub fn create_new(path: impl AsRef<Path>, private: bool) -> Result<Self, FileError> {
+        Self::begin(path.as_ref(), private, true)
+    }
+
+    fn begin(path: &Path, private: bool, new: bool) -> Result<Self, FileError> {
         let failed = |action| move |source| FileError::io(path, action, source);
         let sink = match target::resolve(path).map_err(failed("write"))? {
+            Target::Replace { existing: Some(_), .. } if new => return Err(failed("create")(io::ErrorKind::AlreadyExists.into())),
             Target::Replace { path: target, existing } => {
                 let folder = folder_of(&target);
                 partial::remove_abandoned(folder);
                 // A new file gets what the umask leaves, as any other; one that replaces another gets its final mode at the end.
                 let mode = if private || existing.is_some() { 0o600 } else { 0o666 };
                 let partial = partial::create(folder, mode).map_err(failed("create a file beside"))?;
-                Sink::Replace { partial, target, existing: existing.map(Box::new), private }
+                Sink::Replace { partial, target, existing: existing.map(Box::new), private, new }
             }
             Target::Stream(stream) => Sink::stream(stream, private).map_err(failed("create a temporary file for"))?,
         };
@@ -180,7 +193,12 @@ impl OutputFile {
         let path = path.as_path();
         let failed = |action| move |source| FileError::io(path, action, source);
         match sink {
-            Sink::Replace { partial, target, existing, private } => {
+            Sink::Replace { partial, target, new: true, .. } => {
+                partial.as_file().sync_all().map_err(failed("write to disk"))?;
+                partial.persist_noclobber(&target).map_err(|error| FileError::io(path, "create", error.error))?;
+                sync_folder(folder_of(&target)).map_err(failed("write to disk the folder of"))?;
+            }
+            Sink::Replace { partial, target, existing, private, .. } => {
                 if let Some(existing) = regular_file(&target).map_err(failed("replace"))?.or(existing.map(|metadata| *metadata)) {
                     keep_owner_and_mode(partial.as_file(), &existing, private).map_err(failed("set the permissions of"))?;
                 }

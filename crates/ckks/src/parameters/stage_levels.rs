@@ -44,7 +44,8 @@ impl StageLevels {
         let segment = |name: &str| {
             find(name).ok_or_else(|| {
                 refuse(format!(
-                    "there is no segment \"{name}\"; a chain that bootstraps has the segments \"{BASE}\", \"{APPLICATION}\", \"{REDUCTION}\", \"{RAISED}\""
+                    "take a preset for bootstraps, such as \"boot_default\" or \"boot_n15\", or give the chain the segments \"{BASE}\", \"{APPLICATION}\", \
+                     \"{REDUCTION}\" and \"{RAISED}\", of which \"{name}\" is missing"
                 ))
             })
         };

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::{expect, inconsistent, label};
 use crate::circuits::linear::{LinearTransform, LinearTransformOptions, LinearTransformPlan, Way};
 use crate::error::CkksError;
-use crate::file::{FileError, FileKind, FileLabel, FileReader, FileWriter, Stored};
+use crate::file::{FileError, FileKind, FileLabel, FileReader, FileWriter, Replaced, Stored, Watch};
 use crate::parameters::Params;
 
 /// Metadata of the plan of a linear transform.
@@ -69,12 +69,16 @@ impl Stored for LinearTransformPlan {
         Snapshot::of(self).write_sections(writer)
     }
 
-    fn replace(&self, path: impl AsRef<Path>) -> Result<u64, FileError> {
-        Snapshot::of(self).replace(path)
+    fn save_as(&self, path: impl AsRef<Path>, replaced: Replaced, watch: Option<Watch>) -> Result<u64, FileError> {
+        Snapshot::of(self).save_as(path, replaced, watch)
     }
 
     fn to_file_bytes(&self) -> Result<Vec<u8>, FileError> {
         Snapshot::of(self).to_file_bytes()
+    }
+
+    fn to_file_bytes_watched(&self, watch: Watch) -> Result<Vec<u8>, FileError> {
+        Snapshot::of(self).to_file_bytes_watched(watch)
     }
 }
 

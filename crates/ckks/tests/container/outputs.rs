@@ -1,9 +1,9 @@
 //! Output files against a model in memory: any order of writing and seeking.
 
 use std::fs;
-use std::io::{Cursor, Seek, SeekFrom, Write};
+use std::io::{Cursor, ErrorKind, Seek, SeekFrom, Write};
 
-use clathrate_ckks::file::OutputFile;
+use clathrate_ckks::file::{FileError, OutputFile};
 
 use crate::support::*;
 
@@ -36,6 +36,25 @@ fn output_file_has_what_was_written_in_whatever_order() {
         assert_eq!(file.commit().unwrap(), expected.len() as u64);
         assert!(fs::read(&path).unwrap() == expected, "round {round}");
     }
+    assert_eq!(files_in(folder.path()), ["file"]);
+}
+
+#[test]
+fn a_new_file_takes_the_place_of_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("file");
+    let taken = |error: FileError| matches!(error, FileError::Io { source, .. } if source.kind() == ErrorKind::AlreadyExists);
+    let mut file = OutputFile::create_new(&path, false).unwrap();
+    file.write_all(b"first").unwrap();
+    assert_eq!(file.commit().unwrap(), 5);
+    assert!(OutputFile::create_new(&path, false).is_err_and(taken));
+    // A file that appears while another is written is found by the commit.
+    fs::remove_file(&path).unwrap();
+    let mut late = OutputFile::create_new(&path, false).unwrap();
+    late.write_all(b"late").unwrap();
+    fs::write(&path, b"between").unwrap();
+    assert!(late.commit().is_err_and(taken));
+    assert_eq!(fs::read(&path).unwrap(), b"between");
     assert_eq!(files_in(folder.path()), ["file"]);
 }
 

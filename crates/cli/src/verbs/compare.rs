@@ -11,7 +11,7 @@ use crate::files;
 /// Runs the verb; arrays that differ are a failure, so that scripts stop there.
 pub fn run(arguments: &Compare, console: &Console, runtime: &Runtime) -> Result<(), Failure> {
     let (input, with) = (&arguments.input, &arguments.with);
-    let params = files::params(&arguments.params.params, runtime)?;
+    let params = files::params(&arguments.params.params, arguments.params.accepted, runtime)?;
     let load = |path| files::load(path, |reader| Ciphertext::from_reader(reader, &params));
     let comparison = load(input)?.same_as(&load(with)?)?;
     if !comparison.is_same() {

@@ -11,7 +11,7 @@ use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, Padding};
 use pyo3::prelude::*;
 
 use crate::errors::{exception, raise, raise_for_key};
-use crate::evaluation_keys::PyEvaluationKeys;
+use crate::evaluation_keys::{PyEvaluationKeys, attachable};
 use crate::numbers::Whole;
 use crate::params::PyParams;
 use crate::run::{detached, detached_with, interruptible};
@@ -39,7 +39,7 @@ const OPERATION: &str = "an operation on this array";
 ///
 /// Operators: `ct + x`, `ct - x`, `ct * x`, on either side, where x is a ciphertext, an array, or a number, and shapes broadcast as in
 /// NumPy; `-ct`; `ct ** n` for whole n; `ct / x` for plain x; `W @ ct` for a plain matrix W, and `x @ y` for vectors. Pandas objects count
-/// as the arrays of their values. Reductions: `sum`, `mean`, `var`, `dot`.
+/// as the arrays of their values. Reductions: `sum`, `prod`, `mean`, `var`, `dot`.
 ///
 /// For `W @ ct`, an encrypted matrix is in coefficients, and no key is needed. A vector in slots is multiplied, too, and `ct @ W`
 /// multiplies each row in slots: with the rotation keys of `LinearTransform(W).plan(params).needs`, or of `LinearTransform(W.T)`, at the
@@ -49,8 +49,8 @@ const OPERATION: &str = "an operation on this array";
 ///
 /// Indexing: `ct[rows]` picks rows of an encrypted matrix, as NumPy does, by an integer, a slice, or a list of integers or booleans. In
 /// coefficients, `ct[:, 2:5]` picks a range of columns and `ct[2:5]` a range of a vector, exactly and without a key. Of columns it has
-/// to be a range without steps. The other numbers stay in the result, out of sight but not erased: whoever has the secret key can read
-/// them.
+/// to be a range without steps. `None` makes an axis of length 1. The other numbers stay in the result, out of sight but not erased:
+/// whoever has the secret key can read them.
 ///
 /// Comparing a ciphertext, converting it to numbers and iterating over it raise `TypeError`: only the owner of the secret key can read it.
 ///
@@ -367,7 +367,8 @@ impl PyCiphertext {
     /// >>> secret_key.encrypt([1.0, 2.0]).with_keys(keys).keys is keys
     /// True
     #[pyo3(signature = (keys, *, bootstrap_below=None))]
-    fn with_keys(&self, py: Python<'_>, keys: Option<Py<PyEvaluationKeys>>, bootstrap_below: Option<Whole>) -> PyResult<Self> {
+    fn with_keys(&self, py: Python<'_>, keys: Option<&Bound<'_, PyAny>>, bootstrap_below: Option<Whole>) -> PyResult<Self> {
+        let keys = keys.map(attachable).transpose()?;
         if let (Some(keys), false) = (&keys, self.data.is_symbol()) {
             let keys = &keys.get().keys;
             let (own, theirs) = (self.data.params().runtime().device(), keys.params().runtime().device());

@@ -5,6 +5,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
 use super::object::PyCiphertext;
+use super::transposed::PyTransposed;
 use crate::arrays::{Array, array, is_numeric};
 
 /// The other operand of a ciphertext's operator.
@@ -29,6 +30,12 @@ impl<'py> Operand<'py> {
     pub fn new(data: &Bound<'py, PyAny>) -> PyResult<Self> {
         if let Ok(ciphertext) = data.cast::<PyCiphertext>() {
             return Ok(Self::Ciphertext(ciphertext.clone()));
+        }
+        if data.is_instance_of::<PyTransposed>() {
+            return Err(PyTypeError::new_err(
+                "an array combines with the view of a transposed matrix as a view: take `.T` of both, or the rows of the view by \
+                 `x.T.to_rows()`, which switches keys",
+            ));
         }
         if !is_numeric(data)? {
             return Ok(Self::Other);

@@ -11,7 +11,7 @@ use pyo3::types::PyNotImplemented;
 
 use super::object::PyCiphertext;
 use super::operand::Operand;
-use super::transposed::PyTransposed;
+use super::transposed::{DIVISOR, PyTransposed};
 use crate::arrays::{Array, array, is_numeric};
 use crate::errors::{exception, raise, raise_for_array};
 use crate::run::detached_with;
@@ -28,11 +28,8 @@ const PRODUCT: &str = "an element-wise product";
 /// Integers from here on are multiplied as other numbers are: no modulus has room for them.
 const LARGEST_INTEGER: f64 = 1.3e36;
 
-/// Why nothing is divided by a ciphertext.
-const DIVISOR: &str = "a ciphertext is no divisor: multiply by `cl.inverse(ct, domain=(low, high))`, an approximation of the inverse on an interval without zero";
-
 /// Why nothing is raised to an encrypted power.
-const EXPONENT: &str = "a ciphertext is no exponent: use `cl.exp`, which is told by `domain=(lowest, highest)` between which numbers its argument is; \
+pub(super) const EXPONENT: &str = "a ciphertext is no exponent: use `cl.exp`, which is told by `domain=(lowest, highest)` between which numbers its argument is; \
      2^x is the exponential of `x * math.log(2)`";
 
 /// Exponents end here: more levels than the longest chain has.
@@ -222,7 +219,7 @@ impl PyCiphertext {
     }
 
     fn __pow__<'py>(&self, py: Python<'py>, exponent: &Bound<'py, PyAny>, modulus: &Bound<'py, PyAny>) -> OperatorResult<'py> {
-        if exponent.is_instance_of::<Self>() {
+        if exponent.is_instance_of::<Self>() || exponent.is_instance_of::<PyTransposed>() {
             return Err(PyTypeError::new_err(EXPONENT));
         }
         // NumPy's complex numbers and time spans turn into numbers without their other half.

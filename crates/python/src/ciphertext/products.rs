@@ -39,8 +39,8 @@ impl PyCiphertext {
             if !error.get_type(py).name().is_ok_and(|name| name == "MissingKeyError") {
                 return error;
             }
-            let hint = "rows in slots multiply with a matrix by rotations, whose keys `LinearTransform(W).plan(params).needs` lists; a vector that is \
-                        encrypted as a matrix of one column, in coefficients, needs no key";
+            let hint = "rows in slots multiply with a matrix by rotations, whose keys `LinearTransform(W).plan(params).needs` lists; a vector \
+                        in coefficients has inner products without a key, `[x.dot(row) for row in W]`";
             exception(py, "MissingKeyError", format!("{}: {hint}", error.value(py)))
         })
     }
@@ -112,7 +112,10 @@ impl PyCiphertext {
         if data.shape().len() != 2 || data.shape()[0] != inner {
             let remedy = match data.shape() {
                 [expected, _] => format!("the left matrix needs {}", counted(*expected, "column")),
-                _ => "the right operand is an encrypted matrix; encrypt a vector as a matrix of one column".to_owned(),
+                [_] => "take the inner products, `[x.dot(row) for row in W]`, or `cl.stack([x.dot(row).reshape(1) for row in W])` as one array, whose numbers \
+                        are a polynomial each; with `encoding=\"slots\"` the vector is multiplied as it is, by rotations"
+                    .to_owned(),
+                _ => "the right operand is an encrypted matrix, and this is a single number: multiply with `*`".to_owned(),
             };
             let (left, right) = (vec![rows, inner], data.shape().to_vec());
             return Err(raise(py, CkksError::Shape { operation: "a matrix product", left, right, remedy }));

@@ -1,5 +1,7 @@
 //! Sums, means and variances along axes, and inner products.
 
+use std::ops::Range;
+
 use clathrate_ckks::keys::Values;
 use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, Padding};
 use pyo3::exceptions::PyTypeError;
@@ -10,6 +12,7 @@ use super::object::PyCiphertext;
 use crate::arrays::{Array, array};
 use crate::errors::{exception, out_of_range, raise, raise_for_array};
 use crate::numbers::{Whole, Wholes};
+use crate::run::detached;
 use crate::values::repeated;
 
 /// The operations' names in errors.
@@ -272,6 +275,53 @@ impl PyCiphertext {
         self.sums(py, Along::Columns)?.map_settled(py, vector)
     }
 
+    /// The product of the numbers of each row in slots, as one column: by rotations by half the places, a quarter, .., 1.
+    fn row_products(&self, py: Python<'_>) -> PyResult<Self> {
+        let layout = *self.data.layout();
+        if self.is_in_lanes() || layout.chunks > 1 {
+            let message = if layout.chunks > 1 {
+                let capacity = layout.capacity;
+                format!(
+                    "a row of {} numbers takes several polynomials: multiply the products of parts, `x[:{capacity}].prod() * x[{capacity}:].prod()`",
+                    layout.columns
+                )
+            } else {
+                "rows that share polynomials would be multiplied with each other: encrypt the array without `lanes`, or transposed, and take `axis=0`".to_owned()
+            };
+            return Err(exception(py, "ShapeError", message));
+        }
+        let needs = self.rotations_between(layout.copies, layout.copies * layout.capacity, false);
+        let own = self.cleared(py)?;
+        // Ones in the padding leave products as they are.
+        let mut product = own.map_settled(py, |evaluator, x| evaluator.fill_rows(x, 1.0))?;
+        let mut step = layout.capacity / 2;
+        while step > 0 {
+            let turned = product.map_needing(py, &needs, |evaluator, x| evaluator.rotate(x, (step * layout.copies) as i64))?;
+            product = product.times(py, &turned)?.rescaled_anyway(py)?;
+            step /= 2;
+        }
+        product.map(py, |evaluator, x| evaluator.one_of_equal(x))
+    }
+
+    /// The product of all rows, entry by entry, as one row: of the upper half with the lower one, and so on.
+    fn product_of_rows(&self, py: Python<'_>) -> PyResult<Self> {
+        let rows = self.data.layout().rows;
+        if rows == 1 {
+            return Ok(self.again(py));
+        }
+        let part = |rows: Range<usize>| self.map(py, |evaluator, x| evaluator.select_rows(x, &rows.collect::<Vec<_>>()));
+        let half = rows / 2;
+        let product = part(0..half)?.times(py, &part(half..2 * half)?)?.rescaled_anyway(py)?;
+        if rows % 2 == 0 {
+            return product.product_of_rows(py);
+        }
+        let last = part(rows - 1..rows)?;
+        let last = last.settled(py, &last.evaluator())?;
+        let (evaluator, product_data) = (product.evaluator(), product.data.clone());
+        let together = detached(py, || evaluator.concatenate(&[&*product_data, &*last]))?;
+        product.beside(py, together)?.product_of_rows(py)
+    }
+
     /// The inner product of two encrypted vectors.
     pub(super) fn dot_encrypted(&self, py: Python<'_>, other: &Self) -> PyResult<Self> {
         self.check_lengths(py, other.data.shape())?;
@@ -383,6 +433,73 @@ impl PyCiphertext {
         no_target(dtype, out)?;
         let along = self.along(py, axis.as_ref())?;
         self.scaled_sums(py, along, keepdims, None)
+    }
+
+    /// The product along an axis, as `numpy.prod`: of each half with the other one, so that n numbers take log2(n) levels, rounded up.
+    ///
+    /// The rows of a matrix are multiplied with each other, entry by entry, and the numbers of a row with those that rotations by powers
+    /// of two bring to their places. `trace` finds the keys.
+    ///
+    /// Parameters
+    /// ----------
+    /// axis : int or tuple of int, optional
+    ///     As `sum` takes it.
+    /// keepdims : bool, optional
+    ///     As `sum` takes it. Without it, products of each row of a matrix take one level more, in which they become a vector.
+    /// dtype : None, optional
+    ///     What `numpy.prod(ct)` passes on. It cannot be chosen.
+    /// out : None, optional
+    ///     The same.
+    ///
+    /// Returns
+    /// -------
+    /// Ciphertext
+    ///     The products.
+    ///
+    /// Raises
+    /// ------
+    /// MissingKeyError
+    ///     Without the keys that `trace` finds.
+    /// LevelError
+    ///     Where levels run out.
+    /// ShapeError
+    ///     In coefficients, without the keys that convert the array to slots; for the numbers of rows that share polynomials or take several.
+    /// DataError
+    ///     For an axis that the array does not have.
+    ///
+    /// Examples
+    /// --------
+    /// >>> x = secret_key.encrypt([1.0, 2.0, 6.0]).with_keys(keys)
+    /// >>> float(secret_key.decrypt(x.prod()).round(3))
+    /// 12.0
+    #[pyo3(signature = (axis=None, keepdims=false, *, dtype=None, out=None), text_signature = "($self, axis=None, keepdims=False, *, dtype=None, out=None)")]
+    fn prod(
+        &self,
+        py: Python<'_>,
+        axis: Option<Axes>,
+        keepdims: bool,
+        dtype: Option<&Bound<'_, PyAny>>,
+        out: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        no_target(dtype, out)?;
+        // Products are those of slots.
+        if let Some(converted) = self.brought_to_slots(py, self)? {
+            return converted.prod(py, axis, keepdims, None, None);
+        }
+        let shape = self.data.shape();
+        let along = self.along(py, axis.as_ref())?;
+        if along == Along::Nothing {
+            return Ok(self.again(py));
+        }
+        let rows = if along == Along::Columns || shape.len() < 2 { self.again(py) } else { self.product_of_rows(py)? };
+        let product = if along == Along::Rows { rows } else { rows.row_products(py)? };
+        match (along, shape) {
+            _ if keepdims => Ok(product),
+            (Along::Rows, &[_, columns]) => product.reshaped(py, &[columns]),
+            (Along::Columns, &[rows, _]) if rows > 1 => product.map_settled(py, |evaluator, x| evaluator.column_to_vector(x, 1.0)),
+            (Along::Columns, &[rows, _]) => product.reshaped(py, &[rows]),
+            _ => product.reshaped(py, &[]),
+        }
     }
 
     /// The mean along an axis, as `numpy.mean`: the sum times the inverse of the count, which takes a level.

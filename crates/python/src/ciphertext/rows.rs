@@ -50,40 +50,49 @@ impl Numbers {
         }
     }
 
-    /// How to pick several of them that are no range.
-    const fn others(self) -> &'static str {
-        match self {
+    /// How to pick several of them, of `count` in all, that are no range.
+    fn others(self, count: usize, encoding: Encoding) -> String {
+        let told = match self {
+            Self::Columns if encoding == Encoding::Slots => {
+                return format!("for others multiply with a selection, `x @ np.eye({count})[:, columns]`, by rotations and a level");
+            }
+            Self::Entries if encoding == Encoding::Slots => {
+                return format!("for others multiply with a selection, `np.eye({count})[index] @ x`, by rotations and a level");
+            }
             Self::Columns => {
                 "for others encrypt the transposed matrix, whose `.T[:, columns]` picks any, or take `x.T.to_rows()[columns]`, which switches keys \
                  and has them as rows"
             }
-            Self::Entries => "for others encrypt a matrix of one column, or decrypt the vector first",
+            Self::Entries => {
+                "for others take each as a range, `[x[i:i + 1] for i in index]`, and the list as a column, `cl.stack(...)`, or encrypt the vector in slots"
+            }
             Self::ViewRows => "for others take `x.T.to_rows()[rows]`, which switches keys",
-        }
+        };
+        told.to_owned()
     }
 
     /// Refuses an index that is no range.
-    fn refuse(self, index: &Bound<'_, PyAny>) -> PyErr {
+    fn refuse(self, index: &Bound<'_, PyAny>, count: usize, encoding: Encoding) -> PyErr {
         let (name, example) = (self.name(), self.index("2:5"));
         let text = match index.extract::<i64>() {
             Ok(place) if !index.is_instance_of::<PyBool>() => {
                 let range = if place == -1 { "-1:".to_owned() } else { format!("{place}:{}", place + 1) };
                 format!("{name} are picked as a range: `{}` instead of `{}`", self.index(&range), self.index(&place.to_string()))
             }
-            _ => format!("{name} are picked as one range without steps, such as `{example}`: {}", self.others()),
+            _ => format!("{name} are picked as one range without steps, such as `{example}`: {}", self.others(count, encoding)),
         };
         PyTypeError::new_err(text)
     }
 
     /// Resolves an index as NumPy does; absent for everything.
-    fn range(self, count: usize, index: &Bound<'_, PyAny>) -> PyResult<Option<Range<usize>>> {
+    fn range(self, count: usize, index: &Bound<'_, PyAny>, encoding: Encoding) -> PyResult<Option<Range<usize>>> {
         if takes_all(index)? {
             return Ok(None);
         }
-        let slice = index.cast::<PySlice>().map_err(|_| self.refuse(index))?;
+        let slice = index.cast::<PySlice>().map_err(|_| self.refuse(index, count, encoding))?;
         let resolved = slice.indices(count as isize)?;
         if resolved.step != 1 {
-            return Err(self.refuse(index));
+            return Err(self.refuse(index, count, encoding));
         }
         let start = resolved.start as usize;
         Ok(Some(start..start + resolved.slicelength))
@@ -135,13 +144,45 @@ fn indices_of<'py>(index: &Bound<'py, PyAny>, axes: usize) -> PyResult<Vec<Bound
     Ok(indices)
 }
 
+/// An index without its new axes (`None`), and where new axes are among the axes that it leaves; absent where it has none.
+type WithNewAxes<'py> = Option<(Bound<'py, PyAny>, Vec<bool>)>;
+
+fn new_axes<'py>(index: &Bound<'py, PyAny>, axes: usize) -> PyResult<WithNewAxes<'py>> {
+    let parts: Vec<Bound<'py, PyAny>> = match index.cast::<PyTuple>() {
+        Ok(parts) => parts.iter().collect(),
+        Err(_) => vec![index.clone()],
+    };
+    if !parts.iter().any(|part| part.is_none()) {
+        return Ok(None);
+    }
+    let is_dots = |part: &Bound<'_, PyAny>| part.is_instance_of::<PyEllipsis>();
+    let stated = parts.iter().filter(|part| !part.is_none() && !is_dots(part)).count();
+    let unstated = axes.saturating_sub(stated);
+    let mut left = Vec::new();
+    for part in &parts {
+        match part {
+            part if part.is_none() => left.push(true),
+            part if is_dots(part) => left.extend(std::iter::repeat_n(false, unstated)),
+            // A place takes its axis away.
+            part if part.extract::<i64>().is_ok() && !part.is_instance_of::<PyBool>() => {}
+            _ => left.push(false),
+        }
+    }
+    if !parts.iter().any(is_dots) {
+        left.extend(std::iter::repeat_n(false, unstated));
+    }
+    let bare: Vec<Bound<'py, PyAny>> = parts.into_iter().filter(|part| !part.is_none()).collect();
+    let bare = PyTuple::new(index.py(), bare)?;
+    Ok(Some((bare.into_any(), left)))
+}
+
 impl PyCiphertext {
     /// The rows and, of each, the numbers that two indices pick.
     fn picked(&self, py: Python<'_>, rows: &Bound<'_, PyAny>, columns: &Bound<'_, PyAny>, numbers: Numbers) -> PyResult<Self> {
         let &[count, width] = self.data.shape() else {
             return Err(PyTypeError::new_err("rows are those of a matrix"));
         };
-        let columns = numbers.range(width, columns)?;
+        let columns = numbers.range(width, columns, self.data.encoding())?;
         let rows = if takes_all(rows)? { None } else { Some(selection(py, count, rows)?) };
         let columns_picked = columns.is_some();
         if rows.is_none() && columns.is_none() {
@@ -208,7 +249,14 @@ impl PyCiphertext {
 #[pymethods]
 impl PyCiphertext {
     fn __getitem__(&self, py: Python<'_>, index: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let indices = indices_of(index, self.data.shape().len())?;
+        let axes = self.data.shape().len();
+        if let Some((bare, new)) = new_axes(index, axes)? {
+            let picked = self.__getitem__(py, &bare)?;
+            let mut lengths = picked.data.shape().iter();
+            let shape: Vec<usize> = new.iter().map(|&new| if new { 1 } else { lengths.next().copied().unwrap_or(1) }).collect();
+            return picked.reshaped(py, &shape);
+        }
+        let indices = indices_of(index, axes)?;
         match (&indices[..], self.data.shape()) {
             ([rows, columns], &[_, width]) => match self.column(width, columns)? {
                 Some(column) => self.numbers_of_column(py, rows, column),
@@ -219,7 +267,7 @@ impl PyCiphertext {
                 if let Some(entry) = self.entry(py, count, entries)? {
                     return Ok(entry);
                 }
-                match Numbers::Entries.range(count, entries)? {
+                match Numbers::Entries.range(count, entries, self.data.encoding())? {
                     None => Ok(self.again(py)),
                     Some(range) if self.data.encoding() == Encoding::Slots => {
                         self.map_settled(py, |evaluator, x| evaluator.select_columns(x, range))

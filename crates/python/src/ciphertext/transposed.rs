@@ -8,8 +8,8 @@ use pyo3::types::PyTuple;
 use super::object::PyCiphertext;
 use crate::arrays::{Array, array, is_numeric, is_whole, to_numpy};
 use crate::errors::raise;
-use crate::evaluation_keys::PyEvaluationKeys;
 use crate::numbers::Real;
+use crate::recipe::Reduced;
 use crate::run::with_progress;
 
 /// An encrypted matrix read by columns: `ct.T`, without any computation.
@@ -67,6 +67,13 @@ impl PyTransposed {
         Ok(Self { base: result.unbind() })
     }
 }
+
+/// Why nothing is divided by a ciphertext.
+pub(super) const DIVISOR: &str = "a ciphertext is no divisor: multiply by `cl.inverse(ct, domain=(low, high))`, an approximation of the inverse on an interval without zero";
+
+/// Why a view has no products entry by entry.
+const ENTRY_BY_ENTRY: &str = "a view of the transposed matrix is multiplied and divided by a single number, and multiplied by a matrix with `@`: products \
+     entry by entry are those of arrays in slots, so multiply the array itself, before `.T`, or encrypt the transposed numbers in slots";
 
 /// Integers from here on are multiplied as other numbers are: their products would be beyond any modulus.
 const LARGEST_INTEGER: f64 = 9e18;
@@ -254,7 +261,7 @@ impl PyTransposed {
     /// >>> X = secret_key.encrypt([[1.0, 2.0]], encoding="coefficients")
     /// >>> X.T.with_keys(keys).T.keys is keys
     /// True
-    fn with_keys(&self, py: Python<'_>, keys: Option<Py<PyEvaluationKeys>>) -> PyResult<Self> {
+    fn with_keys(&self, py: Python<'_>, keys: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
         let base = self.base.bind(py).call_method1("with_keys", (keys,))?;
         Ok(Self { base: base.cast_into::<PyCiphertext>()?.unbind() })
     }
@@ -342,20 +349,6 @@ impl PyTransposed {
         Ok(Bound::new(py, Self::of(py, product)?)?.into_any())
     }
 
-    fn __bool__(&self) -> PyResult<bool> {
-        Err(PyTypeError::new_err("a ciphertext has no truth value: decrypt it first with `secret_key.decrypt(ct)`"))
-    }
-
-    fn __iter__(&self) -> PyResult<()> {
-        Err(PyTypeError::new_err("a ciphertext cannot be iterated over: decrypt it first with `secret_key.decrypt(ct)`"))
-    }
-
-    #[pyo3(signature = (dtype=None, copy=None))]
-    fn __array__(&self, dtype: Option<&Bound<'_, PyAny>>, copy: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
-        let _ = (dtype, copy);
-        Err(PyTypeError::new_err("a ciphertext is no array of numbers: decrypt it first with `secret_key.decrypt(ct)`"))
-    }
-
     /// Pandas leaves operators to the operand of higher priority.
     #[classattr]
     #[pyo3(name = "__pandas_priority__")]
@@ -389,10 +382,7 @@ impl PyTransposed {
     fn __mul__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
         let encrypted = other.is_instance_of::<Self>() || other.is_instance_of::<PyCiphertext>();
         if encrypted || (is_numeric(other)? && !array(other)?.shape.is_empty()) {
-            return Err(PyTypeError::new_err(
-                "a view of the transposed matrix is multiplied by a single number, or by a matrix with `@`: products entry by entry are those of \
-                 arrays in slots, so multiply the array itself, before `.T`, or encrypt the transposed numbers in slots",
-            ));
+            return Err(PyTypeError::new_err(ENTRY_BY_ENTRY));
         }
         // The number's type says whether the product takes a level.
         let Real(value) = other.extract()?;
@@ -408,8 +398,26 @@ impl PyTransposed {
         self.__mul__(py, other)
     }
 
+    /// Division by a plain number.
+    fn __truediv__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let encrypted = other.is_instance_of::<Self>() || other.is_instance_of::<PyCiphertext>();
+        if !encrypted && is_numeric(other)? && array(other)?.shape.is_empty() {
+            return self.operator(py, "__truediv__", other);
+        }
+        Err(PyTypeError::new_err(if encrypted { DIVISOR } else { ENTRY_BY_ENTRY }))
+    }
+
+    fn __pos__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
     fn __neg__(&self, py: Python<'_>) -> PyResult<Self> {
         Self::of(py, self.base.get().map(py, |evaluator, x| evaluator.negate(x))?)
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
+        let turned = py.import("operator")?.getattr("attrgetter")?.call1(("T",))?;
+        Ok((turned, (self.base.clone_ref(py),).into_pyobject(py)?))
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {

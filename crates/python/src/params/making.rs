@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use clathrate_ckks::file::{FileError, FileReader, Stored};
+use clathrate_ckks::file::{FileError, FileReader};
 use clathrate_ckks::parameters::{SECURITY_BITS, Segment};
 use clathrate_ckks::{CkksError, Params, ParamsSpec, Runtime};
 use pyo3::exceptions::{PyTypeError, PyUserWarning};
@@ -11,10 +11,11 @@ use pyo3::types::{PyDict, PyTuple};
 
 use super::object::{PyParams, size};
 use crate::errors::{exception, raise};
-use crate::numbers::{Real, Reals, Whole, list, wrong_list};
+use crate::numbers::{Real, Reals, Whole, list, wrong_type};
 use crate::paths::FilePath;
 use crate::run::detached;
 use crate::runtime::PyRuntime;
+use crate::saving::save;
 
 /// Largest specification read from a text file, in bytes.
 const TEXT_LIMIT_BYTES: u64 = 1 << 20;
@@ -29,7 +30,7 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Steps {
         let wanted = "a list with the bits of each step, such as [60, 40] or [[30, 30], 40]";
         let step = |step: &Bound<'py, PyAny>| match step.extract::<Real>() {
             Ok(one) => Ok(Reals(vec![one])),
-            Err(_) => step.extract::<Reals>().map_err(|error| wrong_list(data, wanted, error)),
+            Err(_) => step.extract::<Reals>().map_err(|error| wrong_type(data, wanted, error)),
         };
         list(data, wanted)?.iter().map(step).collect::<PyResult<_>>().map(Self)
     }
@@ -424,6 +425,8 @@ impl PyParams {
     /// ----------
     /// path : str, bytes or path-like
     ///     The file. If it exists it is replaced as a whole or not at all; a secret key is never replaced.
+    /// overwrite : bool, optional
+    ///     Whether a file that exists may be replaced. The default is True; for secret keys it is False.
     ///
     /// Returns
     /// -------
@@ -433,13 +436,14 @@ impl PyParams {
     /// Raises
     /// ------
     /// FileAccessError
-    ///     Where the file cannot be written, or holds a secret key.
+    ///     Where the file cannot be written, holds a secret key, or exists where `overwrite` is False.
     ///
     /// Examples
     /// --------
     /// >>> size = params.save("params.clt")
-    fn save(&self, py: Python<'_>, path: FilePath) -> PyResult<u64> {
-        detached(py, || Ok(self.params.save(&path)?))
+    #[pyo3(signature = (path, overwrite=true))]
+    fn save(&self, py: Python<'_>, path: FilePath, overwrite: bool) -> PyResult<u64> {
+        save(py, &self.params, &path, overwrite, 0)
     }
 
     /// The specification as TOML text.

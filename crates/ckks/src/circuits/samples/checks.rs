@@ -97,7 +97,7 @@ impl SamplesPlan {
         x.params().check_same(&self.samples, "the plan of a bootstrap of samples")?;
         if !x.layout().same_places(&self.layout_of(x.shape())?) {
             let reason = format!(
-                "samples of degree {} hold real numbers as the plan's `client_options` place them; these are {}",
+                "samples of degree {} hold real numbers as a client of the plan places them; these are {}",
                 planned.degree,
                 x.layout()
             );

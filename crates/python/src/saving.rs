@@ -1,0 +1,33 @@
+//! Files of objects, and the same bytes in memory.
+
+use clathrate_ckks::file::{Replaced, Stored};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::paths::FilePath;
+use crate::run::{detached, watch};
+
+/// Writes `stored`, of about so many bytes, to a file, in the place of another one where `overwrite` is true; a secret key stays. The file's length.
+///
+/// # Errors
+/// `FileAccessError`; those of a signal or a progress function.
+pub fn save(py: Python<'_>, stored: &(impl Stored + Sync), path: &FilePath, overwrite: bool, bytes: usize) -> PyResult<u64> {
+    let replaced = if overwrite { Replaced::ButSecretKeys } else { Replaced::Nothing };
+    detached(py, || Ok(stored.save_as(path, replaced, Some(watch("saving", bytes as u64)))?))
+}
+
+/// The bytes that [`save`] would write.
+///
+/// # Errors
+/// Those of a signal or a progress function, and of memory.
+pub fn file_bytes_of(py: Python<'_>, stored: &(impl Stored + Sync), bytes: usize) -> PyResult<Vec<u8>> {
+    detached(py, || Ok(stored.to_file_bytes_watched(watch("to_bytes", bytes as u64))?))
+}
+
+/// [`file_bytes_of`] as Python's `bytes`, which every program takes, at the cost of a copy.
+///
+/// # Errors
+/// As [`file_bytes_of`].
+pub fn to_bytes<'py>(py: Python<'py>, stored: &(impl Stored + Sync), bytes: usize) -> PyResult<Bound<'py, PyBytes>> {
+    Ok(PyBytes::new(py, &file_bytes_of(py, stored, bytes)?))
+}

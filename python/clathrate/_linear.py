@@ -1,0 +1,210 @@
+"""NumPy's functions that move numbers along an axis, or are linear in them: products with matrices, slices, and other shapes.
+
+A linear function is the product with the matrix of its values on unit vectors, which NumPy computes in the clear. It takes rotations and a
+level along the rows of an array in slots, and no key along the columns.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ._native import Ciphertext, TransposedCiphertext
+
+
+def place(name: str, x: Any, axis: Any, default: int | None = None) -> int:
+    """The axis, counted from 0, that a function named so goes along; for None, the only one or else `default`."""
+    if isinstance(x, TransposedCiphertext):
+        raise TypeError(f"np.{name} of a transposed ciphertext: take the other axis of the ciphertext itself, or `x.T.to_rows()`")
+    if not isinstance(x, Ciphertext):
+        raise TypeError(f"np.{name} of ciphertexts has one encrypted operand, and here it is a plain one's place")
+    if axis is None:
+        if x.ndim != 1 and default is None:
+            raise TypeError(f"np.{name} of a ciphertext with {x.ndim} axes: name one with `axis=0` or `axis=1`")
+        axis = default if x.ndim != 1 else 0
+    found = operator.index(axis)
+    if not -x.ndim <= found < x.ndim:
+        raise TypeError(f"np.{name}: a ciphertext of shape {x.shape} has no axis {axis}")
+    return found % x.ndim
+
+
+def along(name: str, function: Callable[[Any], Any], x: Any, axis: Any) -> Any:
+    """What a linear function of the first axis of plain arrays gives along an axis of an encrypted one."""
+    where = place(name, x, axis)
+    matrix = function(np.eye(x.shape[where]))
+    if matrix.ndim != 2 or 0 in matrix.shape:
+        raise TypeError(f"np.{name} of ciphertexts gives arrays with at least one number along the axis")
+    if np.isrealobj(matrix) and np.array_equal(matrix, np.rint(matrix)):
+        matrix = matrix.astype(np.int64)  # products with integers take no level
+    return x @ matrix.T if where == 1 else matrix @ x
+
+
+def cumsum(a: Any, axis: int | None = None, dtype: None = None, out: None = None) -> Any:
+    return along("cumsum", lambda eye: np.cumsum(eye, axis=0), a, axis)
+
+
+def flip(m: Any, axis: int | Sequence[int] | None = None) -> Any:
+    axes = range(m.ndim) if axis is None else axis if isinstance(axis, Sequence) else [axis]
+    for each in axes:
+        m = m[::-1] if place("flip", m, each) == 0 and m.ndim == 2 else along("flip", np.flipud, m, each)
+    return m
+
+
+def fliplr(m: Any) -> Any:
+    return flip(m, 1)
+
+
+def flipud(m: Any) -> Any:
+    return flip(m, 0)
+
+
+def roll(a: Any, shift: int, axis: int | None = None) -> Any:
+    return along("roll", lambda eye: np.roll(eye, shift, axis=0), a, axis)
+
+
+def diff(a: Any, n: int = 1, axis: int = -1) -> Any:
+    where = place("diff", a, axis)
+    for _ in range(operator.index(n)):
+        a = a[:, 1:] - a[:, :-1] if where == 1 else a[1:] - a[:-1]
+    return a
+
+
+def ediff1d(ary: Any) -> Any:
+    return diff(ary)
+
+
+def gradient(f: Any, spacing: float = 1.0, axis: int | None = None) -> Any:
+    return along("gradient", lambda eye: np.gradient(eye, spacing, axis=0), f, axis)
+
+
+def trapezoid(y: Any, x: Any = None, dx: float = 1.0, axis: int = -1) -> Any:
+    where = place("trapezoid", y, axis)
+    sums = along("trapezoid", lambda eye: np.trapezoid(eye, x, dx, axis=0)[None, :], y, where)
+    return sums.reshape(*(length for index, length in enumerate(y.shape) if index != where)) if y.ndim > 1 else sums[0]
+
+
+def convolve(a: Any, v: Any, mode: str = "full") -> Any:
+    if not isinstance(a, Ciphertext | TransposedCiphertext):
+        a, v = v, a
+    return along("convolve", _filtered(np.convolve, "convolve", v, mode), a, None)
+
+
+def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
+    return along("correlate", _filtered(np.correlate, "correlate", v, mode), a, None)
+
+
+def _filtered(function: Callable[..., Any], name: str, weights: Any, mode: str) -> Callable[[Any], Any]:
+    if isinstance(weights, Ciphertext | TransposedCiphertext):
+        raise TypeError(f"np.{name} of ciphertexts has one encrypted operand: multiply shifted ones, `x[1:] * y[:-1]`, where both are")
+    return lambda eye: np.stack([function(row, weights, mode) for row in eye], axis=1)
+
+
+def repeat(a: Any, repeats: Any, axis: int | None = None) -> Any:
+    return along("repeat", lambda eye: np.repeat(eye, repeats, axis=0), a, axis)
+
+
+def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
+    return along("delete", lambda eye: np.delete(eye, obj, axis=0), arr, axis)
+
+
+def take(a: Any, indices: Any, axis: int | None = None) -> Any:
+    if place("take", a, axis) == 0 and (a.ndim == 2 or np.ndim(indices) == 0):
+        return a[indices]
+    return a[:, indices] if np.ndim(indices) == 0 else along("take", lambda eye: eye[np.asarray(indices)], a, axis)
+
+
+def compress(condition: Any, a: Any, axis: int | None = None) -> Any:
+    return take(a, np.flatnonzero(condition), axis)
+
+
+def transform(name: str) -> Callable[..., Any]:
+    """A discrete Fourier transform of NumPy's."""
+
+    def transformed(a: Any, n: int | None = None, axis: int = -1, norm: Any = None) -> Any:
+        return along(f"fft.{name}", lambda eye: getattr(np.fft, name)(eye, n, 0, norm), a, axis)
+
+    return transformed
+
+
+def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
+    where = place("split", ary, axis)
+    # NumPy says where the parts begin and end.
+    parts = np.split(np.arange(ary.shape[where]), indices_or_sections)
+    return _cut("split", ary, parts, where)
+
+
+def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
+    where = place("array_split", ary, axis)
+    return _cut("array_split", ary, np.array_split(np.arange(ary.shape[where]), indices_or_sections), where)
+
+
+def _cut(name: str, x: Any, parts: Sequence[Any], where: int) -> list[Any]:
+    if any(part.size == 0 for part in parts):
+        raise TypeError(f"np.{name} of ciphertexts gives parts with at least one number")
+    slices = [slice(int(part[0]), int(part[-1]) + 1) for part in parts]
+    return [x[:, part] if where == 1 else x[part] for part in slices]
+
+
+def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+    return split(ary, indices_or_sections, -1)
+
+
+def vsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+    return split(ary, indices_or_sections, 0)
+
+
+def expand_dims(a: Any, axis: int | Sequence[int]) -> Any:
+    return a.reshape(*np.expand_dims(np.empty(a.shape), axis).shape)
+
+
+def squeeze(a: Any, axis: int | Sequence[int] | None = None) -> Any:
+    shape = np.squeeze(np.empty(a.shape), axis).shape
+    return a.reshape(shape)
+
+
+def ravel(a: Any) -> Any:
+    return a.reshape(-1)
+
+
+def atleast_1d(a: Any) -> Any:
+    return a if a.ndim else a.reshape(1)
+
+
+def atleast_2d(a: Any) -> Any:
+    return a if a.ndim == 2 else a.reshape(1, -1)
+
+
+FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
+    getattr(np, function.__name__): function
+    for function in (
+        array_split,
+        atleast_1d,
+        atleast_2d,
+        compress,
+        convolve,
+        correlate,
+        cumsum,
+        delete,
+        diff,
+        ediff1d,
+        expand_dims,
+        flip,
+        fliplr,
+        flipud,
+        gradient,
+        hsplit,
+        ravel,
+        repeat,
+        roll,
+        split,
+        squeeze,
+        take,
+        trapezoid,
+        vsplit,
+    )
+    if hasattr(np, function.__name__)
+}
+FUNCTIONS |= {getattr(np.fft, name): transform(name) for name in ("fft", "ifft", "rfft")}
