@@ -28,7 +28,7 @@ use clathrate_lattice::SecretRng;
 use super::authentication::AuthenticationKey;
 use super::queue::{Queue, Waiting};
 use super::receiver::{Kind, Opened, Receiver};
-use super::wire::{Reader, Serial, Writer, unreadable};
+use super::wire::{ClientId, Reader, Serial, Writer, unreadable};
 use crate::arrays::Ciphertext;
 use crate::error::CkksError;
 use crate::file::FileError;
@@ -58,9 +58,6 @@ pub const MOST_WAITING: usize = 1 << 16;
 
 /// What is out of range where a message is refused because too many numbers of its client wait: [`CkksError::OutOfRange`], `what`. The message is taken later.
 pub const TOO_MANY_WAITING: &str = "the count of a client's numbers that wait";
-
-/// The name of a client: [`Receiver::client_id`].
-pub type ClientId = [u8; 32];
 
 /// Counters that were used: ranges that do not touch, by their starts.
 #[derive(Debug, Default)]

@@ -24,5 +24,6 @@ mod wire;
 
 pub use authentication::AuthenticationKey;
 pub use client::{LightClient, LightOptions};
-pub use inbox::{Batch, ClientId, Inbox, MOST_WAITING, TOO_MANY_WAITING};
+pub use inbox::{Batch, Inbox, MOST_WAITING, TOO_MANY_WAITING};
 pub use receiver::Receiver;
+pub use wire::ClientId;

@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::inbox::ClientId;
-use super::wire::Serial;
+use super::wire::{ClientId, Serial};
 
 /// Samples of one message that wait, with consecutive counters.
 #[derive(Debug, Clone)]

@@ -26,6 +26,9 @@ pub const MOST_BITS: u32 = 120;
 /// A number that the owner draws for a client: which clients are one, whatever seeds they draw.
 pub type Serial = [u8; 16];
 
+/// The name of a client: [`Receiver::client_id`](super::Receiver::client_id).
+pub type ClientId = [u8; 32];
+
 /// How numbers of one client are encrypted.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Terms {

@@ -491,7 +491,7 @@ fn what_cannot_be_served_is_refused_before_anything_is_taken() {
     // Nor does an authentication key of another owner.
     own.desk.ok(&format!("keygen --params {BOOT} --secret other.clt --authentication theirs.clt"));
     let theirs = own.desk.run(&own.line("box", "--idle 0").replace("auth.clt", "theirs.clt"));
-    assert!(theirs.code == 6 && theirs.stderr.contains("theirs.clt"), "{} {}", theirs.code, theirs.stderr);
+    assert!(theirs.code == 11 && theirs.stderr.contains("theirs.clt"), "{} {}", theirs.code, theirs.stderr);
     let none = own.desk.run(&own.line("box", "--idle 0").replace("--authentication auth.clt", ""));
     assert!(none.code == 2 && none.stderr.contains("--authentication"), "{} {}", none.code, none.stderr);
     // Keys for one secret do not serve another.
