@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Any, Generic, Literal, SupportsIndex, overload
 
+from ._assume import warn_unbounded
 from ._native import Ciphertext, Needs, Params, Recorder
 from .errors import ClathrateError
 
@@ -251,7 +252,8 @@ def trace(
     is_complex : bool, optional
         Whether the arrays have complex entries. The default is False.
     bound : float, optional
-        The largest magnitude of the numbers in the arrays. None, the default, leaves it open; then no errors are bounded.
+        The largest magnitude of the numbers in the arrays. None, the default, leaves it open, of which a `BoundWarning` tells once; then
+        products have no known errors.
     bodies : int, optional
         As `SecretKey.encrypt` takes it.
     axis : {"rows", "chunks"}, optional
@@ -329,6 +331,8 @@ def trace(
 
     if not isinstance(params, Params):
         raise TypeError(f'`params` is {params!r}, and no Params: take a preset, `cl.Params.preset("n14")`')
+    if any((shape.options if isinstance(shape, Input) else {}).get("bound", bound) is None for shape in shapes):
+        warn_unbounded()
     levels = params.application_levels
     if bootstrap_below is not None or levels is None:
         return run(bootstrap_below)

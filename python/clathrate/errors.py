@@ -16,6 +16,7 @@ __all__ = [
     "FileAccessError",
     "FileFormatError",
     "FileKindError",
+    "BoundWarning",
     "InsecureWarning",
     "InternalError",
     "LevelError",
@@ -42,6 +43,10 @@ class ParamsError(ClathrateError, ValueError):
 
 class SecurityError(ParamsError):
     """Parameters below 128 bits of security that do not say so, or that come from others without `allow_insecure=True`."""
+
+
+class BoundWarning(UserWarning):
+    """Arrays without a declared bound, of which nothing is noticed; `warnings.simplefilter("ignore", cl.BoundWarning)` silences it."""
 
 
 class InsecureWarning(UserWarning):

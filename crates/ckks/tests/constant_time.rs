@@ -27,8 +27,8 @@ mod on_linux {
 
     use clathrate_arith::primes::largest_primes;
     use clathrate_arith::{Automorphism, CpuEngine, GaloisElement, Isa};
-    use clathrate_ckks::keys::Operation;
-    use clathrate_ckks::light::{LightOptions, Receiver, reply};
+    use clathrate_ckks::keys::{HonestEvaluator, Operation};
+    use clathrate_ckks::light::{LightOptions, Receiver};
     use clathrate_ckks::prelude::*;
     use clathrate_ckks::{ModuleShape, SecretName};
     use clathrate_lattice::counted::mask_times_secret;
@@ -409,7 +409,7 @@ mod on_linux {
         let owner = desk.plain_owner("insecure_small");
         let array = owner.encrypt_array_rng(&numbers(64), &[64], EncryptOptions::default(), &mut plain_rng()).unwrap();
         taint(owner.secret().all_coefficients());
-        black_box(owner.decrypt_to_share(&array, 20).unwrap());
+        black_box(owner.decrypt_to_share(&array, 20, HonestEvaluator).unwrap());
     }
 
     const LIGHT: LightOptions = LightOptions {
@@ -441,10 +441,10 @@ mod on_linux {
     fn light_replies(desk: &Desk) {
         let owner = desk.plain_owner("insecure_tiny");
         let message = owner.light_client(&LIGHT).unwrap();
-        let array = Receiver::new(owner.params(), &message.introduction()).unwrap();
+        let array = Receiver::new(owner.params(), &message.introduction(), &owner.authentication_key()).unwrap();
         let mut sender = message;
         let sent = sender.encrypt(&numbers(LIGHT.degree)).unwrap();
-        let answer = reply(&array.receive(&[&sent], None).unwrap()).unwrap();
+        let answer = array.reply(&array.receive(&[&sent], None).unwrap()).unwrap();
         taint(owner.secret().all_coefficients());
         let client = owner.light_client(&LIGHT).unwrap();
         black_box(client.decrypt(&answer).unwrap());

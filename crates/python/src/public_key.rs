@@ -15,7 +15,7 @@ use crate::encryption::options;
 use crate::errors::raise_for_array;
 use crate::layout::{LaneCount, Placing};
 use crate::numbers::{Real, Whole};
-use crate::params::PyParams;
+use crate::params::{PyParams, warn_unbounded};
 use crate::paths::FilePath;
 use crate::run::{detached, with_progress};
 use crate::saving::{save, to_bytes};
@@ -130,6 +130,9 @@ impl PyPublicKey {
         bound: Option<Real>,
     ) -> PyResult<PyCiphertext> {
         self.params.get().warn_insecure(py)?;
+        if bound.is_none() {
+            warn_unbounded(py)?;
+        }
         let options = options(py, self.params.get(), encoding, level, scale)?;
         let options = Placing { bodies: None, axis: None, capacity: None, lanes, copies: None, order: "natural" }.apply(py, options)?;
         let options = EncryptOptions { bound: Real::given(bound), ..options };

@@ -82,6 +82,14 @@ pub fn warn_insecure(py: Python<'_>, warning: Option<&str>) -> PyResult<()> {
     PyErr::warn(py, &class, &std::ffi::CString::new(warning)?, 1)
 }
 
+/// Says once what is assumed of numbers without a declared bound.
+///
+/// # Errors
+/// `BoundWarning`, where warnings are errors.
+pub fn warn_unbounded(py: Python<'_>) -> PyResult<()> {
+    py.import("clathrate._assume")?.call_method0("warn_unbounded").map(drop)
+}
+
 fn read_text(path: &Path) -> std::io::Result<String> {
     use std::io::Read;
     let file = std::fs::File::open(path)?;

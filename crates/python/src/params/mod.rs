@@ -6,5 +6,5 @@ mod figures;
 mod making;
 mod object;
 
-pub use making::{insecurity, preset_names, warn_insecure};
+pub use making::{insecurity, preset_names, warn_insecure, warn_unbounded};
 pub use object::{PyParams, size};
