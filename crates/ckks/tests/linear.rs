@@ -155,7 +155,7 @@ fn every_split_and_route_gives_the_same_map() {
     for keys in [1, 2, 5] {
         let options = LinearTransformOptions { most_key_bytes: Some(keys * one + one / 2), ..Default::default() };
         let plan = map.plan_with(&params, ct.level(), options).expect("plan");
-        assert!(plan.rotations().len() <= keys && plan.predicted_nanoseconds() >= every.predicted_nanoseconds());
+        assert!(plan.rotations().len() <= keys && plan.price() >= every.price());
         let held: usize = params.required_keys(&plan.needs().expect("needs")).expect("keys").bytes(&params).expect("bytes");
         assert_eq!(held, plan.key_bytes());
     }
