@@ -16,7 +16,7 @@ import clathrate as cl
 
 SMALL = cl.Params(degree=64, steps=[[30, 30], 40], special=[42, 42], log2_scale=40, insecure=True, name="mine")
 #: Between 110 and 128 bits.
-BETWEEN = cl.Params(degree=4096, steps=[30, 30], special=[56], log2_scale=30, below_128=True, name="between")
+BETWEEN = cl.Params(degree=4096, steps=[40, 30], special=[46], log2_scale=30, below_128=True, name="between")
 SPARSE = cl.Params(degree=8192, steps=[[30, 30], 40], special=[42, 42], log2_scale=40, secret_weight=64, insecure=True, name="sparse")
 
 
