@@ -10,6 +10,9 @@ use crate::error::CkksError;
 
 const PRESETS: &str = include_str!("../../presets/presets.toml");
 
+/// What begins a preset in the data file.
+const HEAD: &str = "[[preset]]";
+
 /// The field of the data file that is no part of a specification.
 const PURPOSE: &str = "purpose";
 
@@ -64,8 +67,13 @@ impl Preset {
 /// # Errors
 /// [`CkksError::InvalidParams`] for a data file that cannot be read, which the tests rule out.
 pub fn presets() -> Result<Vec<Preset>, CkksError> {
+    read(PRESETS)
+}
+
+/// The presets in a part of the data file.
+fn read(text: &str) -> Result<Vec<Preset>, CkksError> {
     let refuse = |reason: String| CkksError::InvalidParams { reason: format!("the preset file: {reason}") };
-    let file: File = toml::from_str(PRESETS).map_err(|error| refuse(error.to_string()))?;
+    let file: File = toml::from_str(text).map_err(|error| refuse(error.to_string()))?;
     let entry = |mut table: toml::Table| {
         let purpose = table.remove(PURPOSE).and_then(|purpose| purpose.as_str().map(str::to_owned));
         let purpose = purpose.ok_or_else(|| refuse(format!("a preset has no {PURPOSE}")))?;
@@ -92,32 +100,26 @@ const UNPROTECTED: &str = "insecure_";
 /// [`CkksError::InvalidParams`].
 pub(super) fn check_name(spec: &ParamsSpec) -> Result<(), CkksError> {
     let name = spec.name.trim().to_ascii_lowercase();
-    // Few sets have a preset's name, so that the presets are parsed for these alone.
-    let known = PRESETS.contains(&format!("name = {name:?}\n")) || name.starts_with(UNPROTECTED);
-    if !known {
-        return Ok(());
-    }
-    match presets()?.into_iter().map(|preset| preset.spec.normalised()).find(|preset| preset.name == name) {
-        Some(preset) => {
+    // Of the file, the one preset of this name is read alone: a check that every set goes through is to cost little.
+    let own = PRESETS.split(HEAD).find(|part| part.contains(&format!("\nname = {name:?}\n")));
+    let reason = match own {
+        Some(part) => {
             let (insecure, below_128) = (spec.insecure, spec.below_128);
-            if *spec == (ParamsSpec { insecure, below_128, ..preset }) {
+            let same = |preset: Preset| *spec == ParamsSpec { insecure, below_128, ..preset.spec.normalised() };
+            if read(&format!("{HEAD}{part}"))?.into_iter().any(same) {
                 return Ok(());
             }
-            let reason = format!(
+            format!(
                 "the name {:?} belongs to the preset {name:?}, whose contents are others: give these parameters another name, or take the preset by its name",
                 spec.name
-            );
-            Err(CkksError::InvalidParams { reason })
+            )
         }
         None if name.starts_with(UNPROTECTED) => {
-            let reason = format!(
-                "names that begin with {UNPROTECTED:?}, such as {:?}, belong to presets: give these parameters another name",
-                spec.name
-            );
-            Err(CkksError::InvalidParams { reason })
+            format!("names that begin with {UNPROTECTED:?}, such as {:?}, belong to presets: give these parameters another name", spec.name)
         }
-        None => Ok(()),
-    }
+        None => return Ok(()),
+    };
+    Err(CkksError::InvalidParams { reason })
 }
 
 /// The names of all presets, in the order of the file.

@@ -91,7 +91,7 @@ pub fn custom(toml: &str) -> Params {
 
 /// The specification of `params`, to be changed: the name of a preset is for its own contents.
 pub fn to_change(params: &Params) -> clathrate_ckks::ParamsSpec {
-    clathrate_ckks::ParamsSpec { name: format!("{}, changed", params.spec().name), ..params.spec().clone() }
+    clathrate_ckks::ParamsSpec { name: format!("changed {}", params.spec().name), ..params.spec().clone() }
 }
 
 /// A specification given as TOML.
