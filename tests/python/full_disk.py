@@ -6,12 +6,14 @@ Started by test_files.py with a folder: a limit on the size of files is one of t
 import errno
 import resource
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
 
 import clathrate as cl
 
+warnings.simplefilter("ignore", cl.InsecureWarning)
 folder = Path(sys.argv[1])
 params = cl.Params.preset("insecure_boot")
 key = cl.SecretKey.generate(params)

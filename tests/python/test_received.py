@@ -116,7 +116,7 @@ except cl.ParamsError as error:
         assert "MiB of tables, more than the limit of 256 MiB" in message
         assert "cl.Runtime(table_mib=" in message
     with pytest.raises(cl.ParamsError, match="limit of 1 MiB"):
-        cl.Params.preset("insecure_small", cl.Runtime(table_mib=1))
+        cl.Params.preset("n14", cl.Runtime(table_mib=1))
     runtime = cl.Runtime(table_mib=2)
     assert cl.Params.preset("insecure_small", runtime).runtime.table_mib == 2.0
     assert pickle.loads(pickle.dumps(runtime)) == runtime != cl.Runtime()
