@@ -68,7 +68,8 @@ def test_expressions_run_at_every_level_of_the_bootstrap(name, expression):
     params = cl.Params.preset(name)
     function = EXPRESSIONS[expression]
     for shape in ((100,), (5, 4)):
-        found = {level: cl.trace(function, shape, params=params, level=level).result for level in levels(params)}
+        options = {"params": params, "encoding": "slots"}
+        found = {level: cl.trace(function, shape, level=level, **options).result for level in levels(params)}
         assert len({(result.level, round(float(np.log2(result.scale)), 6)) for result in found.values()}) == 1, found
 
 
@@ -79,10 +80,10 @@ def test_expressions_give_their_numbers_at_every_level_of_the_bootstrap(name, rn
     for shape in ((60,), (5, 4)):
         numbers = rng.uniform(-1, 1, shape)
         for expression, function in EXPRESSIONS.items():
-            trace = cl.trace(function, shape, params=params)
+            trace = cl.trace(function, shape, params=params, encoding="slots")
             keys = key.evaluation_keys(trace.needs)
             for level in levels(params):
-                x = key.encrypt(numbers, level=level).with_keys(keys, bootstrap_below=trace.bootstrap_below)
+                x = key.encrypt(numbers, level=level, encoding="slots").with_keys(keys, bootstrap_below=trace.bootstrap_below)
                 result = function(x)
                 assert (result.level, result.shape) == (trace.result.level, trace.result.shape), expression
                 clear = CLEAR.get(expression, function)(numbers)

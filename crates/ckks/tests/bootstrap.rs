@@ -340,7 +340,9 @@ fn evaluators_bootstrap_where_levels_run_out() {
         ev.rescale(&y)
     };
     let recorder = Evaluator::recording(&params).bootstrapping(None).expect("evaluator");
-    let symbol = recorder.symbol(&[slots], Encoding::Slots, end, 1.0).expect("symbol");
+    // Without a bound, of which sums of 1 and a number would be beyond 1.
+    let symbol = clathrate_ckks::Ciphertext::symbol(&params, &[slots], Encoding::Slots, false, end, params.scale(end)).expect("symbol");
+    let symbol = recorder.take_symbol(symbol, None).expect("symbol");
     let planned = circuit(&recorder, &symbol).expect("dry run");
     let recording = recorder.recorded();
     let automatic = recording.stages().iter().filter(|stage| stage.name.starts_with("automatic bootstrap/")).count();

@@ -217,7 +217,8 @@ impl Ciphertext {
     /// The same array as a fresh encryption of numbers up to `bound`, where one is declared, with an error of this variance in each coefficient. Rounding to integers adds to it.
     pub(crate) fn freshly(self, bound: Option<f64>, variance: f64) -> Self {
         let error = self.slot_error(variance + ENCODING_VARIANCE);
-        Self { estimate: Estimate::fresh(bound.unwrap_or(f64::INFINITY), error), ..self }
+        let mask = self.bundles.first().and_then(Bundle::seed);
+        Self { estimate: Estimate::encrypted(bound.unwrap_or(f64::INFINITY), error, mask), ..self }
     }
 
     /// The root mean square of the error of a slot or of an entry among coefficients, from the variance of a coefficient: a slot is the sum of `n` coefficients times roots of unity, and a

@@ -17,6 +17,7 @@
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 
+use clathrate_lattice::MaskSeed;
 use rustfft::num_complex::Complex64;
 use serde::{Deserialize, Serialize};
 
@@ -156,6 +157,14 @@ impl Estimate {
     #[must_use]
     pub fn fresh(magnitude: f64, error: f64) -> Self {
         Self::exact(magnitude).with_error(error)
+    }
+
+    /// Numbers up to a bound with an error of their own, in a fresh encryption whose mask, which is no other's, names them.
+    pub(crate) fn encrypted(magnitude: f64, error: f64, mask: Option<MaskSeed>) -> Self {
+        let name = mask.map_or_else(new_name, |MaskSeed(seed)| {
+            seed.chunks(8).fold(0, |name, word| mixed_name(name, word.iter().fold(0, |sum, &byte| (sum << 8) | u64::from(byte))))
+        });
+        Self { name, ..Self::exact(magnitude) }.with_error(error)
     }
 
     /// Plain numbers of this largest magnitude, root mean square and mean.

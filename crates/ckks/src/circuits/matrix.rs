@@ -346,7 +346,7 @@ impl Evaluator {
         params.check_scale(scale, x.level())?;
         let estimate = weights.estimate(x.estimate.clone());
         params.check_bound(estimate.magnitude, scale, x.level())?;
-        if x.bound().is_none() {
+        if x.bound().is_none() && !x.is_symbol() {
             weights.check_row_sum(params, scale, x.level())?;
         }
         let layout = *x.layout();
