@@ -169,7 +169,9 @@ impl Estimate {
 
     /// Plain numbers of this largest magnitude, root mean square and mean.
     pub(crate) fn plain((magnitude, typical, mean): (f64, f64, f64)) -> Self {
-        Self { typical, mean, ..Self::exact(magnitude) }
+        // Equal numbers have equal names, so that the same product has the same noise.
+        let name = mixed_name(mixed_name(magnitude.to_bits(), typical.to_bits()), mean.to_bits());
+        Self { typical, mean, name, ..Self::exact(magnitude) }
     }
 
     /// One plain number.
