@@ -101,6 +101,7 @@ from ._signs import absolute, maximum, minimum, relu, sign
 from ._smooth import exp, gelu, inverse, inverse_sqrt, log, norm, sigmoid, silu, softmax, sqrt, std, tanh
 from ._trace import Input, StageCost, Trace, trace
 from .errors import (
+    BoundWarning,
     CancelledError,
     ClathrateError,
     DataError,
@@ -108,7 +109,6 @@ from .errors import (
     FileAccessError,
     FileFormatError,
     FileKindError,
-    BoundWarning,
     InsecureWarning,
     InternalError,
     LevelError,
@@ -128,6 +128,7 @@ __all__ = [
     "AuthenticationKey",
     "Batch",
     "BootstrapPlan",
+    "BoundWarning",
     "CancelledError",
     "Ciphertext",
     "ClathrateError",
@@ -141,7 +142,6 @@ __all__ = [
     "FileKindError",
     "Inbox",
     "Input",
-    "BoundWarning",
     "InsecureWarning",
     "InternalError",
     "Layout",

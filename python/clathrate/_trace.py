@@ -232,8 +232,8 @@ def trace(
     same code as ciphertexts, and raise the same errors.
 
     With a `bound` on the numbers, symbols carry it and errors through the computation, as arrays that are encrypted with it do:
-    `Ciphertext.bound`, `Ciphertext.error_rms` and `Ciphertext.error_bound`. The inputs are then taken as fresh encryptions with a public key, whose errors are larger than those of
-    encryptions with the secret key.
+    `Ciphertext.bound`, `Ciphertext.error_rms` and `Ciphertext.error_bound`. The inputs are then taken as fresh encryptions with a public
+    key, whose errors are larger than those of encryptions with the secret key.
 
     Parameters
     ----------

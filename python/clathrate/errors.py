@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 __all__ = [
+    "BoundWarning",
     "CancelledError",
     "ClathrateError",
     "DataError",
@@ -16,7 +17,6 @@ __all__ = [
     "FileAccessError",
     "FileFormatError",
     "FileKindError",
-    "BoundWarning",
     "InsecureWarning",
     "InternalError",
     "LevelError",

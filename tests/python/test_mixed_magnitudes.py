@@ -1,4 +1,4 @@
-"""Large numbers beside small ones: the small ones keep the precision that is stated for them, wherever they are stored and whatever is computed."""
+"""Large numbers beside small ones: the small ones keep the precision that is stated for them, wherever they lie, whatever is computed."""
 
 from __future__ import annotations
 
@@ -50,7 +50,8 @@ def test_encrypted_tables(params: cl.Params, key: cl.SecretKey, options: dict[st
     bound = stated(params, numbers.shape, largest, encoding=options["encoding"])
     for owner in (key, key.public_key()):
         error = np.abs(key.decrypt(owner.encrypt(numbers, **options)) - numbers)
-        assert error[:, 1:3].max() < 8 * bound and error[:, 4].max() < 8 * bound
+        assert error[:, 1:3].max() < 8 * bound
+        assert error[:, 4].max() < 8 * bound
         # Large numbers, too, but for the last bit of a double.
         assert (error <= 8 * bound + np.spacing(np.abs(numbers))).all()
 
@@ -60,7 +61,8 @@ def test_complex_vectors(params: cl.Params, key: cl.SecretKey, largest: float) -
     numbers = table(1, 60, largest)[0] + 1j * table(2, 60, largest)[1]
     bound = stated(params, numbers.shape, 2 * largest, encoding="slots")
     error = np.abs(key.decrypt(key.encrypt(numbers)) - numbers)
-    assert error[1::3].max() < 12 * bound and error[2::3].max() < 12 * bound
+    assert error[1::3].max() < 12 * bound
+    assert error[2::3].max() < 12 * bound
 
 
 @pytest.mark.parametrize("largest", [1.0, 1e3, 1e6, 4e11])

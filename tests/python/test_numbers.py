@@ -36,7 +36,7 @@ def computed(key, f, *arrays, bound=None, **options):
 @pytest.mark.parametrize("name", REDUCTIONS)
 @pytest.mark.parametrize("shape", [(40,), (9, 5), (3, 37)])
 def test_reductions_of_numbers_with_a_large_mean_are_those_of_numpy(deep, rng, name, shape, layout):
-    params, key = deep
+    _params, key = deep
     if len(shape) == 1 and layout == "lanes":
         layout = "capacity"
     axes = [{}] if len(shape) == 1 else [{}, {"axis": 0}, {"axis": 1}]

@@ -6,7 +6,6 @@ import copy
 import json
 import pickle
 
-import numpy as np
 import pytest
 
 import clathrate as cl

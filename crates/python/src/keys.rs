@@ -190,8 +190,8 @@ impl PySecretKey {
     /// bound : float, optional
     ///     The largest magnitude that the numbers may have; larger ones are refused. Results have bounds (`Ciphertext.bound`), and what
     ///     might wrap around is refused before it is computed. It is public: it is in files, and nothing is taken from the numbers
-    ///     themselves. With a bound the time of an encryption does not depend on the numbers; without, it shows whether the largest one is too
-    ///     large for double precision to serve. None, the default, is no bound.
+    ///     themselves. With a bound the time of an encryption does not depend on the numbers; without, it shows whether the largest one is
+    ///     too large for double precision to serve. None, the default, is no bound.
     ///
     /// Returns
     /// -------

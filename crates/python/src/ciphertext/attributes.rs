@@ -104,8 +104,8 @@ impl PyCiphertext {
 
     /// The largest magnitude that the numbers may have, without their errors, or None where it is not known.
     ///
-    /// It is declared at encryption (`SecretKey.encrypt(..., bound=10.0)`), for symbols by `trace(..., bound=10.0)`, or by `with_bound`, and
-    /// carried through all operations. What might exceed the modulus, or the domain of a polynomial, is refused before it is computed.
+    /// It is declared at encryption (`SecretKey.encrypt(..., bound=10.0)`), for symbols by `trace(..., bound=10.0)`, or by `with_bound`,
+    /// and carried through all operations. What might exceed the modulus, or the domain of a polynomial, is refused before it is computed.
     #[getter]
     fn bound(&self) -> Option<f64> {
         self.data.bound()
@@ -178,8 +178,8 @@ impl PyCiphertext {
 
     /// Compares with another ciphertext bit for bit: parameters, key, secret, shape, layout, level, scale, bound, and every residue.
     ///
-    /// Evaluators of one version that take the same steps on the same ciphertexts with the same keys get the same bits on every processor. So
-    /// a result that was computed twice, by the owner or by a second server, shows whether it is what was asked for. Only then may it be
+    /// Evaluators of one version that take the same steps on the same ciphertexts with the same keys get the same bits on every processor.
+    /// So a result that was computed twice, by the owner or by a second server, shows whether it is what was asked for. Only then may it be
     /// shared (`SecretKey.decrypt_to_share`): no property of the numbers tells.
     ///
     /// Which steps are the fastest is planned by the profile of the machine. Two machines plan alike with the environment variable
