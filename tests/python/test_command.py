@@ -45,9 +45,9 @@ def test_files_of_the_command_and_of_the_package_are_the_same(tmp_path: pathlib.
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are those of Unix")
 def test_an_interrupt_ends_it_at_once(tmp_path: pathlib.Path) -> None:
     (tmp_path / "in").mkdir()
-    keys = "keygen --quiet --params insecure_boot --secret sk.clt --evaluation keys.clt --samples 8"
+    keys = "keygen --quiet --params insecure_boot --secret sk.clt --evaluation keys.clt --authentication auth.clt --samples 8"
     assert run(*keys.split(), folder=tmp_path).returncode == 0
-    line = "pack --params insecure_boot --evaluation keys.clt --from in --inbox inbox.log --output out --samples 8"
+    line = "pack --params insecure_boot --evaluation keys.clt --authentication auth.clt --from in --inbox inbox.log --output out --samples 8"
 
     # The tests may run where interrupts are ignored.
     def heed() -> None:

@@ -13,7 +13,7 @@ import pytest
 
 import clathrate as cl
 
-DRAWS = 45
+DRAWS = 12
 
 
 def layouts(seed: int) -> Iterator[tuple[str, tuple[int, ...], dict[str, Any]]]:
@@ -203,7 +203,7 @@ def compared(name: str, shape: tuple[int, ...], options: dict[str, Any], rng: np
         yield operation, found[operation], attempt(function, x)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_every_operation_does_on_data_what_it_does_on_symbols(seed, rng):
     differing, accepted = [], 0
     for name, shape, options in itertools.islice(layouts(seed), DRAWS):
