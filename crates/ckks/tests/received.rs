@@ -128,11 +128,14 @@ fn keys_and_encryptions_are_gated_by_figures_and_not_by_marks() {
     }
 }
 
+/// A change of a specification.
+type Change = fn(&mut ParamsSpec);
+
 #[test]
 fn the_name_of_a_preset_is_for_its_own_contents() {
     for name in ["insecure_tiny", "insecure_dpad", "n12", "boot_fast", "paper_dpad_n13_r2"] {
         let own = preset(name).expect("a preset");
-        let changes: [(&str, fn(&mut ParamsSpec)); 8] = [
+        let changes: [(&str, Change); 8] = [
             ("degree", |spec| spec.degree /= 2),
             ("steps", |spec| spec.steps[0][0] += 1.0),
             ("special", |spec| spec.special[0] -= 1.0),

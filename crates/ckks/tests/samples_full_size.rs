@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use clathrate_ckks::circuits::samples::{SamplesOptions, SamplesPlan};
 use clathrate_ckks::keys::Values;
 use clathrate_ckks::light::LightOptions;
-use clathrate_ckks::{Ciphertext, Evaluator, Params, SecretKey, SecretName};
+use clathrate_ckks::{Ciphertext, Evaluator, SecretKey, SecretName};
 use common::measure::*;
 use common::*;
 
@@ -23,7 +23,7 @@ fn parts(values: Values) -> Vec<f64> {
     }
 }
 
-fn samples_of(params: &Params, sk: &SecretKey, options: &LightOptions, data: &[f64]) -> Ciphertext {
+fn samples_of(sk: &SecretKey, options: &LightOptions, data: &[f64]) -> Ciphertext {
     let mut client = sk.light_client(options).expect("a client");
     let receiver = receiver_of(sk, &client);
     receiver.receive(&[&client.encrypt(data).expect("a message")], None).expect("samples")
@@ -52,7 +52,7 @@ fn full_rings_of_samples_come_to_slots_with_the_predicted_error() {
         assert!(plan.half_bootstrap().log2_failure() <= -128.0 && plan.samples().shape().dimension() < count);
         let data = noise(count, 3 + degree as u64);
         // As precise as the encryption, so that the prediction is of everything.
-        let samples = samples_of(&params, &sk, &plan.client_options(Some(plan.scale().log2())), &data);
+        let samples = samples_of(&sk, &plan.client_options(Some(plan.scale().log2())), &data);
         let ev: Evaluator = evaluator(&sk, plan.needs());
         let packed = ev.pack_samples(&samples, &plan).expect("packed");
         let own = ratio(&sk, &packed, &data, plan.packing().error);
@@ -77,7 +77,7 @@ fn samples_of_many_devices_come_together_at_a_secure_set() {
     for (number, &secret) in secrets.iter().enumerate() {
         let own = noise(100, 50 + number as u64);
         let options = LightOptions { secret, ..plan.client_options(Some(plan.scale().log2())) };
-        arrays.push(samples_of(&params, &sk, &options, &own));
+        arrays.push(samples_of(&sk, &options, &own));
         data.extend(own);
     }
     let fresh = ev.bootstrap_samples_of(&arrays.iter().collect::<Vec<_>>(), &plan).expect("in slots");

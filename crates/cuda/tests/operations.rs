@@ -135,7 +135,7 @@ fn what_is_not_there_is_refused_before_a_kernel_reads_it() {
     let (mut tall, beyond) = (taller(x.view()), moduli.len());
     let shape = FactorShape { groups: 1, terms: 2, columns: 1, packed: true };
     let factors = engine.zeroed_factors(shape, &[0, 1]);
-    let mut refused = |what: &str, work: &mut dyn FnMut()| {
+    let refused = |what: &str, work: &mut dyn FnMut()| {
         assert!(catch_unwind(AssertUnwindSafe(work)).is_err(), "{what} must be refused");
     };
     // A control: the same calls, with what is there.

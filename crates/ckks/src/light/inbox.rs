@@ -103,6 +103,9 @@ struct Fresh {
     samples: BTreeMap<Serial, usize>,
 }
 
+/// Samples that are taken, with their numbers in the log.
+type Samples = Vec<(Serial, Waiting)>;
+
 /// Messages of light clients, kept in a file.
 #[derive(Debug)]
 pub struct Inbox {
@@ -477,7 +480,7 @@ impl Inbox {
         if taken.is_empty() {
             return Ok(None);
         }
-        let mut by_kind: Vec<(Option<Kind>, Vec<(Serial, Waiting)>)> = Vec::new();
+        let mut by_kind: Vec<(Option<Kind>, Samples)> = Vec::new();
         for (serial, sample) in taken {
             let own = kind(&sample);
             match by_kind.iter_mut().find(|(known, _)| *known == own) {

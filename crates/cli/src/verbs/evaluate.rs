@@ -23,7 +23,7 @@ struct Loaded {
 
 /// The other operand, read.
 enum Other {
-    Encrypted(Ciphertext),
+    Encrypted(Box<Ciphertext>),
     Plain { values: Values, shape: Vec<usize> },
     Number(Number),
 }
@@ -43,7 +43,7 @@ impl Loaded {
 
     fn other(&self, operand: &Operand) -> Result<Other, Failure> {
         if let Some(path) = &operand.with {
-            return Ok(Other::Encrypted(files::load(path, |reader| Ciphertext::from_reader(reader, &self.params))?));
+            return Ok(Other::Encrypted(Box::new(files::load(path, |reader| Ciphertext::from_reader(reader, &self.params))?)));
         }
         if let Some(path) = &operand.plain {
             let array = npy::read(path).map_err(|error| Failure::array(path, error))?;

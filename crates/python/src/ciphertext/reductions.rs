@@ -312,7 +312,7 @@ impl PyCiphertext {
         let part = |rows: Range<usize>| self.map(py, |evaluator, x| evaluator.select_rows(x, &rows.collect::<Vec<_>>()));
         let half = rows / 2;
         let product = part(0..half)?.times(py, &part(half..2 * half)?)?.rescaled_anyway(py)?;
-        if rows % 2 == 0 {
+        if rows.is_multiple_of(2) {
             return product.product_of_rows(py);
         }
         let last = part(rows - 1..rows)?;
