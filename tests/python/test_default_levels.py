@@ -80,9 +80,9 @@ def test_expressions_give_their_numbers_at_every_level_of_the_bootstrap(name, rn
     for shape in ((60,),):
         numbers = rng.uniform(-1, 1, shape)
         for expression, function in EXPRESSIONS.items():
-            trace = cl.trace(function, shape, params=params, encoding="slots")
-            keys = key.evaluation_keys(trace.needs)
             for level in levels(params):
+                trace = cl.trace(function, shape, params=params, level=level, encoding="slots")
+                keys = key.evaluation_keys(trace.needs)
                 x = key.encrypt(numbers, level=level, encoding="slots").with_keys(keys, bootstrap_below=trace.bootstrap_below)
                 result = function(x)
                 assert (result.level, result.shape) == (trace.result.level, trace.result.shape), expression
@@ -100,11 +100,11 @@ CLEAR = {
 @pytest.mark.parametrize(
     "sizes",
     [
-        {"steps": [60, 40, 40, 40, 40, 40], "special": [51], "log2_scale": 40},
+        {"steps": [60, 40, 40, 40, 40, 40], "special": [51, 51], "log2_scale": 40},
         # Steps that match the scale badly, and steps of two sizes.
-        {"steps": [60, 36, 43, 38, 41, 42], "special": [51], "log2_scale": 40},
+        {"steps": [60, 36, 43, 38, 41, 42], "special": [51, 51], "log2_scale": 40},
         {"steps": [[30, 30], 30, 30, 30, 30, 30], "special": [42], "log2_scale": 28},
-        {"steps": [55, 50, 50, 50, 34, 34, 34], "special": [51], "log2_scale": 42},
+        {"steps": [55, 50, 50, 50, 34, 34, 34], "special": [51, 51], "log2_scale": 42},
     ],
     ids=["even", "uneven", "short", "two sizes"],
 )

@@ -40,7 +40,8 @@ fn run(sk: &SecretKey, inputs: &[Ciphertext], expected: &[f64], circuit: Circuit
     );
     let measured = deviation(&decrypt(sk, &result), expected);
     let fresh = if inputs.len() == 1 { symbols[0].error_rms().expect("bounds") } else { 0.0 };
-    (result, measured, planned.error_bound().expect("bounds") - fresh)
+    // Independent errors add in squares.
+    (result, measured, (planned.error_rms().expect("bounds").powi(2) - fresh * fresh).sqrt())
 }
 
 fn check_transposition(params: &Params, (rows, columns): (usize, usize), lanes: Option<Lanes>) {

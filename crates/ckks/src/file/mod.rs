@@ -84,7 +84,7 @@ pub trait Stored {
             return Err(FileError::SecretKeyInTheWay { path: path.to_path_buf() });
         }
         let label = self.file_label();
-        let private = label.kind == FileKind::SecretKey;
+        let private = label.kind.is_private();
         let output = if replaced == Replaced::Nothing { OutputFile::create_new(path, private) } else { OutputFile::create(path, private) };
         let mut writer = FileWriter::create_in(output?, label, &self.file_metadata())?;
         if let Some(watch) = watch {
