@@ -182,7 +182,7 @@ impl Estimate {
     /// The same errors of numbers up to another bound.
     #[must_use]
     pub fn within(self, magnitude: f64) -> Self {
-        let typical = if self.typical.is_finite() { self.typical.min(magnitude) } else { EVEN * magnitude };
+        let typical = if self.typical.is_finite() && self.typical > 0.0 { self.typical.min(magnitude) } else { EVEN * magnitude };
         Self { magnitude, typical, mean: self.mean.clamp(-typical, typical), ..self }
     }
 

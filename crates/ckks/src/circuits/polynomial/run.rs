@@ -7,7 +7,7 @@ use rustfft::num_complex::Complex64;
 use super::node::{Node, Product};
 use super::plan::PolynomialPlan;
 use super::{Polynomial, ZERO};
-use crate::arrays::{Ciphertext, Layout};
+use crate::arrays::{Ciphertext, Estimate, Layout};
 use crate::encoding::encode::encode_slots;
 use crate::error::CkksError;
 use crate::evaluation::combinations::ProductTerm;
@@ -39,11 +39,16 @@ impl Evaluator {
     /// [`CkksError::OutsideDomain`] where the array's bound exceeds the domain; [`CkksError::Encoding`] unless slots; [`CkksError::NoKeys`], [`CkksError::NoRelinearisationKey`]; parameter
     /// and secret errors.
     pub fn run_polynomial(&self, x: &Ciphertext, plan: &PolynomialPlan) -> Result<Ciphertext, CkksError> {
+        plan.polynomial().check_inside(x)?;
+        self.run_polynomial_inside(x, plan)
+    }
+
+    /// As [`Evaluator::run_polynomial`], of numbers in the domain.
+    pub(super) fn run_polynomial_inside(&self, x: &Ciphertext, plan: &PolynomialPlan) -> Result<Ciphertext, CkksError> {
         self.params().check_related(&x.params, "the ciphertext")?;
         x.params.check_same(plan.params(), "the plan")?;
         check_slots(x, POLYNOMIAL)?;
         x.check_main(POLYNOMIAL)?;
-        plan.polynomial().check_inside(x)?;
         let x = &*self.refreshed(x, Room::Level(plan.input_level()))?;
         if x.level < plan.input_level() {
             return Err(CkksError::LevelTooLow { operation: "this plan", needed: plan.input_level().0, level: x.level.0 });
@@ -99,7 +104,7 @@ impl Run<'_> {
             for operand in uses(node) {
                 self.lower(node, operand, &values, &mut lowered)?;
             }
-            let value = self.node(node, &values, &lowered)?;
+            let value = self.node(node, &values, &lowered, beyond)?;
             if beyond {
                 value.check_bound()?;
             }
@@ -128,7 +133,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn node(&self, node: &Node, values: &[Value<'_>], lowered: &[Value<'_>]) -> Result<Ciphertext, CkksError> {
+    fn node(&self, node: &Node, values: &[Value<'_>], lowered: &[Value<'_>], beyond: bool) -> Result<Ciphertext, CkksError> {
         let (evaluator, level) = (self.evaluator, node.working_level());
         let rank = self.plan.rank_at(level);
         let operand = |value: usize| -> Result<&Ciphertext, CkksError> {
@@ -153,6 +158,12 @@ impl Run<'_> {
         }
         // The scale is set to the plan's scale, from which the plan has computed later factors.
         value.scale = node.scale;
+        if value.estimate.magnitude > node.magnitude && !beyond {
+            // Large terms may cancel: the bounds on single ones say nothing of the sum.
+            let known = value.estimate.clone();
+            let value = evaluator.with_constant(value.estimated(Estimate::without_numbers), node.constant)?;
+            return Ok(value.estimated(|rounding| known.beside(rounding)));
+        }
         evaluator.with_constant(value, node.constant)
     }
 
