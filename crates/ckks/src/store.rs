@@ -17,7 +17,9 @@ use crate::arrays::ciphertext::check_bodies;
 use crate::arrays::estimate::StoredEstimate;
 use crate::arrays::{Ciphertext, Estimate, Layout, SecretName};
 use crate::error::CkksError;
-use crate::file::{FileError, FileKind, FileLabel, FileReader, FileWriter, ParameterId, Stored, check_residues};
+use crate::file::{
+    FileError, FileKind, FileLabel, FileReader, FileWriter, ParameterId, Replaced, Stored, Watch, check_residues, save_with,
+};
 use crate::key_id::KeyId;
 use crate::keys::{Budget, EvaluationKeys, HeldKey, KeyAddress, KeyDefinition, KeyName, PublicKey, SecretKey, SecretKeyMetadata};
 use crate::light::AuthenticationKey;
@@ -166,13 +168,11 @@ impl Stored for SecretKey {
         SecretKeyMetadata { key_id: hex(&self.id().0), shares: self.shares() }
     }
 
-    fn replace(&self, path: impl AsRef<Path>) -> Result<u64, FileError> {
+    fn save_as(&self, path: impl AsRef<Path>, replaced: Replaced, watch: Option<Watch>) -> Result<u64, FileError> {
         let path = path.as_ref();
         let store = |shares| {
             let metadata = SecretKeyMetadata { key_id: hex(&self.id().0), shares };
-            let mut writer = FileWriter::create(path, self.file_label(), &metadata)?;
-            self.write_sections(&mut writer)?;
-            writer.finish()
+            save_with(self, &metadata, path, replaced, watch)
         };
         match self.budget() {
             Some(budget) => budget.stored(path, self.id(), |shares| store(Some(shares))),

@@ -96,7 +96,13 @@ fn dry_runs_book_the_operations_that_the_engine_executes() {
             assert_eq!(counts, Counts { product: counts.product, ..Counts::default() }, "{case:?}");
             let free = machine([0.0; 4], 0.0);
             let cost = predicted(name, level, case, free);
-            assert_eq!(cost, Cost { multiply_adds: multiply_adds as f64, ..Cost::default() }, "{name}, level {level}, {case:?}");
+            // Prices are of the built-in machine, whatever this one takes.
+            assert!(cost.price > 0.0);
+            assert_eq!(
+                cost,
+                Cost { multiply_adds: multiply_adds as f64, price: cost.price, ..Cost::default() },
+                "{name}, level {level}, {case:?}"
+            );
             for (unit, count) in [products, multiply_adds, digits, sums].into_iter().enumerate() {
                 let mut times = [0.0; 4];
                 times[unit] = 1.0;

@@ -79,19 +79,7 @@ pub trait Stored {
     where
         Self: Sized,
     {
-        let path = path.as_ref();
-        if replaced != Replaced::Anything && holds_secret_key(path) {
-            return Err(FileError::SecretKeyInTheWay { path: path.to_path_buf() });
-        }
-        let label = self.file_label();
-        let private = label.kind.is_private();
-        let output = if replaced == Replaced::Nothing { OutputFile::create_new(path, private) } else { OutputFile::create(path, private) };
-        let mut writer = FileWriter::create_in(output?, label, &self.file_metadata())?;
-        if let Some(watch) = watch {
-            writer = writer.watched_by(watch);
-        }
-        self.write_sections(&mut writer)?;
-        writer.finish()
+        save_with(self, &self.file_metadata(), path.as_ref(), replaced, watch)
     }
 
     /// [`Stored::save_as`] in the place of anything but a secret key.
@@ -141,6 +129,31 @@ pub trait Stored {
         self.write_sections(&mut writer)?;
         writer.finish()
     }
+}
+
+/// [`Stored::save_as`] with this metadata.
+///
+/// # Errors
+/// As [`Stored::save_as`].
+pub(crate) fn save_with<S: Stored>(
+    object: &S,
+    metadata: &S::Metadata,
+    path: &Path,
+    replaced: Replaced,
+    watch: Option<Watch>,
+) -> Result<u64, FileError> {
+    if replaced != Replaced::Anything && holds_secret_key(path) {
+        return Err(FileError::SecretKeyInTheWay { path: path.to_path_buf() });
+    }
+    let label = object.file_label();
+    let private = label.kind.is_private();
+    let output = if replaced == Replaced::Nothing { OutputFile::create_new(path, private) } else { OutputFile::create(path, private) };
+    let mut writer = FileWriter::create_in(output?, label, metadata)?;
+    if let Some(watch) = watch {
+        writer = writer.watched_by(watch);
+    }
+    object.write_sections(&mut writer)?;
+    writer.finish()
 }
 
 /// Whether the file at `path` begins like a secret key: even a damaged one may be the only copy.

@@ -12,14 +12,14 @@ fn desk(keygen: &str) -> Desk {
         "share.toml",
         b"name = \"share_small\"\ndegree = 1024\nsteps = [[40, 40, 40], [34.6, 34.7, 34.7]]\nspecial = [48, 48]\nlog2_scale = 104\ninsecure = true\n",
     );
-    desk.ok(&format!("keygen --params share.toml --secret sk.clt {keygen}"));
+    desk.ok(&format!("keygen --params share.toml --allow-insecure --secret sk.clt {keygen}"));
     desk.put("x.npy", &npy_f64(&[20], &ramp(20)));
-    desk.ok("encrypt --params share.toml --key sk.clt --input x.npy --output x.clt");
-    desk.ok("add --params share.toml --input x.clt --with x.clt --output y.clt");
+    desk.ok("encrypt --params share.toml --allow-insecure --key sk.clt --input x.npy --output x.clt");
+    desk.ok("add --params share.toml --allow-insecure --input x.clt --with x.clt --output y.clt");
     desk
 }
 
-const SHARE: &str = "decrypt --params share.toml --secret sk.clt --input y.clt --output y.npy --share";
+const SHARE: &str = "decrypt --params share.toml --allow-insecure --secret sk.clt --input y.clt --output y.npy --share";
 
 #[test]
 fn results_are_shared_with_noise_and_the_word_of_the_caller() {
@@ -76,20 +76,20 @@ fn a_key_with_a_budget_counts_in_its_file_and_refuses_when_it_is_spent() {
     assert_eq!(refused.code, 5, "{}", refused.stderr);
     assert!(refused.stderr.contains("budget of 2 is spent"), "{}", refused.stderr);
     assert!(!desk.path("y.npy").exists());
-    desk.ok("decrypt --params share.toml --secret sk.clt --input y.clt --output own.npy");
+    desk.ok("decrypt --params share.toml --allow-insecure --secret sk.clt --input y.clt --output own.npy");
     assert!(desk.ok("inspect sk.clt").stdout.contains(r#""shares":{"budget":2,"left":0}"#));
-    assert_eq!(desk.run("keygen --params share.toml --secret sk.clt --existing --public pk.clt --share-budget 9").code, 2);
+    assert_eq!(desk.run("keygen --params share.toml --allow-insecure --secret sk.clt --existing --public pk.clt --share-budget 9").code, 2);
 }
 
 #[test]
 fn compare_says_whether_and_where_arrays_differ() {
     let desk = desk("");
-    desk.ok("add --params share.toml --input x.clt --with x.clt --output again.clt");
-    let compare = "compare --params share.toml --input y.clt --with";
+    desk.ok("add --params share.toml --allow-insecure --input x.clt --with x.clt --output again.clt");
+    let compare = "compare --params share.toml --allow-insecure --input y.clt --with";
     assert!(desk.ok(&format!("{compare} again.clt")).stdout.contains("the same to the last bit"));
     assert_eq!(desk.ok(&format!("{compare} again.clt --json")).json()["same"], true);
-    desk.ok("encrypt --params share.toml --key sk.clt --input x.npy --output fresh.clt");
-    desk.ok("encrypt --params share.toml --key sk.clt --input x.npy --output low.clt --level 0");
+    desk.ok("encrypt --params share.toml --allow-insecure --key sk.clt --input x.npy --output fresh.clt");
+    desk.ok("encrypt --params share.toml --allow-insecure --key sk.clt --input x.npy --output low.clt --level 0");
     for (other, words) in
         [("x.clt", "residues of the mask of bundle 0"), ("fresh.clt", "residues of the bodies of bundle 0"), ("low.clt", "level 1 and 0")]
     {

@@ -5,6 +5,8 @@
 mod figures;
 mod making;
 mod object;
+mod warnings;
 
-pub use making::{insecurity, preset_names, warn_insecure, warn_unbounded};
+pub use making::preset_names;
 pub use object::{PyParams, size};
+pub use warnings::{insecurity, warn_insecure, warn_unbounded};

@@ -9,7 +9,7 @@ use crate::errors::{exception, raise};
 use crate::numbers::Whole;
 use crate::run::detached;
 
-use super::making::{insecurity, warn_insecure};
+use super::warnings::{insecurity, warn_insecure};
 
 /// A checked, immutable parameter set: the ring, the moduli, the scale, and the security that follows from them.
 ///
