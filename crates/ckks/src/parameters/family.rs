@@ -18,7 +18,7 @@ use super::primes::{self, Primes};
 use super::runtime::DEFAULT_TABLE_BYTES;
 use super::scales::{self, ScaleWarning, Sizes};
 use super::segments::Segments;
-use super::spec::{LARGEST_DEGREE, LEAST_DEGREE, LOG2_FAILURE, PAPER_SECURITY_BITS};
+use super::spec::{EPHEMERAL_SPECIAL, LARGEST_DEGREE, LEAST_DEGREE, LOG2_FAILURE, PAPER_SECURITY_BITS, part_of, temporary_distribution};
 use super::switching_report::PlannerSettings;
 use super::{EngineRequest, Inner, Params, ParamsSpec, ProfileOrigin, Runtime, SECURITY_BITS, Switching};
 use crate::embedding::Encoder;
@@ -511,28 +511,10 @@ impl Family {
     }
 }
 
-/// How `part` of `whole` coefficients are distributed.
-fn part_of(distribution: SecretDistribution, part: usize, whole: usize) -> SecretDistribution {
-    match distribution {
-        SecretDistribution::FixedWeight(weight) => {
-            SecretDistribution::FixedWeight(((weight as u128 * part as u128 / whole as u128) as usize).max(1))
-        }
-        uniform => uniform,
-    }
-}
-
-/// Special primes of keys to the ephemeral secret unless the specification says otherwise.
-pub(super) const EPHEMERAL_SPECIAL: usize = 2;
-
 /// The special primes that keys to the ephemeral secret use: the first ones, by index.
 fn ephemeral_special(spec: &ParamsSpec, special: &[usize]) -> std::ops::Range<usize> {
     let (first, count) = (special.first().copied().unwrap_or(0), spec.ephemeral_special.unwrap_or(EPHEMERAL_SPECIAL).min(special.len()));
     first..first + count
-}
-
-/// How a secret of the temporary rank is distributed: the additional polynomials are uniform ternary or have the same density as the secret.
-pub(super) fn temporary_distribution(spec: &ParamsSpec, shape: ModuleShape, rank: usize) -> SecretDistribution {
-    part_of(spec.distribution(), shape.degree * rank, spec.shape().dimension())
 }
 
 /// The machine model and the memory limit to plan by.

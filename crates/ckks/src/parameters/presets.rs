@@ -4,8 +4,7 @@ use clathrate_lattice::SecretDistribution;
 use clathrate_lattice::security::estimated_bits;
 use serde::Deserialize;
 
-use super::family::{EPHEMERAL_SPECIAL, temporary_distribution};
-use super::spec::ParamsSpec;
+use super::spec::{EPHEMERAL_SPECIAL, ParamsSpec, temporary_distribution};
 use crate::error::CkksError;
 
 const PRESETS: &str = include_str!("../../presets/presets.toml");

@@ -19,6 +19,9 @@ pub(super) const PAPER_SECURITY_BITS: f64 = 110.0;
 /// Binary logarithm of the largest probability of failure of a bootstrap, unless options or a specification say otherwise.
 pub(crate) const LOG2_FAILURE: f64 = -128.0;
 
+/// Special primes of keys to the ephemeral secret unless the specification says otherwise.
+pub(super) const EPHEMERAL_SPECIAL: usize = 2;
+
 /// Bytes of the tables of one coefficient modulo one prime: a root of unity and its quotient, for transforms in both directions.
 const TABLE_BYTES: usize = 4 * size_of::<u64>();
 
@@ -258,4 +261,19 @@ impl ParamsSpec {
         }
         Ok(())
     }
+}
+
+/// How `part` of `whole` coefficients are distributed.
+pub(super) fn part_of(distribution: SecretDistribution, part: usize, whole: usize) -> SecretDistribution {
+    match distribution {
+        SecretDistribution::FixedWeight(weight) => {
+            SecretDistribution::FixedWeight(((weight as u128 * part as u128 / whole as u128) as usize).max(1))
+        }
+        uniform => uniform,
+    }
+}
+
+/// How a secret of the temporary rank is distributed: the additional polynomials are uniform ternary or have the same density as the secret.
+pub(super) fn temporary_distribution(spec: &ParamsSpec, shape: ModuleShape, rank: usize) -> SecretDistribution {
+    part_of(spec.distribution(), shape.degree * rank, spec.shape().dimension())
 }
