@@ -18,7 +18,9 @@ use super::primes::{self, Primes};
 use super::runtime::DEFAULT_TABLE_BYTES;
 use super::scales::{self, ScaleWarning, Sizes};
 use super::segments::Segments;
-use super::spec::{EPHEMERAL_SPECIAL, LARGEST_DEGREE, LEAST_DEGREE, LOG2_FAILURE, PAPER_SECURITY_BITS, part_of, temporary_distribution};
+use super::spec::{
+    EPHEMERAL_SPECIAL, LARGEST_DEGREE, LEAST_DEGREE, LEAST_PRIMES, LOG2_FAILURE, PAPER_SECURITY_BITS, part_of, temporary_distribution,
+};
 use super::switching_report::PlannerSettings;
 use super::{EngineRequest, Inner, Params, ParamsSpec, ProfileOrigin, Runtime, SECURITY_BITS, Switching};
 use crate::embedding::Encoder;
@@ -534,7 +536,7 @@ fn planning(runtime: &Runtime) -> Result<PlannerSettings, CkksError> {
 /// Refuses a fixed method that is impossible at every level. A method that is possible at some levels is refused at the others, when they are used.
 fn check_choice(switcher: &Switcher, choice: SwitchMethod) -> Result<(), CkksError> {
     let chain = switcher.chain();
-    let least = primes::LEAST_PRIMES;
+    let least = LEAST_PRIMES;
     match choice.key_digit {
         Some(0) => {
             let remedy = "key digits have 1 prime or more".to_owned();

@@ -143,23 +143,12 @@ pub(super) fn choose(spec: &ParamsSpec, segments: &Segments) -> Result<Primes, C
     Ok(Primes { moduli: steps.into_iter().flatten().chain(special).collect(), temporary: spec.temporary.len(), step_lengths })
 }
 
-/// Chains of fewer primes switch fastest with the hybrid method, so they get no auxiliary primes.
-pub(super) const LEAST_PRIMES: usize = 12;
-
-/// Most auxiliary primes: enough for digits and key digits of 16 primes together.
-const MOST_AUXILIARY: usize = 16;
-
 /// Bits of auxiliary primes: the class of primes with the fastest transforms.
 const AUXILIARY_BITS: u32 = 45;
 
-/// How many auxiliary primes a chain of so many primes has.
-pub(super) fn auxiliary_count(spec: &ParamsSpec, primes: usize) -> usize {
-    if spec.special.is_empty() || primes < LEAST_PRIMES { 0 } else { MOST_AUXILIARY }
-}
-
 /// The auxiliary primes of KLSS switching; they belong to no modulus of the scheme.
 pub(super) fn auxiliary(spec: &ParamsSpec, primes: &Primes) -> Result<Vec<u64>, CkksError> {
-    match auxiliary_count(spec, primes.moduli.len()) {
+    match spec.auxiliary_count(primes.moduli.len()) {
         0 => Ok(Vec::new()),
         count => Ok(largest_primes(AUXILIARY_BITS, root_order(spec), count, &primes.moduli)?),
     }

@@ -4,7 +4,6 @@ use clathrate_arith::text::counted;
 use clathrate_lattice::SecretDistribution;
 use serde::{Deserialize, Serialize};
 
-use super::primes;
 use super::segments::{self, Segment};
 use crate::error::CkksError;
 use crate::shape::ModuleShape;
@@ -24,6 +23,12 @@ pub(super) const EPHEMERAL_SPECIAL: usize = 2;
 
 /// Bytes of the tables of one coefficient modulo one prime: a root of unity and its quotient, for transforms in both directions.
 const TABLE_BYTES: usize = 4 * size_of::<u64>();
+
+/// Chains of fewer primes switch fastest with the hybrid method, so they get no auxiliary primes.
+pub(super) const LEAST_PRIMES: usize = 12;
+
+/// Most auxiliary primes: enough for digits and key digits of 16 primes together.
+const MOST_AUXILIARY: usize = 16;
 
 /// Most bits of a prime.
 const MOST_BITS: f64 = 60.0;
@@ -161,13 +166,18 @@ impl ParamsSpec {
         self
     }
 
+    /// How many auxiliary primes a chain of so many primes has.
+    pub(super) fn auxiliary_count(&self, primes: usize) -> usize {
+        if self.special.is_empty() || primes < LEAST_PRIMES { 0 } else { MOST_AUXILIARY }
+    }
+
     /// Refuses specifications whose tables would take more than `limit` bytes, before anything is computed. Counted at the largest degree that the rank leads to.
     ///
     /// # Errors
     /// [`CkksError::TablesTooLarge`].
     pub(super) fn check_tables(&self, limit: usize) -> Result<(), CkksError> {
         let chain = self.steps.iter().map(Vec::len).sum::<usize>() + self.special.len() + self.temporary.len();
-        let (degree, primes) = (self.largest_degree(), chain + primes::auxiliary_count(self, chain));
+        let (degree, primes) = (self.largest_degree(), chain + self.auxiliary_count(chain));
         let bytes = degree.saturating_mul(primes).saturating_mul(TABLE_BYTES);
         if bytes > limit { Err(CkksError::TablesTooLarge { degree, primes, bytes, limit }) } else { Ok(()) }
     }
