@@ -1145,8 +1145,8 @@ class SecretKey:
         bound : float, optional
             The largest magnitude that the numbers may have; larger ones are refused. Results have bounds (`Ciphertext.bound`), and what
             might wrap around is refused before it is computed. It is public: it is in files, and nothing is taken from the numbers
-            themselves. With a bound the time of an encryption does not depend on the numbers; without, it shows whether the largest one is too
-            large for double precision to serve. None, the default, is no bound.
+            themselves. With a bound the time of an encryption does not depend on the numbers; without, it shows whether the largest one is
+            too large for double precision to serve. None, the default, is no bound.
 
         Returns
         -------
@@ -2222,7 +2222,8 @@ class Ciphertext:
         LevelError
             Where levels run out.
         ShapeError
-            In coefficients, without the keys that convert the array to slots; for the numbers of rows that share polynomials or take several.
+            In coefficients, without the keys that convert the array to slots; for the numbers of rows that share polynomials or take
+            several.
         DataError
             For an axis that the array does not have.
 
@@ -2532,8 +2533,8 @@ class Ciphertext:
     def same_as(self, other: Ciphertext) -> Comparison:
         """Compares with another ciphertext bit for bit: parameters, key, secret, shape, layout, level, scale, bound, and every residue.
 
-        Evaluators of one version that take the same steps on the same ciphertexts with the same keys get the same bits on every processor. So
-        a result that was computed twice, by the owner or by a second server, shows whether it is what was asked for. Only then may it be
+        Evaluators of one version that take the same steps on the same ciphertexts with the same keys get the same bits on every processor.
+        So a result that was computed twice, by the owner or by a second server, shows whether it is what was asked for. Only then may it be
         shared (`SecretKey.decrypt_to_share`): no property of the numbers tells.
 
         Which steps are the fastest is planned by the profile of the machine. Two machines plan alike with the environment variable
@@ -3406,8 +3407,8 @@ class Ciphertext:
     def bound(self) -> float | None:
         """The largest magnitude that the numbers may have, without their errors, or None where it is not known.
 
-        It is declared at encryption (`SecretKey.encrypt(..., bound=10.0)`), for symbols by `trace(..., bound=10.0)`, or by `with_bound`, and
-        carried through all operations. What might exceed the modulus, or the domain of a polynomial, is refused before it is computed.
+        It is declared at encryption (`SecretKey.encrypt(..., bound=10.0)`), for symbols by `trace(..., bound=10.0)`, or by `with_bound`,
+        and carried through all operations. What might exceed the modulus, or the domain of a polynomial, is refused before it is computed.
         """
     def stage(self, name: str) -> Stage:
         """Names a stage of a computation: what is computed within `with ct.stage(name):` is a line of its own in the costs of `trace`.

@@ -47,7 +47,9 @@ def test_an_interrupt_ends_it_at_once(tmp_path: pathlib.Path) -> None:
     (tmp_path / "in").mkdir()
     keys = "keygen --quiet --params insecure_boot --secret sk.clt --evaluation keys.clt --authentication auth.clt --samples 8"
     assert run(*keys.split(), folder=tmp_path).returncode == 0
-    line = "pack --params insecure_boot --evaluation keys.clt --authentication auth.clt --from in --inbox inbox.log --output out --samples 8"
+    line = (
+        "pack --params insecure_boot --evaluation keys.clt --authentication auth.clt --from in --inbox inbox.log --output out --samples 8"
+    )
 
     # The tests may run where interrupts are ignored.
     def heed() -> None:
