@@ -3,7 +3,7 @@
 mod common;
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clathrate_ckks::file::{FileReader, FileWriter, Stored};
 use clathrate_ckks::keys::{EncryptOptions, HonestEvaluator, Shares, Values};
@@ -236,14 +236,20 @@ fn a_key_at_another_shape_counts_with_the_root() {
     assert!(share(&key, &encrypt(&key, &ramp(8))).is_err() && share(&small, &encrypt(&key, &ramp(8))).is_err());
 }
 
+/// A key with a budget of 4 in a file of its own folder, and an array under it.
+fn saved_with_a_budget(params: &Params) -> (tempfile::TempDir, PathBuf, SecretKey, Ciphertext) {
+    let folder = tempfile::tempdir().expect("folder");
+    let path = folder.path().join("secret.clt");
+    let made = secret(params, 7).with_share_budget(4).expect("a budget");
+    let ct = encrypt(&made, &ramp(8));
+    made.save(&path).expect("saved");
+    (folder, path, made, ct)
+}
+
 #[test]
 fn the_budget_is_counted_in_the_file_before_anything_is_decrypted() {
     let params = params("insecure_tiny");
-    let folder = tempfile::tempdir().expect("folder");
-    let path = folder.path().join("secret.clt");
-    let made = secret(&params, 7).with_share_budget(4).expect("a budget");
-    let ct = encrypt(&made, &ramp(8));
-    made.save(&path).expect("saved");
+    let (folder, path, made, ct) = saved_with_a_budget(&params);
     let before = fs::read(&path).expect("read");
     // The key that was saved, and two that are read from the file, one of them through a link.
     let (first, second) = (load(&path, &params).expect("a key"), load(&path, &params).expect("a key"));
@@ -304,11 +310,7 @@ fn saving_a_key_gives_no_shared_result_back() {
 #[test]
 fn a_count_that_cannot_be_written_is_a_refusal() {
     let params = params("insecure_tiny");
-    let folder = tempfile::tempdir().expect("folder");
-    let path = folder.path().join("secret.clt");
-    let made = secret(&params, 7).with_share_budget(4).expect("a budget");
-    let ct = encrypt(&made, &ramp(8));
-    made.save(&path).expect("saved");
+    let (_folder, path, made, ct) = saved_with_a_budget(&params);
     let bytes = fs::read(&path).expect("read");
     // Bytes and streams cannot be written to.
     let readers = [FileReader::from_bytes(&bytes).expect("readable"), FileReader::from_stream(&mut &bytes[..], 1 << 20).expect("readable")];
