@@ -2565,7 +2565,7 @@ class Ciphertext:
         """
     def flood_bits(
         self,
-        error_bound: float,
+        error_bound: float | None = None,
         queries: SupportsIndex = 1,
         statistical_bits: SupportsIndex = 40,
         correct_bits: SupportsIndex = 8,
@@ -2584,8 +2584,9 @@ class Ciphertext:
 
         Parameters
         ----------
-        error_bound : float
-            Your bound on the error of these numbers, in their own units, such as the `error_bound` that `trace` gives.
+        error_bound : float, optional
+            Your bound on the error of the encrypted numbers, in their own units. None, the default, takes what the array states, which is less
+            than its attribute `error_bound` where numbers have more bits than those of NumPy. Results of your own `trace` state it, too.
         queries : int, optional
             How many decryptions the key will share in all: its `share_budget`, where it has one. The default is 1.
         statistical_bits : int, optional
@@ -2601,13 +2602,13 @@ class Ciphertext:
         Raises
         ------
         DataError
-            Where the bound is not positive, there are no queries, the modulus has no room for that much noise, or the noise leaves fewer
+            Where the bound is not positive or not known, there are no queries, the modulus has no room for that much noise, or the noise leaves fewer
             correct bits.
 
         Examples
         --------
         >>> x = secret_key.encrypt([1.0, 2.0], scale=2.0**104)
-        >>> bits = x.flood_bits(1e-25, queries=100)
+        >>> bits = x.flood_bits(queries=100)
         >>> secret_key.decrypt_to_share(x, bits, honest_evaluator=True).round(3)
         array([1., 2.])
         """
@@ -3828,13 +3829,15 @@ class AuthenticationKey:
     refused
     """
 
-    def save(self, path: _Path) -> int:
+    def save(self, path: _Path, overwrite: bool = True) -> int:
         """Writes the key to a file that only its owner may read.
 
         Parameters
         ----------
         path : str, bytes or path-like
             The file. If it exists it is replaced as a whole or not at all; a secret key is never replaced.
+        overwrite : bool, optional
+            Whether a file that exists may be replaced. The default is True; for secret keys it is False.
 
         Returns
         -------
@@ -3844,7 +3847,7 @@ class AuthenticationKey:
         Raises
         ------
         FileAccessError
-            Where the file cannot be written, or holds a secret key.
+            Where the file cannot be written, holds a secret key, or exists where `overwrite` is False.
 
         Examples
         --------
@@ -4109,7 +4112,7 @@ class LightClient:
         8
         """
 
-    def save(self, path: _Path) -> int:
+    def save(self, path: _Path, overwrite: bool = True) -> int:
         """Writes the state with the secret to a file that only its owner may read.
 
         The file is not encrypted: whoever can read it can decrypt, and send in the client's name.
@@ -4118,6 +4121,8 @@ class LightClient:
         ----------
         path : str, bytes or path-like
             The file. If it exists it is replaced as a whole or not at all; a secret key is never replaced.
+        overwrite : bool, optional
+            Whether a file that exists may be replaced. The default is True; for secret keys it is False.
 
         Returns
         -------
@@ -4127,7 +4132,7 @@ class LightClient:
         Raises
         ------
         FileAccessError
-            Where the file cannot be written, or holds a secret key.
+            Where the file cannot be written, holds a secret key, or exists where `overwrite` is False.
 
         Examples
         --------

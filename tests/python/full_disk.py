@@ -18,7 +18,7 @@ folder = Path(sys.argv[1])
 params = cl.Params.preset("insecure_boot")
 key = cl.SecretKey.generate(params)
 plan = cl.SamplesPlan(params, 3)
-x = key.encrypt(np.ones((3, 5)))
+x = key.encrypt(np.ones((3, 5)), bound=1.0)
 things = {
     "x": x,
     "keys": key.evaluation_keys(cl.Needs(relinearise=True)),

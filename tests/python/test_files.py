@@ -424,12 +424,14 @@ def storable(small, name: str) -> tuple[object, bool]:
     if name == "PreparedSamples":
         owner = cl.SecretKey.generate(cl.Params.preset("insecure_boot"))
         plan = cl.SamplesPlan(owner.params, 2)
-        receiver = cl.Receiver(owner.params, cl.LightClient(owner, plan=plan).introduction)
+        receiver = cl.Receiver(owner.params, cl.LightClient(owner, plan=plan).introduction, owner.authentication_key())
         return cl.PreparedSamples(plan, owner.evaluation_keys(plan.needs), receiver, 0), True
     things = {
         "Params": small.params,
         "SecretKey": small.key,
         "PublicKey": small.key.public_key(),
+        "AuthenticationKey": small.key.authentication_key(),
+        "LightClient": cl.LightClient(small.key),
         "EvaluationKeys": small.keys,
         "Ciphertext": small.key.encrypt([1.0]),
         "LinearTransformPlan": cl.LinearTransform(np.eye(4)[::-1]).plan(small.params),

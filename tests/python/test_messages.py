@@ -184,7 +184,7 @@ def test_tensors_that_numpy_cannot_read_are_named_with_the_reason(ct):
 # --- names
 
 # What programs in Rust alone reach.
-OF_RUST = {"half_bootstrap", "slots_to_coefficients", "into_complex", "encode_for", "cache_bytes"}
+OF_RUST = {"half_bootstrap", "slots_to_coefficients", "into_complex", "encode_for", "cache_bytes", "table_bytes"}
 
 
 def test_names_in_messages_of_the_core_are_pythons():

@@ -158,8 +158,8 @@ def test_secure_parameters_do_not_warn() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         key = cl.SecretKey.generate(cl.Params.preset("n12"))
-        key.encrypt([1.0])
-        key.public_key().encrypt([1.0])
+        key.encrypt([1.0], bound=1.0)
+        key.public_key().encrypt([1.0], bound=1.0)
         cl.LightClient(key).encrypt([1.0])
         cl.LightClient.from_bytes(cl.LightClient(key).to_bytes()).encrypt([1.0])
 

@@ -176,7 +176,7 @@ ELSEWHERE = {
     "progress.py": "cl.progress",
     "ranks.py": "to_rank to_mlwe to_rlwe",
     "runtime.py": "cl.doctor",
-    "samples.py": "bootstrap_samples cl.bootstrap_samples SecretKey.with_outside_secret SamplesPlan.outside_scale "
+    "samples.py": "LightClient.save LightClient.load AuthenticationKey.save AuthenticationKey.load SecretKey.authentication_key bootstrap_samples cl.bootstrap_samples SecretKey.with_outside_secret SamplesPlan.outside_scale "
     "SamplesPlan.outside_samples Inbox.introduce Inbox.accept Inbox.take Inbox.done Inbox.give_back Inbox.__len__",
     "sharing.py": "same_as SecretKey.with_share_budget",
     "switching.py": "cl.tune",
@@ -393,6 +393,7 @@ def test_numbers_of_light_clients(boot: cl.SecretKey, tmp_path: Path) -> None:
 CLASSES = (
     cl.SecretKey,
     cl.PublicKey,
+    cl.AuthenticationKey,
     cl.EvaluationKeys,
     cl.TransposedCiphertext,
     cl.LinearTransform,

@@ -3,7 +3,7 @@
 mod common;
 
 use clathrate_ckks::circuits::packing::{PackingMethod, PackingOptions, PackingPlan};
-use clathrate_ckks::file::{FileError, FileReader, Stored};
+use clathrate_ckks::file::{FileError, FileReader, Replaced, Stored};
 use clathrate_ckks::keys::Reach;
 use clathrate_ckks::light::{AuthenticationKey, LightClient, Receiver};
 use clathrate_ckks::{CkksError, Evaluator, KeyNeeds, Params, SecretKey, SecretName};
@@ -260,7 +260,7 @@ fn authentication_keys_and_states_are_private_files() {
     std::fs::set_permissions(&state, std::fs::Permissions::from_mode(0o644)).expect("a mode");
     sk.authentication_key().save(&key).expect("stored");
     let client = sk.light_client(&light(16, Level(0), None)).expect("a client");
-    let length = client.save(&state).expect("stored");
+    let length = client.save_as(&state, Replaced::ButSecretKeys).expect("stored");
     assert_eq!((mode(&key), mode(&state), length), (0o600, 0o600, client.to_bytes().len() as u64));
     assert_eq!(std::fs::read(&state).expect("bytes"), *client.to_bytes());
     let mut again = LightClient::load(&state).expect("a client");
@@ -272,7 +272,7 @@ fn authentication_keys_and_states_are_private_files() {
     assert!(AuthenticationKey::from_reader(&reader, &common::params("insecure_tiny")).is_err());
     // A secret key is not replaced; other files are no states.
     sk.save(&secret_key).expect("stored");
-    assert!(matches!(client.save(&secret_key), Err(CkksError::File(FileError::SecretKeyInTheWay { .. }))));
+    assert!(matches!(client.save_as(&secret_key, Replaced::ButSecretKeys), Err(CkksError::File(FileError::SecretKeyInTheWay { .. }))));
     for path in [&secret_key, &key] {
         assert!(matches!(LightClient::load(path), Err(CkksError::OutOfRange { .. })));
     }

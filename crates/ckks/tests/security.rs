@@ -383,12 +383,12 @@ fn flood_bits_cover_error_coefficients_queries_and_statistical_bits() {
     // 2^-35 at scale 2^40 is 2^5 integers; 2^10 coefficients; 2^4 queries; 20 bits.
     let wide = EncryptOptions { scale: Some(90f64.exp2()), ..EncryptOptions::default() };
     let wide = encrypt_as(&sk, &Values::Real(ramp(16)), &[16], wide, 3);
-    let bits = wide.flood_bits((-85f64).exp2(), 16, 20, 10).expect("fits");
+    let bits = wide.flood_bits(Some((-85f64).exp2()), 16, 20, 10).expect("fits");
     assert_eq!(bits, 5 + 10 + 4 + 20);
-    assert_eq!(wide.flood_bits((-85f64).exp2(), 32, 20, 10).expect("fits"), bits + 1);
-    assert_eq!(wide.flood_bits(1e-300, 1, 20, 10).expect("fits"), 10 + 20, "an error is at least one integer");
+    assert_eq!(wide.flood_bits(Some((-85f64).exp2()), 32, 20, 10).expect("fits"), bits + 1);
+    assert_eq!(wide.flood_bits(Some(1e-300), 1, 20, 10).expect("fits"), 10 + 20, "an error is at least one integer");
     // Noise longer than a word.
-    let long = wide.flood_bits((-75f64).exp2(), 16, 40, 1).expect("fits");
+    let long = wide.flood_bits(Some((-75f64).exp2()), 16, 40, 1).expect("fits");
     assert_eq!(long, 15 + 10 + 4 + 40);
     for bits in [bits, long] {
         let Values::Real(values) = sk.decrypt_to_share(&wide, bits, HonestEvaluator).expect("shared") else { panic!("real data") };
@@ -404,11 +404,11 @@ fn flood_bits_cover_error_coefficients_queries_and_statistical_bits() {
         (1e-9, 1, 40, 1, "share_n14"),
         ((-35f64).exp2(), 16, 20, 10, "at least 2^50"),
     ] {
-        let error = ct.flood_bits(bound, queries, lambda, correct).expect_err("refused").to_string();
+        let error = ct.flood_bits(Some(bound), queries, lambda, correct).expect_err("refused").to_string();
         assert!(error.contains(say), "{error}");
     }
     let low = Evaluator::new(&params).drop_to_level(&wide, Level(2)).expect("lower");
-    let error = low.flood_bits((-40f64).exp2(), 1 << 20, 60, 0).expect_err("refused").to_string();
+    let error = low.flood_bits(Some((-40f64).exp2()), 1 << 20, 60, 0).expect_err("refused").to_string();
     assert!(error.contains("correct bits"), "{error}");
 }
 
@@ -427,7 +427,7 @@ fn results_are_shared_with_the_preset_for_it() {
     let options = EncryptOptions { encoding: Some(Encoding::Slots), ..EncryptOptions::default() };
     let x = sk.encrypt_array(&Values::Real(data.clone()), &[data.len()], options).expect("encrypted");
     let y = circuit(&ev, &x).expect("a square");
-    let bits = y.flood_bits(planned.error_bound().expect("bounds"), 1000, 40, 10).expect("room");
+    let bits = planned.flood_bits(None, 1000, 40, 10).expect("room");
     let Values::Real(shared) = sk.decrypt_to_share(&y, bits, HonestEvaluator).expect("shared") else { panic!("real data") };
     let errors: Vec<f64> = shared.iter().zip(&data).map(|(got, x)| got - x * x).collect();
     let (measured, stated) = (rms(&errors), (-y.shared_bits(f64::from(bits))).exp2());

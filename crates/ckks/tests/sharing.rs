@@ -71,7 +71,7 @@ fn flooding_does_not_hide_the_secret_from_an_evaluator_that_deviates_and_a_compa
     let options = EncryptOptions { encoding: Some(Encoding::Coefficients), scale: Some(90f64.exp2()), ..EncryptOptions::default() };
     let x = encrypt_as(&owner, &Values::Real(data.clone()), &[data.len()], options, 2);
     let result = evaluator.add(&x, &x).expect("the computation that was asked for");
-    let bits = result.flood_bits((-80f64).exp2(), 1000, 40, 8).expect("room");
+    let bits = result.flood_bits(Some((-80f64).exp2()), 1000, 40, 8).expect("room");
     let evil = tampered(&result, 1 << (bits + 1));
     let share = |ct: &Ciphertext| real(owner.decrypt_to_share(ct, bits, HonestEvaluator).expect("shared"));
     let (honest, shared) = (share(&result), share(&evil));

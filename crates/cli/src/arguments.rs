@@ -627,12 +627,12 @@ pub struct Decrypt {
     #[arg(long, value_name = "FILE")]
     pub output: PathBuf,
     /// Add noise that hides the error, so that the numbers may be shown to others
-    #[arg(long, requires = "error_bound")]
+    #[arg(long)]
     pub share: bool,
     /// With --share: your word that the ciphertext is what you asked to be computed
     #[arg(long, requires = "share")]
     pub honest_evaluator: bool,
-    /// With --share: your bound on how far the numbers may be from the exact ones
+    /// With --share: your bound on how far the numbers may be from the exact ones [default: what the ciphertext states]
     #[arg(long, value_name = "X", requires = "share")]
     pub error_bound: Option<f64>,
     /// With --share: how many results this key will share in all [default: its budget, or 1 without one]

@@ -1,6 +1,6 @@
 //! Keys by which a server knows the owner's light clients.
 
-use clathrate_ckks::file::{FileReader, Stored};
+use clathrate_ckks::file::FileReader;
 use clathrate_ckks::light::AuthenticationKey;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 use crate::params::PyParams;
 use crate::paths::FilePath;
 use crate::run::detached;
+use crate::saving::save;
 use crate::text::hex;
 
 /// The key by which a server knows what the owner's light clients send.
@@ -40,6 +41,8 @@ impl PyAuthenticationKey {
     /// ----------
     /// path : str, bytes or path-like
     ///     The file. If it exists it is replaced as a whole or not at all; a secret key is never replaced.
+    /// overwrite : bool, optional
+    ///     Whether a file that exists may be replaced. The default is True; for secret keys it is False.
     ///
     /// Returns
     /// -------
@@ -49,13 +52,14 @@ impl PyAuthenticationKey {
     /// Raises
     /// ------
     /// FileAccessError
-    ///     Where the file cannot be written, or holds a secret key.
+    ///     Where the file cannot be written, holds a secret key, or exists where `overwrite` is False.
     ///
     /// Examples
     /// --------
     /// >>> size = secret_key.authentication_key().save("authentication.clt")
-    fn save(&self, py: Python<'_>, path: FilePath) -> PyResult<u64> {
-        detached(py, || Ok(self.key.save(&path)?))
+    #[pyo3(signature = (path, overwrite=true))]
+    fn save(&self, py: Python<'_>, path: FilePath, overwrite: bool) -> PyResult<u64> {
+        save(py, &self.key, &path, overwrite, 0)
     }
 
     /// A key from a file that `save` or `clathrate keygen --authentication` wrote.

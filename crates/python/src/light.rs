@@ -18,6 +18,7 @@ use crate::numbers::{Real, Whole, Wholes};
 use crate::params::{PyParams, insecurity, size, warn_insecure};
 use crate::paths::FilePath;
 use crate::run::{detached, detached_with};
+use crate::saving::replaced;
 use crate::samples::PySamplesPlan;
 
 /// A device that encrypts numbers one by one, in a few bytes for each, with nothing but a secret and a counter.
@@ -335,6 +336,8 @@ impl PyLightClient {
     /// ----------
     /// path : str, bytes or path-like
     ///     The file. If it exists it is replaced as a whole or not at all; a secret key is never replaced.
+    /// overwrite : bool, optional
+    ///     Whether a file that exists may be replaced. The default is True; for secret keys it is False.
     ///
     /// Returns
     /// -------
@@ -344,13 +347,14 @@ impl PyLightClient {
     /// Raises
     /// ------
     /// FileAccessError
-    ///     Where the file cannot be written, or holds a secret key.
+    ///     Where the file cannot be written, holds a secret key, or exists where `overwrite` is False.
     ///
     /// Examples
     /// --------
     /// >>> size = cl.LightClient(secret_key).save("client.state")
-    fn save(&self, py: Python<'_>, path: FilePath) -> PyResult<u64> {
-        detached(py, || self.with(|client| client.save(&path)))
+    #[pyo3(signature = (path, overwrite=true))]
+    fn save(&self, py: Python<'_>, path: FilePath, overwrite: bool) -> PyResult<u64> {
+        detached(py, || self.with(|client| client.save_as(&path, replaced(overwrite))))
     }
 
     /// A client from a file that `save` wrote, which draws a new seed and introduces itself again.

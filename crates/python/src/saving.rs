@@ -7,13 +7,17 @@ use pyo3::types::PyBytes;
 use crate::paths::FilePath;
 use crate::run::{detached, watch};
 
+/// What a file that is no secret key may take the place of.
+pub fn replaced(overwrite: bool) -> Replaced {
+    if overwrite { Replaced::ButSecretKeys } else { Replaced::Nothing }
+}
+
 /// Writes `stored`, of about so many bytes, to a file, in the place of another one where `overwrite` is true; a secret key stays. The file's length.
 ///
 /// # Errors
 /// `FileAccessError`; those of a signal or a progress function.
 pub fn save(py: Python<'_>, stored: &(impl Stored + Sync), path: &FilePath, overwrite: bool, bytes: usize) -> PyResult<u64> {
-    let replaced = if overwrite { Replaced::ButSecretKeys } else { Replaced::Nothing };
-    detached(py, || Ok(stored.save_as(path, replaced, Some(watch("saving", bytes as u64)))?))
+    detached(py, || Ok(stored.save_as(path, replaced(overwrite), Some(watch("saving", bytes as u64)))?))
 }
 
 /// The bytes that [`save`] would write.

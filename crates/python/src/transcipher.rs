@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use clathrate_ckks::Evaluator;
 use clathrate_ckks::circuits::samples::SamplesPlan;
 use clathrate_ckks::circuits::transcipher::PreparedSamples;
-use clathrate_ckks::file::{Replaced, Stored};
+use clathrate_ckks::file::Stored;
 use clathrate_ckks::light::Receiver;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -18,6 +18,7 @@ use crate::numbers::Whole;
 use crate::paths::FilePath;
 use crate::run::{detached, detached_with};
 use crate::samples::PySamplesPlan;
+use crate::saving::replaced;
 
 /// The packed masks of messages that are not there yet: what of `Ciphertext.bootstrap_samples` can be computed ahead.
 ///
@@ -183,8 +184,7 @@ impl PyPreparedSamples {
     /// (0, 2)
     #[pyo3(signature = (path, overwrite=true))]
     fn save(&self, py: Python<'_>, path: FilePath, overwrite: bool) -> PyResult<u64> {
-        let replaced = if overwrite { Replaced::ButSecretKeys } else { Replaced::Nothing };
-        detached(py, || Ok(self.with(|prepared| prepared.save_as(&path, replaced, None))?))
+        detached(py, || Ok(self.with(|prepared| prepared.save_as(&path, replaced(overwrite), None))?))
     }
 
     /// Takes masks from a file, which gets the ending ".used": no program takes it again.

@@ -378,15 +378,15 @@ impl Estimate {
         Self { mean: 0.0, ..turned }.named(factor.im.to_bits())
     }
 
-    /// The sum of `count` numbers along an axis of an array whose slots repeat with the period `period`.
-    pub(crate) fn sum(self, along: Along, count: usize, period: usize) -> Self {
-        if count == 1 {
+    /// The sum of `count` numbers along an axis of an array whose slots repeat with the period `period`. They are in `places` places, which all have errors, those without a number too.
+    pub(crate) fn sum(self, along: Along, (count, places): (usize, usize), period: usize) -> Self {
+        if (count, places) == (1, 1) {
             return self;
         }
-        let (axis, terms) = (along as usize, count as f64);
-        let magnitude = product(self.magnitude, terms);
-        let mean = product(self.mean, terms);
-        let spread = (self.typical * self.typical - self.mean * self.mean).max(0.0) * terms;
+        let (axis, numbers, terms) = (along as usize, count as f64, places.max(count) as f64);
+        let magnitude = product(self.magnitude, numbers);
+        let mean = product(self.mean, numbers);
+        let spread = (self.typical * self.typical - self.mean * self.mean).max(0.0) * numbers;
         let typical = if magnitude.is_finite() { (mean * mean + spread).sqrt().min(magnitude) } else { f64::INFINITY };
         let all = product(self.rest.worst, terms);
         let summed = self.map_sources(|source| {
@@ -510,9 +510,15 @@ impl Estimate {
     /// A bound on the errors of all numbers of an array with this layout, for any numbers within their bounds: exceeded with a probability of at most 2^-40. Infinite where it is not known.
     #[must_use]
     pub fn error_bound(&self, layout: &Layout) -> f64 {
-        let parts = if layout.complex { 2.0 } else { 1.0 };
         let decoded = if self.magnitude.is_finite() { self.magnitude * f64::EPSILON } else { 0.0 };
-        self.number_errors(layout).1 * deviations(parts * layout.rows as f64 * layout.columns as f64) + decoded
+        self.encrypted_error_bound(layout) + decoded
+    }
+
+    /// As [`Estimate::error_bound`], for the numbers as they are encrypted, which have not been rounded to doubles.
+    #[must_use]
+    pub fn encrypted_error_bound(&self, layout: &Layout) -> f64 {
+        let parts = if layout.complex { 2.0 } else { 1.0 };
+        self.number_errors(layout).1 * deviations(parts * layout.rows as f64 * layout.columns as f64)
     }
 }
 
@@ -621,14 +627,17 @@ mod tests {
     #[test]
     fn sums_of_independent_numbers_grow_with_the_root_and_common_errors_with_the_count() {
         let x = Estimate::fresh(1.0, 1.0);
-        let sum = x.clone().sum(Along::Columns, 100, 128);
+        let sum = x.clone().sum(Along::Columns, (100, 100), 128);
         assert!((rms(&sum) - 10.0).abs() < 1e-12);
+        // Places without a number have errors, too.
+        let padded = x.clone().sum(Along::Columns, (25, 100), 128);
+        assert!((rms(&padded) - 10.0).abs() < 1e-12 && padded.magnitude == 25.0);
         // What is in all numbers alike adds up.
-        assert!((rms(&sum.clone().sum(Along::Columns, 100, 1)) - 1000.0).abs() < 1e-9);
+        assert!((rms(&sum.clone().sum(Along::Columns, (100, 100), 1)) - 1000.0).abs() < 1e-9);
         // Rotated arrays depend on each other: at worst all errors are one.
         let rotated = x.clone().plus(x.clone().turned(1));
         assert!((rms(&rotated) - 2f64.sqrt()).abs() < 1e-12);
-        assert!(rotated.clone().sum(Along::Columns, 64, 64).slot_errors().1 >= 2.0 * 8.0);
+        assert!(rotated.clone().sum(Along::Columns, (64, 64), 64).slot_errors().1 >= 2.0 * 8.0);
     }
 
     #[test]

@@ -1,16 +1,19 @@
-//! Products of ciphertexts.
+//! Products of ciphertexts, and of the numbers of their rows.
 
 use std::borrow::Cow;
 
 use clathrate_lattice::{Bundle, Eval, Level};
 
-use super::evaluator::{Evaluator, check_slots, entrywise};
-use crate::arrays::Ciphertext;
+use super::evaluator::{Evaluator, Room, check_slots, entrywise};
+use super::sums::of_one_column;
+use crate::arrays::estimate::Along;
+use crate::arrays::{Ciphertext, Estimate, Layout, Order};
 use crate::error::CkksError;
 use crate::keys::{Found, Operation};
 
-/// The name of a product of ciphertexts in errors.
+/// The operations' names in errors.
 const PRODUCT: &str = "a product of ciphertexts";
+const PRODUCT_OF_ROW: &str = "the product of a row";
 
 impl Evaluator {
     /// Refuses factors before any key is looked for, or written down on a dry run.
@@ -86,4 +89,60 @@ impl Evaluator {
     pub fn square(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.multiply(x, x)
     }
+
+    /// The product of the numbers of every row in slots, rescaled: an array of one column. Each half of the numbers is multiplied with the other one, with ones behind them up to a power of two,
+    /// so that `n` numbers take the levels of `log2(n)` products, rounded up, in either order. Where a row has more places, the product is in one of them or some, with zeros in the others, and
+    /// sums of rotations copy it.
+    ///
+    /// # Errors
+    /// As [`Evaluator::multiply_rescale`]; [`CkksError::NoRotationKey`]; [`CkksError::DirtyPadding`]; [`CkksError::Conversion`] for rows that share polynomials or take several.
+    pub fn row_product(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
+        self.check(x)?;
+        check_slots(x, PRODUCT_OF_ROW)?;
+        if (x.layout.lanes, x.layout.chunks) != (1, 1) {
+            let reason = "each row is in one polynomial of its own".to_owned();
+            return Err(CkksError::Conversion { operation: PRODUCT_OF_ROW, reason });
+        }
+        let Layout { columns, capacity, copies, order, .. } = x.layout;
+        let factors = columns.next_power_of_two();
+        let mut product = self.with_ones(x, factors)?;
+        // In bit-reversed order neighbours among the numbers are the farthest places.
+        let first = if order == Order::Natural { 1 } else { capacity / factors };
+        let turned = |x: &Ciphertext, step: usize| self.rotate_slots(x, &[(step * copies) as i64]);
+        for step in doublings(first, first * factors).rev() {
+            product = self.refreshed(&product, Room::Depth(1))?.into_owned();
+            product = turned(&product, step)?.iter().try_fold(product, |product, turned| self.multiply_rescale(&product, turned))?;
+        }
+        let (one, period) = (product.layout.of_shape(&of_one_column(x))?, product.layout.period());
+        if factors < capacity {
+            let single = product.estimate.clone().sum(Along::Columns, (1, capacity), period);
+            product = product.estimated(Estimate::without_numbers);
+            // In natural order the product is in one place, else in those that are multiples of `first`.
+            for step in doublings(1, if order == Order::Natural { capacity } else { first }) {
+                product = self.plus_rotated(product, (step * copies) as i64)?;
+            }
+            product = product.estimated(|own| single.with_noise_of(own, period));
+        }
+        Ok(Ciphertext { shape: of_one_column(x), ..product.laid_out(one) }.estimated(|own| own.summed_over(factors, period)))
+    }
+
+    /// Rows in slots with ones behind their numbers, up to this length.
+    fn with_ones(&self, x: &Ciphertext, length: usize) -> Result<Ciphertext, CkksError> {
+        let (layout, mut shape) = (x.layout, x.shape.clone());
+        if length < layout.capacity || layout.columns < length {
+            x.check_padding(PRODUCT_OF_ROW)?;
+        }
+        let Some(columns) = shape.last_mut().filter(|columns| **columns < length) else { return Ok(x.clone()) };
+        *columns = length;
+        let row = (0..length).map(|place| if place < layout.columns { 0.0 } else { 1.0 });
+        let values: Vec<f64> = std::iter::repeat_n(row, layout.rows).flatten().collect();
+        let rows = x.clone().rearranged(shape, Layout { columns: length, ..layout }.with_padding(x.padding()));
+        let most = x.estimate.magnitude.max(1.0);
+        Ok(self.add_plain(&rows, &values)?.estimated(|own| own.at_most(most)))
+    }
+}
+
+/// `first`, `2 first`, .. below `end`, all of them powers of two.
+fn doublings(first: usize, end: usize) -> impl DoubleEndedIterator<Item = usize> {
+    (first.trailing_zeros()..end.trailing_zeros()).map(|doublings| 1 << doublings)
 }

@@ -26,8 +26,6 @@ use crate::error::CkksError;
 const TOTAL: &str = "the sum of a row";
 const ROWS: &str = "the sum of all rows";
 const CLEARING: &str = "clearing the padding";
-const FILLING: &str = "filling the padding";
-const EQUAL: &str = "one number of equal ones";
 
 /// Weights are rounded to integers below two to this power.
 const INTEGER_BITS: f64 = 62.0;
@@ -73,7 +71,7 @@ impl Evaluator {
         if layout.columns < layout.capacity {
             x.check_padding(TOTAL)?;
         }
-        let summed = x.estimate.clone().sum(Along::Columns, layout.columns, layout.period());
+        let summed = x.estimate.clone().sum(Along::Columns, (layout.columns, layout.capacity), layout.period());
         x.params.check_bound(summed.magnitude, x.scale, x.level)?;
         let row = layout.capacity * layout.copies;
         let steps = |sum: Ciphertext, sign: i64| {
@@ -164,7 +162,7 @@ impl Evaluator {
         check_product_room(&x.params, largest, scale, x.level)?;
         let magnitude = weights.map_or(layout.columns as f64, |weights| weights.iter().map(|weight| weight.abs()).sum());
         let summed = match weights {
-            None => x.estimate.clone().sum(Along::Columns, layout.columns, layout.period()),
+            None => x.estimate.clone().sum(Along::Columns, (layout.columns, layout.columns), layout.period()),
             Some(weights) => {
                 let norm = weights.iter().map(|weight| weight * weight).sum::<f64>().sqrt();
                 let rounding = (layout.columns as f64 / 12.0).sqrt() / factor;
@@ -224,7 +222,7 @@ impl Evaluator {
             let remedy = "rows are those of a matrix; the numbers of a vector are added by `total`".to_owned();
             return Err(CkksError::Shape { operation: ROWS, left: x.shape().to_vec(), right: vec![], remedy });
         };
-        let summed = x.estimate.clone().sum(Along::Rows, rows, x.layout.period());
+        let summed = x.estimate.clone().sum(Along::Rows, (rows, rows.next_multiple_of(x.layout.lanes)), x.layout.period());
         x.params.check_bound(summed.magnitude, x.scale, x.level)?;
         let width = x.layout.bundles_per_line();
         let mut lines = x.bundles.chunks_exact(width);
@@ -256,7 +254,8 @@ impl Evaluator {
     fn total_of_slots(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         x.check_padding(TOTAL)?;
         // The padding is zero, so that no more numbers are added than a row has.
-        let summed = x.estimate.clone().sum(Along::Columns, x.layout.columns, x.layout.period());
+        let places = x.layout.capacity * x.layout.chunks;
+        let summed = x.estimate.clone().sum(Along::Columns, (x.layout.columns, places), x.layout.period());
         x.params.check_bound(summed.magnitude, x.scale, x.level)?;
         let chunks = x.layout.bundles_per_line();
         let mut bundles = Vec::with_capacity(x.bundles.len() / chunks);
@@ -283,44 +282,6 @@ impl Evaluator {
         Ok(Ciphertext { shape, ..sum.laid_out(layout) })
     }
 
-    /// Rows in slots that are as long as their polynomials have places, with `value` where the padding was: a sum with plain numbers.
-    ///
-    /// # Errors
-    /// [`CkksError::DirtyPadding`]; [`CkksError::Encoding`] unless slots; as [`Evaluator::add_plain`].
-    pub fn fill_rows(&self, x: &Ciphertext, value: f64) -> Result<Ciphertext, CkksError> {
-        self.check(x)?;
-        check_slots(x, FILLING)?;
-        let layout = x.layout;
-        let places = layout.capacity * layout.chunks;
-        let mut shape = x.shape.clone();
-        let Some(length) = shape.last_mut().filter(|length| **length < places) else { return Ok(x.clone()) };
-        x.check_padding(FILLING)?;
-        *length = places;
-        let row = (0..places).map(|place| if place < layout.columns { 0.0 } else { value });
-        let values: Vec<f64> = std::iter::repeat_n(row, layout.rows).flatten().collect();
-        let rows = x.clone().rearranged(shape, Layout { columns: places, ..layout });
-        let most = x.estimate.magnitude.max(value.abs());
-        Ok(self.add_plain(&rows, &values)?.estimated(|own| own.at_most(most)))
-    }
-
-    /// One column in place of rows of equal numbers, which are in all slots of a polynomial each. Nothing is computed; that the numbers are equal is for the
-    /// caller to know.
-    ///
-    /// # Errors
-    /// [`CkksError::Encoding`] unless slots; [`CkksError::Conversion`] for rows that share polynomials, take several or leave places.
-    pub fn one_of_equal(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
-        self.check(x)?;
-        check_slots(x, EQUAL)?;
-        let layout = x.layout;
-        if (layout.lanes, layout.chunks, layout.columns) != (1, 1, layout.capacity) {
-            let reason = "each row fills the slots of one polynomial".to_owned();
-            return Err(CkksError::Conversion { operation: EQUAL, reason });
-        }
-        let shape = of_one_column(x);
-        let one = layout.of_shape(&shape)?;
-        Ok(Ciphertext { shape, ..x.clone().laid_out(one) }.estimated(|own| own.summed_over(layout.columns, layout.period())))
-    }
-
     /// The same array with zero padding, computed as a product with ones and zeros that is not yet rescaled. An array whose padding is zero is returned
     /// unchanged.
     ///
@@ -337,7 +298,7 @@ impl Evaluator {
 }
 
 /// The shape of a sum of every row.
-fn of_one_column(x: &Ciphertext) -> Vec<usize> {
+pub(super) fn of_one_column(x: &Ciphertext) -> Vec<usize> {
     let rows = x.shape.len().saturating_sub(1);
     [&x.shape[..rows], &[1]].concat()
 }

@@ -22,8 +22,7 @@ mod target;
 mod watch;
 pub mod writer;
 
-use std::fs::File;
-use std::io::{Read, Seek, Write};
+use std::io::{Seek, Write};
 use std::path::Path;
 
 use serde::Serialize;
@@ -32,23 +31,12 @@ pub use clathrate_arith::mapped::TrustedMap;
 pub use container::{FileLabel, SectionInfo};
 pub use error::{FileError, ParameterId};
 pub use kind::FileKind;
-pub use output::OutputFile;
+pub use output::{OutputFile, Replaced, holds_secret_key};
 pub use reader::{FileReader, OpenOptions, Section};
 pub use residues::check_residues;
 pub use target::leads_to_stdout;
 pub use watch::Watch;
 pub use writer::{FileWriter, MemoryFile};
-
-/// What a new file may take the place of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Replaced {
-    /// No file.
-    Nothing,
-    /// Any file that holds no secret key.
-    ButSecretKeys,
-    /// Any file.
-    Anything,
-}
 
 /// A value with a file form: label, metadata and sections.
 ///
@@ -142,27 +130,12 @@ pub(crate) fn save_with<S: Stored>(
     replaced: Replaced,
     watch: Option<Watch>,
 ) -> Result<u64, FileError> {
-    if replaced != Replaced::Anything && holds_secret_key(path) {
-        return Err(FileError::SecretKeyInTheWay { path: path.to_path_buf() });
-    }
     let label = object.file_label();
-    let private = label.kind.is_private();
-    let output = if replaced == Replaced::Nothing { OutputFile::create_new(path, private) } else { OutputFile::create(path, private) };
-    let mut writer = FileWriter::create_in(output?, label, metadata)?;
+    let output = OutputFile::create_as(path, label.kind.is_private(), replaced)?;
+    let mut writer = FileWriter::create_in(output, label, metadata)?;
     if let Some(watch) = watch {
         writer = writer.watched_by(watch);
     }
     object.write_sections(&mut writer)?;
     writer.finish()
-}
-
-/// Whether the file at `path` begins like a secret key: even a damaged one may be the only copy.
-#[must_use]
-pub fn holds_secret_key(path: &Path) -> bool {
-    if !path.is_file() {
-        return false;
-    }
-    let mut head = [0; 16];
-    let read = File::open(path).and_then(|mut file| file.read_exact(&mut head));
-    read.is_ok() && head[..8] == container::MAGIC && head[12..] == (FileKind::SecretKey as u32).to_le_bytes()
 }

@@ -7,12 +7,25 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 use zeroize::Zeroizing;
 
+use super::container::MAGIC;
 use super::error::FileError;
+use super::kind::FileKind;
 use super::partial::{self, HEAD_BYTES, MARK};
 use super::target::{self, Stream, Target};
 
 /// Bytes copied to a stream at a time.
 const COPY_BYTES: usize = 64 * 1024;
+
+/// What a new file may take the place of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Replaced {
+    /// No file.
+    Nothing,
+    /// Any file that holds no secret key.
+    ButSecretKeys,
+    /// Any file.
+    Anything,
+}
 
 /// A file that appears under its name when it is complete.
 ///
@@ -138,12 +151,16 @@ impl OutputFile {
         Self::begin(path.as_ref(), private, false)
     }
 
-    /// As [`OutputFile::create`], where no regular file is, nor when it is complete.
+    /// As [`OutputFile::create`], where `replaced` allows what is there.
     ///
     /// # Errors
-    /// As [`OutputFile::create`]; `Io` of the kind `AlreadyExists`, which the commit may give, too.
-    pub fn create_new(path: impl AsRef<Path>, private: bool) -> Result<Self, FileError> {
-        Self::begin(path.as_ref(), private, true)
+    /// As [`OutputFile::create`]; [`FileError::SecretKeyInTheWay`]; `Io` of the kind `AlreadyExists`, which the commit may give, too.
+    pub fn create_as(path: impl AsRef<Path>, private: bool, replaced: Replaced) -> Result<Self, FileError> {
+        let path = path.as_ref();
+        if replaced != Replaced::Anything && holds_secret_key(path) {
+            return Err(FileError::SecretKeyInTheWay { path: path.to_path_buf() });
+        }
+        Self::begin(path, private, replaced == Replaced::Nothing)
     }
 
     fn begin(path: &Path, private: bool, new: bool) -> Result<Self, FileError> {
@@ -326,4 +343,15 @@ fn sync_folder(folder: &Path) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(()),
         other => other,
     }
+}
+
+/// Whether the file at `path` begins like a secret key: even a damaged one may be the only copy.
+#[must_use]
+pub fn holds_secret_key(path: &Path) -> bool {
+    if !path.is_file() {
+        return false;
+    }
+    let mut head = [0; 16];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut head));
+    read.is_ok() && head[..8] == MAGIC && head[12..] == (FileKind::SecretKey as u32).to_le_bytes()
 }

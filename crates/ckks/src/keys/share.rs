@@ -41,12 +41,20 @@ impl Ciphertext {
     /// The security of shared results is a pair: the bits of the parameters ([`crate::Params::security_bits`]) against whoever computes much, and `statistical_bits` against whoever
     /// sees all of them. `queries` are all results that the key will ever share, [`Shares::budget`](super::Shares) where it has one.
     ///
-    /// Units: `error_bound` is in units of the decrypted numbers: the caller's bound on how far this ciphertext's numbers may be from the exact
-    /// numbers. A dry run gives the root mean square ([`crate::arrays::Estimate`]), of which ten times is such a bound.
+    /// Units: `error_bound` is in units of the numbers: the caller's bound on how far the encrypted numbers may be from the exact ones. `None` takes what the array states
+    /// ([`Estimate::encrypted_error_bound`](crate::arrays::Estimate::encrypted_error_bound)), which is less than [`Ciphertext::error_bound`] where the numbers have more bits than a
+    /// double; the owner's own dry run states it for a symbol, whatever an evaluator wrote into a file.
     ///
     /// # Errors
-    /// [`CkksError::OutOfRange`] for a bound that is not positive, no queries, and where noise that is large enough has no room or leaves fewer correct bits.
-    pub fn flood_bits(&self, error_bound: f64, queries: u64, statistical_bits: u32, correct_bits: u32) -> Result<u32, CkksError> {
+    /// [`CkksError::OutOfRange`] for a bound that is not positive, or none where the array states none, no queries, and where noise that is large enough has no room or leaves fewer
+    /// correct bits.
+    pub fn flood_bits(&self, error_bound: Option<f64>, queries: u64, statistical_bits: u32, correct_bits: u32) -> Result<u32, CkksError> {
+        let stated = self.estimate().encrypted_error_bound(self.layout());
+        if error_bound.is_none() && !stated.is_finite() {
+            let remedy = "encrypt with a bound on the numbers, or give a bound on their errors, in units of the numbers".to_owned();
+            return Err(CkksError::OutOfRange { what: "error_bound", value: "not known".to_owned(), remedy });
+        }
+        let error_bound = error_bound.unwrap_or(stated);
         if !(error_bound.is_finite() && error_bound > 0.0) {
             let remedy = "give a positive bound on the error, in units of the decrypted numbers".to_owned();
             return Err(CkksError::OutOfRange { what: "error_bound", value: error_bound.to_string(), remedy });

@@ -20,7 +20,7 @@ use super::wire::{
 use crate::arrays::memory::check_free;
 use crate::arrays::{Order, SecretName};
 use crate::error::CkksError;
-use crate::file::{FileError, OutputFile, holds_secret_key};
+use crate::file::{FileError, OutputFile, Replaced};
 use crate::keys::SecretKey;
 use crate::shape::ModuleShape;
 
@@ -263,21 +263,18 @@ impl LightClient {
         Self::with_secret(terms, key, (secret, part), whole_degree)
     }
 
-    /// Writes the state, with the secret, to a file that only its owner may read. A file that is there is replaced as a whole or not at all; a secret key there is not replaced.
+    /// Writes the state, with the secret, to a file that only its owner may read. A file that is there is replaced as a whole or not at all, where `replaced` allows it.
     ///
     /// # Errors
     /// [`CkksError::File`].
-    pub fn save(&self, path: impl AsRef<Path>) -> Result<u64, CkksError> {
+    pub fn save_as(&self, path: impl AsRef<Path>, replaced: Replaced) -> Result<u64, CkksError> {
         let path = path.as_ref();
-        if holds_secret_key(path) {
-            return Err(FileError::SecretKeyInTheWay { path: path.to_path_buf() }.into());
-        }
-        let mut file = OutputFile::create(path, true)?;
+        let mut file = OutputFile::create_as(path, true, replaced)?;
         file.write_all(&self.to_bytes()).map_err(|error| FileError::io(path, "write", error))?;
         Ok(file.commit()?)
     }
 
-    /// A client from a file that [`LightClient::save`] wrote, as [`LightClient::from_bytes`] makes it.
+    /// A client from a file that [`LightClient::save_as`] wrote, as [`LightClient::from_bytes`] makes it.
     ///
     /// # Errors
     /// [`CkksError::File`] where the file cannot be read; as [`LightClient::from_bytes`].

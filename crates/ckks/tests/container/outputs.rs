@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{Cursor, ErrorKind, Seek, SeekFrom, Write};
 
-use clathrate_ckks::file::{FileError, OutputFile};
+use clathrate_ckks::file::{FileError, OutputFile, Replaced};
 
 use crate::support::*;
 
@@ -44,13 +44,13 @@ fn a_new_file_takes_the_place_of_none() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file");
     let taken = |error: FileError| matches!(error, FileError::Io { source, .. } if source.kind() == ErrorKind::AlreadyExists);
-    let mut file = OutputFile::create_new(&path, false).unwrap();
+    let mut file = OutputFile::create_as(&path, false, Replaced::Nothing).unwrap();
     file.write_all(b"first").unwrap();
     assert_eq!(file.commit().unwrap(), 5);
-    assert!(OutputFile::create_new(&path, false).is_err_and(taken));
+    assert!(OutputFile::create_as(&path, false, Replaced::Nothing).is_err_and(taken));
     // A file that appears while another is written is found by the commit.
     fs::remove_file(&path).unwrap();
-    let mut late = OutputFile::create_new(&path, false).unwrap();
+    let mut late = OutputFile::create_as(&path, false, Replaced::Nothing).unwrap();
     late.write_all(b"late").unwrap();
     fs::write(&path, b"between").unwrap();
     assert!(late.commit().is_err_and(taken));

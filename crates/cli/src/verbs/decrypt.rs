@@ -19,10 +19,12 @@ struct Sharing {
 
 /// How a result is shared as the arguments ask; nothing where it is for the owner.
 fn sharing(arguments: &Decrypt, secret: &SecretKey, ciphertext: &Ciphertext) -> Result<Option<Sharing>, Failure> {
-    let (true, Some(error_bound)) = (arguments.share, arguments.error_bound) else { return Ok(None) };
+    if !arguments.share {
+        return Ok(None);
+    }
     let queries = arguments.queries.or_else(|| secret.shares().map(|shares| shares.budget)).unwrap_or(1).max(1);
     let flood_bits = ciphertext
-        .flood_bits(error_bound, queries, arguments.statistical_bits, arguments.correct_bits)
+        .flood_bits(arguments.error_bound, queries, arguments.statistical_bits, arguments.correct_bits)
         .map_err(|error| Failure::file(&arguments.input, error))?;
     Ok(Some(Sharing { flood_bits, queries, correct_bits: ciphertext.shared_bits(f64::from(flood_bits)) }))
 }

@@ -226,8 +226,9 @@ impl PyCiphertext {
     ///
     /// Parameters
     /// ----------
-    /// error_bound : float
-    ///     Your bound on the error of these numbers, in their own units, such as the `error_bound` that `trace` gives.
+    /// error_bound : float, optional
+    ///     Your bound on the error of the encrypted numbers, in their own units. None, the default, takes what the array states, which is less
+    ///     than its attribute `error_bound` where numbers have more bits than those of NumPy. Results of your own `trace` state it, too.
     /// queries : int, optional
     ///     How many decryptions the key will share in all: its `share_budget`, where it has one. The default is 1.
     /// statistical_bits : int, optional
@@ -243,19 +244,26 @@ impl PyCiphertext {
     /// Raises
     /// ------
     /// DataError
-    ///     Where the bound is not positive, there are no queries, the modulus has no room for that much noise, or the noise leaves fewer
+    ///     Where the bound is not positive or not known, there are no queries, the modulus has no room for that much noise, or the noise leaves fewer
     ///     correct bits.
     ///
     /// Examples
     /// --------
     /// >>> x = secret_key.encrypt([1.0, 2.0], scale=2.0**104)
-    /// >>> bits = x.flood_bits(1e-25, queries=100)
+    /// >>> bits = x.flood_bits(queries=100)
     /// >>> secret_key.decrypt_to_share(x, bits, honest_evaluator=True).round(3)
     /// array([1., 2.])
-    #[pyo3(signature = (error_bound, queries=Whole(1), statistical_bits=Whole(40), correct_bits=Whole(8)),
-           text_signature = "($self, error_bound, queries=1, statistical_bits=40, correct_bits=8)")]
-    fn flood_bits(&self, py: Python<'_>, error_bound: Real, queries: Whole, statistical_bits: Whole, correct_bits: Whole) -> PyResult<u32> {
-        let Real(error_bound) = error_bound;
+    #[pyo3(signature = (error_bound=None, queries=Whole(1), statistical_bits=Whole(40), correct_bits=Whole(8)),
+           text_signature = "($self, error_bound=None, queries=1, statistical_bits=40, correct_bits=8)")]
+    fn flood_bits(
+        &self,
+        py: Python<'_>,
+        error_bound: Option<Real>,
+        queries: Whole,
+        statistical_bits: Whole,
+        correct_bits: Whole,
+    ) -> PyResult<u32> {
+        let error_bound = error_bound.map(|Real(bound)| bound);
         let queries = u64::try_from(queries.0).map_err(|_| out_of_range(py, "`queries`", queries.0, "use 1 or more"))?;
         let statistical_bits = u32::try_from(statistical_bits.0).map_err(|_| {
             out_of_range(py, "`statistical_bits`", statistical_bits.0, "use 0 or more, as many as the modulus has room for")

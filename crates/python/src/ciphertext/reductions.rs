@@ -204,7 +204,9 @@ impl PyCiphertext {
     fn means(&self, py: Python<'_>, along: Along, keepdims: bool) -> PyResult<Self> {
         let (count, layout) = (self.count(along), self.data.layout());
         let stays = keepdims || along == Along::Both || layout.rows == 1;
-        let plain = self.data.encoding() == Encoding::Slots && !self.is_in_lanes() && self.is_automatic() && !self.evaluator().bootstraps();
+        // Of parameters that bootstrap, not of keys that do: a dry run finds the keys, and takes the same steps.
+        let small = self.data.params().has_bootstrap_levels();
+        let plain = self.data.encoding() == Encoding::Slots && !self.is_in_lanes() && self.is_automatic() && !small;
         let padded = layout.has_padding() && self.data.padding() == Padding::Zero && self.data.has_canonical_scale();
         // Twice the sum of numbers as large as the bound has room.
         let room = self.data.params().log2_q(self.data.level()) - 3.0 - self.data.scale().log2() - (count as f64).log2();
@@ -291,16 +293,7 @@ impl PyCiphertext {
             return Err(exception(py, "ShapeError", message));
         }
         let needs = self.rotations_between(layout.copies, layout.copies * layout.capacity, false);
-        let own = self.cleared(py)?;
-        // Ones in the padding leave products as they are.
-        let mut product = own.map_settled(py, |evaluator, x| evaluator.fill_rows(x, 1.0))?;
-        let mut step = layout.capacity / 2;
-        while step > 0 {
-            let turned = product.map_needing(py, &needs, |evaluator, x| evaluator.rotate(x, (step * layout.copies) as i64))?;
-            product = product.times(py, &turned)?.rescaled_anyway(py)?;
-            step /= 2;
-        }
-        product.map(py, |evaluator, x| evaluator.one_of_equal(x))
+        self.cleared(py)?.map_needing(py, &needs, |evaluator, x| evaluator.row_product(x))
     }
 
     /// The product of all rows, entry by entry, as one row: of the upper half with the lower one, and so on.
