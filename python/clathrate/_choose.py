@@ -26,12 +26,12 @@ class ParamsChoice:
     Attributes
     ----------
     params : Params
-        The parameters with the least predicted time among those that run the computation: a preset, or, where none runs it, a set of the
-        name "custom" with a chain of its own.
+        The parameters with the least predicted time among those that run the computation: a preset that needs no bootstrap, or, where
+        there is none, a set of the name "custom" with a chain of its own or a preset that bootstraps.
     trace : Trace
         What the computation needs and costs with them.
     candidates : dict of str to str
-        Every preset that was tried, with its predicted time and memory, or why it was refused; with "custom", the sizes of the chain.
+        Every preset, with its predicted time and memory, or why it was refused or not tried; with "custom", the sizes of the chain.
 
     Examples
     --------
@@ -128,38 +128,46 @@ def for_circuit(
     if not 0.0 <= security <= MOST_SECURITY:
         raise DataError(f"`security` is {security}: use a number of bits from 0 to {MOST_SECURITY}, where the security table ends")
     refusals: list[ClathrateError] = []
-    best: tuple[Params, Trace] | None = None
     candidates: dict[str, str] = {}
-    for name in preset_names():
-        if name.startswith(_OTHERS):
-            continue
-        params = Params.preset(name, runtime)
-        if params.security_bits < security:
-            candidates[name] = f"refused: {params.security_bits:.0f} bits of security, {security:g} were asked for"
-            continue
-        try:
-            found = trace(function, *shapes, params=params, bound=bound, **options)
-        except ClathrateError as refused:
-            candidates[name] = f"refused: {refused}"
-            refusals.append(refused)
-            continue
-        refusal = _refusal(found, error)
-        if refusal is not None:
-            candidates[name] = f"refused: {refusal}"
-            continue
-        candidates[name] = _costs(params, found)
-        if best is None or found._price < best[1]._price:
-            best = (params, found)
+
+    def measure(params: Params) -> Trace:
+        return trace(function, *shapes, params=params, bound=bound, **options)
+
+    def fastest(presets: Sequence[Params]) -> tuple[Params, Trace] | None:
+        best: tuple[Params, Trace] | None = None
+        for params in presets:
+            if params.security_bits < security:
+                candidates[params.name] = f"refused: {params.security_bits:.0f} bits of security, {security:g} were asked for"
+                continue
+            try:
+                found = measure(params)
+            except ClathrateError as refused:
+                candidates[params.name] = f"refused: {refused}"
+                refusals.append(refused)
+                continue
+            refusal = _refusal(found, error)
+            candidates[params.name] = _costs(params, found) if refusal is None else f"refused: {refusal}"
+            if refusal is None and (best is None or found._price < best[1]._price):
+                best = (params, found)
+        return best
+
+    presets = [Params.preset(name, runtime) for name in preset_names() if not name.startswith(_OTHERS)]
+    bootstrapping = [params for params in presets if params.application_levels]
+    best = fastest([params for params in presets if not params.application_levels])
+    if best is not None:
+        # Bootstraps take far longer than whatever has the levels it needs.
+        candidates.update({params.name: f"not tried: {best[0].name} needs no bootstrap" for params in bootstrapping})
+        return ParamsChoice(*best, candidates)
+    best = fastest(bootstrapping)
     if refusals and len({(type(refused), str(refused)) for refused in refusals}) == 1 and len(refusals) == len(candidates):
         # No property of a preset.
         raise refusals[0]
+    chain = fastest_chain(lambda params: _measured(measure(params)), error, security, runtime)
+    if chain.params is not None and chain.trace is not None:
+        candidates[chain.params.name] = f"{_costs(chain.params, chain.trace)}; {chain.words}"
+        if best is None or chain.trace._price < best[1]._price:
+            best = (chain.params, chain.trace)
     if best is None:
-        found_chain = fastest_chain(
-            lambda params: _measured(trace(function, *shapes, params=params, bound=bound, **options)), error, security, runtime
-        )
-        if found_chain.params is None or found_chain.trace is None:
-            reasons = "\n".join(f"  {name}: {reason}" for name, reason in candidates.items())
-            raise ParamsError(f"no preset runs this computation, nor does a chain of its own; the closest: {found_chain.words}\n{reasons}")
-        best = (found_chain.params, found_chain.trace)
-        candidates[best[0].name] = f"{_costs(*best)}; {found_chain.words}"
-    return ParamsChoice(best[0], best[1], candidates)
+        reasons = "\n".join(f"  {name}: {reason}" for name, reason in candidates.items())
+        raise ParamsError(f"no preset runs this computation, nor does a chain of its own; the closest: {chain.words}\n{reasons}")
+    return ParamsChoice(*best, candidates)

@@ -340,8 +340,9 @@ class Params:
     ) -> ParamsChoice:
         """The preset with which a function of encrypted arrays runs fastest, found by dry runs, without keys and data.
 
-        Every preset is tried but those whose names begin with "insecure", "paper" or "bench". Where none serves, chains of degrees 2^13 to
-        2^16 are made for the computation, and the fastest has the name "custom". The time is predicted, with one thread.
+        Every preset is tried but those whose names begin with "insecure", "paper" or "bench". Where none serves without a bootstrap, chains
+        of degrees 2^13 to 2^16 are made for the computation, of which the fastest has the name "custom", and presets that bootstrap are
+        tried. The time is predicted, with one thread.
 
         Parameters
         ----------

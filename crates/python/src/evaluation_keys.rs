@@ -1,7 +1,6 @@
 //! Evaluation keys: what computing on ciphertexts needs.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use clathrate_ckks::file::FileReader;
 use clathrate_ckks::keys::{HeldKey, KeyAddress};
@@ -37,32 +36,21 @@ use crate::text::hex;
 pub struct PyEvaluationKeys {
     pub keys: Arc<EvaluationKeys>,
     pub params: Py<PyParams>,
-    /// The evaluators that ciphertexts with these keys share, by the level below which they bootstrap, because they keep the plans of bootstraps.
-    evaluators: Mutex<BTreeMap<Option<Level>, Evaluator>>,
 }
 
 impl PyEvaluationKeys {
     /// The Python object of `keys`.
     pub fn new(keys: Arc<EvaluationKeys>, params: Py<PyParams>) -> Self {
-        Self { keys, params, evaluators: Mutex::default() }
+        Self { keys, params }
     }
 
-    /// An evaluator with these keys, which bootstraps by itself below level `below`. Evaluators of one level share the plans of their bootstraps.
+    /// An evaluator with these keys, which bootstraps by itself below level `below`.
     ///
     /// # Errors
     /// Where a level is given, and the parameters cannot bootstrap or have no such level.
     pub fn evaluator(&self, below: Option<Level>) -> Result<Evaluator, CkksError> {
-        let plain = || Evaluator::with_keys(self.keys.clone());
-        if below.is_none() {
-            return Ok(plain());
-        }
-        let mut known = self.evaluators.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(evaluator) = known.get(&below) {
-            return Ok(evaluator.clone());
-        }
-        let evaluator = plain().bootstrapping(below)?;
-        known.insert(below, evaluator.clone());
-        Ok(evaluator)
+        let plain = Evaluator::with_keys(self.keys.clone());
+        if below.is_none() { Ok(plain) } else { plain.bootstrapping_by(&self.params.get().bootstraps, below) }
     }
 
     /// What `repr` adds: keys of rotations by powers of two and keys of other shapes, where there are any.

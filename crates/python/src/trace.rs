@@ -38,7 +38,7 @@ impl PyRecorder {
         let below = bootstrap_below.map(|level| params.get().level(py, Some(level))).transpose()?;
         let mut evaluator = Evaluator::recording(&params.get().params);
         if below.is_some() || params.get().params.has_bootstrap_levels() {
-            evaluator = evaluator.bootstrapping(below).map_err(|error| raise(py, error))?;
+            evaluator = evaluator.bootstrapping_by(&params.get().bootstraps, below).map_err(|error| raise(py, error))?;
         }
         Ok(Self { params, evaluator })
     }

@@ -20,18 +20,27 @@ use crate::progress::Progress;
 /// Plans by the slots of an array, whether its numbers are real, and whether a product is inside; nothing where there is no plan.
 type KnownPlans = BTreeMap<(usize, bool, bool), Option<Arc<BootstrapPlan>>>;
 
-/// The plans made so far.
-#[derive(Debug, Default)]
-struct Plans(Mutex<KnownPlans>);
+/// The plans of bootstraps that evaluators made by themselves so far. Evaluators that share them plan each bootstrap once, whether they record or compute.
+#[derive(Debug, Clone)]
+pub struct AutomaticPlans {
+    params: Params,
+    known: Arc<Mutex<KnownPlans>>,
+}
 
-impl Plans {
-    fn known(&self, params: &Params, (slots, real, product): (usize, bool, bool)) -> Option<Arc<BootstrapPlan>> {
-        let mut plans = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+impl AutomaticPlans {
+    /// No plans yet, for evaluators with these parameters.
+    #[must_use]
+    pub fn new(params: &Params) -> Self {
+        Self { params: params.clone(), known: Arc::default() }
+    }
+
+    fn known(&self, (slots, real, product): (usize, bool, bool)) -> Option<Arc<BootstrapPlan>> {
+        let mut plans = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let make = || {
             // A product is inside one round.
             let (transform_slots, rounds) = if product { (Some(slots), Some(1)) } else { (None, None) };
             let options = BootstrapOptions { slots: Some(slots), transform_slots, real, product, rounds, ..BootstrapOptions::default() };
-            BootstrapPlan::with_options(params, options).ok().map(Arc::new)
+            BootstrapPlan::with_options(&self.params, options).ok().map(Arc::new)
         };
         plans.entry((slots, real, product)).or_insert_with(make).clone()
     }
@@ -39,7 +48,7 @@ impl Plans {
     fn alone(&self, x: &Ciphertext) -> Option<Arc<BootstrapPlan>> {
         // Two polynomials of real numbers share a bootstrap of complex ones.
         let (slots, real) = (x.layout().period(), !x.is_complex() && x.layout().bundles() == 1);
-        self.known(x.params(), (slots, real, false))
+        self.known((slots, real, false))
     }
 }
 
@@ -48,7 +57,7 @@ impl Plans {
 struct Automatic {
     levels: StageLevels,
     least: Level,
-    plans: Plans,
+    plans: AutomaticPlans,
 }
 
 impl Evaluator {
@@ -63,13 +72,23 @@ impl Evaluator {
     /// # Errors
     /// [`CkksError::NotBootstrappable`] for parameters that cannot bootstrap; [`CkksError::OutOfRange`] for a level outside the application's.
     pub fn bootstrapping(self, lowest: Option<Level>) -> Result<Self, CkksError> {
+        let plans = AutomaticPlans::new(self.params());
+        self.bootstrapping_by(&plans, lowest)
+    }
+
+    /// As [`Evaluator::bootstrapping`], by plans that other evaluators use, too.
+    ///
+    /// # Errors
+    /// As [`Evaluator::bootstrapping`]; [`CkksError::WrongParams`] for plans of other parameters.
+    pub fn bootstrapping_by(self, plans: &AutomaticPlans, lowest: Option<Level>) -> Result<Self, CkksError> {
+        self.params().check_same(&plans.params, "plans of bootstraps")?;
         let levels = StageLevels::new(self.params())?;
         let least = lowest.unwrap_or(levels.start);
         if !(levels.start..levels.end).contains(&least) {
             let remedy = format!("use a level from {} to {}", levels.start, levels.end.0.saturating_sub(1));
             return Err(CkksError::OutOfRange { what: "the level to bootstrap below", value: least.to_string(), remedy });
         }
-        Ok(self.refreshing(Automatic { levels, least, plans: Plans::default() }))
+        Ok(self.refreshing(Automatic { levels, least, plans: plans.clone() }))
     }
 }
 
@@ -118,7 +137,7 @@ impl Automatic {
         }
         // Of several polynomials of real numbers two are one.
         let real = !x.is_complex() && weights.0 * layout.chunks == 1;
-        let (bootstrap, alone) = (self.plans.known(x.params(), (slots, real, true))?, self.plans.alone(x)?);
+        let (bootstrap, alone) = (self.plans.known((slots, real, true))?, self.plans.alone(x)?);
         let lacks = |plan: &BootstrapPlan| !plan.known_keys_in(evaluator);
         if lacks(&bootstrap) || alone.rounds() > 1 {
             return None;

@@ -1,5 +1,6 @@
 //! The class: checked parameters as Python holds them.
 
+use clathrate_ckks::circuits::automatic::AutomaticPlans;
 use clathrate_ckks::{CkksError, Params, ParamsSpec, Runtime};
 use clathrate_lattice::Level;
 use pyo3::prelude::*;
@@ -84,6 +85,8 @@ pub struct PyParams {
     pub params: Params,
     /// Plans that arrays under these parameters were converted by.
     pub conversions: ConversionPlans,
+    /// Plans of bootstraps that operators ran by themselves.
+    pub bootstraps: AutomaticPlans,
 }
 
 /// A number of things, as core code takes it.
@@ -96,7 +99,8 @@ pub fn size(py: Python<'_>, what: &str, value: Whole) -> PyResult<usize> {
 
 impl PyParams {
     pub fn from_core(params: Params) -> Self {
-        Self { params, conversions: ConversionPlans::default() }
+        let bootstraps = AutomaticPlans::new(&params);
+        Self { params, conversions: ConversionPlans::default(), bootstraps }
     }
 
     /// Warns the caller in Python where these parameters protect nothing.

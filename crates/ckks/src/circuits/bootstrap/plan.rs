@@ -70,6 +70,8 @@ pub struct BootstrapPlan {
     pub(super) weight: usize,
     pub(super) rounds: usize,
     needs: OnceLock<KeyNeeds>,
+    /// The variances of the errors of the real and of the imaginary part: of typical messages, and of the worst.
+    pub(super) variances: OnceLock<(f64, f64)>,
     /// The most bytes that the arrays of one polynomial take at once.
     array_bytes: OnceLock<usize>,
     /// The binary logarithm of the factor that a further round multiplies the error of the rounds before with, for each round.
@@ -242,6 +244,7 @@ impl BootstrapPlan {
             weight,
             rounds: 1,
             needs: OnceLock::new(),
+            variances: OnceLock::new(),
             array_bytes: OnceLock::new(),
             log2_factors: Vec::new(),
             batch: None,
@@ -265,7 +268,7 @@ impl BootstrapPlan {
         let limit = -held.log2();
         self.log2_factors = (1..rounds).map(|round| (step * round as f64).min(limit) as u32).collect();
         self.rounds = rounds;
-        self.needs = OnceLock::new();
+        (self.needs, self.variances) = (OnceLock::new(), OnceLock::new());
         Ok(self)
     }
 
@@ -282,7 +285,7 @@ impl BootstrapPlan {
         } else {
             self.to_slots[index - down] = plan;
         }
-        self.needs = OnceLock::new();
+        (self.needs, self.variances) = (OnceLock::new(), OnceLock::new());
     }
 
     /// The parameters.

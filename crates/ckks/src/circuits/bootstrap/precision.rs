@@ -280,15 +280,23 @@ impl BootstrapPlan {
     /// # Errors
     /// As [`BootstrapPlan::dry_run`].
     pub(in crate::circuits) fn bootstrapped(&self, own: &Estimate, from: &Layout, to: &Layout) -> Result<Estimate, CkksError> {
+        let (typical, largest) = self.variances()?;
+        // The real and the imaginary part.
+        let parts = if to.complex { 2.0 } else { 1.0 };
+        Ok(own.clone().moved(from, to, ((parts * typical).sqrt(), (parts * largest).sqrt())))
+    }
+
+    /// The variances of the errors of the real and of the imaginary part, for typical messages and for the worst, which take as long as a dry run to find out.
+    fn variances(&self) -> Result<(f64, f64), CkksError> {
+        if let Some(&known) = self.variances.get() {
+            return Ok(known);
+        }
         let predicted = self.predicted_error()?;
         // For one round, at worst the error of the message for which the sine and the polynomial are worst.
         let worst = self.reduction.worst_message_error(|integer| self.probability(integer));
         let approximation = if self.rounds > 1 { predicted.approximation } else { worst.powi(2) };
-        // The real and the imaginary part.
-        let parts = if to.complex { 2.0 } else { 1.0 };
-        let typical = (parts * predicted.deviation().powi(2)).sqrt();
-        let largest = (parts * (MARGIN * predicted.deviation().powi(2) + approximation)).sqrt();
-        Ok(own.clone().moved(from, to, (typical, largest)))
+        let typical = predicted.deviation().powi(2);
+        Ok(*self.variances.get_or_init(|| (typical, MARGIN * typical + approximation)))
     }
 
     /// The variance of the rounding errors between two rounds: the result of a round is brought to the level of the input, and the sum is rescaled.
