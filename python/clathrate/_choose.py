@@ -163,11 +163,13 @@ def for_circuit(
         # No property of a preset.
         raise refusals[0]
     chain = fastest_chain(lambda params: _measured(measure(params)), error, security, runtime)
-    if chain.params is not None and chain.trace is not None:
+    if chain.params is None or chain.trace is None:
+        candidates["custom"] = f"refused: {chain.words}"
+    else:
         candidates[chain.params.name] = f"{_costs(chain.params, chain.trace)}; {chain.words}"
         if best is None or chain.trace._price < best[1]._price:
             best = (chain.params, chain.trace)
     if best is None:
-        reasons = "\n".join(f"  {name}: {reason}" for name, reason in candidates.items())
+        reasons = "\n".join(f"  {name}: {reason}" for name, reason in candidates.items() if name != "custom")
         raise ParamsError(f"no preset runs this computation, nor does a chain of its own; the closest: {chain.words}\n{reasons}")
     return ParamsChoice(*best, candidates)

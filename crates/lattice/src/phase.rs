@@ -39,20 +39,18 @@ impl Bundle<Eval> {
     /// # Errors
     /// [`LatticeError::SecretShape`] where the secret does not fit.
     pub fn phase(&self, secret: &SecretKey) -> Result<Vec<Poly<Eval>>, LatticeError> {
-        self.phase_over(secret, self.basis())
+        self.check_secret((secret.rank(), secret.bodies(), secret.degree()))?;
+        self.phase_over(&secret.to_eval(self.ring(), self.basis())?)
     }
 
-    /// The phases modulo the primes of `basis` alone, without a copy of the bundle over them.
+    /// The phases modulo the primes of the secret's form alone, without a copy of the bundle over them.
     ///
     /// # Errors
-    /// [`LatticeError::SecretShape`] where the secret does not fit; [`LatticeError::BasisMismatch`] where a prime of `basis` is missing here.
-    pub fn phase_over(&self, secret: &SecretKey, basis: &Basis) -> Result<Vec<Poly<Eval>>, LatticeError> {
-        self.check_secret((secret.rank(), secret.bodies(), secret.degree()))?;
-        if self.basis().rows_of(basis.indices()).is_none() {
-            return Err(LatticeError::BasisMismatch { left: self.basis().len(), right: basis.len() });
-        }
-        let mut phases = Polys::scratch(self.ring(), basis, self.body_count());
-        self.phases_into(&secret.to_eval(self.ring(), basis)?, &mut phases)?;
+    /// As [`Bundle::phases_into`].
+    pub fn phase_over(&self, secret: &EvalSecret) -> Result<Vec<Poly<Eval>>, LatticeError> {
+        self.check_secret((secret.rank, secret.bodies.len(), secret.ring.degree()))?;
+        let mut phases = Polys::scratch(self.ring(), &secret.basis, self.body_count());
+        self.phases_into(secret, &mut phases)?;
         Ok(phases.to_vec())
     }
 

@@ -201,9 +201,11 @@ fn phases_over_some_primes_are_those_of_the_restricted_bundle() {
         let x = Bundle::encrypt_zero(&s, &ring, &Basis::new([0, 1, 2, 3]), rng).expect("zero");
         for basis in [Basis::new([0]), Basis::new([3, 1]), Basis::new([0, 1, 2, 3])] {
             let restricted: Vec<Poly<Eval>> = x.restrict(&basis).expect("subset").phase(&s).expect("fits");
-            assert!(x.phase_over(&s, &basis).expect("fits") == restricted);
+            assert!(x.phase_over(&s.to_eval(x.ring(), &basis).expect("fits")).expect("fits") == restricted);
         }
-        let alien = Basis::new([0, 7]);
-        assert_eq!(x.phase_over(&s, &alien).expect_err("no such prime"), LatticeError::BasisMismatch { left: 4, right: 2 });
+        // A prime of the ring that the bundle does not have.
+        let few = x.restrict(&Basis::new([0, 1, 2])).expect("subset");
+        let alien = s.to_eval(&ring, &Basis::new([0, 3])).expect("fits");
+        assert_eq!(few.phase_over(&alien).expect_err("no such prime"), LatticeError::BasisMismatch { left: 2, right: 3 });
     }
 }

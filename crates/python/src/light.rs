@@ -18,8 +18,8 @@ use crate::numbers::{Real, Whole, Wholes};
 use crate::params::{PyParams, insecurity, size, warn_insecure};
 use crate::paths::FilePath;
 use crate::run::{detached, detached_with};
-use crate::saving::replaced;
 use crate::samples::PySamplesPlan;
+use crate::saving::replaced;
 
 /// A device that encrypts numbers one by one, in a few bytes for each, with nothing but a secret and a counter.
 ///

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use clathrate_lattice::{Basis, Bundle, Coeff, Eval, Poly, SecretRng};
+use clathrate_lattice::{Bundle, Coeff, Eval, EvalSecret, Poly, SecretRng};
 use zeroize::Zeroizing;
 
 use super::budget::{Budget, Shares};
@@ -42,26 +42,25 @@ struct Flooding {
 /// numbers, and noise drawn anew for the second reading would be a second function of the error.
 struct Phases<'p> {
     bundle: &'p Bundle<Eval>,
-    secret: &'p clathrate_lattice::SecretKey,
     noise: Vec<Zeroizing<Vec<i128>>>,
 }
 
 impl<'p> Phases<'p> {
-    fn new(bundle: &'p Bundle<Eval>, secret: &'p clathrate_lattice::SecretKey, flooding: Option<&mut Flooding>) -> Result<Self, CkksError> {
+    fn new(bundle: &'p Bundle<Eval>, flooding: Option<&mut Flooding>) -> Result<Self, CkksError> {
         let noise = match flooding {
             Some(Flooding { rng, bits }) => {
                 (0..bundle.body_count()).map(|_| flooding_noise(rng, bundle.ring().degree(), *bits)).collect::<Result<_, _>>()?
             }
             None => Vec::new(),
         };
-        Ok(Self { bundle, secret, noise })
+        Ok(Self { bundle, noise })
     }
 
-    /// The phases modulo the primes of `basis`.
-    fn over(&self, basis: &Basis) -> Result<Vec<Poly<Coeff>>, CkksError> {
-        let mut phases: Vec<_> = self.bundle.phase_over(self.secret, basis)?.into_iter().map(Poly::into_coeff).collect();
+    /// The phases modulo the primes of the secret's form.
+    fn over(&self, secret: &EvalSecret) -> Result<Vec<Poly<Coeff>>, CkksError> {
+        let mut phases: Vec<_> = self.bundle.phase_over(secret)?.into_iter().map(Poly::into_coeff).collect();
         for (phase, noise) in phases.iter_mut().zip(&self.noise) {
-            phase.add_assign(&wide_to_poly(self.bundle.ring(), basis, noise))?;
+            phase.add_assign(&wide_to_poly(self.bundle.ring(), phase.basis(), noise))?;
         }
         Ok(phases)
     }
@@ -152,11 +151,14 @@ impl SecretKey {
         let (layout, secret) = (ciphertext.layout(), self.named(ciphertext.secret)?);
         let mut numbers = Values::zeros(layout.rows * layout.columns, layout.complex);
         let (short, is_short) = deciding_basis(&self.params, ciphertext.level);
+        // The forms of the secret modulo the first primes, and modulo all where these do not decide.
+        let Some(first) = ciphertext.bundles.first() else { return Ok(numbers) };
+        let (short, mut whole) = (secret.to_eval(first.ring(), &short)?, None);
         for (index, bundle) in ciphertext.bundles.iter().enumerate() {
             if !progress(index, ciphertext.bundles.len()) {
                 return Err(CkksError::Cancelled);
             }
-            let phases = Phases::new(bundle, &secret, flooding.as_deref_mut())?;
+            let phases = Phases::new(bundle, flooding.as_deref_mut())?;
             let (of_short, mut of_all) = (phases.over(&short)?, None);
             for (body, phase) in of_short.iter().enumerate() {
                 let Some(polynomial) = layout.polynomial_at(index, body) else { continue };
@@ -164,7 +166,11 @@ impl SecretKey {
                     Some(values) => (phase, values),
                     None => {
                         if of_all.is_none() {
-                            of_all = Some(phases.over(bundle.basis())?);
+                            let whole = match &mut whole {
+                                Some(whole) => whole,
+                                none => none.insert(secret.to_eval(bundle.ring(), bundle.basis())?),
+                            };
+                            of_all = Some(phases.over(whole)?);
                         }
                         let phase = of_all.as_ref().and_then(|phases| phases.get(body)).unwrap_or(phase);
                         (phase, decode_coefficients(phase, ciphertext.scale, true).unwrap_or_default())
@@ -228,9 +234,11 @@ mod tests {
             let secret = key.named(ct.secret).expect("named");
             let mut flooding = Flooding { rng: SecretRng::from_os().expect("entropy"), bits };
             let bundle = &ct.bundles[0];
-            let plain = Phases::new(bundle, &secret, None).expect("phases").over(&short).expect("phases");
-            let phases = Phases::new(bundle, &secret, Some(&mut flooding)).expect("phases");
-            let (first, again) = (phases.over(&short).expect("phases"), phases.over(bundle.basis()).expect("phases"));
+            let short_form = secret.to_eval(bundle.ring(), &short).expect("fits");
+            let whole_form = secret.to_eval(bundle.ring(), bundle.basis()).expect("fits");
+            let plain = Phases::new(bundle, None).expect("phases").over(&short_form).expect("phases");
+            let phases = Phases::new(bundle, Some(&mut flooding)).expect("phases");
+            let (first, again) = (phases.over(&short_form).expect("phases"), phases.over(&whole_form).expect("phases"));
             assert_eq!(first.len(), bodies.unwrap_or(1));
             for ((first, again), plain) in first.iter().zip(&again).zip(&plain) {
                 assert_ne!(first, plain, "{bits} bits of noise");
@@ -238,7 +246,7 @@ mod tests {
             }
             // Another body, and another phase of the same body, get noise of their own.
             let noise: Vec<_> =
-                phases.noise.iter().chain(&Phases::new(bundle, &secret, Some(&mut flooding)).expect("phases").noise).cloned().collect();
+                phases.noise.iter().chain(&Phases::new(bundle, Some(&mut flooding)).expect("phases").noise).cloned().collect();
             assert!(noise.iter().enumerate().all(|(index, one)| noise[index + 1..].iter().all(|other| one[..] != other[..])));
         }
     }

@@ -240,7 +240,7 @@ impl EvaluationKeys {
     pub(crate) fn check_needs(&self, params: &Params, operation: &'static str, needs: &KeyNeeds, period: usize) -> Result<(), CkksError> {
         const SHOWN: usize = 6;
         let missing_of = |params: &Params, needs: &KeyNeeds| -> Vec<(Operation, Reach)> {
-            let lacks = |&(needed, reach): &(Operation, Reach)| self.find(params, needed, reach.of(params), period).is_err();
+            let lacks = |&(needed, reach): &(Operation, Reach)| self.find(params, needed, reach.level(params.max_level()), period).is_err();
             needs.operations().filter(lacks).collect()
         };
         let stated =

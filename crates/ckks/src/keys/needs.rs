@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 use super::name::SecretName;
 use super::route::Operation;
 use crate::arrays::layout::MOST_BODIES;
-use crate::parameters::Params;
 use crate::shape::ModuleShape;
 
 /// The highest level that keys must serve.
@@ -17,20 +16,11 @@ use crate::shape::ModuleShape;
 pub enum Reach {
     /// Levels up to this one.
     Level(usize),
-    /// All levels that arrays have unless the caller states one ([`Params::fresh_level`]): those of the application where the parameters bootstrap.
+    /// All levels, those of a bootstrap too.
     Top,
 }
 
 impl Reach {
-    /// The highest level that keys of this reach serve.
-    #[must_use]
-    pub fn of(self, params: &Params) -> Level {
-        match self {
-            Self::Level(level) => Level(level.min(params.max_level().0)),
-            Self::Top => params.fresh_level(),
-        }
-    }
-
     /// The highest level as a [`Level`], at most `max`.
     #[must_use]
     pub fn level(self, max: Level) -> Level {

@@ -156,7 +156,7 @@ impl Params {
             required.require(KeyAddress { shape: self.shape(), name }, self.key_definition(name)?.most);
             return Ok(());
         }
-        let top = reach.of(self).min(most);
+        let top = reach.level(most);
         // Only products use different keys at different levels.
         let first = if operation == Operation::Multiply { 0 } else { top.0 };
         for level in (first..=top.0).map(Level) {

@@ -409,7 +409,7 @@ impl BootstrapPlan {
         const GIB: f64 = (1u64 << 30) as f64;
         let (recording, reduction) = (self.dry_run()?, &self.reduction);
         let keys = recording.keys(&self.params)?;
-        let (mean, worst) = reduction.approximation_error(1.0, |integer| self.probability(integer));
+        let (mean, worst) = reduction.approximation_error(1.0, self.probabilities());
         let error = self.predicted_error()?;
         let kept = self.params.log2_q(self.output_level()) - self.params.log2_q(self.input_level());
         let splits = |plans: &[LinearTransformPlan]| {

@@ -85,17 +85,17 @@ impl BootstrapPlan {
     /// # Errors
     /// As [`BootstrapPlan::dry_run`].
     pub fn predicted_error(&self) -> Result<BootstrapError, CkksError> {
-        let weight = |integer: i64| self.probability(integer);
+        let weight = self.probabilities();
         let (share, spread) = (self.share(), self.coefficient_to_slot());
         // The coefficients of a message are as large as its slots divided by the square root of their number.
         let lowered = |largest: f64| {
-            let (common, own) = self.reduction.approximation_variances(largest / spread.sqrt(), weight);
+            let (common, own) = self.reduction.approximation_variances(largest / spread.sqrt(), &weight);
             spread * (common + own)
         };
         let approximation = if self.lowers_last() {
             lowered(1.0)
         } else {
-            let (common, own) = self.reduction.approximation_variances(1.0, weight);
+            let (common, own) = self.reduction.approximation_variances(1.0, &weight);
             common + share * own
         };
         let first = BootstrapError { approximation, ..self.round_noise(UNIFORM)? };
@@ -106,7 +106,7 @@ impl BootstrapPlan {
             let square = (factor * first.deviation()).powi(2);
             (square, lowered((square / UNIFORM).sqrt()))
         } else {
-            let (square, common, own) = self.reduction.later_variances(factor, (first.noise() / share).sqrt(), weight);
+            let (square, common, own) = self.reduction.later_variances(factor, (first.noise() / share).sqrt(), &weight);
             (square, common + share * own)
         };
         let later = BootstrapError { approximation, ..self.round_noise(square)? };
@@ -293,7 +293,7 @@ impl BootstrapPlan {
         }
         let predicted = self.predicted_error()?;
         // For one round, at worst the error of the message for which the sine and the polynomial are worst.
-        let worst = self.reduction.worst_message_error(|integer| self.probability(integer));
+        let worst = self.reduction.worst_message_error(self.probabilities());
         let approximation = if self.rounds > 1 { predicted.approximation } else { worst.powi(2) };
         let typical = predicted.deviation().powi(2);
         Ok(*self.variances.get_or_init(|| (typical, MARGIN * typical + approximation)))
@@ -306,16 +306,18 @@ impl BootstrapPlan {
         slot * (input.powi(-2) + output.powi(-2))
     }
 
-    /// The probability of an integer part.
-    pub(super) fn probability(&self, integer: i64) -> f64 {
-        let at_least = |i: usize| log2_tail(self.weight, i).exp2();
-        let i = integer.unsigned_abs() as usize;
-        if i == 0 { 1.0 - at_least(1) } else { (at_least(i) - at_least(i + 1)) / 2.0 }
+    /// The probability of an integer part in the range. The exact sums behind it are taken once, and not for each of the thousands of points that errors are averaged over.
+    pub(super) fn probabilities(&self) -> impl Fn(i64) -> f64 + use<> {
+        let at_least: Vec<f64> = (0..=self.reduction.range()).map(|i| log2_tail(self.weight, i).exp2()).collect();
+        let known: Vec<f64> =
+            at_least.windows(2).enumerate().map(|(i, tails)| if i == 0 { 1.0 - tails[1] } else { (tails[0] - tails[1]) / 2.0 }).collect();
+        move |integer| known.get(integer.unsigned_abs() as usize).copied().unwrap_or(0.0)
     }
 
     /// The integer parts in the range, with their probabilities.
     fn integer_parts(&self) -> impl Iterator<Item = (i64, f64)> {
         let most = self.reduction.range() as i64 - 1;
-        (-most..=most).map(|integer| (integer, self.probability(integer)))
+        let probability = self.probabilities();
+        (-most..=most).map(move |integer| (integer, probability(integer)))
     }
 }

@@ -38,7 +38,7 @@ impl PolynomialPlan {
                 .needs()
                 .ok()
                 .and_then(|needs| needs.reach_of(Operation::Multiply))
-                .map(|reach| reach.of(&self.params).0),
+                .map(|reach| reach.level(self.params.max_level()).0),
             error: self.error(self.fresh_error()).ok(),
             nodes: self.nodes.iter().map(|node| self.row(node)).collect(),
         }
