@@ -148,7 +148,7 @@ def test_sensors_example_brings_every_reading_though_the_server_is_killed(tmp_pa
     assert "72 readings of 6 sensors" in done.stdout
     assert (tmp_path / "sensors.png").stat().st_size > 10_000
     public = {path.name for path in (tmp_path / "sensors").iterdir()}
-    assert public == {"keys.clt", "messages", "inbox.log", "results", "sensors"}, "no secret key is written"
+    assert public == {"authentication.clt", "keys.clt", "messages", "inbox.log", "results", "sensors"}, "no secret key is written"
 
 
 def test_ranks_example_times_every_way_and_names_the_fastest():
@@ -189,12 +189,15 @@ def test_ranks_example_refuses_sets_of_rank_1():
 
 
 def test_everyday_page_runs_and_its_numbers_are_right(capsys):
-    statistics, bounds, table, labels, chooser, functions, long_calls = snippets("docs/everyday.md")
+    statistics, bounds, errors, table, labels, chooser, functions, long_calls = snippets("docs/everyday.md")
     names: dict[str, object] = {}
     exec(statistics, names)
     assert float(capsys.readouterr().out) < 1e-4
     exec(bounds, names)
     assert capsys.readouterr().out == "9.0 8.0\n"
+    exec(errors, names)
+    typical, largest = map(float, capsys.readouterr().out.split())
+    assert 0 < typical < largest < 1e-5
     exec(table, names)
     layout, error = capsys.readouterr().out.splitlines()
     assert "16 rows in a polynomial" in layout

@@ -15,6 +15,9 @@
 //!
 //! [`Switcher::raised_product`]: clathrate_lattice::Switcher::raised_product
 
+use std::sync::OnceLock;
+
+use clathrate_arith::Automorphism;
 use clathrate_lattice::modulus::Division;
 use clathrate_lattice::{Basis, Bundle, Eval, Level, Poly, Raise};
 
@@ -36,7 +39,6 @@ const MARGIN_BITS: f64 = 2.0;
 pub(super) struct RaisedTransform {
     params: Params,
     map: RaisedMap,
-    diagonals: usize,
     level: Level,
     /// Lifts the mask to all primes of the key.
     mask: Raise,
@@ -44,8 +46,8 @@ pub(super) struct RaisedTransform {
     body: Raise,
     division: Division,
     sum: Raise,
-    /// The diagonals over the primes of the plain sum.
-    plain: Vec<(clathrate_arith::Automorphism, Poly<Eval>)>,
+    /// The diagonals over the primes of the plain sum, encoded when they are used first: a plan may be compared with others and dropped.
+    plain: OnceLock<Vec<(Automorphism, Poly<Eval>)>>,
 }
 
 impl RaisedTransform {
@@ -72,18 +74,26 @@ impl RaisedTransform {
         kept.sort_unstable();
         let kept = Basis::new(kept);
         let plain_basis = kept.join(&divisors);
-        let plain = params.raised_diagonals(map, ring, &plain_basis)?;
         Ok(Self {
             params: params.clone(),
             map,
-            diagonals: plain.len(),
             level,
             mask: Raise::new(ring, &base, &chain.key_basis(chain.max_level()))?,
             body: Raise::new(ring, &base, &plain_basis)?,
             division: Division::new(ring, &divisors, &kept)?,
             sum: Raise::new(ring, &kept, &params.chain().basis(level))?,
-            plain,
+            plain: OnceLock::new(),
         })
+    }
+
+    /// The diagonals over the primes of the plain sum, with their rotations.
+    fn plain(&self) -> Result<&[(Automorphism, Poly<Eval>)], CkksError> {
+        if let Some(plain) = self.plain.get() {
+            return Ok(plain);
+        }
+        let raising = self.params.raising().ok_or(CkksError::NoEphemeralSecret)?;
+        let plain = self.params.raised_diagonals(self.map, raising.switcher.chain().ring(), self.body.to())?;
+        Ok(self.plain.get_or_init(|| plain))
     }
 
     /// The map.
@@ -120,7 +130,8 @@ impl RaisedTransform {
             _ => return Err(CkksError::NoKeys { operation: RAISE }),
         };
         let switcher = held.switcher()?;
-        let phis: Vec<_> = self.plain.iter().map(|(phi, _)| phi.clone()).collect();
+        let plain = self.plain()?;
+        let phis: Vec<_> = plain.iter().map(|(phi, _)| phi.clone()).collect();
         let mask = self.mask.raise_all(bundle.mask())?;
         let product = switcher.raised_product(mask.view(), &phis, held.key())?;
         drop(mask);
@@ -128,7 +139,7 @@ impl RaisedTransform {
         for body in 0..bundle.body_count() {
             let integers = self.body.raise(bundle.bodies().at(body))?;
             let mut sum: Option<Poly<Eval>> = None;
-            for (phi, nu) in &self.plain {
+            for (phi, nu) in plain {
                 let mut product = integers.clone();
                 product.mul_assign(nu)?;
                 let turned = product.automorphism(phi);
@@ -153,11 +164,11 @@ impl RaisedTransform {
             (chain.key_basis(chain.max_level()).len(), params.chain().basis(self.level).len(), params.chain().basis(Level(0)).len());
         let (masks, bodies) = (params.rank(), x.layout.bodies);
         let columns = masks + bodies;
-        let plain = self.body.to().len();
+        let (plain, diagonals) = (self.body.to().len(), self.map.diagonals());
         let special = all - top;
         // Lifts of masks and bodies, the plain sums, the division of the switched sum.
         let transforms = masks * (base + all) + bodies * (base + 2 * plain + top) + columns * (special + top);
-        let products = masks * self.diagonals * columns * all + bodies * self.diagonals * plain;
+        let products = masks * diagonals * columns * all + bodies * diagonals * plain;
         let conversions = columns * ((special + 1) * top) + masks * (base + 1) * all + bodies * (plain + 1) * top;
         let time = params.timed(|profile| {
             let times = profile.at(params.degree());
