@@ -1472,6 +1472,37 @@ class SecretKey:
     @property
     def shares_left(self) -> int | None:
         """How many results the key may still share, as its file says where it has one, or None where nobody counts."""
+    def tag(self, path: _Path, name: str = "") -> str:
+        """The tag of a file under a name, by which the owner knows a file again that is stored elsewhere.
+
+        Whoever stores the file cannot make the tag of another file, or of this one under another name. Keep the tag and compare it before you
+        use the file again: it is another one where the file was changed, exchanged or set back to an older one. Checksums inside of files
+        notice accidents alone.
+
+        Parameters
+        ----------
+        path : str, bytes or path-like
+            Any file.
+        name : str, optional
+            What the file is to be, such as its path and date. The default is an empty name.
+
+        Returns
+        -------
+        str
+            128 bits, as 32 hexadecimal digits.
+
+        Raises
+        ------
+        FileAccessError
+            Where the file cannot be read.
+
+        Examples
+        --------
+        >>> size = secret_key.encrypt([1.0, 2.0], bound=2.0).save("monday.clt")
+        >>> tag = secret_key.tag("monday.clt", "readings of monday")
+        >>> tag == secret_key.tag("monday.clt", "readings of monday"), tag == secret_key.tag("monday.clt", "readings of tuesday")
+        (True, False)
+        """
     def save(self, path: _Path, overwrite: bool = False) -> int:
         """Writes the secret key to a file that only its owner may read.
 
@@ -2532,14 +2563,13 @@ class Ciphertext:
         2
         """
     def same_as(self, other: Ciphertext) -> Comparison:
-        """Compares with another ciphertext bit for bit: parameters, key, secret, shape, layout, level, scale, bound, and every residue.
+        """Compares with another ciphertext bit for bit: parameters, key, secret, shape, layout, level, scale, bounds, and every residue.
 
         Evaluators of one version that take the same steps on the same ciphertexts with the same keys get the same bits on every processor.
         So a result that was computed twice, by the owner or by a second server, shows whether it is what was asked for. Only then may it be
         shared (`SecretKey.decrypt_to_share`): no property of the numbers tells.
 
-        Which steps are the fastest is planned by the profile of the machine. Two machines plan alike with the environment variable
-        `CLATHRATE_PROFILE=none`, the same `Runtime`, and the processor as device.
+        Two machines plan alike with one version, the same `Runtime`, and the processor as device.
 
         Parameters
         ----------
@@ -2589,7 +2619,7 @@ class Ciphertext:
             Your bound on the error of the encrypted numbers, in their own units. None, the default, takes what the array states, which is less
             than its attribute `error_bound` where numbers have more bits than those of NumPy. Results of your own `trace` state it, too.
         queries : int, optional
-            How many decryptions the key will share in all: its `share_budget`, where it has one. The default is 1.
+            How many decryptions the key will share in all: for a key with a budget `key.share_budget`. The default is 1.
         statistical_bits : int, optional
             The negative binary logarithm of the statistical distance. The default is 40.
         correct_bits : int, optional

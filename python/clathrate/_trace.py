@@ -336,6 +336,10 @@ def trace(
     levels = params.application_levels
     if bootstrap_below is not None or levels is None:
         return run(bootstrap_below)
+    try:
+        return run(None)
+    except ClathrateError:
+        pass  # levels run out, or the error comes again below
     best: Trace[Result] | None = None
     refused: dict[int, ClathrateError] = {}
     for below in range(levels[0], max(levels[1], levels[0] + 1)):
@@ -346,8 +350,6 @@ def trace(
             continue
         if best is None or found._price < best._price:
             best = found
-        if found.bootstrap_below is None and not refused:
-            break  # no bootstrap was needed
     if best is None:
         raise _of_all(refused)
     return best

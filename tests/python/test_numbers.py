@@ -124,7 +124,7 @@ def test_bootstraps_divide_numbers_by_their_bound(size):
     assert fresh.error_bound < 1e-4 * size
     assert fresh.bound == pytest.approx(size)
     if size > 1:
-        with pytest.raises(cl.DataError, match="bootstrap one level earlier"):
+        with pytest.raises(cl.DataError, match="bootstrap at a higher level"):
             key.encrypt(x, level=plan.input_level, bound=size).with_keys(keys).bootstrap(plan)
 
 
@@ -171,3 +171,110 @@ def test_errors_are_within_twice_what_is_stated_and_below_their_bounds(deep, nam
 def test_jobs_of_the_usual_presets_do_not_get_bootstraps():
     choice = cl.Params.for_circuit(lambda x: ((x - x.mean()) ** 2).mean() + 0.5, (1000,), error=1e-6)
     assert not choice.params.name.startswith("boot")
+
+
+BOUNDED = {
+    "a number": (lambda x: x * 0.001, None),
+    "a quotient": (lambda x: x / 3, None),
+    "a mean": (lambda x: x.mean(), None),
+    "lower levels": (lambda x: x.drop_to_level(1), lambda v: v),
+    "running sums": (np.cumsum, None),
+    "a slice": (lambda x: x[1:2], None),
+    "a product and a sum": (lambda x: x * 1.7 - 0.3, None),
+}
+
+
+@pytest.mark.parametrize("name", BOUNDED)
+@pytest.mark.parametrize(("shape", "bound"), [((2,), 1e5), ((3,), 1e6), ((40,), 4e15), ((300,), 10.0)])
+def test_errors_of_plain_factors_are_within_the_bound_for_rows_of_any_length(name, shape, bound, rng):
+    """Numbers repeat in the slots of a polynomial, and what is wrong with a factor is wrong in all of them."""
+    function, plain = BOUNDED[name]
+    params = cl.Params.preset("insecure_small")
+    key = cl.SecretKey.generate(params)
+    options = {"encoding": "slots", "level": 3, "bound": bound}
+    found = cl.trace(function, shape, params=params, **options)
+    keys = key.evaluation_keys(found.needs)
+    errors = []
+    for _ in range(6):
+        numbers = rng.choice([-bound, bound], shape)
+        result = function(key.encrypt(numbers, **options).with_keys(keys))
+        exact = (plain or function)(numbers)
+        assert np.abs(key.decrypt(result) - exact).max() <= result.error_bound
+        assert result.error_bound <= found.result.error_bound
+        errors.append(np.ravel(key.decrypt(result) - exact))
+    assert np.sqrt(np.mean(np.concatenate(errors) ** 2)) < 6 * result.error_rms
+
+
+def test_whole_matrices_have_no_rounding(rng):
+    params = cl.Params.preset("insecure_small")
+    for options in ({"encoding": "coefficients"}, {"encoding": "slots"}):
+        for function in (lambda x: np.ones((2, 5), int) @ x, lambda x: np.cumsum(x, axis=0)):
+            found = cl.trace(function, (5, 8), params=params, bound=1.0, **options)
+            assert found.result.error_rms < 1e-9
+    assert cl.Params.for_circuit(lambda x: np.cumsum(x, axis=0), (5, 8), error=1e-3, bound=1.0).trace.result.error_bound < 1e-3
+
+
+def test_slices_and_joins_of_slots_count_what_masks_leave(rng):
+    params = cl.Params.preset("insecure_deep")
+    key = cl.SecretKey.generate(params)
+    options = {"encoding": "slots", "bound": 100.0}
+    slices = lambda x: x[7:8]  # noqa: E731
+    keys = key.keys_for(slices, (200,), **options) | key.keys_for(lambda *parts: cl.hstack(parts), *[(16,)] * 12, **options)
+    for _ in range(20):
+        numbers = rng.choice([-100.0, 100.0], (12, 16))
+        x = key.encrypt(rng.choice([-100.0, 100.0], 200), **options).with_keys(keys)
+        parts = cl.hstack([key.encrypt(row, **options).with_keys(keys) for row in numbers])
+        for result, exact in ((slices(x), key.decrypt(x).round()[7:8]), (parts, numbers.ravel())):
+            assert np.abs(key.decrypt(result) - exact).max() <= result.error_bound
+
+
+def test_polynomials_of_complex_numbers_keep_a_bound(rng):
+    """Without one a bootstrap behind them would take any number for one of magnitude 1."""
+    params = cl.Params.preset("insecure_boot")
+    key = cl.SecretKey.generate(params)
+    poly = cl.Polynomial([0.1, 0.5, 0.0, 0.25])
+    numbers = np.linspace(-1.5, 1.5, 8) * (1 + 1j)
+    x = key.encrypt(numbers, bound=3.0).with_keys(key.keys_for(poly, (8,), is_complex=True, bound=3.0))
+    result = poly(x)
+    exact = 0.1 + 0.5 * numbers + 0.25 * numbers**3
+    assert np.abs(exact).max() <= result.bound <= 0.1 + 1.5 + 0.25 * 27 + 1e-9
+    assert np.abs(key.decrypt(result) - exact).max() < 1e-3
+
+    def bootstrapped(x):
+        return (np.roll(poly(x), 1) * 0.5).bootstrap()
+
+    wide = np.linspace(-70, 70, 8) * (1 + 1j)
+    try:
+        found = cl.trace(bootstrapped, (8,), params=params, is_complex=True, bound=100.0)
+        result = bootstrapped(key.encrypt(wide, bound=100.0).with_keys(key.evaluation_keys(found.needs)))
+    except cl.ClathrateError:
+        return
+    exact = np.roll(0.1 + 0.5 * wide + 0.25 * wide**3, 1) * 0.5
+    assert np.abs(key.decrypt(result) - exact).max() < 1e-2 * np.abs(exact).max()
+
+
+@pytest.mark.parametrize("name", ["insecure_boot", "insecure_boot_last"])
+@pytest.mark.parametrize("bound", [3.0, 1e3, 1e4, 7e4, 2e5])
+def test_bootstraps_divide_by_any_bound_or_refuse_before_the_run(name, bound, rng):
+    params = cl.Params.preset(name)
+    key = cl.SecretKey.generate(params)
+    numbers = rng.uniform(-bound, bound, 8)
+    found = cl.trace(lambda x: x.bootstrap(), (8,), params=params, bound=bound)
+    result = key.encrypt(numbers, bound=bound).with_keys(key.evaluation_keys(found.needs)).bootstrap()
+    assert result.level == found.result.level
+    assert np.abs(key.decrypt(result) - numbers).max() <= result.error_bound <= 0.05 * bound
+
+
+@pytest.mark.parametrize("name", ["insecure_boot", "insecure_boot_last"])
+def test_what_runs_without_a_bootstrap_is_traced_without_one(name, rng):
+    params = cl.Params.preset(name)
+    key = cl.SecretKey.generate(params)
+    for function, shape, bound in [
+        (lambda x: x.var(), (3,), 100.0),
+        (lambda x: (x * 0.1 + 1) * x, (5,), 2.0),
+        (lambda x: cl.Polynomial([0.1, 0.5, 0.0, 0.25])(x) * 0.5, (8,), 2.0),
+    ]:
+        found = cl.trace(function, shape, params=params, bound=bound)
+        assert found.bootstrap_below is None
+        x = key.encrypt(rng.uniform(-bound, bound, shape), bound=bound).with_keys(key.evaluation_keys(found.needs))
+        assert function(x).level == found.result.level

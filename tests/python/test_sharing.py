@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 import struct
 from collections.abc import Callable
 from pathlib import Path
@@ -213,3 +214,31 @@ def test_a_key_shares_as_many_results_as_its_budget(tmp_path: Path) -> None:
     (tmp_path / "other").unlink()
     with pytest.raises(cl.FileAccessError, match="cannot count shared results in"):
         other.decrypt_to_share(ct, 8, honest_evaluator=True)
+
+
+def test_files_that_are_stored_elsewhere_are_known_by_their_tag(small: Party, tmp_path: Path) -> None:
+    first, second = tmp_path / "first.clt", tmp_path / "second.clt"
+    small.key.encrypt([1.0], bound=1.0).save(first)
+    small.key.encrypt([1.0], bound=1.0).save(second)
+    tag = small.key.tag(first, "monday")
+    assert tag == small.key.tag(first, "monday")
+    assert re.fullmatch("[0-9a-f]{32}", tag)
+    # Of another file, name, owner, and of every changed byte it is another.
+    other = cl.SecretKey.generate(small.params)
+    others = [small.key.tag(second, "monday"), small.key.tag(first), other.tag(first, "monday")]
+    whole = first.read_bytes()
+    for place in (0, len(whole) // 2, len(whole) - 1):
+        changed = bytearray(whole)
+        changed[place] ^= 1
+        first.write_bytes(changed)
+        others.append(small.key.tag(first, "monday"))
+    first.write_bytes(whole[:-1])
+    others.append(small.key.tag(first, "monday"))
+    assert len({tag, *others}) == 1 + len(others)
+    first.write_bytes(whole)
+    assert small.key.tag(first, "monday") == tag
+    # A key that is read again makes the same tags.
+    small.key.save(tmp_path / "secret.clt")
+    assert cl.SecretKey.load(tmp_path / "secret.clt", small.params).tag(first, "monday") == tag
+    with pytest.raises(cl.FileAccessError, match=r"none\.clt"):
+        small.key.tag(tmp_path / "none.clt")

@@ -176,9 +176,10 @@ ELSEWHERE = {
     "progress.py": "cl.progress",
     "ranks.py": "to_rank to_mlwe to_rlwe",
     "runtime.py": "cl.doctor",
-    "samples.py": "LightClient.save LightClient.load AuthenticationKey.save AuthenticationKey.load SecretKey.authentication_key bootstrap_samples cl.bootstrap_samples SecretKey.with_outside_secret SamplesPlan.outside_scale "
+    "samples.py": "LightClient.save LightClient.load AuthenticationKey.save AuthenticationKey.load SecretKey.authentication_key "
+    "bootstrap_samples cl.bootstrap_samples SecretKey.with_outside_secret SamplesPlan.outside_scale "
     "SamplesPlan.outside_samples Inbox.introduce Inbox.accept Inbox.take Inbox.done Inbox.give_back Inbox.__len__",
-    "sharing.py": "same_as SecretKey.with_share_budget",
+    "sharing.py": "same_as SecretKey.with_share_budget SecretKey.tag",
     "switching.py": "cl.tune",
     "trace.py": "cl.trace stage",
 }

@@ -351,7 +351,7 @@ pub enum CkksError {
     },
     /// Numbers that, by a declared bound, may be too large for a bootstrap.
     #[error(
-        "{operation} takes numbers of magnitude at most 1, and by the declared bound they may be as large as {bound:.3e}; above the lowest level of the application they are divided by a power of two on the way: bootstrap one level earlier, or declare a smaller bound where they are smaller (`with_bound`)"
+        "{operation} takes numbers of magnitude at most 1, and by the declared bound they may be as large as {bound:.3e}; above the lowest level of the application they are divided by a power of two on the way: bootstrap at a higher level, divide by a plain number before and multiply by it behind, or declare a smaller bound where they are smaller (`with_bound`)"
     )]
     BeyondRange {
         /// The operation.

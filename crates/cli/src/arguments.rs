@@ -114,8 +114,13 @@ pub enum Verb {
     /// Say whether two encrypted arrays are the same to the last bit, and where not
     ///
     /// Evaluators of one version that compute the same on the same files write the same array, on every processor. So a result that was computed twice shows whether it is what was asked for.
-    /// Steps are planned by the machine's profile: set CLATHRATE_PROFILE=none for both computations, so that they plan alike.
+    /// Machines with one version plan alike, on processors.
     Compare(Compare),
+    /// Print the tag of a file under a name, by which the owner of the key knows the file again
+    ///
+    /// Whoever stores the file cannot make the tag of another file, or of this one under another name. Keep the tag, and compare it before you use the file again: it is another one where the
+    /// file was changed, exchanged or set back to an older one.
+    Tag(Tag),
     /// Say what a file holds and check all of it
     Inspect(Inspect),
     /// Say what this machine runs, and test it
@@ -146,6 +151,7 @@ impl Verb {
             Self::Pack(Pack { params, evaluation, authentication, from, .. }) => (&params.params, vec![evaluation, authentication, from]),
             Self::Decrypt(Decrypt { params, secret, input, .. }) => (&params.params, vec![secret, input]),
             Self::Compare(Compare { params, input, with }) => (&params.params, vec![input, with]),
+            Self::Tag(Tag { params, secret, input, .. }) => (&params.params, vec![secret, input]),
             Self::Inspect(Inspect { file }) => return vec![file],
             Self::Params { .. } | Self::Doctor | Self::Tune(_) => return Vec::new(),
         };
@@ -177,7 +183,9 @@ impl Verb {
             | Self::Convert(Convert { on: On { output, .. }, .. })
             | Self::Bootstrap(Bootstrap { output, .. })
             | Self::Decrypt(Decrypt { output, .. }) => vec![output],
-            Self::Params { .. } | Self::Pack(_) | Self::Compare(_) | Self::Inspect(_) | Self::Doctor | Self::Tune(_) => Vec::new(),
+            Self::Params { .. } | Self::Pack(_) | Self::Compare(_) | Self::Tag(_) | Self::Inspect(_) | Self::Doctor | Self::Tune(_) => {
+                Vec::new()
+            }
         }
     }
 }
@@ -635,7 +643,7 @@ pub struct Decrypt {
     /// With --share: your bound on how far the numbers may be from the exact ones [default: what the ciphertext states]
     #[arg(long, value_name = "X", requires = "share")]
     pub error_bound: Option<f64>,
-    /// With --share: how many results this key will share in all [default: its budget, or 1 without one]
+    /// With --share: how many results this key will share in all, at least its budget [default: its budget, or 1 without one]
     #[arg(long, value_name = "N", requires = "share", value_parser = clap::value_parser!(u64).range(1..))]
     pub queries: Option<u64>,
     /// With --share: the statistical distance of all shared results from such without errors is at most 2^-N
@@ -658,6 +666,23 @@ pub struct Compare {
     /// The same one, computed again
     #[arg(long, value_name = "FILE")]
     pub with: PathBuf,
+}
+
+/// Arguments of `tag`.
+#[derive(Debug, Args)]
+pub struct Tag {
+    /// Parameters.
+    #[command(flatten)]
+    pub params: ParamsSource,
+    /// The secret key
+    #[arg(long, value_name = "FILE")]
+    pub secret: PathBuf,
+    /// Any file
+    #[arg(long, value_name = "FILE")]
+    pub input: PathBuf,
+    /// What the file is to be, such as its path and date
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    pub name: String,
 }
 
 /// Arguments of `inspect`.

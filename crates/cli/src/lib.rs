@@ -120,6 +120,7 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
         Verb::Pack(arguments) => verbs::pack::run(arguments, &console, &runtime),
         Verb::Decrypt(arguments) => verbs::decrypt::run(arguments, &console, &runtime),
         Verb::Compare(arguments) => verbs::compare::run(arguments, &console, &runtime),
+        Verb::Tag(arguments) => verbs::tag::run(arguments, &console, &runtime),
         Verb::Inspect(arguments) => verbs::inspect::run(arguments, &console),
         Verb::Doctor => verbs::doctor::run(&console, &runtime),
         Verb::Tune(arguments) => verbs::tune::run(arguments, &console, &runtime),

@@ -620,6 +620,40 @@ impl PySecretKey {
         self.key.shares().map(|shares| shares.left)
     }
 
+    /// The tag of a file under a name, by which the owner knows a file again that is stored elsewhere.
+    ///
+    /// Whoever stores the file cannot make the tag of another file, or of this one under another name. Keep the tag and compare it before
+    /// you use the file again: it is another one where the file was changed, exchanged or set back to an older one. Checksums inside of
+    /// files notice accidents alone.
+    ///
+    /// Parameters
+    /// ----------
+    /// path : str, bytes or path-like
+    ///     Any file.
+    /// name : str, optional
+    ///     What the file is to be, such as its path and date. The default is an empty name.
+    ///
+    /// Returns
+    /// -------
+    /// str
+    ///     128 bits, as 32 hexadecimal digits.
+    ///
+    /// Raises
+    /// ------
+    /// FileAccessError
+    ///     Where the file cannot be read.
+    ///
+    /// Examples
+    /// --------
+    /// >>> size = secret_key.encrypt([1.0, 2.0], bound=2.0).save("monday.clt")
+    /// >>> tag = secret_key.tag("monday.clt", "readings of monday")
+    /// >>> tag == secret_key.tag("monday.clt", "readings of monday"), tag == secret_key.tag("monday.clt", "readings of tuesday")
+    /// (True, False)
+    #[pyo3(signature = (path, name=""))]
+    fn tag(&self, py: Python<'_>, path: FilePath, name: &str) -> PyResult<String> {
+        detached(py, || Ok(hex(&self.key.tag_of_file(name, &path)?)))
+    }
+
     /// Writes the secret key to a file that only its owner may read.
     ///
     /// The file is not encrypted: whoever can read it can decrypt. A budget of shared results is stored, too.

@@ -37,7 +37,7 @@ impl PyRecorder {
     fn new(py: Python<'_>, params: Py<PyParams>, bootstrap_below: Option<Whole>) -> PyResult<Self> {
         let below = bootstrap_below.map(|level| params.get().level(py, Some(level))).transpose()?;
         let mut evaluator = Evaluator::recording(&params.get().params);
-        if below.is_some() || params.get().params.has_bootstrap_levels() {
+        if below.is_some() {
             evaluator = evaluator.bootstrapping_by(&params.get().bootstraps, below).map_err(|error| raise(py, error))?;
         }
         Ok(Self { params, evaluator })

@@ -200,6 +200,11 @@ impl Ciphertext {
         Some(self.estimate.error_bound(&self.layout)).filter(|error| error.is_finite())
     }
 
+    /// The root mean square of the error of a slot of a mask, rounded so that its product with this array has such a scale.
+    pub(crate) fn mask_rounding(&self, product_scale: f64) -> f64 {
+        (self.params.degree() as f64 * ENCODING_VARIANCE).sqrt() / (product_scale / self.scale)
+    }
+
     /// The same array with another declared bound, or none: for numbers that are known to be smaller than what was carried here tells.
     ///
     /// # Errors

@@ -37,12 +37,13 @@ impl fmt::Display for Comparison {
 }
 
 impl Ciphertext {
-    /// Compares with another array bit for bit: parameters, key, secret, shape, layout, level, scale, declared bound, and every residue.
+    /// Compares with another array bit for bit: parameters, key, secret, shape, layout, level, scale, declared bound,
+    /// the bound on the error that is stated, and every residue.
     ///
     /// Two honest evaluators that take the same steps on the same ciphertexts with the same keys have the same result, on whatever processor. So whoever has a result computed
     /// twice, or computes it again, finds out by this whether the result is what was asked for. Only then it may be shared ([`crate::SecretKey::decrypt_to_share`]).
     ///
-    /// Steps are planned by the machine's profile: two machines plan alike with one version, one [`crate::Runtime`], and the profile `none` (the environment variable `CLATHRATE_PROFILE`).
+    /// Two machines plan alike with one version and one [`crate::Runtime`], on processors; with [`Switching::Tuned`](crate::Switching::Tuned) with one profile, too.
     ///
     /// Cost: reads both arrays once; those on devices are downloaded.
     ///
@@ -81,6 +82,9 @@ impl Ciphertext {
         compare("scale", same, self.scale.to_string(), other.scale.to_string());
         let bound = |array: &Self| array.bound().map_or_else(|| "none".to_owned(), |bound| bound.to_string());
         compare("bound", self.bound().map(f64::to_bits) == other.bound().map(f64::to_bits), bound(self), bound(other));
+        let error = |array: &Self| array.estimate.encrypted_error_bound(&array.layout);
+        let same = error(self).to_bits() == error(other).to_bits();
+        compare("stated bound on the error", same, error(self).to_string(), error(other).to_string());
         let (counts, others) = (self.bundles.len(), other.bundles.len());
         compare("number of bundles", counts == others, counts.to_string(), others.to_string());
         // Residues modulo other primes have nothing in common.

@@ -15,6 +15,7 @@
 //! Coefficients are those of a slot of a polynomial. A number is the mean of all slots that repeat it, and a real number sees the real part of the error alone, so a number's error is
 //! smaller ([`Estimate::error_rms`]).
 
+use std::collections::BTreeMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
 use clathrate_lattice::MaskSeed;
@@ -26,6 +27,16 @@ use crate::embedding::DOUBLE_SHARE;
 
 /// Sources that are told apart; the smallest further ones are added up.
 const MOST_SOURCES: usize = 12;
+
+/// Names of further sources that are remembered, and that are stored.
+const MOST_DROPPED: usize = 1024;
+const MOST_STORED: usize = 64;
+
+/// More places than any array has.
+const EVERYWHERE: f64 = (1u64 << 48) as f64;
+
+/// What makes a name that of the negative numbers.
+const NEGATIVE: u64 = 0x6e65_6761_7469_7665;
 
 /// The variance of a coefficient's error by encoding and decoding, in integers: rounding to integers, and what the transforms to and from coefficients add, each at most an eighth of
 /// rounding's root mean square, whatever the magnitudes of the numbers.
@@ -52,6 +63,7 @@ pub(crate) enum Along {
 /// The part of an error that has one origin.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 struct Source {
+    #[serde(with = "stored_name")]
     name: u64,
     typical: f64,
     worst: f64,
@@ -65,11 +77,22 @@ struct Source {
     scattered: bool,
     /// Whether the coefficients have known signs: those of a source that was multiplied by numbers have not.
     signed: bool,
+    /// Whether it may depend on other sources: at worst it adds linearly.
+    entangled: bool,
 }
 
 impl Source {
-    const NONE: Self =
-        Self { name: 0, typical: 0.0, worst: 0.0, alike: [1.0; 2], mixed: [false; 2], period: 1.0, scattered: false, signed: true };
+    const NONE: Self = Self {
+        name: 0,
+        typical: 0.0,
+        worst: 0.0,
+        alike: [1.0; 2],
+        mixed: [false; 2],
+        period: 1.0,
+        scattered: false,
+        signed: true,
+        entangled: false,
+    };
 
     fn times(self, typical: f64, worst: f64) -> Self {
         Self { typical: product(self.typical, typical), worst: product(self.worst, worst), ..self }
@@ -95,6 +118,7 @@ impl Source {
             mixed: any(x.mixed, y.mixed),
             period: x.period.max(y.period),
             scattered: x.scattered && y.scattered,
+            entangled: x.entangled || y.entangled,
             ..x
         }
     }
@@ -118,6 +142,8 @@ pub struct Estimate {
     sources: Vec<Source>,
     /// All further sources together, which may depend on any other.
     rest: Source,
+    /// The names of the sources in the rest, as long as they are few: what comes once more adds linearly there.
+    dropped: Option<Vec<u64>>,
 }
 
 /// A product in which zero times infinity is zero.
@@ -150,7 +176,15 @@ impl Estimate {
     /// Numbers without an error, spread evenly up to a bound, which may be infinite.
     #[must_use]
     pub fn exact(magnitude: f64) -> Self {
-        Self { magnitude, typical: EVEN * magnitude, mean: 0.0, name: new_name(), sources: Vec::new(), rest: Source::NONE }
+        Self {
+            magnitude,
+            typical: EVEN * magnitude,
+            mean: 0.0,
+            name: new_name(),
+            sources: Vec::new(),
+            rest: Source::NONE,
+            dropped: Some(Vec::new()),
+        }
     }
 
     /// Numbers up to a bound with an error of their own, whose root mean square in a slot or coefficient is `error`.
@@ -194,12 +228,12 @@ impl Estimate {
     /// Zeros without an error in place of the numbers: what steps add to it is the noise of the steps alone.
     pub(crate) fn without_numbers(self) -> Self {
         let rest = if self.has_errors() { Source::NONE } else { self.rest };
-        Self { magnitude: 0.0, typical: 0.0, mean: 0.0, sources: Vec::new(), rest, ..self }
+        Self { magnitude: 0.0, typical: 0.0, mean: 0.0, sources: Vec::new(), rest, dropped: Some(Vec::new()), ..self }
     }
 
     /// The same numbers without an error.
     pub(crate) fn without_errors(self) -> Self {
-        Self { sources: Vec::new(), rest: Source::NONE, ..self }
+        Self { sources: Vec::new(), rest: Source::NONE, dropped: Some(Vec::new()), ..self }
     }
 
     /// The noise of steps on two arrays, whose slots have independent errors.
@@ -251,10 +285,27 @@ impl Estimate {
         self.rest.worst.is_finite()
     }
 
+    fn has_no_errors(&self) -> bool {
+        self.rest.worst == 0.0 && self.sources.iter().all(|source| source.worst == 0.0)
+    }
+
     fn map_sources(mut self, f: impl Fn(Source) -> Source) -> Self {
         self.sources.iter_mut().for_each(|source| *source = f(*source));
+        let renamed = |name: &mut u64| *name = f(Source { name: *name, ..self.rest }).name;
+        self.dropped.iter_mut().flatten().for_each(renamed);
         self.rest = Source { name: 0, ..f(self.rest) };
         self
+    }
+
+    /// The rest with another one, of which each may depend on the other.
+    fn with_rest(&mut self, other: Source, dropped: &Option<Vec<u64>>) {
+        self.rest = self.rest.unsigned().joined(other.unsigned());
+        self.dropped = match (self.dropped.take(), dropped) {
+            (Some(own), Some(other)) if own.len() + other.len() <= MOST_DROPPED => {
+                Some(own.iter().chain(other.iter().filter(|name| !own.contains(name))).copied().collect())
+            }
+            _ => None,
+        };
     }
 
     fn push(&mut self, source: Source) {
@@ -273,10 +324,20 @@ impl Estimate {
         let smallest = (0..self.sources.len()).min_by(|&a, &b| self.sources[a].size().total_cmp(&self.sources[b].size())).unwrap_or(0);
         let dropped =
             if self.sources[smallest].size() < source.size() { std::mem::replace(&mut self.sources[smallest], source) } else { source };
-        let squares = |x: f64, y: f64| x.hypot(y);
         let (rest, dropped) = (self.rest.unsigned(), dropped.unsigned());
         let sum = rest.joined(dropped);
-        self.rest = Source { typical: squares(rest.typical, dropped.typical), worst: squares(rest.worst, dropped.worst), ..sum };
+        let (typical, worst) = (rest.typical.hypot(dropped.typical), rest.worst.hypot(dropped.worst));
+        let is_new = self.dropped.as_ref().is_some_and(|names| names.len() < MOST_DROPPED && !names.contains(&dropped.name));
+        self.rest = match (is_new, dropped.entangled) {
+            (true, false) => Source { name: 0, typical, worst, ..sum },
+            (true, true) => Source { name: 0, typical, ..sum },
+            (false, _) => Source { name: 0, ..sum },
+        };
+        match &mut self.dropped {
+            Some(names) if is_new => names.push(dropped.name),
+            Some(names) if names.len() >= MOST_DROPPED => self.dropped = None,
+            _ => {}
+        }
     }
 
     /// The name of the numbers after an operation.
@@ -300,21 +361,41 @@ impl Estimate {
     /// As [`Estimate::with_error`], of numbers that are multiplied by 1 up to this error.
     pub(crate) fn inexact(self, error: f64) -> Self {
         let (typical, worst) = (product(error, self.typical), product(error, self.magnitude));
-        self.with_errors(typical, worst)
+        self.with_errors_of_factors([true; 2], typical, worst)
+    }
+
+    /// As [`Estimate::with_errors`], of the rounding of factors that are the same in all places along the axes that are said: each number's error is a multiple of the number, so where numbers
+    /// repeat, it does.
+    pub(crate) fn with_errors_of_factors(mut self, alike: [bool; 2], typical: f64, worst: f64) -> Self {
+        let name = mixed_name(self.name, worst.to_bits());
+        let alike = alike.map(|alike| if alike { EVERYWHERE } else { 1.0 });
+        self.push(Source { name, typical, worst, alike, period: EVERYWHERE, scattered: true, signed: false, ..Source::NONE });
+        self
+    }
+
+    /// One plain number, with the error of its rounding, which is the same everywhere.
+    pub(crate) fn rounded_number(value: Complex64, error: f64) -> Self {
+        let mut number = Self::number(value);
+        let source = Source { name: mixed_name(number.name, error.to_bits()), typical: error, worst: error, ..Source::NONE };
+        number.push(Source { alike: [EVERYWHERE; 2], period: EVERYWHERE, signed: false, ..source });
+        number
     }
 
     fn joined(mut self, other: Self, sign: f64) -> Self {
         let other =
             if sign < 0.0 { other.map_sources(|source| if source.signed { source.times(-1.0, -1.0) } else { source }) } else { other };
         other.sources.iter().for_each(|&source| self.push(source));
-        self.rest = self.rest.unsigned().joined(other.rest.unsigned());
+        self.with_rest(other.rest, &other.dropped);
         let same = self.name == other.name;
         let variance = |x: &Self| (x.typical * x.typical - x.mean * x.mean).max(0.0);
         let mean = self.mean + sign * other.mean;
         let spread = if same { (variance(&self).sqrt() + variance(&other).sqrt()).powi(2) } else { variance(&self) + variance(&other) };
         let magnitude = self.magnitude + other.magnitude;
         let typical = if magnitude.is_finite() { (mean * mean + spread).sqrt().min(magnitude) } else { f64::INFINITY };
-        Self { magnitude, typical, mean, ..self }.named(mixed_name(other.name, sign.to_bits()))
+        let salt = mixed_name(other.name, sign.to_bits());
+        let sum = Self { magnitude, typical, mean, ..self };
+        // What adds nothing leaves the array the same.
+        if other.magnitude == 0.0 && other.has_no_errors() { sum } else { sum.named(salt) }
     }
 
     /// `x + y`.
@@ -349,7 +430,7 @@ impl Estimate {
                 Source { scattered: source.scattered || scattered, ..own }
             };
             x.sources.iter().for_each(|source| result.push(times(source)));
-            result.rest = result.rest.unsigned().joined(times(&x.rest));
+            result.with_rest(times(&x.rest), &x.dropped);
         }
         result.name = mixed_name(self.name, other.name) ^ mixed_name(other.name, self.name);
         // The product of the errors: the larger one at its bound.
@@ -359,13 +440,18 @@ impl Estimate {
     /// `c x` for a number `c` known to all.
     #[must_use]
     pub fn scale(self, factor: f64) -> Self {
+        if factor == 1.0 {
+            return self;
+        }
         let (magnitude, typical, mean) =
             (product(self.magnitude, factor.abs()), product(self.typical, factor.abs()), product(self.mean, factor));
         let scaled = self.map_sources(|source| {
             let scaled = source.times(factor, factor);
             if source.signed { scaled } else { scaled.unsigned() }
         });
-        Self { magnitude, typical, mean, ..scaled }.named(factor.to_bits())
+        let scaled = Self { magnitude, typical, mean, ..scaled };
+        // The negative of the negative is the array itself.
+        if factor == -1.0 { Self { name: scaled.name ^ NEGATIVE, ..scaled } } else { scaled.named(factor.to_bits()) }
     }
 
     /// `c x` for a complex number `c` known to all.
@@ -413,19 +499,29 @@ impl Estimate {
             if source.alike[Along::Columns as usize] > 1.0 {
                 source
             } else {
-                Source { mixed: [source.mixed[0], true], ..source }.renamed(salt)
+                // Where the errors of different numbers depend on each other, those of other places depend on these.
+                let entangled = source.entangled || source.mixed[Along::Columns as usize];
+                Source { mixed: [source.mixed[0], true], entangled, ..source }.renamed(salt)
             }
         })
         .named(salt)
     }
 
-    /// Each row repeated `count` times.
-    pub(crate) fn repeated(self, count: usize) -> Self {
+    /// Each row, or each number of a row, repeated `count` times.
+    pub(crate) fn repeated(self, along: Along, count: usize) -> Self {
         self.map_sources(|source| {
             let mut alike = source.alike;
-            alike[Along::Rows as usize] = alike[Along::Rows as usize].max(count as f64);
+            alike[along as usize] *= count as f64;
             Source { alike, ..source }
         })
+    }
+
+    /// With what the rounding of a mask leaves, where the cleared places are added to others: the numbers in `places` of them, times an error of the mask of this root mean square in a slot. The
+    /// error of a mask is no more random than the mask: at worst the numbers have its signs.
+    pub(crate) fn with_cleared(self, numbers: &Self, places: usize, rounding: f64) -> Self {
+        let count = places as f64;
+        let (typical, worst) = (rounding * count.sqrt(), rounding * count.sqrt().max(count / 6.0));
+        self.with_errors(product(typical, numbers.typical), product(worst, numbers.magnitude))
     }
 
     /// The product with a matrix along an axis, whose rows have at most the sum of magnitudes `row_sum` and the root of the sum of squares `norms.1`, and typically the latter `norms.0`;
@@ -447,7 +543,9 @@ impl Estimate {
         let rest = Source { worst: all, ..mapped.rest };
         let magnitude = product(worst, row_sum);
         let own = Self { rest, magnitude, typical: product(typical, norms.0).min(magnitude), mean: 0.0, ..mapped }.named(salt);
-        own.with_errors(product(typical, rounding), product(worst, rounding))
+        // Of a map of rows each weight is a factor of all numbers of a row.
+        let (typical, worst) = (product(typical, rounding), product(worst, rounding));
+        if along == Along::Rows { own.with_errors_of_factors([false, true], typical, worst) } else { own.with_errors(typical, worst) }
     }
 
     /// `f(x)` for a function of one number, with values of this largest magnitude, root mean square and mean, and a derivative of this root mean square and largest magnitude.
@@ -457,13 +555,35 @@ impl Estimate {
         Self { magnitude, typical, mean, ..applied }.named(salt)
     }
 
-    /// One of two arrays of the same kind side by side.
-    pub(crate) fn either(self, other: Self) -> Self {
-        let (magnitude, typical) = (self.magnitude.max(other.magnitude), self.typical.max(other.typical));
-        let mean = if self.mean.abs() >= other.mean.abs() { self.mean } else { other.mean };
-        // The errors of the worse array count for both.
-        let (worse, name) = if self.slot_errors().1 >= other.slot_errors().1 { (self, other.name) } else { (other, self.name) };
-        Self { magnitude, typical, mean, ..worse }.named(name)
+    /// Arrays of the same kind side by side along an axis.
+    pub(crate) fn side_by_side(parts: &[Self], along: Along) -> Self {
+        let Some((first, others)) = parts.split_first() else { return Self::exact(0.0) };
+        let axis = along as usize;
+        let same = |other: &Self| {
+            let names = |x: &Self| x.sources.iter().map(|source| source.name).collect::<Vec<_>>();
+            (other.name, &other.dropped, names(other)) == (first.name, &first.dropped, names(first)) && other.rest == first.rest
+        };
+        if others.iter().all(same) {
+            return first.clone().repeated(along, parts.len());
+        }
+        let largest = |part: fn(&Self) -> f64| parts.iter().map(part).fold(0.0, f64::max);
+        let mean = parts.iter().map(|part| part.mean).fold(0.0f64, |most, mean| if mean.abs() > most.abs() { mean } else { most });
+        let mut own = Self { magnitude: largest(|x| x.magnitude), typical: largest(|x| x.typical), mean, ..Self::exact(0.0) };
+        own.name = parts.iter().fold(axis as u64, |name, part| mixed_name(name, part.name));
+        // One error in place of those of all parts, as large as the largest. It depends on what any of the parts depends on.
+        let all = || parts.iter().flat_map(|part| part.sources.iter().chain([&part.rest]));
+        let mut one = all().copied().reduce(Source::joined).unwrap_or(Source::NONE).unsigned();
+        let mut times: BTreeMap<u64, f64> = BTreeMap::new();
+        parts.iter().flat_map(|part| &part.sources).for_each(|source| *times.entry(source.name).or_default() += source.alike[axis]);
+        one.alike[axis] = times.into_values().fold(1.0, f64::max);
+        one.mixed[axis] |= all().any(|source| source.entangled) || parts.iter().any(|part| part.rest.worst != 0.0);
+        (one.typical, one.worst) = (largest(|x| x.slot_errors().0), largest(|x| x.slot_errors().1));
+        one.entangled = true;
+        if !one.worst.is_finite() {
+            return Self { rest: Source { name: 0, ..one }, ..own };
+        }
+        own.push(Source { name: all().fold(own.name, |name, source| mixed_name(name, source.name)), ..one });
+        own
     }
 
     /// All errors times a number, for moves that change the error of a slot alone.
@@ -482,12 +602,29 @@ impl Estimate {
             let squares: f64 = self.sources.iter().map(|source| product(part(source), share(source)).powi(2)).sum();
             squares.sqrt() + product(part(&self.rest).abs(), share(&self.rest))
         };
-        (total(|source| source.typical), total(|source| source.worst))
+        // Sources that may depend on others add linearly, at worst.
+        let independent: f64 =
+            self.sources.iter().filter(|source| !source.entangled).map(|source| product(source.worst, share(source)).powi(2)).sum();
+        let entangled: f64 =
+            self.sources.iter().filter(|source| source.entangled).map(|source| product(source.worst.abs(), share(source))).sum();
+        let worst = independent.sqrt() + entangled + product(self.rest.worst.abs(), share(&self.rest));
+        (total(|source| source.typical), worst)
     }
 
     /// The typical and the worst root mean square of the error of a number, in an array with this layout.
     fn number_errors(&self, layout: &Layout) -> (f64, f64) {
         self.total(|source| share(source.period, layout))
+    }
+
+    /// The errors of a slot that make the errors of a number in an array with this layout: larger than [`Estimate::slot_errors`] where errors repeat as numbers do.
+    pub(crate) fn repeated_slot_errors(&self, layout: &Layout) -> (f64, f64) {
+        let ((typical, worst), unit) = (self.number_errors(layout), share(1.0, layout));
+        (typical / unit, worst / unit)
+    }
+
+    /// Numbers up to a bound of which nothing else is known.
+    pub(crate) fn bounded(magnitude: f64) -> Self {
+        Self { magnitude, typical: EVEN * magnitude, ..Self::unknown() }
     }
 
     /// The same numbers, with the same errors, in an array with another layout, and whose numbers have depended on each other on the way. Root mean squares of further errors of numbers add
@@ -544,10 +681,33 @@ fn deviations(count: f64) -> f64 {
 pub(crate) struct StoredEstimate {
     typical: Option<f64>,
     mean: f64,
+    #[serde(with = "stored_name")]
     name: u64,
     sources: Vec<Source>,
     rest: Source,
+    dropped: Option<Vec<StoredName>>,
 }
+
+/// A name as files hold it: of one length, so that files of arrays that are alike are as long.
+mod stored_name {
+    use serde::{Deserialize, Deserializer, Serializer, de};
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+    pub(super) fn serialize<S: Serializer>(name: &u64, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&format_args!("{name:016x}"))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let digits = text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let name = u64::from_str_radix(&text, 16).ok().filter(|_| digits);
+        name.ok_or_else(|| de::Error::custom("a name that is not 16 hexadecimal digits"))
+    }
+}
+
+/// One of several names.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+struct StoredName(#[serde(with = "stored_name")] u64);
 
 impl Estimate {
     /// The estimate for a file, beside the largest magnitude; nothing where no error is known.
@@ -560,6 +720,12 @@ impl Estimate {
             name: self.name,
             sources: self.sources.to_vec(),
             rest: self.rest,
+            // Names that are not stored are taken for any.
+            dropped: self
+                .dropped
+                .as_ref()
+                .filter(|names| names.len() <= MOST_STORED)
+                .map(|names| names.iter().copied().map(StoredName).collect()),
         })
     }
 
@@ -586,11 +752,13 @@ impl Estimate {
             sizes.into_iter().all(f64::is_finite) && source.period >= 1.0 && source.alike.iter().all(|&alike| alike >= 1.0)
         };
         let numbers = stored.mean.is_finite() && stored.typical.is_none_or(|typical| typical >= 0.0 && typical.is_finite());
-        if !numbers || stored.sources.len() > MOST_SOURCES || !stored.sources.iter().chain([&stored.rest]).all(sound) {
+        let few = stored.dropped.as_ref().is_none_or(|names| names.len() <= MOST_STORED);
+        if !numbers || !few || stored.sources.len() > MOST_SOURCES || !stored.sources.iter().chain([&stored.rest]).all(sound) {
             return None;
         }
         let typical = stored.typical.unwrap_or(f64::INFINITY);
         let mut own = Self { typical, mean: stored.mean, name: stored.name, rest: stored.rest, ..Self::exact(magnitude) };
+        own.dropped = stored.dropped.map(|names| names.into_iter().map(|StoredName(name)| name).collect());
         stored.sources.into_iter().for_each(|source| own.push(source));
         Some(own)
     }
@@ -647,6 +815,64 @@ mod tests {
         assert!(rms(&sum) >= 40f64.sqrt() - 1e-9 && rms(&sum) <= 2.0 * 40f64.sqrt(), "{}", rms(&sum));
         let twice = sum.clone().plus(sum.clone());
         assert!(rms(&twice) >= 2.0 * 40f64.sqrt() - 1e-9);
+    }
+
+    #[test]
+    fn sources_that_are_no_longer_told_apart_add_linearly_when_they_come_again() {
+        let large = (0..MOST_SOURCES).map(|_| Estimate::fresh(1.0, 10.0)).reduce(Estimate::plus).expect("arrays");
+        let x = Estimate::fresh(1.0, 1.0);
+        let sum = (0..1000).fold(large.clone(), |sum, _| sum.plus(x.clone()));
+        assert!(sum.slot_errors().1 >= 1000.0, "{:?}", sum.slot_errors());
+        // Stored and read again, too, and under new names after a sum of places.
+        let again = (0..100).fold(large.clone(), |sum, _| {
+            let stored = sum.plus(x.clone());
+            Estimate::from_stored(Some(stored.magnitude), stored.stored()).expect("sound")
+        });
+        assert!(again.slot_errors().1 >= 100.0);
+        let summed = |x: &Estimate| x.clone().sum(Along::Columns, (4, 4), 4);
+        let later = (0..100).fold(summed(&large.plus(x.clone())), |sum, _| sum.plus(summed(&x)));
+        assert!(later.slot_errors().1 >= 200.0, "{:?}", later.slot_errors());
+        // Different ones add in squares.
+        let many = (0..500).map(|_| Estimate::fresh(1.0, 1.0)).reduce(Estimate::plus).expect("arrays");
+        assert!(many.slot_errors().1 < 1.5 * 500f64.sqrt(), "{:?}", many.slot_errors());
+    }
+
+    #[test]
+    fn arrays_side_by_side_have_the_errors_of_all_of_them() {
+        let (x, y) = (Estimate::fresh(1.0, 1.0), Estimate::fresh(2.0, 1.0));
+        let beside = Estimate::side_by_side(&[x.clone(), y.clone()], Along::Rows);
+        assert!(beside.magnitude == 2.0 && (beside.slot_errors().1 - 1.0).abs() < 1e-12);
+        // The same array in many of them.
+        let others = (0..256).map(|_| Estimate::side_by_side(&[Estimate::fresh(1.0, 1.0), y.clone()], Along::Rows));
+        assert!(others.reduce(Estimate::plus).expect("arrays").slot_errors().1 >= 256.0);
+        let with_its_own = beside.clone().plus(y.clone());
+        assert!(with_its_own.slot_errors().1 >= 2.0);
+        // The same array many times, alone and with another one.
+        let same = Estimate::side_by_side(&vec![x.clone(); 100], Along::Rows).sum(Along::Rows, (100, 100), 8);
+        assert!(same.slot_errors().1 >= 100.0);
+        let twins: Vec<Estimate> = (0..100).map(|index| if index % 2 == 0 { x.clone() } else { y.clone() }).collect();
+        let twins = Estimate::side_by_side(&twins, Along::Rows).sum(Along::Rows, (100, 100), 8);
+        assert!(twins.slot_errors().1 >= 50.0 * 2f64.sqrt(), "{:?}", twins.slot_errors());
+        let nested = Estimate::side_by_side(&[beside, x], Along::Rows).sum(Along::Rows, (3, 3), 8);
+        assert!(nested.slot_errors().1 >= 5f64.sqrt());
+        // Different arrays have independent errors.
+        let apart: Vec<Estimate> = (0..100).map(|_| Estimate::fresh(1.0, 1.0)).collect();
+        let sum = Estimate::side_by_side(&apart, Along::Rows).sum(Along::Rows, (100, 100), 8);
+        assert!((sum.slot_errors().1 - 10.0).abs() < 1e-9 && (rms(&sum) - 10.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn what_leaves_the_numbers_leaves_their_name() {
+        let x = Estimate::fresh(1.0, 1.0);
+        let switched = |x: Estimate| x.with_error(2.0);
+        for same in [x.clone().scale(1.0), x.clone().scale(-1.0).scale(-1.0), x.clone().plus(Estimate::exact(0.0))] {
+            let twice = switched(x.clone()).plus(switched(same));
+            assert!((rms(&twice) - 20f64.sqrt()).abs() < 1e-12, "{twice:?}");
+        }
+        // Errors that are one in all places are so after a rotation.
+        let one = x.mapped(Along::Columns, 8.0, (8f64.sqrt(), 8f64.sqrt()), 0.0);
+        let sum = (0..8).map(|steps| one.clone().turned(steps)).reduce(Estimate::plus).expect("arrays");
+        assert!(sum.slot_errors().1 >= 8.0 * 8f64.sqrt() * 0.99, "{:?}", sum.slot_errors());
     }
 
     #[test]

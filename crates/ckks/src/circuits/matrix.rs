@@ -58,6 +58,8 @@ pub struct Weights {
     row_sum: f64,
     /// The root of the sum of squares along a row: its root mean square over the rows, and its largest value.
     row_norms: (f64, f64),
+    /// The largest root of a row's sum of squares of what rounding changed.
+    rounding: f64,
 }
 
 impl Weights {
@@ -99,7 +101,10 @@ impl Weights {
         let row_sum = values.chunks_exact(inner).map(|row| row.iter().map(|v| v.abs()).sum()).fold(0.0, f64::max);
         let squares: Vec<f64> = values.chunks_exact(inner).map(|row| row.iter().map(|v| v * v).sum()).collect();
         let row_norms = ((squares.iter().sum::<f64>() / rows as f64).sqrt(), squares.iter().copied().fold(0.0, f64::max).sqrt());
-        Ok(Self { matrix: Arc::new(LeftMatrix::new(rows, inner, &integers)?), scale, row_sum, row_norms })
+        let changed = |(v, &integer): (&f64, &i64)| (v - integer as f64 / scale).powi(2);
+        let rows_of = values.chunks_exact(inner).zip(integers.chunks_exact(inner));
+        let rounding = rows_of.map(|(row, integers)| row.iter().zip(integers).map(changed).sum()).fold(0.0, f64::max).sqrt();
+        Ok(Self { matrix: Arc::new(LeftMatrix::new(rows, inner, &integers)?), scale, row_sum, row_norms, rounding })
     }
 
     /// The weights that are these multiples of `2^shift` at scale `scale`.
@@ -167,8 +172,7 @@ impl Weights {
 
     /// What is known of the product, from what is known of the factor. The rounding of weights to integers at their scale counts as an error.
     pub(super) fn estimate(&self, x: Estimate) -> Estimate {
-        let rounding = (self.inner() as f64 / 12.0).sqrt() / self.scale;
-        x.mapped(Along::Rows, self.row_sum, self.row_norms, rounding)
+        x.mapped(Along::Rows, self.row_sum, self.row_norms, self.rounding)
     }
 
     /// Unit operations of one product with polynomials of degree `degree` modulo `modulus`, on one thread.

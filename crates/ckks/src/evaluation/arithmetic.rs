@@ -345,7 +345,7 @@ impl Evaluator {
     fn times_integer(&self, x: &Ciphertext, integer: i128, scale: f64, (number, error): (f64, f64)) -> Result<Ciphertext, CkksError> {
         let error = error.abs();
         let (typical, worst) = (product(error, x.estimate.typical), product(error, x.estimate.magnitude));
-        let scaled = |own: Estimate| own.scale(number).with_errors(typical, worst);
+        let scaled = |own: Estimate| own.scale(number).with_errors_of_factors([true; 2], typical, worst);
         let mut product = x.clone().estimated(scaled);
         x.params.check_bound(product.estimate.magnitude, scale, x.level)?;
         product.scale = scale;

@@ -6,6 +6,7 @@ use clathrate_lattice::{Bundle, Eval};
 
 use super::evaluator::{Evaluator, check_slots};
 use super::rows::check_rows;
+use crate::arrays::estimate::Along;
 use crate::arrays::memory::check_free;
 use crate::arrays::{BodyAxis, Ciphertext, Encoding, Layout, Padding};
 use crate::error::CkksError;
@@ -87,8 +88,9 @@ impl Evaluator {
         let each = if own.rows == 1 { layout.bundles() } else { layout.bundles_per_line() };
         let bundles = x.bundles.iter().flat_map(|bundle| std::iter::repeat_n(bundle.clone(), each)).collect();
         let repeated = x.with_all((&x.params, like.shape().to_vec()), layout, bundles, (x.level, x.scale));
-        let copies = if own.rows == 1 { to.rows } else { 1 };
-        Ok(Cow::Owned(repeated.estimated(|own| own.repeated(copies))))
+        // A row is there for each row, and a number in each polynomial of a row.
+        let (rows, chunks) = (if own.rows == 1 { to.rows } else { 1 }, if everywhere { to.chunks } else { 1 });
+        Ok(Cow::Owned(repeated.estimated(|own| own.repeated(Along::Rows, rows).repeated(Along::Columns, chunks))))
     }
 
     /// As [`Evaluator::broadcast_to`]; an array that has the shape already is not copied.
@@ -131,7 +133,7 @@ impl Evaluator {
         }
         let bundles: Vec<Bundle<Eval>> = if x.is_symbol() { Vec::new() } else { vec![&wide.bundles[..]; rows].concat() };
         let repeated = wide.with_all((&x.params, shape.to_vec()), layout, bundles, (x.level, x.scale));
-        Ok(repeated.estimated(|own| own.repeated(rows)))
+        Ok(repeated.estimated(|own| own.repeated(Along::Rows, rows)))
     }
 
     /// `factor` times an array of one column in slots, such as sums of rows, as a vector: a product with a plaintext for each row, not yet rescaled. Its time grows with the number of rows.
@@ -168,9 +170,8 @@ impl Evaluator {
             vector
         };
         // Each place has the number of one row; of the other rows it has what the rounding of their factors leaves.
-        let rounding = (x.params.degree() as f64 * rows as f64 / 12.0).sqrt() / (vector.scale() / x.scale());
-        let estimate =
-            x.estimate.clone().scale(factor).transposed().with_errors(rounding * x.estimate.typical, rounding * x.estimate.magnitude);
+        let rounding = x.mask_rounding(vector.scale());
+        let estimate = x.estimate.clone().scale(factor).transposed().with_cleared(&x.estimate, rows, rounding);
         Ok(vector.estimated(|_| estimate))
     }
 
@@ -202,7 +203,8 @@ impl Evaluator {
             });
         }
         let bundles = x.bundles.iter().flat_map(|bundle| std::iter::repeat_n(bundle.clone(), layout.chunks)).collect();
-        Ok(Ciphertext { shape, ..x.with_layout(layout, bundles) })
+        let repeated = Ciphertext { shape, ..x.with_layout(layout, bundles) };
+        Ok(repeated.estimated(|own| own.repeated(Along::Columns, layout.chunks)))
     }
 
     /// [`Evaluator::broadcast`] of numbers in several neighbouring slots, which become the row.

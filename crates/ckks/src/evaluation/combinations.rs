@@ -100,11 +100,11 @@ impl Evaluator {
             (padding, complex) = (padding.max(x.padding()), complex || x.is_complex() || im != 0);
             passes += usize::from(re != 0) + usize::from(im != 0);
             let rounding = rounded_off(exact) * x.scale / scale;
-            let multiple = x
-                .estimate
-                .clone()
-                .times_complex(factor)
-                .with_errors(product(rounding, x.estimate.typical), product(rounding, x.estimate.magnitude));
+            let multiple = x.estimate.clone().times_complex(factor).with_errors_of_factors(
+                [true; 2],
+                product(rounding, x.estimate.typical),
+                product(rounding, x.estimate.magnitude),
+            );
             estimate = Some(match estimate {
                 None => multiple,
                 Some(sum) => sum.plus(multiple),
@@ -219,7 +219,7 @@ impl Evaluator {
         check_room(&x.params, number.norm(), x.scale, x.level)?;
         let (re, im) = integers(number * x.scale);
         let error = rounded_off(number * x.scale) / x.scale;
-        let mut sum = x.estimated(|own| own.plus(Estimate::number(number).with_error(error)));
+        let mut sum = x.estimated(|own| own.plus(Estimate::rounded_number(number, error)));
         sum.check_bound()?;
         if (re, im) != (0, 0) {
             if !sum.is_symbol() {

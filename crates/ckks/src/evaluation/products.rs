@@ -137,8 +137,15 @@ impl Evaluator {
         let row = (0..length).map(|place| if place < layout.columns { 0.0 } else { 1.0 });
         let values: Vec<f64> = std::iter::repeat_n(row, layout.rows).flatten().collect();
         let rows = x.clone().rearranged(shape, Layout { columns: length, ..layout }.with_padding(x.padding()));
-        let most = x.estimate.magnitude.max(1.0);
-        Ok(self.add_plain(&rows, &values)?.estimated(|own| own.at_most(most)))
+        let (most, ones) = (x.estimate.magnitude.max(1.0), (length - layout.columns) as f64);
+        // The numbers are as they were, and some are ones.
+        let squares = layout.columns as f64 * x.estimate.typical.powi(2) + ones;
+        let typical = (squares / length as f64).sqrt().min(most);
+        Ok(self.add_plain(&rows, &values)?.estimated(|own| {
+            let mut known = own.at_most(most);
+            known.typical = typical;
+            known
+        }))
     }
 }
 

@@ -3,6 +3,7 @@
 
 use super::evaluator::Evaluator;
 use super::levels::meeting;
+use crate::arrays::estimate::Along;
 use crate::arrays::{BodyAxis, Ciphertext, Encoding, Estimate, Layout};
 use crate::error::CkksError;
 
@@ -77,7 +78,7 @@ impl Evaluator {
             (0..group.layout().rows * columns).map(|index| f64::from(u8::from(first + index / columns == row))).collect();
         let alone = self.multiply_plain(&group, &chosen)?;
         // All other rows are zero.
-        let kept = alone.estimate.clone();
+        let kept = alone.estimate.clone().with_cleared(&x.estimate, lanes, x.mask_rounding(alone.scale()));
         let row = self.sum_of_rows(&alone.estimated(Estimate::without_numbers))?;
         row.estimated(|own| kept.copied(x.layout.period()).with_noise_of(own, x.layout.period())).reshaped(&[1, columns])
     }
@@ -111,14 +112,14 @@ impl Evaluator {
         let (level, scale) = meeting(parts, CONCATENATION)?;
         let mut rows = 0;
         let mut bundles = Vec::new();
-        let (mut estimate, mut complex, mut padding) = (None::<Estimate>, false, first.padding());
+        let (mut estimates, mut complex, mut padding) = (Vec::new(), false, first.padding());
         let mut lowest: Option<Ciphertext> = None;
         for &part in parts {
             let part = self.brought(part, level, scale)?;
             lowest.get_or_insert_with(|| row(&part));
             rows += part.layout().rows;
             bundles.extend(part.bundles().iter().cloned());
-            estimate = Some(estimate.map_or(part.estimate.clone(), |own| own.either(part.estimate.clone())));
+            estimates.push(part.estimate.clone());
             (complex, padding) = (complex || part.is_complex(), padding.max(part.padding()));
         }
         let first = lowest.ok_or(CkksError::NoTerms { operation: CONCATENATION })?;
@@ -126,7 +127,7 @@ impl Evaluator {
         let shape = vec![rows, layout.columns];
         layout.check(&shape, first.params().degree())?;
         let joined = first.with_all((first.params(), shape), layout, bundles, (first.level(), first.scale()));
-        Ok(joined.estimated(|own| estimate.unwrap_or(own)))
+        Ok(joined.estimated(|_| Estimate::side_by_side(&estimates, Along::Rows)))
     }
 }
 

@@ -8,6 +8,7 @@ use std::ops::Range;
 use super::evaluator::{Evaluator, check_slots};
 use super::rows::check_masks;
 use super::sums::check_chunks;
+use crate::arrays::estimate::Along;
 use crate::arrays::{Ciphertext, Estimate, Layout, Order, Padding};
 use crate::error::CkksError;
 
@@ -49,6 +50,7 @@ impl Evaluator {
             (0..rows * x.layout.columns).map(|index| f64::from(u8::from(columns.contains(&(index % x.layout.columns))))).collect();
         let alone = self.multiply_plain(x, &chosen)?;
         // The cleared slots are filled with copies, so that numbers and their errors stay as large as they are.
+        let rounding = x.mask_rounding(alone.scale);
         let kept = alone.estimate.clone();
         let mut moved = self.turned(&alone.estimated(Estimate::without_numbers), columns.start as i64)?;
         let mut layout = Layout { columns: columns.len(), ..x.layout }.with_padding(Padding::Zero);
@@ -60,6 +62,7 @@ impl Evaluator {
                 step /= 2;
             }
         }
+        let kept = kept.with_cleared(&x.estimate, capacity / layout.capacity, rounding);
         let moved = moved.rearranged(with_columns(x, columns.len()), layout.with_padding(Padding::Zero));
         Ok(moved.estimated(|own| kept.turned(columns.start as i64).copied(x.layout.period()).with_noise_of(own, x.layout.period())))
     }
@@ -105,7 +108,7 @@ impl Evaluator {
         let capacity = parts.iter().fold(total.next_power_of_two(), |most, part| most.max(part.layout.capacity));
         let mut sum: Option<Ciphertext> = None;
         let (mut start, mut complex) = (0, false);
-        let mut kept: Option<Estimate> = None;
+        let mut kept = Vec::new();
         for &part in parts {
             let part = self.at_level(part, level)?;
             let columns = part.layout.columns;
@@ -115,11 +118,8 @@ impl Evaluator {
             let place = |index: usize| f64::from(u8::from((start..start + columns).contains(&(index % total))));
             let chosen: Vec<f64> = (0..layout.rows * total).map(place).collect();
             let alone = self.multiply_plain(&wide, &chosen)?;
-            // No number has a part of two arrays.
-            kept = Some(match kept {
-                None => alone.estimate.clone(),
-                Some(kept) => kept.either(alone.estimate.clone()),
-            });
+            // No number has a part of two arrays, but for what the masks of all others leave there.
+            kept.push(alone.estimate.clone().with_cleared(&part.estimate, parts.len() - 1, part.mask_rounding(alone.scale)));
             complex |= alone.is_complex();
             sum = Some(match sum {
                 None => alone,
@@ -130,7 +130,7 @@ impl Evaluator {
         let sum = sum.ok_or(CkksError::NoTerms { operation: JOIN })?;
         let layout = Layout { complex, ..sum.layout };
         let shape = sum.shape.clone();
-        Ok(sum.rearranged(shape, layout).estimated(|own| kept.unwrap_or(own)))
+        Ok(sum.rearranged(shape, layout).estimated(|_| Estimate::side_by_side(&kept, Along::Columns)))
     }
 }
 

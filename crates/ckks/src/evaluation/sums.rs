@@ -83,7 +83,7 @@ impl Evaluator {
         let sums = sums.rearranged(of_one_column(x), column);
         let first = self.without_bootstrapping().multiply_plain(&sums, &vec![factor; layout.rows])?;
         // The copies do not overlap, so that numbers and their errors stay as large as they are.
-        let kept = first.estimate.clone();
+        let kept = first.estimate.clone().with_cleared(&sums.estimate, row, sums.mask_rounding(first.scale));
         let all = steps(first.estimated(Estimate::without_numbers), -1)?.estimated(|own| kept.with_noise_of(own, layout.period()));
         let copied = Layout { capacity: 1, copies: row, ..column }.with_padding(Padding::Zero);
         let sums = all.rearranged(of_one_column(x), copied);

@@ -136,6 +136,10 @@ impl Budget {
         let mut state = self.state();
         let counted = if let Place::File(counted) = &state.place { Some(counted.clone()) } else { None };
         let Some(counted) = counted.filter(|counted| counted.exists()) else {
+            // The file may have been renamed, and other programs may have counted in it.
+            if let Ok((_, _, there)) = read(path, id) {
+                state.shares.left = state.shares.left.min(there.left);
+            }
             let bytes = store(state.shares)?;
             if let Some(path) = path.canonicalize().ok().filter(|path| path.is_file()) {
                 state.place = Place::File(path);

@@ -189,8 +189,8 @@ impl SecretKey {
 impl SecretKey {
     /// The same key, which shares this many results and no more: [`SecretKey::decrypt_to_share`] counts them, and refuses when none is left.
     ///
-    /// The count is stored with the key ([`Stored::save`](crate::file::Stored::save)). A key that is read from a file, or was stored in one, counts in that file before it decrypts. A
-    /// copy of the file counts for itself.
+    /// The count is stored with the key ([`Stored::save`](crate::file::Stored::save)). A key that is read from a file that has a count, or was stored with one, counts in that file before it
+    /// decrypts; one that was read from a file without a count counts in memory, until it is stored. A copy of the file counts for itself.
     ///
     /// # Errors
     /// [`CkksError::OutOfRange`] for a key that has a budget already.

@@ -19,6 +19,7 @@ pub mod requirements;
 pub mod route;
 mod secret;
 pub mod share;
+pub mod tag;
 
 pub(crate) use budget::Budget;
 pub use budget::{SecretKeyMetadata, Shares};

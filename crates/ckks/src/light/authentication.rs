@@ -11,19 +11,19 @@
 
 use std::fmt;
 
-use zeroize::{Zeroize, Zeroizing};
+use zeroize::Zeroizing;
 
 use super::wire::{Terms, Writer, unreadable};
 use crate::error::CkksError;
 use crate::key_id::KeyId;
 use crate::keys::SecretKey;
+use crate::keys::tag::{finished, same_tag, tag_of};
 use crate::parameters::Params;
 
 /// Domain-separation string of authentication keys.
 const DOMAIN: &str = "clathrate light client authentication v1";
 
-/// Bytes of a tag.
-pub const TAG_BYTES: usize = 16;
+pub use crate::keys::tag::TAG_BYTES;
 
 /// What the owner gives to a server beside evaluation keys, so that it knows what the owner's light clients send. It decrypts nothing; whoever has it can send numbers in the name of every client,
 /// and answers to it.
@@ -116,19 +116,14 @@ impl ClientKey {
     /// [`CkksError::OutOfRange`] for a tag that is not this key's.
     pub fn open<'b>(&self, context: &[u8], bytes: &'b [u8], what: &'static str) -> Result<&'b [u8], CkksError> {
         let (content, tag) = split(bytes, what)?;
-        // All of it is compared, so that the time says nothing of where it differs.
-        let difference = self.tag(context, content).iter().zip(tag).fold(0, |difference, (own, other)| difference | (own ^ other));
-        if std::hint::black_box(difference) == 0 { Ok(content) } else { Err(unauthenticated(what)) }
+        if same_tag(&self.tag(context, content), tag) { Ok(content) } else { Err(unauthenticated(what)) }
     }
 
     fn tag(&self, context: &[u8], bytes: &[u8]) -> [u8; TAG_BYTES] {
         let mut hasher = blake3::Hasher::new_keyed(&self.0);
         hasher.update(context);
         hasher.update(bytes);
-        let whole = finished(hasher);
-        let mut tag = [0; TAG_BYTES];
-        tag.copy_from_slice(&whole[..TAG_BYTES]);
-        tag
+        tag_of(hasher)
     }
 }
 
@@ -145,13 +140,4 @@ pub(super) fn split<'b>(bytes: &'b [u8], what: &'static str) -> Result<(&'b [u8]
 pub(super) fn unauthenticated(what: &'static str) -> CkksError {
     let remedy = "it was changed or cut off on the way, or somebody else made it: send it again as it was made, and use the authentication key of the client's owner";
     unreadable(what, "not authenticated".to_owned(), remedy)
-}
-
-/// The hash, with what made it overwritten.
-fn finished(mut hasher: blake3::Hasher) -> Zeroizing<[u8; 32]> {
-    let mut hash = hasher.finalize();
-    let bytes = Zeroizing::new(*hash.as_bytes());
-    hash.zeroize();
-    hasher.zeroize();
-    bytes
 }

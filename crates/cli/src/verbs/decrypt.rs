@@ -22,7 +22,9 @@ fn sharing(arguments: &Decrypt, secret: &SecretKey, ciphertext: &Ciphertext) -> 
     if !arguments.share {
         return Ok(None);
     }
-    let queries = arguments.queries.or_else(|| secret.shares().map(|shares| shares.budget)).unwrap_or(1).max(1);
+    // The noise of each result is for all that the key may share.
+    let budget = secret.shares().map_or(1, |shares| shares.budget);
+    let queries = arguments.queries.unwrap_or(1).max(budget).max(1);
     let flood_bits = ciphertext
         .flood_bits(arguments.error_bound, queries, arguments.statistical_bits, arguments.correct_bits)
         .map_err(|error| Failure::file(&arguments.input, error))?;

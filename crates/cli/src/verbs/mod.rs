@@ -12,6 +12,7 @@ pub mod matmul;
 pub mod pack;
 pub mod params;
 pub mod selftest;
+pub mod tag;
 pub mod tune;
 
 use std::path::Path;

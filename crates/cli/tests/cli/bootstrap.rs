@@ -53,7 +53,7 @@ fn what_cannot_be_bootstrapped_is_refused_and_leaves_no_file() {
     desk.ok(&format!("keygen --params {BOOT} --secret sk.clt --evaluation keys.clt --conjugate"));
     desk.ok(&format!("encrypt --params {BOOT} --key sk.clt --input x.npy --output low.clt --encoding slots --level 2"));
     desk.ok(&format!("encrypt --params {BOOT} --key sk.clt --input x.npy --output high.clt --encoding slots --level 3"));
-    for (input, told) in [("low.clt", "level 3"), ("high.clt", "35 keys, 0.03 GiB, that the key set does not have")] {
+    for (input, told) in [("low.clt", "level 3"), ("high.clt", "34 keys, 0.03 GiB, that the key set does not have")] {
         let line = format!("bootstrap --params {BOOT} --evaluation keys.clt --input {input} --output fresh.clt");
         let failed = desk.run(&line);
         assert!(failed.code != 0 && failed.stderr.contains(told), "{}", failed.stderr);

@@ -30,7 +30,8 @@ fn results_are_shared_with_noise_and_the_word_of_the_caller() {
         assert!(refused.stderr.contains(words), "{}", refused.stderr);
     }
     assert!(!desk.path("y.npy").exists());
-    assert_eq!(desk.run(&format!("{SHARE} --honest-evaluator")).code, 2, "without a bound on the error");
+    let stated = desk.ok(&format!("{SHARE} --honest-evaluator")).stdout;
+    assert!(stated.contains("bits of noise"), "the ciphertext states a bound on its error: {stated}");
     assert_eq!(desk.run(&SHARE.replace("--share", "--honest-evaluator")).code, 2, "nothing is shared");
     let said = desk.ok(&format!("{SHARE} --honest-evaluator --error-bound 1e-25")).stdout;
     for words in [
@@ -166,4 +167,30 @@ fn commands_leave_no_core_dump() {
     }
     drop(child.stdin.take());
     assert_eq!(child.wait().expect("ends").code(), Some(12));
+}
+
+#[test]
+fn files_that_are_stored_elsewhere_have_a_tag_of_their_contents_and_their_name() {
+    let desk = desk("");
+    let tag = |file: &str, name: &str| {
+        let line = format!("tag --params share.toml --allow-insecure --secret sk.clt --input {file} --name {name} --json");
+        desk.ok(&line).json()["tag"].as_str().expect("a tag").to_owned()
+    };
+    let before = tag("x.clt", "monday");
+    assert_eq!(before.len(), 32);
+    assert_eq!(before, tag("x.clt", "monday"));
+    let said = desk.ok("tag --params share.toml --allow-insecure --secret sk.clt --input x.clt --name monday").stdout;
+    assert_eq!(said.trim(), before, "for comparisons in a shell");
+    assert_ne!(before, tag("x.clt", "tuesday"), "another name");
+    assert_ne!(before, tag("y.clt", "monday"), "another file");
+    let mut bytes = desk.get("x.clt");
+    *bytes.last_mut().expect("bytes") ^= 1;
+    desk.put("x.clt", &bytes);
+    assert_ne!(before, tag("x.clt", "monday"), "one bit");
+    let missing = desk.run("tag --params share.toml --allow-insecure --secret sk.clt --input none.clt");
+    assert!(missing.code != 0 && missing.stderr.contains("none.clt"), "{}", missing.stderr);
+    desk.ok("keygen --params share.toml --allow-insecure --secret other.clt");
+    desk.put("z.clt", b"any bytes");
+    let other = desk.ok("tag --params share.toml --allow-insecure --secret other.clt --input z.clt --name monday").stdout;
+    assert_ne!(other.trim(), tag("z.clt", "monday"), "another key");
 }

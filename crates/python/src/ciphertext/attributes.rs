@@ -176,14 +176,13 @@ impl PyCiphertext {
         hex(&self.data.key_id().0)
     }
 
-    /// Compares with another ciphertext bit for bit: parameters, key, secret, shape, layout, level, scale, bound, and every residue.
+    /// Compares with another ciphertext bit for bit: parameters, key, secret, shape, layout, level, scale, bounds, and every residue.
     ///
     /// Evaluators of one version that take the same steps on the same ciphertexts with the same keys get the same bits on every processor.
     /// So a result that was computed twice, by the owner or by a second server, shows whether it is what was asked for. Only then may it be
     /// shared (`SecretKey.decrypt_to_share`): no property of the numbers tells.
     ///
-    /// Which steps are the fastest is planned by the profile of the machine. Two machines plan alike with the environment variable
-    /// `CLATHRATE_PROFILE=none`, the same `Runtime`, and the processor as device.
+    /// Two machines plan alike with one version, the same `Runtime`, and the processor as device.
     ///
     /// Parameters
     /// ----------
@@ -227,10 +226,10 @@ impl PyCiphertext {
     /// Parameters
     /// ----------
     /// error_bound : float, optional
-    ///     Your bound on the error of the encrypted numbers, in their own units. None, the default, takes what the array states, which is less
-    ///     than its attribute `error_bound` where numbers have more bits than those of NumPy. Results of your own `trace` state it, too.
+    ///     Your bound on the error of the encrypted numbers, in their own units. None, the default, takes what the array states, which is
+    ///     less than its attribute `error_bound` where numbers have more bits than those of NumPy. Results of your own `trace` state it.
     /// queries : int, optional
-    ///     How many decryptions the key will share in all: its `share_budget`, where it has one. The default is 1.
+    ///     How many decryptions the key will share in all: for a key with a budget `key.share_budget`. The default is 1.
     /// statistical_bits : int, optional
     ///     The negative binary logarithm of the statistical distance. The default is 40.
     /// correct_bits : int, optional
@@ -244,8 +243,8 @@ impl PyCiphertext {
     /// Raises
     /// ------
     /// DataError
-    ///     Where the bound is not positive or not known, there are no queries, the modulus has no room for that much noise, or the noise leaves fewer
-    ///     correct bits.
+    ///     Where the bound is not positive or not known, there are no queries, the modulus has no room for that much noise, or the noise
+    ///     leaves fewer correct bits.
     ///
     /// Examples
     /// --------

@@ -256,7 +256,7 @@ impl Evaluator {
     /// where numbers are at most 1.
     ///
     /// # Errors
-    /// [`CkksError::BeyondRange`] at the lowest level.
+    /// [`CkksError::BeyondRange`] where no level is left for it.
     pub(super) fn divided(&self, x: &Ciphertext, plan: &BootstrapPlan) -> Result<Option<(Ciphertext, u32)>, CkksError> {
         let bits = BootstrapPlan::log2_divisor(x);
         if bits == 0 {
@@ -267,9 +267,16 @@ impl Evaluator {
         if top.level <= plan.input_level() || !top.has_canonical_scale() {
             plan.check_range(x)?;
         }
-        let below = Level(top.level.0 - 1);
         let small = top.clone().into_owned().at_scale(top.scale * f64::from(bits).exp2());
-        Ok(Some((self.lower(&small, below, top.params.scale(below))?, bits)))
+        // The larger the power, the more levels until a whole factor leads to the scale of a level.
+        for below in (plan.input_level().0..top.level.0).rev().map(Level) {
+            let lowered = self.lower(&small, below, top.params.scale(below))?;
+            if lowered.has_canonical_scale() {
+                return Ok(Some((lowered, bits)));
+            }
+        }
+        plan.check_range(x)?;
+        Ok(None)
     }
 
     /// `x` at the plan's lowest level.

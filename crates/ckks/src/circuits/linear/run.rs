@@ -148,7 +148,8 @@ impl Evaluator {
             return Ok(mapped.estimated(|own| own.mapped(Along::Columns, plan.transform.row_sum(), plan.transform.row_norms(), 0.0)));
         }
         let error = mapped.slot_error(plan.variance(x.secret)?);
-        let rounding = plan.rounding();
+        // Rounded diagonals repeat as the slots do, so that a number, the mean of its repetitions, has the same error.
+        let rounding = plan.rounding() * (x.params.slot_count() as f64 / x.layout.period() as f64).sqrt();
         Ok(mapped
             .estimated(|own| own.mapped(Along::Columns, plan.transform.row_sum(), plan.transform.row_norms(), rounding).with_error(error)))
     }

@@ -98,7 +98,7 @@ impl Evaluator {
     ///
     /// # Errors
     /// [`CkksError::Shape`] for an array of another shape; [`CkksError::LevelTooLow`] below [`MamboPlan::input_level`]; [`CkksError::Conversion`] for complex numbers where the plan is for real
-    /// ones; [`CkksError::Encoding`]; [`CkksError::BitReversed`]; [`CkksError::MissingKeys`]; [`CkksError::NotEnoughMemory`]; [`CkksError::Cancelled`]; as
+    /// ones; [`CkksError::Encoding`]; [`CkksError::BitReversed`]; [`CkksError::MissingKeys`]; [`CkksError::NotEnoughMemory`]; [`CkksError::Cancelled`]; [`CkksError::BeyondRange`] for numbers that may be beyond 1 by their bound; as
     /// [`Evaluator::slots_to_coefficients`], [`Evaluator::multiply_planned`] and [`Evaluator::half_bootstrap`].
     pub fn mambo(&self, matrix: &MamboMatrix, x: &Ciphertext, progress: Progress<'_>) -> Result<Ciphertext, CkksError> {
         let (plan, bootstrap) = (&matrix.plan, matrix.plan.bootstrap());
@@ -139,7 +139,9 @@ impl Evaluator {
             progress(done, all + stages)
         };
         // Slots are the coefficients now, so what bounds them does, too.
-        let known = x.estimate.clone().moved(&x.layout, &layout, (0.0, 0.0));
+        let parts = if x.is_complex() { 2.0 } else { 1.0 };
+        let lowering = if plan.placement() == Placement::Inside { (parts * bootstrap.error_around_product()?.0).sqrt() } else { 0.0 };
+        let known = x.estimate.clone().moved(&x.layout, &layout, (lowering, lowering));
         let low = low.rearranged(shape, layout).estimated(|_| known);
         let multiplied = self.multiply_planned(&matrix.planned, &low, &mut of_product)?;
         let mut of_stages = |done: usize, all: usize| progress(steps + done, steps + all);
@@ -148,6 +150,7 @@ impl Evaluator {
         if multiplied.level() > Level(0) {
             return self.bootstrap_with_progress(&multiplied.rearranged(shape, slots), bootstrap, &mut of_stages);
         }
+        bootstrap.check_range(&multiplied)?;
         // Behind the maps of slots-to-coefficients the order is that of their bits.
         let order = if plan.placement() == Placement::Inside { Order::BitReversed } else { Order::Natural };
         let coefficients = Layout { encoding: Encoding::Coefficients, complex: true, order, ..slots };

@@ -7,6 +7,7 @@ use rustfft::num_complex::Complex64;
 
 use super::ZERO;
 use super::plan::PolynomialPlan;
+use crate::arrays::estimate::product;
 use crate::arrays::{Ciphertext, Encoding, Estimate};
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
@@ -68,26 +69,25 @@ impl PolynomialPlan {
 
     /// What is known of the result: from what is known of the input, and from the noise that each node adds, for typical and for the worst numbers.
     pub(super) fn estimate_of(&self, input: &Estimate, complex: bool, noise: &[(f64, f64)], most: f64) -> Estimate {
-        // Off the real line a polynomial has no bound.
+        // Off the real line the numbers have a bound, by the magnitudes of all terms.
         if complex {
-            return Estimate::unknown();
+            return Estimate::bounded(self.largest_of_complex(input.magnitude));
         }
         let bound = input.magnitude;
+        let count = POINTS + POINTS_PER_DEGREE * self.polynomial.degree();
         let (low, high) = self.polynomial.domain();
         let beyond = bound.is_finite() && bound > self.domain_magnitude();
         let (low, high) = if beyond { (-bound, bound) } else { (low.max(-bound), high.min(bound)) };
         let (low, high) = if low <= high { (low, high) } else { self.polynomial.domain() };
-        let worst = self.on_grid((low, high), noise.iter().map(|own| own.1));
+        let worst = self.on_points(extremes(low, high, count), noise.iter().map(|own| own.1));
         // Typical numbers: spread evenly, with their mean and root mean square.
         let spread = (3.0 * (input.typical * input.typical - input.mean * input.mean).max(0.0)).sqrt();
         let (from, to) = ((input.mean - spread).clamp(low, high), (input.mean + spread).clamp(low, high));
         let interval = if spread.is_finite() && from < to { (from, to) } else { (low, high) };
-        let typical = self.on_grid(interval, noise.iter().map(|own| own.0));
-        // Between the points of the grid a derivative may be a little larger.
-        let between = 1.05;
+        let typical = self.on_points(evenly(interval.0, interval.1, count), noise.iter().map(|own| own.0));
         let rms = |values: &[f64]| (values.iter().map(|value| value * value).sum::<f64>() / values.len() as f64).sqrt();
-        let peak = |values: &[f64]| between * values.iter().copied().fold(0.0, f64::max);
-        let largest = if bound != self.domain_magnitude() && bound.is_finite() { peak(&worst.value).min(most) } else { most };
+        let peak = |values: &[f64], between: f64| between * values.iter().copied().fold(0.0, f64::max);
+        let largest = if bound != self.domain_magnitude() && bound.is_finite() { peak(&worst.value, BETWEEN).min(most) } else { most };
         // Of numbers without a bound nothing is known but that they should be in the domain.
         let numbers = if bound.is_finite() {
             (largest, rms(&typical.value).min(largest), typical.mean.clamp(-largest, largest))
@@ -96,8 +96,19 @@ impl PolynomialPlan {
         };
         input
             .clone()
-            .applied(numbers, (rms(&typical.derivative), peak(&worst.derivative)))
-            .with_errors(rms(&typical.noise), peak(&worst.noise))
+            .applied(numbers, (rms(&typical.derivative), peak(&worst.derivative, BETWEEN)))
+            .with_errors(rms(&typical.noise), peak(&worst.noise, BETWEEN_SQUARES))
+    }
+
+    /// A bound on the values at complex numbers of at most this magnitude.
+    fn largest_of_complex(&self, magnitude: f64) -> f64 {
+        let mut most = vec![magnitude];
+        for node in &self.nodes {
+            let products: f64 = node.products.iter().map(|p| product(most[p.left], most[p.right]) * if p.twice { 2.0 } else { 1.0 }).sum();
+            let multiples: f64 = node.linear.iter().map(|&(value, c)| product(most[value], c.norm())).sum();
+            most.push(products + multiples + node.constant.norm());
+        }
+        most.last().copied().unwrap_or(magnitude)
     }
 
     /// A bound on the values on the domain.
@@ -105,16 +116,16 @@ impl PolynomialPlan {
         self.nodes.last().map_or(self.domain_magnitude(), |node| node.magnitude)
     }
 
-    /// Values, derivatives and the noise of the nodes at points of an interval.
-    fn on_grid(&self, (low, high): (f64, f64), noise: impl Iterator<Item = f64>) -> Grid {
+    /// Values, derivatives and the noise of the nodes at points.
+    fn on_points(&self, points: impl ExactSizeIterator<Item = f64>, noise: impl Iterator<Item = f64>) -> Grid {
         let noise: Vec<f64> = noise.collect();
-        let count = POINTS + POINTS_PER_DEGREE * self.polynomial.degree();
+        let count = points.len();
         let mut grid =
             Grid { value: Vec::with_capacity(count), derivative: Vec::with_capacity(count), noise: Vec::with_capacity(count), mean: 0.0 };
         let mut values = vec![ZERO; self.nodes.len() + 1];
         let mut slopes = vec![ZERO; self.nodes.len() + 1];
-        for point in 0..count {
-            values[0] = Complex64::from(low + (high - low) * point as f64 / (count - 1) as f64);
+        for point in points {
+            values[0] = Complex64::from(point);
             for (index, node) in self.nodes.iter().enumerate() {
                 let products = node.products.iter().map(|p| values[p.left] * values[p.right] * if p.twice { 2.0 } else { 1.0 });
                 let multiples = node.linear.iter().map(|&(value, c)| values[value] * c);
@@ -153,6 +164,23 @@ struct Grid {
     noise: Vec<f64>,
     mean: f64,
 }
+
+/// Points of an interval at equal distances, its ends among them.
+fn evenly(low: f64, high: f64, count: usize) -> impl ExactSizeIterator<Item = f64> {
+    (0..count).map(move |point| low + (high - low) * point as f64 / (count - 1) as f64)
+}
+
+/// The extremes of a Chebyshev polynomial on an interval: at equal angles, where a polynomial of degree `d` is one of degree `d` in the cosine.
+fn extremes(low: f64, high: f64, count: usize) -> impl ExactSizeIterator<Item = f64> {
+    let (middle, half) = (f64::midpoint(low, high), (high - low) / 2.0);
+    (0..count).map(move |point| (middle + half * (std::f64::consts::PI * point as f64 / (count - 1) as f64).cos()).clamp(low, high))
+}
+
+/// A polynomial of degree `d` is nowhere larger than its largest value at [`extremes`] times `1 / cos(d w / 2)`, `w` the distance of their angles, which is at most `pi / (4 d)`.
+const BETWEEN: f64 = 1.083;
+
+/// The same for the root of a sum of squares of such polynomials, which is one of degree `2 d`: the root of `1 / cos(pi / 4)`.
+const BETWEEN_SQUARES: f64 = 1.19;
 
 /// Points of a grid.
 const POINTS: usize = 33;

@@ -108,7 +108,7 @@ impl Run<'_> {
             if beyond {
                 value.check_bound()?;
             }
-            noise.push(value.estimate.slot_errors());
+            noise.push(value.estimate.repeated_slot_errors(&x.layout));
             let most = if beyond { value.estimate.magnitude } else { node.magnitude.max(f64::MIN_POSITIVE) };
             let value = value.estimated(|own| own.within(most).without_errors());
             values.push(Some(Cow::Owned(value)));

@@ -186,8 +186,9 @@ impl Evaluator {
         let estimated = |product: Ciphertext| -> Result<Ciphertext, CkksError> {
             let (error, rounding) = (product.slot_error(plan.noise().total()), plan.weight_rounding());
             let (typical, worst) = (product.estimate.typical, product.estimate.magnitude);
-            let product =
-                product.estimated(|own| plan.weights().estimate(own).with_error(error).with_errors(rounding * typical, rounding * worst));
+            let product = product.estimated(|own| {
+                plan.weights().estimate(own).with_error(error).with_errors_of_factors([false, true], rounding * typical, rounding * worst)
+            });
             product.check_bound()?;
             Ok(product)
         };

@@ -28,7 +28,7 @@ pub struct SamplesOptions {
     pub ring: Option<usize>,
     /// The most bytes that all keys may take in memory; absent for the limit of the parameters on a bootstrap's keys, beside those of packing.
     pub most_key_bytes: Option<usize>,
-    /// The most seconds that the whole may take as predicted, for the count above: the fewest keys that are as fast. Absent for the fastest, or for smaller keys at a tenth more time.
+    /// The most seconds that the whole may take by the times that are built in, by which all machines plan alike, for the count above: the fewest keys that are as fast. Absent for the fastest, or for smaller keys at a tenth more time.
     pub most_seconds: Option<f64>,
     /// As [`BootstrapOptions::log2_failure`](crate::BootstrapOptions::log2_failure).
     pub log2_failure: Option<f64>,

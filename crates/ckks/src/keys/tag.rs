@@ -1,0 +1,80 @@
+//! Tags of files that the owner stores elsewhere, by which the owner knows them again.
+//!
+//! ```text
+//! K      = derive_key("clathrate tags of an owner's files v1", seed of the secret key)
+//! tag    = first 16 bytes of keyed BLAKE3(K, length of the name as 8 little-endian bytes, the name, the file)
+//! ```
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use zeroize::{Zeroize, Zeroizing};
+
+use super::secret::SecretKey;
+use crate::error::CkksError;
+use crate::file::FileError;
+
+/// Domain-separation string of the keys of tags.
+const DOMAIN: &str = "clathrate tags of an owner's files v1";
+
+/// Bytes of a tag.
+pub const TAG_BYTES: usize = 16;
+
+impl SecretKey {
+    /// The tag of a file under a name of the caller's choice, such as its path and date. Whoever stores the file cannot make the tag of another file, or of this one under another name, so the
+    /// owner, who keeps the tag and compares it, notices files that were changed, exchanged or set back. Checksums inside of files notice accidents alone.
+    ///
+    /// # Errors
+    /// Those of `file`.
+    pub fn tag(&self, name: &str, mut file: impl Read) -> io::Result<[u8; TAG_BYTES]> {
+        let mut hasher = blake3::Hasher::new_derive_key(DOMAIN);
+        hasher.update(self.seed().as_ref());
+        let mut hasher = blake3::Hasher::new_keyed(&finished(hasher));
+        hasher.update(&(name.len() as u64).to_le_bytes());
+        hasher.update(name.as_bytes());
+        let mut block = vec![0; 1 << 16];
+        loop {
+            match file.read(&mut block) {
+                Ok(0) => return Ok(tag_of(hasher)),
+                Ok(count) => _ = hasher.update(&block[..count]),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// [`SecretKey::tag`] of the file at `path`.
+    ///
+    /// # Errors
+    /// [`CkksError::File`] where it cannot be read.
+    pub fn tag_of_file(&self, name: &str, path: impl AsRef<Path>) -> Result<[u8; TAG_BYTES], CkksError> {
+        let path = path.as_ref();
+        let tag = File::open(path).and_then(|file| self.tag(name, file));
+        Ok(tag.map_err(|error| FileError::io(path, "read", error))?)
+    }
+}
+
+/// Whether two tags are the same. All of them is compared, so that the time says nothing of where they differ.
+#[must_use]
+pub(crate) fn same_tag(own: &[u8; TAG_BYTES], other: &[u8]) -> bool {
+    let difference = own.iter().zip(other).fold(0, |difference, (own, other)| difference | (own ^ other));
+    other.len() == TAG_BYTES && std::hint::black_box(difference) == 0
+}
+
+/// The first bytes of the hash.
+pub(crate) fn tag_of(hasher: blake3::Hasher) -> [u8; TAG_BYTES] {
+    let whole = finished(hasher);
+    let mut tag = [0; TAG_BYTES];
+    tag.copy_from_slice(&whole[..TAG_BYTES]);
+    tag
+}
+
+/// The hash, with what made it overwritten.
+pub(crate) fn finished(mut hasher: blake3::Hasher) -> Zeroizing<[u8; 32]> {
+    let mut hash = hasher.finalize();
+    let bytes = Zeroizing::new(*hash.as_bytes());
+    hash.zeroize();
+    hasher.zeroize();
+    bytes
+}
