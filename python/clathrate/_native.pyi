@@ -1475,9 +1475,9 @@ class SecretKey:
     def tag(self, path: _Path, name: str = "") -> str:
         """The tag of a file under a name, by which the owner knows a file again that is stored elsewhere.
 
-        Whoever stores the file cannot make the tag of another file, or of this one under another name. Keep the tag and compare it before you
-        use the file again: it is another one where the file was changed, exchanged or set back to an older one. Checksums inside of files
-        notice accidents alone.
+        Whoever stores the file cannot make the tag of another file, or of this one under another name. Keep the tag and compare it before
+        you use the file again: it is another one where the file was changed, exchanged or set back to an older one. Checksums inside of
+        files notice accidents alone.
 
         Parameters
         ----------
@@ -2616,8 +2616,8 @@ class Ciphertext:
         Parameters
         ----------
         error_bound : float, optional
-            Your bound on the error of the encrypted numbers, in their own units. None, the default, takes what the array states, which is less
-            than its attribute `error_bound` where numbers have more bits than those of NumPy. Results of your own `trace` state it, too.
+            Your bound on the error of the encrypted numbers, in their own units. None, the default, takes what the array states, which is
+            less than its attribute `error_bound` where numbers have more bits than those of NumPy. Results of your own `trace` state it.
         queries : int, optional
             How many decryptions the key will share in all: for a key with a budget `key.share_budget`. The default is 1.
         statistical_bits : int, optional
@@ -2633,8 +2633,8 @@ class Ciphertext:
         Raises
         ------
         DataError
-            Where the bound is not positive or not known, there are no queries, the modulus has no room for that much noise, or the noise leaves fewer
-            correct bits.
+            Where the bound is not positive or not known, there are no queries, the modulus has no room for that much noise, or the noise
+            leaves fewer correct bits.
 
         Examples
         --------
