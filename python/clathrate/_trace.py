@@ -269,7 +269,7 @@ def trace(
     bootstrap_below : int, optional
         As `Ciphertext.with_keys` takes it. By default, where levels run out and the parameters can bootstrap, the function is called once
         for each level, and of the levels that work the one with the least time is taken, by the times that are built into the library:
-        the choice is the same on every machine.
+        the choice is the same on every machine. Where none works, it is called once more without bootstraps.
 
     Returns
     -------
@@ -336,10 +336,6 @@ def trace(
     levels = params.application_levels
     if bootstrap_below is not None or levels is None:
         return run(bootstrap_below)
-    try:
-        return run(None)
-    except ClathrateError:
-        pass  # levels run out, or the error comes again below
     best: Trace[Result] | None = None
     refused: dict[int, ClathrateError] = {}
     for below in range(levels[0], max(levels[1], levels[0] + 1)):
@@ -350,9 +346,15 @@ def trace(
             continue
         if best is None or found._price < best._price:
             best = found
-    if best is None:
-        raise _of_all(refused)
-    return best
+        if found.bootstrap_below is None and not refused:
+            break  # no bootstrap was needed
+    if best is not None:
+        return best
+    try:
+        # Below the application's levels, where nothing is bootstrapped any more.
+        return run(None)
+    except ClathrateError:
+        raise _of_all(refused) from None
 
 
 def _of_all(refused: dict[int, ClathrateError]) -> ClathrateError:

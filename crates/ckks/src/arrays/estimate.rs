@@ -74,10 +74,12 @@ struct Source {
     /// The slots after which the error repeats, so that a mean over repetitions does not make it smaller.
     period: f64,
     /// Whether the error was multiplied by numbers of either sign, so that errors that were alike typically cancel in sums.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     scattered: bool,
     /// Whether the coefficients have known signs: those of a source that was multiplied by numbers have not.
     signed: bool,
     /// Whether it may depend on other sources: at worst it adds linearly.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     entangled: bool,
 }
 
@@ -298,7 +300,7 @@ impl Estimate {
     }
 
     /// The rest with another one, of which each may depend on the other.
-    fn with_rest(&mut self, other: Source, dropped: &Option<Vec<u64>>) {
+    fn with_rest(&mut self, other: Source, dropped: Option<&[u64]>) {
         self.rest = self.rest.unsigned().joined(other.unsigned());
         self.dropped = match (self.dropped.take(), dropped) {
             (Some(own), Some(other)) if own.len() + other.len() <= MOST_DROPPED => {
@@ -385,7 +387,7 @@ impl Estimate {
         let other =
             if sign < 0.0 { other.map_sources(|source| if source.signed { source.times(-1.0, -1.0) } else { source }) } else { other };
         other.sources.iter().for_each(|&source| self.push(source));
-        self.with_rest(other.rest, &other.dropped);
+        self.with_rest(other.rest, other.dropped.as_deref());
         let same = self.name == other.name;
         let variance = |x: &Self| (x.typical * x.typical - x.mean * x.mean).max(0.0);
         let mean = self.mean + sign * other.mean;
@@ -430,7 +432,7 @@ impl Estimate {
                 Source { scattered: source.scattered || scattered, ..own }
             };
             x.sources.iter().for_each(|source| result.push(times(source)));
-            result.with_rest(times(&x.rest), &x.dropped);
+            result.with_rest(times(&x.rest), x.dropped.as_deref());
         }
         result.name = mixed_name(self.name, other.name) ^ mixed_name(other.name, self.name);
         // The product of the errors: the larger one at its bound.
@@ -685,6 +687,7 @@ pub(crate) struct StoredEstimate {
     name: u64,
     sources: Vec<Source>,
     rest: Source,
+    #[serde(default = "no_names", skip_serializing_if = "are_no_names")]
     dropped: Option<Vec<StoredName>>,
 }
 
@@ -703,6 +706,17 @@ mod stored_name {
         let name = u64::from_str_radix(&text, 16).ok().filter(|_| digits);
         name.ok_or_else(|| de::Error::custom("a name that is not 16 hexadecimal digits"))
     }
+}
+
+/// What files without names of further sources say.
+#[expect(clippy::unnecessary_wraps, reason = "the default of a field")]
+fn no_names() -> Option<Vec<StoredName>> {
+    Some(Vec::new())
+}
+
+#[expect(clippy::ref_option, reason = "serde's signature")]
+fn are_no_names(names: &Option<Vec<StoredName>>) -> bool {
+    names.as_ref().is_some_and(Vec::is_empty)
 }
 
 /// One of several names.
