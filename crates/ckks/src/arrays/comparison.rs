@@ -82,14 +82,15 @@ impl Ciphertext {
         compare("scale", same, self.scale.to_string(), other.scale.to_string());
         let bound = |array: &Self| array.bound().map_or_else(|| "none".to_owned(), |bound| bound.to_string());
         compare("bound", self.bound().map(f64::to_bits) == other.bound().map(f64::to_bits), bound(self), bound(other));
-        let error = |array: &Self| array.estimate.encrypted_error_bound(&array.layout);
-        let same = error(self).to_bits() == error(other).to_bits();
-        compare("stated bound on the error", same, error(self).to_string(), error(other).to_string());
         let (counts, others) = (self.bundles.len(), other.bundles.len());
         compare("number of bundles", counts == others, counts.to_string(), others.to_string());
         // Residues modulo other primes have nothing in common.
         if self.params == other.params && self.level == other.level {
             differences.extend(different_residues(&self.bundles, &other.bundles));
+        }
+        let error = |array: &Self| array.estimate.encrypted_error_bound(&array.layout);
+        if error(self).to_bits() != error(other).to_bits() {
+            differences.push(format!("stated bound on the error {:e} and {:e}", error(self), error(other)));
         }
         Ok(Comparison { differences })
     }
