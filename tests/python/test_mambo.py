@@ -128,6 +128,17 @@ def test_operators_put_products_inside_bootstraps_where_levels_run_out(params: c
     assert low.with_keys(keys).explain_matmul(weights).startswith("3 x 5 matrix times")
 
 
+def test_products_that_may_be_beyond_1_by_their_bound_are_refused(params: cl.Params, owner: cl.SecretKey) -> None:
+    plan = cl.MamboPlan(params, np.full((2, 2), 0.9))
+    matrix = plan.prepare(owner.evaluation_keys(plan.needs))
+    numbers = np.full((2, plan.columns), 0.5)
+    with pytest.raises(cl.DataError, match=r"numbers of magnitude at most 1, and by the declared bound they may be as large as 1\.[89]"):
+        matrix @ owner.encrypt(numbers, **plan.encryption, bound=1.0)
+    result = matrix @ owner.encrypt(numbers, **plan.encryption, bound=0.5)
+    assert abs(owner.decrypt(result) - 0.9).max() <= result.error_bound < 1e-5
+    assert 0.9 <= result.bound < 1
+
+
 def test_what_does_not_fit_is_refused(params: cl.Params, owner: cl.SecretKey) -> None:
     for arguments, part in [
         ({"weights": np.eye(2), "columns": 3}, "power of two"),
