@@ -71,10 +71,12 @@ mod on_linux {
     const RESIDUE_RANGE: (&str, usize) = ("mul_constant_vectors", 1);
     const RANGES: Finds = Only(&[SIGNED_RANGE, RESIDUE_RANGE]);
 
-    // Encoding and decoding take time that depends on the numbers.
-    const ENCODING: Finds = Known("encoding branches on logarithms and signs of the numbers");
-    const DECODING: Finds = Known("decoding branches on signs of the numbers");
-    const LIGHT_ENCODING: Finds = Known("a light client branches on logarithms and signs of its numbers");
+    // Without a declared bound, as here, encoding shows which fixed limits the largest number passes, and always whether numbers are refused. Not all of the places have been sorted into these.
+    const ENCODING: Finds = Known(
+        "encoding branches on whether numbers are finite and fit, on limits that the largest one passes, and on the size of plaintexts",
+    );
+    const DECODING: Finds = Known("decoding branches on which primes decide the numbers, and on whether they have outgrown the modulus");
+    const LIGHT_ENCODING: Finds = Known("a light client branches on whether its numbers are refused");
     const LIGHT_DECODING: Finds = Known("a light client decodes as its owner does");
 
     const STAGES: &[Stage] = &[

@@ -32,9 +32,10 @@ const NOISE_SLACK_BITS: f64 = 0.1;
 /// [`CkksError::Overflow`].
 pub fn check_guard(params: &Params, coefficients: &[f64], scale: f64, level: Level) -> Result<(), CkksError> {
     let limit = params.log2_q(level) - SIGN_BITS - GUARD_BITS;
-    // A coefficient that is too large for a double is infinite, and so is its logarithm.
+    // A coefficient that is too large for a double is infinite.
     let largest = coefficients.iter().fold(0.0f64, |largest, value| largest.max(value.abs()));
-    if largest.log2() + scale.log2() <= limit + NOISE_SLACK_BITS {
+    // Compared without a logarithm of it, which reads tables at addresses that depend on the number.
+    if largest.is_finite() && largest <= (limit + NOISE_SLACK_BITS - scale.log2()).exp2() {
         return Ok(());
     }
     Err(CkksError::Overflow { log2_scale: scale.log2(), level: level.0, log2_limit: limit - scale.log2() })
