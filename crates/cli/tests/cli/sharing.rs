@@ -194,3 +194,16 @@ fn files_that_are_stored_elsewhere_have_a_tag_of_their_contents_and_their_name()
     let other = desk.ok("tag --params share.toml --allow-insecure --secret other.clt --input z.clt --name monday").stdout;
     assert_ne!(other.trim(), tag("z.clt", "monday"), "another key");
 }
+
+#[test]
+fn noise_is_for_all_results_of_the_budget_even_where_fewer_are_named() {
+    let desk = desk("--share-budget 1000");
+    let bits = |more: &str| {
+        let shared = desk.ok(&format!("{SHARE} --honest-evaluator --error-bound 1e-25 --json {more}")).json();
+        (shared["shared"]["flood_bits"].as_u64(), shared["shared"]["queries"].as_u64())
+    };
+    let whole = bits("");
+    assert_eq!(whole.1, Some(1000));
+    assert_eq!(bits("--queries 1"), whole);
+    assert_eq!(bits("--queries 2000").1, Some(2000));
+}
