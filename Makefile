@@ -87,13 +87,13 @@ test-rust: $(STAND_IN)/libcuda.so
 	$(ON_STAND_IN) $(CARGO) test --locked $(REMOTE_PART)
 
 test-python: build
-	$(BIN)/python -m pytest -q tests/python bench
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal tests/python bench
 
 test-full: build $(STAND_IN)/libcuda.so
 	$(CARGO) test --workspace --locked --release -- --include-ignored
 	CLATHRATE_TEST_ENGINE=remote $(CARGO) test --locked --release -p clathrate-lattice -p clathrate-ckks
 	$(ON_STAND_IN) $(CARGO) test --locked --release -p clathrate-lattice -p clathrate-ckks
-	$(BIN)/python -m pytest -q tests/python --full
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal tests/python --full
 	$(MAKE) test-kernels
 	$(MAKE) test-estimates
 	$(MAKE) test-interop

@@ -41,7 +41,7 @@ def public() -> dict[str, Any]:
             continue
         found[name] = thing
         if inspect.isclass(thing) and not issubclass(thing, Exception):
-            members = {member: inspect.getattr_static(thing, member) for member in vars(thing) if not member.startswith("_")}
+            members = {member: inspect.getattr_static(thing, member) for member in sorted(vars(thing)) if not member.startswith("_")}
             found.update({f"{name}.{member}": getattr(value, "__func__", value) for member, value in members.items()})
     # Fields of a data class are documented in its docstring.
     return {name: thing for name, thing in found.items() if not name.startswith("Trace.")}

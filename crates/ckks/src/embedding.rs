@@ -21,7 +21,7 @@ use rustfft::num_complex::Complex64;
 use rustfft::{Fft, FftPlanner};
 
 use fixed::Roots;
-pub(crate) use fixed::{Integers, nearest_62, quotient, scaled_integers};
+pub(crate) use fixed::{Integers, nearest_62, nearest_126, quotient, scaled_integers};
 
 /// The root mean square of a slot's error by a transform in double precision, as a part of that of the slots, at any number of slots up to `2^16`. A test
 /// holds what is measured below it.

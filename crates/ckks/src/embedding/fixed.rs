@@ -103,7 +103,7 @@ pub(crate) fn nearest_62(x: f64) -> i64 {
 
 /// The integer nearest to `x`, to even at ties. Range: `|x| <= 2^126`.
 #[inline]
-fn nearest_126(x: f64) -> i128 {
+pub(crate) fn nearest_126(x: f64) -> i128 {
     let (high, rest) = cut(x, 84);
     let (middle, low) = cut(rest, 42);
     (i128::from(high) << 84) + (i128::from(middle) << 42) + i128::from(nearest_51(low))
@@ -115,6 +115,11 @@ fn parts(x: f64) -> (i32, i128) {
     let exponent = ((x.to_bits() >> 52) & 0x7ff) as i32 - 1022;
     let mantissa = (x.to_bits() & ((1 << 52) - 1)) | (1 << 52);
     (exponent, i128::from(mantissa) << (FACTOR_BITS - 53))
+}
+
+/// `2^exponent`, for the exponents of normal doubles, without the branches of a function that serves all of them.
+fn power_of_two(exponent: i32) -> f64 {
+    f64::from_bits(((exponent + 1023) as u64) << 52)
 }
 
 /// Integers `words[i] * 2^shift`.
@@ -156,7 +161,7 @@ impl Scaling {
         // A shift beyond this would leave the range of doubles; numbers that small have fewer bits than the words.
         let shift = (NUMBER_BITS - parts(largest).0).min(1000);
         let (exponent, factor) = parts(scale);
-        Self { unit: f64::from(shift).exp2(), factor, drop: (shift - exponent).clamp(1, 126) as u32 }
+        Self { unit: power_of_two(shift), factor, drop: (shift - exponent).clamp(1, 126) as u32 }
     }
 
     #[inline]

@@ -12,6 +12,7 @@ use num_bigint::BigInt;
 use num_traits::{One, ToPrimitive, Zero};
 
 use super::encode::{GUARD_BITS, SIGN_BITS};
+use super::values::largest_magnitude;
 use crate::embedding::{Integers, quotient};
 use crate::error::CkksError;
 use crate::parameters::Params;
@@ -33,7 +34,7 @@ const NOISE_SLACK_BITS: f64 = 0.1;
 pub fn check_guard(params: &Params, coefficients: &[f64], scale: f64, level: Level) -> Result<(), CkksError> {
     let limit = params.log2_q(level) - SIGN_BITS - GUARD_BITS;
     // A coefficient that is too large for a double is infinite.
-    let largest = coefficients.iter().fold(0.0f64, |largest, value| largest.max(value.abs()));
+    let largest = largest_magnitude(coefficients);
     // Compared without a logarithm of it, which reads tables at addresses that depend on the number.
     if largest.is_finite() && largest <= (limit + NOISE_SLACK_BITS - scale.log2()).exp2() {
         return Ok(());
@@ -67,18 +68,27 @@ fn prefix_length(basis: &Basis, moduli: &[Modulus]) -> (usize, bool) {
 #[must_use]
 pub fn decode_coefficients(poly: &Poly<Coeff>, scale: f64, complete: bool) -> Option<Vec<f64>> {
     let residues = Residues::new(poly);
-    // Two roundings of a large number would be one too many.
-    let number = |value: i128| if value.unsigned_abs() >> 53 == 0 { value as f64 / scale } else { quotient(value, 0, scale) };
-    residues.compose_short(number).or_else(|| {
+    let short = residues.compose_short().map(|words| quotients(&words, scale));
+    short.or_else(|| {
         let quotient = |value: &BigInt| value.to_f64().unwrap_or(f64::NAN) / scale;
         complete.then(|| compose_long(&residues.rows(), &residues.primes).iter().map(quotient).collect())
     })
 }
 
+/// Integers divided by `scale`. The time shows whether one of them has more than 53 bits.
+fn quotients(words: &[i128], scale: f64) -> Vec<f64> {
+    let ones = words.iter().fold(0, |ones, word| ones | word.unsigned_abs());
+    if ones >> 53 == 0 {
+        return words.iter().map(|&word| word as i64 as f64 / scale).collect();
+    }
+    // Two roundings of a large number would be one too many.
+    words.iter().map(|&word| quotient(word, 0, scale)).collect()
+}
+
 /// The centred coefficients themselves, of a polynomial that [`decode_coefficients`] has decoded.
 pub(crate) fn centred_integers(poly: &Poly<Coeff>) -> Integers {
     let residues = Residues::new(poly);
-    match residues.compose_short(|value| value) {
+    match residues.compose_short() {
         Some(words) => Integers { words, shift: 0 },
         None => compose_long(&residues.rows(), &residues.primes).into(),
     }
@@ -108,15 +118,15 @@ impl<'p> Residues<'p> {
         self.words.chunks_exact(self.degree).collect()
     }
 
-    /// `read` of each centred coefficient, which the first primes determine; `None` where the next prime disagrees.
-    fn compose_short<T>(&self, read: impl Fn(i128) -> T) -> Option<Vec<T>> {
+    /// The centred coefficients, which the first primes determine; `None` where the next prime disagrees.
+    fn compose_short(&self) -> Option<Vec<i128>> {
         let (prefix, check) = self.prefix;
-        compose_short(&self.rows(), &self.primes[..prefix], check.then(|| &self.primes[prefix]), read)
+        compose_short(&self.rows(), &self.primes[..prefix], check.then(|| &self.primes[prefix]))
     }
 }
 
-/// Mixed-radix composition in 128 bits, and `read` of each coefficient; `None` where the check prime disagrees.
-fn compose_short<T>(rows: &[&[u64]], primes: &[Modulus], check: Option<&Modulus>, read: impl Fn(i128) -> T) -> Option<Vec<T>> {
+/// Mixed-radix composition in 128 bits; `None` where the check prime disagrees. The time does not depend on the coefficients.
+fn compose_short(rows: &[&[u64]], primes: &[Modulus], check: Option<&Modulus>) -> Option<Vec<i128>> {
     // radix[i] = q_0 .. q_{i-1}; inverse[i] = its inverse modulo q_i.
     let mut radix = vec![1i128];
     for q in primes {
@@ -125,20 +135,21 @@ fn compose_short<T>(rows: &[&[u64]], primes: &[Modulus], check: Option<&Modulus>
     let inverses: Vec<u64> = primes.iter().zip(&radix).map(|(q, &r)| q.inverse(q.reduce_i128(r))).collect::<Option<_>>()?;
     let inverses: Vec<_> = primes.iter().zip(inverses).map(|(q, inverse)| q.multiplier(inverse)).collect();
     let half = radix[primes.len()] / 2;
-    (0..rows.first().map_or(0, |row| row.len()))
+    let mut agree = true;
+    let composed = (0..rows.first().map_or(0, |row| row.len()))
         .map(|column| {
             let mut value = 0i128;
             for (i, q) in primes.iter().enumerate() {
                 let difference = q.sub(rows[i][column], q.reduce_u128(value.unsigned_abs()));
                 value += radix[i] * i128::from(q.mul_prepared(difference, inverses[i]));
             }
-            if value > half {
-                value -= radix[primes.len()];
-            }
-            let agrees = check.is_none_or(|q| q.reduce_i128(value) == rows[primes.len()][column]);
-            agrees.then(|| read(value))
+            // All ones where it is more than half: the sign of the difference.
+            value -= radix[primes.len()] & ((half - value) >> (i128::BITS - 1));
+            agree &= check.is_none_or(|q| q.reduce_i128(value) == rows[primes.len()][column]);
+            value
         })
-        .collect()
+        .collect();
+    agree.then_some(composed)
 }
 
 fn compose_long(rows: &[&[u64]], primes: &[Modulus]) -> Vec<BigInt> {

@@ -117,7 +117,7 @@ impl ValuesRef<'_> {
             Self::Complex(values) => values.iter().fold((0.0, 0.0, 0.0), |sums, v| add(sums, v.norm_sqr(), v.re)),
         };
         let count = f64::max(count, 1.0);
-        (largest, (squares / count).sqrt().min(largest), (sum / count).clamp(-largest, largest))
+        (largest, (squares / count).sqrt().min(largest), (sum / count).min(largest).max(-largest))
     }
 
     /// Whether they are complex.

@@ -19,6 +19,7 @@ use super::wire::{
 };
 use crate::arrays::memory::check_free;
 use crate::arrays::{Order, SecretName};
+use crate::embedding::{nearest_126, quotient};
 use crate::error::CkksError;
 use crate::file::{FileError, OutputFile, Replaced};
 use crate::keys::SecretKey;
@@ -404,12 +405,12 @@ impl LightClient {
             self.rng.gaussian(&mut errors);
             for (place, &t) in places.iter().enumerate() {
                 let number = numbers[t];
-                let message = nearest(number * scale) + i128::from(errors[place]);
+                let message = nearest_126(number * scale) + i128::from(errors[place]);
                 let residue =
                     |(modulus, product): (&Modulus, &Zeroizing<Vec<u64>>)| modulus.sub(modulus.reduce_i128(message), product[place]);
                 let residues: Vec<u64> = self.moduli.iter().zip(&products).map(residue).collect();
                 let kept = (composed(&residues, &self.moduli) + ((1u128 << dropped) >> 1)) >> dropped;
-                // What would be rounded to the modulus is rounded to 0.
+                // What would be rounded to the modulus is rounded to 0. What is sent is public.
                 bodies.push(if kept << dropped >= modulus { 0 } else { kept });
             }
         }
@@ -474,7 +475,7 @@ impl LightClient {
             return Err(damaged());
         }
         let moduli = &self.moduli[..primes];
-        let modulus: u128 = moduli.iter().map(|q| u128::from(q.value())).product();
+        let modulus: i128 = moduli.iter().map(|q| i128::from(q.value())).product();
         let secret = self.split_secret(degree);
         let words = secret.len();
         let mut numbers = vec![f64::NAN; entries];
@@ -495,13 +496,16 @@ impl LightClient {
                     }
                     residues.push(q.add(body, product_at(mask, &secret, degree, place, q)));
                 }
-                let phase = composed(&residues, moduli);
-                let centred = if phase > modulus / 2 { -((modulus - phase) as f64) } else { phase as f64 };
-                numbers[entry] = centred / scale;
+                let phase = composed(&residues, moduli) as i128;
+                // Without a branch: all ones where it is more than half, the sign of the difference.
+                let centred = phase - (modulus & ((modulus / 2 - phase) >> (i128::BITS - 1)));
+                numbers[entry] = quotient(centred, 0, scale);
             }
         }
         reader.end()?;
-        if numbers.iter().any(|number| number.is_nan()) { Err(damaged()) } else { Ok(numbers) }
+        // All are read before the branch, which says that some are missing and not which.
+        let complete = numbers.iter().fold(true, |complete, number| complete & !number.is_nan());
+        if complete { Ok(numbers) } else { Err(damaged()) }
     }
 
     /// The secret's polynomials at a lower degree: component `p` of a polynomial holds the powers of `X` that are `brv(p)` modulo their number.
@@ -530,44 +534,4 @@ fn product_at(mask: &[u64], secret: &[i8], degree: usize, place: usize, q: &Modu
         }
     }
     reduced(q, sum)
-}
-
-/// The integer nearest to `x`, of two as near the even one, for magnitudes below 2^119, without a branch or a table.
-fn nearest(x: f64) -> i128 {
-    /// Added to a number below 2^51, it leaves the nearest integer in the lowest bits: 1.5 * 2^52.
-    const SHIFT: f64 = (3u64 << 51) as f64;
-    /// One more than the largest digit, and its inverse.
-    const BASE: f64 = (1u64 << 48) as f64;
-    const INVERSE: f64 = 1.0 / BASE;
-    let whole = |y: f64| ((y + SHIFT) - SHIFT, i128::from((y + SHIFT).to_bits().wrapping_sub(SHIFT.to_bits()).cast_signed()));
-    // Three digits. The rests are exact: multiples of the last place of x, and of fewer bits.
-    let (high, first) = whole(x * (INVERSE * INVERSE));
-    let rest = x - high * (BASE * BASE);
-    let (middle, second) = whole(rest * INVERSE);
-    let (_, third) = whole(rest - middle * BASE);
-    (first << 96) + (second << 48) + third
-}
-
-#[cfg(test)]
-mod tests {
-    use super::nearest;
-
-    #[test]
-    fn nearest_integers_are_those_of_the_standard_library() {
-        let mut numbers = vec![0.0, -0.0, 0.5, 1.5, 2.5, 0.499_999_999_999_999_94, f64::MIN_POSITIVE, 5e-324];
-        for exponent in 0..119 {
-            let power = f64::from(exponent).exp2();
-            numbers.extend([1.0, 1.0 + f64::EPSILON, 1.5, 1.75 - f64::EPSILON, 2.0 - f64::EPSILON].map(|factor| factor * power));
-            numbers.extend([power + 0.5, power - 0.5, power + 0.25]);
-        }
-        let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-        for _ in 0..20_000 {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            let fraction = (state >> 11) as f64 / (1u64 << 53) as f64;
-            numbers.push(fraction * f64::from((state % 119) as u32).exp2());
-        }
-        for number in numbers.into_iter().flat_map(|number| [number, -number]) {
-            assert_eq!(nearest(number), number.round_ties_even() as i128, "{number:e}");
-        }
-    }
 }
