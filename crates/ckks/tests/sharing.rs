@@ -140,6 +140,13 @@ fn arrays_are_the_same_to_the_last_bit_or_the_difference_is_named() {
     let changed = |field: &'static str, value: Value| ciphertext(&forged(&x, |metadata| metadata[field] = value, |_, _| ()), &params);
     let next = f64::from_bits(x.scale().to_bits() + 1);
     let twice = evaluator.add(&x, &x).expect("sum");
+    // A server that states a larger error gets more noise at best, and one that states a smaller error too little.
+    let state = |metadata: &mut Value| {
+        let worst = &mut metadata["estimate"]["sources"][0]["worst"];
+        *worst = (2.0 * worst.as_f64().expect("a stated error")).into();
+    };
+    let larger_error = ciphertext(&forged(&x, state, |_, _| ()), &params);
+    assert!(larger_error.error_bound() > x.error_bound());
     for (other, named) in [
         (encrypt(&secret(&other_params, 5), &ramp(8)), vec!["parameters", "key", "level", "shape", "layout", "number of bundles 3 and 1"]),
         (encrypt(&secret(&params, 9), &ramp(24)), vec!["key"]),
@@ -154,6 +161,7 @@ fn arrays_are_the_same_to_the_last_bit_or_the_difference_is_named() {
         (evaluator.drop_to_level(&x, Level(2)).expect("lower"), vec!["level 5 and 2"]),
         (changed("scale", next.into()), vec!["scale"]),
         (changed("bound", 1.0.into()), vec!["bound none and 1"]),
+        (larger_error, vec!["stated bound on the error"]),
         (changed("key_id", "00112233445566778899aabbccddeeff".into()), vec!["key", "00112233"]),
         (twice, vec!["residues of the mask of bundle 0", "residues of the bodies of bundle 1"]),
     ] {
@@ -300,6 +308,14 @@ fn saving_a_key_gives_no_shared_result_back() {
     made.save(&copy).expect("a copy");
     share(&made, &ct).expect("four, in the first file");
     assert_eq!((left(&load(&path, &params).expect("a key")), left(&load(&copy, &params).expect("a copy"))), (0, 1));
+    // A key whose file has another name now does not count there, and is refused; whoever reads the file does.
+    let moved = folder.path().join("moved.clt");
+    fs::rename(&copy, &moved).expect("moved");
+    let reader = load(&moved, &params).expect("a key");
+    fs::rename(&moved, &copy).expect("moved back");
+    assert_refused!(share(&reader, &ct), CkksError::File(_), "cannot count shared results in", "moved.clt");
+    share(&load(&copy, &params).expect("a key"), &ct).expect("the last one of the copy");
+    assert_eq!((left(&made), left(&load(&copy, &params).expect("a key"))), (0, 0));
     // A key whose file is gone gets a new one.
     fs::remove_file(&path).expect("removed");
     assert_refused!(share(&made, &ct), CkksError::File(_), "cannot count shared results in", "secret.clt");

@@ -205,6 +205,15 @@ impl Ciphertext {
         (self.params.degree() as f64 * ENCODING_VARIANCE).sqrt() / (product_scale / self.scale)
     }
 
+    /// These numbers, known as differences of the numbers of `x` from their mean, along each axis that is said, whose squares are added along the same axes: the root of the mean of the
+    /// squares is at most the bound of `x`, and an error that all of them have alike meets their sum, which is zero.
+    #[must_use]
+    pub fn as_differences_in(self, x: &Self, axes: [bool; 2]) -> Self {
+        let counts = [self.layout.rows, self.layout.columns];
+        let counts = [0, 1].map(|axis| if axes[axis] { counts[axis] as f64 } else { 1.0 });
+        self.estimated(|own| own.differences(x.estimate.magnitude, counts))
+    }
+
     /// The same array with another declared bound, or none: for numbers that are known to be smaller than what was carried here tells.
     ///
     /// # Errors

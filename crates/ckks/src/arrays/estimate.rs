@@ -60,6 +60,37 @@ pub(crate) enum Along {
     Columns,
 }
 
+/// How often an error is many times its root mean square.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Tails {
+    /// As often as a normal one, at most: a sum of many small independent parts, whatever the key is.
+    Normal,
+    /// A polynomial `r s`, where `s` is a secret, or an error in a key, and `r` is small and random. A coefficient is a sum of many independent parts, and normal. A slot is the product of one slot of `r`
+    /// and one of `s`.
+    #[default]
+    Convolution,
+    /// As often as a slot of such a polynomial.
+    Product,
+}
+
+impl Tails {
+    /// Those of sums of slots or coefficients of one polynomial.
+    fn summed(self) -> Self {
+        if self == Self::Normal { self } else { Self::Product }
+    }
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+    fn are_usual(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Whether the errors of slots or coefficients are as those of products.
+    fn are_heavy(self, encoding: Encoding) -> bool {
+        self == Self::Product || (self == Self::Convolution && encoding == Encoding::Slots)
+    }
+}
+
 /// The part of an error that has one origin.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 struct Source {
@@ -81,6 +112,11 @@ struct Source {
     /// Whether it may depend on other sources: at worst it adds linearly.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     entangled: bool,
+    #[serde(default, skip_serializing_if = "Tails::are_usual")]
+    tails: Tails,
+    /// Whether places without a number have none of it, which a mask cleared.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    cleared: bool,
 }
 
 impl Source {
@@ -94,6 +130,8 @@ impl Source {
         scattered: false,
         signed: true,
         entangled: false,
+        tails: Tails::Normal,
+        cleared: false,
     };
 
     fn times(self, typical: f64, worst: f64) -> Self {
@@ -121,6 +159,8 @@ impl Source {
             period: x.period.max(y.period),
             scattered: x.scattered && y.scattered,
             entangled: x.entangled || y.entangled,
+            tails: x.tails.max(y.tails),
+            cleared: x.cleared && y.cleared,
             ..x
         }
     }
@@ -200,7 +240,9 @@ impl Estimate {
         let name = mask.map_or_else(new_name, |MaskSeed(seed)| {
             seed.chunks(8).fold(0, |name, word| mixed_name(name, word.iter().fold(0, |sum, &byte| (sum << 8) | u64::from(byte))))
         });
-        Self { name, ..Self::exact(magnitude) }.with_error(error)
+        let fresh = Self { name, ..Self::exact(magnitude) };
+        // Under a public key, which has no mask of its own, the error is a product with those of the key.
+        if mask.is_some() { fresh.with_rounding(error, error) } else { fresh.with_error(error) }
     }
 
     /// Plain numbers of this largest magnitude, root mean square and mean.
@@ -220,6 +262,14 @@ impl Estimate {
     pub fn within(self, magnitude: f64) -> Self {
         let typical = if self.typical.is_finite() && self.typical > 0.0 { self.typical.min(magnitude) } else { EVEN * magnitude };
         Self { magnitude, typical, mean: self.mean.clamp(-typical, typical), ..self }
+    }
+
+    /// The same as differences from a mean over so many numbers along each axis, of numbers up to a bound. (See [`Ciphertext::as_differences_in`](super::Ciphertext::as_differences_in).)
+    pub(crate) fn differences(self, magnitude: f64, counts: [f64; 2]) -> Self {
+        let mut kept = self.at_most(magnitude);
+        // In the rest, only some may be alike.
+        kept.sources.retain(|source| counts == [1.0; 2] || (0..2).any(|axis| source.alike[axis] < counts[axis]));
+        kept
     }
 
     /// The same, known to be at most as large as this.
@@ -248,7 +298,8 @@ impl Estimate {
     pub(crate) fn with_noise_of(mut self, steps: Self, period: usize) -> Self {
         let (typical, worst) = steps.slot_errors();
         let (name, alike) = (mixed_name(self.name, worst.to_bits()), [1.0, period as f64]);
-        self.push(Source { name, typical, worst, alike, period: period as f64, signed: false, ..Source::NONE });
+        let tails = steps.sources.iter().fold(steps.rest.tails.max(Tails::Convolution), |tails, source| tails.max(source.tails));
+        self.push(Source { name, typical, worst, alike, period: period as f64, signed: false, tails, ..Source::NONE });
         self
     }
 
@@ -256,7 +307,7 @@ impl Estimate {
     pub(crate) fn summed_over(self, count: usize, period: usize) -> Self {
         self.map_sources(|source| {
             let alike = [source.alike[0], source.alike[1].max(count as f64)];
-            Source { alike, period: source.period.max(period as f64), ..source }
+            Source { alike, cleared: false, period: source.period.max(period as f64), ..source }
         })
     }
 
@@ -270,6 +321,11 @@ impl Estimate {
     /// The same where errors of different numbers depend on each other.
     pub(crate) fn mixed(self) -> Self {
         self.map_sources(|source| Source { mixed: [true; 2], ..source })
+    }
+
+    /// The same where places without a number were multiplied by zero.
+    pub(crate) fn cleared(self) -> Self {
+        self.map_sources(|source| Source { cleared: true, ..source })
     }
 
     /// The same where slots that repeated with a period repeat with a shorter one, as copies.
@@ -354,9 +410,18 @@ impl Estimate {
     }
 
     /// As [`Estimate::with_error`], of an error that depends on the numbers.
-    pub(crate) fn with_errors(mut self, typical: f64, worst: f64) -> Self {
+    pub(crate) fn with_errors(self, typical: f64, worst: f64) -> Self {
+        self.with_own(Tails::Convolution, typical, worst)
+    }
+
+    /// As [`Estimate::with_errors`], of rounding that no key is a factor of.
+    pub(crate) fn with_rounding(self, typical: f64, worst: f64) -> Self {
+        self.with_own(Tails::Normal, typical, worst)
+    }
+
+    fn with_own(mut self, tails: Tails, typical: f64, worst: f64) -> Self {
         let name = mixed_name(self.name, worst.to_bits());
-        self.push(Source { name, typical, worst, signed: false, ..Source::NONE });
+        self.push(Source { name, typical, worst, signed: false, tails, ..Source::NONE });
         self
     }
 
@@ -436,7 +501,7 @@ impl Estimate {
         }
         result.name = mixed_name(self.name, other.name) ^ mixed_name(other.name, self.name);
         // The product of the errors: the larger one at its bound.
-        result.with_errors(product(own.0, foreign.0), product(deviations(1.0) * own.1, foreign.1))
+        result.with_errors(product(own.0, foreign.0), product(product_deviations(1.0) * own.1, foreign.1))
     }
 
     /// `c x` for a number `c` known to all.
@@ -478,15 +543,23 @@ impl Estimate {
         let typical = if magnitude.is_finite() { (mean * mean + spread).sqrt().min(magnitude) } else { f64::INFINITY };
         let all = product(self.rest.worst, terms);
         let summed = self.map_sources(|source| {
-            let alike = source.alike[axis].min(terms);
-            let independent = (terms * alike).sqrt();
-            let typical = if source.scattered { terms.sqrt() } else { independent };
-            let worst = if source.mixed[axis] { terms } else { independent };
+            let own = if source.cleared { numbers } else { terms };
+            let independent = (own * source.alike[axis].min(own)).sqrt();
+            let typical = if source.scattered { own.sqrt() } else { independent };
+            let worst = if source.mixed[axis] { own } else { independent };
             let mut alike = source.alike;
             alike[axis] = alike[axis].max(terms);
+            let tails = if along == Along::Columns { source.tails.summed() } else { source.tails };
             // A sum of other places is another error.
-            Source { alike, scattered: false, period: source.period.max(period as f64), ..source.times(typical, worst) }
-                .renamed(mixed_name(axis as u64, count as u64))
+            Source {
+                alike,
+                tails,
+                cleared: false,
+                scattered: false,
+                period: source.period.max(period as f64),
+                ..source.times(typical, worst)
+            }
+            .renamed(mixed_name(axis as u64, count as u64))
         });
         // The rest may be anything.
         let rest = Source { worst: all, ..summed.rest };
@@ -498,6 +571,7 @@ impl Estimate {
         let salt = mixed_name(3, steps.cast_unsigned());
         self.map_sources(|source| {
             // What is the same everywhere stays the same.
+            let source = Source { cleared: false, ..source };
             if source.alike[Along::Columns as usize] > 1.0 {
                 source
             } else {
@@ -514,7 +588,7 @@ impl Estimate {
         self.map_sources(|source| {
             let mut alike = source.alike;
             alike[along as usize] *= count as f64;
-            Source { alike, ..source }
+            Source { alike, cleared: false, ..source }
         })
     }
 
@@ -523,7 +597,7 @@ impl Estimate {
     pub(crate) fn with_cleared(self, numbers: &Self, places: usize, rounding: f64) -> Self {
         let count = places as f64;
         let (typical, worst) = (rounding * count.sqrt(), rounding * count.sqrt().max(count / 6.0));
-        self.with_errors(product(typical, numbers.typical), product(worst, numbers.magnitude))
+        self.with_rounding(product(typical, numbers.typical), product(worst, numbers.magnitude))
     }
 
     /// The product with a matrix along an axis, whose rows have at most the sum of magnitudes `row_sum` and the root of the sum of squares `norms.1`, and typically the latter `norms.0`;
@@ -535,19 +609,20 @@ impl Estimate {
         let mapped = self.map_sources(|source| {
             let mut mixed = source.mixed;
             mixed[axis] = true;
+            let tails = if along == Along::Columns { source.tails.summed() } else { source.tails };
             let (typical, worst) = match (source.alike[axis] > 1.0, source.mixed[axis]) {
                 (true, _) => (row_sum, row_sum),
                 (false, true) => (norms.0, row_sum),
                 (false, false) => norms,
             };
-            Source { mixed, ..source.unsigned().times(typical, worst) }.renamed(salt)
+            Source { mixed, tails, cleared: false, ..source.unsigned().times(typical, worst) }.renamed(salt)
         });
         let rest = Source { worst: all, ..mapped.rest };
         let magnitude = product(worst, row_sum);
         let own = Self { rest, magnitude, typical: product(typical, norms.0).min(magnitude), mean: 0.0, ..mapped }.named(salt);
         // Of a map of rows each weight is a factor of all numbers of a row.
         let (typical, worst) = (product(typical, rounding), product(worst, rounding));
-        if along == Along::Rows { own.with_errors_of_factors([false, true], typical, worst) } else { own.with_errors(typical, worst) }
+        if along == Along::Rows { own.with_errors_of_factors([false, true], typical, worst) } else { own.with_rounding(typical, worst) }
     }
 
     /// `f(x)` for a function of one number, with values of this largest magnitude, root mean square and mean, and a derivative of this root mean square and largest magnitude.
@@ -600,17 +675,18 @@ impl Estimate {
     }
 
     fn total(&self, share: impl Fn(&Source) -> f64) -> (f64, f64) {
-        let total = |part: fn(&Source) -> f64| {
-            let squares: f64 = self.sources.iter().map(|source| product(part(source), share(source)).powi(2)).sum();
-            squares.sqrt() + product(part(&self.rest).abs(), share(&self.rest))
-        };
+        let squares: f64 = self.sources.iter().map(|source| product(source.typical, share(source)).powi(2)).sum();
+        (squares.sqrt() + product(self.rest.typical.abs(), share(&self.rest)), self.worst(|_| true, share))
+    }
+
+    /// The worst root mean square of the part of the error that comes from some sources.
+    fn worst(&self, part: impl Fn(&Source) -> bool, share: impl Fn(&Source) -> f64) -> f64 {
+        let of = |entangled: bool| self.sources.iter().filter(move |source| source.entangled == entangled).filter(|source| part(source));
+        let independent: f64 = of(false).map(|source| product(source.worst, share(source)).powi(2)).sum();
         // Sources that may depend on others add linearly, at worst.
-        let independent: f64 =
-            self.sources.iter().filter(|source| !source.entangled).map(|source| product(source.worst, share(source)).powi(2)).sum();
         let entangled: f64 =
-            self.sources.iter().filter(|source| source.entangled).map(|source| product(source.worst.abs(), share(source))).sum();
-        let worst = independent.sqrt() + entangled + product(self.rest.worst.abs(), share(&self.rest));
-        (total(|source| source.typical), worst)
+            of(true).chain(Some(&self.rest).filter(|rest| part(rest))).map(|source| product(source.worst.abs(), share(source))).sum();
+        independent.sqrt() + entangled
     }
 
     /// The typical and the worst root mean square of the error of a number, in an array with this layout.
@@ -635,9 +711,9 @@ impl Estimate {
         let unit = share(1.0, to);
         let moved = self.map_sources(|source| {
             let kept = share(source.period, from) / unit;
-            Source { mixed: [true; 2], period: 1.0, ..source.times(kept, kept) }
+            Source { mixed: [true; 2], period: 1.0, tails: source.tails.summed(), cleared: false, ..source.times(kept, kept) }
         });
-        moved.named(11).with_errors(typical / unit, worst / unit)
+        moved.named(11).with_own(Tails::Product, typical / unit, worst / unit)
     }
 
     /// The root mean square of a number's error, for typical numbers, in an array with this layout. Infinite where it is not known.
@@ -657,7 +733,12 @@ impl Estimate {
     #[must_use]
     pub fn encrypted_error_bound(&self, layout: &Layout) -> f64 {
         let parts = if layout.complex { 2.0 } else { 1.0 };
-        self.number_errors(layout).1 * deviations(parts * layout.rows as f64 * layout.columns as f64)
+        // Two parts, each of which may fail.
+        let count = 2.0 * parts * layout.rows as f64 * layout.columns as f64;
+        let worst =
+            |heavy: bool| self.worst(|source| source.tails.are_heavy(layout.encoding) == heavy, |source| share(source.period, layout));
+        let [normal, products] = [worst(false), worst(true)];
+        if products == 0.0 { normal * deviations(count / 2.0) } else { normal * deviations(count) + products * product_deviations(count) }
     }
 }
 
@@ -675,6 +756,13 @@ fn share(period: f64, layout: &Layout) -> f64 {
 /// The deviations that one of so many errors exceeds with a probability of at most 2^-40: `sqrt(2 ln 2 (40 + log2(count) + 1))`, by union and Chernoff bounds.
 fn deviations(count: f64) -> f64 {
     (2.0 * std::f64::consts::LN_2 * (LOG2_FAILURE + count.max(1.0).log2() + 1.0)).sqrt()
+}
+
+/// As [`deviations`] for products of two independent normal errors, one of which many products may share. With a factor that is spread as a slot of a random polynomial (complex and normal), the real part of a
+/// product is Laplacian: beyond `d` deviations with a probability of `exp(-sqrt(2) d)`. Sums of such products have lighter tails, so far out: the variance of a sum is a mean of exponential variables,
+/// which is below one of them in convex order, and the probability is a convex function of the variance.
+fn product_deviations(count: f64) -> f64 {
+    std::f64::consts::LN_2 * (LOG2_FAILURE + count.max(1.0).log2()) / std::f64::consts::SQRT_2
 }
 
 /// An estimate as files hold it.

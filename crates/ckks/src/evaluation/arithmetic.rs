@@ -222,7 +222,8 @@ impl Evaluator {
             return Err(CkksError::ScaleMismatch { left: x.scale.log2(), right: plaintext.scale().log2() });
         }
         // The plaintext's coefficients are rounded to integers.
-        let numbers = Estimate::plain(plaintext.size()).with_error(x.slot_error(ENCODING_VARIANCE));
+        let rounding = x.slot_error(ENCODING_VARIANCE);
+        let numbers = Estimate::plain(plaintext.size()).with_rounding(rounding, rounding);
         let estimate = x.estimate.clone().plus(numbers);
         x.params.check_bound(estimate.magnitude, x.scale, x.level)?;
         let mut sum = x.clone().estimated(|_| estimate);
@@ -301,7 +302,7 @@ impl Evaluator {
         let factors = common_factors(&x.layout, &messages)?;
         // The plaintext's coefficients are rounded to integers at its scale.
         let rounding = (x.params.degree() as f64 * ENCODING_VARIANCE).sqrt() / plaintext.scale();
-        let estimate = x.estimate.clone().multiply(Estimate::plain(plaintext.size()).with_error(rounding));
+        let estimate = x.estimate.clone().cleared().multiply(Estimate::plain(plaintext.size()).with_rounding(rounding, rounding));
         x.params.check_bound(estimate.magnitude, scale, x.level)?;
         let bundles = x.bundles.iter().zip(factors).map(|(bundle, factor)| bundle.times_poly(factor)).collect::<Result<_, _>>()?;
         let mut product = x.with(bundles, x.level, scale).estimated(|_| estimate);

@@ -62,9 +62,10 @@ impl Evaluator {
                 step /= 2;
             }
         }
-        let kept = kept.with_cleared(&x.estimate, capacity / layout.capacity, rounding);
+        let turned = kept.turned(columns.start as i64).copied(x.layout.period()).cleared();
+        let kept = turned.with_cleared(&x.estimate, capacity / layout.capacity, rounding);
         let moved = moved.rearranged(with_columns(x, columns.len()), layout.with_padding(Padding::Zero));
-        Ok(moved.estimated(|own| kept.turned(columns.start as i64).copied(x.layout.period()).with_noise_of(own, x.layout.period())))
+        Ok(moved.estimated(|own| kept.with_noise_of(own, x.layout.period())))
     }
 
     /// `x` with its polynomials rotated left by `steps` numbers of a row.

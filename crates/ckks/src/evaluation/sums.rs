@@ -17,7 +17,7 @@ use clathrate_lattice::{Bundle, Eval, Poly};
 use super::arithmetic::check_factor;
 use super::evaluator::{Evaluator, Room, check_slots};
 use super::rows::check_rows_in_reach;
-use crate::arrays::estimate::Along;
+use crate::arrays::estimate::{Along, product};
 use crate::arrays::{BodyAxis, Ciphertext, Encoding, Estimate, Layout, Padding};
 use crate::encoding::check_product_room;
 use crate::error::CkksError;
@@ -83,7 +83,11 @@ impl Evaluator {
         let sums = sums.rearranged(of_one_column(x), column);
         let first = self.without_bootstrapping().multiply_plain(&sums, &vec![factor; layout.rows])?;
         // The copies do not overlap, so that numbers and their errors stay as large as they are.
-        let kept = first.estimate.clone().with_cleared(&sums.estimate, row, sums.mask_rounding(first.scale));
+        // Where no lane is empty, the mask and its error repeat with the rows.
+        let repeated = if layout.rows.is_multiple_of(layout.lanes) { layout.lanes } else { 1 };
+        let cleared = sums.mask_rounding(first.scale) * (row as f64 / repeated as f64).sqrt();
+        // Sums of neighbouring places differ by a number, so that they cannot all have the signs of the mask's error.
+        let kept = first.estimate.clone().with_rounding(product(cleared, sums.estimate.typical), product(cleared, sums.estimate.magnitude));
         let all = steps(first.estimated(Estimate::without_numbers), -1)?.estimated(|own| kept.with_noise_of(own, layout.period()));
         let copied = Layout { capacity: 1, copies: row, ..column }.with_padding(Padding::Zero);
         let sums = all.rearranged(of_one_column(x), copied);
@@ -130,7 +134,7 @@ impl Evaluator {
         // The numbers are those of the weighted sum, not of a sum of products that are all as large as the largest one.
         let summed = x.estimate.clone().mapped(Along::Columns, magnitude, (norm, norm), 0.0).summed_over(weights.len(), x.layout.period());
         let rounding = (x.params.degree() as f64 / 12.0).sqrt() / (product.scale / x.scale) * (weights.len() as f64).sqrt();
-        let summed = summed.with_errors(rounding * typical, rounding * worst);
+        let summed = summed.with_rounding(rounding * typical, rounding * worst);
         product.params.check_bound(summed.magnitude, product.scale, product.level)?;
         let product = product.estimated(Estimate::without_numbers);
         let total = match (x.layout.lanes, x.layout.capacity) {

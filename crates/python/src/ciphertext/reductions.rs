@@ -602,6 +602,8 @@ impl PyCiphertext {
         let centred = self.minus(py, &means)?.rescaled_anyway(py)?;
         // Of rows that share polynomials, the means are behind the numbers of each row, too: their squares must not meet the rounding of a zero.
         let centred = if self.is_in_lanes() { centred.cleared(py)?.rescaled_anyway(py)? } else { centred };
+        let axes = [matches!(along, Along::Rows | Along::Both), matches!(along, Along::Columns | Along::Both)];
+        let centred = centred.map(py, |_, x| Ok(x.clone().as_differences_in(&self.data, axes)))?;
         let squares = if self.data.is_complex() {
             let needs = self.needs_under_secret("conjugate=True");
             let conjugates = centred.map_needing(py, &needs, |evaluator, x| evaluator.conjugate(x))?;

@@ -185,3 +185,38 @@ const BETWEEN_SQUARES: f64 = 1.19;
 /// Points of a grid.
 const POINTS: usize = 33;
 const POINTS_PER_DEGREE: usize = 4;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `T_d(cos t) = cos(d t)`, summed with weights.
+    fn series(weights: &[f64], t: f64) -> f64 {
+        weights.iter().enumerate().map(|(d, weight)| weight * (d as f64 * t).cos()).sum()
+    }
+
+    #[test]
+    fn a_polynomial_is_nowhere_larger_than_its_values_at_the_extremes_tell() {
+        let mut random = 0x2545_f491_4f6c_dd1du64;
+        let mut sign = || {
+            random = random.wrapping_mul(0xd134_2543_de82_ef95).wrapping_add(1);
+            (random >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+        };
+        for degree in [1usize, 2, 7, 31, 63] {
+            let count = POINTS + POINTS_PER_DEGREE * degree;
+            let pure = |d: usize| (0..=degree).map(|index| f64::from(u8::from(index == d))).collect::<Vec<_>>();
+            let mixed: Vec<Vec<f64>> = (0..20).map(|_| (0..=degree).map(|_| sign()).collect()).collect();
+            for weights in mixed.iter().cloned().chain([pure(degree), pure(degree / 2)]) {
+                let angles = (0..=20_000).map(|index| std::f64::consts::PI * f64::from(index) / 20_000.0);
+                let [own, other] = [&weights, &mixed[0]];
+                let most = angles.clone().map(|t| series(own, t).abs()).fold(0.0, f64::max);
+                let most_of_squares = angles.map(|t| series(own, t).hypot(series(other, t))).fold(0.0, f64::max);
+                let points: Vec<f64> = extremes(-1.0, 1.0, count).map(f64::acos).collect();
+                let told = points.iter().map(|&t| series(own, t).abs()).fold(0.0, f64::max);
+                let told_of_squares = points.iter().map(|&t| series(own, t).hypot(series(other, t))).fold(0.0, f64::max);
+                assert!(most <= BETWEEN * told && told <= most * (1.0 + 1e-6), "degree {degree}: {most} and {told}");
+                assert!(most_of_squares <= BETWEEN_SQUARES * told_of_squares, "degree {degree}");
+            }
+        }
+    }
+}
