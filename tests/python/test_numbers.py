@@ -135,11 +135,11 @@ PROGRAMS = {
     "product": (lambda x, y: x * y, 2, (300,), {}),
     "power": (lambda x: x**4, 1, (300,), {}),
     "sum of products": (lambda x, y: x * y + 0.5 * x - y, 2, (300,), {}),
-    "differences from the mean": (lambda x: x - x.mean(), 1, (300,), {}),
+    "differences from the mean": (lambda x: x - x.mean(), 1, (200,), {}),
     "selection": (lambda x: x[10:200] * 2.0, 1, (300,), {}),
     "plain matrix": (lambda x: WEIGHTS @ x, 1, (6, 50), {}),
     "columns": (lambda x: x.var(axis=0), 1, (60, 20), {"encoding": "slots", "lanes": "most"}),
-    "variances of rows": (lambda x: x.var(axis=1), 1, (60, 20), {"encoding": "slots", "lanes": "most"}),
+    "variances of rows": (lambda x: x.var(axis=1), 1, (64, 20), {"encoding": "slots", "lanes": "most"}),
     "variances of full rows": (lambda x: x.var(axis=1), 1, (16, 64), {"encoding": "slots", "lanes": "most"}),
     "variance": (lambda x: x.var(), 1, (300,), {}),
     "rows": (lambda x: (x * x).sum(axis=1), 1, (100, 5), {"encoding": "slots", "lanes": "most"}),
@@ -157,24 +157,29 @@ def test_errors_are_within_twice_what_is_stated_and_below_their_bounds(deep, nam
     keys = key.evaluation_keys(found.needs)
     public = key.public_key()
 
-    def errors(draw):
-        arrays = [draw(shape) for _ in range(count)]
+    def errors(*arrays):
         result = f(*(public.encrypt(array, bound=1.0, **options).with_keys(keys) for array in arrays))
         assert result.bound == pytest.approx(found.result.bound)
         return key.decrypt(result) - f(*arrays)
 
-    rng = np.random.default_rng(11)
-    # Large numbers of both signs, of one sign, and small ones: which are the worst depends on the program.
-    draws = [lambda shape: rng.uniform(-1, 1, shape), lambda shape: rng.choice([-1.0, 1.0], shape), np.ones, np.zeros]
+    def rms(errors):
+        return np.sqrt(np.mean(np.square(errors)))
+
     # A few hundred errors of each kind.
     times = max(4, 200 // math.prod(found.result.shape))
-    typical, *worst = [np.stack([errors(draw) for _ in range(times)]) for draw in draws]
-    rms = np.sqrt((typical**2).mean())
-    assert found.result.error_rms / 2 < rms < 2 * found.result.error_rms
-    assert max(np.abs(errors).max() for errors in [typical, *worst]) <= found.result.error_bound
-    # In the worst row, of rows that differ.
-    largest = max(np.sqrt((errors**2).mean(axis=(0, -1))).max() for errors in [typical, *worst])
-    assert found.result.error_bound <= 30 * largest
+    rng = np.random.default_rng(11)
+    typical = np.stack([errors(*(rng.uniform(-1, 1, shape) for _ in range(count))) for _ in range(times)])
+    assert found.result.error_rms / 2 < rms(typical) < 2 * found.result.error_rms
+    # Which numbers are the worst depends on the program: large ones of one sign or of both, or small ones.
+    signs = np.resize([1.0, -1.0], shape)
+    kinds = [-np.ones(shape), np.ones(shape)], [signs, -signs], [np.zeros(shape)] * 2
+    worst = [np.stack([errors(*arrays[:count]) for _ in range(times)]) for arrays in kinds]
+    assert max(np.abs(some).max() for some in [typical, *worst]) <= found.result.error_bound
+    if found.result.shape == shape:
+        # Or one number against all others, where it is.
+        kinds = [np.where(np.arange(math.prod(shape)).reshape(shape) == place, 1.0, -1.0) for place in range(200)]
+        worst.append(np.stack([errors(*[array] * count)[array > 0] for array in kinds]))
+    assert found.result.error_bound <= 30 * max(map(rms, worst))
 
 
 def test_jobs_of_the_usual_presets_do_not_get_bootstraps():

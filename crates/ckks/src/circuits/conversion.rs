@@ -21,6 +21,7 @@ use rustfft::num_complex::Complex64;
 use super::linear::LinearTransformPlan;
 use super::linear::factors::{diagonals_error, gain_from, plan_factors};
 use crate::arrays::{Ciphertext, Encoding, Estimate, Layout, Order, Padding};
+use crate::circuits::linear::factors::PREDICTION_MARGIN;
 use crate::encoding::dft;
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
@@ -35,9 +36,6 @@ const CONVERSION: &str = "a conversion between slots and coefficients";
 
 /// Layers of a transform that one map multiplies, unless options say otherwise: the map has up to `2^6 - 1` diagonals.
 const LAYERS: u32 = 5;
-
-/// Predicted variances are within 20 % of measured ones; bounds are twice them.
-const MARGIN: f64 = 2.0;
 
 /// What a conversion may choose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -295,7 +293,7 @@ impl Evaluator {
             let error = |magnitude: f64| {
                 Ok::<_, CkksError>(if magnitude.is_finite() { plan.predicted_variance(magnitude.powi(2))?.sqrt() } else { f64::INFINITY })
             };
-            let (typical, worst) = (error(x.estimate.typical)?, MARGIN.sqrt() * error(x.estimate.magnitude)?);
+            let (typical, worst) = (error(x.estimate.typical)?, PREDICTION_MARGIN.sqrt() * error(x.estimate.magnitude)?);
             // The prediction is for a real part.
             let parts = if result.layout.complex { 2f64.sqrt() } else { 1.0 };
             let estimate = x.estimate.clone().moved(&x.layout, &result.layout, (parts * typical, parts * worst));

@@ -62,8 +62,8 @@ impl Evaluator {
                 step /= 2;
             }
         }
-        let turned = kept.turned(columns.start as i64).copied(x.layout.period()).cleared();
-        let kept = turned.with_cleared(&x.estimate, capacity / layout.capacity, rounding);
+        let kept = kept.turned(columns.start as i64).cleared();
+        let kept = kept.with_cleared(&x.estimate, capacity / layout.capacity, rounding).copied(x.layout.period());
         let moved = moved.rearranged(with_columns(x, columns.len()), layout.with_padding(Padding::Zero));
         Ok(moved.estimated(|own| kept.with_noise_of(own, x.layout.period())))
     }

@@ -24,15 +24,12 @@ use clathrate_lattice::Level;
 use super::failure::log2_tail;
 use super::plan::{BOOTSTRAP, BootstrapPlan, Raising};
 use crate::arrays::{Ciphertext, Estimate, Layout, SecretName};
-use crate::circuits::linear::factors::{diagonals_error, gain_from};
+use crate::circuits::linear::factors::{PREDICTION_MARGIN, diagonals_error, gain_from};
 use crate::error::CkksError;
 use crate::keys::Operation;
 
 /// The variance of a number that is uniform in [-1, 1].
 const UNIFORM: f64 = 1.0 / 3.0;
-
-/// Predicted variances are within 20 % of measured ones; bounds are twice them.
-const MARGIN: f64 = 2.0;
 
 /// How far numbers may exceed 1 by their noise.
 const SLACK: f64 = 1e-3;
@@ -296,7 +293,7 @@ impl BootstrapPlan {
         let worst = self.reduction.worst_message_error(self.probabilities());
         let approximation = if self.rounds > 1 { predicted.approximation } else { worst.powi(2) };
         let typical = predicted.deviation().powi(2);
-        Ok(*self.variances.get_or_init(|| (typical, MARGIN * typical + approximation)))
+        Ok(*self.variances.get_or_init(|| (typical, PREDICTION_MARGIN * typical + approximation)))
     }
 
     /// The variance of the rounding errors between two rounds: the result of a round is brought to the level of the input, and the sum is rescaled.
