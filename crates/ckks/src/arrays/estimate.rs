@@ -65,10 +65,10 @@ pub(crate) enum Along {
 #[serde(rename_all = "snake_case")]
 enum Tails {
     /// As often as a normal one, at most: a sum of many small independent parts, whatever the key is.
+    #[default]
     Normal,
     /// A polynomial `r s`, where `s` is a secret, or an error in a key, and `r` is small and random. A coefficient is a sum of many independent parts, and normal. A slot is the product of one slot of `r`
     /// and one of `s`.
-    #[default]
     Convolution,
     /// As often as a slot of such a polynomial.
     Product,
@@ -714,6 +714,12 @@ impl Estimate {
             Source { mixed: [true; 2], period: 1.0, tails: source.tails.summed(), cleared: false, ..source.times(kept, kept) }
         });
         moved.named(11).with_own(Tails::Product, typical / unit, worst / unit)
+    }
+
+    /// As [`Estimate::with_rounding`], of the error of a number in an array with this layout.
+    pub(crate) fn with_rounding_of_numbers(self, layout: &Layout, (typical, worst): (f64, f64)) -> Self {
+        let unit = share(1.0, layout);
+        self.with_rounding(typical / unit, worst / unit)
     }
 
     /// The root mean square of a number's error, for typical numbers, in an array with this layout. Infinite where it is not known.

@@ -70,8 +70,8 @@ pub struct BootstrapPlan {
     pub(super) weight: usize,
     pub(super) rounds: usize,
     needs: OnceLock<KeyNeeds>,
-    /// The variances of the errors of the real and of the imaginary part: of typical messages, and of the worst.
-    pub(super) variances: OnceLock<(f64, f64)>,
+    /// As `BootstrapPlan::variances` says.
+    pub(super) variances: OnceLock<[(f64, f64); 2]>,
     /// The most bytes that the arrays of one polynomial take at once.
     array_bytes: OnceLock<usize>,
     /// The binary logarithm of the factor that a further round multiplies the error of the rounds before with, for each round.

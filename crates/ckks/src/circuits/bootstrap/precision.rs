@@ -277,23 +277,26 @@ impl BootstrapPlan {
     /// # Errors
     /// As [`BootstrapPlan::dry_run`].
     pub(in crate::circuits) fn bootstrapped(&self, own: &Estimate, from: &Layout, to: &Layout) -> Result<Estimate, CkksError> {
-        let (typical, largest) = self.variances()?;
         // The real and the imaginary part.
-        let parts = if to.complex { 2.0 } else { 1.0 };
-        Ok(own.clone().moved(from, to, ((parts * typical).sqrt(), (parts * largest).sqrt())))
+        let parts = if to.complex { 2.0f64 } else { 1.0 };
+        let [noise, approximation] = self.variances()?.map(|(typical, worst)| ((parts * typical).sqrt(), (parts * worst).sqrt()));
+        Ok(own.clone().moved(from, to, noise).with_rounding_of_numbers(to, approximation))
     }
 
-    /// The variances of the errors of the real and of the imaginary part, for typical messages and for the worst, which take as long as a dry run to find out.
-    fn variances(&self) -> Result<(f64, f64), CkksError> {
+    /// The variances of the noise of the real and of the imaginary part, and of the error of the approximation, which no key is a factor of; each for typical messages and for the worst,
+    /// which take as long as a dry run to find out.
+    fn variances(&self) -> Result<[(f64, f64); 2], CkksError> {
         if let Some(&known) = self.variances.get() {
             return Ok(known);
         }
         let predicted = self.predicted_error()?;
+        let (noise, approximation) = (predicted.noise(), predicted.approximation);
         // For one round, at worst the error of the message for which the sine and the polynomial are worst.
-        let worst = self.reduction.worst_message_error(self.probabilities());
-        let approximation = if self.rounds > 1 { predicted.approximation } else { worst.powi(2) };
-        let typical = predicted.deviation().powi(2);
-        Ok(*self.variances.get_or_init(|| (typical, PREDICTION_MARGIN * typical + approximation)))
+        let worst = self.reduction.worst_message_error(self.probabilities()).powi(2);
+        let worst = if self.rounds > 1 { approximation } else { worst };
+        Ok(*self
+            .variances
+            .get_or_init(|| [(noise, PREDICTION_MARGIN * noise), (approximation, PREDICTION_MARGIN * approximation.max(worst))]))
     }
 
     /// The variance of the rounding errors between two rounds: the result of a round is brought to the level of the input, and the sum is rescaled.
