@@ -57,6 +57,17 @@ def test_reductions_of_numbers_with_a_large_mean_are_those_of_numpy(deep, rng, n
             assert np.abs(found - want).max() < tolerance, (mean, axis, found, want)
 
 
+@pytest.mark.parametrize("encoding", ["slots", "coefficients"])
+@pytest.mark.parametrize(("shape", "axis"), [((1,), None), ((1,), 0), ((1, 1), None), ((1, 1), 0), ((1, 1), 1), ((3, 1), 1), ((1, 3), 0)])
+def test_a_single_number_is_its_mean(deep, shape, axis, encoding):
+    _, key = deep
+    numbers = np.linspace(0.5, 1, math.prod(shape)).reshape(shape)
+    for f in (lambda x: x.var(axis=axis), lambda x: x - x.mean(axis=axis, keepdims=True)):
+        result = computed(key, f, numbers, bound=1.0, encoding=encoding)
+        assert result.shape == np.shape(f(numbers))
+        assert np.abs(key.decrypt(result)).max() <= result.error_bound < 1e-6
+
+
 def test_variances_of_large_means_are_right_whatever_room_is_behind_the_numbers(rng):
     params = cl.Params.preset("insecure_small")
     key = cl.SecretKey.generate(params)
@@ -217,6 +228,53 @@ def test_errors_of_plain_factors_are_within_the_bound_for_rows_of_any_length(nam
         assert result.error_bound <= found.result.error_bound
         errors.append(np.ravel(key.decrypt(result) - exact))
     assert np.sqrt(np.mean(np.concatenate(errors) ** 2)) < 6 * result.error_rms
+
+
+EVEN = np.random.default_rng(5).uniform(-1, 1, (1000, 4))
+HALVES = np.where(np.arange(512) < 256, 1.0, -1.0)
+SHARES = np.array([0.1, 0.2, 0.3, 0.7])
+# Errors that add up, and do not cancel: of equal numbers, of numbers times equal factors, of what is there several times.
+ADDING_UP = {
+    "variances of two halves": (lambda x: x.var(axis=1), [np.stack([HALVES, HALVES])], 1.0),
+    "the variance of small multiples": (lambda x: (x * 1e-6).var(), [np.array([1e6, -1e6, 1e6])], 1e6),
+    "variances of joined multiples": (
+        lambda x, y: np.vstack([x * 1000.1, y * 1000.1]).var(axis=1),
+        [np.resize([1e-3, -1e-3], 4)] * 2,
+        1e-3,
+    ),
+    "variances of joined sums": (lambda x, y: np.vstack([x.sum(axis=0), y.sum(axis=0)]).var(axis=0), [EVEN[:50], EVEN[50:100]], 1.0),
+    "the variance of multiples by a sum": (lambda x: (x * x.sum()).var(), [EVEN[:, 0]], 1.0),
+    "one row many times": (lambda x: x[[0] * 1000].sum(axis=0), [np.ones((3, 4))], 1.0),
+    "equal weights": (lambda x: np.full((1, 1000), 0.1) @ x, [np.full((1000, 2), 1e6)], 1e6),
+    "equal weights of a row": (lambda x: x @ np.full(500, 0.1), [np.full(500, 1e6)], 1e6),
+    "equal factors": (lambda x: (x * SHARES).sum(axis=0), [np.full((1000, 4), 1e6)], 1e6),
+    "equal terms": (lambda x: (x + SHARES).sum(axis=0), [np.full((1000, 4), 0.1)], 1.0),
+    "equal rows": (lambda x: x.sum(axis=0), [np.full((10_000, 4), 0.1)], 1.0),
+    "sums of parts": (lambda x: sum(x[:rows].sum(axis=0) for rows in range(1, 65)), [EVEN[:64]], 1.0),
+    "multiples of a product": (lambda x: sum((rows * WEIGHTS) @ x for rows in range(1, 33)), [EVEN[:6]], 1.0),
+    "running sums": (lambda x: np.cumsum(x, axis=0).sum(axis=0), [EVEN[:64]], 1.0),
+    "rows one by one": (lambda x: sum(x[row] for row in range(64)), [EVEN[:64]], 1.0),
+    "differences of multiples": (lambda x: 3 * x - 2 * x, [EVEN[:, 0]], 1.0),
+    "sums of squares": (lambda x: ((x * x) * 1e-3).sum(), [1e6 * EVEN[:, 0]], 1e6),
+    "an eighth power": (lambda x: x * x * x * x, [EVEN[:, 0]], 1.0),
+}
+# Those that are not spread evenly, whose errors are not typical; and sums of sums, of which the dependence is not known but bounded.
+NOT_TYPICAL = {name for name in ADDING_UP if name.startswith(("variances", "the variance", "equal", "running sums", "sums of parts"))}
+
+
+@pytest.mark.parametrize("encoding", ["slots", "coefficients"])
+@pytest.mark.parametrize("name", ADDING_UP)
+def test_errors_that_add_up_are_within_the_bound(name, encoding):
+    f, arrays, bound = ADDING_UP[name]
+    params = cl.Params.preset("insecure_deep" if encoding == "coefficients" else "insecure_small")
+    key = cl.SecretKey.generate(params)
+    options = {"encoding": encoding, "bound": bound}
+    found = cl.trace(f, *(array.shape for array in arrays), params=params, **options)
+    keys = key.evaluation_keys(found.needs)
+    results = [f(*(key.encrypt(array, **options).with_keys(keys) for array in arrays)) for _ in range(3)]
+    errors = np.stack([key.decrypt(result) for result in results]) - f(*arrays)
+    assert np.abs(errors).max() <= min(result.error_bound for result in results) <= found.result.error_bound
+    assert name in NOT_TYPICAL or 1 / 3 < np.sqrt(np.mean(errors**2)) / results[0].error_rms < 2
 
 
 def test_whole_matrices_have_no_rounding(rng):

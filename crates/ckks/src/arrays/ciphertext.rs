@@ -230,9 +230,9 @@ impl Ciphertext {
 
     /// The same array as a fresh encryption of numbers up to `bound`, where one is declared, with an error of this variance in each coefficient. Rounding to integers adds to it.
     pub(crate) fn freshly(self, bound: Option<f64>, variance: f64) -> Self {
-        let error = self.slot_error(variance + ENCODING_VARIANCE);
+        let errors = (self.slot_error(variance), self.slot_error(ENCODING_VARIANCE));
         let mask = self.bundles.first().and_then(Bundle::seed);
-        Self { estimate: Estimate::encrypted(bound.unwrap_or(f64::INFINITY), error, mask), ..self }
+        Self { estimate: Estimate::encrypted(bound.unwrap_or(f64::INFINITY), errors, mask), ..self }
     }
 
     /// The root mean square of the error of a slot or of an entry among coefficients, from the variance of a coefficient: a slot is the sum of `n` coefficients times roots of unity, and a
@@ -476,7 +476,11 @@ impl Ciphertext {
         let reason = match self.layout.encoding {
             Encoding::Slots => format!("{lanes} rows share a polynomial, one behind the other in its slots: encrypt with lanes=1"),
             Encoding::Coefficients => {
-                format!("{lanes} rows share a polynomial; a move to degree {} takes them apart (to_mlwe), and needs no key", degree / lanes)
+                let rank = self.params.rank() * lanes;
+                format!(
+                    "{lanes} rows share a polynomial: to_mlwe({rank}) takes them apart, at degree {} and rank {rank}, and needs no key",
+                    degree / lanes
+                )
             }
         };
         Err(CkksError::Conversion { operation, reason })

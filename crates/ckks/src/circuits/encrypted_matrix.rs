@@ -336,7 +336,7 @@ impl Evaluator {
     /// the secret.
     fn estimated_transposition(&self, params: &Params, moved: Ciphertext, rows: usize) -> Result<Ciphertext, CkksError> {
         let error = moved.slot_error(params.transposition_variance(self, moved.level(), rows)?);
-        Ok(moved.estimated(|own| own.transposed().with_error(error)))
+        Ok(moved.estimated(|own| own.transposed().with_error_of_products(error)))
     }
 
     fn estimated_product(
@@ -349,8 +349,13 @@ impl Evaluator {
     ) -> Result<Ciphertext, CkksError> {
         let transposition = params.transposition_variance(self, level, params.degree())?;
         let error = product.slot_error(transposition * (1.0 + params.noise_model().secret_norm()));
-        let estimate =
-            x.estimate.clone().multiply(y.estimate.clone()).sum(Along::Rows, (x.shape()[0], x.shape()[0]), 1).mixed().with_error(error);
+        let estimate = x
+            .estimate
+            .clone()
+            .multiply(y.estimate.clone())
+            .sum(Along::Rows, (x.shape()[0], x.shape()[0]), 1)
+            .mixed()
+            .with_error_of_products(error);
         params.check_bound(estimate.magnitude, product.scale(), level)?;
         self.switched(params, product.estimated(|_| estimate), Operation::Multiply, level, 1.0)
     }

@@ -58,8 +58,8 @@ pub struct Weights {
     row_sum: f64,
     /// The root of the sum of squares along a row: its root mean square over the rows, and its largest value.
     row_norms: (f64, f64),
-    /// The largest root of a row's sum of squares of what rounding changed.
-    rounding: f64,
+    /// The largest root of a row's sum of squares of what rounding changed, and the largest sum of magnitudes.
+    rounding: (f64, f64),
 }
 
 impl Weights {
@@ -101,9 +101,12 @@ impl Weights {
         let row_sum = values.chunks_exact(inner).map(|row| row.iter().map(|v| v.abs()).sum()).fold(0.0, f64::max);
         let squares: Vec<f64> = values.chunks_exact(inner).map(|row| row.iter().map(|v| v * v).sum()).collect();
         let row_norms = ((squares.iter().sum::<f64>() / rows as f64).sqrt(), squares.iter().copied().fold(0.0, f64::max).sqrt());
-        let changed = |(v, &integer): (&f64, &i64)| (v - integer as f64 / scale).powi(2);
+        let changed = |(v, &integer): (&f64, &i64)| (v - integer as f64 / scale).abs();
         let rows_of = values.chunks_exact(inner).zip(integers.chunks_exact(inner));
-        let rounding = rows_of.map(|(row, integers)| row.iter().zip(integers).map(changed).sum()).fold(0.0, f64::max).sqrt();
+        let rounding = rows_of.fold((0.0f64, 0.0f64), |(root, sum), (row, integers)| {
+            let own = || row.iter().zip(integers).map(changed);
+            (root.max(own().map(|changed| changed * changed).sum::<f64>().sqrt()), sum.max(own().sum()))
+        });
         Ok(Self { matrix: Arc::new(LeftMatrix::new(rows, inner, &integers)?), scale, row_sum, row_norms, rounding })
     }
 

@@ -302,7 +302,7 @@ impl Evaluator {
         let factors = common_factors(&x.layout, &messages)?;
         // The plaintext's coefficients are rounded to integers at its scale.
         let rounding = (x.params.degree() as f64 * ENCODING_VARIANCE).sqrt() / plaintext.scale();
-        let estimate = x.estimate.clone().cleared().multiply(Estimate::plain(plaintext.size()).with_rounding(rounding, rounding));
+        let estimate = x.estimate.clone().cleared().multiply_plain(Estimate::plain(plaintext.size()).with_rounding(rounding, rounding));
         x.params.check_bound(estimate.magnitude, scale, x.level)?;
         let bundles = x.bundles.iter().zip(factors).map(|(bundle, factor)| bundle.times_poly(factor)).collect::<Result<_, _>>()?;
         let mut product = x.with(bundles, x.level, scale).estimated(|_| estimate);

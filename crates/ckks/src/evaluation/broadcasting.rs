@@ -39,6 +39,11 @@ pub fn common_shape(x: &[usize], y: &[usize], operation: &'static str) -> Result
     })
 }
 
+/// Whether the only number of each row is in all slots of its polynomial.
+fn is_everywhere(layout: &Layout) -> bool {
+    (layout.columns, layout.period()) == (1, 1)
+}
+
 impl Evaluator {
     /// Two arrays, each repeated by [`Evaluator::broadcast_to`] to the shape that they have together ([`common_shape`]).
     ///
@@ -51,8 +56,9 @@ impl Evaluator {
         operation: &'static str,
     ) -> Result<(Cow<'c, Ciphertext>, Cow<'c, Ciphertext>), CkksError> {
         let shape = common_shape(x.shape(), y.shape(), operation)?;
-        // The array that has the shape already, or rows that share polynomials, decides where the other's numbers are to be.
-        if y.shape() == shape || (y.layout.lanes > 1 && x.shape() != shape) {
+        // The array that has the shape already, or rows that share polynomials, decides where the other's numbers are to be; of two that have it, the one whose numbers have places.
+        let decides = y.shape() == shape && !(x.shape() == shape && is_everywhere(&y.layout));
+        if decides || (y.layout.lanes > 1 && x.shape() != shape) {
             let y = self.spread(y, &shape)?;
             return Ok((self.spread_like(x, &y)?, y));
         }
@@ -66,10 +72,11 @@ impl Evaluator {
     fn spread_like<'c>(&self, x: &'c Ciphertext, like: &Ciphertext) -> Result<Cow<'c, Ciphertext>, CkksError> {
         let (own, to) = (x.layout, like.layout);
         let in_slots = own.encoding == Encoding::Slots && to.encoding == Encoding::Slots;
-        if x.shape() == like.shape() || !in_slots || (own.lanes, own.bodies, to.bodies) != (1, 1, 1) {
+        let placed = x.shape() == like.shape() && own.capacity == to.capacity;
+        if placed || !in_slots || (own.lanes, own.bodies, to.bodies) != (1, 1, 1) {
             return self.spread(x, like.shape());
         }
-        let everywhere = (own.columns, own.period()) == (1, 1) && (own.rows == 1 || (own.rows == to.rows && to.lanes == 1));
+        let everywhere = is_everywhere(&own) && (own.rows == 1 || (own.rows == to.rows && to.lanes == 1));
         let alike = (own.columns, own.capacity, own.copies, own.order) == (to.columns, to.capacity, to.copies, to.order);
         let row = own.rows == 1 && own.chunks == 1 && alike;
         if !(everywhere || row) {

@@ -65,7 +65,14 @@ impl Evaluator {
             let lines = rows.iter().step_by(lanes).map(|row| row / lanes);
             lines.flat_map(|line| x.bundles()[line * width..(line + 1) * width].iter().cloned()).collect()
         };
-        Ok(x.with_all((x.params(), vec![rows.len(), columns]), layout, bundles, (x.level(), x.scale())))
+        let selected = x.with_all((x.params(), vec![rows.len(), columns]), layout, bundles, (x.level(), x.scale()));
+        if rows.iter().copied().eq(0..count) {
+            return Ok(selected);
+        }
+        let mut times = vec![0; count];
+        rows.iter().for_each(|&row| times[row] += 1);
+        let most = times.into_iter().max().unwrap_or(1);
+        Ok(selected.estimated(|own| own.selected(rows, most)))
     }
 
     /// One row of several that share a polynomial in slots, as a matrix of one row: the sum of all rows of its polynomial times one or zero.
@@ -127,7 +134,7 @@ impl Evaluator {
         let shape = vec![rows, layout.columns];
         layout.check(&shape, first.params().degree())?;
         let joined = first.with_all((first.params(), shape), layout, bundles, (first.level(), first.scale()));
-        Ok(joined.estimated(|_| Estimate::side_by_side(&estimates, Along::Rows)))
+        Ok(joined.estimated(|_| Estimate::side_by_side(&estimates, Along::Rows, &layout)))
     }
 }
 

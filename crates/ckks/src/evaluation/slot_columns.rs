@@ -131,7 +131,7 @@ impl Evaluator {
         let sum = sum.ok_or(CkksError::NoTerms { operation: JOIN })?;
         let layout = Layout { complex, ..sum.layout };
         let shape = sum.shape.clone();
-        Ok(sum.rearranged(shape, layout).estimated(|_| Estimate::side_by_side(&kept, Along::Columns)))
+        Ok(sum.rearranged(shape, layout).estimated(|_| Estimate::side_by_side(&kept, Along::Columns, &layout)))
     }
 }
 

@@ -132,9 +132,10 @@ impl Evaluator {
         let (typical, worst) = (x.estimate.typical, x.estimate.magnitude);
         let norm = weights.iter().map(|weight| weight * weight).sum::<f64>().sqrt();
         // The numbers are those of the weighted sum, not of a sum of products that are all as large as the largest one.
-        let summed = x.estimate.clone().mapped(Along::Columns, magnitude, (norm, norm), 0.0).summed_over(weights.len(), x.layout.period());
-        let rounding = (x.params.degree() as f64 / 12.0).sqrt() / (product.scale / x.scale) * (weights.len() as f64).sqrt();
-        let summed = summed.with_rounding(rounding * typical, rounding * worst);
+        let summed =
+            x.estimate.clone().mapped(Along::Columns, magnitude, (norm, norm), (0.0, 0.0)).summed_over(weights.len(), x.layout.period());
+        let (rounding, count) = ((x.params.degree() as f64 / 12.0).sqrt() / (product.scale / x.scale), weights.len() as f64);
+        let summed = summed.with_rounding(rounding * count.sqrt() * typical, rounding * count * worst);
         product.params.check_bound(summed.magnitude, product.scale, product.level)?;
         let product = product.estimated(Estimate::without_numbers);
         let total = match (x.layout.lanes, x.layout.capacity) {
@@ -169,7 +170,8 @@ impl Evaluator {
             None => x.estimate.clone().sum(Along::Columns, (layout.columns, layout.columns), layout.period()),
             Some(weights) => {
                 let norm = weights.iter().map(|weight| weight * weight).sum::<f64>().sqrt();
-                let rounding = (layout.columns as f64 / 12.0).sqrt() / factor;
+                let changed = || weights.iter().map(|weight| (weight - (weight * factor).round_ties_even() / factor).abs());
+                let rounding = (changed().map(|changed| changed * changed).sum::<f64>().sqrt(), changed().sum());
                 x.estimate.clone().mapped(Along::Columns, magnitude, (norm, norm), rounding).summed_over(layout.columns, layout.period())
             }
         };

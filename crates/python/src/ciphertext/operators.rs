@@ -96,6 +96,11 @@ impl PyCiphertext {
         if let Some(centred) = other.centred(py, self)? {
             return centred.map(py, |evaluator, x| evaluator.negate(x));
         }
+        self.difference(py, other)
+    }
+
+    /// The difference of two ciphertexts, with what is behind their numbers.
+    pub(super) fn difference(&self, py: Python<'_>, other: &Self) -> PyResult<Self> {
         self.zip(py, other, SUBTRACTION, |evaluator, x, y| evaluator.sub(x, y))
     }
 

@@ -200,7 +200,8 @@ impl PyCiphertext {
         sums.reshaped(py, kept)
     }
 
-    /// The mean along an axis. In slots, where an array has places behind its numbers, it remembers the sum, for [`Self::centred`].
+    /// The mean along an axis. In slots, where an array has places behind its numbers, it remembers the sum, for [`Self::centred`]; of rows that share polynomials, which take the level of a mean for
+    /// their sum, the mean itself.
     fn means(&self, py: Python<'_>, along: Along, keepdims: bool) -> PyResult<Self> {
         let (count, layout) = (self.count(along), self.data.layout());
         let stays = keepdims || along == Along::Both || layout.rows == 1;
@@ -212,7 +213,13 @@ impl PyCiphertext {
         let room = self.data.params().log2_q(self.data.level()) - 3.0 - self.data.scale().log2() - (count as f64).log2();
         let fits = self.data.bound().is_none_or(|bound| bound.log2() < room);
         if !(stays && plain && padded && fits && matches!(along, Along::Columns | Along::Both)) {
-            return self.scaled_sums(py, along, keepdims, Some(1.0 / count as f64));
+            let means = self.scaled_sums(py, along, keepdims, Some(1.0 / count as f64))?;
+            // A mean of rows is in the places of columns, and in lanes without a row.
+            let behind = layout.has_padding() && (along != Along::Rows || !layout.rows.is_multiple_of(layout.lanes));
+            if self.is_in_lanes() && behind {
+                let _ = means.mean_of.set((means.data.clone(), 1));
+            }
+            return Ok(means);
         }
         let sums = self.scaled_sums(py, along, keepdims, None)?;
         let means = sums.multiply_by(py, 1.0 / count as f64)?;
@@ -222,12 +229,18 @@ impl PyCiphertext {
     }
 
     /// `x - mean` with zeros behind the numbers of each row, where the difference alone would have the negative mean there: its square times the rounding of a zero would enter every
-    /// sum. It is `(n x - sum) / n`, of which `n x - sum` is exact, and the product with 1 / n in the places of numbers takes the level that a mean takes.
+    /// sum. It is `(n x - sum) / n`, of which `n x - sum` is exact, and the product with 1 / n in the places of numbers takes the level that a mean takes. Of rows that share polynomials it takes
+    /// a level more.
     ///
     /// Nothing where the other operand is no mean of arrays like this one.
     pub(super) fn centred(&self, py: Python<'_>, mean: &Self) -> PyResult<Option<Self>> {
         let Some((sum, count)) = mean.mean_of.get() else { return Ok(None) };
         let x = &self.data;
+        if self.is_in_lanes() {
+            let difference = self.difference(py, mean)?.rescaled_anyway(py)?;
+            // At level 0 nothing is multiplied any more.
+            return if difference.data.level().0 == 0 { Ok(Some(difference)) } else { difference.cleared(py).map(Some) };
+        }
         let alike = x.encoding() == Encoding::Slots
             && x.padding() == Padding::Zero
             && x.layout().has_padding()
@@ -288,7 +301,7 @@ impl PyCiphertext {
                     layout.columns
                 )
             } else {
-                "rows that share polynomials would be multiplied with each other: encrypt the array without `lanes`, or transposed, and take `axis=0`".to_owned()
+                "rows that share polynomials would be multiplied with each other: encrypt the array without `lanes`".to_owned()
             };
             return Err(exception(py, "ShapeError", message));
         }
@@ -600,8 +613,6 @@ impl PyCiphertext {
         let left = left.ok_or_else(|| out_of_range(py, "`ddof`", ddof.0, format!("there are {count} numbers: use less")))?;
         let means = self.means(py, along, true)?;
         let centred = self.minus(py, &means)?.rescaled_anyway(py)?;
-        // Of rows that share polynomials, the means are behind the numbers of each row, too: their squares must not meet the rounding of a zero.
-        let centred = if self.is_in_lanes() { centred.cleared(py)?.rescaled_anyway(py)? } else { centred };
         let axes = [matches!(along, Along::Rows | Along::Both), matches!(along, Along::Columns | Along::Both)];
         let centred = centred.map(py, |_, x| Ok(x.clone().as_differences_in(&self.data, axes)))?;
         let squares = if self.data.is_complex() {

@@ -32,13 +32,18 @@ impl Evaluator {
         let bundles = low.iter().flat_map(|x| x.bundles.iter().cloned()).collect();
         let all = low[0].with_all((&plan.params, vec![polys, capacity]), layout, bundles, (low[0].level, low[0].scale));
         drop(low);
+        // Two polynomials of real numbers may be one of complex numbers on the way: which two depends on the batch.
+        let size = |x: &Ciphertext| x.estimate.slot_errors().1;
+        let largest = arrays.iter().max_by(|x, y| size(x).total_cmp(&size(y))).filter(|_| Self::goes_in_pairs(&all, plan));
         let fresh = self.bootstrap_with_progress(&all, plan, progress)?;
         let (params, place) = (fresh.params.clone(), (fresh.level, fresh.scale));
         let mut bundles = fresh.bundles.iter();
         let apart = |(x, bits): (&Ciphertext, u32)| {
             let own = bundles.by_ref().take(x.layout.bundles()).cloned().collect();
             let fresh = fresh.with_all((&params, x.shape.clone()), x.layout, own, place);
-            let estimate = plan.bootstrapped(&x.estimate, &x.layout, &x.layout)?;
+            let own = x.estimate.clone();
+            let own = if let Some(largest) = largest { own.with_imaginary_part_of(&largest.estimate, &largest.layout) } else { own };
+            let estimate = plan.bootstrapped(&own, &x.layout, &x.layout)?;
             let fresh = fresh.estimated(|_| estimate);
             if bits == 0 { Ok(fresh) } else { self.multiply_integer(&fresh, 1 << bits) }
         };

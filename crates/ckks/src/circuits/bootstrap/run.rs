@@ -70,7 +70,7 @@ impl Evaluator {
             return Ok(self.bootstrap_with_progress(&x.polynomials_as_rows(), plan, progress)?.rearranged(x.shape.clone(), x.layout));
         }
         let bundles = x.layout.bundles();
-        if x.is_complex() || plan.real || plan.slots_last() || bundles < 2 || x.layout.bodies > 1 {
+        if !Self::goes_in_pairs(x, plan) {
             return Ok(self.bootstrap_parts(vec![x.clone()], plan, progress)?.swap_remove(0));
         }
         // A plan for complex numbers bootstraps two polynomials of real numbers at once. Of an odd number, the middle one is in both halves.
@@ -86,6 +86,11 @@ impl Evaluator {
         let [upper, lower] = &fresh[..] else { return Err(CkksError::NoTerms { operation: BOOTSTRAP }) };
         let own = upper.bundles.iter().chain(lower.bundles.iter().skip(2 * count - bundles)).cloned().collect();
         Ok(upper.with_all((&x.params, x.shape.clone()), x.layout, own, (upper.level, upper.scale)))
+    }
+
+    /// Whether polynomials of an array go through a bootstrap two by two, as real and imaginary parts.
+    pub(super) fn goes_in_pairs(x: &Ciphertext, plan: &BootstrapPlan) -> bool {
+        !(x.is_complex() || plan.real || plan.slots_last() || x.layout.bundles() < 2 || x.layout.bodies > 1)
     }
 
     /// Two arrays of real numbers, of one shape, in the time of one of complex numbers: they are its real and imaginary parts. `plan` is for complex numbers.
@@ -140,7 +145,11 @@ impl Evaluator {
 
     /// The rounds, of arrays that have been checked.
     fn rounds_of(&self, parts: &[Ciphertext], plan: &BootstrapPlan, progress: Progress<'_>) -> Result<Vec<Ciphertext>, CkksError> {
-        let before: Vec<Estimate> = parts.iter().map(|x| x.estimate.clone()).collect();
+        let own = |x: &Ciphertext| x.estimate.clone();
+        let before: Vec<Estimate> = match parts {
+            [x, y] => vec![own(x).with_imaginary_part_of(&y.estimate, &y.layout), own(y).with_imaginary_part_of(&x.estimate, &x.layout)],
+            _ => parts.iter().map(own).collect(),
+        };
         let parts: Vec<Ciphertext> = parts.iter().map(|x| x.clone().estimated(|_| Estimate::unknown())).collect();
         let parts = &parts[..];
         let mut round = |parts: &[Ciphertext], number: usize| {

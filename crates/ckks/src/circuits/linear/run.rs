@@ -145,11 +145,13 @@ impl Evaluator {
         let (level, scale) = (plan.output_level(), plan.output_scale());
         let mapped = x.with(bundles, level, scale);
         if !x.estimate.has_errors() {
-            return Ok(mapped.estimated(|own| own.mapped(Along::Columns, plan.transform.row_sum(), plan.transform.row_norms(), 0.0)));
+            return Ok(mapped.estimated(|own| own.mapped(Along::Columns, plan.transform.row_sum(), plan.transform.row_norms(), (0.0, 0.0))));
         }
         let error = mapped.slot_error(plan.variance(x.secret)?);
         // Rounded diagonals repeat as the slots do, so that a number, the mean of its repetitions, has the same error.
-        let rounding = plan.rounding() * (x.params.slot_count() as f64 / x.layout.period() as f64).sqrt();
+        let repeated = (x.params.slot_count() as f64 / x.layout.period() as f64).sqrt();
+        let rounding = plan.rounding();
+        let rounding = (rounding.0 * repeated, rounding.1 * repeated);
         Ok(mapped
             .estimated(|own| own.mapped(Along::Columns, plan.transform.row_sum(), plan.transform.row_norms(), rounding).with_error(error)))
     }
@@ -373,11 +375,11 @@ impl LinearTransformPlan {
         Ok(switch * growth * (scale / step).powi(2) + giants as f64 * (switch + rounding) / (step * step) + rounding)
     }
 
-    /// The error of a result's entry by the rounding of the diagonals to integers, for numbers of magnitude 1.
-    fn rounding(&self) -> f64 {
+    /// The errors of a result's entry by the rounding of the diagonals to integers, for numbers of magnitude 1: of either sign, and with the signs of what rounding changed.
+    fn rounding(&self) -> (f64, f64) {
         let terms = self.giants.iter().map(|giant| giant.terms.len()).sum::<usize>() as f64;
         let coefficients = 2.0 * self.transform.period() as f64;
         let one = (coefficients / 12.0).sqrt() / self.diagonal_scale();
-        one * terms.sqrt()
+        (one * terms.sqrt(), one * terms)
     }
 }

@@ -154,7 +154,10 @@ impl Evaluator {
         // Behind the maps of slots-to-coefficients the order is that of their bits.
         let order = if plan.placement() == Placement::Inside { Order::BitReversed } else { Order::Natural };
         let coefficients = Layout { encoding: Encoding::Coefficients, complex: true, order, ..slots };
-        let estimate = bootstrap.bootstrapped(&multiplied.estimate, &multiplied.layout, &slots)?;
+        let own = multiplied.estimate.clone();
+        let paired = pairs && multiplied.layout().bundles() > 1;
+        let own = if paired { own.with_imaginary_part_of(&multiplied.estimate, &multiplied.layout) } else { own };
+        let estimate = bootstrap.bootstrapped(&own, &multiplied.layout, &slots)?;
         let low = multiplied.rearranged(shape.clone(), coefficients).at_scale(bootstrap.message_scale()).estimated(|_| Estimate::unknown());
         let fresh = self.in_groups(&[low], size, &mut of_stages, |own, tick| {
             let [own] = own else { return Err(CkksError::NoTerms { operation: MAMBO }) };

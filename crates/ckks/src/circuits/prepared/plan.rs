@@ -407,9 +407,10 @@ impl PreparedPlan {
         Operation::BodyParts { bodies: self.layout.bodies, degree: self.params.degree() / self.layout.lanes }
     }
 
-    /// The root mean square of the error of a result by the rounding of the weights to multiples of `2^shift`, for numbers of magnitude 1.
-    pub(super) fn weight_rounding(&self) -> f64 {
-        (self.inner() as f64 / 12.0).sqrt() * f64::from(self.shift).exp2() / self.weights.scale()
+    /// The error of a result by the rounding of the weights to multiples of `2^shift`, for numbers of magnitude 1: its root mean square, and for numbers that have its signs.
+    pub(super) fn weight_rounding(&self) -> (f64, f64) {
+        let (unit, inner) = (f64::from(self.shift).exp2() / self.weights.scale(), self.inner() as f64);
+        (unit * (inner / 12.0).sqrt(), unit * inner / 2.0)
     }
 
     /// The same plan with one or two floating-point products; the rounding of the weights stays.

@@ -187,7 +187,11 @@ impl Evaluator {
             let (error, rounding) = (product.slot_error(plan.noise().total()), plan.weight_rounding());
             let (typical, worst) = (product.estimate.typical, product.estimate.magnitude);
             let product = product.estimated(|own| {
-                plan.weights().estimate(own).with_error(error).with_errors_of_factors([false, true], rounding * typical, rounding * worst)
+                plan.weights().estimate(own).with_error(error).with_errors_of_factors(
+                    [false, true],
+                    rounding.0 * typical,
+                    rounding.1 * worst,
+                )
             });
             product.check_bound()?;
             Ok(product)
