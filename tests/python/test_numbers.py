@@ -186,6 +186,10 @@ def test_errors_are_within_twice_what_is_stated_and_below_their_bounds(deep, nam
     kinds = [-np.ones(shape), np.ones(shape)], [signs, -signs], [np.zeros(shape)] * 2
     worst = [np.stack([errors(*arrays[:count]) for _ in range(times)]) for arrays in kinds]
     assert max(np.abs(some).max() for some in [typical, *worst]) <= found.result.error_bound
+    if name == "columns":
+        # Rows that share polynomials: the means' noise differs from lane to lane.
+        lanes = np.where(np.arange(60) % 8 < 4, 1.0, -1.0)[:, np.newaxis] * np.ones(shape)
+        worst.append(np.stack([errors(lanes) for _ in range(times)]))
     if found.result.shape == shape:
         # Or one number against all others, where it is.
         kinds = [np.where(np.arange(math.prod(shape)).reshape(shape) == place, 1.0, -1.0) for place in range(200)]
@@ -259,13 +263,15 @@ ADDING_UP = {
     "an eighth power": (lambda x: x * x * x * x, [EVEN[:, 0]], 1.0),
 }
 # Those that are not spread evenly, whose errors are not typical; and sums of sums, of which the dependence is not known but bounded.
-NOT_TYPICAL = {name for name in ADDING_UP if name.startswith(("variances", "the variance", "equal", "running sums", "sums of parts"))}
+NOT_TYPICAL = {name for name in ADDING_UP if name.startswith(("variances", "the variance", "equal", "running sums", "sums of parts", "multiples of"))}
 
 
 @pytest.mark.parametrize("encoding", ["slots", "coefficients"])
 @pytest.mark.parametrize("name", ADDING_UP)
 def test_errors_that_add_up_are_within_the_bound(name, encoding):
     f, arrays, bound = ADDING_UP[name]
+    if (name, encoding) == ("the variance of multiples by a sum", "coefficients"):
+        pytest.skip("single numbers in coefficients do not multiply arrays")
     params = cl.Params.preset("insecure_deep" if encoding == "coefficients" else "insecure_small")
     key = cl.SecretKey.generate(params)
     options = {"encoding": encoding, "bound": bound}
@@ -273,7 +279,9 @@ def test_errors_that_add_up_are_within_the_bound(name, encoding):
     keys = key.evaluation_keys(found.needs)
     results = [f(*(key.encrypt(array, **options).with_keys(keys) for array in arrays)) for _ in range(3)]
     errors = np.stack([key.decrypt(result) for result in results]) - f(*arrays)
-    assert np.abs(errors).max() <= min(result.error_bound for result in results) <= found.result.error_bound
+    assert np.abs(errors).max() <= min(result.error_bound for result in results)
+    # Under the secret key errors are smaller, and nearer to normal.
+    assert max(result.error_bound for result in results) <= 1.001 * found.result.error_bound
     assert name in NOT_TYPICAL or 1 / 3 < np.sqrt(np.mean(errors**2)) / results[0].error_rms < 2
 
 

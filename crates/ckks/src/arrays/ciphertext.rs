@@ -205,6 +205,12 @@ impl Ciphertext {
         (self.params.degree() as f64 * ENCODING_VARIANCE).sqrt() / (product_scale / self.scale)
     }
 
+    /// What is known of the product, number by number. Where one factor has zeros behind its numbers, the product has no errors of the other one there.
+    pub(crate) fn product_estimate(&self, other: &Self) -> Estimate {
+        let factor = |x: &Self, y: &Self| if y.padding() == Padding::Zero { x.estimate.clone().cleared() } else { x.estimate.clone() };
+        factor(self, other).multiply(factor(other, self))
+    }
+
     /// These numbers, known as differences of the numbers of `x` from their mean, along each axis that is said, whose squares are added along the same axes: the root of the mean of the
     /// squares is at most the bound of `x`, and an error that all of them have alike meets their sum, which is zero.
     #[must_use]

@@ -35,6 +35,9 @@ const MOST_STORED: usize = 64;
 /// More places than any array has.
 const EVERYWHERE: f64 = (1u64 << 48) as f64;
 
+/// The sum of so many magnitudes of rounding errors is at most a bound on one of them, by the deviations of which a bound is made: 7.5 and more.
+const KNOWN_SUM: f64 = 6.0;
+
 /// How far plain numbers that count as one number may be apart, relatively.
 const ONE_NUMBER: f64 = 1e-12;
 
@@ -67,6 +70,8 @@ pub(crate) enum Along {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Tails {
+    /// As that of a normal one, but no chance decides: the rounding of what is known to all. The numbers that it meets may have its signs.
+    Known,
     /// As often as a normal one, at most: a sum of many small independent parts, whatever the key is.
     #[default]
     Normal,
@@ -80,7 +85,7 @@ enum Tails {
 impl Tails {
     /// Those of sums of slots or coefficients of one polynomial.
     fn summed(self) -> Self {
-        if self == Self::Normal { self } else { Self::Product }
+        if self <= Self::Normal { self } else { Self::Product }
     }
 
     #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
@@ -460,7 +465,7 @@ impl Estimate {
     /// numbers that these errors meet may have their signs.
     pub(crate) fn with_rounding(mut self, typical: f64, worst: f64) -> Self {
         let name = mixed_name(self.name, worst.to_bits());
-        self.push(Source { name, typical, worst, signed: false, mixed: [true; 2], ..Source::NONE });
+        self.push(Source { name, typical, worst, signed: false, mixed: [true; 2], tails: Tails::Known, ..Source::NONE });
         self
     }
 
@@ -627,7 +632,12 @@ impl Estimate {
             let own = if source.cleared { numbers } else { terms };
             let independent = (own * source.alike[axis].min(own)).sqrt();
             let typical = if source.scattered { own.sqrt() } else { independent };
-            let worst = if source.mixed[axis] { own } else { independent };
+            let worst = match (source.mixed[axis], source.tails) {
+                // The magnitudes of the rounding of different slots are 0.8 deviations, on average, and a bound is more than seven.
+                (true, Tails::Known) if along == Along::Columns && source.alike[axis] == 1.0 => independent.max(own / KNOWN_SUM),
+                (true, _) => own,
+                (false, _) => independent,
+            };
             let (mut alike, mut equal) = (source.alike, source.equal);
             (alike[axis], equal[axis]) = (alike[axis].max(terms), true);
             let tails = if along == Along::Columns { source.tails.summed() } else { source.tails };
@@ -685,7 +695,7 @@ impl Estimate {
     /// error of a mask is no more random than the mask: at worst the numbers have its signs.
     pub(crate) fn with_cleared(self, numbers: &Self, places: usize, rounding: f64) -> Self {
         let count = places as f64;
-        let (typical, worst) = (rounding * count.sqrt(), rounding * count.sqrt().max(count / 6.0));
+        let (typical, worst) = (rounding * count.sqrt(), rounding * count.sqrt().max(count / KNOWN_SUM));
         self.with_rounding(product(typical, numbers.typical), product(worst, numbers.magnitude))
     }
 

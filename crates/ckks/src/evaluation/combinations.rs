@@ -168,7 +168,7 @@ impl Evaluator {
             join(left, left.scale * right.scale)?;
             join(right, left.scale * right.scale)?;
             padding = padding.max(left.padding().min(right.padding()));
-            let own = left.estimate.clone().multiply(right.estimate.clone()).scale(if twice { 2.0 } else { 1.0 });
+            let own = left.product_estimate(right).scale(if twice { 2.0 } else { 1.0 });
             estimate = Some(match estimate {
                 None => own,
                 Some(sum) => sum.plus(own),

@@ -35,12 +35,12 @@ impl Evaluator {
             let higher = (level.0 + 1..=x.params.max_level().0).find(|&higher| x.params.check_scale(scale, Level(higher)).is_ok());
             return Err(higher.map_or(no_room, |needed| CkksError::LevelTooLow { operation: PRODUCT, needed, level: level.0 }));
         }
-        x.params.check_bound(x.estimate.clone().multiply(y.estimate.clone()).magnitude, scale, level)?;
+        x.params.check_bound(x.product_estimate(&y).magnitude, scale, level)?;
         Ok((x, y, scale))
     }
 
     fn finish_product(&self, x: &Ciphertext, y: &Ciphertext, bundles: Vec<Bundle<Eval>>, level: Level, scale: f64) -> Ciphertext {
-        let product = x.with(bundles, level, scale).estimated(|own| own.multiply(y.estimate.clone()));
+        let product = x.with(bundles, level, scale).estimated(|_| x.product_estimate(y));
         // A product is zero where one of the factors is.
         entrywise(product, (x, y), x.padding().min(y.padding()))
     }
