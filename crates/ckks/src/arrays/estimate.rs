@@ -107,15 +107,19 @@ struct Source {
     typical: f64,
     worst: f64,
     /// For rows and columns: how many neighbours have the same error.
+    #[serde(default = "each_alone", skip_serializing_if = "are_alone")]
     alike: [f64; 2],
     /// For rows and columns: whether the errors of different numbers may depend on each other in another way.
+    #[serde(default, skip_serializing_if = "are_false")]
     mixed: [bool; 2],
     /// The slots after which the error repeats, so that a mean over repetitions does not make it smaller.
+    #[serde(default = "each_slot", skip_serializing_if = "is_each_slot")]
     period: f64,
     /// Whether the error was multiplied by numbers of either sign, so that errors that were alike typically cancel in sums.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     scattered: bool,
     /// Whether the coefficients have known signs: those of a source that was multiplied by numbers have not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     signed: bool,
     /// Whether it may depend on other sources: at worst it adds linearly.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -131,6 +135,23 @@ struct Source {
     /// The name of the source that this one was computed from, where that is another: sources of one origin add linearly at worst.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     origin: Option<StoredName>,
+}
+
+fn each_alone() -> [f64; 2] {
+    Source::NONE.alike
+}
+
+fn are_alone(alike: &[f64; 2]) -> bool {
+    *alike == each_alone()
+}
+
+fn each_slot() -> f64 {
+    Source::NONE.period
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+fn is_each_slot(period: &f64) -> bool {
+    period.to_bits() == each_slot().to_bits()
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
@@ -907,6 +928,7 @@ pub(crate) struct StoredEstimate {
     #[serde(with = "stored_name")]
     name: u64,
     sources: Vec<Source>,
+    #[serde(default = "no_rest", skip_serializing_if = "is_no_rest")]
     rest: Source,
     #[serde(default = "no_names", skip_serializing_if = "are_no_names")]
     dropped: Option<Vec<StoredName>>,
@@ -927,6 +949,15 @@ mod stored_name {
         let name = u64::from_str_radix(&text, 16).ok().filter(|_| digits);
         name.ok_or_else(|| de::Error::custom("a name that is not 16 hexadecimal digits"))
     }
+}
+
+/// What files without further sources say.
+fn no_rest() -> Source {
+    Source::NONE
+}
+
+fn is_no_rest(rest: &Source) -> bool {
+    *rest == Source::NONE
 }
 
 /// What files without names of further sources say.
