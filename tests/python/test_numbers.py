@@ -43,13 +43,8 @@ def test_reductions_of_numbers_with_a_large_mean_are_those_of_numpy(deep, rng, n
         layout = "capacity"
     axes = [{}] if len(shape) == 1 else [{}, {"axis": 0}, {"axis": 1}]
     for mean in (1.0, 1e3, 1e6):
-        if name == "third moment" and mean > 1e3:
-            continue
         x = mean + rng.normal(size=shape)
         for axis in axes:
-            # The mean of a user's own formula, in rows that share polynomials, is in the places behind the numbers.
-            if layout == "lanes" and name in ("centred", "third moment") and mean > 1e3:
-                continue
             want = REDUCTIONS[name](x, **axis)
             found = key.decrypt(computed(key, lambda v, axis=axis: REDUCTIONS[name](v, **axis), x, **LAYOUTS[layout]))
             size = np.abs(x).max() ** (2 if name == "squares" else 1) * x.size
@@ -263,7 +258,9 @@ ADDING_UP = {
     "an eighth power": (lambda x: x * x * x * x, [EVEN[:, 0]], 1.0),
 }
 # Those that are not spread evenly, whose errors are not typical; and sums of sums, of which the dependence is not known but bounded.
-NOT_TYPICAL = {name for name in ADDING_UP if name.startswith(("variances", "the variance", "equal", "running sums", "sums of parts", "multiples of"))}
+NOT_TYPICAL = {
+    name for name in ADDING_UP if name.startswith(("variances", "the variance", "equal", "running sums", "sums of parts", "multiples of"))
+}
 
 
 @pytest.mark.parametrize("encoding", ["slots", "coefficients"])
