@@ -18,19 +18,21 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-use clathrate_lattice::MaskSeed;
-use rustfft::num_complex::Complex64;
-use serde::{Deserialize, Serialize};
-
+use self::source::{Source, StoredName, Tails, mixed_name};
+pub(crate) use self::stored::StoredEstimate;
 use super::layout::{Encoding, Layout};
 use crate::embedding::DOUBLE_SHARE;
+use clathrate_lattice::MaskSeed;
+use rustfft::num_complex::Complex64;
+
+mod source;
+mod stored;
 
 /// Sources that are told apart; the smallest further ones are added up.
 const MOST_SOURCES: usize = 12;
 
-/// Names of further sources that are remembered, and that are stored.
+/// Names of further sources that are remembered.
 const MOST_DROPPED: usize = 1024;
-const MOST_STORED: usize = 64;
 
 /// More places than any array has.
 const EVERYWHERE: f64 = (1u64 << 48) as f64;
@@ -66,163 +68,6 @@ pub(crate) enum Along {
     Columns,
 }
 
-/// How often an error is many times its root mean square.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Tails {
-    /// As that of a normal one, but no chance decides: the rounding of what is known to all. The numbers that it meets may have its signs.
-    Known,
-    /// As often as a normal one, at most: a sum of many small independent parts, whatever the key is.
-    #[default]
-    Normal,
-    /// A polynomial `r s`, where `s` is a secret, or an error in a key, and `r` is small and random. A coefficient is a sum of many independent parts, and normal. A slot is the product of one slot of `r`
-    /// and one of `s`.
-    Convolution,
-    /// As often as a slot of such a polynomial.
-    Product,
-}
-
-impl Tails {
-    /// Those of sums of slots or coefficients of one polynomial.
-    fn summed(self) -> Self {
-        if self <= Self::Normal { self } else { Self::Product }
-    }
-
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
-    fn are_usual(&self) -> bool {
-        *self == Self::default()
-    }
-
-    /// Whether the errors of slots or coefficients are as those of products.
-    fn are_heavy(self, encoding: Encoding) -> bool {
-        self == Self::Product || (self == Self::Convolution && encoding == Encoding::Slots)
-    }
-}
-
-/// The part of an error that has one origin.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-struct Source {
-    #[serde(with = "stored_name")]
-    name: u64,
-    typical: f64,
-    worst: f64,
-    /// For rows and columns: how many neighbours have the same error.
-    #[serde(default = "each_alone", skip_serializing_if = "are_alone")]
-    alike: [f64; 2],
-    /// For rows and columns: whether the errors of different numbers may depend on each other in another way.
-    #[serde(default, skip_serializing_if = "are_false")]
-    mixed: [bool; 2],
-    /// The slots after which the error repeats, so that a mean over repetitions does not make it smaller.
-    #[serde(default = "each_slot", skip_serializing_if = "is_each_slot")]
-    period: f64,
-    /// Whether the error was multiplied by numbers of either sign, so that errors that were alike typically cancel in sums.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    scattered: bool,
-    /// Whether the coefficients have known signs: those of a source that was multiplied by numbers have not.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    signed: bool,
-    /// Whether it may depend on other sources: at worst it adds linearly.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    entangled: bool,
-    #[serde(default, skip_serializing_if = "Tails::are_usual")]
-    tails: Tails,
-    /// Whether places without a number have none of it, which a mask cleared.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    cleared: bool,
-    /// For rows and columns: whether all numbers have the same error, to the last bit, and not only errors that may be as if they were the same.
-    #[serde(default, skip_serializing_if = "are_false")]
-    equal: [bool; 2],
-    /// The name of the source that this one was computed from, where that is another: sources of one origin add linearly at worst.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    origin: Option<StoredName>,
-}
-
-fn each_alone() -> [f64; 2] {
-    Source::NONE.alike
-}
-
-fn are_alone(alike: &[f64; 2]) -> bool {
-    *alike == each_alone()
-}
-
-fn each_slot() -> f64 {
-    Source::NONE.period
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
-fn is_each_slot(period: &f64) -> bool {
-    period.to_bits() == each_slot().to_bits()
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
-fn are_false(flags: &[bool; 2]) -> bool {
-    *flags == [false; 2]
-}
-
-impl Source {
-    const NONE: Self = Self {
-        name: 0,
-        typical: 0.0,
-        worst: 0.0,
-        alike: [1.0; 2],
-        mixed: [false; 2],
-        period: 1.0,
-        scattered: false,
-        signed: true,
-        entangled: false,
-        tails: Tails::Normal,
-        cleared: false,
-        equal: [false; 2],
-        origin: None,
-    };
-
-    fn times(self, typical: f64, worst: f64) -> Self {
-        Self { typical: product(self.typical, typical), worst: product(self.worst, worst), ..self }
-    }
-
-    fn unsigned(self) -> Self {
-        Self { typical: self.typical.abs(), worst: self.worst.abs(), signed: false, ..self }
-    }
-
-    /// The same source at other places, where it is another one.
-    fn renamed(self, salt: u64) -> Self {
-        Self { name: mixed_name(self.name, salt), origin: None, ..self }
-    }
-
-    /// A source that was computed from this one.
-    fn derived(self, salt: u64) -> Self {
-        Self { name: mixed_name(self.name, salt), origin: Some(StoredName(self.origin())), ..self }
-    }
-
-    /// The name of the source that this one was computed from, or its own.
-    fn origin(&self) -> u64 {
-        self.origin.map_or(self.name, |StoredName(origin)| origin)
-    }
-
-    fn joined(self, other: Self) -> Self {
-        let (x, y) = if self.signed && other.signed { (self, other) } else { (self.unsigned(), other.unsigned()) };
-        let both = |x: [f64; 2], y: [f64; 2]| [x[0].max(y[0]), x[1].max(y[1])];
-        let any = |x: [bool; 2], y: [bool; 2]| [x[0] || y[0], x[1] || y[1]];
-        Self {
-            typical: x.typical + y.typical,
-            worst: x.worst + y.worst,
-            alike: both(x.alike, y.alike),
-            mixed: any(x.mixed, y.mixed),
-            period: x.period.max(y.period),
-            scattered: x.scattered && y.scattered,
-            entangled: x.entangled || y.entangled,
-            tails: x.tails.max(y.tails),
-            cleared: x.cleared && y.cleared,
-            equal: [x.equal[0] && y.equal[0], x.equal[1] && y.equal[1]],
-            ..x
-        }
-    }
-
-    fn size(&self) -> f64 {
-        self.worst.abs()
-    }
-}
-
 /// What is known of the numbers of an array and of their errors.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Estimate {
@@ -246,15 +91,6 @@ pub struct Estimate {
 /// A product in which zero times infinity is zero.
 pub(crate) fn product(x: f64, y: f64) -> f64 {
     if x == 0.0 || y == 0.0 { 0.0 } else { x * y }
-}
-
-/// A name made of two.
-fn mixed_name(x: u64, y: u64) -> u64 {
-    // The finaliser of splitmix64.
-    let mut z = x.rotate_left(23) ^ y.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 /// A name of its own for the numbers of a new array.
@@ -917,117 +753,6 @@ fn deviations(count: f64) -> f64 {
 /// which is below one of them in convex order, and the probability is a convex function of the variance.
 fn product_deviations(count: f64) -> f64 {
     std::f64::consts::LN_2 * (LOG2_FAILURE + count.max(1.0).log2()) / std::f64::consts::SQRT_2
-}
-
-/// An estimate as files hold it.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct StoredEstimate {
-    typical: Option<f64>,
-    mean: f64,
-    #[serde(with = "stored_name")]
-    name: u64,
-    sources: Vec<Source>,
-    #[serde(default = "no_rest", skip_serializing_if = "is_no_rest")]
-    rest: Source,
-    #[serde(default = "no_names", skip_serializing_if = "are_no_names")]
-    dropped: Option<Vec<StoredName>>,
-}
-
-/// A name as files hold it: of one length, so that files of arrays that are alike are as long.
-mod stored_name {
-    use serde::{Deserialize, Deserializer, Serializer, de};
-
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
-    pub(super) fn serialize<S: Serializer>(name: &u64, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&format_args!("{name:016x}"))
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        let digits = text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-        let name = u64::from_str_radix(&text, 16).ok().filter(|_| digits);
-        name.ok_or_else(|| de::Error::custom("a name that is not 16 hexadecimal digits"))
-    }
-}
-
-/// What files without further sources say.
-fn no_rest() -> Source {
-    Source::NONE
-}
-
-fn is_no_rest(rest: &Source) -> bool {
-    *rest == Source::NONE
-}
-
-/// What files without names of further sources say.
-#[expect(clippy::unnecessary_wraps, reason = "the default of a field")]
-fn no_names() -> Option<Vec<StoredName>> {
-    Some(Vec::new())
-}
-
-#[expect(clippy::ref_option, reason = "serde's signature")]
-fn are_no_names(names: &Option<Vec<StoredName>>) -> bool {
-    names.as_ref().is_some_and(Vec::is_empty)
-}
-
-/// One of several names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-struct StoredName(#[serde(with = "stored_name")] u64);
-
-impl Estimate {
-    /// The estimate for a file, beside the largest magnitude; nothing where no error is known.
-    pub(crate) fn stored(&self) -> Option<StoredEstimate> {
-        let finite = |source: &Source| source.typical.is_finite() && source.worst.is_finite();
-        let known = self.sources.iter().chain([&self.rest]).all(finite) && self.mean.is_finite();
-        known.then(|| StoredEstimate {
-            typical: Some(self.typical).filter(|typical| typical.is_finite()),
-            mean: self.mean,
-            name: self.name,
-            sources: self.sources.to_vec(),
-            rest: self.rest,
-            // Names that are not stored are taken for any.
-            dropped: self
-                .dropped
-                .as_ref()
-                .filter(|names| names.len() <= MOST_STORED)
-                .map(|names| names.iter().copied().map(StoredName).collect()),
-        })
-    }
-
-    /// All of it as text.
-    #[must_use]
-    pub fn to_text(&self) -> String {
-        let magnitude = Some(self.magnitude).filter(|magnitude| magnitude.is_finite());
-        serde_json::to_string(&(magnitude, self.stored())).unwrap_or_default()
-    }
-
-    /// What [`Estimate::to_text`] wrote; `None` for another text.
-    #[must_use]
-    pub fn from_text(text: &str) -> Option<Self> {
-        let (magnitude, stored) = serde_json::from_str::<(Option<f64>, Option<StoredEstimate>)>(text).ok()?;
-        Self::from_stored(magnitude, stored)
-    }
-
-    /// The estimate of a file; `None` where it makes no sense.
-    pub(crate) fn from_stored(magnitude: Option<f64>, stored: Option<StoredEstimate>) -> Option<Self> {
-        let magnitude = magnitude.unwrap_or(f64::INFINITY);
-        let Some(stored) = stored else { return Some(Self { magnitude, typical: EVEN * magnitude, ..Self::unknown() }) };
-        let sound = |source: &Source| {
-            let sizes = [source.typical, source.worst, source.alike[0], source.alike[1], source.period];
-            sizes.into_iter().all(f64::is_finite) && source.period >= 1.0 && source.alike.iter().all(|&alike| alike >= 1.0)
-        };
-        let numbers = stored.mean.is_finite() && stored.typical.is_none_or(|typical| typical >= 0.0 && typical.is_finite());
-        let few = stored.dropped.as_ref().is_none_or(|names| names.len() <= MOST_STORED);
-        if !numbers || !few || stored.sources.len() > MOST_SOURCES || !stored.sources.iter().chain([&stored.rest]).all(sound) {
-            return None;
-        }
-        let typical = stored.typical.unwrap_or(f64::INFINITY);
-        let mut own = Self { typical, mean: stored.mean, name: stored.name, rest: stored.rest, ..Self::exact(magnitude) };
-        own.dropped = stored.dropped.map(|names| names.into_iter().map(|StoredName(name)| name).collect());
-        stored.sources.into_iter().for_each(|source| own.push(source));
-        Some(own)
-    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,193 @@
+//! The sources of an error: parts of one origin each, with what tells how they add up.
+
+use serde::{Deserialize, Serialize};
+
+use super::product;
+use crate::arrays::layout::Encoding;
+
+/// How often an error is many times its root mean square.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Tails {
+    /// As that of a normal one, but no chance decides: the rounding of what is known to all. The numbers that it meets may have its signs.
+    Known,
+    /// As often as a normal one, at most: a sum of many small independent parts, whatever the key is.
+    #[default]
+    Normal,
+    /// A polynomial `r s`, where `s` is a secret, or an error in a key, and `r` is small and random. A coefficient is a sum of many independent parts, and normal. A slot is the product of one slot of `r`
+    /// and one of `s`.
+    Convolution,
+    /// As often as a slot of such a polynomial.
+    Product,
+}
+
+impl Tails {
+    /// Those of sums of slots or coefficients of one polynomial.
+    pub(super) fn summed(self) -> Self {
+        if self <= Self::Normal { self } else { Self::Product }
+    }
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+    fn are_usual(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Whether the errors of slots or coefficients are as those of products.
+    pub(super) fn are_heavy(self, encoding: Encoding) -> bool {
+        self == Self::Product || (self == Self::Convolution && encoding == Encoding::Slots)
+    }
+}
+
+/// The part of an error that has one origin.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub(super) struct Source {
+    #[serde(with = "stored_name")]
+    pub(super) name: u64,
+    pub(super) typical: f64,
+    pub(super) worst: f64,
+    /// For rows and columns: how many neighbours have the same error.
+    #[serde(default = "each_alone", skip_serializing_if = "are_alone")]
+    pub(super) alike: [f64; 2],
+    /// For rows and columns: whether the errors of different numbers may depend on each other in another way.
+    #[serde(default, skip_serializing_if = "are_false")]
+    pub(super) mixed: [bool; 2],
+    /// The slots after which the error repeats, so that a mean over repetitions does not make it smaller.
+    #[serde(default = "each_slot", skip_serializing_if = "is_each_slot")]
+    pub(super) period: f64,
+    /// Whether the error was multiplied by numbers of either sign, so that errors that were alike typically cancel in sums.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) scattered: bool,
+    /// Whether the coefficients have known signs: those of a source that was multiplied by numbers have not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) signed: bool,
+    /// Whether it may depend on other sources: at worst it adds linearly.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) entangled: bool,
+    #[serde(default, skip_serializing_if = "Tails::are_usual")]
+    pub(super) tails: Tails,
+    /// Whether places without a number have none of it, which a mask cleared.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) cleared: bool,
+    /// For rows and columns: whether all numbers have the same error, to the last bit, and not only errors that may be as if they were the same.
+    #[serde(default, skip_serializing_if = "are_false")]
+    pub(super) equal: [bool; 2],
+    /// The name of the source that this one was computed from, where that is another: sources of one origin add linearly at worst.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) origin: Option<StoredName>,
+}
+
+fn each_alone() -> [f64; 2] {
+    Source::NONE.alike
+}
+
+fn are_alone(alike: &[f64; 2]) -> bool {
+    *alike == each_alone()
+}
+
+fn each_slot() -> f64 {
+    Source::NONE.period
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+fn is_each_slot(period: &f64) -> bool {
+    period.to_bits() == each_slot().to_bits()
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+fn are_false(flags: &[bool; 2]) -> bool {
+    *flags == [false; 2]
+}
+
+impl Source {
+    pub(super) const NONE: Self = Self {
+        name: 0,
+        typical: 0.0,
+        worst: 0.0,
+        alike: [1.0; 2],
+        mixed: [false; 2],
+        period: 1.0,
+        scattered: false,
+        signed: true,
+        entangled: false,
+        tails: Tails::Normal,
+        cleared: false,
+        equal: [false; 2],
+        origin: None,
+    };
+
+    pub(super) fn times(self, typical: f64, worst: f64) -> Self {
+        Self { typical: product(self.typical, typical), worst: product(self.worst, worst), ..self }
+    }
+
+    pub(super) fn unsigned(self) -> Self {
+        Self { typical: self.typical.abs(), worst: self.worst.abs(), signed: false, ..self }
+    }
+
+    /// The same source at other places, where it is another one.
+    pub(super) fn renamed(self, salt: u64) -> Self {
+        Self { name: mixed_name(self.name, salt), origin: None, ..self }
+    }
+
+    /// A source that was computed from this one.
+    pub(super) fn derived(self, salt: u64) -> Self {
+        Self { name: mixed_name(self.name, salt), origin: Some(StoredName(self.origin())), ..self }
+    }
+
+    /// The name of the source that this one was computed from, or its own.
+    pub(super) fn origin(&self) -> u64 {
+        self.origin.map_or(self.name, |StoredName(origin)| origin)
+    }
+
+    pub(super) fn joined(self, other: Self) -> Self {
+        let (x, y) = if self.signed && other.signed { (self, other) } else { (self.unsigned(), other.unsigned()) };
+        let both = |x: [f64; 2], y: [f64; 2]| [x[0].max(y[0]), x[1].max(y[1])];
+        let any = |x: [bool; 2], y: [bool; 2]| [x[0] || y[0], x[1] || y[1]];
+        Self {
+            typical: x.typical + y.typical,
+            worst: x.worst + y.worst,
+            alike: both(x.alike, y.alike),
+            mixed: any(x.mixed, y.mixed),
+            period: x.period.max(y.period),
+            scattered: x.scattered && y.scattered,
+            entangled: x.entangled || y.entangled,
+            tails: x.tails.max(y.tails),
+            cleared: x.cleared && y.cleared,
+            equal: [x.equal[0] && y.equal[0], x.equal[1] && y.equal[1]],
+            ..x
+        }
+    }
+
+    pub(super) fn size(&self) -> f64 {
+        self.worst.abs()
+    }
+}
+
+/// A name as files hold it: of one length, so that files of arrays that are alike are as long.
+pub(super) mod stored_name {
+    use serde::{Deserialize, Deserializer, Serializer, de};
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+    pub(in crate::arrays::estimate) fn serialize<S: Serializer>(name: &u64, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&format_args!("{name:016x}"))
+    }
+
+    pub(in crate::arrays::estimate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let digits = text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let name = u64::from_str_radix(&text, 16).ok().filter(|_| digits);
+        name.ok_or_else(|| de::Error::custom("a name that is not 16 hexadecimal digits"))
+    }
+}
+
+/// One of several names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct StoredName(#[serde(with = "stored_name")] pub(super) u64);
+
+/// A name made of two.
+pub(super) fn mixed_name(x: u64, y: u64) -> u64 {
+    // The finaliser of splitmix64.
+    let mut z = x.rotate_left(23) ^ y.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}

@@ -1,0 +1,99 @@
+//! Estimates as files and texts hold them.
+
+use serde::{Deserialize, Serialize};
+
+use super::source::{Source, StoredName, stored_name};
+use super::{EVEN, Estimate, MOST_SOURCES};
+
+/// Names of further sources that are stored.
+const MOST_STORED: usize = 64;
+
+/// An estimate as files hold it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct StoredEstimate {
+    typical: Option<f64>,
+    mean: f64,
+    #[serde(with = "stored_name")]
+    name: u64,
+    sources: Vec<Source>,
+    #[serde(default = "no_rest", skip_serializing_if = "is_no_rest")]
+    rest: Source,
+    #[serde(default = "no_names", skip_serializing_if = "are_no_names")]
+    dropped: Option<Vec<StoredName>>,
+}
+
+/// What files without further sources say.
+fn no_rest() -> Source {
+    Source::NONE
+}
+
+fn is_no_rest(rest: &Source) -> bool {
+    *rest == Source::NONE
+}
+
+/// What files without names of further sources say.
+#[expect(clippy::unnecessary_wraps, reason = "the default of a field")]
+fn no_names() -> Option<Vec<StoredName>> {
+    Some(Vec::new())
+}
+
+#[expect(clippy::ref_option, reason = "serde's signature")]
+fn are_no_names(names: &Option<Vec<StoredName>>) -> bool {
+    names.as_ref().is_some_and(Vec::is_empty)
+}
+
+impl Estimate {
+    /// The estimate for a file, beside the largest magnitude; nothing where no error is known.
+    pub(crate) fn stored(&self) -> Option<StoredEstimate> {
+        let finite = |source: &Source| source.typical.is_finite() && source.worst.is_finite();
+        let known = self.sources.iter().chain([&self.rest]).all(finite) && self.mean.is_finite();
+        known.then(|| StoredEstimate {
+            typical: Some(self.typical).filter(|typical| typical.is_finite()),
+            mean: self.mean,
+            name: self.name,
+            sources: self.sources.to_vec(),
+            rest: self.rest,
+            // Names that are not stored are taken for any.
+            dropped: self
+                .dropped
+                .as_ref()
+                .filter(|names| names.len() <= MOST_STORED)
+                .map(|names| names.iter().copied().map(StoredName).collect()),
+        })
+    }
+
+    /// All of it as text.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let magnitude = Some(self.magnitude).filter(|magnitude| magnitude.is_finite());
+        serde_json::to_string(&(magnitude, self.stored())).unwrap_or_default()
+    }
+
+    /// What [`Estimate::to_text`] wrote; `None` for another text.
+    #[must_use]
+    pub fn from_text(text: &str) -> Option<Self> {
+        let (magnitude, stored) = serde_json::from_str::<(Option<f64>, Option<StoredEstimate>)>(text).ok()?;
+        Self::from_stored(magnitude, stored)
+    }
+
+    /// The estimate of a file; `None` where it makes no sense.
+    pub(crate) fn from_stored(magnitude: Option<f64>, stored: Option<StoredEstimate>) -> Option<Self> {
+        let magnitude = magnitude.unwrap_or(f64::INFINITY);
+        let Some(stored) = stored else { return Some(Self { magnitude, typical: EVEN * magnitude, ..Self::unknown() }) };
+        let sound = |source: &Source| {
+            let sizes = [source.typical, source.worst, source.alike[0], source.alike[1], source.period];
+            sizes.into_iter().all(f64::is_finite) && source.period >= 1.0 && source.alike.iter().all(|&alike| alike >= 1.0)
+        };
+        let numbers = stored.mean.is_finite() && stored.typical.is_none_or(|typical| typical >= 0.0 && typical.is_finite());
+        let few = stored.dropped.as_ref().is_none_or(|names| names.len() <= MOST_STORED);
+        if !numbers || !few || stored.sources.len() > MOST_SOURCES || !stored.sources.iter().chain([&stored.rest]).all(sound) {
+            return None;
+        }
+        let typical = stored.typical.unwrap_or(f64::INFINITY);
+        let mut own = Self { typical, mean: stored.mean, name: stored.name, rest: stored.rest, ..Self::exact(magnitude) };
+        own.dropped = stored.dropped.map(|names| names.into_iter().map(|StoredName(name)| name).collect());
+        stored.sources.into_iter().for_each(|source| own.push(source));
+        Some(own)
+    }
+}
