@@ -282,6 +282,55 @@ def test_errors_that_add_up_are_within_the_bound(name, encoding):
     assert name in NOT_TYPICAL or 1 / 3 < np.sqrt(np.mean(errors**2)) / results[0].error_rms < 2
 
 
+def test_a_mask_does_not_hide_the_error_of_a_mean():
+    """What all numbers have alike is no error of a variance, unless some of them are multiplied by zero."""
+    params = cl.Params.preset("insecure_small")
+    key = cl.SecretKey.generate(params)
+    mask = np.repeat([1.0, 0.0], 200)
+
+    def f(x, y):
+        total = (1000 * x).sum()
+        return ((y + (total.with_bound(1.0) if isinstance(total, cl.Ciphertext) else total)) * mask).var()
+
+    arrays = np.full(400, 1 / 400_000), np.ones(400)
+    keys = key.keys_for(f, (400,), (400,), encoding="slots", bound=1.0)
+    for _ in range(5):
+        result = f(*(key.public_key().encrypt(array, encoding="slots", bound=1.0).with_keys(keys) for array in arrays))
+        assert abs(key.decrypt(result) - f(*arrays)) <= result.error_bound
+
+
+@pytest.mark.parametrize("shape", [(7, 61), (7, 64), (8, 33), (3, 120)])
+def test_sums_of_means_in_lanes_are_within_the_bound(shape):
+    """What a mask leaves of sums is nearly the same in all places of a row."""
+    params = cl.Params.preset("insecure_small")
+    key = cl.SecretKey.generate(params)
+    options = {"encoding": "slots", "lanes": "most", "bound": 1.0}
+
+    def centred(x):
+        return (x - x.mean(axis=1, keepdims=True)).sum(axis=1, keepdims=True)
+
+    def product(x):
+        return (x * x.mean(axis=1, keepdims=True)).sum(axis=1)
+
+    def total(x):
+        return x.sum()
+
+    for f in (centred, product, total):
+        keys = key.keys_for(f, shape, **options)
+        for data in (np.ones(shape), np.random.default_rng(3).uniform(-1, 1, shape)):
+            result = f(key.encrypt(data, **options).with_keys(keys))
+            assert np.abs(key.decrypt(result) - f(data)).max() <= result.error_bound
+
+
+def test_arrays_that_share_a_factor_share_its_rounding():
+    params = cl.Params.preset("insecure_small")
+    key = cl.SecretKey.generate(params)
+    for encoding in ("slots", "coefficients"):
+        options = {"encoding": encoding, "bound": 1e4}
+        result = sum(key.encrypt(np.full(4, 1e4), **options) * 0.1 for _ in range(200))
+        assert np.abs(key.decrypt(result) - 200 * (1e4 * 0.1)).max() <= result.error_bound
+
+
 def test_whole_matrices_have_no_rounding(rng):
     params = cl.Params.preset("insecure_small")
     for options in ({"encoding": "coefficients"}, {"encoding": "slots"}):

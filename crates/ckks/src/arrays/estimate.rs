@@ -40,8 +40,9 @@ const EVERYWHERE: f64 = (1u64 << 48) as f64;
 /// The sum of so many magnitudes of rounding errors is at most a bound on one of them, by the deviations of which a bound is made: 7.5 and more.
 const KNOWN_SUM: f64 = 6.0;
 
-/// How far plain numbers that count as one number may be apart, relatively.
-const ONE_NUMBER: f64 = 1e-12;
+/// Names of what the rounding of factors, and that of encryptions, comes from.
+const FACTOR: u64 = 0x6661_6374_6f72_0001;
+const ENCODING: u64 = 0x656e_636f_6465_0001;
 
 /// What makes a name that of the negative numbers.
 const NEGATIVE: u64 = 0x6e65_6761_7469_7665;
@@ -138,7 +139,10 @@ impl Estimate {
         let noise = Source { name: mixed_name(name, error.to_bits()), typical: error, worst: error, tails, ..Source::NONE };
         let mut fresh = fresh;
         fresh.push(noise);
-        fresh.with_rounding(encoding, encoding)
+        // Arrays of the same numbers have the same rounding.
+        let rounding = Source { name: mixed_name(name, ENCODING), typical: encoding, worst: encoding, tails: Tails::Known, ..Source::NONE };
+        fresh.push(Source { signed: false, mixed: [true; 2], origin: Some(StoredName(ENCODING)), ..rounding });
+        fresh
     }
 
     /// Plain numbers of this largest magnitude, root mean square and mean.
@@ -195,9 +199,14 @@ impl Estimate {
     }
 
     /// These numbers with the further noise of steps, which may be alike in `period` neighbouring slots and repeat after them.
-    pub(crate) fn with_noise_of(mut self, steps: Self, period: usize) -> Self {
+    pub(crate) fn with_noise_of(self, steps: Self, period: usize) -> Self {
+        self.with_noise_alike(steps, period, period)
+    }
+
+    /// As [`Estimate::with_noise_of`], of noise that is alike in some neighbouring slots alone.
+    pub(crate) fn with_noise_alike(mut self, steps: Self, slots: usize, period: usize) -> Self {
         let (typical, worst) = steps.slot_errors();
-        let (name, alike) = (mixed_name(self.name, worst.to_bits()), [1.0, period as f64]);
+        let (name, alike) = (mixed_name(self.name, worst.to_bits()), [1.0, slots as f64]);
         let tails = steps.tails().max(Tails::Convolution);
         self.push(Source { name, typical, worst, alike, period: period as f64, signed: false, tails, ..Source::NONE });
         self
@@ -326,6 +335,13 @@ impl Estimate {
         self
     }
 
+    /// As [`Estimate::with_rounding`], of sums of such rounding, which are alike in so many neighbouring slots.
+    pub(crate) fn with_rounding_alike(mut self, slots: usize, typical: f64, worst: f64) -> Self {
+        let (name, alike) = (mixed_name(self.name, worst.to_bits()), [1.0, slots as f64]);
+        self.push(Source { name, typical, worst, alike, signed: false, mixed: [true; 2], ..Source::NONE });
+        self
+    }
+
     fn with_own(mut self, tails: Tails, typical: f64, worst: f64) -> Self {
         let name = mixed_name(self.name, worst.to_bits());
         self.push(Source { name, typical, worst, signed: false, tails, ..Source::NONE });
@@ -353,15 +369,16 @@ impl Estimate {
     /// As [`Estimate::with_error`], of numbers that are multiplied by 1 up to this error.
     pub(crate) fn inexact(self, error: f64) -> Self {
         let (typical, worst) = (product(error, self.typical), product(error, self.magnitude));
-        self.with_errors_of_factors([true; 2], typical, worst)
+        self.with_errors_of_factors([true; 2], error.to_bits(), typical, worst)
     }
 
     /// As [`Estimate::with_errors`], of the rounding of factors that are the same in all places along the axes that are said: each number's error is a multiple of the number, so where numbers
-    /// repeat, it does.
-    pub(crate) fn with_errors_of_factors(mut self, alike: [bool; 2], typical: f64, worst: f64) -> Self {
+    /// repeat, it does. The same factor has the same rounding, whatever array it multiplies.
+    pub(crate) fn with_errors_of_factors(mut self, alike: [bool; 2], factor: u64, typical: f64, worst: f64) -> Self {
         let name = mixed_name(self.name, worst.to_bits());
         let (alike, scattered) = (alike.map(|alike| if alike { EVERYWHERE } else { 1.0 }), self.is_scattered());
-        self.push(Source { name, typical, worst, alike, mixed: [true; 2], period: EVERYWHERE, scattered, signed: false, ..Source::NONE });
+        let source = Source { name, typical, worst, alike, mixed: [true; 2], period: EVERYWHERE, scattered, ..Source::NONE };
+        self.push(Source { signed: false, origin: Some(StoredName(mixed_name(FACTOR, factor))), ..source });
         self
     }
 
@@ -413,9 +430,8 @@ impl Estimate {
         self.product_with(other, false)
     }
 
-    /// The product with plain numbers.
-    pub(crate) fn multiply_plain(self, numbers: Self) -> Self {
-        let one_number = numbers.mean.abs() >= numbers.magnitude * (1.0 - ONE_NUMBER);
+    /// The product with plain numbers, which may all be one number.
+    pub(crate) fn multiply_plain(self, numbers: Self, one_number: bool) -> Self {
         self.product_with(numbers, one_number)
     }
 
@@ -553,7 +569,7 @@ impl Estimate {
     pub(crate) fn with_cleared(self, numbers: &Self, places: usize, rounding: f64) -> Self {
         let count = places as f64;
         let (typical, worst) = (rounding * count.sqrt(), rounding * count.sqrt().max(count / KNOWN_SUM));
-        self.with_rounding(product(typical, numbers.typical), product(worst, numbers.magnitude))
+        self.with_rounding_alike(1, product(typical, numbers.typical), product(worst, numbers.magnitude))
     }
 
     /// The product with a matrix along an axis, whose rows have at most the sum of magnitudes `row_sum` and the root of the sum of squares `norms.1`, and typically the latter `norms.0`;
@@ -578,7 +594,11 @@ impl Estimate {
         let own = Self { rest, magnitude, typical: product(typical, norms.0).min(magnitude), mean: 0.0, root: None, ..mapped }.named(salt);
         // Of a map of rows each weight is a factor of all numbers of a row.
         let (typical, worst) = (product(typical, rounding.0), product(worst, rounding.1));
-        if along == Along::Rows { own.with_errors_of_factors([false, true], typical, worst) } else { own.with_rounding(typical, worst) }
+        if along == Along::Rows {
+            own.with_errors_of_factors([false, true], salt, typical, worst)
+        } else {
+            own.with_rounding(typical, worst)
+        }
     }
 
     /// `f(x)` for a function of one number, with values of this largest magnitude, root mean square and mean, and a derivative of this root mean square and largest magnitude.

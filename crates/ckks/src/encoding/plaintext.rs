@@ -40,6 +40,7 @@ pub struct Plaintext {
     level: Level,
     scale: f64,
     size: (f64, f64, f64),
+    one_number: bool,
     messages: Vec<Poly<Eval>>,
 }
 
@@ -95,7 +96,8 @@ impl Plaintext {
         let largest = values.largest();
         let encode = |polynomial| encode_polynomial(params, (values, largest), &layout, polynomial, scale, level);
         let messages = (0..layout.polynomials()).map(encode).collect::<Result<_, _>>()?;
-        Ok(Self { params: params.clone(), shape: shape.to_vec(), layout, level, scale, size: values.size(largest), messages })
+        let (size, one_number) = (values.size(largest), values.is_one_number());
+        Ok(Self { params: params.clone(), shape: shape.to_vec(), layout, level, scale, size, one_number, messages })
     }
 
     /// The parameters.
@@ -144,6 +146,11 @@ impl Plaintext {
     #[must_use]
     pub fn largest(&self) -> f64 {
         self.size.0
+    }
+
+    /// Whether all numbers are one number.
+    pub(crate) fn is_one_number(&self) -> bool {
+        self.one_number
     }
 
     /// The largest magnitude, and of the numbers that are not zero the root mean square and the mean.

@@ -120,6 +120,15 @@ impl ValuesRef<'_> {
         (largest, (squares / count).sqrt().min(largest), (sum / count).min(largest).max(-largest))
     }
 
+    /// Whether all are one number.
+    pub(crate) fn is_one_number(self) -> bool {
+        // All are read before the first branch.
+        match self {
+            Self::Real(values) => values.first().is_some_and(|first| values.iter().fold(true, |same, v| same & (v == first))),
+            Self::Complex(values) => values.first().is_some_and(|first| values.iter().fold(true, |same, v| same & (v == first))),
+        }
+    }
+
     /// Whether they are complex.
     #[must_use]
     pub fn is_complex(self) -> bool {

@@ -302,7 +302,11 @@ impl Evaluator {
         let factors = common_factors(&x.layout, &messages)?;
         // The plaintext's coefficients are rounded to integers at its scale.
         let rounding = (x.params.degree() as f64 * ENCODING_VARIANCE).sqrt() / plaintext.scale();
-        let estimate = x.estimate.clone().cleared().multiply_plain(Estimate::plain(plaintext.size()).with_rounding(rounding, rounding));
+        let estimate = x
+            .estimate
+            .clone()
+            .cleared()
+            .multiply_plain(Estimate::plain(plaintext.size()).with_rounding(rounding, rounding), plaintext.is_one_number());
         x.params.check_bound(estimate.magnitude, scale, x.level)?;
         let bundles = x.bundles.iter().zip(factors).map(|(bundle, factor)| bundle.times_poly(factor)).collect::<Result<_, _>>()?;
         let mut product = x.with(bundles, x.level, scale).estimated(|_| estimate);
@@ -346,7 +350,7 @@ impl Evaluator {
     fn times_integer(&self, x: &Ciphertext, integer: i128, scale: f64, (number, error): (f64, f64)) -> Result<Ciphertext, CkksError> {
         let error = error.abs();
         let (typical, worst) = (product(error, x.estimate.typical), product(error, x.estimate.magnitude));
-        let scaled = |own: Estimate| own.scale(number).with_errors_of_factors([true; 2], typical, worst);
+        let scaled = |own: Estimate| own.scale(number).with_errors_of_factors([true; 2], number.to_bits(), typical, worst);
         let mut product = x.clone().estimated(scaled);
         x.params.check_bound(product.estimate.magnitude, scale, x.level)?;
         product.scale = scale;

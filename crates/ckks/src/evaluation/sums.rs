@@ -87,7 +87,11 @@ impl Evaluator {
         let repeated = if layout.rows.is_multiple_of(layout.lanes) { layout.lanes } else { 1 };
         let cleared = sums.mask_rounding(first.scale) * (row as f64 / repeated as f64).sqrt();
         // Sums of neighbouring places differ by a number, so that they cannot all have the signs of the mask's error.
-        let kept = first.estimate.clone().with_rounding(product(cleared, sums.estimate.typical), product(cleared, sums.estimate.magnitude));
+        let kept = first.estimate.clone().with_rounding_alike(
+            row,
+            product(cleared, sums.estimate.typical),
+            product(cleared, sums.estimate.magnitude),
+        );
         let all = steps(first.estimated(Estimate::without_numbers), -1)?.estimated(|own| kept.with_noise_of(own, layout.period()));
         let copied = Layout { capacity: 1, copies: row, ..column }.with_padding(Padding::Zero);
         let sums = all.rearranged(of_one_column(x), copied);
@@ -254,7 +258,8 @@ impl Evaluator {
         let copies = if filled.capacity == 1 { 1 } else { filled.copies };
         let layout = Layout { rows: 1, lanes: 1, copies, ..filled }.with_padding(x.padding());
         let sum = sum.rearranged(vec![columns], layout);
-        Ok(sum.estimated(|own| summed.with_noise_of(own, x.layout.period())))
+        // Neighbours of a row have noise of their own, and lanes may have the same.
+        Ok(sum.estimated(|own| summed.with_noise_alike(own, 1, x.layout.period())))
     }
 
     fn total_of_slots(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
