@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -138,6 +139,19 @@ def test_products_of_rows_that_share_polynomials_are_refused_with_the_remedy(key
     with pytest.raises(cl.ShapeError, match=r"encrypt the array without `lanes`$"):
         ct.prod(axis=1)
     check(key, lambda x: x.prod(axis=1), M.prod(axis=1), (M,), SLOTS, 1e-5)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [lambda x: x[1], lambda x: x[[0, 2]], lambda x: x.sum(axis=0), lambda x: np.concatenate([x, x])],
+    ids=["row", "rows", "sum", "joined"],
+)
+def test_rows_that_share_polynomials_in_coefficients_are_taken_apart_as_the_message_says(key, function):
+    ct = key.encrypt(M, encoding="coefficients", lanes=2)
+    with pytest.raises(cl.ShapeError, match=r"to_mlwe\(\d+\)") as caught:
+        function(ct)
+    rank = int(re.search(r"to_mlwe\((\d+)\)", str(caught.value))[1])
+    assert np.abs(key.decrypt(function(ct.to_mlwe(rank))) - function(M)).max() < 1e-6
 
 
 def test_shapes_and_kinds_are_known(key):
