@@ -430,12 +430,8 @@ impl Estimate {
         self.product_with(other, false)
     }
 
-    /// The product with plain numbers, which may all be one number.
-    pub(crate) fn multiply_plain(self, numbers: Self, one_number: bool) -> Self {
-        self.product_with(numbers, one_number)
-    }
-
-    fn product_with(self, other: Self, one_number: bool) -> Self {
+    /// As [`Estimate::multiply`], where the other numbers may be known to be all one number.
+    pub(crate) fn product_with(self, other: Self, one_number: bool) -> Self {
         let magnitude = product(self.magnitude, other.magnitude);
         let (mean, typical) = if self.name == other.name {
             (product(self.typical, other.typical), typical_square(self.typical, self.magnitude))

@@ -306,7 +306,7 @@ impl Evaluator {
             .estimate
             .clone()
             .cleared()
-            .multiply_plain(Estimate::plain(plaintext.size()).with_rounding(rounding, rounding), plaintext.is_one_number());
+            .product_with(Estimate::plain(plaintext.size()).with_rounding(rounding, rounding), plaintext.is_one_number());
         x.params.check_bound(estimate.magnitude, scale, x.level)?;
         let bundles = x.bundles.iter().zip(factors).map(|(bundle, factor)| bundle.times_poly(factor)).collect::<Result<_, _>>()?;
         let mut product = x.with(bundles, x.level, scale).estimated(|_| estimate);
