@@ -25,7 +25,7 @@ use crate::shape::{Bodies, Rank};
 use crate::switch::{Digits, Extended, SwitchKey, SwitchTables, Switcher};
 
 /// Checks that the result of the key switch has the rank and the number of bodies of the bundle that is switched.
-fn check_shape(key: &SwitchKey, Rank(rank): Rank, Bodies(bodies): Bodies) -> Result<(), LatticeError> {
+pub(crate) fn check_shape(key: &SwitchKey, Rank(rank): Rank, Bodies(bodies): Bodies) -> Result<(), LatticeError> {
     if key.rank() != rank {
         return Err(LatticeError::RankMismatch { left: rank, right: key.rank() });
     }

@@ -174,6 +174,14 @@ impl Division {
         Ok(Poly::from_buffer(&self.ring, &self.kept, self.quotients(Parts::Eval(x.into().into()), true)?))
     }
 
+    /// As [`Division::divide_eval`], for several polynomials together.
+    ///
+    /// # Errors
+    /// As [`Division::divide_eval`].
+    pub fn divide_evals(&self, x: PolysRef<'_, Eval>) -> Result<Polys<Eval>, LatticeError> {
+        Ok(Polys::from_buffer(&self.ring, &self.kept, self.quotients(Parts::Eval(x), true)?))
+    }
+
     /// `round((x + y) / D)` in Eval form for every polynomial, from a part in Coeff and a part in Eval form; `y` is zero modulo the divisors it
     /// lacks. Cost for each polynomial: one inverse transform per divisor that `y` has, one forward transform per kept prime.
     ///

@@ -4,11 +4,11 @@
 
 mod common;
 
-use clathrate_arith::ArithError;
+use clathrate_arith::{ArithError, Automorphism};
 use clathrate_lattice::noise::bound;
 use clathrate_lattice::switch::hoisted::BabyStep;
 use clathrate_lattice::switch::{Extended, SwitchMethod};
-use clathrate_lattice::{Bodies, Bundle, Eval, LatticeError, PackedCombination, PackedPlaintexts, Poly, Rank};
+use clathrate_lattice::{Bodies, Bundle, Eval, LatticeError, PackedCombination, PackedPlaintexts, Poly, Rank, SwitchKey};
 use common::linear::{Kind, Setting, kinds};
 use common::{integers, variance};
 use num_bigint::BigInt;
@@ -150,6 +150,27 @@ fn giant_steps_over_the_extended_modulus_differ_from_plain_ones_by_predicted_rou
         let predicted = turned as f64 * (1.0 / 12.0 + rounding) + rounding + rounding;
         check_noise(&setting.difference(&plain.expect("giants"), &hoisted), predicted, &format!("{:?}", setting.kind));
         hoisted
+    });
+}
+
+#[test]
+fn sums_of_rotations_that_follow_one_another_have_the_masks_of_plain_ones_and_fewer_roundings() {
+    for_all_kinds(1024, 7, |setting| {
+        let (ct, _) = setting.encrypt(12);
+        let phis: Vec<Automorphism> = [4, 2, 1].map(|steps| setting.phi(steps)).into();
+        let keys: Vec<SwitchKey> = phis.iter().map(|phi| setting.rotation_key(phi)).collect();
+        let mut plain = ct.clone();
+        for (phi, key) in phis.iter().zip(&keys) {
+            let turned = plain.rotate(phi, &setting.switcher, key).expect("rotate");
+            plain.add_assign(&turned).expect("sum");
+        }
+        let rotations: Vec<(&Automorphism, &SwitchKey)> = phis.iter().zip(&keys).collect();
+        let sum = setting.switcher.add_rotated(&setting.tables, &ct, &rotations).expect("sums");
+        assert!(sum.mask() == plain.mask(), "the masks are divided at the same places, {:?}", setting.kind);
+        // The plain way rounds the bodies after each rotation, and later rotations add each rounding to itself at other places: 4 + 2 + 1 of them. The sum is rounded once.
+        check_noise(&setting.difference(&plain, &sum), 8.0 / 12.0, &format!("difference, {:?}", setting.kind));
+        assert!(setting.switcher.add_rotated(&setting.tables, &ct, &[]).expect("no rotation") == ct);
+        sum
     });
 }
 

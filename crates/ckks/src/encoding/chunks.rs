@@ -53,6 +53,7 @@ pub(crate) fn encode_polynomial(
 /// Writes the entries that polynomial `polynomial` holds, or the parts of them, to `numbers`: the inverse of [`encode_polynomial`].
 ///
 /// `coefficients` are those of `poly`, divided by `scale`.
+#[inline(never)]
 pub(crate) fn read_coefficients(
     params: &Params,
     (poly, coefficients): (&Poly<Coeff>, &[f64]),

@@ -3,6 +3,8 @@
 //! A message is small compared to the modulus, so a few primes determine it. Coefficients are composed in 128-bit integers from the shortest
 //! prefix of primes that has at least 100 bits, and checked against one more prime. If the check fails, all primes are composed in big
 //! integers. A coefficient that is too large for the prefix passes the check only by chance, with probability 2^-30.
+//!
+//! Functions that branch on numbers are never in line, so that the test of constant time finds their names.
 
 use std::borrow::Cow;
 
@@ -31,6 +33,7 @@ const NOISE_SLACK_BITS: f64 = 0.1;
 ///
 /// # Errors
 /// [`CkksError::Overflow`].
+#[inline(never)]
 pub fn check_guard(params: &Params, coefficients: &[f64], scale: f64, level: Level) -> Result<(), CkksError> {
     let limit = params.log2_q(level) - SIGN_BITS - GUARD_BITS;
     // A coefficient that is too large for a double is infinite.
@@ -66,6 +69,7 @@ fn prefix_length(basis: &Basis, moduli: &[Modulus]) -> (usize, bool) {
 
 /// Centred coefficients divided by `scale`; `None` if the given primes do not determine the coefficients and the level has more primes.
 #[must_use]
+#[inline(never)]
 pub fn decode_coefficients(poly: &Poly<Coeff>, scale: f64, complete: bool) -> Option<Vec<f64>> {
     let residues = Residues::new(poly);
     let short = residues.compose_short().map(|words| quotients(&words, scale));

@@ -3,6 +3,8 @@
 //! The integers are those nearest to the scaled coefficients. Where a transform or a product in double precision would add more than an eighth of the error of
 //! rounding, it is computed in fixed point. A bound on the numbers decides, and the steps that follow do not depend on the numbers, so that the time of an
 //! encryption shows the bound alone. A refusal shows more: that there is a number which is refused.
+//!
+//! Functions that branch on numbers at all, for a refusal or without a bound, are never in line, so that the test of constant time finds their names.
 
 use clathrate_lattice::{Basis, Coeff, Eval, Level, Poly, Ring};
 use rustfft::num_complex::Complex64;
@@ -52,6 +54,7 @@ pub fn encode_coefficients(params: &Params, coefficients: Vec<f64>, scale: f64, 
 }
 
 /// As [`encode_coefficients`] for coefficients of at most the magnitude `largest`, on which the time depends, and not on the coefficients.
+#[inline(never)]
 pub(crate) fn encode_coefficients_below(
     params: &Params,
     coefficients: Vec<f64>,
@@ -85,6 +88,7 @@ fn round_short(ring: &Ring, basis: &Basis, coefficients: Vec<f64>, scale: f64) -
 ///
 /// # Errors
 /// [`CkksError::ValueTooLarge`].
+#[inline(never)]
 pub(crate) fn encode_slots(
     params: &Params,
     count: usize,
@@ -125,6 +129,7 @@ fn slots_to_poly(
 }
 
 /// The polynomial with these coefficients, of at most the magnitude `largest`.
+#[inline(never)]
 fn integers_to_poly(ring: &Ring, basis: &Basis, integers: Vec<i128>, largest: f64) -> Poly<Coeff> {
     if largest < SHORT_LIMIT {
         let short: Vec<i64> = integers.into_iter().map(|integer| integer as i64).collect();

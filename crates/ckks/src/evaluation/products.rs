@@ -118,9 +118,8 @@ impl Evaluator {
             let single = product.estimate.clone().sum(Along::Columns, (1, capacity), period);
             product = product.estimated(Estimate::without_numbers);
             // In natural order the product is in one place, else in those that are multiples of `first`.
-            for step in doublings(1, if order == Order::Natural { capacity } else { first }) {
-                product = self.plus_rotated(product, (step * copies) as i64)?;
-            }
+            let steps = doublings(1, if order == Order::Natural { capacity } else { first });
+            product = self.plus_rotated(product, &steps.map(|step| (step * copies) as i64).collect::<Vec<_>>())?;
             product = product.estimated(|own| single.with_noise_of(own, period));
         }
         Ok(Ciphertext { shape: of_one_column(x), ..product.laid_out(one) }.estimated(|own| own.summed_over(factors, period)))
@@ -150,6 +149,6 @@ impl Evaluator {
 }
 
 /// `first`, `2 first`, .. below `end`, all of them powers of two.
-fn doublings(first: usize, end: usize) -> impl DoubleEndedIterator<Item = usize> {
+pub(super) fn doublings(first: usize, end: usize) -> impl DoubleEndedIterator<Item = usize> {
     (first.trailing_zeros()..end.trailing_zeros()).map(|doublings| 1 << doublings)
 }

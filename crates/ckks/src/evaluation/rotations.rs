@@ -121,6 +121,71 @@ impl Evaluator {
         self.switched(&x.params, rotated.estimated(|own| own.turned(steps)), operation, x.level, 1.0)
     }
 
+    /// `(1 + rot_k) .. (1 + rot_1) x`: the sum of `x` and its rotation left by the first of `steps` slots, the sum of that sum and its rotation by the second, and so on. What is known of the
+    /// result is the noise of the steps alone: the caller says what the numbers are.
+    ///
+    /// The bodies of sums by one switch each are divided by the special modulus once, at the end.
+    pub(super) fn plus_rotated(&self, x: Ciphertext, steps: &[i64]) -> Result<Ciphertext, CkksError> {
+        let period = x.layout.period() as i64;
+        let moving: Vec<i64> = steps.iter().copied().filter(|steps| steps.rem_euclid(period) != 0).collect();
+        if let (2.., true) = (moving.len(), moving.len() == steps.len())
+            && let Some(sum) = self.plus_rotated_together(&x, steps)?
+        {
+            return Ok(sum);
+        }
+        steps.iter().try_fold(x, |mut x, &steps| {
+            for turned in self.rotate_slots(&x, &[steps])? {
+                x.bundles.iter_mut().zip(&turned.bundles).try_for_each(|(sum, turned)| sum.add_assign(turned))?;
+                self.spend_pass(&x)?;
+                x.estimate = x.estimate.clone().beside(turned.estimate.clone());
+            }
+            Ok(x)
+        })
+    }
+
+    /// [`Evaluator::plus_rotated`] with one mod-down of the bodies; nothing where a rotation takes more than one switch, or one by key digits.
+    fn plus_rotated_together(&self, x: &Ciphertext, steps: &[i64]) -> Result<Option<Ciphertext>, CkksError> {
+        let (params, level) = (&x.params, x.level);
+        let operations = steps.iter().map(|&steps| self.operation_under(x, ROTATION, Operation::rotation(x.secret, steps)));
+        let operations = operations.collect::<Result<Vec<_>, _>>()?;
+        let find = |operation| self.keys_without_cost(params, x, ROTATION, operation, (level, x.layout.period()));
+        let (bundles, reach) = if x.is_symbol() {
+            let reach = operations.iter().map(|&operation| self.reach(params, operation, level)).min().unwrap_or(level);
+            let Some(cost) = params.rotated_sums_cost(&operations, level, reach)? else { return Ok(None) };
+            operations.iter().try_for_each(|&operation| find(operation).map(drop))?;
+            self.spend(x, || Ok(cost))?;
+            (x.bundles.clone(), reach)
+        } else {
+            let found = operations.iter().map(|&operation| find(operation)).collect::<Result<Vec<_>, _>>()?;
+            let held = found.iter().map(|found| found.as_ref().and_then(own_key)).collect::<Option<Vec<_>>>();
+            let rotations =
+                held.and_then(|held| held.into_iter().map(|held| Some((held.automorphism()?, held.key()))).collect::<Option<Vec<_>>>());
+            let Some(rotations) = rotations else { return Ok(None) };
+            let (switcher, keys) = (params.switcher()?, rotations.iter().map(|&(_, key)| key).collect::<Vec<_>>());
+            let tables = switcher.tables_for_keys(level, &keys)?;
+            if tables.method().key_digit.is_some() {
+                return Ok(None);
+            }
+            let sums = self.ticking(x.bundles.iter()).map(|bundle| Ok(switcher.add_rotated(&tables, bundle?, &rotations)?));
+            (sums.collect::<Result<_, CkksError>>()?, keys.iter().map(|key| key.level()).min().unwrap_or(level))
+        };
+        let mut sum = x.with(bundles, level, x.scale);
+        let error = match operations.first().filter(|_| sum.estimate.has_errors()) {
+            None => None,
+            Some(&operation) => {
+                let switch = params.operation_variance_by(operation, level, reach)?;
+                Some(sum.slot_error(switch + params.noise_model().rounding()))
+            }
+        };
+        for &steps in steps {
+            self.spend_pass(&sum)?;
+            let turned = sum.estimate.clone().turned(steps);
+            let turned = if let Some(error) = error { turned.with_error(error) } else { turned };
+            sum.estimate = sum.estimate.clone().beside(turned);
+        }
+        Ok(Some(sum))
+    }
+
     /// `operation`, or an error if the secret of `x` has no such operation.
     ///
     /// # Errors

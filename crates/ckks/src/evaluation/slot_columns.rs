@@ -6,6 +6,7 @@
 use std::ops::Range;
 
 use super::evaluator::{Evaluator, check_slots};
+use super::products::doublings;
 use super::rows::check_masks;
 use super::sums::check_chunks;
 use crate::arrays::estimate::Along;
@@ -56,11 +57,8 @@ impl Evaluator {
         let mut layout = Layout { columns: columns.len(), ..x.layout }.with_padding(Padding::Zero);
         if layout.lanes == 1 && copies == 1 {
             layout = layout.with_capacity(columns.len().next_power_of_two())?;
-            let mut step = capacity / 2;
-            while step >= layout.capacity {
-                moved = self.plus_rotated(moved, step as i64)?;
-                step /= 2;
-            }
+            let steps = doublings(layout.capacity, capacity).rev();
+            moved = self.plus_rotated(moved, &steps.map(|step| step as i64).collect::<Vec<_>>())?;
         }
         let kept = kept.turned(columns.start as i64).cleared();
         let kept = kept.with_cleared(&x.estimate, capacity / layout.capacity, rounding).copied(x.layout.period());

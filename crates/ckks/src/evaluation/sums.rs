@@ -16,6 +16,7 @@ use clathrate_lattice::{Bundle, Eval, Poly};
 
 use super::arithmetic::check_factor;
 use super::evaluator::{Evaluator, Room, check_slots};
+use super::products::doublings;
 use super::rows::check_rows_in_reach;
 use crate::arrays::estimate::{Along, product};
 use crate::arrays::{BodyAxis, Ciphertext, Encoding, Estimate, Layout, Padding};
@@ -75,8 +76,7 @@ impl Evaluator {
         x.params.check_bound(summed.magnitude, x.scale, x.level)?;
         let row = layout.capacity * layout.copies;
         let steps = |sum: Ciphertext, sign: i64| {
-            let doubled = std::iter::successors(Some(layout.copies), |step| Some(2 * step)).take_while(|&step| step < row);
-            doubled.map(|step| sign * step as i64).try_fold(sum, |sum, step| self.plus_rotated(sum, step))
+            self.plus_rotated(sum, &doublings(layout.copies, row).map(|step| sign * step as i64).collect::<Vec<_>>())
         };
         let sums = steps(x.clone().estimated(Estimate::without_numbers), 1)?.estimated(|own| summed.with_noise_of(own, layout.period()));
         let column = Layout { columns: 1, ..layout }.with_padding(Padding::Dirty);
@@ -98,16 +98,6 @@ impl Evaluator {
         // The product with the mask is not rescaled, and its scale leaves less room.
         sums.check_bound()?;
         Ok(sums)
-    }
-
-    /// `x` plus its polynomials rotated left by `step` slots. What is known of the result is the noise of the steps alone: the caller says what the numbers are.
-    pub(super) fn plus_rotated(&self, mut x: Ciphertext, step: i64) -> Result<Ciphertext, CkksError> {
-        for turned in self.rotate_slots(&x, &[step])? {
-            x.bundles.iter_mut().zip(&turned.bundles).try_for_each(|(sum, turned)| sum.add_assign(turned))?;
-            self.spend_pass(&x)?;
-            x.estimate = x.estimate.clone().beside(turned.estimate.clone());
-        }
-        Ok(x)
     }
 
     /// The sum of `weights[t]` times number `t` of every row: an array of one column, not yet rescaled. As [`Evaluator::total`], it needs rotations in slots
@@ -249,11 +239,7 @@ impl Evaluator {
         let filled = Layout { rows: lanes, ..x.layout }.with_padding(x.padding());
         let mut sum = x.with_all((&x.params, vec![lanes, columns]), filled, bundles, (x.level, x.scale));
         sum = sum.estimated(Estimate::without_numbers);
-        let mut lane = lanes / 2;
-        while lane > 0 {
-            sum = self.plus_rotated(sum, x.layout.lane_offset(lane) as i64)?;
-            lane /= 2;
-        }
+        sum = self.plus_rotated(sum, &doublings(1, lanes).rev().map(|lane| x.layout.lane_offset(lane) as i64).collect::<Vec<_>>())?;
         // A single number is in all slots.
         let copies = if filled.capacity == 1 { 1 } else { filled.copies };
         let layout = Layout { rows: 1, lanes: 1, copies, ..filled }.with_padding(x.padding());
@@ -281,11 +267,8 @@ impl Evaluator {
         self.spend(&sum, || {
             Ok(sum.params.passes_cost(sum.polys_per_bundle() * sum.params.chain().basis(sum.level).len()).times((chunks - 1) as f64))
         })?;
-        let mut step = x.layout.capacity / 2;
-        while step > 0 {
-            sum = self.plus_rotated(sum, (step * x.layout.copies) as i64)?;
-            step /= 2;
-        }
+        sum =
+            self.plus_rotated(sum, &doublings(1, x.layout.capacity).rev().map(|step| (step * x.layout.copies) as i64).collect::<Vec<_>>())?;
         let shape = of_one_column(x);
         // Every slot now holds the sum, so the slots repeat with period 1.
         let layout = x.layout.of_shape(&shape)?;

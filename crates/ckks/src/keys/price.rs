@@ -140,6 +140,21 @@ impl KeyDefinition {
         })
     }
 
+    /// The cost at `level` of rotations by `rotations` keys of this kind, each of the sum before it, whose bodies share one mod-down; `None` where the keys' method has no such sums.
+    fn rotated_sums_cost(&self, level: Level, rotations: usize) -> Result<Option<Cost>, CkksError> {
+        let switcher = self.switcher()?;
+        let tables = switcher.tables_for(level, self.most)?;
+        if tables.method().key_digit.is_some() {
+            return Ok(None);
+        }
+        let mut cost = self.cost_of(&switcher.decomposition_counts(&tables, self.inputs()))?;
+        cost += self.cost_of(&switcher.inner_product_counts(&tables, self.inputs(), self.columns()))?;
+        cost += self.cost_of(&switcher.mod_down_counts(&tables, self.rank()))?;
+        cost = cost.times(rotations as f64);
+        cost += self.cost_of(&switcher.mod_down_counts(&tables, self.columns() - self.rank()))?;
+        Ok(Some(cost))
+    }
+
     /// The costs at `level` of the decomposition of `inputs` polynomials, of their product with a key of this kind for so many inputs, and of the mod-down with
     /// a rescale, by the keys as they were made for this level.
     ///
@@ -218,6 +233,23 @@ impl Params {
             sum += down.shared_division(up, level)?.times(-1.0);
         }
         Ok(sum)
+    }
+
+    /// The cost at `level` of rotations, each of the sum before it, whose bodies share one mod-down, by keys made for levels up to `reach`; `None` where a rotation does not take one switch or
+    /// the keys' method has no such sums.
+    ///
+    /// # Errors
+    /// As [`Params::operation_cost`].
+    pub(crate) fn rotated_sums_cost(&self, rotations: &[Operation], level: Level, reach: Level) -> Result<Option<Cost>, CkksError> {
+        let mut definition = None;
+        for &rotation in rotations {
+            let (route, mut definitions) = self.definitions(rotation, level)?;
+            match (route, definitions.pop()) {
+                (Route::InTurn(keys), Some(own)) if keys.len() == 1 => definition = Some(own),
+                _ => return Ok(None),
+            }
+        }
+        definition.map_or(Ok(None), |definition| definition.serving(reach).rotated_sums_cost(level, rotations.len()))
     }
 
     /// The definition of the first key on the route of `operation` at `level`.
