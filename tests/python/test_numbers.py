@@ -73,6 +73,15 @@ def test_variances_of_large_means_are_right_whatever_room_is_behind_the_numbers(
         assert abs(float(key.decrypt(both)) - np.cov(x, x[::-1], bias=True)[0, 1]) < 0.02, count
 
 
+def test_what_masks_leave_behind_the_numbers_does_not_enter_variances(rng):
+    """Half of the places are behind the numbers, where the mean times the rounding of a mask is 0.15."""
+    params = cl.Params.preset("n14")
+    key = cl.SecretKey.generate(params)
+    x = 1e6 + rng.normal(size=params.slot_count // 2 + 1)
+    for f in (lambda v: v.var(), lambda v: v.var(keepdims=True), lambda v: v.reshape(1, -1).var(axis=None)):
+        assert np.abs(key.decrypt(computed(key, f, x)) - x.var()).max() < 1e-4
+
+
 FUNCTIONS = {
     "sigmoid": (cl.sigmoid, lambda t: 1 / (1 + np.exp(-t))),
     "tanh": (cl.tanh, np.tanh),

@@ -166,6 +166,11 @@ impl PyCiphertext {
         if self.data.encoding() != Encoding::Slots || self.data.padding() == Padding::Zero {
             return self.multiply_by(py, factor);
         }
+        self.share_with_zeros(py, factor)
+    }
+
+    /// `factor` times the numbers, and zero times what is behind them in slots.
+    fn share_with_zeros(&self, py: Python<'_>, factor: f64) -> PyResult<Self> {
         let shape = self.data.shape().to_vec();
         let whole = Array { values: repeated(factor, shape.iter().product()), shape, whole: false };
         self.multiply_values(py, whole, MEAN, false)
@@ -624,7 +629,14 @@ impl PyCiphertext {
         };
         // Where the means are in the padding, the product with the share clears it.
         let squares = squares.rescaled_anyway(py)?;
-        squares.scaled_sums(py, along, keepdims, Some(1.0 / left as f64))
+        // The mask that cleared what is behind the numbers was rounded, and what it left there is as large as the mean: a share of zero there clears it once more.
+        let shared = squares.data.encoding() == Encoding::Slots && !squares.is_in_lanes() && squares.data.layout().has_padding();
+        let once_more = shared && along != Along::Rows && (keepdims || along == Along::Both || squares.data.shape().len() == 1);
+        let share = 1.0 / left as f64;
+        if once_more {
+            return squares.share_with_zeros(py, share)?.scaled_sums(py, along, keepdims, None);
+        }
+        squares.scaled_sums(py, along, keepdims, Some(share))
     }
 
     /// The inner product of two vectors, as `numpy.dot`; of matrices the product `ct @ other`.
