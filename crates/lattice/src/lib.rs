@@ -32,6 +32,7 @@ pub mod public_key;
 pub mod raise;
 pub mod rank;
 pub mod ring;
+mod rotated_sums;
 pub mod row_products;
 pub mod sample_batch;
 pub mod sampling;

@@ -165,11 +165,11 @@ fn sums_of_rotations_that_follow_one_another_have_the_masks_of_plain_ones_and_fe
             plain.add_assign(&turned).expect("sum");
         }
         let rotations: Vec<(&Automorphism, &SwitchKey)> = phis.iter().zip(&keys).collect();
-        let sum = setting.switcher.add_rotated(&setting.tables, &ct, &rotations).expect("sums");
+        let sum = ct.plus_rotated(&rotations, &setting.switcher, &setting.tables).expect("sums");
         assert!(sum.mask() == plain.mask(), "the masks are divided at the same places, {:?}", setting.kind);
         // The plain way rounds the bodies after each rotation, and later rotations add each rounding to itself at other places: 4 + 2 + 1 of them. The sum is rounded once.
         check_noise(&setting.difference(&plain, &sum), 8.0 / 12.0, &format!("difference, {:?}", setting.kind));
-        assert!(setting.switcher.add_rotated(&setting.tables, &ct, &[]).expect("no rotation") == ct);
+        assert!(ct.plus_rotated(&[], &setting.switcher, &setting.tables).expect("no rotation") == ct);
         sum
     });
 }

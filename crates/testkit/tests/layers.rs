@@ -71,6 +71,7 @@ const CRATES: [Layers; 4] = [
             "switch",
             "multiply",
             "hoisting",
+            "rotated_sums",
             "raise",
             "format_switch",
             "packing",

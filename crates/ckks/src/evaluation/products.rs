@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use clathrate_lattice::{Bundle, Eval, Level};
 
 use super::evaluator::{Evaluator, Room, check_slots, entrywise};
-use super::sums::of_one_column;
+use super::sums::{doublings, of_one_column};
 use crate::arrays::estimate::Along;
 use crate::arrays::{Ciphertext, Estimate, Layout, Order};
 use crate::error::CkksError;
@@ -146,9 +146,4 @@ impl Evaluator {
             known
         }))
     }
-}
-
-/// `first`, `2 first`, .. below `end`, all of them powers of two.
-pub(super) fn doublings(first: usize, end: usize) -> impl DoubleEndedIterator<Item = usize> {
-    (first.trailing_zeros()..end.trailing_zeros()).map(|doublings| 1 << doublings)
 }

@@ -166,7 +166,7 @@ impl Evaluator {
             if tables.method().key_digit.is_some() {
                 return Ok(None);
             }
-            let sums = self.ticking(x.bundles.iter()).map(|bundle| Ok(switcher.add_rotated(&tables, bundle?, &rotations)?));
+            let sums = self.ticking(x.bundles.iter()).map(|bundle| Ok(bundle?.plus_rotated(&rotations, switcher, &tables)?));
             (sums.collect::<Result<_, CkksError>>()?, keys.iter().map(|key| key.level()).min().unwrap_or(level))
         };
         let mut sum = x.with(bundles, level, x.scale);

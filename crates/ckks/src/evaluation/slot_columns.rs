@@ -6,9 +6,8 @@
 use std::ops::Range;
 
 use super::evaluator::{Evaluator, check_slots};
-use super::products::doublings;
 use super::rows::check_masks;
-use super::sums::check_chunks;
+use super::sums::{check_chunks, doublings};
 use crate::arrays::estimate::Along;
 use crate::arrays::{Ciphertext, Estimate, Layout, Order, Padding};
 use crate::error::CkksError;

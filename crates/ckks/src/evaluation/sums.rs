@@ -16,7 +16,6 @@ use clathrate_lattice::{Bundle, Eval, Poly};
 
 use super::arithmetic::check_factor;
 use super::evaluator::{Evaluator, Room, check_slots};
-use super::products::doublings;
 use super::rows::check_rows_in_reach;
 use crate::arrays::estimate::{Along, product};
 use crate::arrays::{BodyAxis, Ciphertext, Encoding, Estimate, Layout, Padding};
@@ -289,6 +288,11 @@ impl Evaluator {
         check_slots(x, CLEARING)?;
         self.multiply_plain(x, &vec![1.0; x.layout.rows * x.layout.columns])
     }
+}
+
+/// `first`, `2 first`, .. below `end`, all of them powers of two.
+pub(super) fn doublings(first: usize, end: usize) -> impl DoubleEndedIterator<Item = usize> {
+    (first.trailing_zeros()..end.trailing_zeros()).map(|doublings| 1 << doublings)
 }
 
 /// The shape of a sum of every row.

@@ -198,6 +198,17 @@ impl Extended {
         sum.ok_or(LatticeError::EmptyShape { what: "the number of products", got: 0 })
     }
 
+    /// As [`Extended::to_eval`], without a copy where the whole sum is in Eval form.
+    ///
+    /// # Errors
+    /// As [`Extended::to_eval`].
+    pub fn into_eval(self) -> Result<Bundle<Eval>, LatticeError> {
+        match (self.coeff, self.eval) {
+            (None, Some(eval)) if eval.basis() == self.frame.extended() => Ok(eval),
+            (coeff, eval) => Self { frame: self.frame, coeff, eval }.to_eval(),
+        }
+    }
+
     /// The sum over the extended modulus as one bundle in Coeff form.
     ///
     /// # Errors

@@ -115,7 +115,7 @@ impl Frame {
     }
 
     /// `sum <- sum + P x`. Only the level's rows change, because `P x` is zero modulo the special primes.
-    pub(super) fn add_lifted(&self, sum: PolysMut<'_, Eval>, x: PolysRef<'_, Eval>) {
+    pub(crate) fn add_lifted(&self, sum: PolysMut<'_, Eval>, x: PolysRef<'_, Eval>) {
         self.ring.engine().add_mul_constants_assign(sum.into_rows(), x.rows(), &self.special_product, self.basis.indices());
     }
 

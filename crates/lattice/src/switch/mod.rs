@@ -34,7 +34,6 @@
 //! | [`hybrid`] | decomposition and products |
 //! | [`planner`], [`switcher`] | the choice of each level's method; the interface that runs all steps |
 //! | [`hoisted`] | baby steps of a linear transform, a few primes at a time |
-//! | [`rotated_sums`] | sums of rotations, each of the sum before it, whose bodies share one mod-down |
 //! | [`raised`] | linear maps of raised polynomials, which need no decomposition |
 
 mod cache;
@@ -52,7 +51,6 @@ pub mod method;
 pub mod planner;
 pub mod raised;
 pub mod representation;
-pub mod rotated_sums;
 pub mod secret_matrix;
 pub mod switcher;
 pub mod tables;

@@ -2,15 +2,12 @@
 //!
 //! Only the mask of a sum is decomposed again, so that only the mask is divided by `P` after each switch. The bodies stay over `P Q_l`, where `phi (P b + v)` needs no division, and are
 //! divided once, at the end: `k - 1` mod-downs of every body are saved, and their rounding. The giant steps of double hoisting do the same for rotations of different sums
-//! ([`Extended::rotate`](super::Extended::rotate)).
+//! ([`crate::switch::Extended::rotate`]).
 
 use std::sync::Arc;
 
 use clathrate_arith::Automorphism;
 
-use super::key::SwitchKey;
-use super::switcher::Switcher;
-use super::tables::SwitchTables;
 use crate::bundle::Bundle;
 use crate::error::LatticeError;
 use crate::hoisting::check_shape;
@@ -18,47 +15,47 @@ use crate::multiply::check_automorphism;
 use crate::poly::{Eval, PolyRef};
 use crate::polys::Polys;
 use crate::shape::{Bodies, Rank};
+use crate::switch::{SwitchKey, SwitchTables, Switcher};
 
-impl Switcher {
-    /// `(1 + phi_k) .. (1 + phi_1) x` for a bundle `x` at the level of `tables`, under the same secret. Each key was made by [`SwitchKey::automorphism`], and `tables` serve all of them
+impl Bundle<Eval> {
+    /// `(1 + phi_k) .. (1 + phi_1)` of the messages of a bundle at the level of `tables`, under the same secret. Each key was made by [`SwitchKey::automorphism`], and `tables` serve all of them
     /// ([`Switcher::tables_for_keys`]).
     ///
     /// Cost: a decomposition, a product with a key and a mod-down of the mask for each rotation, and one mod-down of the bodies.
     ///
     /// # Errors
     /// As [`Switcher::product_by`]; [`LatticeError::RankMismatch`], [`LatticeError::BodiesMismatch`] where a key has another shape; [`LatticeError::RingMismatch`] for an automorphism of
-    /// another degree; [`LatticeError::BasisMismatch`] where `x` is not at the level of `tables`.
-    pub fn add_rotated(
+    /// another degree; [`LatticeError::BasisMismatch`] where the bundle is not at the level of `tables`.
+    pub fn plus_rotated(
         &self,
-        tables: &Arc<SwitchTables>,
-        x: &Bundle<Eval>,
         rotations: &[(&Automorphism, &SwitchKey)],
-    ) -> Result<Bundle<Eval>, LatticeError> {
+        switcher: &Switcher,
+        tables: &Arc<SwitchTables>,
+    ) -> Result<Self, LatticeError> {
         for (phi, key) in rotations {
-            check_automorphism(phi, x.ring())?;
-            check_shape(key, Rank(x.rank()), Bodies(x.body_count()))?;
+            check_automorphism(phi, self.ring())?;
+            check_shape(key, Rank(self.rank()), Bodies(self.body_count()))?;
         }
-        x.ring().together(|| self.added(tables, x, rotations))
+        self.ring().together(|| self.sum_of_rotations(rotations, switcher, tables))
     }
 
-    fn added(
+    fn sum_of_rotations(
         &self,
-        tables: &Arc<SwitchTables>,
-        x: &Bundle<Eval>,
         rotations: &[(&Automorphism, &SwitchKey)],
-    ) -> Result<Bundle<Eval>, LatticeError> {
+        switcher: &Switcher,
+        tables: &Arc<SwitchTables>,
+    ) -> Result<Self, LatticeError> {
         let frame = tables.frame();
-        let mut mask = x.mask().to_polys();
+        let mut mask = self.mask().to_polys();
         let mut bodies: Option<Polys<Eval>> = None;
         for (phi, key) in rotations {
             let inputs: Vec<PolyRef<'_, Eval>> = mask.iter().collect();
-            let product = self.product_by(tables, &inputs, key)?.into_eval_form()?;
-            let mut product = product.eval.ok_or(LatticeError::EmptyShape { what: "the number of products", got: 0 })?;
+            let mut product = switcher.product_by(tables, &inputs, key)?.into_eval()?;
             let sum = match bodies.take() {
                 None => {
-                    frame.add_lifted(product.bodies_mut(), x.bodies());
-                    let mut lifted = Polys::zero(x.ring(), frame.extended(), x.body_count());
-                    frame.add_lifted(lifted.view_mut(), x.bodies());
+                    frame.add_lifted(product.bodies_mut(), self.bodies());
+                    let mut lifted = Polys::zero(self.ring(), frame.extended(), self.body_count());
+                    frame.add_lifted(lifted.view_mut(), self.bodies());
                     lifted
                 }
                 Some(sum) => {
@@ -71,8 +68,8 @@ impl Switcher {
             mask.view_mut().add_assign(frame.mod_down().divide_evals(product.mask())?.view().automorphism(phi).view())?;
         }
         match bodies {
-            None => Ok(x.clone()),
-            Some(bodies) => Bundle::new(mask.iter(), frame.mod_down().divide_evals(bodies.view())?.iter()),
+            None => Ok(self.clone()),
+            Some(bodies) => Self::new(mask.iter(), frame.mod_down().divide_evals(bodies.view())?.iter()),
         }
     }
 }
