@@ -203,6 +203,32 @@ def test_errors_are_within_twice_what_is_stated_and_below_their_bounds(deep, nam
     assert found.result.error_bound <= 30 * max(rms(some) for some in [*worst, alone] if len(some))
 
 
+POLYNOMIALS = {
+    "difference of powers": lambda x: x**4 - x**2,
+    "cubic": lambda x: (x**3 - x) * 0.5,
+    "fifth power": lambda x: x**5,
+    "all powers": lambda x: x**3 + x**2 - x,
+    "logistic": lambda x: 3.5 * x * (1 - x),
+    "difference of squares": lambda x: (1 - x) * (1 + x),
+    "Horner": lambda x: ((2 * x + 1) * x - 1) * x,
+}
+
+
+@pytest.mark.parametrize("name", POLYNOMIALS)
+def test_polynomials_written_by_hand_have_the_errors_that_are_stated(deep, name):
+    """The error of `x**3 - x` is `3 x**2 - 1` times that of `x`: powers of one array make each other's errors smaller or larger."""
+    params, key = deep
+    f = POLYNOMIALS[name]
+    shape = (400,)
+    found = cl.trace(f, shape, params=params, bound=2.0)
+    rng = np.random.default_rng(7)
+    keys, public = key.evaluation_keys(found.needs), key.public_key()
+    arrays = [rng.uniform(-2, 2, shape) for _ in range(4)]
+    errors = np.stack([key.decrypt(f(public.encrypt(x, bound=2.0).with_keys(keys))) - f(x) for x in arrays])
+    assert 0.7 < np.sqrt(np.mean(errors**2)) / found.result.error_rms < 1.4
+    assert np.abs(errors).max() <= found.result.error_bound
+
+
 def test_jobs_of_the_usual_presets_do_not_get_bootstraps():
     choice = cl.Params.for_circuit(lambda x: ((x - x.mean()) ** 2).mean() + 0.5, (1000,), error=1e-6)
     assert not choice.params.name.startswith("boot")

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::product;
+use super::spread::{AtNodes, NODES, root_mean_square};
 use crate::arrays::layout::Encoding;
 
 /// How often an error is many times its root mean square.
@@ -74,6 +75,9 @@ pub(super) struct Source {
     /// The name of the source that this one was computed from, where that is another: sources of one origin add linearly at worst.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) origin: Option<StoredName>,
+    /// What the error is multiplied by where the numbers are those of the array's [`Spread`](super::spread::Spread): its root mean square is `typical`. Nothing where it is `typical` everywhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) factors: Option<AtNodes>,
 }
 
 fn each_alone() -> [f64; 2] {
@@ -113,10 +117,27 @@ impl Source {
         cleared: false,
         equal: [false; 2],
         origin: None,
+        factors: None,
     };
 
     pub(super) fn times(self, typical: f64, worst: f64) -> Self {
-        Self { typical: product(self.typical, typical), worst: product(self.worst, worst), ..self }
+        let factors = self.factors.map(|factors| factors.map(|factor| factor * typical));
+        Self { typical: product(self.typical, typical), worst: product(self.worst, worst), factors, ..self }
+    }
+
+    /// What the error is multiplied by at each node.
+    pub(super) fn at_nodes(&self) -> AtNodes {
+        self.factors.unwrap_or([self.typical; NODES])
+    }
+
+    /// The same with these factors, whose root mean square takes the place of the typical one.
+    pub(super) fn with_factors(self, factors: AtNodes) -> Self {
+        Self { typical: root_mean_square(&factors), factors: Some(factors), ..self }
+    }
+
+    /// The same where the numbers are not known as a function of others.
+    pub(super) fn without_factors(self) -> Self {
+        Self { factors: None, ..self }
     }
 
     pub(super) fn unsigned(self) -> Self {
@@ -142,8 +163,14 @@ impl Source {
         let (x, y) = if self.signed && other.signed { (self, other) } else { (self.unsigned(), other.unsigned()) };
         let both = |x: [f64; 2], y: [f64; 2]| [x[0].max(y[0]), x[1].max(y[1])];
         let any = |x: [bool; 2], y: [bool; 2]| [x[0] || y[0], x[1] || y[1]];
+        // The signs at the nodes are known, whatever is known of those elsewhere.
+        let factors = (self.factors.is_some() || other.factors.is_some()).then(|| {
+            let (x, y) = (self.at_nodes(), other.at_nodes());
+            std::array::from_fn(|node| x[node] + y[node])
+        });
         Self {
-            typical: x.typical + y.typical,
+            typical: factors.as_ref().map_or(x.typical + y.typical, root_mean_square),
+            factors,
             worst: x.worst + y.worst,
             alike: both(x.alike, y.alike),
             mixed: any(x.mixed, y.mixed),

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::source::{Source, StoredName, stored_name};
+use super::spread::Spread;
 use super::{EVEN, Estimate, MOST_SOURCES};
 
 /// Names of further sources that are stored.
@@ -14,6 +15,8 @@ const MOST_STORED: usize = 64;
 pub(crate) struct StoredEstimate {
     typical: Option<f64>,
     mean: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    spread: Option<Spread>,
     #[serde(with = "stored_name")]
     name: u64,
     sources: Vec<Source>,
@@ -51,6 +54,7 @@ impl Estimate {
         known.then(|| StoredEstimate {
             typical: Some(self.typical).filter(|typical| typical.is_finite()),
             mean: self.mean,
+            spread: self.spread,
             name: self.name,
             sources: self.sources.to_vec(),
             rest: self.rest,
@@ -83,15 +87,18 @@ impl Estimate {
         let Some(stored) = stored else { return Some(Self { magnitude, typical: EVEN * magnitude, ..Self::unknown() }) };
         let sound = |source: &Source| {
             let sizes = [source.typical, source.worst, source.alike[0], source.alike[1], source.period];
-            sizes.into_iter().all(f64::is_finite) && source.period >= 1.0 && source.alike.iter().all(|&alike| alike >= 1.0)
+            let factors = source.factors.iter().flatten().all(|factor| factor.is_finite());
+            factors && sizes.into_iter().all(f64::is_finite) && source.period >= 1.0 && source.alike.iter().all(|&alike| alike >= 1.0)
         };
-        let numbers = stored.mean.is_finite() && stored.typical.is_none_or(|typical| typical >= 0.0 && typical.is_finite());
+        let spread = stored.spread.iter().flat_map(|spread| spread.numbers).all(f64::is_finite);
+        let numbers = spread && stored.mean.is_finite() && stored.typical.is_none_or(|typical| typical >= 0.0 && typical.is_finite());
         let few = stored.dropped.as_ref().is_none_or(|names| names.len() <= MOST_STORED);
         if !numbers || !few || stored.sources.len() > MOST_SOURCES || !stored.sources.iter().chain([&stored.rest]).all(sound) {
             return None;
         }
         let typical = stored.typical.unwrap_or(f64::INFINITY);
-        let mut own = Self { typical, mean: stored.mean, name: stored.name, rest: stored.rest, ..Self::exact(magnitude) };
+        let mut own =
+            Self { typical, mean: stored.mean, spread: stored.spread, name: stored.name, rest: stored.rest, ..Self::exact(magnitude) };
         own.dropped = stored.dropped.map(|names| names.into_iter().map(|StoredName(name)| name).collect());
         stored.sources.into_iter().for_each(|source| own.push(source));
         Some(own)
