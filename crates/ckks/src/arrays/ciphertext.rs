@@ -238,7 +238,8 @@ impl Ciphertext {
     pub(crate) fn freshly(self, bound: Option<f64>, variance: f64) -> Self {
         let errors = (self.slot_error(variance), self.slot_error(ENCODING_VARIANCE));
         let mask = self.bundles.first().and_then(Bundle::seed);
-        Self { estimate: Estimate::encrypted(bound.unwrap_or(f64::INFINITY), errors, mask), ..self }
+        let estimate = Estimate::encrypted(bound.unwrap_or(f64::INFINITY), errors, mask).of_complex(self.is_complex());
+        Self { estimate, ..self }
     }
 
     /// The root mean square of the error of a slot or of an entry among coefficients, from the variance of a coefficient: a slot is the sum of `n` coefficients times roots of unity, and a

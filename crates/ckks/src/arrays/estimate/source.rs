@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::product;
-use super::spread::{AtNodes, NODES, root_mean_square};
+use super::spread::{Factors, Function};
 use crate::arrays::layout::Encoding;
 
 /// How often an error is many times its root mean square.
@@ -75,9 +75,9 @@ pub(super) struct Source {
     /// The name of the source that this one was computed from, where that is another: sources of one origin add linearly at worst.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) origin: Option<StoredName>,
-    /// What the error is multiplied by where the numbers are those of the array's [`Spread`](super::spread::Spread): its root mean square is `typical`. Nothing where it is `typical` everywhere.
+    /// What the error is multiplied by where the numbers are those of the array's [`Spread`](super::spread::Spread), with a root mean square of `typical`. Nothing where it is `typical` everywhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) factors: Option<AtNodes>,
+    pub(super) factors: Option<Factors>,
 }
 
 fn each_alone() -> [f64; 2] {
@@ -121,18 +121,20 @@ impl Source {
     };
 
     pub(super) fn times(self, typical: f64, worst: f64) -> Self {
-        let factors = self.factors.map(|factors| factors.map(|factor| factor * typical));
+        let factors = self.factors.map(|factors| factors.times(Function::constant(typical)));
         Self { typical: product(self.typical, typical), worst: product(self.worst, worst), factors, ..self }
     }
 
-    /// What the error is multiplied by at each node.
-    pub(super) fn at_nodes(&self) -> AtNodes {
-        self.factors.unwrap_or([self.typical; NODES])
+    /// What the error is multiplied by, wherever the numbers are.
+    pub(super) fn factors(&self) -> Factors {
+        // Sources of one name are the same error where their signs are known.
+        let peak = (self.signed && self.typical != 0.0).then(|| self.worst / self.typical);
+        self.factors.unwrap_or(Factors { by: Function::constant(self.typical), peak })
     }
 
-    /// The same with these factors, whose root mean square takes the place of the typical one.
-    pub(super) fn with_factors(self, factors: AtNodes) -> Self {
-        Self { typical: root_mean_square(&factors), factors: Some(factors), ..self }
+    /// The same with these factors, whose root mean square takes the place of the typical one, and whose bound that of the worst one if it is smaller.
+    pub(super) fn with_factors(self, factors: Factors) -> Self {
+        Self { typical: factors.by.root_mean_square(), worst: self.worst.abs().min(factors.worst()), factors: Some(factors), ..self }
     }
 
     /// The same where the numbers are not known as a function of others.
@@ -163,14 +165,8 @@ impl Source {
         let (x, y) = if self.signed && other.signed { (self, other) } else { (self.unsigned(), other.unsigned()) };
         let both = |x: [f64; 2], y: [f64; 2]| [x[0].max(y[0]), x[1].max(y[1])];
         let any = |x: [bool; 2], y: [bool; 2]| [x[0] || y[0], x[1] || y[1]];
-        // The signs at the nodes are known, whatever is known of those elsewhere.
-        let factors = (self.factors.is_some() || other.factors.is_some()).then(|| {
-            let (x, y) = (self.at_nodes(), other.at_nodes());
-            std::array::from_fn(|node| x[node] + y[node])
-        });
-        Self {
-            typical: factors.as_ref().map_or(x.typical + y.typical, root_mean_square),
-            factors,
+        let joined = Self {
+            typical: x.typical + y.typical,
             worst: x.worst + y.worst,
             alike: both(x.alike, y.alike),
             mixed: any(x.mixed, y.mixed),
@@ -181,7 +177,10 @@ impl Source {
             cleared: x.cleared && y.cleared,
             equal: [x.equal[0] && y.equal[0], x.equal[1] && y.equal[1]],
             ..x
-        }
+        };
+        // The signs of factors are known.
+        let known = self.factors.is_some() || other.factors.is_some();
+        if known { joined.with_factors(self.factors().plus(other.factors())) } else { joined }
     }
 
     pub(super) fn size(&self) -> f64 {

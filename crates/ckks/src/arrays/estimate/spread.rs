@@ -1,47 +1,145 @@
-//! Typical numbers as a function of other numbers that are spread evenly, so that sums and products of one array with itself have the errors that they typically have: that of `x^3 - x` is
-//! `3 x^2 - 1` times that of `x`, and not `3 x^2 + 1` times.
+//! Numbers and the factors of errors as functions of the numbers of one array, so that sums and products of one array with itself have the errors that they have: that of `x^3 - x` is `3 x^2 - 1` times that
+//! of `x`, and not `3 x^2 + 1` times.
 
 use serde::{Deserialize, Serialize};
 
-use super::source::StoredName;
+use super::product;
+use super::source::{StoredName, mixed_name};
 
-/// The values of a function at the nodes.
-pub(super) type AtNodes = [f64; 8];
-
-/// Places at which functions are known.
-pub(super) const NODES: usize = size_of::<AtNodes>() / size_of::<f64>();
-
-/// The nodes of Gauss and Legendre, by which the means of polynomials up to degree 15 are exact, and their weights in a mean.
-const PLACES: [(f64, f64); 4] = [
-    (0.183_434_642_495_649_8, 0.181_341_891_689_181_0),
-    (0.525_532_409_916_329_0, 0.156_853_322_938_943_65),
-    (0.796_666_477_413_626_7, 0.111_190_517_226_687_25),
-    (0.960_289_856_497_536_3, 0.050_614_268_145_188_15),
+/// The zeros of the Chebyshev polynomial of degree 16 above 0, and their weights in the mean over an interval (Fejér's first rule), by which the means of polynomials up to degree 15 are exact.
+const PLACES: [(f64, f64); 8] = [
+    (0.098_017_140_329_560_77, 0.097_725_623_906_157_02),
+    (0.290_284_677_254_462_33, 0.093_874_864_057_537),
+    (0.471_396_736_825_997_8, 0.086_709_705_885_973_14),
+    (0.634_393_284_163_645_5, 0.075_696_230_818_566_07),
+    (0.773_010_453_362_737, 0.062_564_809_079_191_82),
+    (0.881_921_264_348_355, 0.045_859_156_602_647_69),
+    (0.956_940_335_732_208_8, 0.029_168_232_034_687_845),
+    (0.995_184_726_672_196_9, 0.008_401_377_615_239_472),
 ];
 
-/// The mean over numbers that are spread evenly.
-pub(super) fn mean(values: &AtNodes) -> f64 {
-    PLACES.iter().enumerate().map(|(place, (_, weight))| weight * (values[2 * place] + values[2 * place + 1])).sum()
+/// A polynomial in the numbers of one array, known at the zeros of a Chebyshev polynomial on the interval of their bound.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Function {
+    at: [f64; 16],
+    degree: u32,
 }
 
-/// The root of the mean square over numbers that are spread evenly.
-pub(super) fn root_mean_square(values: &AtNodes) -> f64 {
-    mean(&values.map(|value| value * value)).sqrt()
+impl Function {
+    pub(super) fn constant(value: f64) -> Self {
+        Self { at: [value; 16], degree: 0 }
+    }
+
+    pub(super) fn plus(self, other: Self) -> Self {
+        Self { at: std::array::from_fn(|node| self.at[node] + other.at[node]), degree: self.degree.max(other.degree) }
+    }
+
+    pub(super) fn times(self, other: Self) -> Self {
+        Self { at: std::array::from_fn(|node| self.at[node] * other.at[node]), degree: self.degree.saturating_add(other.degree) }
+    }
+
+    /// The mean over numbers that are spread evenly.
+    pub(super) fn mean(&self) -> f64 {
+        PLACES.iter().enumerate().map(|(place, (_, weight))| weight * (self.at[2 * place] + self.at[2 * place + 1])).sum()
+    }
+
+    /// The root of the mean square over numbers that are spread evenly.
+    pub(super) fn root_mean_square(&self) -> f64 {
+        self.times(*self).mean().sqrt()
+    }
+
+    /// A bound on the magnitude on the whole interval. (Ehlich and Zeller, 1964: a polynomial of degree `d` is at most `1 / cos(pi d / 32)` times as large as at the 16 zeros.)
+    pub(super) fn largest(&self) -> f64 {
+        let nodes = self.at.len() as u32;
+        if self.degree >= nodes {
+            return f64::INFINITY;
+        }
+        let between = (std::f64::consts::FRAC_PI_2 * f64::from(self.degree) / f64::from(nodes)).cos();
+        self.at.iter().fold(0.0, |most: f64, value| most.max(value.abs())) / between
+    }
+
+    pub(super) fn is_finite(&self) -> bool {
+        self.at.iter().all(|value| value.is_finite())
+    }
 }
 
-/// Numbers as a function of those of one array, which are spread evenly.
+/// Numbers as a function of those of one array, which are real and spread evenly up to their bound.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Spread {
-    /// The name of that array.
+    /// The name of that array with its bound.
     pub(super) of: StoredName,
-    pub(super) numbers: AtNodes,
+    pub(super) numbers: Function,
 }
 
 impl Spread {
-    /// Numbers that are spread evenly up to a magnitude.
+    /// The numbers of an array of this name, which are spread evenly up to a magnitude.
     pub(super) fn even(name: u64, magnitude: f64) -> Option<Self> {
         let node = |index: usize| (if index % 2 == 0 { magnitude } else { -magnitude }) * PLACES[index / 2].0;
-        (magnitude.is_finite() && magnitude > 0.0).then(|| Self { of: StoredName(name), numbers: std::array::from_fn(node) })
+        let numbers = Function { at: std::array::from_fn(node), degree: 1 };
+        let of = StoredName(mixed_name(name, magnitude.to_bits()));
+        (magnitude.is_finite() && magnitude > 0.0).then_some(Self { of, numbers })
+    }
+}
+
+/// What one error is multiplied by where the numbers are those of the array's [`Spread`].
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Factors {
+    /// The factors times the typical root mean square of the error.
+    pub(super) by: Function,
+    /// The error's worst root mean square over its typical one. Nothing where errors of this name are as large as each other and may yet not be the same, so that at worst they do not cancel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) peak: Option<f64>,
+}
+
+impl Factors {
+    pub(super) fn plus(self, other: Self) -> Self {
+        Self { by: self.by.plus(other.by), peak: self.peak.zip(other.peak).map(|(x, y)| x.max(y)) }
+    }
+
+    pub(super) fn times(self, numbers: Function) -> Self {
+        Self { by: self.by.times(numbers), ..self }
+    }
+
+    /// A bound on the worst root mean square.
+    pub(super) fn worst(&self) -> f64 {
+        self.peak.map_or(f64::INFINITY, |peak| product(peak, self.by.largest()))
+    }
+
+    pub(super) fn is_finite(&self) -> bool {
+        self.by.is_finite() && self.peak.is_none_or(|peak| peak.is_finite() && peak >= 0.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn polynomials_have_the_means_of_an_even_spread_and_are_nowhere_larger_than_stated() {
+        let x = Spread::even(1, 2.0).expect("a finite bound").numbers;
+        let mut random = 0x2545_f491_4f6c_dd1du64;
+        let mut sign = || {
+            random = random.wrapping_mul(0xd134_2543_de82_ef95).wrapping_add(1);
+            (random >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+        };
+        for degree in [0u32, 1, 2, 3, 5, 7, 10, 15] {
+            for _ in 0..50 {
+                let weights: Vec<f64> = (0..=degree).map(|_| sign()).collect();
+                let f = weights.iter().rev().fold(Function::constant(0.0), |sum, &weight| sum.times(x).plus(Function::constant(weight)));
+                // Horner's first step is a product with zero.
+                let f = Function { degree: f.degree - 1, ..f };
+                let value = |t: f64| weights.iter().rev().fold(0.0, |sum, &weight| sum * t + weight);
+                let most = (0..=4000).map(|step| value(f64::from(step) / 1000.0 - 2.0).abs()).fold(0.0, f64::max);
+                assert!(most <= f.largest() * (1.0 + 1e-12), "degree {degree}: {most} and {}", f.largest());
+                // The mean over [-2, 2] of t^k is 2^k / (k + 1) for even k.
+                let mean: f64 =
+                    weights.iter().enumerate().step_by(2).map(|(k, weight)| weight * 2f64.powi(k as i32) / (k + 1) as f64).sum();
+                assert!((f.mean() - mean).abs() < 1e-9 * (1.0 + most), "degree {degree}: {} and {mean}", f.mean());
+            }
+        }
+        assert_eq!((0..16).fold(x, |power, _| power.times(x)).largest(), f64::INFINITY);
     }
 }
