@@ -171,7 +171,7 @@ fn layouts(degree: usize) -> Vec<(&'static str, Vec<usize>, bool, EncryptOptions
     ]
 }
 
-/// The largest error of numbers that are not large, and of the large ones relative to half a unit in the last place of each.
+/// The largest error of numbers that are not large, and of all numbers, beyond the unit in the last place by which a decrypted double may differ.
 fn errors(found: &Values, expected: &Values, magnitude: f64) -> (f64, f64) {
     let parts = |values: &Values| -> Vec<f64> {
         match values {
@@ -181,9 +181,9 @@ fn errors(found: &Values, expected: &Values, magnitude: f64) -> (f64, f64) {
     };
     let (mut small, mut large) = (0.0f64, 0.0f64);
     for (found, expected) in parts(found).iter().zip(parts(expected)) {
-        let error = (found - expected).abs();
+        let error = (found - expected).abs() - expected.abs() * f64::EPSILON;
         small = if expected.abs() <= 1.0 || magnitude <= 1.0 { small.max(error) } else { small };
-        large = large.max((error - expected.abs() * f64::EPSILON).max(0.0));
+        large = large.max(error);
     }
     (small, large)
 }

@@ -27,7 +27,7 @@ enum Loaded {
     Params(Params),
     PublicKey(PublicKey),
     EvaluationKeys(Arc<EvaluationKeys>),
-    Ciphertext(Ciphertext),
+    Ciphertext(Box<Ciphertext>),
     Plan(LinearTransformPlan),
     Matrix(Box<PreparedMatrix>),
     /// A kind that needs its own function, or none yet.
@@ -48,7 +48,7 @@ fn read(reader: &FileReader<'_>, params: Option<&Params>, runtime: Option<&Runti
         (FileKind::Params, _) => Loaded::Params(Params::from_reader(reader, allow_insecure, runtime.unwrap_or(&PyRuntime::given(None)))?),
         (FileKind::PublicKey, Some(params)) => Loaded::PublicKey(PublicKey::from_reader(reader, params)?),
         (FileKind::EvaluationKeys, Some(params)) => Loaded::EvaluationKeys(Arc::new(EvaluationKeys::from_reader(reader, params)?)),
-        (FileKind::Ciphertext, Some(params)) => Loaded::Ciphertext(Ciphertext::from_reader(reader, params)?),
+        (FileKind::Ciphertext, Some(params)) => Loaded::Ciphertext(Box::new(Ciphertext::from_reader(reader, params)?)),
         (FileKind::Plan, Some(params)) => Loaded::Plan(LinearTransformPlan::from_reader(reader, params)?),
         (FileKind::PreparedMatrix, Some(params)) => Loaded::Matrix(Box::new(PreparedMatrix::from_reader(reader, params)?)),
         (FileKind::PublicKey | FileKind::EvaluationKeys | FileKind::Ciphertext | FileKind::Plan | FileKind::PreparedMatrix, None) => {
@@ -65,7 +65,7 @@ impl Loaded {
             Self::Params(params) => Bound::new(py, PyParams::from_core(params))?.into_any(),
             Self::PublicKey(key) => Bound::new(py, PyPublicKey { key: Arc::new(key), params: given()? })?.into_any(),
             Self::EvaluationKeys(keys) => Bound::new(py, PyEvaluationKeys::new(keys, given()?))?.into_any(),
-            Self::Ciphertext(data) => Bound::new(py, PyCiphertext::new(py, data, &given()?)?)?.into_any(),
+            Self::Ciphertext(data) => Bound::new(py, PyCiphertext::new(py, *data, &given()?)?)?.into_any(),
             Self::Plan(plan) => Bound::new(py, PyLinearTransformPlan { plan: Arc::new(plan) })?.into_any(),
             Self::Matrix(matrix) => Bound::new(py, PyPreparedMatrix::new(*matrix).map_err(|error| raise(py, error))?)?.into_any(),
             Self::ParamsMissing(kind) => {

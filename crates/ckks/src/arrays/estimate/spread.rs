@@ -76,7 +76,7 @@ pub(super) struct Spread {
 impl Spread {
     /// The numbers of an array of this name, which are spread evenly up to a magnitude.
     pub(super) fn even(name: u64, magnitude: f64) -> Option<Self> {
-        let node = |index: usize| (if index % 2 == 0 { magnitude } else { -magnitude }) * PLACES[index / 2].0;
+        let node = |index: usize| (if index.is_multiple_of(2) { magnitude } else { -magnitude }) * PLACES[index / 2].0;
         let numbers = Function { at: std::array::from_fn(node), degree: 1 };
         let of = StoredName(mixed_name(name, magnitude.to_bits()));
         (magnitude.is_finite() && magnitude > 0.0).then_some(Self { of, numbers })
