@@ -18,7 +18,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-use self::source::{Source, StoredName, Tails, mixed_name};
+use self::names::{StoredName, mixed_name};
+use self::source::{Source, Tails};
 use self::spread::{Function, Spread};
 pub(crate) use self::stored::StoredEstimate;
 use super::layout::{Encoding, Layout};
@@ -26,6 +27,7 @@ use crate::embedding::DOUBLE_SHARE;
 use clathrate_lattice::MaskSeed;
 use rustfft::num_complex::Complex64;
 
+mod names;
 mod source;
 mod spread;
 mod stored;

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::names::{StoredName, mixed_name, stored_name};
 use super::product;
 use super::spread::{Factors, Function};
 use crate::arrays::layout::Encoding;
@@ -186,34 +187,4 @@ impl Source {
     pub(super) fn size(&self) -> f64 {
         self.worst.abs()
     }
-}
-
-/// A name as files hold it: of one length, so that files of arrays that are alike are as long.
-pub(super) mod stored_name {
-    use serde::{Deserialize, Deserializer, Serializer, de};
-
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
-    pub(in crate::arrays::estimate) fn serialize<S: Serializer>(name: &u64, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&format_args!("{name:016x}"))
-    }
-
-    pub(in crate::arrays::estimate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        let digits = text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-        let name = u64::from_str_radix(&text, 16).ok().filter(|_| digits);
-        name.ok_or_else(|| de::Error::custom("a name that is not 16 hexadecimal digits"))
-    }
-}
-
-/// One of several names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct StoredName(#[serde(with = "stored_name")] pub(super) u64);
-
-/// A name made of two.
-pub(super) fn mixed_name(x: u64, y: u64) -> u64 {
-    // The finaliser of splitmix64.
-    let mut z = x.rotate_left(23) ^ y.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }

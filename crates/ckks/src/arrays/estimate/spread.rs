@@ -3,8 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::names::{StoredName, mixed_name};
 use super::product;
-use super::source::{StoredName, mixed_name};
 
 /// The zeros of the Chebyshev polynomial of degree 16 above 0, and their weights in the mean over an interval (Fejér's first rule), by which the means of polynomials up to degree 15 are exact.
 const PLACES: [(f64, f64); 8] = [

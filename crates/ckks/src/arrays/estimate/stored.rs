@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::source::{Source, StoredName, stored_name};
+use super::names::{StoredName, stored_name};
+use super::source::Source;
 use super::spread::Spread;
 use super::{EVEN, Estimate, MOST_SOURCES};
 
