@@ -203,6 +203,28 @@ def test_errors_are_within_twice_what_is_stated_and_below_their_bounds(deep, nam
     assert found.result.error_bound <= 30 * max(rms(some) for some in [*worst, alone] if len(some))
 
 
+@pytest.mark.parametrize("name", ["numbers", "sum", "mean", "var"])
+def test_bootstrapped_numbers_and_their_sums_have_the_errors_that_are_stated(name):
+    """The mean of the modular reduction's error is the same in all numbers, so it adds up in sums."""
+    params = cl.Params.preset("insecure_boot")
+
+    def reduced(x):
+        return x if name == "numbers" else getattr(x, name)()
+
+    def f(x):
+        return reduced(x.bootstrap())
+
+    found = cl.trace(f, (200,), params=params, bound=1.0)
+    rng, errors = np.random.default_rng(5), []
+    for key in (cl.SecretKey.generate(params) for _ in range(3)):
+        keys, public = key.evaluation_keys(found.needs), key.public_key()
+        for x in (rng.uniform(-1, 1, 200) for _ in range(4)):
+            result = f(public.encrypt(x, bound=1.0).with_keys(keys, bootstrap_below=found.bootstrap_below))
+            errors.append(key.decrypt(result) - reduced(x))
+    assert found.result.error_rms / 2 < np.sqrt(np.mean(np.square(errors))) < 2 * found.result.error_rms
+    assert np.abs(errors).max() <= found.result.error_bound
+
+
 POLYNOMIALS = {
     "difference of powers": lambda x: x**4 - x**2,
     "cubic": lambda x: (x**3 - x) * 0.5,

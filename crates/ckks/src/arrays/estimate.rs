@@ -48,6 +48,9 @@ const KNOWN_SUM: f64 = 6.0;
 const FACTOR: u64 = 0x6661_6374_6f72_0001;
 const ENCODING: u64 = 0x656e_636f_6465_0001;
 
+/// The name of an error that is one constant.
+const BIAS: u64 = 0x6269_6173_0000_0001;
+
 /// What makes a name that of the negative numbers.
 const NEGATIVE: u64 = 0x6e65_6761_7469_7665;
 
@@ -432,6 +435,15 @@ impl Estimate {
         let (alike, scattered) = (alike.map(|alike| if alike { EVERYWHERE } else { 1.0 }), self.is_scattered());
         let source = Source { name, typical, worst, alike, mixed: [true; 2], period: EVERYWHERE, scattered, ..Source::NONE };
         self.push(Source { signed: false, origin: Some(StoredName(mixed_name(FACTOR, factor))), ..source });
+        self
+    }
+
+    /// The same with a further error that is this constant in all numbers of an array with this layout, or its negative.
+    pub(crate) fn with_bias(mut self, layout: &Layout, bias: f64) -> Self {
+        let of_slot = bias / share(EVERYWHERE, layout);
+        let source = Source { typical: of_slot, worst: of_slot, origin: Some(StoredName(BIAS)), period: EVERYWHERE, ..Source::NONE };
+        let name = mixed_name(BIAS, of_slot.to_bits());
+        self.push(Source { name, alike: [EVERYWHERE; 2], equal: [true; 2], mixed: [true; 2], ..source });
         self
     }
 

@@ -227,18 +227,16 @@ impl ModularReduction {
         (mean.sqrt(), errors.iter().fold(0.0, |worst, &(_, error)| error.max(worst)))
     }
 
-    /// The mean square of the circuit's error without noise over messages of magnitude up to `largest`, in two parts: that of its mean over the integer parts, each
-    /// weighed with `weight`, and the rest.
-    pub(super) fn approximation_variances(&self, largest: f64, weight: impl Fn(i64) -> f64) -> (f64, f64) {
+    /// The error of the circuit without noise over messages of magnitude up to `largest`; the integer parts are weighed with `weight`.
+    pub(super) fn approximation(&self, largest: f64, weight: impl Fn(i64) -> f64) -> Approximation {
         let moments: Vec<_> = messages(largest).map(|message| self.moments(message, &weight)).collect();
-        let common = grid_mean(&moments.iter().map(|(mean, _)| mean * mean).collect::<Vec<_>>());
-        (common, grid_mean(&moments.iter().map(|(_, square)| *square).collect::<Vec<_>>()) - common)
+        Approximation::of(moments.into_iter())
     }
 
-    /// As [`ModularReduction::approximation_variances`] for what a second round takes as messages, which has the mean square that is returned first: `factor` times
+    /// As [`ModularReduction::approximation`] for what a second round takes as messages, which has the mean square that is returned first: `factor` times
     /// the error of a first round with messages of magnitude up to 1, with a noise of this standard deviation. The mean is for a message of the first round.
-    pub(super) fn later_variances(&self, factor: f64, noise: f64, weight: impl Fn(i64) -> f64) -> (f64, f64, f64) {
-        let (mut input, mut common, mut all) = (Vec::new(), Vec::new(), Vec::new());
+    pub(super) fn later_approximation(&self, factor: f64, noise: f64, weight: impl Fn(i64) -> f64) -> (f64, Approximation) {
+        let (mut input, mut moments) = (Vec::new(), Vec::new());
         for message in messages(1.0) {
             let (mut sums, mut weights) = ([0.0; 3], 0.0);
             for integer in self.integers() {
@@ -250,10 +248,9 @@ impl ModularReduction {
                 }
             }
             input.push(sums[0] / weights);
-            common.push((sums[1] / weights).powi(2));
-            all.push(sums[2] / weights);
+            moments.push((sums[1] / weights, sums[2] / weights));
         }
-        (grid_mean(&input), grid_mean(&common), grid_mean(&all) - grid_mean(&common))
+        (grid_mean(&input), Approximation::of(moments.into_iter()))
     }
 
     /// The mean error of a message over the integer parts, each weighed with `weight`, and the mean square.
@@ -300,6 +297,25 @@ impl ModularReduction {
         }
         let scale = self.params.scale(self.output_level);
         Ok(y.at_scale(scale))
+    }
+}
+
+/// The error of a circuit without noise, whose mean square is `common + own`.
+pub(super) struct Approximation {
+    /// The mean over messages and integer parts.
+    pub(super) mean: f64,
+    /// The mean square over messages of the mean over the integer parts.
+    pub(super) common: f64,
+    /// The mean square of the rest.
+    pub(super) own: f64,
+}
+
+impl Approximation {
+    /// From the mean and the mean square over the integer parts for each message of a grid.
+    fn of(moments: impl Iterator<Item = (f64, f64)>) -> Self {
+        let (means, squares): (Vec<f64>, Vec<f64>) = moments.unzip();
+        let common = grid_mean(&means.iter().map(|mean| mean * mean).collect::<Vec<_>>());
+        Self { mean: grid_mean(&means), common, own: grid_mean(&squares) - common }
     }
 }
 

@@ -71,7 +71,7 @@ pub struct BootstrapPlan {
     pub(super) rounds: usize,
     needs: OnceLock<KeyNeeds>,
     /// As `BootstrapPlan::variances` says.
-    pub(super) variances: OnceLock<[(f64, f64); 2]>,
+    pub(super) variances: OnceLock<([(f64, f64); 2], f64)>,
     /// The most bytes that the arrays of one polynomial take at once.
     array_bytes: OnceLock<usize>,
     /// The binary logarithm of the factor that a further round multiplies the error of the rounds before with, for each round.

@@ -21,6 +21,7 @@
 
 use clathrate_lattice::Level;
 
+use super::eval_mod::Approximation;
 use super::failure::log2_tail;
 use super::plan::{BOOTSTRAP, BootstrapPlan, Raising};
 use crate::arrays::{Ciphertext, Estimate, Layout, SecretName};
@@ -47,6 +48,8 @@ pub struct BootstrapError {
     pub reduction: f64,
     /// The modular reduction in exact arithmetic: the polynomial's approximation, and the sine's bend.
     pub approximation: f64,
+    /// The part of `approximation` that is the square of one error that all numbers have: the mean of the modular reduction's error.
+    pub bias: f64,
     /// Rounding errors between rounds, at the application's scale; zero for one round.
     pub rounds: f64,
 }
@@ -71,6 +74,7 @@ impl BootstrapError {
             to_slots: factor * self.to_slots,
             reduction: factor * self.reduction,
             approximation: factor * self.approximation,
+            bias: factor * self.bias,
             rounds: factor * self.rounds,
         }
     }
@@ -84,29 +88,25 @@ impl BootstrapPlan {
     pub fn predicted_error(&self) -> Result<BootstrapError, CkksError> {
         let weight = self.probabilities();
         let (share, spread) = (self.share(), self.coefficient_to_slot());
-        // The coefficients of a message are as large as its slots divided by the square root of their number.
+        // The coefficients of a message are as large as its slots divided by the square root of their number, and the same error in all of them is one of a few slots.
         let lowered = |largest: f64| {
-            let (common, own) = self.reduction.approximation_variances(largest / spread.sqrt(), &weight);
-            spread * (common + own)
+            let own = self.reduction.approximation(largest / spread.sqrt(), &weight);
+            (spread * (own.common + own.own), 0.0)
         };
-        let approximation = if self.lowers_last() {
-            lowered(1.0)
-        } else {
-            let (common, own) = self.reduction.approximation_variances(1.0, &weight);
-            common + share * own
-        };
-        let first = BootstrapError { approximation, ..self.round_noise(UNIFORM)? };
+        let in_slots = |own: Approximation| (own.common + share * own.own, own.mean * own.mean);
+        let (approximation, bias) = if self.lowers_last() { lowered(1.0) } else { in_slots(self.reduction.approximation(1.0, &weight)) };
+        let first = BootstrapError { approximation, bias, ..self.round_noise(UNIFORM)? };
         let (Some(&bits), Some(&last)) = (self.log2_factors.first(), self.log2_factors.last()) else { return Ok(first) };
         // The second round's messages are the errors of the first, times its factor; the messages of further rounds are as large.
         let factor = f64::from(bits).exp2();
-        let (square, approximation) = if self.lowers_last() {
+        let (square, (approximation, bias)) = if self.lowers_last() {
             let square = (factor * first.deviation()).powi(2);
             (square, lowered((square / UNIFORM).sqrt()))
         } else {
-            let (square, common, own) = self.reduction.later_variances(factor, (first.noise() / share).sqrt(), &weight);
-            (square, common + share * own)
+            let (square, own) = self.reduction.later_approximation(factor, (first.noise() / share).sqrt(), &weight);
+            (square, in_slots(own))
         };
-        let later = BootstrapError { approximation, ..self.round_noise(square)? };
+        let later = BootstrapError { approximation, bias, ..self.round_noise(square)? };
         Ok(BootstrapError { rounds: self.rounding_error(), ..later.times(4f64.powi(-(last as i32))) })
     }
 
@@ -189,6 +189,7 @@ impl BootstrapPlan {
             to_slots: spread * message * t,
             reduction: spread * message * second,
             approximation: 0.0,
+            bias: 0.0,
             rounds: 0.0,
         })
     }
@@ -279,24 +280,24 @@ impl BootstrapPlan {
     pub(in crate::circuits) fn bootstrapped(&self, own: &Estimate, from: &Layout, to: &Layout) -> Result<Estimate, CkksError> {
         // The real and the imaginary part.
         let parts = if to.complex { 2.0f64 } else { 1.0 };
-        let [noise, approximation] = self.variances()?.map(|(typical, worst)| ((parts * typical).sqrt(), (parts * worst).sqrt()));
-        Ok(own.clone().moved(from, to, noise).with_rounding_of_numbers(to, approximation))
+        let (variances, bias) = self.variances()?;
+        let [noise, approximation] = variances.map(|(typical, worst)| ((parts * typical).sqrt(), (parts * worst).sqrt()));
+        Ok(own.clone().moved(from, to, noise).with_rounding_of_numbers(to, approximation).with_bias(to, parts.sqrt() * bias))
     }
 
-    /// The variances of the noise of the real and of the imaginary part, and of the error of the approximation, which no key is a factor of; each for typical messages and for the worst,
-    /// which take as long as a dry run to find out.
-    fn variances(&self) -> Result<[(f64, f64); 2], CkksError> {
+    /// The variances of the noise of the real and of the imaginary part, and of the error of the approximation, which no key is a factor of, but for the part of it that is one constant; each
+    /// for typical messages and for the worst; and that constant. They take as long as a dry run to find out.
+    fn variances(&self) -> Result<([(f64, f64); 2], f64), CkksError> {
         if let Some(&known) = self.variances.get() {
             return Ok(known);
         }
         let predicted = self.predicted_error()?;
-        let (noise, approximation) = (predicted.noise(), predicted.approximation);
+        let (noise, approximation, bias) = (predicted.noise(), predicted.approximation, predicted.bias.sqrt());
         // For one round, at worst the error of the message for which the sine and the polynomial are worst.
         let worst = self.reduction.worst_message_error(self.probabilities()).powi(2);
-        let worst = if self.rounds > 1 { approximation } else { worst };
-        Ok(*self
-            .variances
-            .get_or_init(|| [(noise, PREDICTION_MARGIN * noise), (approximation, PREDICTION_MARGIN * approximation.max(worst))]))
+        let worst = PREDICTION_MARGIN * if self.rounds > 1 { approximation } else { approximation.max(worst) };
+        let own = ((approximation - predicted.bias).max(0.0), (worst.sqrt() + bias).powi(2));
+        Ok(*self.variances.get_or_init(|| ([(noise, PREDICTION_MARGIN * noise), own], bias)))
     }
 
     /// The variance of the rounding errors between two rounds: the result of a round is brought to the level of the input, and the sum is rescaled.
