@@ -260,6 +260,7 @@ docs: build $(VENV)/.docs
 lint: build
 	$(CARGO) fmt --all --check
 	cd interop/tfhe && $(CARGO) fmt --check
+	cd interop/tfhe && $(CARGO) update --workspace --locked --quiet
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings -A rustdoc::private_intra_doc_links" $(CARGO) doc --workspace --no-deps --locked --quiet
 	$(BIN)/ruff check .
