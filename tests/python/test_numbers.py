@@ -1,6 +1,9 @@
 """Numbers that must not be wrong silently: large means, declared bounds, errors beside what is stated, over programs and layouts."""
 
 import math
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -201,6 +204,99 @@ def test_errors_are_within_twice_what_is_stated_and_below_their_bounds(deep, nam
     assert found.result.error_rms / 2 < rms(typical) < 2 * found.result.error_rms
     assert max(np.abs(some).max() for some in [typical, *worst]) <= found.result.error_bound
     assert found.result.error_bound <= 30 * max(rms(some) for some in [*worst, alone] if len(some))
+
+
+SLOTS, COEFFICIENTS = {"encoding": "slots"}, {"encoding": "coefficients"}
+EVERY_SECOND = np.resize([1.0, 0.0], 256)
+
+
+def rows_of(x):
+    """The transpose, as rows that others are added to."""
+    return x.T if isinstance(x, np.ndarray) else x.T.to_rows()
+
+
+def rolled(x, steps):
+    return np.roll(x, -steps) if isinstance(x, np.ndarray) else x.rotate(steps)
+
+
+def below(x, bound):
+    return x if isinstance(x, np.ndarray) else x.with_bound(bound)
+
+
+# Differences in which errors seem to cancel and do not: the errors of other numbers, of places without a number, or of what is no constant. Each with the arrays' shapes and bounds.
+SEEMING = {
+    "mask": (lambda x: x * EVERY_SECOND - x, [((256,), 1.0)], {}),
+    "where": (lambda x: np.where(EVERY_SECOND > 0, x, 0.0) - x, [((256,), 1.0)], {}),
+    "mask of large numbers": (lambda x: x * (100 * EVERY_SECOND) - 100 * x, [((256,), 1e-3)], {}),
+    "mask that is added": (lambda x: (x + 2 * EVERY_SECOND) * x - 2 * x, [((256,), 0.01)], {}),
+    "identity matrix": (lambda x: x * np.eye(8) - x, [((8, 8), 1.0)], {}),
+    "rows in lanes": (lambda x: x[0] - x[1], [((4, 30), 1.0)], {"encoding": "slots", "lanes": "most"}),
+    "squares of differences in lanes": (lambda x: (x[0] - x[1]) ** 2 + (x[2] - x[3]) ** 2, [((4, 30), 1.0)], {"encoding": "slots", "lanes": "most"}),
+    "parts in coefficients": (lambda x: x[:100] - x[100:200], [((400,), 1.0)], COEFFICIENTS),
+    "columns in coefficients": (lambda x: x[:, :5] - x[:, 5:10], [((7, 12), 1.0)], COEFFICIENTS),
+    "whole polynomials": (lambda x: x[:256] - x[256:], [((512,), 1.0)], SLOTS),
+    "whole polynomials of rows": (lambda x: x[:, :256] - x[:, 256:], [((3, 512), 1.0)], SLOTS),
+    "sum with places behind": (lambda x: ((x - 10) ** 2 + 20 * x).sum(), [((130,), 0.01)], SLOTS),
+    "sum of full polynomials": (lambda x: ((x - 10) ** 2 + 20 * x).sum(), [((256,), 0.01)], SLOTS),
+    "sum of two polynomials": (lambda x: (x * np.full(257, 10.0) - 10 * x).sum(), [((257,), 1.0)], SLOTS),
+    "sum in lanes": (lambda x: (x * np.full((5, 33), 100.0) - 100 * x).sum(axis=0), [((5, 33), 1.0)], {"encoding": "slots", "lanes": "most"}),
+    "bound of what is no constant": (lambda x, z: 100 * (z * below(x + 1, 1.0)) - 100 * z, [((256,), -1.0), ((256,), 1e-3)], {}),
+    "joined constants": (lambda x, z: 10 * (z * np.concatenate([x * 0 + 1, x * 0])) - 10 * z, [((128,), 1.0), ((256,), 1.0)], {}),
+    "transpose": (lambda x: rows_of(100 * x) - 100 * x, [((16, 16), 1.0)], {}),
+    "sums as a column and as a row": (lambda x: 1000 * (x.sum(axis=1, keepdims=True) - x.sum(axis=1)), [((16, 20), 1.0)], SLOTS),
+    "turns by a whole period": (lambda x: sum(rolled(x, 1 + 256 * count) for count in range(12)), [((256,), 1.0)], SLOTS),
+    "turns in two steps": (lambda x: sum(rolled(rolled(x, count), 13 - count) for count in range(13)), [((256,), 1.0)], SLOTS),
+}
+
+
+@pytest.mark.parametrize("name", SEEMING)
+def test_errors_that_seem_to_cancel_are_below_their_bounds(deep, name):
+    params, key = deep
+    f, arrays, options = SEEMING[name]
+    found = cl.trace(f, *(cl.Input(shape, bound=abs(bound), **options) for shape, bound in arrays), params=params)
+    keys, rng = key.evaluation_keys(found.needs), np.random.default_rng(3)
+    for encrypted in (key, key.public_key()):
+        for of in (lambda shape, bound: rng.uniform(min(bound, 0), abs(bound) if bound > 0 else 0, shape), np.full):
+            for _ in range(4):
+                clear = [of(shape, bound) for shape, bound in arrays]
+                result = f(*(encrypted.encrypt(x, bound=abs(bound), **options).with_keys(keys) for x, (_, bound) in zip(clear, arrays, strict=True)))
+                errors = key.decrypt(result) - f(*clear)
+                assert np.abs(errors).max() <= result.error_bound <= found.result.error_bound * 1.0001
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork processes")
+def test_forked_processes_give_their_arrays_names_of_their_own(deep, tmp_path):
+    """What two workers encrypt with one public key has two errors."""
+    params, key = deep
+    key.public_key().save(tmp_path / "key.clat")
+    program = (
+        "import os, sys\nimport numpy as np\nimport clathrate as cl\n"
+        "params = cl.Params.preset('insecure_deep')\npublic = cl.PublicKey.load(sys.argv[1] + '/key.clat', params)\n"
+        "public.encrypt(np.zeros(200), bound=1.0)\n"
+        "for worker in 'ab':\n    if (child := os.fork()) == 0:\n"
+        "        public.encrypt(np.zeros(200), bound=1.0).save(f'{sys.argv[1]}/{worker}.clat')\n        os._exit(0)\n"
+        "    assert os.waitpid(child, 0)[1] == 0\n"
+    )
+    subprocess.run([sys.executable, "-W", "ignore", "-c", program, str(tmp_path)], check=True)
+    x, y = (cl.Ciphertext.load(tmp_path / f"{worker}.clat", params) for worker in "ab")
+    errors = key.decrypt(x - y)
+    assert np.abs(errors).max() <= (x - y).error_bound
+    assert (x - y).error_rms == pytest.approx(math.sqrt(2) * x.error_rms)
+
+
+@pytest.mark.parametrize("name", ["insecure_dpad", "insecure_deep"])
+def test_dry_runs_state_no_smaller_errors_than_runs_with_the_keys_that_they_ask_for(name):
+    """Keys for low levels alone have larger errors than keys for all levels, on some chains."""
+    params = cl.Params.preset(name)
+    key = cl.SecretKey.generate(params)
+    public = key.public_key()
+    for level in (3, 4, 6):
+        for f in (lambda x: x.sum(), lambda x: x - x.mean(), lambda x: x.rotate(1) + x, lambda x: (x * x).sum()):
+            found = cl.trace(f, (100,), params=params, bound=1.0, encoding="slots", level=level)
+            x = public.encrypt(np.ones(100), bound=1.0, encoding="slots", level=level)
+            result = f(x.with_keys(key.evaluation_keys(found.needs)))
+            for own, stated in ((result.error_rms, found.result.error_rms), (result.error_bound, found.result.error_bound)):
+                assert 0.5 * stated <= own <= stated * (1 + 1e-6)
 
 
 @pytest.mark.parametrize("name", ["numbers", "sum", "mean", "var"])

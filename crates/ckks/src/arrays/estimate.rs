@@ -17,6 +17,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{BuildHasher, Hasher, RandomState};
+use std::ops::Range;
 
 use self::names::{StoredName, mixed_name};
 use self::source::{Source, Tails};
@@ -50,6 +51,9 @@ const ENCODING: u64 = 0x656e_636f_6465_0001;
 
 /// The name of an error that is one constant.
 const BIAS: u64 = 0x6269_6173_0000_0001;
+
+/// What makes a name that of a transposed array.
+const TRANSPOSED: u64 = 0x7472_616e_7370_0001;
 
 /// What makes a name that of the negative numbers.
 const NEGATIVE: u64 = 0x6e65_6761_7469_7665;
@@ -103,9 +107,9 @@ pub(crate) fn product(x: f64, y: f64) -> f64 {
     if x == 0.0 || y == 0.0 { 0.0 } else { x * y }
 }
 
-/// A name of its own for the numbers of a new array.
+/// A name of its own for the numbers of a new array, also in a forked process.
 fn new_name() -> u64 {
-    RandomState::new().build_hasher().finish()
+    getrandom::u64().unwrap_or_else(|_| RandomState::new().build_hasher().finish())
 }
 
 impl Estimate {
@@ -161,16 +165,17 @@ impl Estimate {
         if complex { self.forgotten() } else { self }
     }
 
-    /// Plain numbers of this largest magnitude, root mean square and mean.
-    pub(crate) fn plain((magnitude, typical, mean): (f64, f64, f64)) -> Self {
+    /// Plain numbers of this largest magnitude, root mean square and mean, which may be known to be all one real number.
+    pub(crate) fn plain((magnitude, typical, mean): (f64, f64, f64), one_number: bool) -> Self {
         // Equal numbers have equal names, so that the same product has the same noise.
         let name = mixed_name(mixed_name(magnitude.to_bits(), typical.to_bits()), mean.to_bits());
-        Self { typical, mean, name, spread: None, ..Self::exact(magnitude) }
+        let spread = (one_number && mean.abs() == magnitude).then(|| Spread::constant(mean));
+        Self { typical, mean, name, spread, ..Self::exact(magnitude) }
     }
 
     /// One plain number.
     pub(crate) fn number(value: Complex64) -> Self {
-        Self::plain((value.norm(), value.norm(), value.re))
+        Self::plain((value.norm(), value.norm(), value.re), true)
     }
 
     /// The same errors of numbers up to another bound.
@@ -188,26 +193,16 @@ impl Estimate {
         Self { spread: None, ..self }.map_sources(Source::without_factors)
     }
 
-    /// The numbers as a function of those of the array with this name: their own function, or one number.
-    fn numbers_at_nodes(&self, of: StoredName) -> Option<Function> {
-        let one = self.mean.abs() == self.magnitude && self.magnitude.is_finite();
-        match self.spread {
-            Some(spread) if spread.of == of => Some(spread.numbers),
-            _ => one.then_some(Function::constant(self.mean)),
-        }
+    /// Both as functions of the numbers of one array, and these combined by `f`, where they are.
+    fn spread_with(&self, other: &Self, f: impl Fn(Function, Function) -> Function) -> Option<Spread> {
+        self.spread?.combined(other.spread?, f)
     }
 
-    /// Both as functions of the numbers of one array, where they are.
-    fn spread_with(&self, other: &Self) -> Option<(StoredName, Function, Function)> {
-        let of = self.spread.or(other.spread)?.of;
-        Some((of, self.numbers_at_nodes(of)?, other.numbers_at_nodes(of)?))
-    }
-
-    /// With these numbers, as a function of those of the array of this name.
-    fn with_spread(self, of: StoredName, numbers: Function) -> Self {
-        let typical = numbers.root_mean_square().min(self.magnitude);
-        let mean = numbers.mean().clamp(-typical, typical);
-        Self { typical, mean, spread: Some(Spread { of, numbers }), ..self }
+    /// With these numbers.
+    fn with_spread(self, spread: Spread) -> Self {
+        let typical = spread.numbers.root_mean_square().min(self.magnitude);
+        let mean = spread.numbers.mean().clamp(-typical, typical);
+        Self { typical, mean, spread: Some(spread), ..self }
     }
 
     /// The same as differences from a mean over so many numbers along each axis, of numbers up to a bound. (See [`Ciphertext::as_differences_in`](super::Ciphertext::as_differences_in).)
@@ -286,7 +281,14 @@ impl Estimate {
             tails: source.tails.summed(),
             ..source
         };
-        self.forgotten().map_sources(swap)
+        self.map_sources(swap).elsewhere(None, TRANSPOSED)
+    }
+
+    /// The same numbers at other places, along an axis or along both, where they meet others. What is the same everywhere there stays the same.
+    fn elsewhere(mut self, along: Option<Along>, salt: u64) -> Self {
+        self.spread = self.spread.map(|spread| spread.elsewhere(salt));
+        let same = |source: &Source| along.map_or(source.equal == [true; 2], |along| source.equal[along as usize]);
+        self.map_sources(|source| if same(&source) { source } else { source.derived(salt) }).named(salt)
     }
 
     /// The same where errors of different numbers depend on each other.
@@ -461,7 +463,7 @@ impl Estimate {
     }
 
     fn joined(mut self, mut other: Self, sign: f64) -> Self {
-        let spread = self.spread_with(&other);
+        let spread = self.spread_with(&other, |x, y| x.plus(y.times(Function::constant(sign))));
         if spread.is_none() {
             (self, other) = (self.forgotten(), other.forgotten());
         }
@@ -469,7 +471,7 @@ impl Estimate {
             other = other.map_sources(|source| match (source.signed, spread) {
                 (true, _) => source.times(-1.0, -1.0),
                 (false, None) => source,
-                (false, Some(_)) => source.with_factors(source.factors().times(Function::constant(-1.0))),
+                (false, Some(_)) => Source { factors: Some(source.factors().times(Function::constant(-1.0))), ..source },
             });
         }
         other.sources.iter().for_each(|&source| self.push(source));
@@ -483,8 +485,8 @@ impl Estimate {
         let typical = if magnitude.is_finite() { (mean * mean + sum_of_variances).sqrt().min(magnitude) } else { f64::INFINITY };
         let salt = mixed_name(other.name, sign.to_bits());
         let mut sum = Self { magnitude, typical, mean, root: None, ..self };
-        if let Some((of, x, y)) = spread {
-            sum = sum.with_spread(of, x.plus(y.times(Function::constant(sign))));
+        if let Some(spread) = spread {
+            sum = sum.with_spread(spread);
         }
         // What adds nothing leaves the array the same.
         if other.magnitude == 0.0 && other.has_no_errors() { sum } else { sum.named(salt) }
@@ -518,17 +520,18 @@ impl Estimate {
         };
         let typical = typical.min(magnitude);
         let mean = mean.clamp(-typical, typical);
-        let spread = self.spread_with(&other);
-        let (own, foreign) = (self.slot_errors(), other.slot_errors());
+        let spread = self.spread_with(&other, Function::times);
+        let (own, foreign) = (self.errors_everywhere(), other.errors_everywhere());
         let root = self.root.or(other.root).map(|_| product(self.root(), other.root()));
         let mut result = Self { magnitude, typical, mean, root, ..Self::exact(0.0) };
-        if let Some((of, x, y)) = spread {
-            result = result.with_spread(of, x.times(y));
+        if let Some(spread) = spread {
+            result = result.with_spread(spread);
         }
-        for (x, y, numbers) in [(&self, &other, spread.map(|(_, _, y)| y)), (&other, &self, spread.map(|(_, x, _)| x))] {
+        for (x, y) in [(&self, &other), (&other, &self)] {
+            let numbers = y.spread.filter(|_| spread.is_some()).map(|spread| spread.numbers);
             let times = |source: &Source| {
                 let own = source.unsigned().without_factors().times(y.typical, y.root());
-                let own = numbers.map_or(own, |numbers| own.with_factors(source.factors().times(numbers)));
+                let own = Source { factors: numbers.map(|numbers| source.factors().times(numbers)), ..own };
                 let equal = source.equal.map(|equal| equal && one_number);
                 Source { equal, scattered: source.scattered || y.is_scattered(), ..own }
             };
@@ -537,7 +540,7 @@ impl Estimate {
             x.sources.iter().for_each(|source| result.push(times(source)));
             result.with_rest(rest_times(&x.rest), x.dropped.as_deref());
         }
-        result.name = mixed_name(self.name, other.name) ^ mixed_name(other.name, self.name);
+        result.name = mixed_name(self.name.min(other.name), self.name.max(other.name));
         // The product of the errors: the larger one at its bound.
         result.with_errors(product(own.0, foreign.0), product(product_deviations(1.0) * own.1, foreign.1))
     }
@@ -556,10 +559,10 @@ impl Estimate {
             match (source.signed, spread) {
                 (true, _) => scaled,
                 (false, None) => scaled.unsigned(),
-                (false, Some(_)) => scaled.unsigned().with_factors(source.factors().times(Function::constant(factor))),
+                (false, Some(_)) => Source { factors: Some(source.factors().times(Function::constant(factor))), ..scaled.unsigned() },
             }
         });
-        let spread = spread.map(|Spread { of, numbers }| Spread { of, numbers: numbers.times(Function::constant(factor)) });
+        let spread = spread.map(|spread| spread.times(factor));
         let root = self_root.map(|root| product(root, factor.abs()));
         let scaled = Self { magnitude, typical, mean, root, spread, ..scaled };
         // The negative of the negative is the array itself.
@@ -587,8 +590,18 @@ impl Estimate {
         let spread = (self.typical * self.typical - self.mean * self.mean).max(0.0) * numbers;
         let typical = if magnitude.is_finite() { (mean * mean + spread).sqrt().min(magnitude) } else { f64::INFINITY };
         let all = product(self.rest.worst, terms);
-        let summed = self.forgotten().map_sources(|source| {
+        let summed = self.map_sources(|source| {
             let own = if source.cleared { numbers } else { terms };
+            // Of places with a number, and those without one, the root of the mean of the squares.
+            let of_places = |number: f64, place: f64| ((numbers * number * number + (own - numbers) * place * place) / own).sqrt();
+            let source = match source.factors {
+                None => source,
+                Some(_) => Source {
+                    typical: of_places(source.typical_of_numbers(), source.typical),
+                    worst: of_places(source.worst_of_numbers(), source.worst),
+                    ..source.without_factors()
+                },
+            };
             let independent = (own * source.alike[axis].min(own)).sqrt();
             let typical = if source.scattered { own.sqrt() } else { independent };
             let worst = match (source.mixed[axis], source.tails) {
@@ -614,33 +627,36 @@ impl Estimate {
         });
         // The rest may be anything.
         let rest = Source { worst: all, equal: [false; 2], ..summed.rest };
-        Self { rest, magnitude, mean, typical, root: None, ..summed }.named(mixed_name(axis as u64, count as u64))
+        Self { rest, magnitude, mean, typical, root: None, spread: None, ..summed }.named(mixed_name(axis as u64, count as u64))
     }
 
-    /// The same numbers at other places of their rows, by `steps`, which are public.
-    pub(crate) fn turned(self, steps: i64) -> Self {
-        let salt = mixed_name(3, steps.cast_unsigned());
-        self.forgotten()
-            .map_sources(|source| {
-                // What is the same everywhere stays the same.
-                let source = Source { cleared: false, ..source };
-                if source.alike[Along::Columns as usize] > 1.0 {
-                    source
-                } else {
-                    // Where the errors of different numbers depend on each other, those of other places depend on these.
-                    let entangled = source.entangled || source.mixed[Along::Columns as usize];
-                    Source { mixed: [source.mixed[0], true], entangled, ..source }.renamed(salt)
-                }
-            })
-            .named(salt)
+    /// The same numbers at other places of their rows, by `steps`, which are public, where places repeat with a period, which is a power of two. Turns add up, so that their names do.
+    pub(crate) fn turned(self, steps: i64, period: usize) -> Self {
+        let turn = steps.cast_unsigned().wrapping_mul((u64::MAX / period as u64).wrapping_add(1));
+        let mut turned = self.forgotten().map_sources(|source| {
+            // What is the same everywhere stays the same.
+            let source = Source { cleared: false, ..source };
+            if source.alike[Along::Columns as usize] > 1.0 {
+                source
+            } else {
+                // Where the errors of different numbers depend on each other, those of other places depend on these.
+                let entangled = source.entangled || source.mixed[Along::Columns as usize];
+                Source { mixed: [source.mixed[0], true], entangled, ..source }.turned(turn)
+            }
+        });
+        turned.name = turned.name.wrapping_add(turn);
+        turned
     }
 
     /// Some rows, of which one is there at most so many times.
     pub(crate) fn selected(self, rows: &[usize], times: usize) -> Self {
         let salt = rows.iter().fold(17, |salt, &row| mixed_name(salt, row as u64));
-        let selected =
-            self.forgotten().map_sources(|source| if source.equal[Along::Rows as usize] { source } else { source.derived(salt) });
-        selected.repeated(Along::Rows, times).named(salt)
+        self.elsewhere(Some(Along::Rows), salt).repeated(Along::Rows, times).named(salt)
+    }
+
+    /// Some columns, taken to the first places of a row.
+    pub(crate) fn selected_columns(self, columns: &Range<usize>) -> Self {
+        self.elsewhere(Some(Along::Columns), mixed_name(mixed_name(19, columns.start as u64), columns.end as u64))
     }
 
     /// Each row, or each number of a row, repeated `count` times.
@@ -708,13 +724,14 @@ impl Estimate {
         if others.iter().all(same) {
             return first.clone().repeated(along, parts.len());
         }
+        let parts: Vec<Self> = parts.iter().cloned().map(Self::forgotten).collect();
         let largest = |part: fn(&Self) -> f64| parts.iter().map(part).fold(0.0, f64::max);
         let mean = parts.iter().map(|part| part.mean).fold(0.0f64, |most, mean| if mean.abs() > most.abs() { mean } else { most });
         let mut own = Self { magnitude: largest(|x| x.magnitude), typical: largest(|x| x.typical), mean, ..Self::exact(0.0) };
         own.name = parts.iter().fold(axis as u64, |name, part| mixed_name(name, part.name));
         // One error in place of those of all parts, as large as the largest. It depends on what any of the parts depends on.
         let all = || parts.iter().flat_map(|part| part.sources.iter().chain([&part.rest]));
-        let mut one = all().map(|source| source.without_factors()).reduce(Source::joined).unwrap_or(Source::NONE).unsigned();
+        let mut one = all().copied().reduce(Source::joined).unwrap_or(Source::NONE).unsigned();
         let mut times: BTreeMap<u64, f64> = BTreeMap::new();
         parts.iter().flat_map(|part| &part.sources).for_each(|source| *times.entry(source.name).or_default() += source.alike[axis]);
         one.alike[axis] = times.into_values().fold(1.0, f64::max);
@@ -745,15 +762,20 @@ impl Estimate {
         self.total(|_| 1.0)
     }
 
+    /// The typical and the worst root mean square of the error in any place, also without a number.
+    fn errors_everywhere(&self) -> (f64, f64) {
+        if self.sources.iter().all(|source| source.factors.is_none()) { self.slot_errors() } else { self.clone().forgotten().slot_errors() }
+    }
+
     fn total(&self, share: impl Fn(&Source) -> f64) -> (f64, f64) {
-        let squares: f64 = self.sources.iter().map(|source| product(source.typical, share(source)).powi(2)).sum();
+        let squares: f64 = self.sources.iter().map(|source| product(source.typical_of_numbers(), share(source)).powi(2)).sum();
         (squares.sqrt() + product(self.rest.typical.abs(), share(&self.rest)), self.worst(|_| true, share))
     }
 
     /// The worst root mean square of the part of the error that comes from some sources.
     fn worst(&self, part: impl Fn(&Source) -> bool, share: impl Fn(&Source) -> f64) -> f64 {
         let of = |entangled: bool| self.sources.iter().filter(move |source| source.entangled == entangled).filter(|source| part(source));
-        let size = |source: &Source| product(source.worst.abs(), share(source));
+        let size = |source: &Source| product(source.worst_of_numbers().abs(), share(source));
         // Sources of one origin add linearly, at worst, and those of others in squares, as often as there is a first one of its origin.
         let first = |(index, source): &(usize, &Source)| !of(false).take(*index).any(|other| other.origin() == source.origin());
         let all_of = |origin: u64| of(false).filter(|source| source.origin() == origin).map(size).sum::<f64>();
@@ -922,7 +944,7 @@ mod tests {
         // A bound that says nothing of smaller numbers keeps the function; what moves numbers to other places does not.
         let x = Estimate::fresh(2.0, 3.0);
         let difference = |x: Estimate| rms(&x.clone().multiply(x.clone()).minus(x));
-        assert!(difference(x.clone()) < difference(x.clone().transposed()));
+        assert!(difference(x.clone()) < difference(x.clone().turned(1, 64)));
         assert_eq!(Estimate::from_text(&cube().to_text()), Some(cube()));
     }
 
@@ -946,7 +968,7 @@ mod tests {
         // What is in all numbers alike adds up.
         assert!((rms(&sum.clone().sum(Along::Columns, (100, 100), 1)) - 1000.0).abs() < 1e-9);
         // Rotated arrays depend on each other: at worst all errors are one.
-        let rotated = x.clone().plus(x.clone().turned(1));
+        let rotated = x.clone().plus(x.clone().turned(1, 64));
         assert!((rms(&rotated) - 2f64.sqrt()).abs() < 1e-12);
         assert!(rotated.clone().sum(Along::Columns, (64, 64), 64).slot_errors().1 >= 2.0 * 8.0);
     }
@@ -1014,7 +1036,7 @@ mod tests {
         }
         // Errors that are one in all places are so after a rotation.
         let one = x.mapped(Along::Columns, 8.0, (8f64.sqrt(), 8f64.sqrt()), (0.0, 0.0));
-        let sum = (0..8).map(|steps| one.clone().turned(steps)).reduce(Estimate::plus).expect("arrays");
+        let sum = (0..8).map(|steps| one.clone().turned(steps, 64)).reduce(Estimate::plus).expect("arrays");
         assert!(sum.slot_errors().1 >= 8.0 * 8f64.sqrt() * 0.99, "{:?}", sum.slot_errors());
     }
 
@@ -1026,5 +1048,27 @@ mod tests {
         assert!(Estimate::unknown().stored().is_none());
         let empty = Estimate::from_stored(None, None).expect("sound");
         assert!(empty.slot_errors().0.is_infinite() && empty.magnitude.is_infinite());
+        // What no array has is refused.
+        assert_eq!(Estimate::from_stored(Some(-1.0), x.stored()), None);
+        assert_eq!(Estimate::from_stored(Some(-1.0), None), None);
+        assert_eq!(Estimate::from_stored(Some(f64::NAN), x.stored()), None);
+    }
+
+    #[test]
+    fn turns_add_up_and_squares_of_different_arrays_are_different() {
+        let x = Estimate::fresh(1.0, 1.0);
+        let turned = |x: &Estimate, steps| x.clone().turned(steps, 64);
+        let twice = |x: Estimate, y: Estimate| rms(&x.plus(y));
+        for (one, other) in
+            [(turned(&x, 3), turned(&x, 67)), (turned(&turned(&x, 5), 9), turned(&x, 14)), (turned(&turned(&x, 7), -7), x.clone())]
+        {
+            assert_eq!(one.name, other.name);
+            assert!((twice(one, other) - 2.0).abs() < 1e-12);
+        }
+        assert!((twice(turned(&x, 3), turned(&x, 4)) - 2f64.sqrt()).abs() < 1e-12);
+        let square = |x: Estimate| x.clone().multiply(x);
+        assert_ne!(square(x.clone()).name, square(Estimate::fresh(1.0, 1.0)).name);
+        let y = Estimate::fresh(1.0, 1.0);
+        assert_eq!(x.clone().multiply(y.clone()).name, y.multiply(x).name);
     }
 }

@@ -67,7 +67,7 @@ impl Evaluator {
         let lines = x.bundles.chunks_exact(x.layout.bundles_per_line());
         let bundles = lines.flat_map(|line| sources.iter().map(|source| monomials.divide(&line[source.bundle], source.power)));
         let bundles = bundles.collect::<Result<_, CkksError>>()?;
-        Ok(x.with_all((&x.params, shape), after, bundles, (x.level, x.scale)))
+        Ok(x.with_all((&x.params, shape), after, bundles, (x.level, x.scale)).estimated(|own| own.selected_columns(&columns)))
     }
 }
 

@@ -550,11 +550,23 @@ impl Evaluator {
     /// The highest level, at least `level`, that the keys of `operation` at the shape of `params` serve: the highest level of all unless this is a dry run for
     /// keys that are made for certain needs ([`Evaluator::recording_for`]).
     pub(crate) fn reach(&self, params: &Params, operation: Operation, level: Level) -> Level {
-        let reach = match &self.keys {
+        self.known_reach(params, operation).unwrap_or(params.max_level()).max(level)
+    }
+
+    fn known_reach(&self, params: &Params, operation: Operation) -> Option<Level> {
+        match &self.keys {
             Keys::Recorded(recording) => recording.lock().unwrap_or_else(PoisonError::into_inner).reach(&self.params, params, operation),
-            Keys::None | Keys::Held(_) => params.max_level(),
-        };
-        reach.max(level)
+            Keys::None | Keys::Held(_) => None,
+        }
+    }
+
+    /// The variance of the switches of `operation` at `level` under `params` on symbols. Where nothing is known of the keys, they may be for this level alone or for all levels: the larger one.
+    pub(crate) fn variance_on_symbols(&self, params: &Params, operation: Operation, level: Level) -> Result<f64, CkksError> {
+        let by = |reach: Level| params.operation_variance_by(operation, level, reach.max(level));
+        match self.known_reach(params, operation) {
+            Some(reach) => by(reach),
+            None => Ok(by(level)?.max(by(params.max_level())?)),
+        }
     }
 
     /// Adds to what is known of `x` the error of the switches of `operation` at `level` under `params`, followed by a division by `divisor`.
@@ -571,7 +583,7 @@ impl Evaluator {
         }
         let switch = match &self.keys {
             Keys::Held(keys) if !x.is_symbol() => keys.variance(params, operation, level, x.layout.period())?,
-            _ => params.operation_variance_by(operation, level, self.reach(params, operation, level))?,
+            _ => self.variance_on_symbols(params, operation, level)?,
         };
         let variance = switch / (divisor * divisor) + x.params.noise_model().rounding();
         let error = x.slot_error(variance);

@@ -55,10 +55,10 @@ impl Recording {
         Self { made_for: Some(needs), ..Self::default() }
     }
 
-    /// The highest level that the keys of `operation` at the shape of `params` serve; the highest level of the parameters if that is not known.
-    pub(crate) fn reach(&self, root: &Params, params: &Params, operation: Operation) -> Level {
+    /// The highest level that the keys of `operation` at the shape of `params` serve, where that is known.
+    pub(crate) fn reach(&self, root: &Params, params: &Params, operation: Operation) -> Option<Level> {
         let reach = self.made_for.as_ref().and_then(|needs| needs.reach_at(root.shape(), params.shape(), operation));
-        reach.unwrap_or(Reach::Top).level(params.max_level())
+        reach.map(|reach| reach.level(params.max_level()))
     }
 
     /// Counts everything from now on `count` times as often; returns the previous value, for [`Recording::end_repeat`].

@@ -118,7 +118,7 @@ impl Evaluator {
             return Ok(rotated);
         }
         let operation = self.operation_under(x, ROTATION, Operation::rotation(x.secret, steps))?;
-        self.switched(&x.params, rotated.estimated(|own| own.turned(steps)), operation, x.level, 1.0)
+        self.switched(&x.params, rotated.estimated(|own| own.turned(steps, x.layout.period())), operation, x.level, 1.0)
     }
 
     /// `(1 + rot_k) .. (1 + rot_1) x`: the sum of `x` and its rotation left by the first of `steps` slots, the sum of that sum and its rotation by the second, and so on. What is known of the
@@ -149,12 +149,12 @@ impl Evaluator {
         let operations = steps.iter().map(|&steps| self.operation_under(x, ROTATION, Operation::rotation(x.secret, steps)));
         let operations = operations.collect::<Result<Vec<_>, _>>()?;
         let find = |operation| self.keys_without_cost(params, x, ROTATION, operation, (level, x.layout.period()));
-        let (bundles, reach) = if x.is_symbol() {
+        let (bundles, held) = if x.is_symbol() {
             let reach = operations.iter().map(|&operation| self.reach(params, operation, level)).min().unwrap_or(level);
             let Some(cost) = params.rotated_sums_cost(&operations, level, reach)? else { return Ok(None) };
             operations.iter().try_for_each(|&operation| find(operation).map(drop))?;
             self.spend(x, || Ok(cost))?;
-            (x.bundles.clone(), reach)
+            (x.bundles.clone(), None)
         } else {
             let found = operations.iter().map(|&operation| find(operation)).collect::<Result<Vec<_>, _>>()?;
             let held = found.iter().map(|found| found.as_ref().and_then(own_key)).collect::<Option<Vec<_>>>();
@@ -167,19 +167,22 @@ impl Evaluator {
                 return Ok(None);
             }
             let sums = self.ticking(x.bundles.iter()).map(|bundle| Ok(bundle?.plus_rotated(&rotations, switcher, &tables)?));
-            (sums.collect::<Result<_, CkksError>>()?, keys.iter().map(|key| key.level()).min().unwrap_or(level))
+            (sums.collect::<Result<_, CkksError>>()?, keys.iter().map(|key| key.level()).min())
         };
         let mut sum = x.with(bundles, level, x.scale);
         let error = match operations.first().filter(|_| sum.estimate.has_errors()) {
             None => None,
             Some(&operation) => {
-                let switch = params.operation_variance_by(operation, level, reach)?;
+                let switch = match held {
+                    Some(reach) => params.operation_variance_by(operation, level, reach)?,
+                    None => self.variance_on_symbols(params, operation, level)?,
+                };
                 Some(sum.slot_error(switch + params.noise_model().rounding()))
             }
         };
         for &steps in steps {
             self.spend_pass(&sum)?;
-            let turned = sum.estimate.clone().turned(steps);
+            let turned = sum.estimate.clone().turned(steps, sum.layout.period());
             let turned = if let Some(error) = error { turned.with_error(error) } else { turned };
             sum.estimate = sum.estimate.clone().beside(turned);
         }

@@ -85,7 +85,7 @@ impl Evaluator {
             (0..group.layout().rows * columns).map(|index| f64::from(u8::from(first + index / columns == row))).collect();
         let alone = self.multiply_plain(&group, &chosen)?;
         // All other rows are zero.
-        let kept = alone.estimate.clone().with_cleared(&x.estimate, lanes, x.mask_rounding(alone.scale()));
+        let kept = alone.estimate.clone().with_cleared(&x.estimate, lanes, x.mask_rounding(alone.scale())).selected(&[row], 1);
         let row = self.sum_of_rows(&alone.estimated(Estimate::without_numbers))?;
         row.estimated(|own| kept.copied(x.layout.period()).with_noise_of(own, x.layout.period())).reshaped(&[1, columns])
     }

@@ -43,6 +43,7 @@ impl Evaluator {
             let lines = x.bundles.chunks_exact(chunks);
             let bundles = lines.flat_map(|line| line[first..=last].iter().cloned()).collect();
             let part = x.with_all((&x.params, with_columns(x, kept.len())), layout, bundles, (x.level, x.scale));
+            let part = part.estimated(|own| own.selected_columns(&kept));
             return if whole { Ok(part) } else { self.select_slots(&part, &(columns.start - kept.start..columns.end - kept.start)) };
         }
         let rows = x.layout.rows;
@@ -59,7 +60,7 @@ impl Evaluator {
             let steps = doublings(layout.capacity, capacity).rev();
             moved = self.plus_rotated(moved, &steps.map(|step| step as i64).collect::<Vec<_>>())?;
         }
-        let kept = kept.turned(columns.start as i64).cleared();
+        let kept = kept.turned((columns.start * copies) as i64, x.layout.period()).cleared();
         let kept = kept.with_cleared(&x.estimate, capacity / layout.capacity, rounding).copied(x.layout.period());
         let moved = moved.rearranged(with_columns(x, columns.len()), layout.with_padding(Padding::Zero));
         Ok(moved.estimated(|own| kept.with_noise_of(own, x.layout.period())))

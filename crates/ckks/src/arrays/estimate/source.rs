@@ -45,6 +45,7 @@ impl Tails {
 pub(super) struct Source {
     #[serde(with = "stored_name")]
     pub(super) name: u64,
+    /// The root mean square, and that for the worst numbers, in all places, those without a number too.
     pub(super) typical: f64,
     pub(super) worst: f64,
     /// For rows and columns: how many neighbours have the same error.
@@ -76,7 +77,7 @@ pub(super) struct Source {
     /// The name of the source that this one was computed from, where that is another: sources of one origin add linearly at worst.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) origin: Option<StoredName>,
-    /// What the error is multiplied by where the numbers are those of the array's [`Spread`](super::spread::Spread), with a root mean square of `typical`. Nothing where it is `typical` everywhere.
+    /// What the error of numbers is multiplied by, where the numbers are those of the array's [`Spread`](super::spread::Spread). Nothing where it is the same for all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) factors: Option<Factors>,
 }
@@ -133,9 +134,14 @@ impl Source {
         self.factors.unwrap_or(Factors { by: Function::constant(self.typical), peak })
     }
 
-    /// The same with these factors, whose root mean square takes the place of the typical one, and whose bound that of the worst one if it is smaller.
-    pub(super) fn with_factors(self, factors: Factors) -> Self {
-        Self { typical: factors.by.root_mean_square(), worst: self.worst.abs().min(factors.worst()), factors: Some(factors), ..self }
+    /// The typical root mean square in places with a number.
+    pub(super) fn typical_of_numbers(&self) -> f64 {
+        self.factors.map_or(self.typical, |factors| factors.typical())
+    }
+
+    /// The worst root mean square in places with a number.
+    pub(super) fn worst_of_numbers(&self) -> f64 {
+        self.factors.map_or(self.worst, |factors| self.worst.abs().min(factors.worst()))
     }
 
     /// The same where the numbers are not known as a function of others.
@@ -148,8 +154,9 @@ impl Source {
     }
 
     /// The same source at other places, where it is another one.
-    pub(super) fn renamed(self, salt: u64) -> Self {
-        Self { name: mixed_name(self.name, salt), origin: None, ..self }
+    pub(super) fn turned(self, turn: u64) -> Self {
+        let turned = |name: u64| name.wrapping_add(turn);
+        Self { name: turned(self.name), origin: self.origin.map(|StoredName(origin)| StoredName(turned(origin))), ..self }
     }
 
     /// A source that was computed from this one.
@@ -166,7 +173,9 @@ impl Source {
         let (x, y) = if self.signed && other.signed { (self, other) } else { (self.unsigned(), other.unsigned()) };
         let both = |x: [f64; 2], y: [f64; 2]| [x[0].max(y[0]), x[1].max(y[1])];
         let any = |x: [bool; 2], y: [bool; 2]| [x[0] || y[0], x[1] || y[1]];
-        let joined = Self {
+        // The signs of factors are known.
+        let known = self.factors.is_some() || other.factors.is_some();
+        Self {
             typical: x.typical + y.typical,
             worst: x.worst + y.worst,
             alike: both(x.alike, y.alike),
@@ -177,11 +186,9 @@ impl Source {
             tails: x.tails.max(y.tails),
             cleared: x.cleared && y.cleared,
             equal: [x.equal[0] && y.equal[0], x.equal[1] && y.equal[1]],
+            factors: known.then(|| self.factors().plus(other.factors())),
             ..x
-        };
-        // The signs of factors are known.
-        let known = self.factors.is_some() || other.factors.is_some();
-        if known { joined.with_factors(self.factors().plus(other.factors())) } else { joined }
+        }
     }
 
     pub(super) fn size(&self) -> f64 {

@@ -64,12 +64,14 @@ impl Function {
     }
 }
 
-/// Numbers as a function of those of one array, which are real and spread evenly up to their bound.
+/// Numbers as a function of those of one array, which are real and spread evenly up to their bound. Places without a number do not have the function's values there: they have zeros, to which
+/// no constant is added.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Spread {
-    /// The name of that array with its bound.
-    pub(super) of: StoredName,
+    /// The name of that array with its bound; nothing for one constant, which is a function of any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    of: Option<StoredName>,
     pub(super) numbers: Function,
 }
 
@@ -78,8 +80,30 @@ impl Spread {
     pub(super) fn even(name: u64, magnitude: f64) -> Option<Self> {
         let node = |index: usize| (if index.is_multiple_of(2) { magnitude } else { -magnitude }) * PLACES[index / 2].0;
         let numbers = Function { at: std::array::from_fn(node), degree: 1 };
-        let of = StoredName(mixed_name(name, magnitude.to_bits()));
+        let of = Some(StoredName(mixed_name(name, magnitude.to_bits())));
         (magnitude.is_finite() && magnitude > 0.0).then_some(Self { of, numbers })
+    }
+
+    /// The same number everywhere.
+    pub(super) fn constant(value: f64) -> Self {
+        Self { of: None, numbers: Function::constant(value) }
+    }
+
+    /// Both as functions of the numbers of one array, and these combined by `f`, where they are.
+    pub(super) fn combined(self, other: Self, f: impl Fn(Function, Function) -> Function) -> Option<Self> {
+        match (self.of, other.of) {
+            (Some(own), Some(other)) if own != other => None,
+            (own, of) => Some(Self { of: own.or(of), numbers: f(self.numbers, other.numbers) }),
+        }
+    }
+
+    /// The same function of the same numbers at other places.
+    pub(super) fn elsewhere(self, salt: u64) -> Self {
+        Self { of: self.of.map(|StoredName(name)| StoredName(mixed_name(name, salt))), ..self }
+    }
+
+    pub(super) fn times(self, factor: f64) -> Self {
+        Self { numbers: self.numbers.times(Function::constant(factor)), ..self }
     }
 }
 
@@ -101,6 +125,11 @@ impl Factors {
 
     pub(super) fn times(self, numbers: Function) -> Self {
         Self { by: self.by.times(numbers), ..self }
+    }
+
+    /// The typical root mean square.
+    pub(super) fn typical(&self) -> f64 {
+        self.by.root_mean_square()
     }
 
     /// A bound on the worst root mean square.

@@ -85,14 +85,19 @@ impl Estimate {
     /// The estimate of a file; `None` where it makes no sense.
     pub(crate) fn from_stored(magnitude: Option<f64>, stored: Option<StoredEstimate>) -> Option<Self> {
         let magnitude = magnitude.unwrap_or(f64::INFINITY);
-        let Some(stored) = stored else { return Some(Self { magnitude, typical: EVEN * magnitude, ..Self::unknown() }) };
+        let Some(stored) = stored else {
+            return (magnitude >= 0.0).then(|| Self { magnitude, typical: EVEN * magnitude, ..Self::unknown() });
+        };
         let sound = |source: &Source| {
             let sizes = [source.typical, source.worst, source.alike[0], source.alike[1], source.period];
             let factors = source.factors.is_none_or(|factors| factors.is_finite());
             factors && sizes.into_iter().all(f64::is_finite) && source.period >= 1.0 && source.alike.iter().all(|&alike| alike >= 1.0)
         };
         let spread = stored.spread.is_none_or(|spread| spread.numbers.is_finite());
-        let numbers = spread && stored.mean.is_finite() && stored.typical.is_none_or(|typical| typical >= 0.0 && typical.is_finite());
+        let numbers = spread
+            && magnitude >= 0.0
+            && stored.mean.is_finite()
+            && stored.typical.is_none_or(|typical| typical >= 0.0 && typical.is_finite());
         let few = stored.dropped.as_ref().is_none_or(|names| names.len() <= MOST_STORED);
         if !numbers || !few || stored.sources.len() > MOST_SOURCES || !stored.sources.iter().chain([&stored.rest]).all(sound) {
             return None;
