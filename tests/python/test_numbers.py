@@ -207,6 +207,7 @@ def test_errors_are_within_twice_what_is_stated_and_below_their_bounds(deep, nam
 
 
 SLOTS, COEFFICIENTS = {"encoding": "slots"}, {"encoding": "coefficients"}
+LANES = {"encoding": "slots", "lanes": "most"}
 EVERY_SECOND = np.resize([1.0, 0.0], 256)
 
 
@@ -223,15 +224,20 @@ def below(x, bound):
     return x if isinstance(x, np.ndarray) else x.with_bound(bound)
 
 
-# Differences in which errors seem to cancel and do not: the errors of other numbers, of places without a number, or of what is no constant. Each with the arrays' shapes and bounds.
+# Differences in which errors seem to cancel and do not: the errors of other numbers, of places without a number, or of what is no
+# constant. Each with the arrays' shapes and bounds.
 SEEMING = {
     "mask": (lambda x: x * EVERY_SECOND - x, [((256,), 1.0)], {}),
     "where": (lambda x: np.where(EVERY_SECOND > 0, x, 0.0) - x, [((256,), 1.0)], {}),
     "mask of large numbers": (lambda x: x * (100 * EVERY_SECOND) - 100 * x, [((256,), 1e-3)], {}),
     "mask that is added": (lambda x: (x + 2 * EVERY_SECOND) * x - 2 * x, [((256,), 0.01)], {}),
     "identity matrix": (lambda x: x * np.eye(8) - x, [((8, 8), 1.0)], {}),
-    "rows in lanes": (lambda x: x[0] - x[1], [((4, 30), 1.0)], {"encoding": "slots", "lanes": "most"}),
-    "squares of differences in lanes": (lambda x: (x[0] - x[1]) ** 2 + (x[2] - x[3]) ** 2, [((4, 30), 1.0)], {"encoding": "slots", "lanes": "most"}),
+    "rows in lanes": (lambda x: x[0] - x[1], [((4, 30), 1.0)], LANES),
+    "squares of differences in lanes": (
+        lambda x: (x[0] - x[1]) ** 2 + (x[2] - x[3]) ** 2,
+        [((4, 30), 1.0)],
+        LANES,
+    ),
     "parts in coefficients": (lambda x: x[:100] - x[100:200], [((400,), 1.0)], COEFFICIENTS),
     "columns in coefficients": (lambda x: x[:, :5] - x[:, 5:10], [((7, 12), 1.0)], COEFFICIENTS),
     "whole polynomials": (lambda x: x[:256] - x[256:], [((512,), 1.0)], SLOTS),
@@ -239,7 +245,11 @@ SEEMING = {
     "sum with places behind": (lambda x: ((x - 10) ** 2 + 20 * x).sum(), [((130,), 0.01)], SLOTS),
     "sum of full polynomials": (lambda x: ((x - 10) ** 2 + 20 * x).sum(), [((256,), 0.01)], SLOTS),
     "sum of two polynomials": (lambda x: (x * np.full(257, 10.0) - 10 * x).sum(), [((257,), 1.0)], SLOTS),
-    "sum in lanes": (lambda x: (x * np.full((5, 33), 100.0) - 100 * x).sum(axis=0), [((5, 33), 1.0)], {"encoding": "slots", "lanes": "most"}),
+    "sum in lanes": (
+        lambda x: (x * np.full((5, 33), 100.0) - 100 * x).sum(axis=0),
+        [((5, 33), 1.0)],
+        LANES,
+    ),
     "bound of what is no constant": (lambda x, z: 100 * (z * below(x + 1, 1.0)) - 100 * z, [((256,), -1.0), ((256,), 1e-3)], {}),
     "joined constants": (lambda x, z: 10 * (z * np.concatenate([x * 0 + 1, x * 0])) - 10 * z, [((128,), 1.0), ((256,), 1.0)], {}),
     "transpose": (lambda x: rows_of(100 * x) - 100 * x, [((16, 16), 1.0)], {}),
@@ -259,7 +269,12 @@ def test_errors_that_seem_to_cancel_are_below_their_bounds(deep, name):
         for of in (lambda shape, bound: rng.uniform(min(bound, 0), abs(bound) if bound > 0 else 0, shape), np.full):
             for _ in range(4):
                 clear = [of(shape, bound) for shape, bound in arrays]
-                result = f(*(encrypted.encrypt(x, bound=abs(bound), **options).with_keys(keys) for x, (_, bound) in zip(clear, arrays, strict=True)))
+                result = f(
+                    *(
+                        encrypted.encrypt(x, bound=abs(bound), **options).with_keys(keys)
+                        for x, (_, bound) in zip(clear, arrays, strict=True)
+                    )
+                )
                 errors = key.decrypt(result) - f(*clear)
                 assert np.abs(errors).max() <= result.error_bound <= found.result.error_bound * 1.0001
 
