@@ -95,6 +95,8 @@ pub struct Estimate {
     spread: Option<Spread>,
     /// The name of the numbers: equal for equal numbers.
     name: u64,
+    /// The name of the masks, which sums with plain numbers leave as they are, and with them the noise of switches and rescales; nothing for plain numbers.
+    masks: Option<u64>,
     sources: Vec<Source>,
     /// All further sources together, which may depend on any other.
     rest: Source,
@@ -131,6 +133,7 @@ impl Estimate {
             root: None,
             spread: Spread::even(name, magnitude),
             name,
+            masks: Some(name),
             sources: Vec::new(),
             rest: Source::NONE,
             dropped: Some(Vec::new()),
@@ -148,7 +151,7 @@ impl Estimate {
         let name = mask.map_or_else(new_name, |MaskSeed(seed)| {
             seed.chunks(8).fold(0, |name, word| mixed_name(name, word.iter().fold(0, |sum, &byte| (sum << 8) | u64::from(byte))))
         });
-        let fresh = Self { name, spread: Spread::even(name, magnitude), ..Self::exact(magnitude) };
+        let fresh = Self { name, masks: Some(name), spread: Spread::even(name, magnitude), ..Self::exact(magnitude) };
         // Under a public key, which has no mask of its own, the error is a product with those of the key.
         let tails = if mask.is_some() { Tails::Normal } else { Tails::Convolution };
         let noise = Source { name: mixed_name(name, error.to_bits()), typical: error, worst: error, tails, ..Source::NONE };
@@ -170,7 +173,7 @@ impl Estimate {
         // Equal numbers have equal names, so that the same product has the same noise.
         let name = mixed_name(mixed_name(magnitude.to_bits(), typical.to_bits()), mean.to_bits());
         let spread = (one_number && mean.abs() == magnitude).then(|| Spread::constant(mean));
-        Self { typical, mean, name, spread, ..Self::exact(magnitude) }
+        Self { typical, mean, name, masks: None, spread, ..Self::exact(magnitude) }
     }
 
     /// One plain number.
@@ -257,7 +260,7 @@ impl Estimate {
     /// As [`Estimate::with_noise_of`], of noise that is alike in some neighbouring slots alone.
     pub(crate) fn with_noise_alike(mut self, steps: Self, slots: usize, period: usize) -> Self {
         let (typical, worst) = steps.slot_errors();
-        let (name, alike) = (mixed_name(self.name, worst.to_bits()), [1.0, slots as f64]);
+        let (name, alike) = (mixed_name(self.name_of_noise(), worst.to_bits()), [1.0, slots as f64]);
         let tails = steps.tails().max(Tails::Convolution);
         self.push(Source { name, typical, worst, alike, period: period as f64, signed: false, tails, ..Source::NONE });
         self
@@ -371,7 +374,12 @@ impl Estimate {
 
     /// The name of the numbers after an operation.
     fn named(self, salt: u64) -> Self {
-        Self { name: mixed_name(self.name, salt), ..self }
+        Self { name: mixed_name(self.name, salt), masks: self.masks.map(|masks| mixed_name(masks, salt)), ..self }
+    }
+
+    /// The name of the noise of a step on the array.
+    fn name_of_noise(&self) -> u64 {
+        self.masks.unwrap_or(self.name)
     }
 
     /// The same with a further error of this root mean square in a slot or coefficient. The error's name follows from that of the numbers and its size.
@@ -401,7 +409,7 @@ impl Estimate {
     }
 
     fn with_own(mut self, tails: Tails, typical: f64, worst: f64) -> Self {
-        let name = mixed_name(self.name, worst.to_bits());
+        let name = mixed_name(self.name_of_noise(), worst.to_bits());
         self.push(Source { name, typical, worst, signed: false, tails, ..Source::NONE });
         self
     }
@@ -489,7 +497,15 @@ impl Estimate {
             sum = sum.with_spread(spread);
         }
         // What adds nothing leaves the array the same.
-        if other.magnitude == 0.0 && other.has_no_errors() { sum } else { sum.named(salt) }
+        if other.magnitude == 0.0 && other.has_no_errors() {
+            return sum;
+        }
+        let masks = match (sum.masks, other.masks) {
+            (own, None) => own,
+            (None, Some(masks)) => Some(if sign < 0.0 { masks ^ NEGATIVE } else { masks }),
+            (Some(own), Some(masks)) => Some(mixed_name(own, mixed_name(masks, sign.to_bits()))),
+        };
+        Self { name: mixed_name(sum.name, salt), masks, ..sum }
     }
 
     /// `x + y`.
@@ -540,7 +556,9 @@ impl Estimate {
             x.sources.iter().for_each(|source| result.push(times(source)));
             result.with_rest(rest_times(&x.rest), x.dropped.as_deref());
         }
-        result.name = mixed_name(self.name.min(other.name), self.name.max(other.name));
+        let both = |x: u64, y: u64| mixed_name(x.min(y), x.max(y));
+        result.name = both(self.name, other.name);
+        result.masks = self.masks.or(other.masks).map(|_| both(self.name_of_noise(), other.name_of_noise()));
         // The product of the errors: the larger one at its bound.
         result.with_errors(product(own.0, foreign.0), product(product_deviations(1.0) * own.1, foreign.1))
     }
@@ -566,7 +584,10 @@ impl Estimate {
         let root = self_root.map(|root| product(root, factor.abs()));
         let scaled = Self { magnitude, typical, mean, root, spread, ..scaled };
         // The negative of the negative is the array itself.
-        if factor == -1.0 { Self { name: scaled.name ^ NEGATIVE, ..scaled } } else { scaled.named(factor.to_bits()) }
+        if factor == -1.0 {
+            return Self { name: scaled.name ^ NEGATIVE, masks: scaled.masks.map(|masks| masks ^ NEGATIVE), ..scaled };
+        }
+        scaled.named(factor.to_bits())
     }
 
     /// `c x` for a complex number `c` known to all.
@@ -645,6 +666,7 @@ impl Estimate {
             }
         });
         turned.name = turned.name.wrapping_add(turn);
+        turned.masks = turned.masks.map(|masks| masks.wrapping_add(turn));
         turned
     }
 
@@ -717,11 +739,7 @@ impl Estimate {
     pub(crate) fn side_by_side(parts: &[Self], along: Along, layout: &Layout) -> Self {
         let Some((first, others)) = parts.split_first() else { return Self::exact(0.0) };
         let axis = along as usize;
-        let same = |other: &Self| {
-            let names = |x: &Self| x.sources.iter().map(|source| source.name).collect::<Vec<_>>();
-            (other.name, &other.dropped, names(other)) == (first.name, &first.dropped, names(first)) && other.rest == first.rest
-        };
-        if others.iter().all(same) {
+        if others.iter().all(|other| other == first) {
             return first.clone().repeated(along, parts.len());
         }
         let parts: Vec<Self> = parts.iter().cloned().map(Self::forgotten).collect();
@@ -729,6 +747,7 @@ impl Estimate {
         let mean = parts.iter().map(|part| part.mean).fold(0.0f64, |most, mean| if mean.abs() > most.abs() { mean } else { most });
         let mut own = Self { magnitude: largest(|x| x.magnitude), typical: largest(|x| x.typical), mean, ..Self::exact(0.0) };
         own.name = parts.iter().fold(axis as u64, |name, part| mixed_name(name, part.name));
+        own.masks = Some(parts.iter().fold(axis as u64, |name, part| mixed_name(name, part.name_of_noise())));
         // One error in place of those of all parts, as large as the largest. It depends on what any of the parts depends on.
         let all = || parts.iter().flat_map(|part| part.sources.iter().chain([&part.rest]));
         let mut one = all().copied().reduce(Source::joined).unwrap_or(Source::NONE).unsigned();
@@ -805,11 +824,13 @@ impl Estimate {
     /// to them.
     pub(crate) fn moved(self, from: &Layout, to: &Layout, (typical, worst): (f64, f64)) -> Self {
         let unit = share(1.0, to);
+        // Where numbers stay in their slots, so do the errors that repeat with them.
+        let stays = from.encoding == to.encoding && from.period() == to.period();
         let moved = self.forgotten().map_sources(|source| {
-            let kept = share(source.period, from) / unit;
+            let (kept, period) = if stays { (1.0, source.period) } else { (share(source.period, from) / unit, 1.0) };
             Source {
                 mixed: [true; 2],
-                period: 1.0,
+                period,
                 tails: source.tails.summed(),
                 cleared: false,
                 equal: [false; 2],

@@ -20,6 +20,8 @@ pub(crate) struct StoredEstimate {
     spread: Option<Spread>,
     #[serde(with = "stored_name")]
     name: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    masks: Option<StoredName>,
     sources: Vec<Source>,
     #[serde(default = "no_rest", skip_serializing_if = "is_no_rest")]
     rest: Source,
@@ -57,6 +59,7 @@ impl Estimate {
             mean: self.mean,
             spread: self.spread,
             name: self.name,
+            masks: self.masks.map(StoredName),
             sources: self.sources.to_vec(),
             rest: self.rest,
             // Names that are not stored are taken for any.
@@ -105,6 +108,7 @@ impl Estimate {
         let typical = stored.typical.unwrap_or(f64::INFINITY);
         let mut own =
             Self { typical, mean: stored.mean, spread: stored.spread, name: stored.name, rest: stored.rest, ..Self::exact(magnitude) };
+        own.masks = stored.masks.map(|StoredName(masks)| masks);
         own.dropped = stored.dropped.map(|names| names.into_iter().map(|StoredName(name)| name).collect());
         stored.sources.into_iter().for_each(|source| own.push(source));
         Some(own)

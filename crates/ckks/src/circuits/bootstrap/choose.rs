@@ -9,7 +9,7 @@ use crate::arrays::SecretName;
 use crate::circuits::linear::LinearTransformPlan;
 use crate::error::CkksError;
 use crate::keys::{Cost, KeyName};
-use crate::parameters::Params;
+use crate::parameters::{Params, StageLevels};
 
 /// Transforms of the array's own slots have fewer keys where these are not limited: they may take this much more time than those of all slots.
 const SLOWER: f64 = 1.05;
@@ -34,7 +34,7 @@ impl BootstrapPlan {
 
     /// The circuit with these options. Without a number of rounds it has two where the application's scale holds 16 bits more than one round leaves, and one
     /// otherwise. For few slots its linear transforms are those of the slots or those of all slots, in which the numbers repeat: all where that is predicted to be
-    /// faster by 5 %, or more precise by two bits. That choice does not depend on the numbers being real, nor on rounds, so that one set of keys serves all of these.
+    /// faster by 5 %, or more precise by two bits, and where slots-to-coefficients comes last. That choice does not depend on the numbers being real, nor on rounds, so that one set of keys serves all of these.
     /// Under a limit on the bytes of keys it is the fastest one that was found within the limit.
     ///
     /// # Errors
@@ -164,6 +164,9 @@ fn transform_slots(params: &Params, options: BootstrapOptions) -> Option<usize> 
     let all = params.slot_count();
     let few = options.slots.filter(|&slots| slots < all && options.transform_slots.is_none() && !options.half);
     let Some(slots) = few else { return options.transform_slots };
+    if StageLevels::new(params).is_ok_and(|levels| levels.slots_last()) {
+        return Some(all);
+    }
     // What the options say of numbers, rounds and accuracy has no part in the choice.
     let BootstrapOptions { raise_keys, most_key_bytes, bodies, product, .. } = options;
     let plan = |transform_slots: usize| -> Result<(f64, f64), CkksError> {

@@ -263,6 +263,15 @@ impl BootstrapPlan {
             let remedy = format!("use 1 to {most}: each round after the first takes one of the {} left", counted(end.0 - start.0, "level"));
             return Err(CkksError::OutOfRange { what: "the number of rounds of a bootstrap", value: rounds.to_string(), remedy });
         }
+        if rounds > 1 && self.lowers_last() && self.transform_slots < self.params.slot_count() {
+            // A further round corrects numbers, and the noise between the slots that repeat one would stay.
+            let reason = format!(
+                "slots to coefficients comes last and {rounds} rounds by transforms of {} slots would leave the errors of the first round in each of the slots that repeat a number: leave \
+                 `transform_slots` out, or use one round",
+                self.transform_slots
+            );
+            return Err(CkksError::NotBootstrappable { params: self.params.spec().name.clone(), reason });
+        }
         let step = (-one.log2() - CORRECTION_MARGIN_BITS).floor();
         // Errors below the rounding cannot be corrected.
         let limit = -held.log2();

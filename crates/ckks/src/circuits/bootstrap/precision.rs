@@ -111,7 +111,7 @@ impl BootstrapPlan {
     }
 
     /// Whether the modular reduction's errors are in coefficients of which slots-to-coefficients makes slots.
-    fn lowers_last(&self) -> bool {
+    pub(super) fn lowers_last(&self) -> bool {
         self.slots_last() && !self.is_half()
     }
 
