@@ -217,7 +217,7 @@ impl Ciphertext {
     pub fn as_differences_in(self, x: &Self, axes: [bool; 2]) -> Self {
         let counts = [self.layout.rows, self.layout.columns];
         let counts = [0, 1].map(|axis| if axes[axis] { counts[axis] as f64 } else { 1.0 });
-        self.estimated(|own| own.differences(x.estimate.magnitude, counts))
+        self.estimated(|own| own.differences(&x.estimate, counts))
     }
 
     /// The same array with another declared bound, or none: for numbers that are known to be smaller than what was carried here tells.

@@ -21,7 +21,7 @@ use std::ops::Range;
 
 use self::names::{StoredName, mixed_name};
 use self::source::{Source, Tails};
-use self::spread::{Function, Spread};
+use self::spread::{Factors, Function, Spread};
 pub(crate) use self::stored::StoredEstimate;
 use super::layout::{Encoding, Layout};
 use crate::embedding::DOUBLE_SHARE;
@@ -51,6 +51,9 @@ const ENCODING: u64 = 0x656e_636f_6465_0001;
 
 /// The name of an error that is one constant.
 const BIAS: u64 = 0x6269_6173_0000_0001;
+
+/// What makes a name that of differences from the mean.
+const DIFFERENCES: u64 = 0x6469_6666_6572_0001;
 
 /// What makes a name that of a transposed array.
 const TRANSPOSED: u64 = 0x7472_616e_7370_0001;
@@ -208,11 +211,15 @@ impl Estimate {
         Self { typical, mean, spread: Some(spread), ..self }
     }
 
-    /// The same as differences from a mean over so many numbers along each axis, of numbers up to a bound. (See [`Ciphertext::as_differences_in`](super::Ciphertext::as_differences_in).)
-    pub(crate) fn differences(self, magnitude: f64, counts: [f64; 2]) -> Self {
-        let mut kept = Self { root: Some(magnitude.min(self.magnitude)), ..self }.forgotten();
+    /// The same as differences of numbers that are known so from their mean over so many numbers along each axis. (See [`Ciphertext::as_differences_in`](super::Ciphertext::as_differences_in).)
+    pub(crate) fn differences(self, of: &Self, counts: [f64; 2]) -> Self {
+        let mut kept = Self { root: Some(of.magnitude.min(self.magnitude)), ..self }.forgotten();
         kept.sources.retain(|source| counts == [1.0; 2] || (0..2).any(|axis| counts[axis] > 1.0 && !source.equal[axis]));
-        kept
+        let Some(spread) = of.spread.filter(|_| kept.magnitude.is_finite()) else { return kept };
+        for source in &mut kept.sources {
+            source.factors = of.sources.iter().find(|own| own.name == source.name).and_then(|own| own.factors).map(Factors::without_bound);
+        }
+        kept.with_spread(spread.from_mean(DIFFERENCES))
     }
 
     /// The largest root mean square of the numbers along the axes of the sum to come.
@@ -457,6 +464,24 @@ impl Estimate {
         self
     }
 
+    /// The numbers at 16 places of the interval of the numbers that they are a function of, where they are one.
+    pub(crate) fn numbers_at_places(&self) -> Option<[f64; 16]> {
+        self.spread.map(|spread| spread.numbers.values())
+    }
+
+    /// The same with a further error of numbers in an array with this layout that follows from the numbers: with these values at [`Estimate::numbers_at_places`], and this largest magnitude.
+    pub(crate) fn with_error_of_numbers(mut self, layout: &Layout, at: [f64; 16], largest: f64) -> Self {
+        let to_slot = share(EVERYWHERE, layout).recip();
+        let by = Function::of_values(at.map(|error| error * to_slot));
+        // A bound has more deviations than these.
+        let typical = by.root_mean_square();
+        let worst = typical.max(largest * to_slot / KNOWN_SUM);
+        let (name, factors) = (mixed_name(self.name, worst.to_bits()), Some(Factors { by, peak: None }));
+        let source = Source { name, typical, worst, alike: [EVERYWHERE; 2], mixed: [true; 2], period: EVERYWHERE, ..Source::NONE };
+        self.push(Source { signed: false, scattered: by.is_scattered(), tails: Tails::Known, factors, ..source });
+        self
+    }
+
     /// One plain number, with the error of its rounding, which is the same everywhere.
     pub(crate) fn rounded_number(value: Complex64, error: f64) -> Self {
         let mut number = Self::number(value);
@@ -544,12 +569,17 @@ impl Estimate {
             result = result.with_spread(spread);
         }
         for (x, y) in [(&self, &other), (&other, &self)] {
-            let numbers = y.spread.filter(|_| spread.is_some()).map(|spread| spread.numbers);
+            let numbers = y.spread.filter(|_| spread.is_some());
             let times = |source: &Source| {
                 let own = source.unsigned().without_factors().times(y.typical, y.root());
-                let own = Source { factors: numbers.map(|numbers| source.factors().times(numbers)), ..own };
+                let times = |numbers: Spread| {
+                    let factors = source.factors().times(numbers.numbers);
+                    if numbers.typically { factors.without_bound() } else { factors }
+                };
+                let own = Source { factors: numbers.map(times), ..own };
                 let equal = source.equal.map(|equal| equal && one_number);
-                Source { equal, scattered: source.scattered || y.is_scattered(), ..own }
+                let scattered = own.factors.map_or_else(|| source.scattered || y.is_scattered(), |factors| factors.by.is_scattered());
+                Source { equal, scattered, ..own }
             };
             let rest_times =
                 |rest: &Source| Source { scattered: rest.scattered || y.is_scattered(), ..rest.unsigned().times(y.typical, y.root()) };
@@ -615,6 +645,8 @@ impl Estimate {
             let own = if source.cleared { numbers } else { terms };
             // Of places with a number, and those without one, the root of the mean of the squares.
             let of_places = |number: f64, place: f64| ((numbers * number * number + (own - numbers) * place * place) / own).sqrt();
+            let alike = source.alike[axis] >= own;
+            let coherent = source.factors.filter(|_| alike).map(|factors| numbers * factors.by.mean());
             let source = match source.factors {
                 None => source,
                 Some(_) => Source {
@@ -624,7 +656,12 @@ impl Estimate {
                 },
             };
             let independent = (own * source.alike[axis].min(own)).sqrt();
-            let typical = if source.scattered { own.sqrt() } else { independent };
+            let typical = match coherent {
+                // The mean of one error's factors adds up, and what differs from it does not.
+                Some(sum) => (sum / source.typical).hypot((own - sum * sum / (numbers * source.typical * source.typical)).max(0.0).sqrt()),
+                None if source.scattered => own.sqrt(),
+                None => independent,
+            };
             let worst = match (source.mixed[axis], source.tails) {
                 // The magnitudes of the rounding of different slots are 0.8 deviations, on average, and a bound is more than seven.
                 (true, Tails::Known) if along == Along::Columns && source.alike[axis] == 1.0 => independent.max(own / KNOWN_SUM),
@@ -826,16 +863,9 @@ impl Estimate {
         let unit = share(1.0, to);
         // Where numbers stay in their slots, so do the errors that repeat with them.
         let stays = from.encoding == to.encoding && from.period() == to.period();
-        let moved = self.forgotten().map_sources(|source| {
+        let moved = if stays { self } else { self.forgotten() }.map_sources(|source| {
             let (kept, period) = if stays { (1.0, source.period) } else { (share(source.period, from) / unit, 1.0) };
-            Source {
-                mixed: [true; 2],
-                period,
-                tails: source.tails.summed(),
-                cleared: false,
-                equal: [false; 2],
-                ..source.times(kept, kept)
-            }
+            Source { mixed: [true; 2], period, tails: source.tails.summed(), cleared: false, equal: [false; 2], ..source.times(kept, kept) }
         });
         moved.named(11).with_own(Tails::Product, typical / unit, worst / unit)
     }

@@ -31,6 +31,20 @@ impl Function {
         Self { at: [value; 16], degree: 0 }
     }
 
+    /// A function that is no polynomial, of which these values are known.
+    pub(super) fn of_values(at: [f64; 16]) -> Self {
+        Self { at, degree: u32::MAX }
+    }
+
+    pub(super) fn values(&self) -> [f64; 16] {
+        self.at
+    }
+
+    /// Whether the values have either sign, so that they cancel in sums.
+    pub(super) fn is_scattered(&self) -> bool {
+        self.mean().abs() < 0.5 * self.root_mean_square()
+    }
+
     pub(super) fn plus(self, other: Self) -> Self {
         Self { at: std::array::from_fn(|node| self.at[node] + other.at[node]), degree: self.degree.max(other.degree) }
     }
@@ -73,6 +87,9 @@ pub(super) struct Spread {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     of: Option<StoredName>,
     pub(super) numbers: Function,
+    /// Whether they are so typically alone: numbers within their bounds may be others.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) typically: bool,
 }
 
 impl Spread {
@@ -81,19 +98,21 @@ impl Spread {
         let node = |index: usize| (if index.is_multiple_of(2) { magnitude } else { -magnitude }) * PLACES[index / 2].0;
         let numbers = Function { at: std::array::from_fn(node), degree: 1 };
         let of = Some(StoredName(mixed_name(name, magnitude.to_bits())));
-        (magnitude.is_finite() && magnitude > 0.0).then_some(Self { of, numbers })
+        (magnitude.is_finite() && magnitude > 0.0).then_some(Self { of, numbers, typically: false })
     }
 
     /// The same number everywhere.
     pub(super) fn constant(value: f64) -> Self {
-        Self { of: None, numbers: Function::constant(value) }
+        Self { of: None, numbers: Function::constant(value), typically: false }
     }
 
     /// Both as functions of the numbers of one array, and these combined by `f`, where they are.
     pub(super) fn combined(self, other: Self, f: impl Fn(Function, Function) -> Function) -> Option<Self> {
         match (self.of, other.of) {
             (Some(own), Some(other)) if own != other => None,
-            (own, of) => Some(Self { of: own.or(of), numbers: f(self.numbers, other.numbers) }),
+            (own, of) => {
+                Some(Self { of: own.or(of), numbers: f(self.numbers, other.numbers), typically: self.typically || other.typically })
+            }
         }
     }
 
@@ -104,6 +123,12 @@ impl Spread {
 
     pub(super) fn times(self, factor: f64) -> Self {
         Self { numbers: self.numbers.times(Function::constant(factor)), ..self }
+    }
+
+    /// Differences from the mean of the numbers, which is typically that of numbers that are spread evenly.
+    pub(super) fn from_mean(self, salt: u64) -> Self {
+        let numbers = self.numbers.plus(Function::constant(-self.numbers.mean()));
+        Self { numbers, typically: true, ..self }.elsewhere(salt)
     }
 }
 
@@ -135,6 +160,11 @@ impl Factors {
     /// A bound on the worst root mean square.
     pub(super) fn worst(&self) -> f64 {
         self.peak.map_or(f64::INFINITY, |peak| product(peak, self.by.largest()))
+    }
+
+    /// The same where they are no bounds at the worst numbers.
+    pub(super) fn without_bound(self) -> Self {
+        Self { peak: None, ..self }
     }
 
     pub(super) fn is_finite(&self) -> bool {

@@ -253,6 +253,11 @@ impl ModularReduction {
         (grid_mean(&input), Approximation::of(moments.into_iter()))
     }
 
+    /// The mean error of a message over the integer parts, each weighed with `weight`.
+    pub(super) fn mean_error(&self, message: f64, weight: impl Fn(i64) -> f64) -> f64 {
+        self.moments(message, weight).0
+    }
+
     /// The mean error of a message over the integer parts, each weighed with `weight`, and the mean square.
     fn moments(&self, message: f64, weight: impl Fn(i64) -> f64) -> (f64, f64) {
         let (mut sum, mut squares, mut weights) = (0.0, 0.0, 0.0);
@@ -304,6 +309,8 @@ impl ModularReduction {
 pub(super) struct Approximation {
     /// The mean over messages and integer parts.
     pub(super) mean: f64,
+    /// The largest magnitude, over messages, of the mean over the integer parts.
+    pub(super) largest: f64,
     /// The mean square over messages of the mean over the integer parts.
     pub(super) common: f64,
     /// The mean square of the rest.
@@ -315,7 +322,8 @@ impl Approximation {
     fn of(moments: impl Iterator<Item = (f64, f64)>) -> Self {
         let (means, squares): (Vec<f64>, Vec<f64>) = moments.unzip();
         let common = grid_mean(&means.iter().map(|mean| mean * mean).collect::<Vec<_>>());
-        Self { mean: grid_mean(&means), common, own: grid_mean(&squares) - common }
+        let largest = means.iter().fold(0.0, |most: f64, mean| most.max(mean.abs()));
+        Self { mean: grid_mean(&means), largest, common, own: grid_mean(&squares) - common }
     }
 }
 
