@@ -314,25 +314,99 @@ def test_dry_runs_state_no_smaller_errors_than_runs_with_the_keys_that_they_ask_
                 assert 0.5 * stated <= own <= stated * (1 + 1e-6)
 
 
-@pytest.mark.parametrize("name", ["numbers", "sum", "mean", "var"])
-def test_bootstrapped_numbers_and_their_sums_have_the_errors_that_are_stated(name):
-    """The mean of the modular reduction's error is the same in all numbers, so it adds up in sums."""
-    params = cl.Params.preset("insecure_boot")
+AFTER_BOOTSTRAPS = {
+    "numbers": lambda x: x,
+    "sum": lambda x: x.sum(),
+    "mean": lambda x: x.mean(),
+    "variance": lambda x: x.var(),
+    "mean of squares": lambda x: (x**2).mean(),
+    "cubic": lambda x: x**3 - x,
+}
 
-    def reduced(x):
-        return x if name == "numbers" else getattr(x, name)()
+
+@pytest.mark.parametrize("bound", [1.0, 0.3])
+@pytest.mark.parametrize("name", AFTER_BOOTSTRAPS)
+def test_bootstrapped_numbers_and_their_sums_have_the_errors_that_are_stated(name, bound):
+    """A part of the modular reduction's error follows from the number, so it adds up in sums and in products with the numbers."""
+    params, g = cl.Params.preset("insecure_boot"), AFTER_BOOTSTRAPS[name]
 
     def f(x):
-        return reduced(x.bootstrap())
+        return g(x.bootstrap())
 
-    found = cl.trace(f, (200,), params=params, bound=1.0)
-    rng, errors = np.random.default_rng(5), []
+    found = cl.trace(f, (300,), params=params, bound=bound)
+    rng, typical, worst = np.random.default_rng(5), [], []
     for key in (cl.SecretKey.generate(params) for _ in range(3)):
         keys, public = key.evaluation_keys(found.needs), key.public_key()
-        for x in (rng.uniform(-1, 1, 200) for _ in range(4)):
-            result = f(public.encrypt(x, bound=1.0).with_keys(keys, bootstrap_below=found.bootstrap_below))
-            errors.append(key.decrypt(result) - reduced(x))
-    assert found.result.error_rms / 2 < np.sqrt(np.mean(np.square(errors))) < 2 * found.result.error_rms
+
+        def error(x, key=key, keys=keys, public=public):
+            result = f(public.encrypt(x, bound=bound).with_keys(keys, bootstrap_below=found.bootstrap_below))
+            return key.decrypt(result) - g(x)
+
+        typical += [error(rng.uniform(-bound, bound, 300)) for _ in range(4)]
+        worst += [error(np.full(300, share * bound)) for share in (1.0, -1.0, 0.7, 0.0)] + [error(np.resize([bound, -bound], 300))]
+    assert found.result.error_rms / 2 < np.sqrt(np.mean(np.square(typical))) < 2 * found.result.error_rms
+    assert max(np.abs(typical).max(), np.abs(worst).max()) <= found.result.error_bound
+
+
+def test_few_bootstrapped_numbers_have_small_errors_in_all_slots_that_repeat_them():
+    """Two rounds correct numbers: what differs between the slots that repeat one must be small, too."""
+    params = cl.Params.preset("insecure_boot_last")
+    key = cl.SecretKey.generate(params)
+    rng = np.random.default_rng(4)
+
+    def boot(x):
+        return x if isinstance(x, np.ndarray) else x.bootstrap()
+
+    def centred_twice(x):
+        for _ in range(2):
+            x = x - 0.3 * x.mean()
+        return x
+
+    programs = [
+        (lambda m, z: boot(m) + z, [((), 1.0), ((64,), 1e-9)]),
+        (lambda c, y: boot(c) * y, [((20, 1), 1.0), ((20, 16), 1.0)]),
+        (centred_twice, [((64,), 1.0)]),
+    ]
+    for f, arrays in programs:
+        found = cl.trace(f, *(cl.Input(shape, bound=bound, encoding="slots") for shape, bound in arrays), params=params)
+        keys = key.evaluation_keys(found.needs)
+        for _ in range(4):
+            clear = [np.array(rng.uniform(-bound, bound, shape)) for shape, bound in arrays]
+            encrypted = [key.encrypt(x, bound=bound, encoding="slots") for x, (_, bound) in zip(clear, arrays, strict=True)]
+            result = f(*(x.with_keys(keys, bootstrap_below=found.bootstrap_below) for x in encrypted))
+            assert np.abs(key.decrypt(result) - f(*clear)).max() <= result.error_bound
+
+
+def test_bounds_of_joined_arrays_are_those_of_the_largest(deep):
+    """Two products with masks of one weight differ in their bounds."""
+    params, key = deep
+    first, second = np.repeat([1.0, 0.0], [10, 90]), np.roll(np.repeat([1.0, 0.0], [10, 90]), 50)
+
+    def f(x):
+        joined = np.concatenate([below(x * first, 0.01), x * second])
+        return joined * joined * joined
+
+    x = np.ones((1, 100))
+    x[0, :10] = 0.01
+    found = cl.trace(f, x.shape, params=params, bound=1.0)
+    result = f(key.encrypt(x, bound=1.0).with_keys(key.evaluation_keys(found.needs)))
+    assert result.bound == found.result.bound == pytest.approx(1.0)
+    assert np.abs(key.decrypt(result) - f(x)).max() <= result.error_bound
+
+
+@pytest.mark.parametrize("scale", [1.0, 0.001])
+def test_plain_sums_leave_the_noise_of_rotations_as_it_is(deep, scale):
+    """Adding plain numbers changes no mask, so the noise of switches is the same, and adds up."""
+    params, key = deep
+
+    def f(x):
+        return sum(rolled(x * scale + count, 1) for count in range(40))
+
+    found = cl.trace(f, (256,), params=params, bound=1.0)
+    keys, public, rng = key.evaluation_keys(found.needs), key.public_key(), np.random.default_rng(2)
+    arrays = [rng.uniform(-1, 1, 256) for _ in range(8)]
+    errors = np.stack([key.decrypt(f(public.encrypt(x, bound=1.0).with_keys(keys))) - f(x) for x in arrays])
+    assert found.result.error_rms / 2 < np.sqrt(np.mean(errors**2)) < 2 * found.result.error_rms
     assert np.abs(errors).max() <= found.result.error_bound
 
 

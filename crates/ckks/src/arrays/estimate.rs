@@ -175,7 +175,9 @@ impl Estimate {
     pub(crate) fn plain((magnitude, typical, mean): (f64, f64, f64), one_number: bool) -> Self {
         // Equal numbers have equal names, so that the same product has the same noise.
         let name = mixed_name(mixed_name(magnitude.to_bits(), typical.to_bits()), mean.to_bits());
-        let spread = (one_number && mean.abs() == magnitude).then(|| Spread::constant(mean));
+        // The mean is a sum of rounded numbers.
+        let real = mean.abs() >= magnitude * (1.0 - 1e-9);
+        let spread = (one_number && real).then(|| Spread::constant(magnitude.copysign(mean)));
         Self { typical, mean, name, masks: None, spread, ..Self::exact(magnitude) }
     }
 
@@ -464,19 +466,23 @@ impl Estimate {
         self
     }
 
-    /// The numbers at 16 places of the interval of the numbers that they are a function of, where they are one.
-    pub(crate) fn numbers_at_places(&self) -> Option<[f64; 16]> {
-        self.spread.map(|spread| spread.numbers.values())
+    /// Sixteen typical numbers: at places of the interval of the numbers that they are a function of, where they are one, or else as their mean and their root mean square tell.
+    pub(crate) fn typical_numbers(&self) -> [f64; 16] {
+        let deviation = (self.typical * self.typical - self.mean * self.mean).max(0.0).sqrt();
+        self.spread.map_or_else(
+            || Spread::values_around(self.mean, deviation).map(|number| number.clamp(-self.magnitude, self.magnitude)),
+            |spread| spread.numbers.values(),
+        )
     }
 
-    /// The same with a further error of numbers in an array with this layout that follows from the numbers: with these values at [`Estimate::numbers_at_places`], and this largest magnitude.
+    /// The same with a further error of numbers in an array with this layout that follows from the numbers: with these values for [`Estimate::typical_numbers`], and this largest magnitude.
     pub(crate) fn with_error_of_numbers(mut self, layout: &Layout, at: [f64; 16], largest: f64) -> Self {
         let to_slot = share(EVERYWHERE, layout).recip();
         let by = Function::of_values(at.map(|error| error * to_slot));
         // A bound has more deviations than these.
         let typical = by.root_mean_square();
         let worst = typical.max(largest * to_slot / KNOWN_SUM);
-        let (name, factors) = (mixed_name(self.name, worst.to_bits()), Some(Factors { by, peak: None }));
+        let (name, factors) = (mixed_name(self.name, worst.to_bits()), self.spread.map(|_| Factors { by, peak: None }));
         let source = Source { name, typical, worst, alike: [EVERYWHERE; 2], mixed: [true; 2], period: EVERYWHERE, ..Source::NONE };
         self.push(Source { signed: false, scattered: by.is_scattered(), tails: Tails::Known, factors, ..source });
         self

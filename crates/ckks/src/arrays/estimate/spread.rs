@@ -101,6 +101,12 @@ impl Spread {
         (magnitude.is_finite() && magnitude > 0.0).then_some(Self { of, numbers, typically: false })
     }
 
+    /// Values that are spread evenly around a mean with this deviation.
+    pub(super) fn values_around(mean: f64, deviation: f64) -> [f64; 16] {
+        let half = 3f64.sqrt() * deviation;
+        std::array::from_fn(|index| mean + (if index.is_multiple_of(2) { half } else { -half }) * PLACES[index / 2].0)
+    }
+
     /// The same number everywhere.
     pub(super) fn constant(value: f64) -> Self {
         Self { of: None, numbers: Function::constant(value), typically: false }

@@ -283,18 +283,16 @@ impl BootstrapPlan {
         let (variances, bias) = self.variances()?;
         let [noise, approximation] = variances.map(|(typical, worst)| ((parts * typical).sqrt(), (parts * worst).sqrt()));
         let moved = own.clone().moved(from, to, noise);
-        match own.numbers_at_places() {
-            // The error of the sine, and of the polynomial on average, follows from the number.
-            Some(numbers) if !to.complex && self.rounds == 1 && !self.lowers_last() => {
-                let weight = self.probabilities();
-                let own = self.reduction.approximation(own.magnitude, &weight);
-                let (varying, largest) = ((self.share() * own.own).sqrt(), PREDICTION_MARGIN.sqrt() * own.largest);
-                let at = numbers.map(|number| self.reduction.mean_error(number, &weight));
-                let moved = moved.with_rounding_of_numbers(to, (varying, PREDICTION_MARGIN.sqrt() * varying));
-                Ok(moved.with_error_of_numbers(to, at, largest))
-            }
-            _ => Ok(moved.with_rounding_of_numbers(to, approximation).with_bias(to, parts.sqrt() * bias)),
+        if to.complex || self.rounds > 1 || self.lowers_last() || !own.magnitude.is_finite() {
+            return Ok(moved.with_rounding_of_numbers(to, approximation).with_bias(to, parts.sqrt() * bias));
         }
+        // The error of the sine, and of the polynomial on average, follows from the number.
+        let weight = self.probabilities();
+        let Approximation { own: varying, largest, .. } = self.reduction.approximation(own.magnitude, &weight);
+        let (varying, largest) = ((self.share() * varying).sqrt(), PREDICTION_MARGIN.sqrt() * largest);
+        let at = own.typical_numbers().map(|number| self.reduction.mean_error(number, &weight));
+        let moved = moved.with_rounding_of_numbers(to, (varying, PREDICTION_MARGIN.sqrt() * varying));
+        Ok(moved.with_error_of_numbers(to, at, largest))
     }
 
     /// The variances of the noise of the real and of the imaginary part, and of the error of the approximation, which no key is a factor of, but for the part of it that is one constant; each
