@@ -221,7 +221,7 @@ impl Estimate {
         for source in &mut kept.sources {
             source.factors = of.sources.iter().find(|own| own.name == source.name).and_then(|own| own.factors).map(Factors::without_bound);
         }
-        kept.with_spread(spread.from_mean(DIFFERENCES))
+        kept.with_spread(spread.less_mean(DIFFERENCES))
     }
 
     /// The largest root mean square of the numbers along the axes of the sum to come.
@@ -484,7 +484,8 @@ impl Estimate {
         let worst = typical.max(largest * to_slot / KNOWN_SUM);
         let (name, factors) = (mixed_name(self.name, worst.to_bits()), self.spread.map(|_| Factors { by, peak: None }));
         let source = Source { name, typical, worst, alike: [EVERYWHERE; 2], mixed: [true; 2], period: EVERYWHERE, ..Source::NONE };
-        self.push(Source { signed: false, scattered: by.is_scattered(), tails: Tails::Known, factors, ..source });
+        // No chance decides, so at worst it adds to the bound on all others.
+        self.push(Source { signed: false, entangled: true, scattered: by.is_scattered(), tails: Tails::Known, factors, ..source });
         self
     }
 

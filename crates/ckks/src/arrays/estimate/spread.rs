@@ -132,7 +132,7 @@ impl Spread {
     }
 
     /// Differences from the mean of the numbers, which is typically that of numbers that are spread evenly.
-    pub(super) fn from_mean(self, salt: u64) -> Self {
+    pub(super) fn less_mean(self, salt: u64) -> Self {
         let numbers = self.numbers.plus(Function::constant(-self.numbers.mean()));
         Self { numbers, typically: true, ..self }.elsewhere(salt)
     }
