@@ -149,12 +149,12 @@ impl Evaluator {
         let operations = steps.iter().map(|&steps| self.operation_under(x, ROTATION, Operation::rotation(x.secret, steps)));
         let operations = operations.collect::<Result<Vec<_>, _>>()?;
         let find = |operation| self.keys_without_cost(params, x, ROTATION, operation, (level, x.layout.period()));
-        let (bundles, held) = if x.is_symbol() {
+        let bundles = if x.is_symbol() {
             let reach = operations.iter().map(|&operation| self.reach(params, operation, level)).min().unwrap_or(level);
             let Some(cost) = params.rotated_sums_cost(&operations, level, reach)? else { return Ok(None) };
             operations.iter().try_for_each(|&operation| find(operation).map(drop))?;
             self.spend(x, || Ok(cost))?;
-            (x.bundles.clone(), None)
+            x.bundles.clone()
         } else {
             let found = operations.iter().map(|&operation| find(operation)).collect::<Result<Vec<_>, _>>()?;
             let held = found.iter().map(|found| found.as_ref().and_then(own_key)).collect::<Option<Vec<_>>>();
@@ -167,18 +167,18 @@ impl Evaluator {
                 return Ok(None);
             }
             let sums = self.ticking(x.bundles.iter()).map(|bundle| Ok(bundle?.plus_rotated(&rotations, switcher, &tables)?));
-            (sums.collect::<Result<_, CkksError>>()?, keys.iter().map(|key| key.level()).min())
+            sums.collect::<Result<_, CkksError>>()?
         };
         let mut sum = x.with(bundles, level, x.scale);
-        let error = match operations.first().filter(|_| sum.estimate.has_errors()) {
-            None => None,
-            Some(&operation) => {
-                let switch = match held {
-                    Some(reach) => params.operation_variance_by(operation, level, reach)?,
-                    None => self.variance_on_symbols(params, operation, level)?,
-                };
-                Some(sum.slot_error(switch + params.noise_model().rounding()))
-            }
+        let error = if sum.estimate.has_errors() {
+            let variance = |&operation: &Operation| match self.held() {
+                Some(keys) if !x.is_symbol() => keys.variance(params, operation, level, x.layout.period()),
+                _ => self.variance_on_symbols(params, operation, level),
+            };
+            let switch = operations.iter().map(variance).try_fold(0.0, |most: f64, own| Ok::<_, CkksError>(most.max(own?)))?;
+            Some(sum.slot_error(switch + params.noise_model().rounding()))
+        } else {
+            None
         };
         for &steps in steps {
             self.spend_pass(&sum)?;
