@@ -413,3 +413,20 @@ fn limits_on_keys_hold_for_few_slots_and_name_the_least() {
         assert!(plan(least - 1).is_err(), "{slots} slots");
     }
 }
+
+/// Where slots-to-coefficients comes last, two rounds need the transforms of all slots: else the slots that repeat a number keep the errors of the first round.
+#[test]
+fn rounds_with_slots_to_coefficients_last_take_the_transforms_of_all_slots() {
+    let params = params("insecure_boot_last");
+    let all = params.slot_count();
+    for slots in [1, 2, 64] {
+        let own = BootstrapOptions { slots: Some(slots), rounds: Some(2), ..BootstrapOptions::default() };
+        assert_eq!(BootstrapPlan::with_options(&params, own).expect("plan").transform_slots(), all);
+        let few = BootstrapOptions { transform_slots: Some(slots), ..own };
+        let error = BootstrapPlan::with_options(&params, few);
+        assert_refused!(error, CkksError::NotBootstrappable { .. }, "leave `transform_slots` out", "use one round");
+        // What the message says works.
+        let one = BootstrapOptions { rounds: Some(1), ..few };
+        assert_eq!(BootstrapPlan::with_options(&params, one).expect("plan").transform_slots(), slots);
+    }
+}
