@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from ._native import Ciphertext, hstack, vstack
+from ._native import Ciphertext, chosen, hstack, vstack
 from .errors import DataError, ShapeError
 
 if TYPE_CHECKING:
@@ -62,7 +62,8 @@ def where(condition: Any, x: Any, y: Any) -> Any:
         return np.where(mask, x, y)
     ones = mask.astype(float)
     if isinstance(x, Ciphertext) and isinstance(y, Ciphertext):
-        return y + (x - y) * ones
+        selected = y + (x - y) * ones
+        return chosen(selected, x, y) if x.shape == y.shape == selected.shape else selected
     # Plain numbers are selected in the clear.
     encrypted, plain, own = (x, y, ones) if isinstance(x, Ciphertext) else (y, x, 1.0 - ones)
     return encrypted * own + np.where(own == 1.0, 0.0, plain)

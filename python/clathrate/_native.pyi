@@ -6459,6 +6459,22 @@ def bootstrap_samples(arrays: Sequence[Ciphertext], plan: SamplesPlan) -> Cipher
     array([0.5 , 0.25, 0.5 , 0.25])
     """
 
+def chosen(selected: Ciphertext, x: Ciphertext, y: Ciphertext) -> Ciphertext:
+    """An array, known to hold numbers of `x` or of `y` at each place, from which it was computed: with the smaller bound and errors that follow.
+
+    Parameters
+    ----------
+    selected : Ciphertext
+        The array.
+    x, y : Ciphertext
+        Arrays of the same shape.
+
+    Returns
+    -------
+    Ciphertext
+        The same array.
+    """
+
 def hstack(parts: Sequence[Ciphertext]) -> Ciphertext:
     """Encrypted arrays in slots side by side, as `numpy.hstack`: vectors end to end, or the rows of matrices.
 

@@ -410,6 +410,55 @@ def test_plain_sums_leave_the_noise_of_rotations_as_it_is(deep, scale):
     assert np.abs(errors).max() <= found.result.error_bound
 
 
+ONE_SIGN = np.abs(np.random.default_rng(0).normal(size=(64, 32))) / 8
+STOCHASTIC = np.random.default_rng(0).uniform(size=(32, 32))
+STOCHASTIC /= STOCHASTIC.sum(axis=0)
+PLACES = np.arange(256)
+# Programs whose errors depend on each other, or whose numbers do: with the lengths of their inputs.
+DEPENDENT = {
+    "the sum of a product with weights of one sign": (lambda x: (x @ ONE_SIGN).sum(), [64]),
+    "weights of one sign there and back": (lambda x: x @ ONE_SIGN @ ONE_SIGN.T, [64]),
+    "weights of one sign three times": (lambda x: x @ ONE_SIGN[:32] @ ONE_SIGN[:32] @ ONE_SIGN[:32], [32]),
+    "the sum of such a product as a factor": (lambda x, y: (x @ ONE_SIGN).sum() * y, [64, 20]),
+    "a stochastic matrix twice": (lambda x: x @ STOCHASTIC @ STOCHASTIC, [32]),
+    "squares in such a matrix": (lambda x: (x * x) @ STOCHASTIC @ STOCHASTIC, [32]),
+    "the mean of moving averages": (lambda x: np.convolve(x, np.ones(9) / 9, mode="valid").mean(), [200]),
+    "the sum of running sums": (lambda x: np.cumsum(x).sum(), [100]),
+    "a choice of signs": (lambda x: np.where(PLACES < 64, x, -x), [256]),
+    "choices of multiples": (lambda x: np.where(PLACES < 50, 3 * x, np.where(PLACES < 150, 2 * x, x)), [256]),
+    "a choice of two arrays": (lambda x, y: np.where(PLACES % 2 == 0, x, y), [256, 256]),
+    "the sum of a choice": (lambda x: np.where(PLACES < 128, 1 - x * x, x).sum(), [256]),
+    "the fifth power of a slice": (lambda x: x[:100] ** 5, [256]),
+    "the fifth power of turned numbers": (lambda x: turned(x, 3) ** 5, [256]),
+    "the fifth power of a product": (lambda x, y: (x * y) ** 5, [256, 256]),
+    "the fourth power of sums": (lambda x: (x @ ONE_SIGN[:32] * 0.2) ** 4, [32]),
+    "sums of pairs": (lambda *arrays: in_pairs(arrays), [100] * 64),
+}
+
+
+def turned(x, steps):
+    return x.rotate(steps) if isinstance(x, cl.Ciphertext) else np.roll(x, -steps)
+
+
+def in_pairs(arrays):
+    return arrays[0] if len(arrays) == 1 else in_pairs(arrays[: len(arrays) // 2]) + in_pairs(arrays[len(arrays) // 2 :])
+
+
+@pytest.mark.parametrize("name", DEPENDENT)
+def test_typical_errors_are_those_of_errors_that_depend_on_each_other(deep, name):
+    params, key = deep
+    f, lengths = DEPENDENT[name]
+    found = cl.trace(f, *((length,) for length in lengths), params=params, bound=1.0, encoding="slots")
+    keys, public, rng = key.evaluation_keys(found.needs), key.public_key(), np.random.default_rng(3)
+    errors = []
+    for _ in range(2 if len(lengths) > 2 else 24):
+        arrays = [rng.uniform(-1, 1, length) for length in lengths]
+        result = f(*(public.encrypt(x, bound=1.0, encoding="slots").with_keys(keys) for x in arrays))
+        errors.append(np.ravel(key.decrypt(result) - f(*arrays)))
+    assert found.result.error_rms / 2 < np.sqrt(np.mean(np.square(errors))) < 2 * found.result.error_rms
+    assert np.abs(errors).max() <= found.result.error_bound
+
+
 POLYNOMIALS = {
     "difference of powers": lambda x: x**4 - x**2,
     "cubic": lambda x: (x**3 - x) * 0.5,

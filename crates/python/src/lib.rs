@@ -63,7 +63,7 @@ mod _native {
     #[pymodule_export]
     use crate::bootstrap::PyBootstrapPlan;
     #[pymodule_export]
-    use crate::ciphertext::{PyCiphertext, PyTransposed, bootstrap_batch, bootstrap_samples, hstack, vstack};
+    use crate::ciphertext::{PyCiphertext, PyTransposed, bootstrap_batch, bootstrap_samples, chosen, hstack, vstack};
     #[pymodule_export]
     use crate::command::command;
     #[pymodule_export]

@@ -20,7 +20,8 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::ops::Range;
 
 use self::names::{StoredName, mixed_name};
-use self::source::{Source, Tails};
+pub(crate) use self::norms::MatrixNorms;
+use self::source::{Source, Tails, times_numbers};
 use self::spread::{Factors, Function, Spread};
 pub(crate) use self::stored::StoredEstimate;
 use super::layout::{Encoding, Layout};
@@ -29,6 +30,7 @@ use clathrate_lattice::MaskSeed;
 use rustfft::num_complex::Complex64;
 
 mod names;
+mod norms;
 mod source;
 mod spread;
 mod stored;
@@ -71,9 +73,6 @@ const LOG2_FAILURE: f64 = 40.0;
 /// The root mean square of numbers that are spread evenly over `[-1, 1]`.
 const EVEN: f64 = 0.577_350_269_189_625_8;
 
-/// The mean fourth power over the square of the mean square, under the root, of numbers that are spread evenly.
-const EVEN_SQUARED: f64 = 1.341_640_786_499_873_7;
-
 /// The axis that a sum runs along.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Along {
@@ -94,6 +93,8 @@ pub struct Estimate {
     pub mean: f64,
     /// The largest root mean square of the numbers along the axes of the sum to come, and of products of such numbers their largest mean magnitude, where it is less than the magnitude.
     root: Option<f64>,
+    /// For rows and columns: the typical square of a sum of the numbers' deviations from their mean over the sum of their squares.
+    together: [f64; 2],
     /// The numbers as a function of those of one array, where they are.
     spread: Option<Spread>,
     /// The name of the numbers: equal for equal numbers.
@@ -103,13 +104,18 @@ pub struct Estimate {
     sources: Vec<Source>,
     /// All further sources together, which may depend on any other.
     rest: Source,
-    /// The names of the sources in the rest, as long as they are few: what comes once more adds linearly there.
-    dropped: Option<Vec<u64>>,
+    /// The names of the sources in the rest, each with that of its origin, as long as they are few: what comes once more adds linearly there.
+    dropped: Option<Vec<[u64; 2]>>,
 }
 
 /// A product in which zero times infinity is zero.
 pub(crate) fn product(x: f64, y: f64) -> f64 {
     if x == 0.0 || y == 0.0 { 0.0 } else { x * y }
+}
+
+/// The larger one of the first values, and of the second ones.
+fn larger(x: (f64, f64), y: (f64, f64)) -> (f64, f64) {
+    (x.0.max(y.0), x.1.max(y.1))
 }
 
 /// A name of its own for the numbers of a new array, also in a forked process.
@@ -134,6 +140,7 @@ impl Estimate {
             typical: EVEN * magnitude,
             mean: 0.0,
             root: None,
+            together: [1.0; 2],
             spread: Spread::even(name, magnitude),
             name,
             masks: Some(name),
@@ -203,7 +210,10 @@ impl Estimate {
 
     /// Both as functions of the numbers of one array, and these combined by `f`, where they are.
     fn spread_with(&self, other: &Self, f: impl Fn(Function, Function) -> Function) -> Option<Spread> {
-        self.spread?.combined(other.spread?, f)
+        if self.spread.is_none() && other.spread.is_none() && self.name != other.name {
+            return None;
+        }
+        self.known_spread()?.combined(other.known_spread()?, f)
     }
 
     /// With these numbers.
@@ -217,11 +227,31 @@ impl Estimate {
     pub(crate) fn differences(self, of: &Self, counts: [f64; 2]) -> Self {
         let mut kept = Self { root: Some(of.magnitude.min(self.magnitude)), ..self }.forgotten();
         kept.sources.retain(|source| counts == [1.0; 2] || (0..2).any(|axis| counts[axis] > 1.0 && !source.equal[axis]));
+        // Along one axis they add up to zero.
+        if let [true, false] | [false, true] = counts.map(|count| count > 1.0) {
+            let none = |together: [f64; 2]| [0, 1].map(|axis| if counts[axis] > 1.0 { 0.0 } else { together[axis] });
+            kept.together = none(kept.together);
+            kept.sources.iter_mut().for_each(|source| source.together = none(source.together));
+        }
         let Some(spread) = of.spread.filter(|_| kept.magnitude.is_finite()) else { return kept };
         for source in &mut kept.sources {
             source.factors = of.sources.iter().find(|own| own.name == source.name).and_then(|own| own.factors).map(Factors::without_bound);
         }
         kept.with_spread(spread.less_mean(DIFFERENCES))
+    }
+
+    /// The same where each number is one of two arrays, which it was computed from, with the error that it has there. (See [`Ciphertext::as_chosen_from`](super::Ciphertext::as_chosen_from).)
+    pub(crate) fn chosen(self, x: &Self, y: &Self) -> Self {
+        let mut own = self.forgotten();
+        for source in &mut own.sources {
+            let errors = [x, y].map(|from| from.sources.iter().find(|source_of| source_of.name == source.name).copied());
+            if let Some((typical, worst)) = errors.iter().flatten().map(|error| (error.typical.abs(), error.worst.abs())).reduce(larger) {
+                *source = source.unsigned();
+                (source.typical, source.worst) = (source.typical.min(typical), source.worst.min(worst));
+            }
+        }
+        let (magnitude, typical) = larger((x.magnitude, x.typical), (y.magnitude, y.typical));
+        Self { magnitude, typical, mean: ((x.mean + y.mean) / 2.0).clamp(-typical, typical), root: None, ..own }
     }
 
     /// The largest root mean square of the numbers along the axes of the sum to come.
@@ -271,15 +301,21 @@ impl Estimate {
         let (typical, worst) = steps.slot_errors();
         let (name, alike) = (mixed_name(self.name_of_noise(), worst.to_bits()), [1.0, slots as f64]);
         let tails = steps.tails().max(Tails::Convolution);
-        self.push(Source { name, typical, worst, alike, period: period as f64, signed: false, tails, ..Source::NONE });
+        self.push(Source { name, typical, worst, alike, together: alike, period: period as f64, signed: false, tails, ..Source::NONE });
         self
     }
 
     /// As the one sum of `count` numbers of each row, in slots that repeated with this period.
     pub(crate) fn summed_over(self, count: usize, period: usize) -> Self {
         self.forgotten().map_sources(|source| {
-            let alike = [source.alike[0], source.alike[1].max(count as f64)];
-            Source { alike, cleared: false, period: source.period.max(period as f64), ..source }
+            let most = |own: [f64; 2]| [own[0], own[1].max(count as f64)];
+            Source {
+                alike: most(source.alike),
+                together: most(source.together),
+                cleared: false,
+                period: source.period.max(period as f64),
+                ..source
+            }
         })
     }
 
@@ -287,13 +323,15 @@ impl Estimate {
     pub(crate) fn transposed(self) -> Self {
         let swap = |source: Source| Source {
             alike: [source.alike[1], source.alike[0]],
+            together: [source.together[1], source.together[0]],
             mixed: [source.mixed[1], source.mixed[0]],
             equal: [source.equal[1], source.equal[0]],
             // Numbers of a column are those of one polynomial.
             tails: source.tails.summed(),
             ..source
         };
-        self.map_sources(swap).elsewhere(None, TRANSPOSED)
+        let swapped = self.map_sources(swap).elsewhere(None, TRANSPOSED);
+        Self { together: [swapped.together[1], swapped.together[0]], ..swapped }
     }
 
     /// The same numbers at other places, along an axis or along both, where they meet others. What is the same everywhere there stays the same.
@@ -334,15 +372,26 @@ impl Estimate {
 
     fn map_sources(mut self, f: impl Fn(Source) -> Source) -> Self {
         self.sources.iter_mut().for_each(|source| *source = f(*source));
-        let renamed = |name: &mut u64| *name = f(Source { name: *name, origin: None, ..self.rest }).origin();
-        self.dropped.iter_mut().flatten().for_each(renamed);
+        let rest = self.rest;
+        for [name, origin] in self.dropped.iter_mut().flatten() {
+            let own = f(Source { name: *name, origin: Some(StoredName(*origin)), ..rest });
+            (*name, *origin) = (own.name, own.origin());
+        }
         self.rest = Source { name: 0, origin: None, ..f(self.rest).without_factors() };
         self
     }
 
-    /// The rest with another one, of which each may depend on the other.
-    fn with_rest(&mut self, other: Source, dropped: Option<&[u64]>) {
-        self.rest = self.rest.unsigned().joined(other.unsigned());
+    /// The rest with another one, of which each may depend on the other unless the names of both are known and different.
+    fn with_rest(&mut self, other: Source, dropped: Option<&[[u64; 2]]>) {
+        let (own, other) = (self.rest.unsigned(), other.unsigned());
+        let differ_in = |which: usize| {
+            let of = |names: &[[u64; 2]]| names.iter().map(|names| names[which]).collect::<BTreeSet<u64>>();
+            self.dropped.as_ref().zip(dropped).is_some_and(|(own, other)| of(own).is_disjoint(&of(other)))
+        };
+        let sum = own.joined(other);
+        let typical = if differ_in(0) { own.typical.hypot(other.typical) } else { sum.typical };
+        let worst = if differ_in(1) && !sum.entangled { own.worst.hypot(other.worst) } else { sum.worst };
+        self.rest = Source { typical, worst, ..sum };
         self.dropped = match (self.dropped.take(), dropped) {
             (Some(own), Some(other)) if own.len() + other.len() <= MOST_DROPPED => {
                 Some(own.iter().chain(other.iter().filter(|name| !own.contains(name))).copied().collect())
@@ -370,12 +419,14 @@ impl Estimate {
         let (rest, dropped) = (self.rest.unsigned(), dropped.unsigned().without_factors());
         let sum = rest.joined(dropped);
         let (typical, worst) = (rest.typical.hypot(dropped.typical), rest.worst.hypot(dropped.worst));
-        let is_new = |name: u64| self.dropped.as_ref().is_some_and(|names| names.len() < MOST_DROPPED && !names.contains(&name));
-        let (new, alone) = (is_new(dropped.name), is_new(dropped.origin()) && !dropped.entangled);
+        let is_new = |which: usize, name: u64| {
+            self.dropped.as_ref().is_some_and(|names| names.len() < MOST_DROPPED && names.iter().all(|own| own[which] != name))
+        };
+        let (new, alone) = (is_new(0, dropped.name), is_new(1, dropped.origin()) && !dropped.entangled);
         let (typical, worst) = (if new { typical } else { sum.typical }, if new && alone { worst } else { sum.worst });
         self.rest = Source { name: 0, origin: None, typical, worst, ..sum };
         match &mut self.dropped {
-            Some(names) if new => names.extend([dropped.name].into_iter().chain(dropped.origin.map(|StoredName(origin)| origin))),
+            Some(names) if new => names.push([dropped.name, dropped.origin()]),
             Some(names) if names.len() >= MOST_DROPPED => self.dropped = None,
             _ => {}
         }
@@ -413,7 +464,7 @@ impl Estimate {
     /// As [`Estimate::with_rounding`], of sums of such rounding, which are alike in so many neighbouring slots.
     pub(crate) fn with_rounding_alike(mut self, slots: usize, typical: f64, worst: f64) -> Self {
         let (name, alike) = (mixed_name(self.name, worst.to_bits()), [1.0, slots as f64]);
-        self.push(Source { name, typical, worst, alike, signed: false, mixed: [true; 2], ..Source::NONE });
+        self.push(Source { name, typical, worst, alike, together: alike, signed: false, mixed: [true; 2], ..Source::NONE });
         self
     }
 
@@ -451,8 +502,9 @@ impl Estimate {
     /// repeat, it does. The same factor has the same rounding, whatever array it multiplies.
     pub(crate) fn with_errors_of_factors(mut self, alike: [bool; 2], factor: u64, typical: f64, worst: f64) -> Self {
         let name = mixed_name(self.name, worst.to_bits());
-        let (alike, scattered) = (alike.map(|alike| if alike { EVERYWHERE } else { 1.0 }), self.is_scattered());
-        let source = Source { name, typical, worst, alike, mixed: [true; 2], period: EVERYWHERE, scattered, ..Source::NONE };
+        let alike = alike.map(|alike| if alike { EVERYWHERE } else { 1.0 });
+        let together = times_numbers(alike, self.mean, self.typical);
+        let source = Source { name, typical, worst, alike, together, mixed: [true; 2], period: EVERYWHERE, ..Source::NONE };
         self.push(Source { signed: false, origin: Some(StoredName(mixed_name(FACTOR, factor))), ..source });
         self
     }
@@ -462,17 +514,18 @@ impl Estimate {
         let of_slot = bias / share(EVERYWHERE, layout);
         let source = Source { typical: of_slot, worst: of_slot, origin: Some(StoredName(BIAS)), period: EVERYWHERE, ..Source::NONE };
         let name = mixed_name(BIAS, of_slot.to_bits());
-        self.push(Source { name, alike: [EVERYWHERE; 2], equal: [true; 2], mixed: [true; 2], ..source });
+        self.push(Source { name, alike: [EVERYWHERE; 2], together: [EVERYWHERE; 2], equal: [true; 2], mixed: [true; 2], ..source });
         self
     }
 
-    /// Sixteen typical numbers: at places of the interval of the numbers that they are a function of, where they are one, or else as their mean and their root mean square tell.
+    /// The numbers as a function of those of one array: of themselves where no more is known.
+    fn known_spread(&self) -> Option<Spread> {
+        self.spread.or_else(|| Spread::typical(self.name, (self.magnitude, self.typical, self.mean)))
+    }
+
+    /// Sixteen typical numbers.
     pub(crate) fn typical_numbers(&self) -> [f64; 16] {
-        let deviation = (self.typical * self.typical - self.mean * self.mean).max(0.0).sqrt();
-        self.spread.map_or_else(
-            || Spread::values_around(self.mean, deviation).map(|number| number.clamp(-self.magnitude, self.magnitude)),
-            |spread| spread.numbers.values(),
-        )
+        self.known_spread().map_or([0.0; 16], |spread| spread.numbers.values())
     }
 
     /// The same with a further error of numbers in an array with this layout that follows from the numbers: with these values for [`Estimate::typical_numbers`], and this largest magnitude.
@@ -482,10 +535,14 @@ impl Estimate {
         // A bound has more deviations than these.
         let typical = by.root_mean_square();
         let worst = typical.max(largest * to_slot / KNOWN_SUM);
-        let (name, factors) = (mixed_name(self.name, worst.to_bits()), self.spread.map(|_| Factors { by, peak: None }));
-        let source = Source { name, typical, worst, alike: [EVERYWHERE; 2], mixed: [true; 2], period: EVERYWHERE, ..Source::NONE };
+        let name = mixed_name(self.name, worst.to_bits());
+        let (alike, everywhere) = ([EVERYWHERE; 2], Factors { by, peak: None });
+        let source = Source { name, typical, worst, alike, together: alike, mixed: [true; 2], period: EVERYWHERE, ..Source::NONE };
+        let source = Source { factors: Some(everywhere), ..source };
         // No chance decides, so at worst it adds to the bound on all others.
-        self.push(Source { signed: false, entangled: true, scattered: by.is_scattered(), tails: Tails::Known, factors, ..source });
+        self.spread = self.known_spread();
+        let source = if self.spread.is_some() { source } else { source.without_factors() };
+        self.push(Source { signed: false, entangled: true, tails: Tails::Known, ..source });
         self
     }
 
@@ -493,13 +550,9 @@ impl Estimate {
     pub(crate) fn rounded_number(value: Complex64, error: f64) -> Self {
         let mut number = Self::number(value);
         let source = Source { name: mixed_name(number.name, error.to_bits()), typical: error, worst: error, ..Source::NONE };
-        number.push(Source { alike: [EVERYWHERE; 2], equal: [true; 2], period: EVERYWHERE, signed: false, ..source });
+        let everywhere = [EVERYWHERE; 2];
+        number.push(Source { alike: everywhere, together: everywhere, equal: [true; 2], period: EVERYWHERE, signed: false, ..source });
         number
-    }
-
-    /// Whether typical numbers have either sign.
-    fn is_scattered(&self) -> bool {
-        self.mean.abs() < 0.5 * self.typical
     }
 
     fn joined(mut self, mut other: Self, sign: f64) -> Self {
@@ -524,7 +577,10 @@ impl Estimate {
         let magnitude = self.magnitude + other.magnitude;
         let typical = if magnitude.is_finite() { (mean * mean + sum_of_variances).sqrt().min(magnitude) } else { f64::INFINITY };
         let salt = mixed_name(other.name, sign.to_bits());
-        let mut sum = Self { magnitude, typical, mean, root: None, ..self };
+        let (own, foreign) = if variance(&self) > variance(&other) { (&self, &other) } else { (&other, &self) };
+        let together =
+            if variance(foreign) == 0.0 { own.together } else { [0, 1].map(|axis| own.together[axis].max(foreign.together[axis])) };
+        let mut sum = Self { magnitude, typical, mean, root: None, together, ..self };
         if let Some(spread) = spread {
             sum = sum.with_spread(spread);
         }
@@ -561,22 +617,20 @@ impl Estimate {
     /// As [`Estimate::multiply`], where the other numbers may be known to be all one number.
     pub(crate) fn product_with(self, other: Self, one_number: bool) -> Self {
         let magnitude = product(self.magnitude, other.magnitude);
-        let (mean, typical) = if self.name == other.name {
-            (product(self.typical, other.typical), typical_square(self.typical, self.magnitude))
-        } else {
-            (product(self.mean, other.mean), product(self.typical, other.typical))
-        };
-        let typical = typical.min(magnitude);
-        let mean = mean.clamp(-typical, typical);
+        let typical = product(self.typical, other.typical);
+        let mean = if self.name == other.name { typical } else { product(self.mean, other.mean).clamp(-typical, typical) };
         let spread = self.spread_with(&other, Function::times);
         let (own, foreign) = (self.errors_everywhere(), other.errors_everywhere());
         let root = self.root.or(other.root).map(|_| product(self.root(), other.root()));
-        let mut result = Self { magnitude, typical, mean, root, ..Self::exact(0.0) };
+        let together = times_numbers(self.together, other.mean, other.typical);
+        let foreign_together = times_numbers(other.together, self.mean, self.typical);
+        let together = [0, 1].map(|axis| together[axis].max(foreign_together[axis]));
+        let mut result = Self { magnitude, typical, mean, root, together, ..Self::exact(0.0) };
         if let Some(spread) = spread {
             result = result.with_spread(spread);
         }
         for (x, y) in [(&self, &other), (&other, &self)] {
-            let numbers = y.spread.filter(|_| spread.is_some());
+            let numbers = y.known_spread().filter(|_| spread.is_some());
             let times = |source: &Source| {
                 let own = source.unsigned().without_factors().times(y.typical, y.root());
                 let times = |numbers: Spread| {
@@ -585,11 +639,14 @@ impl Estimate {
                 };
                 let own = Source { factors: numbers.map(times), ..own };
                 let equal = source.equal.map(|equal| equal && one_number);
-                let scattered = own.factors.map_or_else(|| source.scattered || y.is_scattered(), |factors| factors.by.is_scattered());
-                Source { equal, scattered, ..own }
+                // How errors with factors add up, these say.
+                let together = if numbers.is_some() { source.together } else { times_numbers(own.together, y.mean, y.typical) };
+                Source { equal, together, ..own }
             };
-            let rest_times =
-                |rest: &Source| Source { scattered: rest.scattered || y.is_scattered(), ..rest.unsigned().times(y.typical, y.root()) };
+            let rest_times = |rest: &Source| {
+                let together = times_numbers(rest.together, y.mean, y.typical);
+                Source { together, ..rest.unsigned().times(y.typical, y.root()) }
+            };
             x.sources.iter().for_each(|source| result.push(times(source)));
             result.with_rest(rest_times(&x.rest), x.dropped.as_deref());
         }
@@ -645,7 +702,7 @@ impl Estimate {
         let (axis, numbers, terms) = (along as usize, count as f64, places.max(count) as f64);
         let magnitude = product(self.root(), numbers);
         let mean = product(self.mean, numbers);
-        let spread = (self.typical * self.typical - self.mean * self.mean).max(0.0) * numbers;
+        let spread = (self.typical * self.typical - self.mean * self.mean).max(0.0) * numbers * self.together[axis].min(numbers);
         let typical = if magnitude.is_finite() { (mean * mean + spread).sqrt().min(magnitude) } else { f64::INFINITY };
         let all = product(self.rest.worst, terms);
         let summed = self.map_sources(|source| {
@@ -666,8 +723,7 @@ impl Estimate {
             let typical = match coherent {
                 // The mean of one error's factors adds up, and what differs from it does not.
                 Some(sum) => (sum / source.typical).hypot((own - sum * sum / (numbers * source.typical * source.typical)).max(0.0).sqrt()),
-                None if source.scattered => own.sqrt(),
-                None => independent,
+                None => (own * source.together[axis].min(own)).sqrt(),
             };
             let worst = match (source.mixed[axis], source.tails) {
                 // The magnitudes of the rounding of different slots are 0.8 deviations, on average, and a bound is more than seven.
@@ -675,16 +731,17 @@ impl Estimate {
                 (true, _) => own,
                 (false, _) => independent,
             };
-            let (mut alike, mut equal) = (source.alike, source.equal);
+            let (mut alike, mut together, mut equal) = (source.alike, source.together, source.equal);
             (alike[axis], equal[axis]) = (alike[axis].max(terms), true);
+            together[axis] = alike[axis];
             let tails = if along == Along::Columns { source.tails.summed() } else { source.tails };
             // A sum of other places is another error.
             Source {
                 alike,
+                together,
                 equal,
                 tails,
                 cleared: false,
-                scattered: false,
                 period: source.period.max(period as f64),
                 ..source.times(typical, worst)
             }
@@ -692,7 +749,9 @@ impl Estimate {
         });
         // The rest may be anything.
         let rest = Source { worst: all, equal: [false; 2], ..summed.rest };
-        Self { rest, magnitude, mean, typical, root: None, spread: None, ..summed }.named(mixed_name(axis as u64, count as u64))
+        let mut together = summed.together;
+        together[axis] = 1.0;
+        Self { rest, magnitude, mean, typical, root: None, together, spread: None, ..summed }.named(mixed_name(axis as u64, count as u64))
     }
 
     /// The same numbers at other places of their rows, by `steps`, which are public, where places repeat with a period, which is a power of two. Turns add up, so that their names do.
@@ -727,10 +786,13 @@ impl Estimate {
 
     /// Each row, or each number of a row, repeated `count` times.
     pub(crate) fn repeated(self, along: Along, count: usize) -> Self {
-        self.forgotten().map_sources(|source| {
-            let mut alike = source.alike;
+        let mut numbers = self.together;
+        numbers[along as usize] *= count as f64;
+        Self { together: numbers, ..self }.forgotten().map_sources(|source| {
+            let (mut alike, mut together) = (source.alike, source.together);
             alike[along as usize] *= count as f64;
-            Source { alike, cleared: false, ..source }
+            together[along as usize] *= count as f64;
+            Source { alike, together, cleared: false, ..source }
         })
     }
 
@@ -742,26 +804,28 @@ impl Estimate {
         self.with_rounding_alike(1, product(typical, numbers.typical), product(worst, numbers.magnitude))
     }
 
-    /// The product with a matrix along an axis, whose rows have at most the sum of magnitudes `row_sum` and the root of the sum of squares `norms.1`, and typically the latter `norms.0`;
-    /// `rounding` are the root of the sum of squares, and the sum of magnitudes, of what rounding changed in a row.
-    pub(crate) fn mapped(self, along: Along, row_sum: f64, norms: (f64, f64), rounding: (f64, f64)) -> Self {
-        let axis = along as usize;
-        let salt = mixed_name(row_sum.to_bits(), norms.1.to_bits());
-        let (typical, worst, all) = (self.typical, self.magnitude, product(self.rest.worst, row_sum));
+    /// The product with a matrix along an axis; `rounding` are the root of the sum of squares, and the sum of magnitudes, of what rounding changed in a row.
+    pub(crate) fn mapped(self, along: Along, norms: &MatrixNorms, rounding: (f64, f64)) -> Self {
+        let (axis, row_sum) = (along as usize, norms.row_sum);
+        let salt = mixed_name(row_sum.to_bits(), norms.row_norm.to_bits());
+        let (typical, mean, worst, all) = (self.typical, self.mean, self.magnitude, product(self.rest.worst, row_sum));
         let mapped = self.forgotten().map_sources(|source| {
-            let (mut mixed, mut equal) = (source.mixed, source.equal);
+            let (mut mixed, mut equal, mut together) = (source.mixed, source.equal, source.together);
             (mixed[axis], equal[axis]) = (true, false);
             let tails = if along == Along::Columns { source.tails.summed() } else { source.tails };
-            let (typical, worst) = match (source.alike[axis] > 1.0, source.mixed[axis]) {
-                (true, _) => (row_sum, row_sum),
-                (false, true) => (norms.0, row_sum),
-                (false, false) => norms,
-            };
-            Source { mixed, equal, tails, cleared: false, ..source.unsigned().times(typical, worst) }.derived(salt)
+            let (typical, own) = norms.typical(together[axis]);
+            together[axis] = own;
+            let worst = if source.alike[axis] > 1.0 || source.mixed[axis] { row_sum } else { norms.row_norm };
+            Source { mixed, equal, together, tails, cleared: false, ..source.unsigned().times(typical, worst) }.derived(salt)
         });
         let rest = Source { worst: all, ..mapped.rest };
         let magnitude = product(worst, row_sum);
-        let own = Self { rest, magnitude, typical: product(typical, norms.0).min(magnitude), mean: 0.0, root: None, ..mapped }.named(salt);
+        let mut own = Self { rest, magnitude, root: None, ..mapped }.named(salt);
+        let (deviation, together) = norms.typical(own.together[axis]);
+        let variance = product(deviation, (typical * typical - mean * mean).max(0.0).sqrt()).powi(2);
+        own.together[axis] = together;
+        own.typical = if typical.is_finite() { (variance + norms.square_of(mean)).sqrt().min(magnitude) } else { magnitude };
+        own.mean = norms.mean_of(mean).clamp(-own.typical, own.typical);
         // Of a map of rows each weight is a factor of all numbers of a row.
         let (typical, worst) = (product(typical, rounding.0), product(worst, rounding.1));
         if along == Along::Rows {
@@ -795,9 +859,13 @@ impl Estimate {
         // One error in place of those of all parts, as large as the largest. It depends on what any of the parts depends on.
         let all = || parts.iter().flat_map(|part| part.sources.iter().chain([&part.rest]));
         let mut one = all().copied().reduce(Source::joined).unwrap_or(Source::NONE).unsigned();
-        let mut times: BTreeMap<u64, f64> = BTreeMap::new();
-        parts.iter().flat_map(|part| &part.sources).for_each(|source| *times.entry(source.name).or_default() += source.alike[axis]);
-        one.alike[axis] = times.into_values().fold(1.0, f64::max);
+        let mut times: BTreeMap<u64, [f64; 2]> = BTreeMap::new();
+        for source in parts.iter().flat_map(|part| &part.sources) {
+            let own = times.entry(source.name).or_default();
+            *own = [own[0] + source.alike[axis], own[1] + source.together[axis]];
+        }
+        (one.alike[axis], one.together[axis]) =
+            times.into_values().fold((1.0, 0.0), |most, own| (f64::max(most.0, own[0]), f64::max(most.1, own[1])));
         // Parts of one array may have the same numbers.
         let names: BTreeSet<(u64, u64)> =
             parts.iter().flat_map(|part| &part.sources).map(|source| (source.origin(), source.name)).collect();
@@ -918,18 +986,6 @@ fn share(period: f64, layout: &Layout) -> f64 {
     // Of a complex error, a real number has the real part.
     let part = if layout.complex { 1.0 } else { 0.5 };
     (part * (period.max(layout.period() as f64) / slots).min(1.0)).sqrt()
-}
-
-/// The root mean square of the squares of numbers, from that of the numbers and their bound. Of the powers of numbers that are spread evenly it is right, and of sums it is up to 1.4 times as large;
-/// of numbers that are much smaller than their bound, between that of powers and that of normal numbers.
-fn typical_square(typical: f64, magnitude: f64) -> f64 {
-    let ratio = typical / magnitude;
-    if !(ratio.is_finite() && ratio > 0.0) {
-        return EVEN_SQUARED * product(typical, typical);
-    }
-    // The k-th power has the ratio 1 / sqrt(2k + 1).
-    let (power, normal) = (1.0 / (2.0 / (ratio * ratio) - 1.0).sqrt(), 3f64.sqrt() * ratio * ratio);
-    magnitude * magnitude * if ratio < 0.25 { (power * normal).sqrt() } else { power }
 }
 
 /// The deviations that one of so many errors exceeds with a probability of at most 2^-40: `sqrt(2 ln 2 (40 + log2(count) + 1))`, by union and Chernoff bounds.
@@ -1093,7 +1149,7 @@ mod tests {
             assert!((rms(&twice) - 20f64.sqrt()).abs() < 1e-12, "{twice:?}");
         }
         // Errors that are one in all places are so after a rotation.
-        let one = x.mapped(Along::Columns, 8.0, (8f64.sqrt(), 8f64.sqrt()), (0.0, 0.0));
+        let one = x.mapped(Along::Columns, &MatrixNorms::of_matrix(&[1.0; 64], 8), (0.0, 0.0));
         let sum = (0..8).map(|steps| one.clone().turned(steps, 64)).reduce(Estimate::plus).expect("arrays");
         assert!(sum.slot_errors().1 >= 8.0 * 8f64.sqrt() * 0.99, "{:?}", sum.slot_errors());
     }

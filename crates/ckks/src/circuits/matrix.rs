@@ -20,7 +20,7 @@ use clathrate_arith::text::counted;
 use clathrate_arith::{Modulus, ProductCounts};
 use clathrate_lattice::{Bundle, Eval, Level};
 
-use crate::arrays::estimate::Along;
+use crate::arrays::estimate::{Along, MatrixNorms};
 use crate::arrays::memory::check_free;
 use crate::arrays::{BodyAxis, Ciphertext, Encoding, Estimate, Layout, SecretName};
 use crate::error::CkksError;
@@ -54,10 +54,7 @@ const WEIGHT_LIMIT_BITS: f64 = 51.0;
 pub struct Weights {
     matrix: Arc<LeftMatrix>,
     scale: f64,
-    /// Largest sum of magnitudes along a row, which bounds the growth of the product.
-    row_sum: f64,
-    /// The root of the sum of squares along a row: its root mean square over the rows, and its largest value.
-    row_norms: (f64, f64),
+    norms: MatrixNorms,
     /// The largest root of a row's sum of squares of what rounding changed, and the largest sum of magnitudes.
     rounding: (f64, f64),
 }
@@ -98,16 +95,14 @@ impl Weights {
             return Err(CkksError::OutOfRange { what: "the largest weight", value: format!("{largest:e}"), remedy });
         }
         let integers: Vec<i64> = values.iter().map(|v| (v * scale).round_ties_even() as i64).collect();
-        let row_sum = values.chunks_exact(inner).map(|row| row.iter().map(|v| v.abs()).sum()).fold(0.0, f64::max);
-        let squares: Vec<f64> = values.chunks_exact(inner).map(|row| row.iter().map(|v| v * v).sum()).collect();
-        let row_norms = ((squares.iter().sum::<f64>() / rows as f64).sqrt(), squares.iter().copied().fold(0.0, f64::max).sqrt());
+        let norms = MatrixNorms::of_matrix(values, inner);
         let changed = |(v, &integer): (&f64, &i64)| (v - integer as f64 / scale).abs();
         let rows_of = values.chunks_exact(inner).zip(integers.chunks_exact(inner));
         let rounding = rows_of.fold((0.0f64, 0.0f64), |(root, sum), (row, integers)| {
             let own = || row.iter().zip(integers).map(changed);
             (root.max(own().map(|changed| changed * changed).sum::<f64>().sqrt()), sum.max(own().sum()))
         });
-        Ok(Self { matrix: Arc::new(LeftMatrix::new(rows, inner, &integers)?), scale, row_sum, row_norms, rounding })
+        Ok(Self { matrix: Arc::new(LeftMatrix::new(rows, inner, &integers)?), scale, norms, rounding })
     }
 
     /// The weights that are these multiples of `2^shift` at scale `scale`.
@@ -157,7 +152,7 @@ impl Weights {
     /// Largest sum of magnitudes along a row.
     #[must_use]
     pub fn row_sum(&self) -> f64 {
-        self.row_sum
+        self.norms.row_sum
     }
 
     /// Refuses weights whose product even with numbers of magnitude 1 may wrap around at this scale and level.
@@ -167,15 +162,15 @@ impl Weights {
     pub(super) fn check_row_sum(&self, params: &Params, scale: f64, level: Level) -> Result<(), CkksError> {
         // As for declared bounds: a bit for the sign, and one that shows overflows at decryption.
         let room = (params.log2_q(level) - 2.0 - scale.log2()).exp2();
-        if self.row_sum <= room {
+        if self.norms.row_sum <= room {
             return Ok(());
         }
-        Err(CkksError::WeightsTooLarge { row_sum: self.row_sum, log2_scale: scale.log2(), level: level.0, room })
+        Err(CkksError::WeightsTooLarge { row_sum: self.norms.row_sum, log2_scale: scale.log2(), level: level.0, room })
     }
 
     /// What is known of the product, from what is known of the factor. The rounding of weights to integers at their scale counts as an error.
     pub(super) fn estimate(&self, x: Estimate) -> Estimate {
-        x.mapped(Along::Rows, self.row_sum, self.row_norms, self.rounding)
+        x.mapped(Along::Rows, &self.norms, self.rounding)
     }
 
     /// Unit operations of one product with polynomials of degree `degree` modulo `modulus`, on one thread.

@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use rustfft::num_complex::Complex64;
 
 use super::values::ValuesRef;
+use crate::arrays::estimate::MatrixNorms;
 use crate::error::CkksError;
 
 /// The name of a linear transform in errors.
@@ -288,15 +289,17 @@ impl LinearTransform {
         self.diagonals.values().flatten().any(|value| value.im != 0.0)
     }
 
-    /// The root of the sum of squares along a row of the matrix: its root mean square over all rows that are not zero, and its largest value. How much the map enlarges independent errors.
-    #[must_use]
-    pub fn row_norms(&self) -> (f64, f64) {
-        let mut squares = vec![0.0; self.period];
-        for diagonal in self.diagonals.values() {
-            squares.iter_mut().zip(diagonal).for_each(|(sum, value)| *sum += value.norm_sqr());
+    /// How much the map enlarges numbers and errors.
+    pub(crate) fn norms(&self) -> MatrixNorms {
+        let mut rows = vec![(ZERO, 0.0, 0.0); self.period];
+        let mut columns = vec![ZERO; self.period];
+        for (&shift, diagonal) in &self.diagonals {
+            for (i, (row, value)) in rows.iter_mut().zip(diagonal).enumerate() {
+                *row = (row.0 + value, row.1 + magnitude(*value), row.2 + value.norm_sqr());
+                columns[(i + shift) & (self.period - 1)] += value;
+            }
         }
-        let rows = squares.iter().filter(|&&square| square > 0.0).count().max(1);
-        ((squares.iter().sum::<f64>() / rows as f64).sqrt(), squares.into_iter().fold(0.0, f64::max).sqrt())
+        MatrixNorms::new(&rows, &columns, self.columns)
     }
 
     /// The largest sum of magnitudes along a row of the matrix: how much the map can enlarge numbers.

@@ -17,7 +17,7 @@ use clathrate_lattice::{Bundle, Eval, Poly};
 use super::arithmetic::check_factor;
 use super::evaluator::{Evaluator, Room, check_slots};
 use super::rows::check_rows_in_reach;
-use crate::arrays::estimate::{Along, product};
+use crate::arrays::estimate::{Along, MatrixNorms, product};
 use crate::arrays::{BodyAxis, Ciphertext, Encoding, Estimate, Layout, Padding};
 use crate::encoding::check_product_room;
 use crate::error::CkksError;
@@ -120,13 +120,11 @@ impl Evaluator {
         }
         // The product with a plaintext clears the padding, too.
         let all: Vec<f64> = weights.iter().copied().cycle().take(x.layout.rows * weights.len()).collect();
-        let magnitude: f64 = weights.iter().map(|weight| weight.abs()).sum();
         let product = self.multiply_plain(x, &all)?;
         let (typical, worst) = (x.estimate.typical, x.estimate.magnitude);
-        let norm = weights.iter().map(|weight| weight * weight).sum::<f64>().sqrt();
+        let norms = MatrixNorms::of_matrix(weights, weights.len());
         // The numbers are those of the weighted sum, not of a sum of products that are all as large as the largest one.
-        let summed =
-            x.estimate.clone().mapped(Along::Columns, magnitude, (norm, norm), (0.0, 0.0)).summed_over(weights.len(), x.layout.period());
+        let summed = x.estimate.clone().mapped(Along::Columns, &norms, (0.0, 0.0)).summed_over(weights.len(), x.layout.period());
         let (rounding, count) = ((x.params.degree() as f64 / 12.0).sqrt() / (product.scale / x.scale), weights.len() as f64);
         let summed = summed.with_rounding(rounding * count.sqrt() * typical, rounding * count * worst);
         product.params.check_bound(summed.magnitude, product.scale, product.level)?;
@@ -158,14 +156,13 @@ impl Evaluator {
         x.params.check_scale(scale, x.level)?;
         let largest = weights.unwrap_or(&[1.0]).iter().fold(0.0f64, |largest, weight| largest.max(weight.abs()));
         check_product_room(&x.params, largest, scale, x.level)?;
-        let magnitude = weights.map_or(layout.columns as f64, |weights| weights.iter().map(|weight| weight.abs()).sum());
         let summed = match weights {
             None => x.estimate.clone().sum(Along::Columns, (layout.columns, layout.columns), layout.period()),
             Some(weights) => {
-                let norm = weights.iter().map(|weight| weight * weight).sum::<f64>().sqrt();
+                let norms = MatrixNorms::of_matrix(weights, weights.len());
                 let changed = || weights.iter().map(|weight| (weight - (weight * factor).round_ties_even() / factor).abs());
                 let rounding = (changed().map(|changed| changed * changed).sum::<f64>().sqrt(), changed().sum());
-                x.estimate.clone().mapped(Along::Columns, magnitude, (norm, norm), rounding).summed_over(layout.columns, layout.period())
+                x.estimate.clone().mapped(Along::Columns, &norms, rounding).summed_over(layout.columns, layout.period())
             }
         };
         x.params.check_bound(summed.magnitude, scale, x.level)?;

@@ -20,5 +20,5 @@ mod transposed;
 
 pub use bootstrap::{bootstrap_batch, bootstrap_samples};
 pub use object::PyCiphertext;
-pub use rows::{hstack, vstack};
+pub use rows::{chosen, hstack, vstack};
 pub use transposed::PyTransposed;

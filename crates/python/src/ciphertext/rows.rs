@@ -392,6 +392,24 @@ pub fn hstack(py: Python<'_>, parts: &Bound<'_, PyAny>) -> PyResult<PyCiphertext
     put_together(py, &parts, false, |evaluator, data| evaluator.join_columns(data))
 }
 
+/// An array, known to hold numbers of `x` or of `y` at each place, from which it was computed: with the smaller bound and errors that follow.
+///
+/// Parameters
+/// ----------
+/// selected : Ciphertext
+///     The array.
+/// x, y : Ciphertext
+///     Arrays of the same shape.
+///
+/// Returns
+/// -------
+/// Ciphertext
+///     The same array.
+#[pyfunction]
+pub fn chosen(py: Python<'_>, selected: &PyCiphertext, x: &PyCiphertext, y: &PyCiphertext) -> PyResult<PyCiphertext> {
+    selected.map(py, |_, own| Ok(own.clone().as_chosen_from(&x.data, &y.data)))
+}
+
 /// What `work` makes of the parts, which are rescaled if they are products, unless `as_they_are`.
 fn put_together(
     py: Python<'_>,

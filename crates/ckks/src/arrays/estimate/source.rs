@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::names::{StoredName, mixed_name, stored_name};
-use super::product;
 use super::spread::{Factors, Function};
+use super::{EVERYWHERE, product};
 use crate::arrays::layout::Encoding;
 
 /// How often an error is many times its root mean square.
@@ -57,9 +57,10 @@ pub(super) struct Source {
     /// The slots after which the error repeats, so that a mean over repetitions does not make it smaller.
     #[serde(default = "each_slot", skip_serializing_if = "is_each_slot")]
     pub(super) period: f64,
-    /// Whether the error was multiplied by numbers of either sign, so that errors that were alike typically cancel in sums.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub(super) scattered: bool,
+    /// For rows and columns: the typical square of a sum of errors over the sum of their squares, for many of them: 1 where they are independent, their number where they are the same. What
+    /// [`Source::factors`] does to it is not in it.
+    #[serde(default = "each_alone", skip_serializing_if = "are_alone")]
+    pub(super) together: [f64; 2],
     /// Whether the coefficients have known signs: those of a source that was multiplied by numbers have not.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) signed: bool,
@@ -82,11 +83,22 @@ pub(super) struct Source {
     pub(super) factors: Option<Factors>,
 }
 
-fn each_alone() -> [f64; 2] {
+/// How numbers or errors add up that are multiplied by independent numbers of this mean and root mean square: deviations from the mean make them independent.
+pub(super) fn times_numbers(together: [f64; 2], mean: f64, typical: f64) -> [f64; 2] {
+    let kept = if typical == 0.0 { 1.0 } else { (mean / typical).powi(2).min(1.0) };
+    together.map(|count| match count < EVERYWHERE {
+        true => 1.0 + kept * (count - 1.0),
+        // The same everywhere, or by far the most of it.
+        false if kept > 0.25 => count,
+        false => 1.0,
+    })
+}
+
+pub(super) fn each_alone() -> [f64; 2] {
     Source::NONE.alike
 }
 
-fn are_alone(alike: &[f64; 2]) -> bool {
+pub(super) fn are_alone(alike: &[f64; 2]) -> bool {
     *alike == each_alone()
 }
 
@@ -112,7 +124,7 @@ impl Source {
         alike: [1.0; 2],
         mixed: [false; 2],
         period: 1.0,
-        scattered: false,
+        together: [1.0; 2],
         signed: true,
         entangled: false,
         tails: Tails::Normal,
@@ -146,7 +158,12 @@ impl Source {
 
     /// The same where the numbers are not known as a function of others.
     pub(super) fn without_factors(self) -> Self {
-        Self { factors: None, ..self }
+        Self { together: self.together_in_numbers(), factors: None, ..self }
+    }
+
+    /// How errors add up where the numbers are, with their factors.
+    fn together_in_numbers(&self) -> [f64; 2] {
+        self.factors.map_or(self.together, |factors| times_numbers(self.together, factors.by.mean(), factors.typical()))
     }
 
     pub(super) fn unsigned(self) -> Self {
@@ -181,7 +198,7 @@ impl Source {
             alike: both(x.alike, y.alike),
             mixed: any(x.mixed, y.mixed),
             period: x.period.max(y.period),
-            scattered: x.scattered && y.scattered,
+            together: both(x.together, y.together),
             entangled: x.entangled || y.entangled,
             tails: x.tails.max(y.tails),
             cleared: x.cleared && y.cleared,

@@ -18,6 +18,12 @@ const PLACES: [(f64, f64); 8] = [
     (0.995_184_726_672_196_9, 0.008_401_377_615_239_472),
 ];
 
+/// What makes a name that of numbers that are known typically alone.
+const TYPICAL: u64 = 0x7479_7069_6361_6c01;
+
+/// The highest power that numbers are taken for which are small beside their bound.
+const HIGHEST_POWER: f64 = 4.0;
+
 /// A polynomial in the numbers of one array, known at the zeros of a Chebyshev polynomial on the interval of their bound.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -38,11 +44,6 @@ impl Function {
 
     pub(super) fn values(&self) -> [f64; 16] {
         self.at
-    }
-
-    /// Whether the values have either sign, so that they cancel in sums.
-    pub(super) fn is_scattered(&self) -> bool {
-        self.mean().abs() < 0.5 * self.root_mean_square()
     }
 
     pub(super) fn plus(self, other: Self) -> Self {
@@ -101,10 +102,26 @@ impl Spread {
         (magnitude.is_finite() && magnitude > 0.0).then_some(Self { of, numbers, typically: false })
     }
 
-    /// Values that are spread evenly around a mean with this deviation.
-    pub(super) fn values_around(mean: f64, deviation: f64) -> [f64; 16] {
-        let half = 3f64.sqrt() * deviation;
-        std::array::from_fn(|index| mean + (if index.is_multiple_of(2) { half } else { -half }) * PLACES[index / 2].0)
+    /// Numbers of which no more is known than their largest magnitude, their root mean square and their mean: around the mean, as powers of numbers that are spread evenly are, or evenly.
+    pub(super) fn typical(name: u64, (magnitude, typical, mean): (f64, f64, f64)) -> Option<Self> {
+        let of = Some(StoredName(mixed_name(name, TYPICAL)));
+        let deviation = (typical * typical - mean * mean).max(0.0).sqrt();
+        // The k-th power of numbers that are spread evenly up to 1 has a root mean square of 1 / sqrt(2k + 1), and its magnitude has a mean of 1 / (k + 1). Sums are no high powers.
+        let power = (((magnitude / typical).powi(2) - 1.0) / 2.0).min(HIGHEST_POWER);
+        let largest = typical * (2.0 * power + 1.0).sqrt();
+        let mean_of_power = largest / (power + 1.0);
+        let signed = |index: usize, value: f64| if index.is_multiple_of(2) { value } else { -value };
+        let node = |index: usize| {
+            let place = PLACES[index / 2].0;
+            let number = match mean.abs() / typical {
+                ratio if ratio < 0.5 => signed(index, largest * place.powf(power)),
+                _ if mean.abs() < 1.5 * mean_of_power => largest.copysign(mean) * place.powf(power),
+                _ => mean + signed(index, 3f64.sqrt() * deviation * place),
+            };
+            number.clamp(-magnitude, magnitude)
+        };
+        let known = magnitude.is_finite() && typical > 0.0;
+        known.then(|| Self { of, numbers: Function::of_values(std::array::from_fn(node)), typically: true })
     }
 
     /// The same number everywhere.

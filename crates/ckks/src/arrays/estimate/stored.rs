@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::names::{StoredName, stored_name};
-use super::source::Source;
+use super::source::{Source, are_alone, each_alone};
 use super::spread::Spread;
 use super::{EVEN, Estimate, MOST_SOURCES};
 
@@ -16,6 +16,8 @@ const MOST_STORED: usize = 64;
 pub(crate) struct StoredEstimate {
     typical: Option<f64>,
     mean: f64,
+    #[serde(default = "each_alone", skip_serializing_if = "are_alone")]
+    together: [f64; 2],
     #[serde(default, skip_serializing_if = "Option::is_none")]
     spread: Option<Spread>,
     #[serde(with = "stored_name")]
@@ -26,7 +28,7 @@ pub(crate) struct StoredEstimate {
     #[serde(default = "no_rest", skip_serializing_if = "is_no_rest")]
     rest: Source,
     #[serde(default = "no_names", skip_serializing_if = "are_no_names")]
-    dropped: Option<Vec<StoredName>>,
+    dropped: Option<Vec<[StoredName; 2]>>,
 }
 
 /// What files without further sources say.
@@ -40,12 +42,12 @@ fn is_no_rest(rest: &Source) -> bool {
 
 /// What files without names of further sources say.
 #[expect(clippy::unnecessary_wraps, reason = "the default of a field")]
-fn no_names() -> Option<Vec<StoredName>> {
+fn no_names() -> Option<Vec<[StoredName; 2]>> {
     Some(Vec::new())
 }
 
 #[expect(clippy::ref_option, reason = "serde's signature")]
-fn are_no_names(names: &Option<Vec<StoredName>>) -> bool {
+fn are_no_names(names: &Option<Vec<[StoredName; 2]>>) -> bool {
     names.as_ref().is_some_and(Vec::is_empty)
 }
 
@@ -57,6 +59,7 @@ impl Estimate {
         known.then(|| StoredEstimate {
             typical: Some(self.typical).filter(|typical| typical.is_finite()),
             mean: self.mean,
+            together: self.together,
             spread: self.spread,
             name: self.name,
             masks: self.masks.map(StoredName),
@@ -67,7 +70,7 @@ impl Estimate {
                 .dropped
                 .as_ref()
                 .filter(|names| names.len() <= MOST_STORED)
-                .map(|names| names.iter().copied().map(StoredName).collect()),
+                .map(|names| names.iter().map(|names| names.map(StoredName)).collect()),
         })
     }
 
@@ -91,15 +94,18 @@ impl Estimate {
         let Some(stored) = stored else {
             return (magnitude >= 0.0).then(|| Self { magnitude, typical: EVEN * magnitude, ..Self::unknown() });
         };
+        let add_up = |together: [f64; 2]| together.iter().all(|&count| count.is_finite() && count >= 0.0);
         let sound = |source: &Source| {
             let sizes = [source.typical, source.worst, source.alike[0], source.alike[1], source.period];
             let factors = source.factors.is_none_or(|factors| factors.is_finite());
-            factors && sizes.into_iter().all(f64::is_finite) && source.period >= 1.0 && source.alike.iter().all(|&alike| alike >= 1.0)
+            let alike = source.alike.iter().all(|&alike| alike >= 1.0) && add_up(source.together);
+            factors && sizes.into_iter().all(f64::is_finite) && source.period >= 1.0 && alike
         };
         let spread = stored.spread.is_none_or(|spread| spread.numbers.is_finite());
         let numbers = spread
             && magnitude >= 0.0
             && stored.mean.is_finite()
+            && add_up(stored.together)
             && stored.typical.is_none_or(|typical| typical >= 0.0 && typical.is_finite());
         let few = stored.dropped.as_ref().is_none_or(|names| names.len() <= MOST_STORED);
         if !numbers || !few || stored.sources.len() > MOST_SOURCES || !stored.sources.iter().chain([&stored.rest]).all(sound) {
@@ -108,8 +114,9 @@ impl Estimate {
         let typical = stored.typical.unwrap_or(f64::INFINITY);
         let mut own =
             Self { typical, mean: stored.mean, spread: stored.spread, name: stored.name, rest: stored.rest, ..Self::exact(magnitude) };
+        own.together = stored.together;
         own.masks = stored.masks.map(|StoredName(masks)| masks);
-        own.dropped = stored.dropped.map(|names| names.into_iter().map(|StoredName(name)| name).collect());
+        own.dropped = stored.dropped.map(|names| names.into_iter().map(|names| names.map(|StoredName(name)| name)).collect());
         stored.sources.into_iter().for_each(|source| own.push(source));
         Some(own)
     }

@@ -145,15 +145,14 @@ impl Evaluator {
         let (level, scale) = (plan.output_level(), plan.output_scale());
         let mapped = x.with(bundles, level, scale);
         if !x.estimate.has_errors() {
-            return Ok(mapped.estimated(|own| own.mapped(Along::Columns, plan.transform.row_sum(), plan.transform.row_norms(), (0.0, 0.0))));
+            return Ok(mapped.estimated(|own| own.mapped(Along::Columns, &plan.transform.norms(), (0.0, 0.0))));
         }
         let error = mapped.slot_error(plan.variance(x.secret)?);
         // Rounded diagonals repeat as the slots do, so that a number, the mean of its repetitions, has the same error.
         let repeated = (x.params.slot_count() as f64 / x.layout.period() as f64).sqrt();
         let rounding = plan.rounding();
         let rounding = (rounding.0 * repeated, rounding.1 * repeated);
-        Ok(mapped
-            .estimated(|own| own.mapped(Along::Columns, plan.transform.row_sum(), plan.transform.row_norms(), rounding).with_error(error)))
+        Ok(mapped.estimated(|own| own.mapped(Along::Columns, &plan.transform.norms(), rounding).with_error(error)))
     }
 
     /// `x` at the plan's level and scale.
