@@ -63,7 +63,8 @@ def where(condition: Any, x: Any, y: Any) -> Any:
     ones = mask.astype(float)
     if isinstance(x, Ciphertext) and isinstance(y, Ciphertext):
         selected = y + (x - y) * ones
-        return chosen(selected, x, y) if x.shape == y.shape == selected.shape else selected
+        share = float(np.broadcast_to(ones, selected.shape).mean())
+        return chosen(selected, x, y, share) if x.shape == y.shape == selected.shape else selected
     # Plain numbers are selected in the clear.
     encrypted, plain, own = (x, y, ones) if isinstance(x, Ciphertext) else (y, x, 1.0 - ones)
     return encrypted * own + np.where(own == 1.0, 0.0, plain)

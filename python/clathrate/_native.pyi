@@ -6459,7 +6459,7 @@ def bootstrap_samples(arrays: Sequence[Ciphertext], plan: SamplesPlan) -> Cipher
     array([0.5 , 0.25, 0.5 , 0.25])
     """
 
-def chosen(selected: Ciphertext, x: Ciphertext, y: Ciphertext) -> Ciphertext:
+def chosen(selected: Ciphertext, x: Ciphertext, y: Ciphertext, share: float) -> Ciphertext:
     """An array, known to hold numbers of `x` or of `y` at each place, from which it was computed: with the smaller bound and errors that follow.
 
     Parameters
@@ -6468,6 +6468,8 @@ def chosen(selected: Ciphertext, x: Ciphertext, y: Ciphertext) -> Ciphertext:
         The array.
     x, y : Ciphertext
         Arrays of the same shape.
+    share : float
+        The share of the numbers that are those of `x`.
 
     Returns
     -------

@@ -226,6 +226,17 @@ def below(x, bound):
 
 # Differences in which errors seem to cancel and do not: the errors of other numbers, of places without a number, or of what is no
 # constant. Each with the arrays' shapes and bounds.
+DIFFERING = [np.random.default_rng(7).uniform(-1, 1, 256) - constant for constant in np.linspace(-1, 1, 100)]
+
+
+def there_and_back(x):
+    return rolled(rolled(x, 1), -1)
+
+
+def converted(x):
+    return x.to_coefficients().to_slots() if isinstance(x, cl.Ciphertext) else x
+
+
 SEEMING = {
     "mask": (lambda x: x * EVERY_SECOND - x, [((256,), 1.0)], {}),
     "where": (lambda x: np.where(EVERY_SECOND > 0, x, 0.0) - x, [((256,), 1.0)], {}),
@@ -256,6 +267,12 @@ SEEMING = {
     "sums as a column and as a row": (lambda x: 1000 * (x.sum(axis=1, keepdims=True) - x.sum(axis=1)), [((16, 20), 1.0)], SLOTS),
     "turns by a whole period": (lambda x: sum(rolled(x, 1 + 256 * count) for count in range(12)), [((256,), 1.0)], SLOTS),
     "turns in two steps": (lambda x: sum(rolled(rolled(x, count), 13 - count) for count in range(13)), [((256,), 1.0)], SLOTS),
+    "sums of what was turned there and back": (lambda x: there_and_back(1000 * x).sum() / 16 - (1000 * x).sum(), [((256,), 1.0)], SLOTS),
+    "means of what was turned there and back": (lambda x: 16 * there_and_back(1000 * x).mean() - (1000 * x).sum(), [((256,), 1.0)], SLOTS),
+    "sums behind other encodings": (lambda x: converted(1000 * x).sum() / 8 - (1000 * x).sum(), [((64,), 1.0)], SLOTS),
+    "terms that differ by a constant": (lambda x: sum((w for w in DIFFERING), x), [((256,), 1.0)], SLOTS),
+    "such terms alone": (lambda x: sum((w for w in DIFFERING), x) - x, [((256,), 1.0)], SLOTS),
+    "factors that differ by a constant": (lambda x: sum(x * (1e-4 * w) for w in DIFFERING), [((256,), 1.0)], SLOTS),
 }
 
 
@@ -413,6 +430,8 @@ def test_plain_sums_leave_the_noise_of_rotations_as_it_is(deep, scale):
 ONE_SIGN = np.abs(np.random.default_rng(0).normal(size=(64, 32))) / 8
 STOCHASTIC = np.random.default_rng(0).uniform(size=(32, 32))
 STOCHASTIC /= STOCHASTIC.sum(axis=0)
+CENTRED = np.eye(64) - 1 / 64
+LAYER = np.random.default_rng(1).normal(size=(32, 32)) / 6
 PLACES = np.arange(256)
 # Programs whose errors depend on each other, or whose numbers do: with the lengths of their inputs.
 DEPENDENT = {
@@ -429,15 +448,30 @@ DEPENDENT = {
     "a choice of two arrays": (lambda x, y: np.where(PLACES % 2 == 0, x, y), [256, 256]),
     "the sum of a choice": (lambda x: np.where(PLACES < 128, 1 - x * x, x).sum(), [256]),
     "the fifth power of a slice": (lambda x: x[:100] ** 5, [256]),
-    "the fifth power of turned numbers": (lambda x: turned(x, 3) ** 5, [256]),
+    "the fifth power of turned numbers": (lambda x: rolled(x, 3) ** 5, [256]),
     "the fifth power of a product": (lambda x, y: (x * y) ** 5, [256, 256]),
     "the fourth power of sums": (lambda x: (x @ ONE_SIGN[:32] * 0.2) ** 4, [32]),
+    "the sum of a part of what adds up to zero": (lambda x: (x @ CENTRED)[:16].sum(), [64]),
+    "the sum of such numbers, half of them zeros": (lambda x: ((x @ CENTRED) * (np.arange(64) < 32)).sum(), [64]),
+    "a choice of the signs of such numbers": (lambda x: np.where(np.arange(64) % 2, x @ CENTRED, -(x @ CENTRED)).sum(), [64]),
+    "a slice of a cubic": (lambda x: (1.5 * x - 0.5 * x**3)[:20], [256]),
+    "a cubic in a matrix": (lambda x: (0.5 + 0.9 * x - 0.4 * x**3) @ ONE_SIGN, [64]),
+    "a masked polynomial": (lambda x: (8 * x**4 - 8 * x**2 + 1) * (PLACES % 2), [256]),
+    "a turned polynomial": (lambda x: rolled(8 * x**4 - 8 * x**2 + 1, 5), [256]),
+    "a polynomial and another array": (lambda x, y: 8 * x**4 - 8 * x**2 + y, [256, 256]),
+    "a cubic of turned numbers twice": (lambda x: cubic(cubic(rolled(x, 3))), [256]),
+    "a cubic of a difference": (lambda x, y: cubic(cubic((x - y) * 0.5)), [256, 256]),
+    "two layers": (lambda x: layer(layer(x @ LAYER) @ LAYER) @ LAYER, [32]),
     "sums of pairs": (lambda *arrays: in_pairs(arrays), [100] * 64),
 }
 
 
-def turned(x, steps):
-    return x.rotate(steps) if isinstance(x, cl.Ciphertext) else np.roll(x, -steps)
+def cubic(x):
+    return 1.5 * x - 0.5 * x**3
+
+
+def layer(x):
+    return 0.1 + 0.5 * x + 0.25 * x**2
 
 
 def in_pairs(arrays):

@@ -220,10 +220,10 @@ impl Ciphertext {
         self.estimated(|own| own.differences(&x.estimate, counts))
     }
 
-    /// These numbers, known to be each one of `x` or of `y`, in the same place and with its error, where they were computed from both.
+    /// These numbers, known to be each one of `x`, a share of them, or of `y`, in the same place and with its error, where they were computed from both.
     #[must_use]
-    pub fn as_chosen_from(self, x: &Self, y: &Self) -> Self {
-        self.estimated(|own| own.chosen(&x.estimate, &y.estimate))
+    pub fn as_chosen_from(self, x: &Self, y: &Self, share: f64) -> Self {
+        self.estimated(|own| own.chosen(&x.estimate, &y.estimate, share.clamp(0.0, 1.0)))
     }
 
     /// The same array with another declared bound, or none: for numbers that are known to be smaller than what was carried here tells.

@@ -47,9 +47,11 @@ const EVERYWHERE: f64 = (1u64 << 48) as f64;
 /// The sum of so many magnitudes of rounding errors is at most a bound on one of them, by the deviations of which a bound is made: 7.5 and more.
 const KNOWN_SUM: f64 = 6.0;
 
-/// Names of what the rounding of factors, and that of encryptions, comes from.
+/// Names of what the rounding of factors, that of encryptions, and that of plain arrays comes from. Arrays that differ by a constant have the same rounding, and the numbers that it is multiplied by may
+/// have its signs.
 const FACTOR: u64 = 0x6661_6374_6f72_0001;
 const ENCODING: u64 = 0x656e_636f_6465_0001;
+const ROUNDING: u64 = 0x726f_756e_6469_6e67;
 
 /// The name of an error that is one constant.
 const BIAS: u64 = 0x6269_6173_0000_0001;
@@ -113,11 +115,6 @@ pub(crate) fn product(x: f64, y: f64) -> f64 {
     if x == 0.0 || y == 0.0 { 0.0 } else { x * y }
 }
 
-/// The larger one of the first values, and of the second ones.
-fn larger(x: (f64, f64), y: (f64, f64)) -> (f64, f64) {
-    (x.0.max(y.0), x.1.max(y.1))
-}
-
 /// A name of its own for the numbers of a new array, also in a forked process.
 fn new_name() -> u64 {
     getrandom::u64().unwrap_or_else(|_| RandomState::new().build_hasher().finish())
@@ -167,7 +164,6 @@ impl Estimate {
         let noise = Source { name: mixed_name(name, error.to_bits()), typical: error, worst: error, tails, ..Source::NONE };
         let mut fresh = fresh;
         fresh.push(noise);
-        // Arrays of the same numbers have the same rounding.
         let rounding = Source { name: mixed_name(name, ENCODING), typical: encoding, worst: encoding, tails: Tails::Known, ..Source::NONE };
         fresh.push(Source { signed: false, mixed: [true; 2], origin: Some(StoredName(ENCODING)), ..rounding });
         fresh
@@ -240,18 +236,33 @@ impl Estimate {
         kept.with_spread(spread.less_mean(DIFFERENCES))
     }
 
-    /// The same where each number is one of two arrays, which it was computed from, with the error that it has there. (See [`Ciphertext::as_chosen_from`](super::Ciphertext::as_chosen_from).)
-    pub(crate) fn chosen(self, x: &Self, y: &Self) -> Self {
-        let mut own = self.forgotten();
+    /// The same where each number, a share of them that of `x` and the others that of `y`, is one of two arrays, which it was computed from, with the error that it has there. (See [`Ciphertext::as_chosen_from`](super::Ciphertext::as_chosen_from).)
+    pub(crate) fn chosen(self, x: &Self, y: &Self, share: f64) -> Self {
+        let of_both = |x: f64, y: f64| share * x + (1.0 - share) * y;
+        let typical_of = |x: f64, y: f64| of_both(x * x, y * y).sqrt();
+        let mut own = self.forgotten().without_cancelling(None);
         for source in &mut own.sources {
-            let errors = [x, y].map(|from| from.sources.iter().find(|source_of| source_of.name == source.name).copied());
-            if let Some((typical, worst)) = errors.iter().flatten().map(|error| (error.typical.abs(), error.worst.abs())).reduce(larger) {
+            let [of_x, of_y] = [x, y].map(|from| from.sources.iter().find(|own| own.name == source.name));
+            if of_x.is_some() || of_y.is_some() {
+                let errors = |of: Option<&Source>| of.map_or((0.0, 0.0), |own| (own.typical_of_numbers(), own.worst.abs()));
+                let (of_x, of_y) = (errors(of_x), errors(of_y));
                 *source = source.unsigned();
-                (source.typical, source.worst) = (source.typical.min(typical), source.worst.min(worst));
+                (source.typical, source.worst) = (source.typical.min(typical_of(of_x.0, of_y.0)), source.worst.min(of_x.1.max(of_y.1)));
             }
         }
-        let (magnitude, typical) = larger((x.magnitude, x.typical), (y.magnitude, y.typical));
-        Self { magnitude, typical, mean: ((x.mean + y.mean) / 2.0).clamp(-typical, typical), root: None, ..own }
+        let (magnitude, typical) = (x.magnitude.max(y.magnitude), typical_of(x.typical, y.typical));
+        Self { magnitude, typical, mean: of_both(x.mean, y.mean), root: None, ..own }
+    }
+
+    /// The same where numbers and errors that add up to zero may do so no longer, along an axis or both: without some of them, or under other factors.
+    fn without_cancelling(self, along: Option<Along>) -> Self {
+        let least = |together: [f64; 2]| {
+            [Along::Rows, Along::Columns].map(|axis| {
+                if along.is_none_or(|along| along == axis) { together[axis as usize].max(1.0) } else { together[axis as usize] }
+            })
+        };
+        let numbers = least(self.together);
+        Self { together: numbers, ..self }.map_sources(|source| Source { together: least(source.together), ..source })
     }
 
     /// The largest root mean square of the numbers along the axes of the sum to come.
@@ -338,7 +349,7 @@ impl Estimate {
     fn elsewhere(mut self, along: Option<Along>, salt: u64) -> Self {
         self.spread = self.spread.map(|spread| spread.elsewhere(salt));
         let same = |source: &Source| along.map_or(source.equal == [true; 2], |along| source.equal[along as usize]);
-        self.map_sources(|source| if same(&source) { source } else { source.derived(salt) }).named(salt)
+        self.without_cancelling(along).map_sources(|source| if same(&source) { source } else { source.derived(salt) }).named(salt)
     }
 
     /// The same where errors of different numbers depend on each other.
@@ -412,10 +423,13 @@ impl Estimate {
             self.sources.push(source);
             return;
         }
-        // The smallest source joins the rest.
-        let smallest = (0..self.sources.len()).min_by(|&a, &b| self.sources[a].size().total_cmp(&self.sources[b].size())).unwrap_or(0);
+        // The source that matters least, typically and at worst, joins the rest.
+        let largest = |of: fn(&Source) -> f64| self.sources.iter().map(of).fold(of(&source), f64::max);
+        let (typical, worst) = (largest(|own| own.typical.abs()), largest(|own| own.worst.abs()));
+        let size = |own: &Source| (own.typical.abs() / typical).max(own.worst.abs() / worst);
+        let smallest = (0..self.sources.len()).min_by(|&a, &b| size(&self.sources[a]).total_cmp(&size(&self.sources[b]))).unwrap_or(0);
         let dropped =
-            if self.sources[smallest].size() < source.size() { std::mem::replace(&mut self.sources[smallest], source) } else { source };
+            if size(&self.sources[smallest]) < size(&source) { std::mem::replace(&mut self.sources[smallest], source) } else { source };
         let (rest, dropped) = (self.rest.unsigned(), dropped.unsigned().without_factors());
         let sum = rest.joined(dropped);
         let (typical, worst) = (rest.typical.hypot(dropped.typical), rest.worst.hypot(dropped.worst));
@@ -457,14 +471,18 @@ impl Estimate {
     /// numbers that these errors meet may have their signs.
     pub(crate) fn with_rounding(mut self, typical: f64, worst: f64) -> Self {
         let name = mixed_name(self.name, worst.to_bits());
-        self.push(Source { name, typical, worst, signed: false, mixed: [true; 2], tails: Tails::Known, ..Source::NONE });
+        let source = Source { name, typical, worst, signed: false, mixed: [true; 2], tails: Tails::Known, ..Source::NONE };
+        self.push(Source { origin: Some(StoredName(ROUNDING)), ..source });
         self
     }
 
-    /// As [`Estimate::with_rounding`], of sums of such rounding, which are alike in so many neighbouring slots.
-    pub(crate) fn with_rounding_alike(mut self, slots: usize, typical: f64, worst: f64) -> Self {
+    /// As [`Estimate::with_rounding`], of sums of the rounding of a mask, by root mean squares, times numbers. They are alike in so many neighbouring slots. The same mask has the same rounding.
+    pub(crate) fn with_rounding_of_mask(mut self, slots: usize, rounding: (f64, f64), numbers: &Self) -> Self {
+        let (typical, worst) = (product(rounding.0, numbers.typical), product(rounding.1, numbers.magnitude));
         let (name, alike) = (mixed_name(self.name, worst.to_bits()), [1.0, slots as f64]);
-        self.push(Source { name, typical, worst, alike, together: alike, signed: false, mixed: [true; 2], ..Source::NONE });
+        let mask = mixed_name(ROUNDING, mixed_name(slots as u64, rounding.1.to_bits()));
+        let source = Source { name, typical, worst, alike, together: alike, signed: false, mixed: [true; 2], ..Source::NONE };
+        self.push(Source { origin: Some(StoredName(mask)), ..source });
         self
     }
 
@@ -665,7 +683,7 @@ impl Estimate {
         }
         let (magnitude, typical, mean) =
             (product(self.magnitude, factor.abs()), product(self.typical, factor.abs()), product(self.mean, factor));
-        let (self_root, spread) = (self.root, self.spread);
+        let (self_root, spread) = (self.root, self.known_spread());
         let scaled = self.map_sources(|source| {
             let scaled = source.times(factor, factor);
             match (source.signed, spread) {
@@ -690,7 +708,7 @@ impl Estimate {
             return self.scale(factor.re);
         }
         // Of a real multiple and an imaginary one of the same error, neither makes the other smaller.
-        let turned = self.forgotten().map_sources(Source::unsigned).scale(factor.norm());
+        let turned = self.map_sources(Source::unsigned).scale(factor.norm()).forgotten();
         Self { mean: 0.0, ..turned }.named(factor.im.to_bits())
     }
 
@@ -745,7 +763,8 @@ impl Estimate {
                 period: source.period.max(period as f64),
                 ..source.times(typical, worst)
             }
-            .derived(mixed_name(axis as u64, count as u64))
+            // Where one source grows differently at worst, one sum does not make the other smaller.
+            .derived(mixed_name(mixed_name(axis as u64, count as u64), worst.to_bits()))
         });
         // The rest may be anything.
         let rest = Source { worst: all, equal: [false; 2], ..summed.rest };
@@ -800,8 +819,7 @@ impl Estimate {
     /// error of a mask is no more random than the mask: at worst the numbers have its signs.
     pub(crate) fn with_cleared(self, numbers: &Self, places: usize, rounding: f64) -> Self {
         let count = places as f64;
-        let (typical, worst) = (rounding * count.sqrt(), rounding * count.sqrt().max(count / KNOWN_SUM));
-        self.with_rounding_alike(1, product(typical, numbers.typical), product(worst, numbers.magnitude))
+        self.with_rounding_of_mask(1, (rounding * count.sqrt(), rounding * count.sqrt().max(count / KNOWN_SUM)), numbers)
     }
 
     /// The product with a matrix along an axis; `rounding` are the root of the sum of squares, and the sum of magnitudes, of what rounding changed in a row.

@@ -17,7 +17,7 @@ use clathrate_lattice::{Bundle, Eval, Poly};
 use super::arithmetic::check_factor;
 use super::evaluator::{Evaluator, Room, check_slots};
 use super::rows::check_rows_in_reach;
-use crate::arrays::estimate::{Along, MatrixNorms, product};
+use crate::arrays::estimate::{Along, MatrixNorms};
 use crate::arrays::{BodyAxis, Ciphertext, Encoding, Estimate, Layout, Padding};
 use crate::encoding::check_product_room;
 use crate::error::CkksError;
@@ -86,11 +86,7 @@ impl Evaluator {
         let repeated = if layout.rows.is_multiple_of(layout.lanes) { layout.lanes } else { 1 };
         let cleared = sums.mask_rounding(first.scale) * (row as f64 / repeated as f64).sqrt();
         // Sums of neighbouring places differ by a number, so that they cannot all have the signs of the mask's error.
-        let kept = first.estimate.clone().with_rounding_alike(
-            row,
-            product(cleared, sums.estimate.typical),
-            product(cleared, sums.estimate.magnitude),
-        );
+        let kept = first.estimate.clone().with_rounding_of_mask(row, (cleared, cleared), &sums.estimate);
         let all = steps(first.estimated(Estimate::without_numbers), -1)?.estimated(|own| kept.with_noise_of(own, layout.period()));
         let copied = Layout { capacity: 1, copies: row, ..column }.with_padding(Padding::Zero);
         let sums = all.rearranged(of_one_column(x), copied);

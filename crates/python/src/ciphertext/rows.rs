@@ -400,14 +400,16 @@ pub fn hstack(py: Python<'_>, parts: &Bound<'_, PyAny>) -> PyResult<PyCiphertext
 ///     The array.
 /// x, y : Ciphertext
 ///     Arrays of the same shape.
+/// share : float
+///     The share of the numbers that are those of `x`.
 ///
 /// Returns
 /// -------
 /// Ciphertext
 ///     The same array.
 #[pyfunction]
-pub fn chosen(py: Python<'_>, selected: &PyCiphertext, x: &PyCiphertext, y: &PyCiphertext) -> PyResult<PyCiphertext> {
-    selected.map(py, |_, own| Ok(own.clone().as_chosen_from(&x.data, &y.data)))
+pub fn chosen(py: Python<'_>, selected: &PyCiphertext, x: &PyCiphertext, y: &PyCiphertext, share: f64) -> PyResult<PyCiphertext> {
+    selected.map(py, |_, own| Ok(own.clone().as_chosen_from(&x.data, &y.data, share)))
 }
 
 /// What `work` makes of the parts, which are rescaled if they are products, unless `as_they_are`.

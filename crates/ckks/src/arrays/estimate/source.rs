@@ -83,10 +83,12 @@ pub(super) struct Source {
     pub(super) factors: Option<Factors>,
 }
 
-/// How numbers or errors add up that are multiplied by independent numbers of this mean and root mean square: deviations from the mean make them independent.
+/// How numbers or errors add up that are multiplied by independent numbers of this mean and root mean square: deviations from the mean make them independent. What adds up to zero does so
+/// no longer, as half of the numbers may be zeros, which are in neither.
 pub(super) fn times_numbers(together: [f64; 2], mean: f64, typical: f64) -> [f64; 2] {
     let kept = if typical == 0.0 { 1.0 } else { (mean / typical).powi(2).min(1.0) };
     together.map(|count| match count < EVERYWHERE {
+        true if count < 1.0 => 1.0 + kept.min(0.5) * (count - 1.0),
         true => 1.0 + kept * (count - 1.0),
         // The same everywhere, or by far the most of it.
         false if kept > 0.25 => count,
@@ -158,7 +160,10 @@ impl Source {
 
     /// The same where the numbers are not known as a function of others.
     pub(super) fn without_factors(self) -> Self {
-        Self { together: self.together_in_numbers(), factors: None, ..self }
+        if self.factors.is_none() {
+            return self;
+        }
+        Self { typical: self.typical_of_numbers(), together: self.together_in_numbers(), factors: None, ..self.unsigned() }
     }
 
     /// How errors add up where the numbers are, with their factors.
@@ -206,9 +211,5 @@ impl Source {
             factors: known.then(|| self.factors().plus(other.factors())),
             ..x
         }
-    }
-
-    pub(super) fn size(&self) -> f64 {
-        self.worst.abs()
     }
 }
