@@ -362,7 +362,9 @@ impl Params {
         let (read, written) = (matrix.inner() as f64 * poly_bytes, matrix.rows() as f64 * poly_bytes);
         let polys = polys as f64;
         cost = cost.times(polys);
-        cost += self.timed(|profile| profile.memory_nanoseconds(read * polys, written * polys));
+        // The results are in new memory, which no cache holds before.
+        cost +=
+            self.timed(|profile| profile.memory_nanoseconds(read * polys, written * polys).max(written * polys * profile.read_ns_per_byte));
         cost
     }
 
