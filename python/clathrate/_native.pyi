@@ -49,6 +49,7 @@ __all__ = [
     "__version__",
     "bootstrap_batch",
     "bootstrap_samples",
+    "chosen",
     "command",
     "doctor",
     "from_bytes",

@@ -688,8 +688,11 @@ impl Estimate {
             let scaled = source.times(factor, factor);
             match (source.signed, spread) {
                 (true, _) => scaled,
-                (false, None) => scaled.unsigned(),
-                (false, Some(_)) => Source { factors: Some(source.factors().times(Function::constant(factor))), ..scaled.unsigned() },
+                // A factor that is positive leaves one that is the same for all.
+                (false, Some(_)) if factor < 0.0 || source.factors.is_some() => {
+                    Source { factors: Some(source.factors().times(Function::constant(factor))), ..scaled.unsigned() }
+                }
+                (false, _) => scaled.unsigned(),
             }
         });
         let spread = spread.map(|spread| spread.times(factor));
