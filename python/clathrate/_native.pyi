@@ -6461,7 +6461,7 @@ def bootstrap_samples(arrays: Sequence[Ciphertext], plan: SamplesPlan) -> Cipher
     """
 
 def chosen(selected: Ciphertext, x: Ciphertext, y: Ciphertext, share: float) -> Ciphertext:
-    """An array, known to hold numbers of `x` or of `y` at each place, from which it was computed: with the smaller bound and errors that follow.
+    """An array computed from `x` and `y` that has the number of one of them at each place, with the bound and errors that follow.
 
     Parameters
     ----------

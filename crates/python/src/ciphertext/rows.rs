@@ -392,7 +392,7 @@ pub fn hstack(py: Python<'_>, parts: &Bound<'_, PyAny>) -> PyResult<PyCiphertext
     put_together(py, &parts, false, |evaluator, data| evaluator.join_columns(data))
 }
 
-/// An array, known to hold numbers of `x` or of `y` at each place, from which it was computed: with the smaller bound and errors that follow.
+/// An array computed from `x` and `y` that has the number of one of them at each place, with the bound and errors that follow.
 ///
 /// Parameters
 /// ----------
