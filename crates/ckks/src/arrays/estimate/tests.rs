@@ -1,0 +1,185 @@
+//! How errors add up, without arrays.
+
+use super::*;
+
+/// One array below the other, each number in one slot.
+fn joined_by(parts: &[Estimate], along: Along) -> Estimate {
+    let layout = Layout::new(&[parts.len(), 8], Encoding::Slots, 16).expect("a layout");
+    Estimate::side_by_side(parts, along, &layout)
+}
+
+fn rms(x: &Estimate) -> f64 {
+    x.slot_errors().0
+}
+
+#[test]
+fn independent_errors_add_in_squares_and_equal_ones_linearly() {
+    let (x, y) = (Estimate::fresh(1.0, 3.0), Estimate::fresh(1.0, 4.0));
+    assert!((rms(&x.clone().plus(y.clone())) - 5.0).abs() < 1e-12 && (rms(&x.clone().minus(y.clone())) - 5.0).abs() < 1e-12);
+    assert!((rms(&x.clone().plus(x.clone())) - 6.0).abs() < 1e-12);
+    // The same switch of the same array has the same noise.
+    let switched = |x: Estimate| x.with_error(2.0);
+    assert!((rms(&switched(x.clone()).plus(switched(x.clone()))) - 2.0 * 13f64.sqrt()).abs() < 1e-12);
+    assert!((rms(&switched(x.clone()).plus(switched(y.clone()))) - 33f64.sqrt()).abs() < 1e-12);
+}
+
+#[test]
+fn polynomials_of_one_array_have_their_own_errors() {
+    let x = Estimate::fresh(2.0, 3.0);
+    let cube = || x.clone().multiply(x.clone()).multiply(x.clone());
+    let one = || Estimate::number(Complex64::from(1.0));
+    // The mean squares of 3 t^2 - 1, 1 - 2 t and 2 t for numbers spread evenly over [-2, 2].
+    for (found, mean_square) in [
+        (cube().minus(x.clone()), 9.0 * 16.0 / 5.0 - 6.0 * 4.0 / 3.0 + 1.0),
+        (x.clone().minus(cube()), 9.0 * 16.0 / 5.0 - 6.0 * 4.0 / 3.0 + 1.0),
+        (x.clone().multiply(one().minus(x.clone())), 1.0 + 4.0 * 4.0 / 3.0),
+        (x.clone().multiply(x.clone().scale(-1.0).plus(one())), 1.0 + 4.0 * 4.0 / 3.0),
+        (one().minus(x.clone()).multiply(one().plus(x.clone())), 4.0 * 4.0 / 3.0),
+    ] {
+        let product_of_errors = 9.0f64.powi(2) * 40.0;
+        let (own, wanted) = (rms(&found).powi(2), 9.0 * mean_square);
+        assert!((wanted..wanted + product_of_errors).contains(&(own * (1.0 + 1e-12))), "{own} and {wanted}");
+    }
+    // At the worst numbers: 16 x^5 - 20 x^3 + 5 x has a slope of 25 at most on [-1, 1], and the magnitudes of its terms one of 145. Of complex numbers no more is known.
+    let chebyshev = |x: Estimate| {
+        let square = x.clone().multiply(x.clone());
+        let cube = square.clone().multiply(x.clone());
+        cube.clone().multiply(square).scale(16.0).minus(cube.scale(20.0)).plus(x.scale(5.0)).slot_errors().1
+    };
+    let x = Estimate::encrypted(1.0, (1e-9, 0.0), None);
+    assert!((25.0..25.0 * 1.1).contains(&(chebyshev(x.clone()) * 1e9)));
+    assert!((chebyshev(x.of_complex(true)) * 1e9 - 145.0).abs() < 1e-6);
+    // Errors that are as large as each other but may not be the same do not make each other smaller at worst.
+    let switched = |x: Estimate| x.with_errors(1.0, 1.0);
+    let x = Estimate::exact(2.0);
+    assert!((switched(x.clone()).minus(switched(x)).slot_errors().1 - 2.0).abs() < 1e-12);
+    // A bound that says nothing of smaller numbers keeps the function; what moves numbers to other places does not.
+    let x = Estimate::fresh(2.0, 3.0);
+    let difference = |x: Estimate| rms(&x.clone().multiply(x.clone()).minus(x));
+    assert!(difference(x.clone()) < difference(x.clone().turned(1, 64)));
+    assert_eq!(Estimate::from_text(&cube().to_text()), Some(cube()));
+}
+
+#[test]
+fn products_multiply_errors_with_typical_and_with_largest_numbers() {
+    let (x, y) = (Estimate::fresh(2.0, 1e-3), Estimate::exact(3.0));
+    let (typical, worst) = x.clone().multiply(y.clone()).slot_errors();
+    assert!((typical - 3.0 * EVEN * 1e-3).abs() < 1e-12 && (worst - 3e-3).abs() < 1e-12);
+    let square = x.clone().multiply(x.clone());
+    assert!((square.slot_errors().1 - 4e-3).abs() < 1e-4 && square.magnitude == 4.0 && (square.mean - 4.0 / 3.0).abs() < 1e-12);
+}
+
+#[test]
+fn sums_of_independent_numbers_grow_with_the_root_and_common_errors_with_the_count() {
+    let x = Estimate::fresh(1.0, 1.0);
+    let sum = x.clone().sum(Along::Columns, (100, 100), 128);
+    assert!((rms(&sum) - 10.0).abs() < 1e-12);
+    // Places without a number have errors, too.
+    let padded = x.clone().sum(Along::Columns, (25, 100), 128);
+    assert!((rms(&padded) - 10.0).abs() < 1e-12 && padded.magnitude == 25.0);
+    // What is in all numbers alike adds up.
+    assert!((rms(&sum.clone().sum(Along::Columns, (100, 100), 1)) - 1000.0).abs() < 1e-9);
+    // Rotated arrays depend on each other: at worst all errors are one.
+    let rotated = x.clone().plus(x.clone().turned(1, 64));
+    assert!((rms(&rotated) - 2f64.sqrt()).abs() < 1e-12);
+    assert!(rotated.clone().sum(Along::Columns, (64, 64), 64).slot_errors().1 >= 2.0 * 8.0);
+}
+
+#[test]
+fn more_sources_than_are_told_apart_stay_bounds() {
+    let many: Vec<Estimate> = (0..40).map(|_| Estimate::fresh(1.0, 1.0)).collect();
+    let sum = many.iter().skip(1).fold(many[0].clone(), |sum, x| sum.plus(x.clone()));
+    assert!(rms(&sum) >= 40f64.sqrt() - 1e-9 && rms(&sum) <= 2.0 * 40f64.sqrt(), "{}", rms(&sum));
+    let twice = sum.clone().plus(sum.clone());
+    assert!(rms(&twice) >= 2.0 * 40f64.sqrt() - 1e-9);
+}
+
+#[test]
+fn sources_that_are_no_longer_told_apart_add_linearly_when_they_come_again() {
+    let large = (0..MOST_SOURCES).map(|_| Estimate::fresh(1.0, 10.0)).reduce(Estimate::plus).expect("arrays");
+    let x = Estimate::fresh(1.0, 1.0);
+    let sum = (0..1000).fold(large.clone(), |sum, _| sum.plus(x.clone()));
+    assert!(sum.slot_errors().1 >= 1000.0, "{:?}", sum.slot_errors());
+    // Stored and read again, too, and under new names after a sum of places.
+    let again = (0..100).fold(large.clone(), |sum, _| {
+        let stored = sum.plus(x.clone());
+        Estimate::from_stored(Some(stored.magnitude), stored.stored()).expect("sound")
+    });
+    assert!(again.slot_errors().1 >= 100.0);
+    let summed = |x: &Estimate| x.clone().sum(Along::Columns, (4, 4), 4);
+    let later = (0..100).fold(summed(&large.plus(x.clone())), |sum, _| sum.plus(summed(&x)));
+    assert!(later.slot_errors().1 >= 200.0, "{:?}", later.slot_errors());
+    // Different ones add in squares.
+    let many = (0..500).map(|_| Estimate::fresh(1.0, 1.0)).reduce(Estimate::plus).expect("arrays");
+    assert!(many.slot_errors().1 < 1.5 * 500f64.sqrt(), "{:?}", many.slot_errors());
+}
+
+#[test]
+fn arrays_side_by_side_have_the_errors_of_all_of_them() {
+    let (x, y) = (Estimate::fresh(1.0, 1.0), Estimate::fresh(2.0, 1.0));
+    let beside = joined_by(&[x.clone(), y.clone()], Along::Rows);
+    assert!(beside.magnitude == 2.0 && (beside.slot_errors().1 - 1.0).abs() < 1e-12);
+    // The same array in many of them.
+    let others = (0..256).map(|_| joined_by(&[Estimate::fresh(1.0, 1.0), y.clone()], Along::Rows));
+    assert!(others.reduce(Estimate::plus).expect("arrays").slot_errors().1 >= 256.0);
+    let with_its_own = beside.clone().plus(y.clone());
+    assert!(with_its_own.slot_errors().1 >= 2.0);
+    // The same array many times, alone and with another one.
+    let same = joined_by(&vec![x.clone(); 100], Along::Rows).sum(Along::Rows, (100, 100), 8);
+    assert!(same.slot_errors().1 >= 100.0);
+    let twins: Vec<Estimate> = (0..100).map(|index| if index % 2 == 0 { x.clone() } else { y.clone() }).collect();
+    let twins = joined_by(&twins, Along::Rows).sum(Along::Rows, (100, 100), 8);
+    assert!(twins.slot_errors().1 >= 50.0 * 2f64.sqrt(), "{:?}", twins.slot_errors());
+    let nested = joined_by(&[beside, x], Along::Rows).sum(Along::Rows, (3, 3), 8);
+    assert!(nested.slot_errors().1 >= 5f64.sqrt());
+    // Different arrays have independent errors.
+    let apart: Vec<Estimate> = (0..100).map(|_| Estimate::fresh(1.0, 1.0)).collect();
+    let sum = joined_by(&apart, Along::Rows).sum(Along::Rows, (100, 100), 8);
+    assert!((sum.slot_errors().1 - 10.0).abs() < 1e-9 && (rms(&sum) - 10.0).abs() < 1e-9);
+}
+
+#[test]
+fn what_leaves_the_numbers_leaves_their_name() {
+    let x = Estimate::fresh(1.0, 1.0);
+    let switched = |x: Estimate| x.with_error(2.0);
+    for same in [x.clone().scale(1.0), x.clone().scale(-1.0).scale(-1.0), x.clone().plus(Estimate::exact(0.0))] {
+        let twice = switched(x.clone()).plus(switched(same));
+        assert!((rms(&twice) - 20f64.sqrt()).abs() < 1e-12, "{twice:?}");
+    }
+    // Errors that are one in all places are so after a rotation.
+    let one = x.mapped(Along::Columns, &MatrixNorms::of_matrix(&[1.0; 64], 8), (0.0, 0.0));
+    let sum = (0..8).map(|steps| one.clone().turned(steps, 64)).reduce(Estimate::plus).expect("arrays");
+    assert!(sum.slot_errors().1 >= 8.0 * 8f64.sqrt() * 0.99, "{:?}", sum.slot_errors());
+}
+
+#[test]
+fn files_hold_what_is_known() {
+    let x = Estimate::fresh(2.0, 1.0).plus(Estimate::fresh(1.0, 0.5));
+    let again = Estimate::from_stored(Some(3.0), x.stored()).expect("sound");
+    assert_eq!(again, x);
+    assert!(Estimate::unknown().stored().is_none());
+    let empty = Estimate::from_stored(None, None).expect("sound");
+    assert!(empty.slot_errors().0.is_infinite() && empty.magnitude.is_infinite());
+    // What no array has is refused.
+    assert_eq!(Estimate::from_stored(Some(-1.0), x.stored()), None);
+    assert_eq!(Estimate::from_stored(Some(-1.0), None), None);
+    assert_eq!(Estimate::from_stored(Some(f64::NAN), x.stored()), None);
+}
+
+#[test]
+fn turns_add_up_and_squares_of_different_arrays_are_different() {
+    let x = Estimate::fresh(1.0, 1.0);
+    let turned = |x: &Estimate, steps| x.clone().turned(steps, 64);
+    let twice = |x: Estimate, y: Estimate| rms(&x.plus(y));
+    for (one, other) in
+        [(turned(&x, 3), turned(&x, 67)), (turned(&turned(&x, 5), 9), turned(&x, 14)), (turned(&turned(&x, 7), -7), x.clone())]
+    {
+        assert_eq!(one.name, other.name);
+        assert!((twice(one, other) - 2.0).abs() < 1e-12);
+    }
+    assert!((twice(turned(&x, 3), turned(&x, 4)) - 2f64.sqrt()).abs() < 1e-12);
+    let square = |x: Estimate| x.clone().multiply(x);
+    assert_ne!(square(x.clone()).name, square(Estimate::fresh(1.0, 1.0)).name);
+    let y = Estimate::fresh(1.0, 1.0);
+    assert_eq!(x.clone().multiply(y.clone()).name, y.multiply(x).name);
+}
