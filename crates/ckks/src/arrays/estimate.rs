@@ -16,6 +16,7 @@
 //! smaller ([`Estimate::error_rms`]).
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::f64::consts::PI;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::ops::Range;
 
@@ -315,6 +316,29 @@ impl Estimate {
         let (name, alike) = (mixed_name(self.name_of_noise(), worst.to_bits()), [1.0, slots as f64]);
         let tails = steps.tails().max(Tails::Convolution);
         self.push(Source { name, typical, worst, alike, together: alike, period: period as f64, signed: false, tails, ..Source::NONE });
+        self
+    }
+
+    /// As [`Estimate::with_noise_of`], of steps that add up `places` numbers by rotations by half of them, a quarter, .., 1. The noise of the rotation by `step` is added to itself by those behind it,
+    /// at `step` neighbouring places. Its mean over all places is the same everywhere, with `step^2 / places` of its square; what differs from the mean follows numbers that add up to
+    /// zero the most where these are a wave of one period.
+    pub(crate) fn with_noise_of_halves(mut self, steps: Self, places: usize, period: usize) -> Self {
+        let count = places as f64;
+        let halves = || std::iter::successors(Some(count / 2.0), |step| Some(step / 2.0)).take_while(|&step| step >= 1.0);
+        let (all, same): (f64, f64) = (halves().sum(), halves().map(|step| step * step / count).sum());
+        if all == 0.0 {
+            return self.with_noise_of(steps, period);
+        }
+        let wave = |step: f64| ((PI * step / count).sin() / (PI / count).sin()).powi(2);
+        let shares = [(same / all, period as f64, true), (1.0 - same / all, halves().map(wave).sum::<f64>() / (all - same), false)];
+        let (noise, tails) = (steps.slot_errors(), steps.tails().max(Tails::Convolution));
+        for (share, slots, equal) in shares {
+            let (typical, worst) = (noise.0 * share.sqrt(), noise.1 * share.sqrt());
+            let name = mixed_name(mixed_name(self.name_of_noise(), worst.to_bits()), equal.into());
+            let (alike, together) = ([1.0, slots.max(1.0)], [1.0, if equal { slots } else { 1.0 }]);
+            let source = Source { name, typical, worst, alike, together, equal: [false, equal], ..Source::NONE };
+            self.push(Source { period: period as f64, signed: false, tails, ..source });
+        }
         self
     }
 

@@ -264,7 +264,7 @@ impl Evaluator {
         let shape = of_one_column(x);
         // Every slot now holds the sum, so the slots repeat with period 1.
         let layout = x.layout.of_shape(&shape)?;
-        let sum = sum.estimated(|own| summed.with_noise_of(own, x.layout.period()));
+        let sum = sum.estimated(|own| summed.with_noise_of_halves(own, x.layout.capacity, x.layout.period()));
         Ok(Ciphertext { shape, ..sum.laid_out(layout) })
     }
 

@@ -176,6 +176,13 @@ impl PyCiphertext {
         self.multiply_values(py, whole, MEAN, false)
     }
 
+    /// The number nearest to `1 / count` that a factor of this array is without rounding: so many shares of a number are together a number that rounds no more.
+    fn exact_share(&self, py: Python<'_>, count: usize) -> PyResult<f64> {
+        let evaluator = self.evaluator();
+        let scale = evaluator.factor_scale(&*self.factor(py, &evaluator)?).map_err(|error| raise(py, error))?;
+        Ok((scale / count as f64).round() / scale)
+    }
+
     /// `factor` times the sums, without the axes that were added up unless `keepdims`. Numbers are multiplied before they are added, so that means are no larger
     /// than they on the way, which bootstraps need; but for sums of rows that share polynomials, whose one product comes behind the sum.
     fn scaled_sums(&self, py: Python<'_>, along: Along, keepdims: bool, factor: Option<f64>) -> PyResult<Self> {
@@ -616,27 +623,35 @@ impl PyCiphertext {
         let count = self.count(along);
         let left = i64::try_from(count).ok().and_then(|count| count.checked_sub(ddof.0)).filter(|&left| left > 0);
         let left = left.ok_or_else(|| out_of_range(py, "`ddof`", ddof.0, format!("there are {count} numbers: use less")))?;
-        let means = self.means(py, along, true)?;
-        let centred = self.minus(py, &means)?.rescaled_anyway(py)?;
+        let share = 1.0 / left as f64;
+        // The difference from the mean has the mean behind its numbers. The root of the share, with zeros there, is a factor of the differences, and so stands twice in their squares: what its
+        // rounding leaves behind the numbers is squared. Where sums become a vector, they need that factor's level.
+        let layout = self.data.layout();
+        let summed = keepdims || along == Along::Both || layout.rows == 1;
+        let masked = !self.is_in_lanes() && layout.has_padding() && along != Along::Rows && summed;
+        let (centred, factor) = if masked {
+            let unit = self.exact_share(py, count)?;
+            let means = self.scaled_sums(py, along, true, Some(unit))?;
+            (self.multiply_by(py, unit * count as f64)?.difference(py, &means)?, share.sqrt() / (unit * count as f64))
+        } else {
+            (self.minus(py, &self.means(py, along, true)?)?, 1.0)
+        };
+        let centred = centred.rescaled_anyway(py)?;
         let axes = [matches!(along, Along::Rows | Along::Both), matches!(along, Along::Columns | Along::Both)];
         let centred = centred.map(py, |_, x| Ok(x.clone().as_differences_in(&self.data, axes)))?;
+        let differences = if masked { centred.share_with_zeros(py, factor)?.rescaled_anyway(py)? } else { centred };
         let squares = if self.data.is_complex() {
             let needs = self.needs_under_secret("conjugate=True");
-            let conjugates = centred.map_needing(py, &needs, |evaluator, x| evaluator.conjugate(x))?;
-            centred.times(py, &conjugates)?
+            let conjugates = differences.map_needing(py, &needs, |evaluator, x| evaluator.conjugate(x))?;
+            differences.times(py, &conjugates)?
         } else {
-            centred.times(py, &centred)?
+            differences.times(py, &differences)?
         };
-        // Where the means are in the padding, the product with the share clears it.
-        let squares = squares.rescaled_anyway(py)?;
-        // The mask that cleared what is behind the numbers was rounded, and what it left there is as large as the mean: a share of zero there clears it once more.
-        let shared = squares.data.encoding() == Encoding::Slots && !squares.is_in_lanes() && squares.data.layout().has_padding();
-        let once_more = shared && along != Along::Rows && (keepdims || along == Along::Both || squares.data.shape().len() == 1);
-        let share = 1.0 / left as f64;
-        if once_more {
-            return squares.share_with_zeros(py, share)?.scaled_sums(py, along, keepdims, None);
+        if masked {
+            squares.scaled_sums(py, along, keepdims, None)
+        } else {
+            squares.rescaled_anyway(py)?.scaled_sums(py, along, keepdims, Some(share))
         }
-        squares.scaled_sums(py, along, keepdims, Some(share))
     }
 
     /// The inner product of two vectors, as `numpy.dot`; of matrices the product `ct @ other`.
