@@ -1,6 +1,7 @@
 //! Sums, means and variances along axes, and inner products.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use clathrate_ckks::keys::Values;
 use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, Padding};
@@ -638,7 +639,7 @@ impl PyCiphertext {
         };
         let centred = centred.rescaled_anyway(py)?;
         let axes = [matches!(along, Along::Rows | Along::Both), matches!(along, Along::Columns | Along::Both)];
-        let centred = centred.map(py, |_, x| Ok(x.clone().as_differences_in(&self.data, axes)))?;
+        let centred = self.beside(py, Arc::unwrap_or_clone(centred.data).as_differences_in(&self.data, axes))?;
         let differences = if masked { centred.share_with_zeros(py, factor)?.rescaled_anyway(py)? } else { centred };
         let squares = if self.data.is_complex() {
             let needs = self.needs_under_secret("conjugate=True");
