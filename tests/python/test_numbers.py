@@ -83,6 +83,10 @@ def test_what_masks_leave_behind_the_numbers_does_not_enter_variances(rng):
     x = 1e6 + rng.normal(size=params.slot_count // 2 + 1)
     for f in (lambda v: v.var(), lambda v: v.var(keepdims=True), lambda v: v.reshape(1, -1).var(axis=None)):
         assert np.abs(key.decrypt(computed(key, f, x)) - x.var()).max() < 1e-4
+    rows = np.stack([x, x[::-1] + 1])
+    for axes in ({"axis": 1}, {"axis": 1, "keepdims": True}, {}):
+        found = key.decrypt(computed(key, lambda v, axes=axes: v.var(**axes), rows, encoding="slots"))
+        assert np.abs(found - rows.var(**axes)).max() < 1e-4
     # The rounding of 1 / n, of a mean of 1e8, is 0.3.
     x = 1e8 + rng.normal(size=8000)
     assert abs(float(key.decrypt(computed(key, lambda v: v.var(), x))) - x.var()) < 0.01

@@ -282,6 +282,32 @@ impl PyCiphertext {
         holder.beside(py, centred).map(Some)
     }
 
+    /// The squares of the differences from the mean along axes, not yet rescaled; where there is a `share`, so many times, and with zeros behind the numbers.
+    fn squared_differences(&self, py: Python<'_>, along: Along, share: Option<f64>) -> PyResult<Self> {
+        let count = self.count(along);
+        let (centred, factor) = if let Some(share) = share {
+            let unit = self.exact_share(py, count)?;
+            let one = unit * count as f64;
+            let means = self.scaled_sums(py, along, true, Some(unit))?;
+            (self.multiply_by(py, one)?.difference(py, &means)?, Some(share.sqrt() / one))
+        } else {
+            (self.minus(py, &self.means(py, along, true)?)?, None)
+        };
+        let centred = centred.rescaled_anyway(py)?;
+        let axes = [matches!(along, Along::Rows | Along::Both), matches!(along, Along::Columns | Along::Both)];
+        let centred = self.beside(py, Arc::unwrap_or_clone(centred.data).as_differences_in(&self.data, axes))?;
+        let centred = match factor {
+            Some(factor) => centred.share_with_zeros(py, factor)?.rescaled_anyway(py)?,
+            None => centred,
+        };
+        if !self.data.is_complex() {
+            return centred.times(py, &centred);
+        }
+        let needs = self.needs_under_secret("conjugate=True");
+        let conjugates = centred.map_needing(py, &needs, |evaluator, x| evaluator.conjugate(x))?;
+        centred.times(py, &conjugates)
+    }
+
     /// This array with zeros behind each row, where there are places.
     fn filled(&self, py: Python<'_>) -> PyResult<Self> {
         let layout = self.data.layout();
@@ -567,7 +593,7 @@ impl PyCiphertext {
     }
 
     /// The variance along an axis, as `numpy.var`: the mean of the squared differences from the mean. It takes three levels of an array
-    /// whose padding is zero.
+    /// whose padding is zero, and one more where the variances of each row of a matrix become a vector, or rows share polynomials (`lanes`) with room behind them.
     ///
     /// Parameters
     /// ----------
@@ -626,28 +652,9 @@ impl PyCiphertext {
         let left = left.ok_or_else(|| out_of_range(py, "`ddof`", ddof.0, format!("there are {count} numbers: use less")))?;
         let share = 1.0 / left as f64;
         // The difference from the mean has the mean behind its numbers. The root of the share, with zeros there, is a factor of the differences, and so stands twice in their squares: what its
-        // rounding leaves behind the numbers is squared. Where sums become a vector, they need that factor's level.
-        let layout = self.data.layout();
-        let summed = keepdims || along == Along::Both || layout.rows == 1;
-        let masked = !self.is_in_lanes() && layout.has_padding() && along != Along::Rows && summed;
-        let (centred, factor) = if masked {
-            let unit = self.exact_share(py, count)?;
-            let means = self.scaled_sums(py, along, true, Some(unit))?;
-            (self.multiply_by(py, unit * count as f64)?.difference(py, &means)?, share.sqrt() / (unit * count as f64))
-        } else {
-            (self.minus(py, &self.means(py, along, true)?)?, 1.0)
-        };
-        let centred = centred.rescaled_anyway(py)?;
-        let axes = [matches!(along, Along::Rows | Along::Both), matches!(along, Along::Columns | Along::Both)];
-        let centred = self.beside(py, Arc::unwrap_or_clone(centred.data).as_differences_in(&self.data, axes))?;
-        let differences = if masked { centred.share_with_zeros(py, factor)?.rescaled_anyway(py)? } else { centred };
-        let squares = if self.data.is_complex() {
-            let needs = self.needs_under_secret("conjugate=True");
-            let conjugates = differences.map_needing(py, &needs, |evaluator, x| evaluator.conjugate(x))?;
-            differences.times(py, &conjugates)?
-        } else {
-            differences.times(py, &differences)?
-        };
+        // rounding leaves behind the numbers is squared.
+        let masked = !self.is_in_lanes() && self.data.layout().has_padding() && along != Along::Rows;
+        let squares = self.squared_differences(py, along, masked.then_some(share))?;
         if masked {
             squares.scaled_sums(py, along, keepdims, None)
         } else {
