@@ -2311,7 +2311,8 @@ class Ciphertext:
         out: None = None,
     ) -> Ciphertext:
         """The variance along an axis, as `numpy.var`: the mean of the squared differences from the mean. It takes three levels of an array
-        whose padding is zero, and one more where the variances of each row of a matrix become a vector, or rows share polynomials (`lanes`) with room behind them.
+        whose padding is zero, and one more where the variances of each row of a matrix become a vector, or rows share polynomials (`lanes`)
+        with room behind them.
 
         Parameters
         ----------
