@@ -79,6 +79,12 @@ def test_the_explicit_mode_leaves_rescales_to_the_caller() -> None:
     with pytest.raises(cl.LevelError, match="nothing to rescale"):
         x.rescale()
     assert (product.rescale() * x).level == x.level - 1
+    table = np.arange(15.0).reshape(3, 5)
+    for axes in ({}, {"axis": 0}, {"axis": 1}, {"axis": 1, "keepdims": True}):
+        # What is inside an operation is rescaled there, and its last product by the caller.
+        keys = key.keys_for(lambda v, axes=axes: v.var(**axes), table.shape, encoding="slots")
+        variance = key.encrypt(table, encoding="slots").with_keys(keys).var(**axes).rescale()
+        assert np.abs(key.decrypt(variance) - table.var(**axes)).max() < 1e-4
     with pytest.raises(cl.DataError, match="automatic"):
         cl.Runtime(rescale="sometimes")  # type: ignore[arg-type]
 

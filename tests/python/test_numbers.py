@@ -247,6 +247,10 @@ def converted(x):
     return x.to_coefficients().to_slots() if isinstance(x, cl.Ciphertext) else x
 
 
+def differences_of_turned(x, count=4):
+    return x - rolled(x, count)
+
+
 SEEMING = {
     "mask": (lambda x: x * EVERY_SECOND - x, [((256,), 1.0)], {}),
     "where": (lambda x: np.where(EVERY_SECOND > 0, x, 0.0) - x, [((256,), 1.0)], {}),
@@ -280,6 +284,14 @@ SEEMING = {
     "sums of what was turned there and back": (lambda x: there_and_back(1000 * x).sum() / 16 - (1000 * x).sum(), [((256,), 1.0)], SLOTS),
     "means of what was turned there and back": (lambda x: 16 * there_and_back(1000 * x).mean() - (1000 * x).sum(), [((256,), 1.0)], SLOTS),
     "sums behind other encodings": (lambda x: converted(1000 * x).sum() / 8 - (1000 * x).sum(), [((64,), 1.0)], SLOTS),
+    "sums of few numbers in many places": (lambda x, y: differences_of_turned(y + 1000 * x.sum()), [((4,), 1.0), ((256,), 1.0)], SLOTS),
+    "the same, of half a polynomial": (lambda x, y: differences_of_turned(y + 1000 * x.sum(), 128), [((128,), 1.0), ((256,), 1.0)], SLOTS),
+    "sums in a polynomial": (lambda x: differences_of_turned(x + 1000 * x.sum(), 128), [((256,), 1.0)], SLOTS),
+    "variances of sums of few numbers": (
+        lambda x, y: (y * np.repeat([1.0, -1.0], 128) + (1000 * x).sum()).var(),
+        [((100,), 1e-5), ((256,), 1.0)],
+        SLOTS,
+    ),
     "terms that differ by a constant": (lambda x: sum((w for w in DIFFERING), x), [((256,), 1.0)], SLOTS),
     "such terms alone": (lambda x: sum((w for w in DIFFERING), x) - x, [((256,), 1.0)], SLOTS),
     "factors that differ by a constant": (lambda x: sum(x * (1e-4 * w) for w in DIFFERING), [((256,), 1.0)], SLOTS),
@@ -339,6 +351,28 @@ def test_dry_runs_state_no_smaller_errors_than_runs_with_the_keys_that_they_ask_
             result = f(x.with_keys(key.evaluation_keys(found.needs)))
             for own, stated in ((result.error_rms, found.result.error_rms), (result.error_bound, found.result.error_bound)):
                 assert 0.5 * stated <= own <= stated * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("count", [100, 200, 300])
+def test_smaller_noise_has_no_larger_bound(deep, count):
+    """A dry run takes the noise of the public key; under the secret key others are the errors that matter most."""
+    params, key = deep
+
+    def of_sum(x):
+        z = x + x.sum()
+        return (z - z.mean()).var()
+
+    def of_variance(x):
+        z = x * x.var()
+        return (z - z.mean()).var()
+
+    for f in (of_sum, of_variance):
+        found = cl.trace(f, (count,), params=params, bound=1.0, encoding="slots")
+        keys = key.evaluation_keys(found.needs)
+        for encrypted in (key, key.public_key()):
+            result = f(encrypted.encrypt(np.linspace(-1, 1, count), bound=1.0, encoding="slots").with_keys(keys))
+            assert result.error_rms <= found.result.error_rms * 1.001
+            assert result.error_bound <= found.result.error_bound * 1.001
 
 
 AFTER_BOOTSTRAPS = {

@@ -39,7 +39,7 @@ mod stored;
 mod tests;
 
 /// Sources that are told apart; the smallest further ones are added up.
-const MOST_SOURCES: usize = 12;
+const MOST_SOURCES: usize = 24;
 
 /// Names of further sources that are remembered.
 const MOST_DROPPED: usize = 1024;
@@ -340,6 +340,11 @@ impl Estimate {
             self.push(Source { period: period as f64, signed: false, tails, ..source });
         }
         self
+    }
+
+    /// The same in slots that repeat with this period. Sums of slots that repeated sooner are not the same in all of them.
+    pub(crate) fn spread_over(self, period: usize) -> Self {
+        self.map_sources(|source| if source.period < period as f64 { Source { equal: [false; 2], ..source } } else { source })
     }
 
     /// As the one sum of `count` numbers of each row, in slots that repeated with this period.
@@ -808,13 +813,15 @@ impl Estimate {
         let mut turned = self.forgotten().map_sources(|source| {
             // What is the same everywhere stays the same.
             let source = Source { cleared: false, ..source };
-            if source.alike[Along::Columns as usize] > 1.0 {
-                source
-            } else {
-                // Where the errors of different numbers depend on each other, those of other places depend on these.
-                let entangled = source.entangled || source.mixed[Along::Columns as usize];
-                Source { mixed: [source.mixed[0], true], entangled, ..source }.turned(turn)
+            let columns = Along::Columns as usize;
+            if source.equal[columns] {
+                return source;
             }
+            // Where the errors of different numbers depend on each other, those of other places depend on these.
+            let entangled = source.entangled || source.mixed[columns];
+            let mixed = Source { mixed: [source.mixed[0], true], entangled, ..source };
+            // Errors that may be as if they were the same have another one of the same origin at other places.
+            if source.alike[columns] > 1.0 { mixed.derived(turn) } else { mixed.turned(turn) }
         });
         turned.name = turned.name.wrapping_add(turn);
         turned.masks = turned.masks.map(|masks| masks.wrapping_add(turn));

@@ -656,11 +656,10 @@ impl PyCiphertext {
         // rounding leaves behind the numbers is squared.
         let masked = !self.is_in_lanes() && self.data.layout().has_padding() && along != Along::Rows;
         let squares = self.squared_differences(py, along, masked.then_some(share))?;
-        if masked {
-            squares.scaled_sums(py, along, keepdims, None)
-        } else {
-            squares.rescaled_anyway(py)?.scaled_sums(py, along, keepdims, Some(share))
-        }
+        // A vector takes a product more, and whoever rescales himself gets the last one as it is.
+        let last = masked && (keepdims || along == Along::Both || self.data.layout().rows == 1);
+        let squares = if last { squares } else { squares.rescaled_anyway(py)? };
+        squares.scaled_sums(py, along, keepdims, (!masked).then_some(share))
     }
 
     /// The inner product of two vectors, as `numpy.dot`; of matrices the product `ct @ other`.
