@@ -39,7 +39,7 @@ mod stored;
 mod tests;
 
 /// Sources that are told apart; the smallest further ones are added up.
-const MOST_SOURCES: usize = 24;
+const MOST_SOURCES: usize = 32;
 
 /// Names of further sources that are remembered.
 const MOST_DROPPED: usize = 1024;
@@ -342,9 +342,9 @@ impl Estimate {
         self
     }
 
-    /// The same in slots that repeat with this period. Sums of slots that repeated sooner are not the same in all of them.
-    pub(crate) fn spread_over(self, period: usize) -> Self {
-        self.map_sources(|source| if source.period < period as f64 { Source { equal: [false; 2], ..source } } else { source })
+    /// The same in so many slots. What repeats sooner is not the same in all of them: where slots repeat, so do sums by rotations of their numbers, but not those of their errors.
+    pub(crate) fn in_slots(self, slots: usize) -> Self {
+        self.map_sources(|source| if source.period < slots as f64 { Source { equal: [false; 2], ..source } } else { source })
     }
 
     /// As the one sum of `count` numbers of each row, in slots that repeated with this period.

@@ -6,7 +6,7 @@ use clathrate_lattice::{Bundle, Eval};
 
 use super::evaluator::{Evaluator, check_slots};
 use super::rows::check_rows;
-use crate::arrays::estimate::{Along, Estimate};
+use crate::arrays::estimate::Along;
 use crate::arrays::memory::check_free;
 use crate::arrays::{BodyAxis, Ciphertext, Encoding, Layout, Padding};
 use crate::error::CkksError;
@@ -97,8 +97,7 @@ impl Evaluator {
         let repeated = x.with_all((&x.params, like.shape().to_vec()), layout, bundles, (x.level, x.scale));
         // A row is there for each row, and a number in each polynomial of a row.
         let (rows, chunks) = (if own.rows == 1 { to.rows } else { 1 }, if everywhere { to.chunks } else { 1 });
-        let spread = |own: Estimate| own.spread_over(to.period()).repeated(Along::Rows, rows).repeated(Along::Columns, chunks);
-        Ok(Cow::Owned(repeated.estimated(spread)))
+        Ok(Cow::Owned(repeated.estimated(|own| own.repeated(Along::Rows, rows).repeated(Along::Columns, chunks))))
     }
 
     /// As [`Evaluator::broadcast_to`]; an array that has the shape already is not copied.
@@ -133,7 +132,7 @@ impl Evaluator {
         let layout = Layout { rows, ..wide.layout };
         layout.check(shape, x.params.degree())?;
         if wide.layout.rows == rows {
-            return Ok(wide.rearranged(shape.to_vec(), layout).estimated(|own| own.spread_over(layout.period())));
+            return Ok(wide.rearranged(shape.to_vec(), layout));
         }
         check_rows(&wide, REPETITION)?;
         if !x.is_symbol() {
@@ -141,7 +140,7 @@ impl Evaluator {
         }
         let bundles: Vec<Bundle<Eval>> = if x.is_symbol() { Vec::new() } else { vec![&wide.bundles[..]; rows].concat() };
         let repeated = wide.with_all((&x.params, shape.to_vec()), layout, bundles, (x.level, x.scale));
-        Ok(repeated.estimated(|own| own.spread_over(layout.period()).repeated(Along::Rows, rows)))
+        Ok(repeated.estimated(|own| own.repeated(Along::Rows, rows)))
     }
 
     /// `factor` times an array of one column in slots, such as sums of rows, as a vector: a product with a plaintext for each row, not yet rescaled. Its time grows with the number of rows.
@@ -212,7 +211,7 @@ impl Evaluator {
         }
         let bundles = x.bundles.iter().flat_map(|bundle| std::iter::repeat_n(bundle.clone(), layout.chunks)).collect();
         let repeated = Ciphertext { shape, ..x.with_layout(layout, bundles) };
-        Ok(repeated.estimated(|own| own.spread_over(layout.period()).repeated(Along::Columns, layout.chunks)))
+        Ok(repeated.estimated(|own| own.repeated(Along::Columns, layout.chunks)))
     }
 
     /// [`Evaluator::broadcast`] of numbers in several neighbouring slots, which become the row.
@@ -228,6 +227,6 @@ impl Evaluator {
         }
         let layout = Layout { columns, capacity: copies, copies: 1, ..x.layout };
         let padding = if columns < copies { Padding::Dirty } else { x.padding() };
-        Ok(x.clone().rearranged(shape, layout.with_padding(padding)).estimated(|own| own.spread_over(layout.period())))
+        Ok(x.clone().rearranged(shape, layout.with_padding(padding)))
     }
 }
