@@ -211,15 +211,6 @@ impl Ciphertext {
         factor(self, other).multiply(factor(other, self))
     }
 
-    /// These numbers, known as differences of the numbers of `x` from their mean, along each axis that is said, whose squares are added along the same axes: the root of the mean of the
-    /// squares is at most the bound of `x`, and an error that all of them have alike meets their sum, which is zero.
-    #[must_use]
-    pub fn as_differences_in(self, x: &Self, axes: [bool; 2]) -> Self {
-        let counts = [self.layout.rows, self.layout.columns];
-        let counts = [0, 1].map(|axis| if axes[axis] { counts[axis] as f64 } else { 1.0 });
-        self.estimated(|own| own.differences(&x.estimate, counts))
-    }
-
     /// These numbers, known to be each one of `x`, a share of them, or of `y`, in the same place and with its error, where they were computed from both.
     #[must_use]
     pub fn as_chosen_from(self, x: &Self, y: &Self, share: f64) -> Self {

@@ -20,6 +20,8 @@ use std::f64::consts::PI;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 use self::names::{StoredName, mixed_name};
 pub(crate) use self::norms::MatrixNorms;
 use self::source::{Source, Tails, times_numbers};
@@ -96,10 +98,14 @@ pub struct Estimate {
     pub typical: f64,
     /// The mean of typical numbers.
     pub mean: f64,
-    /// The largest root mean square of the numbers along the axes of the sum to come, and of products of such numbers their largest mean magnitude, where it is less than the magnitude.
-    root: Option<f64>,
+    /// How large the numbers are together along some axes, where that is less than their magnitude.
+    root: Option<Root>,
     /// For rows and columns: the typical square of a sum of the numbers' deviations from their mean over the sum of their squares.
     together: [f64; 2],
+    /// The axes along which the numbers add up to zero: along both of them together where both are named.
+    centred: [bool; 2],
+    /// What the numbers are sums of: along one axis, and then of numbers along both, where they were.
+    sums: Vec<Sums>,
     /// The numbers as a function of those of one array, where they are.
     spread: Option<Spread>,
     /// The name of the numbers: equal for equal numbers.
@@ -111,6 +117,32 @@ pub struct Estimate {
     rest: Source,
     /// The names of the sources in the rest, each with that of its origin, as long as they are few: what comes once more adds linearly there.
     dropped: Option<Vec<[u64; 2]>>,
+}
+
+/// How large numbers are together along some axes, as shares of their largest magnitude, and their errors as [`Source::root`] tells.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Root {
+    axes: [bool; 2],
+    /// The largest mean of their magnitudes.
+    mean: f64,
+    /// The largest root mean square.
+    square: f64,
+}
+
+/// Numbers whose sums are those of an array.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Sums {
+    numbers: Spread,
+    /// How many were added along rows and columns.
+    counts: [f64; 2],
+}
+
+impl Sums {
+    fn times(self, factor: f64) -> Self {
+        Self { numbers: self.numbers.times(factor), ..self }
+    }
 }
 
 /// A product in which zero times infinity is zero.
@@ -141,6 +173,8 @@ impl Estimate {
             mean: 0.0,
             root: None,
             together: [1.0; 2],
+            centred: [false; 2],
+            sums: Vec::new(),
             spread: Spread::even(name, magnitude),
             name,
             masks: Some(name),
@@ -198,13 +232,13 @@ impl Estimate {
         let typical = if self.typical.is_finite() && self.typical > 0.0 { self.typical.min(magnitude) } else { EVEN * magnitude };
         // Numbers are spread evenly up to another bound where nothing else is known of them.
         let spread = if typical == self.typical && magnitude <= self.magnitude { self.spread } else { None };
-        let within = Self { magnitude, typical, mean: self.mean.clamp(-typical, typical), root: None, ..self };
+        let within = Self { magnitude, typical, mean: self.mean.clamp(-typical, typical), sums: Vec::new(), ..self.without_root() };
         if spread.is_some() { within } else { within.forgotten() }
     }
 
     /// The same where the numbers are not known as a function of those of one array.
     fn forgotten(self) -> Self {
-        Self { spread: None, ..self }.map_sources(Source::without_factors)
+        Self { spread: None, sums: Vec::new(), ..self }.map_sources(Source::without_factors)
     }
 
     /// Both as functions of the numbers of one array, and these combined by `f`, where they are.
@@ -222,21 +256,33 @@ impl Estimate {
         Self { typical, mean, spread: Some(spread), ..self }
     }
 
-    /// The same as differences of numbers that are known so from their mean over so many numbers along each axis. (See [`Ciphertext::as_differences_in`](super::Ciphertext::as_differences_in).)
-    pub(crate) fn differences(self, of: &Self, counts: [f64; 2]) -> Self {
-        let mut kept = Self { root: Some(of.magnitude.min(self.magnitude)), ..self }.forgotten();
-        kept.sources.retain(|source| counts == [1.0; 2] || (0..2).any(|axis| counts[axis] > 1.0 && !source.equal[axis]));
-        // Along one axis they add up to zero.
-        if let [true, false] | [false, true] = counts.map(|count| count > 1.0) {
-            let none = |together: [f64; 2]| [0, 1].map(|axis| if counts[axis] > 1.0 { 0.0 } else { together[axis] });
+    /// How many of these numbers along each axis the others are the mean of, where they are.
+    fn counts_of_mean(&self, mean: &Self) -> Option<[f64; 2]> {
+        let own = self.known_spread()?;
+        let of_these = |sums: &&Sums| own.is_near(sums.numbers.times(sums.counts[0] * sums.counts[1]));
+        mean.sums.iter().find(of_these).map(|sums| sums.counts)
+    }
+
+    /// `x - mean`, where this is the difference, and the mean one of so many numbers of `x` along each axis. The root of the mean of the squares of such numbers is at most the bound of `x`, and an error
+    /// that all of them have alike meets their sum, which is zero.
+    fn less_mean(self, x: &Self, counts: [f64; 2]) -> Self {
+        let along = counts.map(|count| count > 1.0);
+        let share = if x.magnitude < self.magnitude { x.magnitude / self.magnitude } else { 1.0 };
+        let root = Some(Root { axes: along, mean: share, square: share }).filter(|_| along != [false; 2]);
+        let mut kept = Self { root, centred: along, ..self }.forgotten();
+        let is_of_x = |source: &Source| x.sources.iter().any(|own| own.origin() == source.origin());
+        let is_of_mean = |source: &Source| !is_of_x(source) && (0..2).all(|axis| !along[axis] || source.equal[axis]);
+        // Along one axis they add up to zero, and so do their errors, but for those of the mean alone, which are the same in all of them.
+        if let [true, false] | [false, true] = along {
+            let none = |together: [f64; 2]| [0, 1].map(|axis| if along[axis] { 0.0 } else { together[axis] });
             kept.together = none(kept.together);
-            kept.sources.iter_mut().for_each(|source| source.together = none(source.together));
+            kept.sources.iter_mut().filter(|source| !is_of_mean(source)).for_each(|source| source.together = none(source.together));
         }
-        let Some(spread) = of.spread.filter(|_| kept.magnitude.is_finite()) else { return kept };
+        let Some(spread) = x.spread.filter(|_| kept.magnitude.is_finite()) else { return kept };
         for source in &mut kept.sources {
-            source.factors = of.sources.iter().find(|own| own.name == source.name).and_then(|own| own.factors).map(Factors::without_bound);
+            source.factors = x.sources.iter().find(|own| own.name == source.name).and_then(|own| own.factors).map(Factors::without_bound);
         }
-        kept.with_spread(spread.less_mean(DIFFERENCES))
+        kept.with_spread(spread.less_mean(mixed_name(DIFFERENCES, mixed_name(counts[0].to_bits(), counts[1].to_bits()))))
     }
 
     /// The same, where each number is that of `x` or that of `y` in its place, with the error that it has there. A share of the numbers are those of `x`. (See [`Ciphertext::as_chosen_from`](super::Ciphertext::as_chosen_from).)
@@ -254,7 +300,7 @@ impl Estimate {
             }
         }
         let (magnitude, typical) = (x.magnitude.max(y.magnitude), typical_of(x.typical, y.typical));
-        Self { magnitude, typical, mean: of_both(x.mean, y.mean), root: None, ..own }
+        Self { magnitude, typical, mean: of_both(x.mean, y.mean), ..own }
     }
 
     /// The same after a step that may keep some numbers alone, or multiply them by different factors. Numbers or errors whose sum was zero, along this axis or along both, then have another sum.
@@ -265,12 +311,17 @@ impl Estimate {
             })
         };
         let numbers = least(self.together);
-        Self { together: numbers, ..self }.map_sources(|source| Source { together: least(source.together), ..source })
+        let kept = |axes: [bool; 2]| if along.is_none_or(|along| axes[along as usize]) { [false; 2] } else { axes };
+        Self { together: numbers, centred: kept(self.centred), ..self.without_root() }.map_sources(|source| Source {
+            together: least(source.together),
+            centred: kept(source.centred),
+            ..source
+        })
     }
 
-    /// The largest root mean square of the numbers along the axes of the sum to come.
-    fn root(&self) -> f64 {
-        self.root.unwrap_or(self.magnitude)
+    /// The same where numbers may be as large as each other along all axes.
+    fn without_root(self) -> Self {
+        if self.root.is_none() { self } else { Self { root: None, ..self }.map_sources(|source| Source { root: 1.0, ..source }) }
     }
 
     /// The same, known to be at most as large as this.
@@ -286,6 +337,7 @@ impl Estimate {
             typical: 0.0,
             mean: 0.0,
             root: None,
+            sums: Vec::new(),
             spread: None,
             sources: Vec::new(),
             rest,
@@ -319,45 +371,53 @@ impl Estimate {
         self
     }
 
-    /// As [`Estimate::with_noise_of`], of steps that add up `places` numbers by rotations by half of them, a quarter, .., 1. The noise of the rotation by `step` is added to itself by those behind it,
-    /// at `step` neighbouring places. Its mean over all places is the same everywhere, with `step^2 / places` of its square; what differs from the mean follows numbers that add up to
-    /// zero the most where these are a wave of one period.
-    pub(crate) fn with_noise_of_halves(mut self, steps: Self, places: usize, period: usize) -> Self {
-        let count = places as f64;
-        let halves = || std::iter::successors(Some(count / 2.0), |step| Some(step / 2.0)).take_while(|&step| step >= 1.0);
-        let (all, same): (f64, f64) = (halves().sum(), halves().map(|step| step * step / count).sum());
-        if all == 0.0 {
-            return self.with_noise_of(steps, period);
+    /// As [`Estimate::with_noise_of`], of steps that add up `places` numbers by rotations by half of them, a quarter, .., 1, where `all` slots are turned, each number in `copies` of them. The noise of
+    /// the rotation by `step` is added to itself by those behind it, at `step` neighbouring places. Its mean over all slots is the same everywhere, with `step^2 copies / all` of its square; what differs
+    /// from the mean follows numbers that add up to zero the most where these are a wave of one period, and is not in the mean of a number that repeats.
+    pub(crate) fn with_noise_of_halves(mut self, steps: Self, places: usize, all: usize, copies: usize) -> Self {
+        let count = (all / copies) as f64;
+        let halves =
+            || std::iter::successors(Some(places / 2), |step| Some(step / 2)).take_while(|&step| step >= 1).map(|step| step as f64);
+        let (sum, same): (f64, f64) = (halves().sum(), halves().map(|step| step * step / count).sum());
+        if sum == 0.0 {
+            return self.with_noise_of(steps, copies);
         }
         let wave = |step: f64| ((PI * step / count).sin() / (PI / count).sin()).powi(2);
-        let shares = [(same / all, period as f64, true), (1.0 - same / all, halves().map(wave).sum::<f64>() / (all - same), false)];
+        let shares = [(same / sum, count, copies == 1), (1.0 - same / sum, halves().map(wave).sum::<f64>() / (sum - same), false)];
         let (noise, tails) = (steps.slot_errors(), steps.tails().max(Tails::Convolution));
-        for (share, slots, equal) in shares {
+        for (which, (share, alike, equal)) in shares.into_iter().enumerate() {
             let (typical, worst) = (noise.0 * share.sqrt(), noise.1 * share.sqrt());
-            let name = mixed_name(mixed_name(self.name_of_noise(), worst.to_bits()), equal.into());
-            let (alike, together) = ([1.0, slots.max(1.0)], [1.0, if equal { slots } else { 1.0 }]);
+            let name = mixed_name(mixed_name(self.name_of_noise(), worst.to_bits()), which as u64);
+            let (alike, mean) = ([1.0, alike.max(1.0)], which == 0);
+            let together = if mean { alike } else { [1.0; 2] };
+            let period = if equal {
+                EVERYWHERE
+            } else if mean {
+                count
+            } else {
+                1.0
+            };
             let source = Source { name, typical, worst, alike, together, equal: [false, equal], ..Source::NONE };
-            self.push(Source { period: period as f64, signed: false, tails, ..source });
+            self.push(Source { period, signed: false, tails, ..source });
         }
         self
     }
 
-    /// The same in so many slots. What repeats sooner is not the same in all of them: where slots repeat, so do sums by rotations of their numbers, but not those of their errors.
-    pub(crate) fn in_slots(self, slots: usize) -> Self {
-        self.map_sources(|source| if source.period < slots as f64 { Source { equal: [false; 2], ..source } } else { source })
+    /// The same in so many slots, each number in `copies` neighbouring ones. Sums by rotations of numbers whose slots repeat are the same in all slots, but not those of the errors of the slots: only their
+    /// means over the repetitions are.
+    pub(crate) fn in_slots(self, slots: usize, copies: usize) -> Self {
+        self.map_sources(|source| match source.period < slots as f64 {
+            false if copies == 1 => Source { period: EVERYWHERE, ..source },
+            false => Source { equal: [source.equal[0], false], ..source },
+            true => source,
+        })
     }
 
     /// As the one sum of `count` numbers of each row, in slots that repeated with this period.
     pub(crate) fn summed_over(self, count: usize, period: usize) -> Self {
         self.forgotten().map_sources(|source| {
             let most = |own: [f64; 2]| [own[0], own[1].max(count as f64)];
-            Source {
-                alike: most(source.alike),
-                together: most(source.together),
-                cleared: false,
-                period: source.period.max(period as f64),
-                ..source
-            }
+            Source { alike: most(source.alike), together: most(source.together), cleared: false, ..source.repeating(period as f64) }
         })
     }
 
@@ -378,8 +438,9 @@ impl Estimate {
 
     /// The same numbers at other places, along an axis or along both, where they meet others. What is the same everywhere there stays the same.
     fn elsewhere(mut self, along: Option<Along>, salt: u64) -> Self {
-        self.spread = self.spread.map(|spread| spread.elsewhere(salt));
-        let same = |source: &Source| along.map_or(source.equal == [true; 2], |along| source.equal[along as usize]);
+        (self.spread, self.sums) = (self.spread.map(|spread| spread.elsewhere(salt)), Vec::new());
+        let same =
+            |source: &Source| source.period >= EVERYWHERE && along.map_or(source.equal == [true; 2], |along| source.equal[along as usize]);
         self.without_cancelling(along).map_sources(|source| if same(&source) { source } else { source.derived(salt) }).named(salt)
     }
 
@@ -395,7 +456,7 @@ impl Estimate {
 
     /// The same where slots that repeated with a period repeat with a shorter one, as copies.
     pub(crate) fn copied(self, period: usize) -> Self {
-        self.map_sources(|source| Source { period: source.period.max(period as f64), ..source })
+        self.map_sources(|source| source.repeating(period as f64))
     }
 
     /// The same of the complex conjugates.
@@ -605,6 +666,7 @@ impl Estimate {
     }
 
     fn joined(mut self, mut other: Self, sign: f64) -> Self {
+        (self, other) = (self.without_root(), other.without_root());
         let spread = self.spread_with(&other, |x, y| x.plus(y.times(Function::constant(sign))));
         if spread.is_none() {
             (self, other) = (self.forgotten(), other.forgotten());
@@ -629,7 +691,8 @@ impl Estimate {
         let (own, foreign) = if variance(&self) > variance(&other) { (&self, &other) } else { (&other, &self) };
         let together =
             if variance(foreign) == 0.0 { own.together } else { [0, 1].map(|axis| own.together[axis].max(foreign.together[axis])) };
-        let mut sum = Self { magnitude, typical, mean, root: None, together, ..self };
+        let centred = if self.centred == other.centred || other.magnitude == 0.0 { self.centred } else { [false; 2] };
+        let mut sum = Self { magnitude, typical, mean, together, centred, sums: Vec::new(), ..self };
         if let Some(spread) = spread {
             sum = sum.with_spread(spread);
         }
@@ -654,7 +717,10 @@ impl Estimate {
     /// `x - y`.
     #[must_use]
     pub fn minus(self, other: Self) -> Self {
-        self.joined(other, -1.0)
+        match self.counts_of_mean(&other) {
+            Some(counts) => self.clone().joined(other, -1.0).less_mean(&self, counts),
+            None => self.joined(other, -1.0),
+        }
     }
 
     /// `x y`, number by number.
@@ -670,7 +736,11 @@ impl Estimate {
         let mean = if self.name == other.name { typical } else { product(self.mean, other.mean).clamp(-typical, typical) };
         let spread = self.spread_with(&other, Function::times);
         let (own, foreign) = (self.errors_everywhere(), other.errors_everywhere());
-        let root = self.root.or(other.root).map(|_| product(self.root(), other.root()));
+        let root = match (self.root, other.root) {
+            (Some(x), Some(y)) if x.axes == y.axes => Some(Root { mean: x.square * y.square, square: x.square.min(y.square), ..x }),
+            (Some(_), Some(_)) => None,
+            (own, other) => own.or(other),
+        };
         let together = times_numbers(self.together, other.mean, other.typical);
         let foreign_together = times_numbers(other.together, self.mean, self.typical);
         let together = [0, 1].map(|axis| together[axis].max(foreign_together[axis]));
@@ -678,23 +748,37 @@ impl Estimate {
         if let Some(spread) = spread {
             result = result.with_spread(spread);
         }
+        let constant = |x: &Self| x.spread.and_then(|spread| spread.one_number());
+        let times = |x: &Self, factor: f64| (x.centred, x.sums.iter().map(|sums| sums.times(factor)).collect());
+        (result.centred, result.sums) = match (constant(&self), constant(&other)) {
+            (_, Some(factor)) => times(&self, factor),
+            (Some(factor), None) => times(&other, factor),
+            (None, None) => ([false; 2], Vec::new()),
+        };
         for (x, y) in [(&self, &other), (&other, &self)] {
             let numbers = y.known_spread().filter(|_| spread.is_some());
             let times = |source: &Source| {
-                let own = source.unsigned().without_factors().times(y.typical, y.root());
+                let own = source.unsigned().without_factors().times(y.typical, y.magnitude);
+                // Along the axes of the root, a product is as small together as one of its factors.
+                let own = Source { root: root.map_or(1.0, |_| y.root.map_or(1.0, |root| root.square).min(source.root)), ..own };
                 let times = |numbers: Spread| {
                     let factors = source.factors().times(numbers.numbers);
                     if numbers.typically { factors.without_bound() } else { factors }
                 };
+                // The same error of all numbers that add up to zero adds up to zero.
+                if y.centred != [false; 2] && (0..2).all(|axis| !y.centred[axis] || source.equal[axis]) {
+                    return Source { equal: [false; 2], together: [1.0; 2], centred: y.centred, ..own };
+                }
                 let own = Source { factors: numbers.map(times), ..own };
                 let equal = source.equal.map(|equal| equal && one_number);
+                let centred = if constant(y).is_some() { source.centred } else { [false; 2] };
                 // Where an error has factors, they say how it adds up.
                 let together = if numbers.is_some() { source.together } else { times_numbers(own.together, y.mean, y.typical) };
-                Source { equal, together, ..own }
+                Source { equal, together, centred, ..own }
             };
             let rest_times = |rest: &Source| {
                 let together = times_numbers(rest.together, y.mean, y.typical);
-                Source { together, ..rest.unsigned().times(y.typical, y.root()) }
+                Source { together, ..rest.unsigned().times(y.typical, y.magnitude) }
             };
             x.sources.iter().for_each(|source| result.push(times(source)));
             result.with_rest(rest_times(&x.rest), x.dropped.as_deref());
@@ -714,7 +798,7 @@ impl Estimate {
         }
         let (magnitude, typical, mean) =
             (product(self.magnitude, factor.abs()), product(self.typical, factor.abs()), product(self.mean, factor));
-        let (self_root, spread) = (self.root, self.known_spread());
+        let spread = self.known_spread();
         let scaled = self.map_sources(|source| {
             let scaled = source.times(factor, factor);
             match (source.signed, spread) {
@@ -727,8 +811,8 @@ impl Estimate {
             }
         });
         let spread = spread.map(|spread| spread.times(factor));
-        let root = self_root.map(|root| product(root, factor.abs()));
-        let scaled = Self { magnitude, typical, mean, root, spread, ..scaled };
+        let sums = scaled.sums.iter().map(|sums| sums.times(factor)).collect();
+        let scaled = Self { magnitude, typical, mean, spread, sums, ..scaled };
         // The negative of the negative is the array itself.
         if factor == -1.0 {
             return Self { name: scaled.name ^ NEGATIVE, masks: scaled.masks.map(|masks| masks ^ NEGATIVE), ..scaled };
@@ -752,12 +836,23 @@ impl Estimate {
             return self;
         }
         let (axis, numbers, terms) = (along as usize, count as f64, places.max(count) as f64);
-        let magnitude = product(self.root(), numbers);
         let mean = product(self.mean, numbers);
         let spread = (self.typical * self.typical - self.mean * self.mean).max(0.0) * numbers * self.together[axis].min(numbers);
+        let without = |axes: [bool; 2]| [0, 1].map(|other| axes[other] && other != axis);
+        // Behind the last of its axes, nothing is left of the root.
+        let ends = self.root.is_some_and(|root| root.axes[axis] && without(root.axes) == [false; 2]);
+        let magnitude = product(self.magnitude, numbers * self.root.filter(|_| ends).map_or(1.0, |root| root.mean));
+        let root = self.root.filter(|_| !ends).map(|root| {
+            let square = if root.axes[axis] { 1.0 } else { root.square };
+            Root { axes: without(root.axes), square, ..root }
+        });
         let typical = if magnitude.is_finite() { (mean * mean + spread).sqrt().min(magnitude) } else { f64::INFINITY };
         let all = product(self.rest.worst, terms);
+        let own = self.known_spread().map(|numbers| Sums { numbers, counts: [1.0; 2] });
+        let mut sums: Vec<Sums> = own.into_iter().chain(self.sums.iter().copied()).take(2).collect();
+        sums.iter_mut().for_each(|sums| sums.counts[axis] *= numbers);
         let summed = self.map_sources(|source| {
+            let source = source.repeating(period as f64);
             let own = if source.cleared { numbers } else { terms };
             // Of places with a number, and those without one, the root of the mean of the squares.
             let of_places = |number: f64, place: f64| ((numbers * number * number + (own - numbers) * place * place) / own).sqrt();
@@ -771,6 +866,7 @@ impl Estimate {
                     ..source.without_factors()
                 },
             };
+            let source = if ends { Source { worst: of_places(source.root, 1.0) * source.worst, root: 1.0, ..source } } else { source };
             let independent = (own * source.alike[axis].min(own)).sqrt();
             let typical = match coherent {
                 // The mean of one error's factors adds up, and what differs from it does not.
@@ -787,42 +883,41 @@ impl Estimate {
             (alike[axis], equal[axis]) = (alike[axis].max(terms), true);
             together[axis] = alike[axis];
             let tails = if along == Along::Columns { source.tails.summed() } else { source.tails };
+            // What adds up to zero where numbers are does so in the means over repetitions alone.
+            let centred = if own == numbers || !source.centred[axis] { without(source.centred) } else { [false; 2] };
+            let hidden = source.hidden || (own == numbers && source.centred[axis] && centred == [false; 2]);
             // A sum of other places is another error.
-            Source {
-                alike,
-                together,
-                equal,
-                tails,
-                cleared: false,
-                period: source.period.max(period as f64),
-                ..source.times(typical, worst)
-            }
-            // Where one source grows differently at worst, one sum does not make the other smaller.
-            .derived(mixed_name(mixed_name(axis as u64, count as u64), worst.to_bits()))
+            let cleared = source.cleared && along == Along::Rows;
+            Source { alike, together, equal, tails, cleared, hidden, centred, ..source.times(typical, worst) }
+                // Where one source grows differently at worst, one sum does not make the other smaller.
+                .derived(mixed_name(mixed_name(axis as u64, count as u64), worst.to_bits()))
         });
         // The rest may be anything.
         let rest = Source { worst: all, equal: [false; 2], ..summed.rest };
         let mut together = summed.together;
         together[axis] = 1.0;
-        Self { rest, magnitude, mean, typical, root: None, together, spread: None, ..summed }.named(mixed_name(axis as u64, count as u64))
+        let centred = without(summed.centred);
+        Self { rest, magnitude, mean, typical, root, together, centred, sums, spread: None, ..summed }
+            .named(mixed_name(axis as u64, count as u64))
     }
 
     /// The same numbers at other places of their rows, by `steps`, which are public, where places repeat with a period, which is a power of two. Turns add up, so that their names do.
     pub(crate) fn turned(self, steps: i64, period: usize) -> Self {
         let turn = steps.cast_unsigned().wrapping_mul((u64::MAX / period as u64).wrapping_add(1));
-        let mut turned = self.forgotten().map_sources(|source| {
+        let mut turned = self.forgotten().without_root().map_sources(|source| {
             // What is the same everywhere stays the same.
             let source = Source { cleared: false, ..source };
             let columns = Along::Columns as usize;
-            if source.equal[columns] {
+            if source.equal[columns] && source.period >= EVERYWHERE {
                 return source;
             }
             // Where the errors of different numbers depend on each other, those of other places depend on these.
             let entangled = source.entangled || source.mixed[columns];
-            let mixed = Source { mixed: [source.mixed[0], true], entangled, ..source };
+            let mixed = Source { mixed: [source.mixed[0], true], entangled, centred: [false; 2], ..source };
             // Errors that may be as if they were the same have another one of the same origin at other places.
             if source.alike[columns] > 1.0 { mixed.derived(turn) } else { mixed.turned(turn) }
         });
+        turned.centred = [false; 2];
         turned.name = turned.name.wrapping_add(turn);
         turned.masks = turned.masks.map(|masks| masks.wrapping_add(turn));
         turned
@@ -843,11 +938,21 @@ impl Estimate {
     pub(crate) fn repeated(self, along: Along, count: usize) -> Self {
         let mut numbers = self.together;
         numbers[along as usize] *= count as f64;
-        Self { together: numbers, ..self }.forgotten().map_sources(|source| {
+        let sums = self.sums.clone();
+        Self { together: numbers, sums, ..self.forgotten() }.map_sources(|source| {
             let (mut alike, mut together) = (source.alike, source.together);
             alike[along as usize] *= count as f64;
             together[along as usize] *= count as f64;
             Source { alike, together, cleared: false, ..source }
+        })
+    }
+
+    /// As [`Estimate::repeated`], of the only row, or the only number of each row.
+    pub(crate) fn broadcast(self, along: Along, count: usize) -> Self {
+        self.repeated(along, count).map_sources(|source| {
+            let mut equal = source.equal;
+            equal[along as usize] = true;
+            Source { equal, ..source }
         })
     }
 
@@ -863,18 +968,20 @@ impl Estimate {
         let (axis, row_sum) = (along as usize, norms.row_sum);
         let salt = mixed_name(row_sum.to_bits(), norms.row_norm.to_bits());
         let (typical, mean, worst, all) = (self.typical, self.mean, self.magnitude, product(self.rest.worst, row_sum));
-        let mapped = self.forgotten().map_sources(|source| {
+        let mapped = self.forgotten().without_root().map_sources(|source| {
             let (mut mixed, mut equal, mut together) = (source.mixed, source.equal, source.together);
+            let centred = if source.centred[axis] { [false; 2] } else { source.centred };
             (mixed[axis], equal[axis]) = (true, false);
             let tails = if along == Along::Columns { source.tails.summed() } else { source.tails };
             let (typical, own) = norms.typical(together[axis]);
             together[axis] = own;
             let worst = if source.alike[axis] > 1.0 || source.mixed[axis] { row_sum } else { norms.row_norm };
-            Source { mixed, equal, together, tails, cleared: false, ..source.unsigned().times(typical, worst) }.derived(salt)
+            Source { mixed, equal, together, centred, tails, cleared: false, ..source.unsigned().times(typical, worst) }.derived(salt)
         });
         let rest = Source { worst: all, ..mapped.rest };
         let magnitude = product(worst, row_sum);
-        let mut own = Self { rest, magnitude, root: None, ..mapped }.named(salt);
+        let centred = if mapped.centred[axis] { [false; 2] } else { mapped.centred };
+        let mut own = Self { rest, magnitude, centred, ..mapped }.named(salt);
         let (deviation, together) = norms.typical(own.together[axis]);
         let variance = product(deviation, (typical * typical - mean * mean).max(0.0).sqrt()).powi(2);
         own.together[axis] = together;
@@ -892,9 +999,11 @@ impl Estimate {
     /// `f(x)` for a function of one number, with values of this largest magnitude, root mean square and mean, and a derivative of this root mean square and largest magnitude.
     pub(crate) fn applied(self, (magnitude, typical, mean): (f64, f64, f64), derivative: (f64, f64)) -> Self {
         let salt = mixed_name(magnitude.to_bits(), derivative.1.to_bits());
-        let applied =
-            self.forgotten().map_sources(|source| Source { equal: [false; 2], ..source.unsigned().times(derivative.0, derivative.1) });
-        Self { magnitude, typical, mean, root: None, ..applied }.named(salt)
+        let applied = self
+            .forgotten()
+            .without_cancelling(None)
+            .map_sources(|source| Source { equal: [false; 2], ..source.unsigned().times(derivative.0, derivative.1) });
+        Self { magnitude, typical, mean, ..applied }.named(salt)
     }
 
     /// Arrays of the same kind side by side along an axis, in an array with this layout.
@@ -928,7 +1037,7 @@ impl Estimate {
         let errors = || parts.iter().map(|part| part.repeated_slot_errors(layout));
         (one.typical, one.worst) = errors().fold((0.0, 0.0), |most: (f64, f64), own| (most.0.max(own.0), most.1.max(own.1)));
         one.period = layout.period() as f64;
-        (one.entangled, one.equal, one.origin) = (true, [false; 2], None);
+        (one.entangled, one.equal, one.centred, one.hidden, one.origin) = (true, [false; 2], [false; 2], false, None);
         if !one.worst.is_finite() {
             return Self { rest: Source { name: 0, ..one }, ..own };
         }
@@ -972,13 +1081,13 @@ impl Estimate {
 
     /// The typical and the worst root mean square of the error of a number, in an array with this layout.
     fn number_errors(&self, layout: &Layout) -> (f64, f64) {
-        self.total(|source| share(source.period, layout))
+        self.total(|source| source.share(layout))
     }
 
     /// The errors of a slot that make the errors of a number in an array with this layout: larger than [`Estimate::slot_errors`] where errors repeat as numbers do.
     pub(crate) fn repeated_slot_errors(&self, layout: &Layout) -> (f64, f64) {
-        let ((typical, worst), unit) = (self.number_errors(layout), share(1.0, layout));
-        (typical / unit, worst / unit)
+        let ((typical, worst), unit, own) = (self.number_errors(layout), share(1.0, layout), self.slot_errors());
+        ((typical / unit).max(own.0), (worst / unit).max(own.1))
     }
 
     /// Numbers up to a bound of which nothing else is known.
@@ -994,7 +1103,11 @@ impl Estimate {
         let stays = from.encoding == to.encoding && from.period() == to.period();
         let moved = if stays { self } else { self.forgotten() }.map_sources(|source| {
             let (kept, period) = if stays { (1.0, source.period) } else { (share(source.period, from) / unit, 1.0) };
-            Source { mixed: [true; 2], period, tails: source.tails.summed(), cleared: false, equal: [false; 2], ..source.times(kept, kept) }
+            let hidden = source.hidden && stays;
+            // Independent errors stay so.
+            let mixed = source.mixed.map(|mixed| mixed || source.tails == Tails::Known);
+            let (tails, cleared, own) = (source.tails.summed(), false, source.times(kept, kept));
+            Source { mixed, period, hidden, tails, cleared, equal: [false; 2], centred: [false; 2], ..own }
         });
         moved.named(11).with_own(Tails::Product, typical / unit, worst / unit)
     }
@@ -1024,8 +1137,7 @@ impl Estimate {
         let parts = if layout.complex { 2.0 } else { 1.0 };
         // Two parts, each of which may fail.
         let count = 2.0 * parts * layout.rows as f64 * layout.columns as f64;
-        let worst =
-            |heavy: bool| self.worst(|source| source.tails.are_heavy(layout.encoding) == heavy, |source| share(source.period, layout));
+        let worst = |heavy: bool| self.worst(|source| source.tails.are_heavy(layout.encoding) == heavy, |source| source.share(layout));
         let [normal, products] = [worst(false), worst(true)];
         if products == 0.0 { normal * deviations(count / 2.0) } else { normal * deviations(count) + products * product_deviations(count) }
     }

@@ -237,7 +237,6 @@ impl Evaluator {
         let layout = Layout { rows: 1, lanes: 1, copies, ..filled }.with_padding(x.padding());
         let sum = sum.rearranged(vec![columns], layout);
         // Neighbours of a row have noise of their own, and lanes may have the same.
-        let summed = if lanes > 1 { summed.in_slots(x.layout.degree / 2) } else { summed };
         Ok(sum.estimated(|own| summed.with_noise_alike(own, 1, x.layout.period())))
     }
 
@@ -266,7 +265,8 @@ impl Evaluator {
         // Every slot now holds the sum, so the slots repeat with period 1.
         let layout = x.layout.of_shape(&shape)?;
         let slots = x.layout.degree / 2;
-        let sum = sum.estimated(|own| summed.with_noise_of_halves(own, x.layout.capacity, x.layout.period()).in_slots(slots));
+        let sum = sum
+            .estimated(|own| summed.in_slots(slots, x.layout.copies).with_noise_of_halves(own, x.layout.capacity, slots, x.layout.copies));
         Ok(Ciphertext { shape, ..sum.laid_out(layout) })
     }
 

@@ -1,7 +1,6 @@
 //! Sums, means and variances along axes, and inner products.
 
 use std::ops::Range;
-use std::sync::Arc;
 
 use clathrate_ckks::keys::Values;
 use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, Padding};
@@ -294,8 +293,6 @@ impl PyCiphertext {
             (self.minus(py, &self.means(py, along, true)?)?, None)
         };
         let centred = centred.rescaled_anyway(py)?;
-        let axes = [matches!(along, Along::Rows | Along::Both), matches!(along, Along::Columns | Along::Both)];
-        let centred = self.beside(py, Arc::unwrap_or_clone(centred.data).as_differences_in(&self.data, axes))?;
         let centred = match factor {
             Some(factor) => centred.share_with_zeros(py, factor)?.rescaled_anyway(py)?,
             None => centred,

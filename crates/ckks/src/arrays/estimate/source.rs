@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::names::{StoredName, mixed_name, stored_name};
 use super::spread::{Factors, Function};
-use super::{EVERYWHERE, product};
-use crate::arrays::layout::Encoding;
+use super::{EVERYWHERE, product, share};
+use crate::arrays::layout::{Encoding, Layout};
 
 /// How often an error is many times its root mean square.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
@@ -75,6 +75,15 @@ pub(super) struct Source {
     /// For rows and columns: whether all numbers have the same error, to the last bit, and not only errors that may be as if they were the same.
     #[serde(default, skip_serializing_if = "are_false")]
     pub(super) equal: [bool; 2],
+    /// The share of the worst root mean square that the errors have together, at most, along the axes of the array's [`Root`](super::Root).
+    #[serde(default = "whole", skip_serializing_if = "is_whole")]
+    pub(super) root: f64,
+    /// The axes along which the errors of the numbers add up to zero: along both of them together where both are named.
+    #[serde(default, skip_serializing_if = "are_false")]
+    pub(super) centred: [bool; 2],
+    /// Whether the mean over the slots of one number, which repeat with [`Source::period`] or sooner, has none of it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) hidden: bool,
     /// The name of the source that this one was computed from, where that is another: sources of one origin add linearly at worst.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) origin: Option<StoredName>,
@@ -113,8 +122,17 @@ fn is_each_slot(period: &f64) -> bool {
     period.to_bits() == each_slot().to_bits()
 }
 
+fn whole() -> f64 {
+    Source::NONE.root
+}
+
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
-fn are_false(flags: &[bool; 2]) -> bool {
+fn is_whole(share: &f64) -> bool {
+    share.to_bits() == whole().to_bits()
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+pub(super) fn are_false(flags: &[bool; 2]) -> bool {
     *flags == [false; 2]
 }
 
@@ -132,6 +150,9 @@ impl Source {
         tails: Tails::Normal,
         cleared: false,
         equal: [false; 2],
+        root: 1.0,
+        centred: [false; 2],
+        hidden: false,
         origin: None,
         factors: None,
     };
@@ -175,6 +196,20 @@ impl Source {
         Self { typical: self.typical.abs(), worst: self.worst.abs(), signed: false, ..self }
     }
 
+    /// The same in slots that repeat with a period, or did. Of what is known of means over shorter repetitions nothing is left.
+    pub(super) fn repeating(self, period: f64) -> Self {
+        if period <= self.period {
+            return self;
+        }
+        Self { period, hidden: false, equal: [self.equal[0], false], centred: [false; 2], ..self }
+    }
+
+    /// The share of a slot's error that a number's error is, in an array with this layout.
+    pub(super) fn share(&self, layout: &Layout) -> f64 {
+        let hidden = self.hidden && layout.period() as f64 <= self.period;
+        if hidden { 0.0 } else { share(self.period, layout) }
+    }
+
     /// The same source at other places, where it is another one.
     pub(super) fn turned(self, turn: u64) -> Self {
         let turned = |name: u64| name.wrapping_add(turn);
@@ -208,6 +243,9 @@ impl Source {
             tails: x.tails.max(y.tails),
             cleared: x.cleared && y.cleared,
             equal: [x.equal[0] && y.equal[0], x.equal[1] && y.equal[1]],
+            root: x.root.max(y.root),
+            centred: if x.centred == y.centred { x.centred } else { [false; 2] },
+            hidden: x.hidden && y.hidden && x.period.to_bits() == y.period.to_bits(),
             factors: known.then(|| self.factors().plus(other.factors())),
             ..x
         }

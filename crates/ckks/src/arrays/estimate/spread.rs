@@ -21,6 +21,9 @@ const PLACES: [(f64, f64); 8] = [
 /// What makes a name that of numbers that are known typically alone.
 const TYPICAL: u64 = 0x7479_7069_6361_6c01;
 
+/// Numbers are the same that differ by this share of the largest: products of factors that were rounded do.
+const NEAR: f64 = 1e-9;
+
 /// The highest power that numbers are taken for which are small beside their bound.
 const HIGHEST_POWER: f64 = 4.0;
 
@@ -146,6 +149,18 @@ impl Spread {
 
     pub(super) fn times(self, factor: f64) -> Self {
         Self { numbers: self.numbers.times(Function::constant(factor)), ..self }
+    }
+
+    /// The number, where it is the same everywhere.
+    pub(super) fn one_number(&self) -> Option<f64> {
+        self.of.is_none().then_some(self.numbers.at[0])
+    }
+
+    /// Whether these are the same numbers, as nearly as doubles tell.
+    pub(super) fn is_near(&self, other: Self) -> bool {
+        let largest = self.numbers.at.iter().fold(0.0, |largest: f64, value| largest.max(value.abs()));
+        let near = |(own, other): (&f64, &f64)| (own - other).abs() <= NEAR * largest;
+        self.of == other.of && self.numbers.at.iter().zip(&other.numbers.at).all(near)
     }
 
     /// Differences from the mean of the numbers, which is typically that of numbers that are spread evenly.

@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::names::{StoredName, stored_name};
-use super::source::{Source, are_alone, each_alone};
+use super::source::{Source, are_alone, are_false, each_alone};
 use super::spread::Spread;
-use super::{EVEN, Estimate, MOST_SOURCES};
+use super::{EVEN, Estimate, MOST_SOURCES, Root, Sums};
 
 /// Names of further sources that are stored.
 const MOST_STORED: usize = 64;
@@ -18,6 +18,12 @@ pub(crate) struct StoredEstimate {
     mean: f64,
     #[serde(default = "each_alone", skip_serializing_if = "are_alone")]
     together: [f64; 2],
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    root: Option<Root>,
+    #[serde(default, skip_serializing_if = "are_false")]
+    centred: [bool; 2],
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    sums: Vec<Sums>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     spread: Option<Spread>,
     #[serde(with = "stored_name")]
@@ -60,6 +66,9 @@ impl Estimate {
             typical: Some(self.typical).filter(|typical| typical.is_finite()),
             mean: self.mean,
             together: self.together,
+            root: self.root,
+            centred: self.centred,
+            sums: self.sums.clone(),
             spread: self.spread,
             name: self.name,
             masks: self.masks.map(StoredName),
@@ -99,10 +108,15 @@ impl Estimate {
             let sizes = [source.typical, source.worst, source.alike[0], source.alike[1], source.period];
             let factors = source.factors.is_none_or(|factors| factors.is_finite());
             let alike = source.alike.iter().all(|&alike| alike >= 1.0) && add_up(source.together);
-            factors && sizes.into_iter().all(f64::is_finite) && source.period >= 1.0 && alike
+            let share = (0.0..=1.0).contains(&source.root);
+            factors && share && sizes.into_iter().all(f64::is_finite) && source.period >= 1.0 && alike
         };
         let spread = stored.spread.is_none_or(|spread| spread.numbers.is_finite());
+        let sums = stored.sums.len() <= 2 && stored.sums.iter().all(|sums| sums.numbers.numbers.is_finite() && add_up(sums.counts));
+        let root = stored.root.is_none_or(|root| [root.mean, root.square].iter().all(|share| (0.0..=1.0).contains(share)));
         let numbers = spread
+            && sums
+            && root
             && magnitude >= 0.0
             && stored.mean.is_finite()
             && add_up(stored.together)
@@ -114,7 +128,7 @@ impl Estimate {
         let typical = stored.typical.unwrap_or(f64::INFINITY);
         let mut own =
             Self { typical, mean: stored.mean, spread: stored.spread, name: stored.name, rest: stored.rest, ..Self::exact(magnitude) };
-        own.together = stored.together;
+        (own.together, own.root, own.centred, own.sums) = (stored.together, stored.root, stored.centred, stored.sums);
         own.masks = stored.masks.map(|StoredName(masks)| masks);
         own.dropped = stored.dropped.map(|names| names.into_iter().map(|names| names.map(|StoredName(name)| name)).collect());
         stored.sources.into_iter().for_each(|source| own.push(source));

@@ -183,3 +183,78 @@ fn turns_add_up_and_squares_of_different_arrays_are_different() {
     let y = Estimate::fresh(1.0, 1.0);
     assert_eq!(x.clone().multiply(y.clone()).name, y.multiply(x).name);
 }
+
+/// `x` less its mean over `count` numbers along an axis, with noise of the sum in all slots of a polynomial.
+fn centred(x: &Estimate, along: Along, count: usize, noise: f64) -> Estimate {
+    let noise = Estimate::exact(0.0).with_error(noise);
+    let sum = x.clone().sum(along, (count, count), 256).in_slots(256, 1).with_noise_of_halves(noise, count, 256, 1);
+    x.clone().minus(sum.scale(1.0 / count as f64))
+}
+
+#[test]
+fn differences_from_a_mean_are_known_to_add_up_to_zero() {
+    let x = Estimate::fresh(1.0, 1e-9);
+    let square = |x: &Estimate| x.clone().multiply(x.clone());
+    let sum = |x: &Estimate, along| x.clone().sum(along, (64, 64), 256);
+    let d = centred(&x, Along::Columns, 64, 0.0);
+    // Up to 2, and the squares of all of them up to 64: but not those of some, nor sums along the other axis.
+    assert_eq!((d.magnitude, square(&d).magnitude, sum(&square(&d), Along::Columns).magnitude), (2.0, 4.0, 64.0));
+    assert!(sum(&square(&d), Along::Rows).magnitude == 256.0);
+    assert!(sum(&square(&d).selected_columns(&(0..64)), Along::Columns).magnitude == 256.0);
+    assert!(sum(&square(&d.clone().turned(1, 64)), Along::Columns).magnitude == 256.0);
+    assert!(sum(&square(&d.clone().plus(Estimate::number(Complex64::from(0.5)))), Along::Columns).magnitude == 64.0 * 6.25);
+    // |d|^3 is at most 2 d^2.
+    assert!(sum(&square(&d).multiply(d.clone()), Along::Columns).magnitude == 128.0);
+    // A single square's error is 4 times that of the number, at worst, and the root mean square of all of them is half of that.
+    assert!(square(&d).slot_errors().1 > 4e-9);
+    let own = sum(&square(&d), Along::Columns).total(|source| f64::from(u8::from(!source.hidden))).1;
+    assert!((2.0 * 8e-9..2.0 * 8e-9 * 1.01).contains(&own), "{own}");
+    // In two steps along two axes, too, where the first one may have it all.
+    let both = |x: &Estimate| sum(&sum(x, Along::Rows), Along::Columns);
+    let d = x.clone().minus(both(&x).scale(1.0 / 4096.0));
+    assert!((sum(&square(&d), Along::Rows).magnitude, both(&square(&d)).magnitude) == (256.0, 4096.0));
+    // Along one axis of differences along another, neither is known.
+    let mean = sum(&x, Along::Rows).scale(1.0 / 64.0);
+    let d = x.clone().minus(mean).multiply(centred(&x, Along::Columns, 64, 0.0));
+    assert!(both(&d).magnitude == 4.0 * 4096.0);
+    let again = Estimate::from_stored(Some(d.magnitude), d.stored()).expect("sound");
+    assert_eq!(again, d);
+}
+
+#[test]
+fn the_error_of_a_mean_is_no_error_of_a_variance() {
+    let x = Estimate::exact(1.0);
+    let square = |x: &Estimate| x.clone().multiply(x.clone());
+    let d = centred(&x, Along::Columns, 256, 1e-9);
+    assert!((d.slot_errors().1 * 256.0 - 1e-9).abs() < 1e-15);
+    // The part of the noise of the rotations that is in all slots, times numbers, adds up to zero with theirs.
+    let is_left = |x: &Estimate| x.sources.iter().any(|source| source.alike[1] >= 256.0 && source.centred == [false; 2]);
+    assert!(is_left(&d) && !is_left(&square(&d)) && !is_left(&square(&d.clone().scale(-3.0)).scale(0.1)));
+    let mask = Estimate::plain((1.0, 0.5, 0.25), false);
+    for other in [
+        square(&d).multiply(mask.clone()),
+        square(&d.clone().multiply(mask)),
+        d.clone().multiply(Estimate::exact(1.0)).multiply(d.clone()),
+        d.clone().plus(Estimate::number(Complex64::from(1.0))).multiply(d.clone()),
+        square(&d.clone().selected_columns(&(0..256))),
+        d.clone().turned(1, 256).multiply(d.clone()),
+        square(&d.clone().applied((1.0, 0.5, 0.0), (2.0, 2.0))),
+    ] {
+        assert!(is_left(&other), "{other:?}");
+    }
+    // In the sum it is hidden.
+    let sum = |x: &Estimate| x.clone().sum(Along::Columns, (256, 256), 256);
+    assert!(sum(&square(&d)).sources.iter().any(|source| source.hidden) && sum(&d).sources.iter().all(|source| !source.hidden));
+}
+
+#[test]
+fn errors_that_means_over_repetitions_do_not_have_are_in_the_slots() {
+    // The errors of 16 numbers, each in 16 slots, are in sums of theirs not the same in all slots.
+    let x = Estimate::fresh(1.0, 1e-9);
+    let sum = |x: &Estimate| x.clone().sum(Along::Columns, (16, 16), 16).in_slots(256, 1);
+    let d = x.clone().minus(sum(&x).scale(1.0 / 16.0));
+    let variance = |x: &Estimate| sum(&x.clone().multiply(x.clone()));
+    let layout = |columns: usize| Layout::new(&[1, columns], Encoding::Slots, 512).expect("a layout");
+    let [few, many] = [16, 256].map(|columns| variance(&d).error_bound(&layout(columns)) / variance(&x).error_bound(&layout(columns)));
+    assert!(few < 1.01 && many > 1.3, "{few} and {many}");
+}
