@@ -358,48 +358,37 @@ impl Estimate {
     }
 
     /// These numbers with the further noise of steps, which may be alike in `period` neighbouring slots and repeat after them.
-    pub(crate) fn with_noise_of(self, steps: Self, period: usize) -> Self {
-        self.with_noise_alike(steps, period, period)
-    }
-
-    /// As [`Estimate::with_noise_of`], of noise that is alike in some neighbouring slots alone.
-    pub(crate) fn with_noise_alike(mut self, steps: Self, slots: usize, period: usize) -> Self {
+    pub(crate) fn with_noise_of(mut self, steps: Self, period: usize) -> Self {
         let (typical, worst) = steps.slot_errors();
-        let (name, alike) = (mixed_name(self.name_of_noise(), worst.to_bits()), [1.0, slots as f64]);
+        let (name, alike) = (mixed_name(self.name_of_noise(), worst.to_bits()), [1.0, period as f64]);
         let tails = steps.tails().max(Tails::Convolution);
         self.push(Source { name, typical, worst, alike, together: alike, period: period as f64, signed: false, tails, ..Source::NONE });
         self
     }
 
-    /// As [`Estimate::with_noise_of`], of steps that add up `places` numbers by rotations by half of them, a quarter, .., 1, where `all` slots are turned, each number in `copies` of them. The noise of
-    /// the rotation by `step` is added to itself by those behind it, at `step` neighbouring places. Its mean over all slots is the same everywhere, with `step^2 copies / all` of its square; what differs
-    /// from the mean follows numbers that add up to zero the most where these are a wave of one period, and is not in the mean of a number that repeats.
-    pub(crate) fn with_noise_of_halves(mut self, steps: Self, places: usize, all: usize, copies: usize) -> Self {
-        let count = (all / copies) as f64;
-        let halves =
-            || std::iter::successors(Some(places / 2), |step| Some(step / 2)).take_while(|&step| step >= 1).map(|step| step as f64);
-        let (sum, same): (f64, f64) = (halves().sum(), halves().map(|step| step * step / count).sum());
+    /// As [`Estimate::with_noise_of`], of steps that add up so many numbers, or lanes, by rotations by half of them, a quarter, .., 1, where these and the repetitions of all are in so many places. The noise
+    /// of the rotation by `step` is added to itself by those behind it, at `step` neighbouring places. Its mean over all places is the same everywhere, with `step^2 / all` of its square: to the last
+    /// bit where a place is one slot. What differs from the mean follows numbers that add up to zero the most where these are a wave of one period, and is not in the mean of a number that repeats.
+    pub(crate) fn with_noise_of_halves(mut self, steps: Self, along: Along, (places, all): (usize, usize), exact: bool) -> Self {
+        let halves = || std::iter::successors(Some(places / 2), |step| Some(step / 2)).take_while(|&step| step >= 1);
+        let (halves, axis, all) = (|| halves().map(|step| step as f64), along as usize, all as f64);
+        let (sum, same): (f64, f64) = (halves().sum(), halves().map(|step| step * step / all).sum());
         if sum == 0.0 {
-            return self.with_noise_of(steps, copies);
+            return self;
         }
-        let wave = |step: f64| ((PI * step / count).sin() / (PI / count).sin()).powi(2);
-        let shares = [(same / sum, count, copies == 1), (1.0 - same / sum, halves().map(wave).sum::<f64>() / (sum - same), false)];
+        let wave = |step: f64| ((PI * step / all).sin() / (PI / all).sin()).powi(2);
+        let waves = (halves().map(wave).sum::<f64>() / (sum - same)).max(1.0);
         let (noise, tails) = (steps.slot_errors(), steps.tails().max(Tails::Convolution));
-        for (which, (share, alike, equal)) in shares.into_iter().enumerate() {
+        let mut add = |part: u64, share: f64, own: Source| {
             let (typical, worst) = (noise.0 * share.sqrt(), noise.1 * share.sqrt());
-            let name = mixed_name(mixed_name(self.name_of_noise(), worst.to_bits()), which as u64);
-            let (alike, mean) = ([1.0, alike.max(1.0)], which == 0);
-            let together = if mean { alike } else { [1.0; 2] };
-            let period = if equal {
-                EVERYWHERE
-            } else if mean {
-                count
-            } else {
-                1.0
-            };
-            let source = Source { name, typical, worst, alike, together, equal: [false, equal], ..Source::NONE };
-            self.push(Source { period, signed: false, tails, ..source });
-        }
+            let name = mixed_name(mixed_name(self.name_of_noise(), worst.to_bits()), part);
+            self.push(Source { name, typical, worst, signed: false, tails, ..own });
+        };
+        let of_axis = |count: f64| [0, 1].map(|other| if other == axis { count } else { 1.0 });
+        let (alike, equal) = (of_axis(all), [0, 1].map(|other| other == axis && exact));
+        let period = if exact { EVERYWHERE } else { all };
+        add(0, same / sum, Source { alike, together: alike, equal, period, ..Source::NONE });
+        add(1, 1.0 - same / sum, Source { alike: of_axis(waves), ..Source::NONE });
         self
     }
 
@@ -947,13 +936,14 @@ impl Estimate {
         })
     }
 
-    /// As [`Estimate::repeated`], of the only row, or the only number of each row.
-    pub(crate) fn broadcast(self, along: Along, count: usize) -> Self {
-        self.repeated(along, count).map_sources(|source| {
-            let mut equal = source.equal;
-            equal[along as usize] = true;
-            Source { equal, ..source }
-        })
+    /// The only row as so many rows. Polynomials are copied, and so are errors; the slots of lanes have errors of their own, but for those that are the same in all slots.
+    pub(crate) fn with_rows_repeated(self, rows: usize, lanes: usize) -> Self {
+        let repeated = self.repeated(Along::Rows, rows);
+        if rows == 1 {
+            return repeated;
+        }
+        let equal = |equal: [bool; 2]| [equal[0] || equal[1] || lanes == 1, equal[1]];
+        repeated.map_sources(|source| Source { equal: equal(source.equal), ..source })
     }
 
     /// With what the rounding of a mask leaves, where the cleared places are added to others: the numbers in `places` of them, times an error of the mask of this root mean square in a slot. The

@@ -8,7 +8,7 @@ use super::evaluator::{Evaluator, check_slots};
 use super::rows::check_rows;
 use crate::arrays::estimate::Along;
 use crate::arrays::memory::check_free;
-use crate::arrays::{BodyAxis, Ciphertext, Encoding, Estimate, Layout, Padding};
+use crate::arrays::{BodyAxis, Ciphertext, Encoding, Layout, Padding};
 use crate::error::CkksError;
 
 /// The operations' names in errors.
@@ -97,8 +97,7 @@ impl Evaluator {
         let repeated = x.with_all((&x.params, like.shape().to_vec()), layout, bundles, (x.level, x.scale));
         // A row is there for each row, and a number in each polynomial of a row.
         let (rows, chunks) = (if own.rows == 1 { to.rows } else { 1 }, if everywhere { to.chunks } else { 1 });
-        let in_rows = |of: Estimate| if own.rows == 1 { of.broadcast(Along::Rows, rows) } else { of };
-        Ok(Cow::Owned(repeated.estimated(|own| in_rows(own).repeated(Along::Columns, chunks))))
+        Ok(Cow::Owned(repeated.estimated(|own| own.with_rows_repeated(rows, to.lanes).repeated(Along::Columns, chunks))))
     }
 
     /// As [`Evaluator::broadcast_to`]; an array that has the shape already is not copied.
@@ -141,7 +140,7 @@ impl Evaluator {
         }
         let bundles: Vec<Bundle<Eval>> = if x.is_symbol() { Vec::new() } else { vec![&wide.bundles[..]; rows].concat() };
         let repeated = wide.with_all((&x.params, shape.to_vec()), layout, bundles, (x.level, x.scale));
-        Ok(repeated.estimated(|own| own.broadcast(Along::Rows, rows)))
+        Ok(repeated.estimated(|own| own.with_rows_repeated(rows, layout.lanes)))
     }
 
     /// `factor` times an array of one column in slots, such as sums of rows, as a vector: a product with a plaintext for each row, not yet rescaled. Its time grows with the number of rows.

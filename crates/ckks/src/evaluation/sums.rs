@@ -236,8 +236,8 @@ impl Evaluator {
         let copies = if filled.capacity == 1 { 1 } else { filled.copies };
         let layout = Layout { rows: 1, lanes: 1, copies, ..filled }.with_padding(x.padding());
         let sum = sum.rearranged(vec![columns], layout);
-        // Neighbours of a row have noise of their own, and lanes may have the same.
-        Ok(sum.estimated(|own| summed.with_noise_alike(own, 1, x.layout.period())))
+        let places = (lanes, x.layout.degree / 2 / x.layout.lane_offset(1));
+        Ok(sum.estimated(|own| summed.with_noise_of_halves(own, Along::Rows, places, true)))
     }
 
     fn total_of_slots(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
@@ -265,8 +265,10 @@ impl Evaluator {
         // Every slot now holds the sum, so the slots repeat with period 1.
         let layout = x.layout.of_shape(&shape)?;
         let slots = x.layout.degree / 2;
-        let sum = sum
-            .estimated(|own| summed.in_slots(slots, x.layout.copies).with_noise_of_halves(own, x.layout.capacity, slots, x.layout.copies));
+        let sum = sum.estimated(|own| {
+            let (places, exact) = ((x.layout.capacity, slots / x.layout.copies), x.layout.copies == 1);
+            summed.in_slots(slots, x.layout.copies).with_noise_of_halves(own, Along::Columns, places, exact)
+        });
         Ok(Ciphertext { shape, ..sum.laid_out(layout) })
     }
 

@@ -187,7 +187,7 @@ fn turns_add_up_and_squares_of_different_arrays_are_different() {
 /// `x` less its mean over `count` numbers along an axis, with noise of the sum in all slots of a polynomial.
 fn centred(x: &Estimate, along: Along, count: usize, noise: f64) -> Estimate {
     let noise = Estimate::exact(0.0).with_error(noise);
-    let sum = x.clone().sum(along, (count, count), 256).in_slots(256, 1).with_noise_of_halves(noise, count, 256, 1);
+    let sum = x.clone().sum(along, (count, count), 256).in_slots(256, 1).with_noise_of_halves(noise, along, (count, 256), true);
     x.clone().minus(sum.scale(1.0 / count as f64))
 }
 
