@@ -368,6 +368,104 @@ def test_errors_that_seem_to_cancel_are_below_their_bounds(deep, name):
                 assert np.abs(errors).max() <= result.error_bound <= found.result.error_bound * 1.0001
 
 
+ONE_SIGN = np.abs(np.random.default_rng(0).normal(size=(64, 32))) / 8
+STOCHASTIC = np.random.default_rng(0).uniform(size=(32, 32))
+STOCHASTIC /= STOCHASTIC.sum(axis=0)
+CENTRED = np.eye(64) - 1 / 64
+LAYER = np.random.default_rng(1).normal(size=(32, 32)) / 6
+
+
+def of_half_the_lanes(rows, columns):
+    """Ones in the first half of the lanes, as many as a polynomial has, and their negatives in the others."""
+    lanes = min(rows, 256 // (1 << (columns - 1).bit_length()))
+    return np.where(np.arange(rows) % lanes < lanes / 2, 1.0, -1.0)[:, np.newaxis] * np.ones((rows, columns))
+
+
+PLUS_MINUS = np.repeat([1.0, -1.0], 128)
+# The noise of sums of rows that share polynomials differs from lane to lane, and is nearly the same in neighbouring ones: programs in
+# which it adds up, each with numbers, bounds and options.
+LANE_BY_LANE = {
+    "sums of squares": (lambda x: squares(x - x.mean(axis=0)).sum(axis=0), [(of_half_the_lanes(256, 2), 1.0, LANES)]),
+    "of single columns": (lambda x: squares(x - x.mean(axis=0)).sum(axis=0), [(of_half_the_lanes(256, 1), 1.0, LANES)]),
+    "a covariance": (
+        lambda x, y: ((x - x.mean(axis=0)) * (y - y.mean(axis=0))).sum(axis=0),
+        [(of_half_the_lanes(128, 2), 1.0, LANES), (np.zeros((128, 2)), 1.0, LANES)],
+    ),
+    "variances with sums of rows": (
+        lambda x, y: (x + 1000 * y.sum(axis=0)).var(axis=0),
+        [(of_half_the_lanes(64, 32), 1.0, LANES), (np.zeros((64, 32)), 1e-6, LANES)],
+    ),
+    "differences times sums of rows": (
+        lambda x, y: ((x - x.mean(axis=0)) * (1000 * y[:32].sum(axis=0))).sum(axis=0),
+        [(of_half_the_lanes(64, 32), 1.0, LANES), (np.zeros((64, 32)), 1e-6, LANES)],
+    ),
+    "a variance with a total": (
+        lambda x, y: (y + 1000 * x.sum()).var(),
+        [(np.zeros((256, 4)), 1e-9, LANES), (PLUS_MINUS, 1.0, SLOTS)],
+    ),
+    "a total in each of many": (lambda x, y: (y + x.sum()).sum(), [(np.zeros((256, 1)), 1e-9, LANES), (np.zeros(256), 1e-9, SLOTS)]),
+    "sums in each of many": (lambda x, y: (y + x.sum(axis=0)).sum(), [(np.zeros((100, 1)), 1e-9, LANES), (np.zeros(256), 1e-9, SLOTS)]),
+    "one row in each of many": (lambda x, y: (y + 1000 * x[3]).sum(), [(np.zeros((64, 1)), 1e-9, LANES), (np.zeros(256), 1.0, SLOTS)]),
+}
+
+
+@pytest.mark.parametrize("name", LANE_BY_LANE)
+def test_noise_of_lanes_is_neither_one_nor_many(deep, name):
+    params, key = deep
+    f, arrays = LANE_BY_LANE[name]
+    found = cl.trace(f, *(cl.Input(x.shape, bound=bound, **options) for x, bound, options in arrays), params=params)
+    errors, clear = [], f(*(x for x, _, _ in arrays))
+    for key in (cl.SecretKey.generate(params) for _ in range(3)):
+        keys = key.evaluation_keys(found.needs)
+        for _ in range(5):
+            result = f(*(key.encrypt(x, bound=bound, **options).with_keys(keys) for x, bound, options in arrays))
+            errors.append(np.ravel(key.decrypt(result) - clear))
+            assert result.error_bound <= found.result.error_bound * 1.0001
+    # A bound has seven deviations of normal errors, and twenty of products.
+    assert found.result.error_bound > (6 if name == "one row in each of many" else 15) * np.sqrt(np.mean(np.square(errors)))
+
+
+def approximation(sign):
+    return cl.Polynomial.fit(lambda t: sign * np.sin(2 * t), 7)
+
+
+ALTERNATING = np.resize([1.0, -1.0], 256)
+# Numbers that are as large as others, and are others, and their means: each with the numbers at which the result is the largest.
+ALIKE = {
+    "signs": (lambda x: squares(x * ALTERNATING - (x * -ALTERNATING).mean()).sum(), ALTERNATING),
+    "masks": (lambda x: squares(x * EVERY_SECOND - (x * (1 - EVERY_SECOND)).mean()).sum(), ALTERNATING),
+    "matrices": (lambda x: squares(x @ np.full((16, 16), 1 / 16) - (x @ np.full((16, 16), -1 / 16)).mean()).sum(), np.ones(16)),
+    "polynomials": (lambda x: squares(approximation(1)(x) - approximation(-1)(x).mean()).sum(), np.full(256, 0.8)),
+    "axes": (lambda x: squares(x @ STOCHASTIC - (STOCHASTIC @ x).mean(axis=0)).sum(axis=0), np.eye(32)),
+}
+
+
+@pytest.mark.parametrize("name", ALIKE)
+def test_numbers_of_one_size_are_not_taken_for_each_other(deep, name):
+    params, key = deep
+    f, x = ALIKE[name]
+    found = cl.trace(f, x.shape, params=params, bound=1.0, encoding="slots")
+    result = f(key.encrypt(x, bound=1.0, encoding="slots").with_keys(key.evaluation_keys(found.needs)))
+    assert np.abs(key.decrypt(result)).max() <= result.bound * 1.0001
+    assert np.abs(key.decrypt(result) - f(x)).max() <= result.error_bound
+
+
+def test_sums_along_axes_of_a_factor_are_not_those_of_a_product_of_matrices(deep):
+    params, _ = deep
+
+    def f(x, y):
+        return (converted_to_coefficients(x - x.mean(axis=1, keepdims=True)).T @ converted_to_coefficients(y)).sum(axis=1, keepdims=True)
+
+    x = -np.ones((16, 16))
+    x[:, 0] = 1.0
+    found = cl.trace(f, x.shape, x.shape, params=params, bound=1.0, encoding="slots")
+    assert np.abs(f(x, np.ones((16, 16)))).max() <= found.result.bound
+
+
+def converted_to_coefficients(x):
+    return x.to_coefficients() if isinstance(x, cl.Ciphertext) else x
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork processes")
 def test_forked_processes_give_their_arrays_names_of_their_own(deep, tmp_path):
     """What two workers encrypt with one public key has two errors."""
@@ -521,12 +619,8 @@ def test_plain_sums_leave_the_noise_of_rotations_as_it_is(deep, scale):
     assert np.abs(errors).max() <= found.result.error_bound
 
 
-ONE_SIGN = np.abs(np.random.default_rng(0).normal(size=(64, 32))) / 8
-STOCHASTIC = np.random.default_rng(0).uniform(size=(32, 32))
-STOCHASTIC /= STOCHASTIC.sum(axis=0)
-CENTRED = np.eye(64) - 1 / 64
-LAYER = np.random.default_rng(1).normal(size=(32, 32)) / 6
 PLACES = np.arange(256)
+SHUFFLED = [np.random.default_rng(seed).permutation(32) for seed in (1, 2)]
 # Programs whose errors depend on each other, or whose numbers do: with the lengths of their inputs.
 DEPENDENT = {
     "the sum of a product with weights of one sign": (lambda x: (x @ ONE_SIGN).sum(), [64]),
@@ -555,6 +649,9 @@ DEPENDENT = {
     "a polynomial and another array": (lambda x, y: 8 * x**4 - 8 * x**2 + y, [256, 256]),
     "a cubic of turned numbers twice": (lambda x: cubic(cubic(rolled(x, 3))), [256]),
     "a cubic of a difference": (lambda x, y: cubic(cubic((x - y) * 0.5)), [256, 256]),
+    "differences from a mean times one number": (lambda x, y: ((x - x.mean()) * y[:1]).sum(), [256, 256]),
+    "permutations": (lambda x: x @ np.eye(32)[SHUFFLED[0]] - x @ np.eye(32)[SHUFFLED[1]], [32]),
+    "two polynomials": (lambda x: approximation(1)(x) - approximation(-1)(x), [256]),
     "two layers": (lambda x: layer(layer(x @ LAYER) @ LAYER) @ LAYER, [32]),
     "sums of pairs": (lambda *arrays: in_pairs(arrays), [100] * 64),
 }
@@ -587,6 +684,25 @@ def test_typical_errors_are_those_of_errors_that_depend_on_each_other(deep, name
         errors.append(np.ravel(key.decrypt(result) - f(*arrays)))
     assert found.result.error_rms / 2 < np.sqrt(np.mean(np.square(errors))) < 2 * found.result.error_rms
     assert np.abs(errors).max() <= found.result.error_bound
+
+
+# Differences of arrays that are as large as each other.
+ALIKE_BUT_OTHERS = {
+    "one mask and the other": lambda x: x * (PLACES % 2) - x * (1 - PLACES % 2),
+    "sums under two masks": lambda x: (x * (PLACES < 128)).sum() - (x * (PLACES >= 128)).sum(),
+    "filters that are mirrored": lambda x: np.convolve(x, [1, 2, 3], mode="valid") - np.convolve(x, [3, 2, 1], mode="valid"),
+}
+
+
+@pytest.mark.parametrize("name", ALIKE_BUT_OTHERS)
+def test_errors_of_different_arrays_do_not_seem_to_cancel(deep, name):
+    params, key = deep
+    f = ALIKE_BUT_OTHERS[name]
+    found = cl.trace(f, (256,), params=params, bound=1.0, encoding="slots")
+    keys, public, rng = key.evaluation_keys(found.needs), key.public_key(), np.random.default_rng(3)
+    arrays = [rng.uniform(-1, 1, 256) for _ in range(40)]
+    errors = [key.decrypt(f(public.encrypt(x, bound=1.0, encoding="slots").with_keys(keys))) - f(x) for x in arrays]
+    assert np.sqrt(np.mean(np.square(errors))) < 2 * found.result.error_rms < 8 * np.sqrt(np.mean(np.square(errors)))
 
 
 POLYNOMIALS = {

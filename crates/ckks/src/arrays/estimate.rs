@@ -23,6 +23,7 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 
 use self::names::{StoredName, mixed_name};
+pub(crate) use self::names::{name_of, name_of_all};
 pub(crate) use self::norms::MatrixNorms;
 use self::source::{Source, Tails, times_numbers};
 use self::spread::{Factors, Function, Spread};
@@ -211,10 +212,8 @@ impl Estimate {
         if complex { self.forgotten() } else { self }
     }
 
-    /// Plain numbers of this largest magnitude, root mean square and mean, which may be known to be all one real number.
-    pub(crate) fn plain((magnitude, typical, mean): (f64, f64, f64), one_number: bool) -> Self {
-        // Equal numbers have equal names, so that the same product has the same noise.
-        let name = mixed_name(mixed_name(magnitude.to_bits(), typical.to_bits()), mean.to_bits());
+    /// Plain numbers of this name ([`name_of`]), and of this largest magnitude, root mean square and mean, which may be known to be all one real number.
+    pub(crate) fn plain(name: u64, (magnitude, typical, mean): (f64, f64, f64), one_number: bool) -> Self {
         // The mean is a sum of rounded numbers.
         let real = mean.abs() >= magnitude * (1.0 - 1e-9);
         let spread = (one_number && real).then(|| Spread::constant(magnitude.copysign(mean)));
@@ -223,7 +222,7 @@ impl Estimate {
 
     /// One plain number.
     pub(crate) fn number(value: Complex64) -> Self {
-        Self::plain((value.norm(), value.norm(), value.re), true)
+        Self::plain(name_of([value.re, value.im]), (value.norm(), value.norm(), value.re), true)
     }
 
     /// The same errors of numbers up to another bound.
@@ -304,7 +303,7 @@ impl Estimate {
     }
 
     /// The same after a step that may keep some numbers alone, or multiply them by different factors. Numbers or errors whose sum was zero, along this axis or along both, then have another sum.
-    fn without_cancelling(self, along: Option<Along>) -> Self {
+    pub(crate) fn without_cancelling(self, along: Option<Along>) -> Self {
         let least = |together: [f64; 2]| {
             [Along::Rows, Along::Columns].map(|axis| {
                 if along.is_none_or(|along| along == axis) { together[axis as usize].max(1.0) } else { together[axis as usize] }
@@ -602,7 +601,7 @@ impl Estimate {
     pub(crate) fn with_errors_of_factors(mut self, alike: [bool; 2], factor: u64, typical: f64, worst: f64) -> Self {
         let name = mixed_name(self.name, worst.to_bits());
         let alike = alike.map(|alike| if alike { EVERYWHERE } else { 1.0 });
-        let together = times_numbers(alike, self.mean, self.typical);
+        let together = times_numbers(alike, (self.mean, self.typical), self.together);
         let source = Source { name, typical, worst, alike, together, mixed: [true; 2], period: EVERYWHERE, ..Source::NONE };
         self.push(Source { signed: false, origin: Some(StoredName(mixed_name(FACTOR, factor))), ..source });
         self
@@ -730,8 +729,8 @@ impl Estimate {
             (Some(_), Some(_)) => None,
             (own, other) => own.or(other),
         };
-        let together = times_numbers(self.together, other.mean, other.typical);
-        let foreign_together = times_numbers(other.together, self.mean, self.typical);
+        let together = times_numbers(self.together, (other.mean, other.typical), other.together);
+        let foreign_together = times_numbers(other.together, (self.mean, self.typical), self.together);
         let together = [0, 1].map(|axis| together[axis].max(foreign_together[axis]));
         let mut result = Self { magnitude, typical, mean, root, together, ..Self::exact(0.0) };
         if let Some(spread) = spread {
@@ -762,11 +761,12 @@ impl Estimate {
                 let equal = source.equal.map(|equal| equal && one_number);
                 let centred = if constant(y).is_some() { source.centred } else { [false; 2] };
                 // Where an error has factors, they say how it adds up.
-                let together = if numbers.is_some() { source.together } else { times_numbers(own.together, y.mean, y.typical) };
+                let together =
+                    if numbers.is_some() { source.together } else { times_numbers(own.together, (y.mean, y.typical), y.together) };
                 Source { equal, together, centred, ..own }
             };
             let rest_times = |rest: &Source| {
-                let together = times_numbers(rest.together, y.mean, y.typical);
+                let together = times_numbers(rest.together, (y.mean, y.typical), y.together);
                 Source { together, ..rest.unsigned().times(y.typical, y.magnitude) }
             };
             x.sources.iter().for_each(|source| result.push(times(source)));
@@ -816,7 +816,7 @@ impl Estimate {
         }
         // Of a real multiple and an imaginary one of the same error, neither makes the other smaller.
         let turned = self.map_sources(Source::unsigned).scale(factor.norm()).forgotten();
-        Self { mean: 0.0, ..turned }.named(factor.im.to_bits())
+        Self { mean: 0.0, ..turned }.named(name_of([factor.re, factor.im]))
     }
 
     /// The sum of `count` numbers along an axis of an array whose slots repeat with the period `period`. They are in `places` places, which all have errors, those without a number too.
@@ -841,6 +841,8 @@ impl Estimate {
         let mut sums: Vec<Sums> = own.into_iter().chain(self.sums.iter().copied()).take(2).collect();
         sums.iter_mut().for_each(|sums| sums.counts[axis] *= numbers);
         let summed = self.map_sources(|source| {
+            // Lanes of sums of rows are neighbouring slots of the sum of such a row.
+            let lanes = if along == Along::Columns && source.period == 1.0 { source.alike[0] } else { 1.0 };
             let source = source.repeating(period as f64);
             let own = if source.cleared { numbers } else { terms };
             // Of places with a number, and those without one, the root of the mean of the squares.
@@ -869,7 +871,7 @@ impl Estimate {
                 (false, _) => independent,
             };
             let (mut alike, mut together, mut equal) = (source.alike, source.together, source.equal);
-            (alike[axis], equal[axis]) = (alike[axis].max(terms), true);
+            (alike[axis], equal[axis]) = (alike[axis].max(terms * lanes), true);
             together[axis] = alike[axis];
             let tails = if along == Along::Columns { source.tails.summed() } else { source.tails };
             // What adds up to zero where numbers are does so in the means over repetitions alone.
@@ -936,6 +938,16 @@ impl Estimate {
         })
     }
 
+    /// The only number of each row, which is in all slots of its polynomial, as all numbers of so many polynomials. What repeats with a period is the same, or alike, in so many of them.
+    pub(crate) fn with_number_repeated(self, chunks: usize) -> Self {
+        let together = [self.together[0], EVERYWHERE];
+        let repeated = Self { together, ..self.repeated(Along::Columns, chunks) };
+        repeated.map_sources(|source| {
+            let most = |own: [f64; 2]| [own[0], own[1].max(source.period)];
+            Source { alike: most(source.alike), together: most(source.together), ..source }
+        })
+    }
+
     /// The only row as so many rows. Polynomials are copied, and so are errors; the slots of lanes have errors of their own, but for those that are the same in all slots.
     pub(crate) fn with_rows_repeated(self, rows: usize, lanes: usize) -> Self {
         let repeated = self.repeated(Along::Rows, rows);
@@ -956,7 +968,7 @@ impl Estimate {
     /// The product with a matrix along an axis; `rounding` are the root of the sum of squares, and the sum of magnitudes, of what rounding changed in a row.
     pub(crate) fn mapped(self, along: Along, norms: &MatrixNorms, rounding: (f64, f64)) -> Self {
         let (axis, row_sum) = (along as usize, norms.row_sum);
-        let salt = mixed_name(row_sum.to_bits(), norms.row_norm.to_bits());
+        let salt = mixed_name(norms.name, axis as u64);
         let (typical, mean, worst, all) = (self.typical, self.mean, self.magnitude, product(self.rest.worst, row_sum));
         let mapped = self.forgotten().without_root().map_sources(|source| {
             let (mut mixed, mut equal, mut together) = (source.mixed, source.equal, source.together);
@@ -986,14 +998,13 @@ impl Estimate {
         }
     }
 
-    /// `f(x)` for a function of one number, with values of this largest magnitude, root mean square and mean, and a derivative of this root mean square and largest magnitude.
-    pub(crate) fn applied(self, (magnitude, typical, mean): (f64, f64, f64), derivative: (f64, f64)) -> Self {
-        let salt = mixed_name(magnitude.to_bits(), derivative.1.to_bits());
+    /// `f(x)` for a function of one number of this name, with values of this largest magnitude, root mean square and mean, and a derivative of this root mean square and largest magnitude.
+    pub(crate) fn applied(self, name: u64, (magnitude, typical, mean): (f64, f64, f64), derivative: (f64, f64)) -> Self {
         let applied = self
             .forgotten()
             .without_cancelling(None)
             .map_sources(|source| Source { equal: [false; 2], ..source.unsigned().times(derivative.0, derivative.1) });
-        Self { magnitude, typical, mean, ..applied }.named(salt)
+        Self { magnitude, typical, mean, ..applied }.named(name)
     }
 
     /// Arrays of the same kind side by side along an axis, in an array with this layout.

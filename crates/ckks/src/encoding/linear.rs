@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use rustfft::num_complex::Complex64;
 
 use super::values::ValuesRef;
-use crate::arrays::estimate::MatrixNorms;
+use crate::arrays::estimate::{MatrixNorms, name_of};
 use crate::error::CkksError;
 
 /// The name of a linear transform in errors.
@@ -299,7 +299,11 @@ impl LinearTransform {
                 columns[(i + shift) & (self.period - 1)] += value;
             }
         }
-        MatrixNorms::new(&rows, &columns, self.columns)
+        let numbers = self
+            .diagonals
+            .iter()
+            .flat_map(|(&shift, diagonal)| std::iter::once(shift as f64).chain(diagonal.iter().flat_map(|value| [value.re, value.im])));
+        MatrixNorms::new(name_of(numbers), &rows, &columns, self.columns)
     }
 
     /// The largest sum of magnitudes along a row of the matrix: how much the map can enlarge numbers.

@@ -8,7 +8,8 @@ use clathrate_lattice::{Eval, Level, Poly};
 
 use super::chunks::encode_polynomial;
 use super::values::{ValuesRef, check_values};
-use crate::arrays::{Ciphertext, Encoding, Layout, Padding};
+use crate::arrays::estimate::name_of;
+use crate::arrays::{Ciphertext, Encoding, Estimate, Layout, Padding};
 use crate::error::CkksError;
 use crate::parameters::Params;
 
@@ -41,6 +42,7 @@ pub struct Plaintext {
     scale: f64,
     size: (f64, f64, f64),
     one_number: bool,
+    name: u64,
     messages: Vec<Poly<Eval>>,
 }
 
@@ -96,8 +98,8 @@ impl Plaintext {
         let largest = values.largest();
         let encode = |polynomial| encode_polynomial(params, (values, largest), &layout, polynomial, scale, level);
         let messages = (0..layout.polynomials()).map(encode).collect::<Result<_, _>>()?;
-        let (size, one_number) = (values.size(largest), values.is_one_number());
-        Ok(Self { params: params.clone(), shape: shape.to_vec(), layout, level, scale, size, one_number, messages })
+        let (size, one_number, name) = (values.size(largest), values.is_one_number(), values.name());
+        Ok(Self { params: params.clone(), shape: shape.to_vec(), layout, level, scale, size, one_number, name, messages })
     }
 
     /// The parameters.
@@ -148,14 +150,17 @@ impl Plaintext {
         self.size.0
     }
 
+    /// What is known of its numbers.
+    pub(crate) fn estimate(&self) -> Estimate {
+        let (magnitude, _, mean) = self.size;
+        // One real number is named as such, however often it is there.
+        let name = if self.one_number && mean.abs() == magnitude { name_of([mean, 0.0]) } else { self.name };
+        Estimate::plain(name, self.size, self.one_number)
+    }
+
     /// Whether all numbers are one number.
     pub(crate) fn is_one_number(&self) -> bool {
         self.one_number
-    }
-
-    /// The largest magnitude, and of the numbers that are not zero the root mean square and the mean.
-    pub(crate) fn size(&self) -> (f64, f64, f64) {
-        self.size
     }
 
     /// The encoded polynomials, as [`Layout::polynomial_at`] counts them.

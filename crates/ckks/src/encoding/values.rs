@@ -3,6 +3,7 @@
 use clathrate_arith::text::counted;
 use rustfft::num_complex::Complex64;
 
+use crate::arrays::estimate::{name_of, name_of_all};
 use crate::arrays::{Encoding, Layout};
 use crate::error::CkksError;
 
@@ -118,6 +119,14 @@ impl ValuesRef<'_> {
         };
         let count = f64::max(count, 1.0);
         (largest, (squares / count).sqrt().min(largest), (sum / count).min(largest).max(-largest))
+    }
+
+    /// A name of the numbers.
+    pub(crate) fn name(self) -> u64 {
+        match self {
+            Self::Real(values) => name_of_all(values),
+            Self::Complex(values) => name_of(values.iter().flat_map(|value| [value.re, value.im])),
+        }
     }
 
     /// Whether all are one number.

@@ -223,7 +223,7 @@ impl Evaluator {
         }
         // The plaintext's coefficients are rounded to integers.
         let rounding = x.slot_error(ENCODING_VARIANCE);
-        let numbers = Estimate::plain(plaintext.size(), plaintext.is_one_number()).with_rounding(rounding, rounding);
+        let numbers = plaintext.estimate().with_rounding(rounding, rounding);
         let estimate = x.estimate.clone().plus(numbers);
         x.params.check_bound(estimate.magnitude, x.scale, x.level)?;
         let mut sum = x.clone().estimated(|_| estimate);
@@ -302,10 +302,8 @@ impl Evaluator {
         let factors = common_factors(&x.layout, &messages)?;
         // The plaintext's coefficients are rounded to integers at its scale.
         let rounding = (x.params.degree() as f64 * ENCODING_VARIANCE).sqrt() / plaintext.scale();
-        let estimate = x.estimate.clone().cleared().product_with(
-            Estimate::plain(plaintext.size(), plaintext.is_one_number()).with_rounding(rounding, rounding),
-            plaintext.is_one_number(),
-        );
+        let estimate =
+            x.estimate.clone().cleared().product_with(plaintext.estimate().with_rounding(rounding, rounding), plaintext.is_one_number());
         x.params.check_bound(estimate.magnitude, scale, x.level)?;
         let bundles = x.bundles.iter().zip(factors).map(|(bundle, factor)| bundle.times_poly(factor)).collect::<Result<_, _>>()?;
         let mut product = x.with(bundles, x.level, scale).estimated(|_| estimate);

@@ -6,9 +6,8 @@ use clathrate_lattice::{Bundle, Eval};
 
 use super::evaluator::{Evaluator, check_slots};
 use super::rows::check_rows;
-use crate::arrays::estimate::Along;
 use crate::arrays::memory::check_free;
-use crate::arrays::{BodyAxis, Ciphertext, Encoding, Layout, Padding};
+use crate::arrays::{BodyAxis, Ciphertext, Encoding, Estimate, Layout, Padding};
 use crate::error::CkksError;
 
 /// The operations' names in errors.
@@ -96,8 +95,9 @@ impl Evaluator {
         let bundles = x.bundles.iter().flat_map(|bundle| std::iter::repeat_n(bundle.clone(), each)).collect();
         let repeated = x.with_all((&x.params, like.shape().to_vec()), layout, bundles, (x.level, x.scale));
         // A row is there for each row, and a number in each polynomial of a row.
-        let (rows, chunks) = (if own.rows == 1 { to.rows } else { 1 }, if everywhere { to.chunks } else { 1 });
-        Ok(Cow::Owned(repeated.estimated(|own| own.with_rows_repeated(rows, to.lanes).repeated(Along::Columns, chunks))))
+        let rows = if own.rows == 1 { to.rows } else { 1 };
+        let in_row = |own: Estimate| if everywhere { own.with_number_repeated(to.chunks) } else { own };
+        Ok(Cow::Owned(repeated.estimated(|own| in_row(own).with_rows_repeated(rows, to.lanes))))
     }
 
     /// As [`Evaluator::broadcast_to`]; an array that has the shape already is not copied.
@@ -211,7 +211,7 @@ impl Evaluator {
         }
         let bundles = x.bundles.iter().flat_map(|bundle| std::iter::repeat_n(bundle.clone(), layout.chunks)).collect();
         let repeated = Ciphertext { shape, ..x.with_layout(layout, bundles) };
-        Ok(repeated.estimated(|own| own.repeated(Along::Columns, layout.chunks)))
+        Ok(repeated.estimated(|own| own.with_number_repeated(layout.chunks)))
     }
 
     /// [`Evaluator::broadcast`] of numbers in several neighbouring slots, which become the row.

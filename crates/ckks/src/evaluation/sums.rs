@@ -237,7 +237,9 @@ impl Evaluator {
         let layout = Layout { rows: 1, lanes: 1, copies, ..filled }.with_padding(x.padding());
         let sum = sum.rearranged(vec![columns], layout);
         let places = (lanes, x.layout.degree / 2 / x.layout.lane_offset(1));
-        Ok(sum.estimated(|own| summed.with_noise_of_halves(own, Along::Rows, places, true)))
+        // Lanes of single numbers are neighbouring slots of one.
+        let (along, exact) = if filled.capacity == 1 { (Along::Columns, filled.copies == 1) } else { (Along::Rows, true) };
+        Ok(sum.estimated(|own| summed.with_noise_of_halves(own, along, places, exact)))
     }
 
     fn total_of_slots(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {

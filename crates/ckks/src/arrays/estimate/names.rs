@@ -23,6 +23,25 @@ pub(super) mod stored_name {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct StoredName(#[serde(with = "stored_name")] pub(super) u64);
 
+/// The name of a few numbers.
+pub(crate) fn name_of(numbers: impl IntoIterator<Item = f64>) -> u64 {
+    numbers.into_iter().fold(0, |name, number| mixed_name(name, number.to_bits()))
+}
+
+/// The name of an array of numbers, in time that does not depend on them.
+pub(crate) fn name_of_all(numbers: &[f64]) -> u64 {
+    // Eight names at a time, so that none waits for another.
+    let mut names = [0u64; 8];
+    let chunks = numbers.chunks_exact(names.len());
+    let rest = name_of(chunks.remainder().iter().copied());
+    for chunk in chunks {
+        for (name, number) in names.iter_mut().zip(chunk) {
+            *name = (name.rotate_left(23) ^ number.to_bits()).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        }
+    }
+    names.into_iter().chain([rest]).fold(numbers.len() as u64, mixed_name)
+}
+
 /// A name made of two.
 pub(super) fn mixed_name(x: u64, y: u64) -> u64 {
     // The finaliser of splitmix64.

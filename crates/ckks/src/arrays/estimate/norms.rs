@@ -2,9 +2,13 @@
 
 use rustfft::num_complex::Complex64;
 
+use super::names::name_of_all;
+
 /// Norms of a matrix.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct MatrixNorms {
+    /// The name of its numbers.
+    pub(crate) name: u64,
     /// The largest sum of magnitudes along a row.
     pub(crate) row_sum: f64,
     /// The largest root of the sum of squares along a row.
@@ -21,12 +25,13 @@ pub(crate) struct MatrixNorms {
 }
 
 impl MatrixNorms {
-    /// Those of a matrix with these sums along its rows, of numbers, magnitudes and squares, and along its columns, of numbers. Where it repeats along both axes, with its true number of columns.
-    pub(crate) fn new(rows: &[(Complex64, f64, f64)], column_sums: &[Complex64], columns: usize) -> Self {
+    /// Those of a matrix of this name with these sums along its rows, of numbers, magnitudes and squares, and along its columns, of numbers. Where it repeats along both axes, with its true number of columns.
+    pub(crate) fn new(name: u64, rows: &[(Complex64, f64, f64)], column_sums: &[Complex64], columns: usize) -> Self {
         let count = rows.iter().filter(|row| row.1 > 0.0).count().max(1) as f64;
         let repeated = (columns as f64 / column_sums.len() as f64).max(1.0);
         let mean = |of: fn(&(Complex64, f64, f64)) -> f64| rows.iter().map(of).sum::<f64>() / count;
         Self {
+            name,
             row_sum: rows.iter().fold(0.0, |most, row| most.max(row.1)),
             row_norm: rows.iter().fold(0.0f64, |most, row| most.max(row.2)).sqrt(),
             row_squares: mean(|row| row.2),
@@ -50,7 +55,7 @@ impl MatrixNorms {
                 })
             })
             .collect();
-        Self::new(&rows, &column_sums, columns)
+        Self::new(name_of_all(values), &rows, &column_sums, columns)
     }
 
     /// What numbers of this mean become.
@@ -92,7 +97,7 @@ mod tests {
         assert!((factor * factor - 2.0).abs() < 1e-12 && (together - 8.0).abs() < 1e-12);
         assert!(MatrixNorms::of_matrix(&[1.0, 1.0, -1.0, -1.0], 2).typical(1.0).1.abs() < 1e-12);
         // A matrix that repeats along its diagonal: sums of all neighbours.
-        let repeated = MatrixNorms::new(&[(Complex64::from(2.0), 2.0, 2.0)], &[Complex64::from(2.0)], 8);
+        let repeated = MatrixNorms::new(0, &[(Complex64::from(2.0), 2.0, 2.0)], &[Complex64::from(2.0)], 8);
         assert_eq!(repeated.typical(1.0), (2f64.sqrt(), 2.0));
         assert_eq!(repeated.typical(8.0), (2.0, 8.0));
     }

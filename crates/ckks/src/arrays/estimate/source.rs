@@ -92,16 +92,25 @@ pub(super) struct Source {
     pub(super) factors: Option<Factors>,
 }
 
-/// How numbers or errors add up that are multiplied by independent numbers of this mean and root mean square: deviations from the mean make them independent. What adds up to zero does so
-/// no longer, as half of the numbers may be zeros, which are in neither.
-pub(super) fn times_numbers(together: [f64; 2], mean: f64, typical: f64) -> [f64; 2] {
-    let kept = if typical == 0.0 { 1.0 } else { (mean / typical).powi(2).min(1.0) };
-    together.map(|count| match count < EVERYWHERE {
-        true if count < 1.0 => 1.0 + kept.min(0.5) * (count - 1.0),
-        true => 1.0 + kept * (count - 1.0),
-        // The same everywhere, or by far the most of it.
-        false if kept > 0.25 => count,
-        false => 1.0,
+/// How numbers or errors add up that are multiplied by numbers of this mean and root mean square, whose deviations from the mean add up so: where these are independent, they make the products independent. What
+/// adds up to zero does so no longer, as half of the numbers may be zeros, which are in neither.
+pub(super) fn times_numbers(together: [f64; 2], (mean, typical): (f64, f64), numbers: [f64; 2]) -> [f64; 2] {
+    let of_mean = if typical == 0.0 { 1.0 } else { (mean / typical).powi(2).min(1.0) };
+    [0, 1].map(|axis| {
+        let count = together[axis];
+        let alike = match numbers[axis] < EVERYWHERE {
+            true if count > 1.0 => ((numbers[axis] - 1.0) / (count - 1.0)).clamp(0.0, 1.0),
+            true => 0.0,
+            false => 1.0,
+        };
+        let kept = of_mean + (1.0 - of_mean) * alike;
+        match count < EVERYWHERE {
+            true if count < 1.0 => 1.0 + of_mean.min(0.5) * (count - 1.0),
+            true => 1.0 + kept * (count - 1.0),
+            // The same everywhere, or by far the most of it.
+            false if kept > 0.25 => count,
+            false => 1.0,
+        }
     })
 }
 
@@ -189,7 +198,7 @@ impl Source {
 
     /// How errors add up where the numbers are, with their factors.
     fn together_in_numbers(&self) -> [f64; 2] {
-        self.factors.map_or(self.together, |factors| times_numbers(self.together, factors.by.mean(), factors.typical()))
+        self.factors.map_or(self.together, |factors| times_numbers(self.together, (factors.by.mean(), factors.typical()), [1.0; 2]))
     }
 
     pub(super) fn unsigned(self) -> Self {

@@ -230,7 +230,7 @@ fn the_error_of_a_mean_is_no_error_of_a_variance() {
     // The part of the noise of the rotations that is in all slots, times numbers, adds up to zero with theirs.
     let is_left = |x: &Estimate| x.sources.iter().any(|source| source.alike[1] >= 256.0 && source.centred == [false; 2]);
     assert!(is_left(&d) && !is_left(&square(&d)) && !is_left(&square(&d.clone().scale(-3.0)).scale(0.1)));
-    let mask = Estimate::plain((1.0, 0.5, 0.25), false);
+    let mask = Estimate::plain(1, (1.0, 0.5, 0.25), false);
     for other in [
         square(&d).multiply(mask.clone()),
         square(&d.clone().multiply(mask)),
@@ -238,7 +238,7 @@ fn the_error_of_a_mean_is_no_error_of_a_variance() {
         d.clone().plus(Estimate::number(Complex64::from(1.0))).multiply(d.clone()),
         square(&d.clone().selected_columns(&(0..256))),
         d.clone().turned(1, 256).multiply(d.clone()),
-        square(&d.clone().applied((1.0, 0.5, 0.0), (2.0, 2.0))),
+        square(&d.clone().applied(2, (1.0, 0.5, 0.0), (2.0, 2.0))),
     ] {
         assert!(is_left(&other), "{other:?}");
     }

@@ -96,7 +96,7 @@ impl PolynomialPlan {
         };
         input
             .clone()
-            .applied(numbers, (rms(&typical.derivative), peak(&worst.derivative, BETWEEN)))
+            .applied(self.polynomial.name(), numbers, (rms(&typical.derivative), peak(&worst.derivative, BETWEEN)))
             .with_errors(rms(&typical.noise), peak(&worst.noise, BETWEEN_SQUARES))
     }
 

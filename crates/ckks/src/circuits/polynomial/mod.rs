@@ -15,6 +15,7 @@ use rustfft::num_complex::Complex64;
 use serde::{Deserialize, Serialize};
 
 use crate::arrays::Ciphertext;
+use crate::arrays::estimate::name_of;
 use crate::error::CkksError;
 
 mod build;
@@ -109,6 +110,12 @@ impl Polynomial {
     /// [`CkksError::Empty`] without coefficients; [`CkksError::NotFinite`]; [`CkksError::OutOfRange`].
     pub fn new(coefficients: impl AsRef<[f64]>, basis: PolynomialBasis, domain: (f64, f64)) -> Result<Self, CkksError> {
         Self::new_complex(coefficients.as_ref().iter().map(Complex64::from).collect::<Vec<_>>(), basis, domain)
+    }
+
+    /// A name of the function.
+    fn name(&self) -> u64 {
+        let domain = [self.domain.0, self.domain.1, f64::from(self.basis as u8)];
+        name_of(self.coefficients.iter().flat_map(|value| [value.re, value.im]).chain(domain))
     }
 
     /// A polynomial of complex `coefficients`. Where all imaginary parts are zero, it is the real polynomial.
