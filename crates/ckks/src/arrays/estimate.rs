@@ -68,6 +68,9 @@ const DIFFERENCES: u64 = 0x6469_6666_6572_0001;
 /// What makes a name that of a transposed array.
 const TRANSPOSED: u64 = 0x7472_616e_7370_0001;
 
+/// What makes a name that of the left factor of a product of matrices.
+const LEFT_FACTOR: u64 = 0x6c65_6674_6661_6301;
+
 /// What makes a name that of the negative numbers.
 const NEGATIVE: u64 = 0x6e65_6761_7469_7665;
 
@@ -236,7 +239,7 @@ impl Estimate {
     }
 
     /// The same where the numbers are not known as a function of those of one array.
-    fn forgotten(self) -> Self {
+    pub(crate) fn forgotten(self) -> Self {
         Self { spread: None, sums: Vec::new(), ..self }.map_sources(Source::without_factors)
     }
 
@@ -303,7 +306,7 @@ impl Estimate {
     }
 
     /// The same after a step that may keep some numbers alone, or multiply them by different factors. Numbers or errors whose sum was zero, along this axis or along both, then have another sum.
-    pub(crate) fn without_cancelling(self, along: Option<Along>) -> Self {
+    fn without_cancelling(self, along: Option<Along>) -> Self {
         let least = |together: [f64; 2]| {
             [Along::Rows, Along::Columns].map(|axis| {
                 if along.is_none_or(|along| along == axis) { together[axis as usize].max(1.0) } else { together[axis as usize] }
@@ -430,6 +433,11 @@ impl Estimate {
         let same =
             |source: &Source| source.period >= EVERYWHERE && along.map_or(source.equal == [true; 2], |along| source.equal[along as usize]);
         self.without_cancelling(along).map_sources(|source| if same(&source) { source } else { source.derived(salt) }).named(salt)
+    }
+
+    /// The numbers of the left factor of a product of matrices, which meet those of the right one at other places than their own, and whose columns are added up.
+    pub(crate) fn as_left_factor(self) -> Self {
+        self.elsewhere(None, LEFT_FACTOR)
     }
 
     /// The same where errors of different numbers depend on each other.
@@ -940,12 +948,12 @@ impl Estimate {
 
     /// The only number of each row, which is in all slots of its polynomial, as all numbers of so many polynomials. What repeats with a period is the same, or alike, in so many of them.
     pub(crate) fn with_number_repeated(self, chunks: usize) -> Self {
-        let together = [self.together[0], EVERYWHERE];
-        let repeated = Self { together, ..self.repeated(Along::Columns, chunks) };
-        repeated.map_sources(|source| {
+        let everywhere = self.map_sources(|source| {
             let most = |own: [f64; 2]| [own[0], own[1].max(source.period)];
             Source { alike: most(source.alike), together: most(source.together), ..source }
-        })
+        });
+        let together = [everywhere.together[0], EVERYWHERE];
+        Self { together, ..everywhere.repeated(Along::Columns, chunks) }
     }
 
     /// The only row as so many rows. Polynomials are copied, and so are errors; the slots of lanes have errors of their own, but for those that are the same in all slots.
