@@ -436,7 +436,7 @@ impl Estimate {
     }
 
     /// The numbers of the left factor of a product of matrices, which meet those of the right one at other places than their own, and whose columns are added up.
-    pub(crate) fn as_left_factor(self) -> Self {
+    pub(crate) fn into_left_factor(self) -> Self {
         self.elsewhere(None, LEFT_FACTOR)
     }
 

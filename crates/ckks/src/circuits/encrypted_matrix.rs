@@ -349,7 +349,7 @@ impl Evaluator {
     ) -> Result<Ciphertext, CkksError> {
         let transposition = params.transposition_variance(self, level, params.degree())?;
         let error = product.slot_error(transposition * (1.0 + params.noise_model().secret_norm()));
-        let (left, right, inner) = (x.estimate.clone().as_left_factor(), y.estimate.clone(), x.shape()[0]);
+        let (left, right, inner) = (x.estimate.clone().into_left_factor(), y.estimate.clone(), x.shape()[0]);
         let estimate = left.multiply(right).sum(Along::Rows, (inner, inner), 1).forgotten().mixed().with_error_of_products(error);
         params.check_bound(estimate.magnitude, product.scale(), level)?;
         self.switched(params, product.estimated(|_| estimate), Operation::Multiply, level, 1.0)
