@@ -12,6 +12,7 @@
 //! error that rounding to integers causes (`doubles_suffice`), the transform is computed in fixed point.
 
 mod fixed;
+mod rounding;
 
 use std::f64::consts::PI;
 use std::fmt;
@@ -21,7 +22,8 @@ use rustfft::num_complex::Complex64;
 use rustfft::{Fft, FftPlanner};
 
 use fixed::Roots;
-pub(crate) use fixed::{Integers, nearest_62, nearest_126, quotient, scaled_integers};
+pub(crate) use fixed::{Integers, quotient, rounded_126, scaled_integers};
+pub(crate) use rounding::{Rounding, encoding_errors};
 
 /// The root mean square of a slot's error by a transform in double precision, as a part of that of the slots, at any number of slots up to `2^16`. A test
 /// holds what is measured below it.
@@ -122,14 +124,20 @@ impl Encoder {
         })
     }
 
-    /// `round(scale * m)` for the polynomial `m` of [`Encoder::embed_with`], right to the last bit but at ties, whatever the magnitudes of the numbers.
+    /// `round(scale * m)` for the polynomial `m` of [`Encoder::embed_with`], right to the last bit, whatever the magnitudes of the numbers.
     ///
     /// Range: `largest` is a bound on the slots' magnitudes, and `largest * scale <= 2^120`. The time depends on the number of slots alone.
-    pub(crate) fn embed_integers(&self, count: usize, largest: f64, scale: f64, fill: impl FnOnce(&mut [Complex64])) -> Vec<i128> {
+    pub(crate) fn embed_integers(
+        &self,
+        count: usize,
+        largest: f64,
+        (scale, rounding): (f64, Rounding),
+        fill: impl FnOnce(&mut [Complex64]),
+    ) -> Vec<i128> {
         let short = self.scratch.with(count, |slots| {
             slots.fill(Complex64::default());
             fill(slots);
-            self.roots().embed(slots, largest, scale)
+            self.roots().embed(slots, largest, scale, rounding)
         });
         let gap = self.degree / (2 * count);
         if gap == 1 {
@@ -276,7 +284,7 @@ mod tests {
                 let size = (slots.iter().map(Complex64::norm_sqr).sum::<f64>() / count as f64).sqrt();
                 // Not a power of two, and so large that rounding to integers is nothing.
                 let scale = 2f64.powi(100) * 1.3 / largest;
-                let integers = encoder.embed_integers(count, largest, scale, |place| place.copy_from_slice(&slots));
+                let integers = encoder.embed_integers(count, largest, (scale, Rounding::of(1)), |place| place.copy_from_slice(&slots));
                 let coefficients = encoder.embed(&slots);
                 let error = |(c, exact): (&f64, &i128)| (((c * scale) as i128 - exact) as f64 / scale).powi(2);
                 let embedding = coefficients.iter().zip(&integers).map(error).sum::<f64>().sqrt() / size;
@@ -310,7 +318,7 @@ mod tests {
     #[test]
     fn an_encoder_of_a_subring_shares_tables_whichever_is_used_first() {
         let (whole, slots) = (Encoder::new(64), kinds(8).remove(0));
-        let embed = |encoder: &Encoder| encoder.embed_integers(8, 2.0, 2f64.powi(80), |place| place.copy_from_slice(&slots));
+        let embed = |encoder: &Encoder| encoder.embed_integers(8, 2.0, (2f64.powi(80), Rounding::of(1)), |place| place.copy_from_slice(&slots));
         let small = embed(&whole.of_subring(16));
         assert_eq!(small, embed(&Encoder::new(16)));
         // The larger table is there for the whole ring, too.

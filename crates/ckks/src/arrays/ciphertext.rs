@@ -5,10 +5,11 @@
 use clathrate_arith::text::counted;
 use clathrate_lattice::{Bundle, Eval, Level};
 
-use super::estimate::{ENCODING_VARIANCE, Estimate};
+use super::estimate::Estimate;
 use super::layout::{Encoding, Layout, Order, Padding};
 use super::memory::{Footprint, check_free};
 use super::secret::SecretName;
+use crate::embedding::encoding_errors;
 use crate::error::CkksError;
 use crate::key_id::KeyId;
 use crate::parameters::{Params, Runtime};
@@ -200,9 +201,9 @@ impl Ciphertext {
         Some(self.estimate.error_bound(&self.layout)).filter(|error| error.is_finite())
     }
 
-    /// The root mean square of the error of a slot of a mask, rounded so that its product with this array has such a scale.
-    pub(crate) fn mask_rounding(&self, product_scale: f64) -> f64 {
-        (self.params.degree() as f64 * ENCODING_VARIANCE).sqrt() / (product_scale / self.scale)
+    /// The root mean square of the error of a slot of a mask, typical and worst, rounded so that its product with this array has such a scale.
+    pub(crate) fn mask_rounding(&self, product_scale: f64) -> (f64, f64) {
+        encoding_errors(self.params.degree(), product_scale / self.scale)
     }
 
     /// What is known of the product, number by number. Where one factor has zeros behind its numbers, the product has no errors of the other one there.
@@ -233,21 +234,31 @@ impl Ciphertext {
 
     /// The same array as a fresh encryption of numbers up to `bound`, where one is declared, with an error of this variance in each coefficient. Rounding to integers adds to it.
     pub(crate) fn freshly(self, bound: Option<f64>, variance: f64) -> Self {
-        let errors = (self.slot_error(variance), self.slot_error(ENCODING_VARIANCE));
+        let encoding = self.encoding_errors();
         let mask = self.bundles.first().and_then(Bundle::seed);
-        let estimate = Estimate::encrypted(bound.unwrap_or(f64::INFINITY), errors, mask).of_complex(self.is_complex());
+        let estimate = Estimate::encrypted(bound.unwrap_or(f64::INFINITY), self.slot_error(variance), encoding, mask);
+        let estimate = estimate.of_complex(self.is_complex());
         Self { estimate, ..self }
     }
 
-    /// The root mean square of the error of a slot or of an entry among coefficients, from the variance of a coefficient: a slot is the sum of `n` coefficients times roots of unity, and a
-    /// complex number among coefficients is a pair of them.
+    /// The root mean square of the error of a slot or of an entry among coefficients, from the variance of a coefficient.
     pub(crate) fn slot_error(&self, variance: f64) -> f64 {
-        let terms = match (self.encoding(), self.is_complex()) {
-            (Encoding::Slots, _) => self.params.degree() as f64,
-            (Encoding::Coefficients, true) => 2.0,
-            (Encoding::Coefficients, false) => 1.0,
-        };
-        (variance * terms).sqrt() / self.scale
+        (variance * self.coefficients_of_slot() as f64).sqrt() / self.scale
+    }
+
+    /// The root mean square, typical and worst, of the error of encoding in a slot or in an entry among coefficients.
+    pub(crate) fn encoding_errors(&self) -> (f64, f64) {
+        encoding_errors(self.coefficients_of_slot(), self.scale)
+    }
+
+    /// How many coefficients' errors make that of a slot or of an entry among coefficients: a slot is the sum of all coefficients times roots of unity, and a complex number among coefficients is a pair
+    /// of them.
+    fn coefficients_of_slot(&self) -> usize {
+        match (self.encoding(), self.is_complex()) {
+            (Encoding::Slots, _) => self.params.degree(),
+            (Encoding::Coefficients, true) => 2,
+            (Encoding::Coefficients, false) => 1,
+        }
     }
 
     /// The same array, of which `f` says what is known.

@@ -29,7 +29,6 @@ use self::source::{Source, Tails, times_numbers};
 use self::spread::{Factors, Function, Spread};
 pub(crate) use self::stored::StoredEstimate;
 use super::layout::{Encoding, Layout};
-use crate::embedding::DOUBLE_SHARE;
 use clathrate_lattice::MaskSeed;
 use rustfft::num_complex::Complex64;
 
@@ -53,8 +52,7 @@ const EVERYWHERE: f64 = (1u64 << 48) as f64;
 /// The sum of so many magnitudes of rounding errors is at most a bound on one of them, by the deviations of which a bound is made: 7.5 and more.
 const KNOWN_SUM: f64 = 6.0;
 
-/// Names of what the rounding of factors, that of encryptions, and that of plain arrays comes from. Arrays that differ by a constant have the same rounding, and the numbers that it is multiplied by may
-/// have its signs.
+/// Names of what the rounding of factors, that of encryptions, and that of plain arrays comes from.
 const FACTOR: u64 = 0x6661_6374_6f72_0001;
 const ENCODING: u64 = 0x656e_636f_6465_0001;
 const ROUNDING: u64 = 0x726f_756e_6469_6e67;
@@ -73,10 +71,6 @@ const LEFT_FACTOR: u64 = 0x6c65_6674_6661_6301;
 
 /// What makes a name that of the negative numbers.
 const NEGATIVE: u64 = 0x6e65_6761_7469_7665;
-
-/// The variance of a coefficient's error by encoding and decoding, in integers: rounding to integers, and what the transforms to and from coefficients add, each at most an eighth of
-/// rounding's root mean square, whatever the magnitudes of the numbers.
-pub(crate) const ENCODING_VARIANCE: f64 = (1.0 + 2.0 * DOUBLE_SHARE * DOUBLE_SHARE) / 12.0;
 
 /// The probability that a number's error exceeds its bound is 2 to minus this power at most, for all numbers of an array together.
 const LOG2_FAILURE: f64 = 40.0;
@@ -194,8 +188,8 @@ impl Estimate {
         Self::exact(magnitude).with_error(error)
     }
 
-    /// Numbers up to a bound with an error of encryption and of encoding, in a fresh encryption whose mask, which is no other's, names them.
-    pub(crate) fn encrypted(magnitude: f64, (error, encoding): (f64, f64), mask: Option<MaskSeed>) -> Self {
+    /// Numbers up to a bound with an error of encryption and one of encoding, typical and worst, in a fresh encryption whose mask, which is no other's, names them.
+    pub(crate) fn encrypted(magnitude: f64, error: f64, encoding: (f64, f64), mask: Option<MaskSeed>) -> Self {
         let name = mask.map_or_else(new_name, |MaskSeed(seed)| {
             seed.chunks(8).fold(0, |name, word| mixed_name(name, word.iter().fold(0, |sum, &byte| (sum << 8) | u64::from(byte))))
         });
@@ -205,8 +199,8 @@ impl Estimate {
         let noise = Source { name: mixed_name(name, error.to_bits()), typical: error, worst: error, tails, ..Source::NONE };
         let mut fresh = fresh;
         fresh.push(noise);
-        let rounding = Source { name: mixed_name(name, ENCODING), typical: encoding, worst: encoding, tails: Tails::Known, ..Source::NONE };
-        fresh.push(Source { signed: false, mixed: [true; 2], origin: Some(StoredName(ENCODING)), ..rounding });
+        let (name, (typical, worst)) = (mixed_name(name, ENCODING), encoding);
+        fresh.push(Source { name, typical, worst, signed: false, ..Source::NONE });
         fresh
     }
 
@@ -966,11 +960,11 @@ impl Estimate {
         repeated.map_sources(|source| Source { equal: equal(source.equal), ..source })
     }
 
-    /// With what the rounding of a mask leaves, where the cleared places are added to others: the numbers in `places` of them, times an error of the mask of this root mean square in a slot. The
+    /// With what the rounding of a mask leaves, where the cleared places are added to others: the numbers in `places` of them, times an error of the mask of these root mean squares in a slot, typical and worst. The
     /// error of a mask is no more random than the mask: at worst the numbers have its signs.
-    pub(crate) fn with_cleared(self, numbers: &Self, places: usize, rounding: f64) -> Self {
+    pub(crate) fn with_cleared(self, numbers: &Self, places: usize, (typical, worst): (f64, f64)) -> Self {
         let count = places as f64;
-        self.with_rounding_of_mask(1, (rounding * count.sqrt(), rounding * count.sqrt().max(count / KNOWN_SUM)), numbers)
+        self.with_rounding_of_mask(1, (typical * count.sqrt(), worst * count.sqrt().max(count / KNOWN_SUM)), numbers)
     }
 
     /// The product with a matrix along an axis; `rounding` are the root of the sum of squares, and the sum of magnitudes, of what rounding changed in a row.

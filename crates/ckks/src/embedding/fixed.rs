@@ -16,6 +16,7 @@ use num_bigint::BigInt;
 use num_traits::{One, ToPrimitive, Zero};
 
 use super::Complex64;
+use super::rounding::{Dither, Rounding};
 
 /// A complex number in fixed point. Range: magnitudes up to `2^125` units.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
@@ -94,19 +95,32 @@ fn cut(x: f64, bits: i32) -> (i64, f64) {
     (piece.to_bits().wrapping_sub(ROUNDER.to_bits()).cast_signed(), x - (piece - ROUNDER) * unit)
 }
 
-/// The integer nearest to `x`, to even at ties. Range: `|x| <= 2^62`.
+/// One of the two integers beside `x`, or `x` where it is one. Range: `|x| <= 2^62`.
 #[inline]
-pub(crate) fn nearest_62(x: f64) -> i64 {
+pub(crate) fn rounded_62(x: f64, dither: Dither) -> i64 {
     let (high, low) = cut(x, 32);
-    (high << 32) + nearest_51(low)
+    (high << 32) + nearest_51(low + dither.to_add())
+}
+
+/// One of the two integers beside `x`, or `x` where it is one. Range: `|x| <= 2^126`.
+#[inline]
+pub(crate) fn rounded_126(x: f64, dither: Dither) -> i128 {
+    integer_126(x, dither.to_add())
 }
 
 /// The integer nearest to `x`, to even at ties. Range: `|x| <= 2^126`.
 #[inline]
-pub(crate) fn nearest_126(x: f64) -> i128 {
-    let (high, rest) = cut(x, 84);
-    let (middle, low) = cut(rest, 42);
-    (i128::from(high) << 84) + (i128::from(middle) << 42) + i128::from(nearest_51(low))
+fn nearest_126(x: f64) -> i128 {
+    integer_126(x, 0.0)
+}
+
+/// The integer nearest to `x` with less than a half added to it.
+#[inline]
+fn integer_126(x: f64, added: f64) -> i128 {
+    // So that what is left has bits enough for what is added.
+    let (high, rest) = cut(x, 82);
+    let (middle, low) = cut(rest, 31);
+    (i128::from(high) << 82) + (i128::from(middle) << 31) + i128::from(nearest_51(low + added))
 }
 
 /// The exponent `e` of a positive double with `2^(e - 1) <= x < 2^e`, and `x / 2^e` in units of `2^-126`, which is exact.
@@ -150,9 +164,10 @@ pub(crate) fn quotient(word: i128, exponent: i32, scale: f64) -> f64 {
 struct Scaling {
     /// Numbers are multiples of `2^-shift`, and this is `2^shift`.
     unit: f64,
-    /// The scale is this number `/ 2^126`, times `2^(shift - drop)`.
+    /// The scale is this number `/ 2^126`, times `2^(shift - drop - more)`.
     factor: i128,
     drop: u32,
+    more: u32,
 }
 
 impl Scaling {
@@ -161,7 +176,8 @@ impl Scaling {
         // A shift beyond this would leave the range of doubles; numbers that small have fewer bits than the words.
         let shift = (NUMBER_BITS - parts(largest).0).min(1000);
         let (exponent, factor) = parts(scale);
-        Self { unit: power_of_two(shift), factor, drop: (shift - exponent).clamp(1, 126) as u32 }
+        let drop = (shift - exponent).clamp(1, 126);
+        Self { unit: power_of_two(shift), factor, drop: drop as u32, more: (shift - exponent - drop).clamp(0, 127) as u32 }
     }
 
     #[inline]
@@ -169,17 +185,17 @@ impl Scaling {
         nearest_126(x * self.unit)
     }
 
-    /// The integer nearest to the scaled number.
+    /// One of the two integers beside the scaled number.
     #[inline]
-    fn integer(&self, word: i128) -> i128 {
-        (times(word, self.factor) + (1 << (self.drop - 1))) >> self.drop
+    fn integer(&self, word: i128, dither: Dither) -> i128 {
+        ((times(word, self.factor) >> self.more) + dither.of_unit(self.drop)) >> self.drop
     }
 }
 
 /// `round(scale * number)` of each number, whose magnitudes are at most `largest`. Range: `largest * scale <= 2^120`.
-pub(crate) fn scaled_integers(numbers: &[f64], largest: f64, scale: f64) -> Vec<i128> {
+pub(crate) fn scaled_integers(numbers: &[f64], largest: f64, scale: f64, rounding: Rounding) -> Vec<i128> {
     let scaling = Scaling::new(largest, scale);
-    numbers.iter().map(|&x| scaling.integer(scaling.word(x))).collect()
+    numbers.iter().zip(rounding.dithers()).map(|(&x, dither)| scaling.integer(scaling.word(x), dither)).collect()
 }
 
 /// The roots of unity of all layers up to a number of slots: `exp(2 pi i 5^j / (4 len))` at `len / 2 + j`.
@@ -209,7 +225,7 @@ impl Roots {
     /// `round(scale * m)` for the polynomial `m` of `2 n` coefficients with these `n` slots.
     ///
     /// Range: `largest` is a bound on the slots' magnitudes, and `largest * scale <= 2^120`.
-    pub(super) fn embed(&self, slots: &[Complex64], largest: f64, scale: f64) -> Vec<i128> {
+    pub(super) fn embed(&self, slots: &[Complex64], largest: f64, scale: f64, rounding: Rounding) -> Vec<i128> {
         let scaling = Scaling::new(largest, scale);
         let fixed = |slot: &Complex64| Fixed { re: scaling.word(slot.re), im: scaling.word(slot.im) };
         let mut values: Vec<Fixed> = slots.iter().map(fixed).collect();
@@ -226,7 +242,7 @@ impl Roots {
         }
         reverse_bits(&mut values);
         let parts = values.iter().map(|value| value.re).chain(values.iter().map(|value| value.im));
-        parts.map(|word| scaling.integer(word)).collect()
+        parts.zip(rounding.dithers()).map(|(word, dither)| scaling.integer(word, dither)).collect()
     }
 
     /// The `n` slots of a polynomial, divided by `scale`; its coefficient `t < 2 n` is integer `t * gap`.
@@ -311,8 +327,14 @@ mod tests {
         for x in edges.into_iter().chain(many) {
             let expected = x.round_ties_even();
             assert_eq!(nearest_126(x), expected as i128, "{x:e}");
-            if x.abs() <= 2f64.powi(62) {
-                assert_eq!(nearest_62(x), expected as i64, "{x:e}");
+            // Rounded at random: one of the integers beside it, and itself where it is one.
+            for dither in Rounding::of(x.to_bits()).dithers().take(8) {
+                let rounded = rounded_126(x, dither);
+                assert!(x.floor() as i128 <= rounded && rounded <= x.ceil() as i128, "{x:e}: {rounded}");
+                if x.abs() <= 2f64.powi(62) {
+                    let rounded = i128::from(rounded_62(x, dither));
+                    assert!(x.floor() as i128 <= rounded && rounded <= x.ceil() as i128, "{x:e}: {rounded}");
+                }
             }
             if x.abs() <= 2f64.powi(51) {
                 assert_eq!(nearest_51(x), expected as i64, "{x:e}");

@@ -7,7 +7,7 @@ use super::decode::centred_integers;
 use super::encode::{encode_coefficients_below, encode_slots};
 use super::values::{Values, ValuesRef};
 use crate::arrays::{Encoding, Layout};
-use crate::embedding::doubles_suffice;
+use crate::embedding::{Rounding, doubles_suffice};
 use crate::error::CkksError;
 use crate::parameters::Params;
 
@@ -22,7 +22,7 @@ pub(crate) fn encode_polynomial(
     (values, largest): (ValuesRef<'_>, f64),
     layout: &Layout,
     polynomial: usize,
-    scale: f64,
+    (scale, rounding): (f64, Rounding),
     level: Level,
 ) -> Result<Poly<Eval>, CkksError> {
     if layout.encoding == Encoding::Slots {
@@ -31,7 +31,7 @@ pub(crate) fn encode_polynomial(
                 slots[position..position + layout.copies].fill(values.get(index));
             }
         };
-        return encode_slots(params, layout.period(), largest, fill, scale, level);
+        return encode_slots(params, layout.period(), largest, fill, (scale, rounding), level);
     }
     let (_, _, component) = layout.polynomial(polynomial);
     let mut coefficients = vec![0.0; layout.degree];
@@ -47,7 +47,7 @@ pub(crate) fn encode_polynomial(
             set(position + half, value.im);
         }
     }
-    encode_coefficients_below(params, coefficients, largest, scale, level)
+    encode_coefficients_below(params, coefficients, largest, (scale, rounding), level)
 }
 
 /// Writes the entries that polynomial `polynomial` holds, or the parts of them, to `numbers`: the inverse of [`encode_polynomial`].

@@ -1,6 +1,6 @@
 //! Rounds numbers to the integers of polynomials.
 //!
-//! The integers are those nearest to the scaled coefficients. Where a transform or a product in double precision would add more than an eighth of the error of
+//! A scaled coefficient becomes one of the two integers beside it at random, so that the errors of an array are independent whatever its numbers are ([`Rounding`]). Where a transform or a product in double precision would add more than an eighth of the error of
 //! rounding, it is computed in fixed point. A bound on the numbers decides, and the steps that follow do not depend on the numbers, so that the time of an
 //! encryption shows the bound alone. A refusal shows more: that there is a number which is refused.
 //!
@@ -10,17 +10,15 @@ use clathrate_lattice::{Basis, Coeff, Eval, Level, Poly, Ring};
 use rustfft::num_complex::Complex64;
 
 use super::values::{ValuesRef, largest_magnitude};
-use crate::arrays::estimate::ENCODING_VARIANCE;
 use crate::arrays::{Encoding, Layout};
-use crate::embedding::{Encoder, doubles_suffice, nearest_62, scaled_integers};
+use crate::embedding::{Encoder, Rounding, doubles_suffice, encoding_errors, scaled_integers};
 use crate::error::CkksError;
 use crate::parameters::Params;
 
 /// Largest magnitude of a scaled coefficient, in bits: it must be exact in an `i128`.
 const COEFFICIENT_LIMIT_BITS: f64 = 120.0;
 
-/// How far the error of encoding may be beyond its root mean square: sums of uniform numbers have no heavier tails than a normal distribution, of which both
-/// parts of a complex number are below this with a probability of `1 - 2^-40`.
+/// How far the error of encoding may be beyond its worst root mean square: both parts of a complex number with a normal distribution are below this with a probability of `1 - 2^-40`.
 const ENCODING_TAIL: f64 = 7.7;
 
 /// The root mean square of the error that encoding and decoding cause in an entry, in units of the numbers, and a bound that it exceeds with a probability below
@@ -34,8 +32,8 @@ pub fn encoding_error(layout: &Layout, largest: f64, scale: f64) -> (f64, f64) {
         (Encoding::Coefficients, true) => 2,
         (Encoding::Coefficients, false) => 1,
     };
-    let rms = (ENCODING_VARIANCE * terms as f64).sqrt() / scale;
-    (rms, ENCODING_TAIL * rms + largest * f64::EPSILON / 2.0)
+    let (typical, worst) = encoding_errors(terms, scale);
+    (typical, ENCODING_TAIL * worst + largest * f64::EPSILON / 2.0)
 }
 
 /// Products with the scale up to this err by at most an eighth in double precision.
@@ -50,7 +48,8 @@ const SHORT_LIMIT: f64 = (1u64 << 62) as f64;
 /// [`CkksError::NotFinite`], [`CkksError::ValueTooLarge`].
 pub fn encode_coefficients(params: &Params, coefficients: Vec<f64>, scale: f64, level: Level) -> Result<Poly<Eval>, CkksError> {
     let largest = largest_magnitude(&coefficients);
-    encode_coefficients_below(params, coefficients, largest, scale, level)
+    let rounding = Rounding::of(ValuesRef::from(&coefficients).name());
+    encode_coefficients_below(params, coefficients, largest, (scale, rounding), level)
 }
 
 /// As [`encode_coefficients`] for coefficients of at most the magnitude `largest`, on which the time depends, and not on the coefficients.
@@ -59,7 +58,7 @@ pub(crate) fn encode_coefficients_below(
     params: &Params,
     coefficients: Vec<f64>,
     largest: f64,
-    scale: f64,
+    (scale, rounding): (f64, Rounding),
     level: Level,
 ) -> Result<Poly<Eval>, CkksError> {
     let (ring, basis) = (params.chain().ring(), params.chain().basis(level));
@@ -69,17 +68,15 @@ pub(crate) fn encode_coefficients_below(
     }
     check_room(params, largest_magnitude(&coefficients), scale, level)?;
     if largest * scale <= PRODUCT_LIMIT {
-        return Ok(round_short(ring, &basis, coefficients, scale).into_eval());
+        return Ok(round_short(ring, &basis, coefficients, (scale, rounding)).into_eval());
     }
     check_bits(largest, scale, level, COEFFICIENT_LIMIT_BITS)?;
-    Ok(integers_to_poly(ring, &basis, scaled_integers(&coefficients, largest, scale), largest * scale).into_eval())
+    Ok(integers_to_poly(ring, &basis, scaled_integers(&coefficients, largest, scale, rounding), largest * scale).into_eval())
 }
 
 /// `round(coefficients * scale)`, below `2^62`, as a polynomial.
-fn round_short(ring: &Ring, basis: &Basis, coefficients: Vec<f64>, scale: f64) -> Poly<Coeff> {
-    // In the memory of the coefficients: a collected `Vec` of the same size reuses it.
-    let values: Vec<i64> = coefficients.into_iter().map(|c| nearest_62(c * scale)).collect();
-    Poly::from_signed(ring, basis, &values)
+fn round_short(ring: &Ring, basis: &Basis, coefficients: Vec<f64>, (scale, rounding): (f64, Rounding)) -> Poly<Coeff> {
+    Poly::from_signed(ring, basis, &rounding.rounded(coefficients, scale))
 }
 
 /// `round(scale * m)` as a polynomial at `level`, for the polynomial `m` with `count` slots, which `fill` writes over zeros.
@@ -94,12 +91,12 @@ pub(crate) fn encode_slots(
     count: usize,
     largest: f64,
     fill: impl FnOnce(&mut [Complex64]),
-    scale: f64,
+    (scale, rounding): (f64, Rounding),
     level: Level,
 ) -> Result<Poly<Eval>, CkksError> {
     let (ring, basis) = (params.chain().ring(), params.chain().basis(level));
     let room = (level, room_bits(params, level));
-    Ok(slots_to_poly(params.encoder(), ring, &basis, (count, largest), fill, scale, room)?.into_eval())
+    Ok(slots_to_poly(params.encoder(), ring, &basis, (count, largest), fill, (scale, rounding), room)?.into_eval())
 }
 
 /// As [`encode_slots`] over any basis of a ring that `encoder` is for. Coefficients have so many bits of room, at the level that an error names.
@@ -112,16 +109,16 @@ fn slots_to_poly(
     basis: &Basis,
     (count, largest): (usize, f64),
     fill: impl FnOnce(&mut [Complex64]),
-    scale: f64,
+    (scale, rounding): (f64, Rounding),
     (level, room): (Level, f64),
 ) -> Result<Poly<Coeff>, CkksError> {
     if doubles_suffice(count, largest * scale) {
         let coefficients = encoder.embed_with(count, fill);
         check_bits(largest_magnitude(&coefficients), scale, level, room)?;
-        return Ok(round_short(ring, basis, coefficients, scale));
+        return Ok(round_short(ring, basis, coefficients, (scale, rounding)));
     }
     check_bits(largest, scale, level, COEFFICIENT_LIMIT_BITS)?;
-    let integers = encoder.embed_integers(count, largest, scale, fill);
+    let integers = encoder.embed_integers(count, largest, (scale, rounding), fill);
     let most = integers.iter().fold(0, |most, integer| integer.unsigned_abs().max(most));
     let most = (most >> 64) as u64 as f64 * 2f64.powi(64) + most as u64 as f64;
     check_bits(most / scale, scale, level, room)?;
@@ -149,9 +146,9 @@ pub(crate) fn diagonal_to_poly(
     diagonal: &[Complex64],
     scale: f64,
 ) -> Result<Poly<Eval>, CkksError> {
-    let largest = ValuesRef::from(diagonal).largest();
+    let (largest, rounding) = (ValuesRef::from(diagonal).largest(), Rounding::of(ValuesRef::from(diagonal).name()));
     let fill = |slots: &mut [Complex64]| slots.copy_from_slice(diagonal);
-    Ok(slots_to_poly(encoder, ring, basis, (diagonal.len(), largest), fill, scale, (Level(0), COEFFICIENT_LIMIT_BITS))?.into_eval())
+    Ok(slots_to_poly(encoder, ring, basis, (diagonal.len(), largest), fill, (scale, rounding), (Level(0), COEFFICIENT_LIMIT_BITS))?.into_eval())
 }
 
 /// The polynomial with these coefficients.

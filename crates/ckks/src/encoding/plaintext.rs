@@ -10,6 +10,7 @@ use super::chunks::encode_polynomial;
 use super::values::{ValuesRef, check_values};
 use crate::arrays::estimate::name_of;
 use crate::arrays::{Ciphertext, Encoding, Estimate, Layout, Padding};
+use crate::embedding::Rounding;
 use crate::error::CkksError;
 use crate::parameters::Params;
 
@@ -96,9 +97,16 @@ impl Plaintext {
         params.check_level(level)?;
         params.check_scale(scale, level)?;
         let largest = values.largest();
-        let encode = |polynomial| encode_polynomial(params, (values, largest), &layout, polynomial, scale, level);
-        let messages = (0..layout.polynomials()).map(encode).collect::<Result<_, _>>()?;
         let (size, one_number, name) = (values.size(largest), values.is_one_number(), values.name());
+        // Equal polynomials become the same integers, whoever encodes them.
+        let encode = |polynomial| {
+            let alone = layout.polynomials() == 1;
+            let name = if alone { name } else { values.name_of_some(layout.held(polynomial).map(|(_, index)| index)) };
+            let (_, _, component) = layout.polynomial(polynomial);
+            let rounding = Rounding::of(name).of_case(scale.to_bits()).of_case(component as u64);
+            encode_polynomial(params, (values, largest), &layout, polynomial, (scale, rounding), level)
+        };
+        let messages = (0..layout.polynomials()).map(encode).collect::<Result<_, _>>()?;
         Ok(Self { params: params.clone(), shape: shape.to_vec(), layout, level, scale, size, one_number, name, messages })
     }
 

@@ -129,6 +129,14 @@ impl ValuesRef<'_> {
         }
     }
 
+    /// A name of some of the numbers.
+    pub(crate) fn name_of_some(self, indices: impl Iterator<Item = usize>) -> u64 {
+        match self {
+            Self::Real(values) => name_of_all(&indices.map(|index| values[index]).collect::<Vec<_>>()),
+            Self::Complex(values) => name_of_all(&indices.flat_map(|index| [values[index].re, values[index].im]).collect::<Vec<_>>()),
+        }
+    }
+
     /// Whether all are one number.
     pub(crate) fn is_one_number(self) -> bool {
         // All are read before the first branch.

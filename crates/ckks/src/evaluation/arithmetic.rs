@@ -6,10 +6,11 @@ use clathrate_lattice::{Bundle, Eval, LatticeError, Level, Poly};
 
 use super::evaluator::{Evaluator, Room, check_slots, entrywise};
 use super::levels::same_scale;
-use crate::arrays::estimate::{ENCODING_VARIANCE, product};
+use crate::arrays::estimate::product;
 use crate::arrays::{Ciphertext, Encoding, Estimate, Layout, Padding};
 use crate::encoding::plaintext::Plaintext;
 use crate::encoding::{check_product_room, check_room};
+use crate::embedding::encoding_errors;
 use crate::error::CkksError;
 use crate::keys::ValuesRef;
 
@@ -222,8 +223,8 @@ impl Evaluator {
             return Err(CkksError::ScaleMismatch { left: x.scale.log2(), right: plaintext.scale().log2() });
         }
         // The plaintext's coefficients are rounded to integers.
-        let rounding = x.slot_error(ENCODING_VARIANCE);
-        let numbers = plaintext.estimate().with_rounding(rounding, rounding);
+        let (typical, worst) = x.encoding_errors();
+        let numbers = plaintext.estimate().with_rounding(typical, worst);
         let estimate = x.estimate.clone().plus(numbers);
         x.params.check_bound(estimate.magnitude, x.scale, x.level)?;
         let mut sum = x.clone().estimated(|_| estimate);
@@ -284,7 +285,7 @@ impl Evaluator {
         self.spend_encoding(x, x.layout.polynomials())?;
         let plaintext = Plaintext::encode_for(x, values, x.level, factor)?;
         // A slot is the sum of all coefficients, each rounded.
-        check_factor(plaintext.largest(), factor, (x.params.degree() as f64 / 12.0).sqrt())?;
+        check_factor(plaintext.largest(), factor, encoding_errors(x.params.degree(), 1.0).0)?;
         self.multiply_encoded(x, &plaintext)
     }
 
@@ -301,9 +302,9 @@ impl Evaluator {
         let scale = self.product_scale(x, plaintext.scale())?;
         let factors = common_factors(&x.layout, &messages)?;
         // The plaintext's coefficients are rounded to integers at its scale.
-        let rounding = (x.params.degree() as f64 * ENCODING_VARIANCE).sqrt() / plaintext.scale();
+        let (typical, worst) = encoding_errors(x.params.degree(), plaintext.scale());
         let estimate =
-            x.estimate.clone().cleared().product_with(plaintext.estimate().with_rounding(rounding, rounding), plaintext.is_one_number());
+            x.estimate.clone().cleared().product_with(plaintext.estimate().with_rounding(typical, worst), plaintext.is_one_number());
         x.params.check_bound(estimate.magnitude, scale, x.level)?;
         let bundles = x.bundles.iter().zip(factors).map(|(bundle, factor)| bundle.times_poly(factor)).collect::<Result<_, _>>()?;
         let mut product = x.with(bundles, x.level, scale).estimated(|_| estimate);

@@ -15,6 +15,7 @@ use crate::encoding::chunks::encode_polynomial;
 use crate::encoding::encode::deciding_magnitude;
 use crate::encoding::plaintext::Plaintext;
 use crate::encoding::values::{ValuesRef, check_values};
+use crate::embedding::Rounding;
 use crate::error::CkksError;
 use crate::key_id::KeyId;
 use crate::parameters::{Params, Runtime};
@@ -27,7 +28,8 @@ fn encrypt_with(
     shape: &[usize],
     options: EncryptOptions,
     (progress, variance): (Progress<'_>, f64),
-    mut zero: impl FnMut(&Basis) -> Result<Bundle<Eval>, CkksError>,
+    rng: &mut SecretRng,
+    zero: impl Fn(&Basis, &mut SecretRng) -> Result<Bundle<Eval>, CkksError>,
 ) -> Result<Ciphertext, CkksError> {
     let layout = options.layout(shape, values.is_complex(), params.degree())?;
     check_values(values, shape, &layout)?;
@@ -46,15 +48,20 @@ fn encrypt_with(
         "put several rows into each polynomial (`lanes`), transpose it, so that few long rows fill theirs, or encrypt a part of it at a time",
     )?;
     let largest = deciding_magnitude(options.bound, values, scale);
+    // Two encryptions of one array have different errors.
+    let rounding = Rounding::random(rng);
     let mut bundles = Vec::with_capacity(layout.bundles());
     for index in 0..layout.bundles() {
         if !progress(index, layout.bundles()) {
             return Err(CkksError::Cancelled);
         }
-        let message = |polynomial| encode_polynomial(params, (values, largest), &layout, polynomial, scale, level);
+        let message = |polynomial: usize| {
+            let rounding = rounding.of_case(polynomial as u64);
+            encode_polynomial(params, (values, largest), &layout, polynomial, (scale, rounding), level)
+        };
         let messages = (0..layout.bodies).map(|body| layout.polynomial_at(index, body).map(message).transpose());
         let messages = messages.collect::<Result<Vec<_>, _>>()?;
-        let mut bundle = zero(&basis)?;
+        let mut bundle = zero(&basis, rng)?;
         for (body, message) in messages.iter().enumerate() {
             message.iter().try_for_each(|message| bundle.add_message(body, message))?;
         }
@@ -241,7 +248,8 @@ impl SecretKey {
         rng: &mut SecretRng,
     ) -> Result<Ciphertext, CkksError> {
         let (ring, secret) = (self.params.chain().ring().clone(), self.named(options.secret())?);
-        encrypt_with(&self.params, self.id, values, shape, options, (progress, self.params.noise_model().fresh_secret()), |basis| {
+        let noise = (progress, self.params.noise_model().fresh_secret());
+        encrypt_with(&self.params, self.id, values, shape, options, noise, rng, |basis, rng| {
             Ok(Bundle::encrypt_zero(&secret, &ring, basis, rng)?)
         })
     }
@@ -383,8 +391,9 @@ impl PublicKey {
             return Err(CkksError::SecretWithoutKeys { operation, secret, remedy });
         }
         let mut rng = SecretRng::from_os()?;
-        encrypt_with(&self.params, self.id, values.into(), shape, options, (progress, self.params.noise_model().fresh_public()), |basis| {
-            Ok(self.key.encrypt_zero(basis, &mut rng)?)
+        let noise = (progress, self.params.noise_model().fresh_public());
+        encrypt_with(&self.params, self.id, values.into(), shape, options, noise, &mut rng, |basis, rng| {
+            Ok(self.key.encrypt_zero(basis, rng)?)
         })
     }
 }

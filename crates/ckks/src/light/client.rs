@@ -19,7 +19,7 @@ use super::wire::{
 };
 use crate::arrays::memory::check_free;
 use crate::arrays::{Order, SecretName};
-use crate::embedding::{nearest_126, quotient};
+use crate::embedding::{Rounding, quotient, rounded_126};
 use crate::error::CkksError;
 use crate::file::{FileError, OutputFile, Replaced};
 use crate::keys::SecretKey;
@@ -403,9 +403,9 @@ impl LightClient {
             self.next = counter + sample as u64 + 1;
             let mut errors = Zeroizing::new(vec![0i64; degree]);
             self.rng.gaussian(&mut errors);
-            for (place, &t) in places.iter().enumerate() {
+            for ((place, &t), dither) in places.iter().enumerate().zip(Rounding::random(&mut self.rng).dithers()) {
                 let number = numbers[t];
-                let message = nearest_126(number * scale) + i128::from(errors[place]);
+                let message = rounded_126(number * scale, dither) + i128::from(errors[place]);
                 let residue =
                     |(modulus, product): (&Modulus, &Zeroizing<Vec<u64>>)| modulus.sub(modulus.reduce_i128(message), product[place]);
                 let residues: Vec<u64> = self.moduli.iter().zip(&products).map(residue).collect();

@@ -3,6 +3,7 @@
 use clathrate_lattice::Level;
 
 use super::{LinearTransform, LinearTransformOptions, LinearTransformPlan};
+use crate::embedding::encoding_errors;
 use crate::error::CkksError;
 use crate::parameters::Params;
 
@@ -15,14 +16,14 @@ fn gain(factor: &LinearTransform) -> f64 {
 }
 
 /// `sqrt(2 p D)` over the norm of a row, for a map of period `p` with `D` diagonals: the relative error of its result, where diagonals are rounded at scale
-/// `s`, is this over `sqrt(12) s`.
+/// `s`, is this over `sqrt(6) s`.
 pub(in crate::circuits) fn rounding_weight(factor: &LinearTransform) -> f64 {
     (2.0 * factor.period() as f64 * factor.shifts().count() as f64 / gain(factor)).sqrt()
 }
 
 /// The square of the relative error by the rounding of diagonals.
 pub(in crate::circuits) fn diagonals_error(factor: &LinearTransform, scale: f64) -> f64 {
-    (rounding_weight(factor) / scale).powi(2) / 12.0
+    (rounding_weight(factor) * encoding_errors(1, scale).0).powi(2)
 }
 
 /// The gain of all `plans` from number `first` on.

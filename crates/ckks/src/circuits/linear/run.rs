@@ -12,6 +12,7 @@ use super::plan::{Iteration, LinearTransformPlan, Term, transform_cost};
 use super::{LINEAR, LinearTransform};
 use crate::arrays::estimate::Along;
 use crate::arrays::{Ciphertext, Encoding, Layout, Order, Padding, SecretName};
+use crate::embedding::encoding_errors;
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
 use crate::evaluation::evaluator::{Room, check_slots};
@@ -377,8 +378,7 @@ impl LinearTransformPlan {
     /// The errors of a result's entry by the rounding of the diagonals to integers, for numbers of magnitude 1: of either sign, and with the signs of what rounding changed.
     fn rounding(&self) -> (f64, f64) {
         let terms = self.giants.iter().map(|giant| giant.terms.len()).sum::<usize>() as f64;
-        let coefficients = 2.0 * self.transform.period() as f64;
-        let one = (coefficients / 12.0).sqrt() / self.diagonal_scale();
-        (one * terms.sqrt(), one * terms)
+        let (typical, worst) = encoding_errors(2 * self.transform.period(), self.diagonal_scale());
+        (typical * terms.sqrt(), worst * terms)
     }
 }

@@ -7,7 +7,9 @@ use rustfft::num_complex::Complex64;
 use super::node::{Node, Product};
 use super::plan::PolynomialPlan;
 use super::{Polynomial, ZERO};
+use crate::arrays::estimate::name_of;
 use crate::arrays::{Ciphertext, Estimate, Layout};
+use crate::embedding::Rounding;
 use crate::encoding::encode::encode_slots;
 use crate::error::CkksError;
 use crate::evaluation::combinations::ProductTerm;
@@ -181,16 +183,17 @@ impl Run<'_> {
         let plaintexts = usize::from(alike && (groups > 1 || !partial)) + usize::from(partial);
         self.evaluator.spend_encoding(&value, plaintexts)?;
         // The plaintext's coefficients are rounded to integers.
-        let error = value.slot_error(1.0 / 12.0);
-        let mut value = value.estimated(|own| own.with_error(error));
+        let (typical, worst) = value.encoding_errors();
+        let mut value = value.estimated(|own| own.with_errors(typical, worst));
         if !x.is_symbol() {
             let (params, scale, level) = (value.params.clone(), value.scale, value.level);
+            let rounding = Rounding::of(name_of([at_zero.re, at_zero.im])).of_case(scale.to_bits());
             let message = |polynomial: usize| {
                 let padding = |slots: &mut [Complex64]| {
                     slots.fill(-at_zero);
                     layout.held(polynomial).for_each(|(position, _)| slots[position..position + layout.copies].fill(ZERO));
                 };
-                encode_slots(&params, layout.period(), at_zero.norm(), padding, scale, level)
+                encode_slots(&params, layout.period(), at_zero.norm(), padding, (scale, rounding), level)
             };
             let last = |group: usize| layout.bundle(group, layout.chunks - 1, 0);
             let full = if partial { groups - 1 } else { groups };
