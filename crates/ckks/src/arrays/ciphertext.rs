@@ -9,7 +9,7 @@ use super::estimate::Estimate;
 use super::layout::{Encoding, Layout, Order, Padding};
 use super::memory::{Footprint, check_free};
 use super::secret::SecretName;
-use crate::embedding::encoding_errors;
+use crate::embedding::{encoding_errors, mask_error};
 use crate::error::CkksError;
 use crate::key_id::KeyId;
 use crate::parameters::{Params, Runtime};
@@ -201,9 +201,9 @@ impl Ciphertext {
         Some(self.estimate.error_bound(&self.layout)).filter(|error| error.is_finite())
     }
 
-    /// The root mean square of the error of a slot of a mask, typical and worst, rounded so that its product with this array has such a scale.
-    pub(crate) fn mask_rounding(&self, product_scale: f64) -> (f64, f64) {
-        encoding_errors(self.params.degree(), product_scale / self.scale)
+    /// The root mean square of the error of a slot of a mask, rounded so that its product with this array has such a scale.
+    pub(crate) fn mask_rounding(&self, product_scale: f64) -> f64 {
+        mask_error(self.params.degree(), product_scale / self.scale)
     }
 
     /// What is known of the product, number by number. Where one factor has zeros behind its numbers, the product has no errors of the other one there.

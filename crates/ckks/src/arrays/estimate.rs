@@ -960,11 +960,11 @@ impl Estimate {
         repeated.map_sources(|source| Source { equal: equal(source.equal), ..source })
     }
 
-    /// With what the rounding of a mask leaves, where the cleared places are added to others: the numbers in `places` of them, times an error of the mask of these root mean squares in a slot, typical and worst. The
+    /// With what the rounding of a mask leaves, where the cleared places are added to others: the numbers in `places` of them, times an error of the mask of this root mean square in a slot. The
     /// error of a mask is no more random than the mask: at worst the numbers have its signs.
-    pub(crate) fn with_cleared(self, numbers: &Self, places: usize, (typical, worst): (f64, f64)) -> Self {
+    pub(crate) fn with_cleared(self, numbers: &Self, places: usize, rounding: f64) -> Self {
         let count = places as f64;
-        self.with_rounding_of_mask(1, (typical * count.sqrt(), worst * count.sqrt().max(count / KNOWN_SUM)), numbers)
+        self.with_rounding_of_mask(1, (rounding * count.sqrt(), rounding * count.sqrt().max(count / KNOWN_SUM)), numbers)
     }
 
     /// The product with a matrix along an axis; `rounding` are the root of the sum of squares, and the sum of magnitudes, of what rounding changed in a row.

@@ -16,11 +16,20 @@ use super::fixed::rounded_62;
 /// The root mean square of the error that encoding and decoding cause in a sum of so many coefficients times factors of magnitude 1, in units of numbers at this scale: for numbers that lie anywhere between
 /// integers, and a bound on it, for those half way between two.
 ///
-/// Transforms to and from coefficients add, each, at most an eighth of the root mean square of rounding to the nearest integer, whatever the magnitudes of the numbers. Errors of rounding are independent,
-/// and each is in an interval of length 1, so that their sums have no heavier tails than normal ones of the larger variance (Hoeffding 1963, Theorem 2).
+/// Errors of rounding are independent, and each is in an interval of length 1, so that their sums have no heavier tails than normal ones of the larger variance (Hoeffding 1963, Theorem 2).
 pub(crate) fn encoding_errors(terms: usize, scale: f64) -> (f64, f64) {
-    let of = |variance: f64| (terms as f64 * (variance + 2.0 * DOUBLE_SHARE * DOUBLE_SHARE / 12.0)).sqrt() / scale;
+    let of = |variance: f64| error_of(terms, variance) / scale;
     (of(1.0 / 6.0), of(1.0 / 4.0))
+}
+
+/// As [`encoding_errors`], for arrays that are rounded to the nearest integers.
+pub(crate) fn mask_error(terms: usize, scale: f64) -> f64 {
+    error_of(terms, 1.0 / 12.0) / scale
+}
+
+/// Transforms to and from coefficients add, each, at most an eighth of the root mean square of rounding to the nearest integer, whatever the magnitudes of the numbers.
+fn error_of(terms: usize, variance: f64) -> f64 {
+    (terms as f64 * (variance + 2.0 * DOUBLE_SHARE * DOUBLE_SHARE / 12.0)).sqrt()
 }
 
 /// Bits of a random number.
@@ -55,31 +64,49 @@ fn dithers_of(word: u64) -> [Dither; IN_WORD] {
     std::array::from_fn(|place| Dither((word >> (BITS as usize * place)) & ((1 << BITS) - 1)))
 }
 
-/// The seed of the random numbers by which an array is rounded.
+/// How an array is rounded.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Rounding(u64);
+pub(crate) enum Rounding {
+    /// To the nearest integers: for arrays that no user chooses, whose errors are no worse than random ones.
+    Nearest,
+    /// At random, with the random numbers of a seed.
+    Random(u64),
+}
 
 impl Rounding {
     /// With the random numbers of a seed. Arrays that everybody knows are their own seeds.
     pub(crate) fn of(seed: u64) -> Self {
-        Self(words(seed).next().unwrap_or_default())
+        Self::Random(words(seed).next().unwrap_or_default())
     }
 
     /// With new random numbers.
     pub(crate) fn random(rng: &mut SecretRng) -> Self {
         let mut seed = [0; 8];
         rng.fill_bytes(&mut seed);
-        Self(u64::from_le_bytes(seed))
+        Self::of(u64::from_le_bytes(seed))
     }
 
     /// Another one for each of many cases.
     pub(crate) fn of_case(self, case: u64) -> Self {
-        Self::of(self.0 ^ case.rotate_left(32))
+        match self {
+            Self::Nearest => self,
+            Self::Random(seed) => Self::of(seed ^ case.rotate_left(32)),
+        }
+    }
+
+    /// Words of random numbers, or of halves.
+    fn words(self) -> impl Iterator<Item = u64> {
+        const HALVES: u64 = u64::MAX / ((1 << BITS) - 1) << (BITS - 1);
+        let (seed, random) = match self {
+            Self::Nearest => (0, 0),
+            Self::Random(seed) => (seed, u64::MAX),
+        };
+        words(seed).map(move |word| (word & random) | (HALVES & !random))
     }
 
     /// The random numbers.
     pub(crate) fn dithers(self) -> impl Iterator<Item = Dither> {
-        words(self.0).flat_map(dithers_of)
+        self.words().flat_map(dithers_of)
     }
 
     /// `round(scale * number)` of each number. Range: magnitudes up to `2^62` after scaling.
@@ -87,7 +114,7 @@ impl Rounding {
         // In the memory of the numbers, because fresh memory costs more: integers as the bits of doubles, and a collected `Vec` of the same size reuses that of the first one.
         let round = |number: &mut f64, dither| *number = f64::from_bits(rounded_62(*number * scale, dither).cast_unsigned());
         let (groups, rest) = numbers.as_chunks_mut::<IN_WORD>();
-        let mut words = words(self.0);
+        let mut words = self.words();
         for (group, word) in groups.iter_mut().zip(&mut words) {
             for (number, dither) in group.iter_mut().zip(dithers_of(word)) {
                 round(number, dither);
@@ -126,6 +153,16 @@ mod tests {
                 assert!(mean.abs() <= 5.0 * (variance / 65536.0).sqrt() + 0.5f64.powi(17), "{x}: {mean}");
                 assert!((found - variance).abs() <= 0.01, "{x}: {found} instead of {variance}");
             }
+        }
+    }
+
+    #[test]
+    fn halves_round_to_the_nearest() {
+        for x in [0.0, 1.0, -7.0, 0.499, 0.501, -0.499, -0.501, 1e6 + 0.3, -3e9 - 0.9, 2f64.powi(45) + 0.125] {
+            let nearest = x.round();
+            assert!(Rounding::Nearest.rounded(vec![x; 9], 1.0).iter().all(|&integer| integer == nearest as i64), "{x}");
+            let wide = scaled_integers(&[x; 9], 2.0 * x.abs(), 1.0, Rounding::Nearest.of_case(3));
+            assert!(wide.iter().all(|&integer| integer == nearest as i128), "{x}");
         }
     }
 

@@ -10,7 +10,7 @@ use super::chunks::encode_polynomial;
 use super::values::{ValuesRef, check_values};
 use crate::arrays::estimate::name_of;
 use crate::arrays::{Ciphertext, Encoding, Estimate, Layout, Padding};
-use crate::embedding::Rounding;
+use crate::embedding::{Rounding, encoding_errors, mask_error};
 use crate::error::CkksError;
 use crate::parameters::Params;
 
@@ -44,6 +44,8 @@ pub struct Plaintext {
     size: (f64, f64, f64),
     one_number: bool,
     name: u64,
+    /// Whether it is rounded to the nearest integers.
+    mask: bool,
     messages: Vec<Poly<Eval>>,
 }
 
@@ -91,7 +93,33 @@ impl Plaintext {
         level: Level,
         scale: f64,
     ) -> Result<Self, CkksError> {
-        let (values, layout) = (values.into(), layout.with_padding(Padding::Zero));
+        Self::rounded(params, values.into(), (shape, layout), (level, scale), false)
+    }
+
+    /// As [`Plaintext::encode_for`] for a mask: one number at the places that `chosen` says, by flat index, and zeros elsewhere.
+    ///
+    /// # Errors
+    /// As [`Plaintext::encode`].
+    pub(crate) fn mask_for(
+        x: &Ciphertext,
+        chosen: impl Fn(usize) -> bool,
+        number: f64,
+        level: Level,
+        scale: f64,
+    ) -> Result<Self, CkksError> {
+        let values: Vec<f64> = (0..x.shape.iter().product()).map(|index| if chosen(index) { number } else { 0.0 }).collect();
+        let layout = Layout { complex: x.is_complex() && x.encoding() != Encoding::Slots, ..x.layout };
+        Self::rounded(&x.params, ValuesRef::from(&values), (&x.shape, layout), (level, scale), true)
+    }
+
+    fn rounded(
+        params: &Params,
+        values: ValuesRef<'_>,
+        (shape, layout): (&[usize], Layout),
+        (level, scale): (Level, f64),
+        mask: bool,
+    ) -> Result<Self, CkksError> {
+        let layout = layout.with_padding(Padding::Zero);
         layout.check(shape, params.degree())?;
         check_values(values, shape, &layout)?;
         params.check_level(level)?;
@@ -103,11 +131,12 @@ impl Plaintext {
             let alone = layout.polynomials() == 1;
             let name = if alone { name } else { values.name_of_some(layout.held(polynomial).map(|(_, index)| index)) };
             let (_, _, component) = layout.polynomial(polynomial);
-            let rounding = Rounding::of(name).of_case(scale.to_bits()).of_case(component as u64);
+            let random = Rounding::of(name).of_case(scale.to_bits()).of_case(component as u64);
+            let rounding = if mask { Rounding::Nearest } else { random };
             encode_polynomial(params, (values, largest), &layout, polynomial, (scale, rounding), level)
         };
         let messages = (0..layout.polynomials()).map(encode).collect::<Result<_, _>>()?;
-        Ok(Self { params: params.clone(), shape: shape.to_vec(), layout, level, scale, size, one_number, name, messages })
+        Ok(Self { params: params.clone(), shape: shape.to_vec(), layout, level, scale, size, one_number, name, mask, messages })
     }
 
     /// The parameters.
@@ -164,6 +193,18 @@ impl Plaintext {
         // One real number is named as such, however often it is there.
         let name = if self.one_number && mean.abs() == magnitude { name_of([mean, 0.0]) } else { self.name };
         Estimate::plain(name, self.size, self.one_number)
+    }
+
+    /// What is known of its numbers as factors, and of the error of encoding them.
+    pub(crate) fn factor_estimate(&self) -> Estimate {
+        let degree = self.params.degree();
+        let (typical, worst) = if self.mask {
+            let error = mask_error(degree, self.scale);
+            (error, error)
+        } else {
+            encoding_errors(degree, self.scale)
+        };
+        self.estimate().with_rounding(typical, worst)
     }
 
     /// Whether all numbers are one number.

@@ -10,7 +10,7 @@ use crate::arrays::estimate::product;
 use crate::arrays::{Ciphertext, Encoding, Estimate, Layout, Padding};
 use crate::encoding::plaintext::Plaintext;
 use crate::encoding::{check_product_room, check_room};
-use crate::embedding::encoding_errors;
+use crate::embedding::{encoding_errors, mask_error};
 use crate::error::CkksError;
 use crate::keys::ValuesRef;
 
@@ -289,6 +289,23 @@ impl Evaluator {
         self.multiply_encoded(x, &plaintext)
     }
 
+    /// `factor` times the numbers of `x` at the places that `chosen` says, by flat index, and zeros elsewhere; not yet rescaled. The padding is multiplied by zero.
+    ///
+    /// As [`Evaluator::multiply_plain`] with an array of one number and zeros, but that this array is rounded to the nearest integers, which leaves less of large numbers where zeros are.
+    ///
+    /// # Errors
+    /// As [`Evaluator::multiply_plain`].
+    pub fn multiply_mask(&self, x: &Ciphertext, chosen: impl Fn(usize) -> bool, factor: f64) -> Result<Ciphertext, CkksError> {
+        self.check(x)?;
+        check_slots(x, ELEMENT_WISE)?;
+        let x = &*self.refreshed(x, Room::Depth(1))?;
+        let scale = self.factor_scale_for(x, ELEMENT_WISE)?;
+        self.spend_encoding(x, x.layout.polynomials())?;
+        let mask = Plaintext::mask_for(x, chosen, factor, x.level, scale)?;
+        check_factor(mask.largest(), scale, mask_error(x.params.degree(), 1.0))?;
+        self.multiply_encoded(x, &mask)
+    }
+
     /// `x * plaintext`, element by element; not yet rescaled. A plaintext at [`Evaluator::factor_scale`] leads to canonical scales. The padding is multiplied
     /// by zero.
     ///
@@ -301,10 +318,7 @@ impl Evaluator {
         let messages = plaintext.operand(x, ELEMENT_WISE)?;
         let scale = self.product_scale(x, plaintext.scale())?;
         let factors = common_factors(&x.layout, &messages)?;
-        // The plaintext's coefficients are rounded to integers at its scale.
-        let (typical, worst) = encoding_errors(x.params.degree(), plaintext.scale());
-        let estimate =
-            x.estimate.clone().cleared().product_with(plaintext.estimate().with_rounding(typical, worst), plaintext.is_one_number());
+        let estimate = x.estimate.clone().cleared().product_with(plaintext.factor_estimate(), plaintext.is_one_number());
         x.params.check_bound(estimate.magnitude, scale, x.level)?;
         let bundles = x.bundles.iter().zip(factors).map(|(bundle, factor)| bundle.times_poly(factor)).collect::<Result<_, _>>()?;
         let mut product = x.with(bundles, x.level, scale).estimated(|_| estimate);

@@ -156,12 +156,9 @@ impl Evaluator {
             let remedy = "the array is a matrix of one column".to_owned();
             return Err(CkksError::Shape { operation: COLUMN, left: x.shape().to_vec(), right: vec![], remedy });
         };
-        let mut places = vec![0.0; rows];
-        let mut alone = |row: usize| {
+        let alone = |row: usize| {
             let number = self.broadcast(&self.select_rows(x, &[row])?.into_vector()?, rows)?;
-            places.fill(0.0);
-            places[row] = factor;
-            self.multiply_plain(&number, &places)
+            self.multiply_mask(&number, |place| place == row, factor)
         };
         let vector = if x.is_symbol() {
             // All rows cost the same.

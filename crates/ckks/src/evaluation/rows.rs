@@ -81,9 +81,7 @@ impl Evaluator {
         let first = row / lanes * lanes;
         let group: Vec<usize> = (first..(first + lanes).min(x.layout().rows)).collect();
         let group = self.rows_of_polynomials(x, &group)?;
-        let chosen: Vec<f64> =
-            (0..group.layout().rows * columns).map(|index| f64::from(u8::from(first + index / columns == row))).collect();
-        let alone = self.multiply_plain(&group, &chosen)?;
+        let alone = self.multiply_mask(&group, |index| first + index / columns == row, 1.0)?;
         // All other rows are zero.
         let kept = alone.estimate.clone().with_cleared(&x.estimate, lanes, x.mask_rounding(alone.scale())).selected(&[row], 1);
         let row = self.sum_of_rows(&alone.estimated(Estimate::without_numbers))?;

@@ -46,10 +46,7 @@ impl Evaluator {
             let part = part.estimated(|own| own.selected_columns(&kept));
             return if whole { Ok(part) } else { self.select_slots(&part, &(columns.start - kept.start..columns.end - kept.start)) };
         }
-        let rows = x.layout.rows;
-        let chosen: Vec<f64> =
-            (0..rows * x.layout.columns).map(|index| f64::from(u8::from(columns.contains(&(index % x.layout.columns))))).collect();
-        let alone = self.multiply_plain(x, &chosen)?;
+        let alone = self.multiply_mask(x, |index| columns.contains(&(index % x.layout.columns)), 1.0)?;
         // The cleared slots are filled with copies, so that numbers and their errors stay as large as they are.
         let rounding = x.mask_rounding(alone.scale);
         let kept = alone.estimate.clone();
@@ -114,9 +111,7 @@ impl Evaluator {
             // As a row of more slots, it repeats.
             let layout = Layout { columns: total, capacity, chunks: 1, ..part.layout }.with_padding(Padding::Dirty);
             let wide = self.turned(&part, -(start as i64))?.rearranged(with_columns(&part, total), layout);
-            let place = |index: usize| f64::from(u8::from((start..start + columns).contains(&(index % total))));
-            let chosen: Vec<f64> = (0..layout.rows * total).map(place).collect();
-            let alone = self.multiply_plain(&wide, &chosen)?;
+            let alone = self.multiply_mask(&wide, |index| (start..start + columns).contains(&(index % total)), 1.0)?;
             // No number has a part of two arrays, but for what the masks of all others leave there.
             kept.push(alone.estimate.clone().with_cleared(&part.estimate, parts.len() - 1, part.mask_rounding(alone.scale)));
             complex |= alone.is_complex();

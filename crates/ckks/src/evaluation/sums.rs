@@ -20,6 +20,7 @@ use super::rows::check_rows_in_reach;
 use crate::arrays::estimate::{Along, MatrixNorms};
 use crate::arrays::{BodyAxis, Ciphertext, Encoding, Estimate, Layout, Padding};
 use crate::encoding::check_product_room;
+use crate::embedding::encoding_errors;
 use crate::error::CkksError;
 
 /// The operations' names in errors.
@@ -80,13 +81,13 @@ impl Evaluator {
         let sums = steps(x.clone().estimated(Estimate::without_numbers), 1)?.estimated(|own| summed.with_noise_of(own, layout.period()));
         let column = Layout { columns: 1, ..layout }.with_padding(Padding::Dirty);
         let sums = sums.rearranged(of_one_column(x), column);
-        let first = self.without_bootstrapping().multiply_plain(&sums, &vec![factor; layout.rows])?;
+        let first = self.without_bootstrapping().multiply_mask(&sums, |_| true, factor)?;
         // The copies do not overlap, so that numbers and their errors stay as large as they are.
         // Where no lane is empty, the mask and its error repeat with the rows.
         let repeated = if layout.rows.is_multiple_of(layout.lanes) { layout.lanes } else { 1 };
-        let (rounding, summed) = (sums.mask_rounding(first.scale), (row as f64 / repeated as f64).sqrt());
+        let cleared = sums.mask_rounding(first.scale) * (row as f64 / repeated as f64).sqrt();
         // Sums of neighbouring places differ by a number, so that they cannot all have the signs of the mask's error.
-        let kept = first.estimate.clone().with_rounding_of_mask(row, (rounding.0 * summed, rounding.1 * summed), &sums.estimate);
+        let kept = first.estimate.clone().with_rounding_of_mask(row, (cleared, cleared), &sums.estimate);
         let all = steps(first.estimated(Estimate::without_numbers), -1)?.estimated(|own| kept.with_noise_of(own, layout.period()));
         let copied = Layout { capacity: 1, copies: row, ..column }.with_padding(Padding::Zero);
         let sums = all.rearranged(of_one_column(x), copied);
@@ -121,7 +122,7 @@ impl Evaluator {
         let norms = MatrixNorms::of_matrix(weights, weights.len());
         // The numbers are those of the weighted sum, not of a sum of products that are all as large as the largest one.
         let summed = x.estimate.clone().mapped(Along::Columns, &norms, (0.0, 0.0)).summed_over(weights.len(), x.layout.period());
-        let (rounding, count) = (x.mask_rounding(product.scale), weights.len() as f64);
+        let (rounding, count) = (encoding_errors(x.params.degree(), product.scale / x.scale), weights.len() as f64);
         let summed = summed.with_rounding(rounding.0 * count.sqrt() * typical, rounding.1 * count * worst);
         product.params.check_bound(summed.magnitude, product.scale, product.level)?;
         let product = product.estimated(Estimate::without_numbers);
@@ -285,7 +286,7 @@ impl Evaluator {
             return Ok(x.clone());
         }
         check_slots(x, CLEARING)?;
-        self.multiply_plain(x, &vec![1.0; x.layout.rows * x.layout.columns])
+        self.multiply_mask(x, |_| true, 1.0)
     }
 }
 

@@ -9,11 +9,10 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use super::object::PyCiphertext;
-use crate::arrays::{Array, array};
+use crate::arrays::array;
 use crate::errors::{exception, out_of_range, raise, raise_for_array};
 use crate::numbers::{Whole, Wholes};
 use crate::run::detached;
-use crate::values::repeated;
 
 /// The operations' names in errors.
 const MEAN: &str = "a mean";
@@ -171,9 +170,9 @@ impl PyCiphertext {
 
     /// `factor` times the numbers, and zero times what is behind them in slots.
     fn share_with_zeros(&self, py: Python<'_>, factor: f64) -> PyResult<Self> {
-        let shape = self.data.shape().to_vec();
-        let whole = Array { values: repeated(factor, shape.iter().product()), shape, whole: false };
-        self.multiply_values(py, whole, MEAN, false)
+        let converted = self.brought_to_slots(py, self)?;
+        let own = converted.as_ref().unwrap_or(self);
+        own.map_factor(py, |error| raise(py, error), |evaluator, x| evaluator.multiply_mask(x, |_| true, factor))
     }
 
     /// The number nearest to `1 / count` that a factor of this array is without rounding: so many shares of a number are together a number that rounds no more.
@@ -268,15 +267,14 @@ impl PyCiphertext {
         if !alike || !fits || x.level().0 == 0 || largest.is_some_and(|largest| largest.log2() > room) {
             return Ok(None);
         }
-        let numbers = vec![1.0 / *count as f64; rows * x.layout().columns];
         let holder = if self.has_keys() { self } else { mean };
         let evaluator = holder.evaluator().without_bootstrapping();
-        let (count, values) = (*count as i128, Values::Real(numbers));
+        let count = *count;
         let centred = crate::run::detached(py, || {
             x.check_room_for_another(MEAN)?;
             let (x, sum) = evaluator.broadcast_pair(x, sum, MEAN)?;
-            let difference = evaluator.sub(&evaluator.multiply_integer(&x, count)?, &sum)?;
-            evaluator.multiply_plain(&difference, &values)
+            let difference = evaluator.sub(&evaluator.multiply_integer(&x, count as i128)?, &sum)?;
+            evaluator.multiply_mask(&difference, |_| true, 1.0 / count as f64)
         })?;
         holder.beside(py, centred).map(Some)
     }
