@@ -38,11 +38,6 @@ pub fn inverted(py: Python<'_>, values: Values) -> PyResult<Values> {
     }
 }
 
-/// One number, so often.
-pub fn repeated(value: f64, count: usize) -> Values {
-    Values::Real(vec![value; count])
-}
-
 /// One number as an array without axes.
 pub fn scalar(value: f64) -> Array {
     Array { values: Values::Real(vec![value]), shape: vec![], whole: false }

@@ -110,12 +110,12 @@ impl ValuesRef<'_> {
 
     /// The largest magnitude, which is given, and of the numbers that are not zero the root mean square and the mean of the real parts.
     pub(crate) fn size(self, largest: f64) -> (f64, f64, f64) {
-        let add = |(count, squares, sum): (f64, f64, f64), square: f64, re: f64| {
-            (count + f64::from(u8::from(square > 0.0)), squares + square, sum + re)
-        };
-        let (count, squares, sum) = match self {
-            Self::Real(values) => values.iter().fold((0.0, 0.0, 0.0), |sums, v| add(sums, v * v, *v)),
-            Self::Complex(values) => values.iter().fold((0.0, 0.0, 0.0), |sums, v| add(sums, v.norm_sqr(), v.re)),
+        let [count, squares, sum] = match self {
+            Self::Real(values) => sums_of(values, |value| [f64::from(u8::from(*value != 0.0)), value * value, *value]),
+            Self::Complex(values) => sums_of(values, |value| {
+                let square = value.norm_sqr();
+                [f64::from(u8::from(square > 0.0)), square, value.re]
+            }),
         };
         let count = f64::max(count, 1.0);
         (largest, (squares / count).sqrt().min(largest), (sum / count).min(largest).max(-largest))
@@ -274,6 +274,19 @@ fn largest_of<T>(values: &[T], size: impl Fn(&T) -> f64) -> f64 {
         largest.iter_mut().zip(lane).for_each(|(largest, value)| *largest = if size(value) > *largest { size(value) } else { *largest });
     }
     largest.into_iter().fold(rest, f64::max)
+}
+
+/// The sums of what `parts` makes of each value. In lanes that do not wait for each other.
+fn sums_of<T>(values: &[T], parts: impl Fn(&T) -> [f64; 3]) -> [f64; 3] {
+    let mut sums = [[0.0f64; 8]; 3];
+    let lanes = values.chunks_exact(8);
+    let rest = lanes.remainder();
+    let mut add = |place: usize, value: &T| sums.iter_mut().zip(parts(value)).for_each(|(sums, part)| sums[place] += part);
+    for lane in lanes {
+        lane.iter().enumerate().for_each(|(place, value)| add(place, value));
+    }
+    rest.iter().enumerate().for_each(|(place, value)| add(place, value));
+    sums.map(|sums| sums.into_iter().sum())
 }
 
 /// Refuses numbers that do not fit the array: a wrong count, complex numbers for real coefficients, numbers that are not finite.
