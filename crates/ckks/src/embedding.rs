@@ -318,7 +318,8 @@ mod tests {
     #[test]
     fn an_encoder_of_a_subring_shares_tables_whichever_is_used_first() {
         let (whole, slots) = (Encoder::new(64), kinds(8).remove(0));
-        let embed = |encoder: &Encoder| encoder.embed_integers(8, 2.0, (2f64.powi(80), Rounding::of(1)), |place| place.copy_from_slice(&slots));
+        let embed =
+            |encoder: &Encoder| encoder.embed_integers(8, 2.0, (2f64.powi(80), Rounding::of(1)), |place| place.copy_from_slice(&slots));
         let small = embed(&whole.of_subring(16));
         assert_eq!(small, embed(&Encoder::new(16)));
         // The larger table is there for the whole ring, too.

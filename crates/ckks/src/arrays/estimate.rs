@@ -549,12 +549,11 @@ impl Estimate {
         self.with_own(Tails::Convolution, typical, worst)
     }
 
-    /// As [`Estimate::with_errors`], of the rounding of what is known to all: no key is a factor of it, and it is no more random than what is rounded. Equal numbers have equal errors, and the
-    /// numbers that these errors meet may have their signs.
+    /// As [`Estimate::with_errors`], of the rounding of what is known to all: no key is a factor of it. Equal arrays have equal errors, and the numbers that these errors meet may have their
+    /// signs.
     pub(crate) fn with_rounding(mut self, typical: f64, worst: f64) -> Self {
         let name = mixed_name(self.name, worst.to_bits());
-        let source = Source { name, typical, worst, signed: false, mixed: [true; 2], tails: Tails::Known, ..Source::NONE };
-        self.push(Source { origin: Some(StoredName(ROUNDING)), ..source });
+        self.push(Source { name, typical, worst, signed: false, mixed: [true; 2], tails: Tails::Known, ..Source::NONE });
         self
     }
 

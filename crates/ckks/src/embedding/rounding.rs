@@ -52,12 +52,11 @@ impl Dither {
         f64::from_bits(1f64.to_bits() | (self.0 << (f64::MANTISSA_DIGITS - 1 - BITS))) - (1.5 - HALF_UNIT)
     }
 
-    /// What is to be added to a number in units of `2^-bits` that is then rounded down: between 0 and `2^bits`. Range: `bits < 127`.
+    /// What is to be added to a number in units of `2^-bits` that is then rounded down: between 0 and `2^bits`. Range: `0 < bits < 127`.
     #[inline]
     pub(super) fn of_unit(self, bits: u32) -> i128 {
-        let odd = i128::from(2 * self.0 + 1);
-        // The number of bits is public.
-        if bits > BITS { odd << (bits - BITS - 1) } else { odd >> (BITS + 1 - bits) }
+        // Without a branch, as the number of bits may follow from secret numbers.
+        (i128::from(2 * self.0 + 1) << (126 - BITS)) >> (127 - bits)
     }
 }
 
@@ -97,7 +96,7 @@ impl Rounding {
 
     /// Words of random numbers, or of halves.
     fn words(self) -> impl Iterator<Item = u64> {
-        const HALVES: u64 = u64::MAX / ((1 << BITS) - 1) << (BITS - 1);
+        const HALVES: u64 = (u64::MAX / ((1 << BITS) - 1)) << (BITS - 1);
         let (seed, random) = match self {
             Self::Nearest => (0, 0),
             Self::Random(seed) => (seed, u64::MAX),

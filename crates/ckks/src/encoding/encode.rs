@@ -148,7 +148,8 @@ pub(crate) fn diagonal_to_poly(
 ) -> Result<Poly<Eval>, CkksError> {
     let (largest, rounding) = (ValuesRef::from(diagonal).largest(), Rounding::of(ValuesRef::from(diagonal).name()));
     let fill = |slots: &mut [Complex64]| slots.copy_from_slice(diagonal);
-    Ok(slots_to_poly(encoder, ring, basis, (diagonal.len(), largest), fill, (scale, rounding), (Level(0), COEFFICIENT_LIMIT_BITS))?.into_eval())
+    Ok(slots_to_poly(encoder, ring, basis, (diagonal.len(), largest), fill, (scale, rounding), (Level(0), COEFFICIENT_LIMIT_BITS))?
+        .into_eval())
 }
 
 /// The polynomial with these coefficients.

@@ -8,9 +8,9 @@ use super::evaluator::{Evaluator, Room, check_slots, entrywise};
 use super::levels::same_scale;
 use crate::arrays::estimate::product;
 use crate::arrays::{Ciphertext, Encoding, Estimate, Layout, Padding};
+use crate::embedding::{encoding_errors, mask_error};
 use crate::encoding::plaintext::Plaintext;
 use crate::encoding::{check_product_room, check_room};
-use crate::embedding::{encoding_errors, mask_error};
 use crate::error::CkksError;
 use crate::keys::ValuesRef;
 

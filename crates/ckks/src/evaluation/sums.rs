@@ -19,8 +19,8 @@ use super::evaluator::{Evaluator, Room, check_slots};
 use super::rows::check_rows_in_reach;
 use crate::arrays::estimate::{Along, MatrixNorms};
 use crate::arrays::{BodyAxis, Ciphertext, Encoding, Estimate, Layout, Padding};
-use crate::encoding::check_product_room;
 use crate::embedding::encoding_errors;
+use crate::encoding::check_product_room;
 use crate::error::CkksError;
 
 /// The operations' names in errors.
