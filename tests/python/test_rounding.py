@@ -110,8 +110,104 @@ def test_equal_arrays_are_encoded_alike_whoever_encodes_them(owner, rng):
     weights = rng.uniform(-1, 1, 300)
     assert (x * weights).same_as(x * weights.copy())
     assert (x + weights).same_as(x + weights.copy())
-    table = key.encrypt(rng.uniform(-1, 1, (3, 300)), bound=1.0, encoding="slots")
-    # Equal rows become equal polynomials.
-    rows = [(table * np.tile(weights, (3, 1)))[i] for i in range(3)]
-    for i, row in enumerate(rows):
-        assert row.same_as(table[i] * weights)
+    # Zeros of either sign are one number.
+    zeros = np.where(np.arange(300) % 2, 0.0, weights)
+    assert (x * zeros).same_as(x * np.where(zeros == 0, -0.0, zeros))
+
+
+def test_bodies_of_a_mask_are_multiplied_by_one_factor(owner, rng):
+    _params, key = owner
+    table = key.encrypt(rng.uniform(-1, 1, (2, 300)), bound=1.0, encoding="slots", bodies=2)
+    for weights in (rng.uniform(-1, 1, 300), rng.uniform(-1, 1, 300) + 1j * rng.uniform(-1, 1, 300)):
+        product = table * np.tile(weights, (2, 1))
+        assert np.abs(key.decrypt(product) - key.decrypt(table) * weights).max() < 1e-6
+
+
+def test_arrays_that_agree_in_a_polynomial_have_different_errors(owner):
+    """Their errors are added in squares, so they must not be equal where the arrays are."""
+    params, key = owner
+    terms = 60
+    count = params.degree // 2
+    u = np.random.default_rng(5).uniform(-1, 1, count)
+    x = key.encrypt(np.zeros(count + 1), bound=1.0)
+    table = key.encrypt(np.zeros((2, count)), bound=1.0, encoding="slots")
+    longer = [np.append(u, i / 100) for i in range(terms)]
+    rows = [np.stack([u, np.roll(u, i)]) for i in range(terms)]
+    for start, arrays_of in ((x, longer), (table, rows)):
+        total = start - start
+        for array in arrays_of:
+            total = total + array
+        error = key.decrypt(total) - sum(arrays_of)
+        assert np.abs(error).max() < total.error_bound
+        assert total.error_rms / 2 < np.sqrt(np.mean(error**2)) < 2 * total.error_rms
+
+
+REPEATED = {
+    "one number": lambda n: ((n,), np.full(n, 0.3), {}),
+    "one number, of both parts": lambda n: ((n,), np.full(n, 0.3 - 0.2j), {}),
+    "signs in turn": lambda n: ((n,), np.where(np.arange(n) % 2, 0.3, -0.7), {}),
+    "rows of lanes": lambda n: ((n // 32, 32), np.random.default_rng(1).uniform(-1, 1, 32), {"lanes": "most"}),
+    "equal rows": lambda n: ((64, 16), np.random.default_rng(1).uniform(-1, 1, 16), {}),
+    "many polynomials of lanes": lambda n: ((n // 4, 16), np.random.default_rng(1).uniform(-1, 1, 16), {"lanes": "most"}),
+}
+
+
+@pytest.mark.parametrize("name", REPEATED)
+def test_errors_of_plain_numbers_that_repeat_are_as_stated(owner, name, rng):
+    """The polynomials of such arrays have few coefficients, and the errors of their slots repeat."""
+    params, key = owner
+    shape, plain, options = REPEATED[name](params.degree // 2)
+    large = rng.uniform(-1e6, 1e6, shape)
+    x = key.encrypt(large, bound=1e6, encoding="slots", **options)
+    found = {"product": [], "sum": [], "sum of rows": []}
+    for i in range(8):
+        factor = plain * (1 + i / 100)
+        full = np.broadcast_to(factor, shape)
+        product = x * factor
+        zeros = x - x
+        total = zeros + factor
+        found["product"].append((product, large * full))
+        found["sum"].append((total, full))
+        if len(shape) == 2:
+            keys = key.keys_for(lambda v: v.sum(axis=0), shape, bound=1e6, encoding="slots", **options)
+            found["sum of rows"].append((total.with_keys(keys).sum(axis=0), full.sum(axis=0)))
+    for kind, results in found.items():
+        errors = [np.abs(key.decrypt(result) - want) for result, want in results]
+        assert all(error.max() < result.error_bound for error, (result, _) in zip(errors, results, strict=True)), kind
+        if results:
+            measured = np.sqrt(np.mean([np.mean(error**2) for error in errors]))
+            stated = results[0][0].error_rms
+            # Rotations of nothing have no noise.
+            assert (kind == "sum of rows" and "lanes" in options) or stated / 2 < measured, kind
+            assert measured < 2 * stated, kind
+
+
+def test_maps_of_many_arrays_have_one_rounding():
+    """The rounding of diagonals is the same for all arrays that a map is applied to, and adds to itself."""
+    params = cl.Params.preset("insecure_small")
+    key = cl.SecretKey.generate(params)
+    rng = np.random.default_rng(11)
+    worst = 0.0
+    for _ in range(10):
+        weights = rng.uniform(-1, 1, (2, 2))
+        numbers = 1e6 * rng.choice([-1.0, 1.0], 2)
+        transform = cl.LinearTransform(weights)
+        keys = key.keys_for(lambda x, transform=transform: transform(x), (2,), bound=1e6, encoding="slots")
+        total = None
+        for _ in range(30):
+            mapped = transform(key.encrypt(numbers, bound=1e6, encoding="slots").with_keys(keys))
+            total = mapped if total is None else total + mapped
+        worst = max(worst, np.abs(key.decrypt(total) - 30 * weights @ numbers).max() / total.error_bound)
+    assert worst < 1
+
+
+def test_factors_that_are_rounded_alike_add_up(owner):
+    _params, key = owner
+    x = key.encrypt(np.full(4, 1e5), bound=1e5)
+    scale = (x * np.ones(4)).scale / x.scale
+    total, want = None, 0.0
+    for i in range(200):
+        factor = (np.floor(scale * (0.5 + i / 1000)) + 0.49) / scale
+        term = x * factor
+        total, want = (term, 1e5 * factor) if total is None else (total + term, want + 1e5 * factor)
+    assert np.abs(key.decrypt(total) - want).max() < total.error_bound

@@ -23,7 +23,7 @@ use rustfft::{Fft, FftPlanner};
 
 use fixed::Roots;
 pub(crate) use fixed::{Integers, quotient, rounded_126, scaled_integers};
-pub(crate) use rounding::{Rounding, encoding_errors, mask_error};
+pub(crate) use rounding::{Rounding, encoding_errors, is_fine, mask_error};
 
 /// The root mean square of a slot's error by a transform in double precision, as a part of that of the slots, at any number of slots up to `2^16`. A test
 /// holds what is measured below it.

@@ -9,7 +9,8 @@ use super::estimate::Estimate;
 use super::layout::{Encoding, Layout, Order, Padding};
 use super::memory::{Footprint, check_free};
 use super::secret::SecretName;
-use crate::embedding::{encoding_errors, mask_error};
+use crate::embedding::{encoding_errors, is_fine, mask_error};
+use crate::encoding::Plaintext;
 use crate::error::CkksError;
 use crate::key_id::KeyId;
 use crate::parameters::{Params, Runtime};
@@ -201,9 +202,10 @@ impl Ciphertext {
         Some(self.estimate.error_bound(&self.layout)).filter(|error| error.is_finite())
     }
 
-    /// The root mean square of the error of a slot of a mask, rounded so that its product with this array has such a scale.
-    pub(crate) fn mask_rounding(&self, product_scale: f64) -> f64 {
-        mask_error(self.params.degree(), product_scale / self.scale)
+    /// The root mean square of the error of a slot of a mask with this number, rounded so that its product with this array has such a scale.
+    pub(crate) fn mask_rounding(&self, number: f64, product_scale: f64) -> f64 {
+        let (degree, scale) = (self.params.degree(), product_scale / self.scale);
+        if is_fine(degree, number * scale) { mask_error(degree, scale) } else { encoding_errors(degree, scale).1 }
     }
 
     /// What is known of the product, number by number. Where one factor has zeros behind its numbers, the product has no errors of the other one there.
@@ -232,11 +234,13 @@ impl Ciphertext {
         Ok(bounded)
     }
 
-    /// The same array as a fresh encryption of numbers up to `bound`, where one is declared, with an error of this variance in each coefficient. Rounding to integers adds to it.
-    pub(crate) fn freshly(self, bound: Option<f64>, variance: f64) -> Self {
+    /// The same array as a fresh encryption of numbers up to `bound`, where one is declared, with an error of this variance in each coefficient. Rounding to integers adds to it, which the
+    /// array has that was encoded before, where it was.
+    pub(crate) fn freshly(self, bound: Option<f64>, variance: f64, encoded: Option<&Plaintext>) -> Self {
         let encoding = self.encoding_errors();
         let mask = self.bundles.first().and_then(Bundle::seed);
-        let estimate = Estimate::encrypted(bound.unwrap_or(f64::INFINITY), self.slot_error(variance), encoding, mask);
+        let estimate =
+            Estimate::encrypted(bound.unwrap_or(f64::INFINITY), self.slot_error(variance), encoding, mask, encoded.map(Plaintext::name));
         let estimate = estimate.of_complex(self.is_complex());
         Self { estimate, ..self }
     }

@@ -189,7 +189,7 @@ impl Estimate {
     }
 
     /// Numbers up to a bound with an error of encryption and one of encoding, typical and worst, in a fresh encryption whose mask, which is no other's, names them.
-    pub(crate) fn encrypted(magnitude: f64, error: f64, encoding: (f64, f64), mask: Option<MaskSeed>) -> Self {
+    pub(crate) fn encrypted(magnitude: f64, error: f64, encoding: (f64, f64), mask: Option<MaskSeed>, encoded: Option<u64>) -> Self {
         let name = mask.map_or_else(new_name, |MaskSeed(seed)| {
             seed.chunks(8).fold(0, |name, word| mixed_name(name, word.iter().fold(0, |sum, &byte| (sum << 8) | u64::from(byte))))
         });
@@ -199,7 +199,8 @@ impl Estimate {
         let noise = Source { name: mixed_name(name, error.to_bits()), typical: error, worst: error, tails, ..Source::NONE };
         let mut fresh = fresh;
         fresh.push(noise);
-        let (name, (typical, worst)) = (mixed_name(name, ENCODING), encoding);
+        // An array that was encoded before has the same error in every encryption.
+        let (name, (typical, worst)) = (mixed_name(encoded.unwrap_or(name), ENCODING), encoding);
         fresh.push(Source { name, typical, worst, signed: false, ..Source::NONE });
         fresh
     }
@@ -551,9 +552,23 @@ impl Estimate {
 
     /// As [`Estimate::with_errors`], of the rounding of what is known to all: no key is a factor of it. Equal arrays have equal errors, and the numbers that these errors meet may have their
     /// signs.
-    pub(crate) fn with_rounding(mut self, typical: f64, worst: f64) -> Self {
+    pub(crate) fn with_rounding(self, typical: f64, worst: f64) -> Self {
+        self.with_rounding_alike([1.0; 2], typical, worst)
+    }
+
+    /// As [`Estimate::with_rounding`], where the same error is in so many rows, and numbers of a row.
+    pub(crate) fn with_rounding_alike(mut self, alike: [f64; 2], typical: f64, worst: f64) -> Self {
         let name = mixed_name(self.name, worst.to_bits());
-        self.push(Source { name, typical, worst, signed: false, mixed: [true; 2], tails: Tails::Known, ..Source::NONE });
+        let source = Source { name, typical, worst, alike, together: alike, ..Source::NONE };
+        self.push(Source { signed: false, mixed: [true; 2], tails: Tails::Known, ..source });
+        self
+    }
+
+    /// As [`Estimate::with_rounding`], of the factors of a map, whatever array it maps.
+    fn with_rounding_of_map(mut self, typical: f64, worst: f64) -> Self {
+        let name = mixed_name(self.name, worst.to_bits());
+        let source = Source { name, typical, worst, origin: Some(StoredName(FACTOR)), ..Source::NONE };
+        self.push(Source { signed: false, mixed: [true; 2], tails: Tails::Known, ..source });
         self
     }
 
@@ -594,17 +609,17 @@ impl Estimate {
     /// As [`Estimate::with_error`], of numbers that are multiplied by 1 up to this error.
     pub(crate) fn inexact(self, error: f64) -> Self {
         let (typical, worst) = (product(error, self.typical), product(error, self.magnitude));
-        self.with_errors_of_factors([true; 2], error.to_bits(), typical, worst)
+        self.with_errors_of_factors([true; 2], typical, worst)
     }
 
     /// As [`Estimate::with_errors`], of the rounding of factors that are the same in all places along the axes that are said: each number's error is a multiple of the number, so where numbers
-    /// repeat, it does. The same factor has the same rounding, whatever array it multiplies.
-    pub(crate) fn with_errors_of_factors(mut self, alike: [bool; 2], factor: u64, typical: f64, worst: f64) -> Self {
+    /// repeat, it does. Factors are rounded to the nearest, so that different ones may be rounded alike.
+    pub(crate) fn with_errors_of_factors(mut self, alike: [bool; 2], typical: f64, worst: f64) -> Self {
         let name = mixed_name(self.name, worst.to_bits());
         let alike = alike.map(|alike| if alike { EVERYWHERE } else { 1.0 });
         let together = times_numbers(alike, (self.mean, self.typical), self.together);
         let source = Source { name, typical, worst, alike, together, mixed: [true; 2], period: EVERYWHERE, ..Source::NONE };
-        self.push(Source { signed: false, origin: Some(StoredName(mixed_name(FACTOR, factor))), ..source });
+        self.push(Source { signed: false, origin: Some(StoredName(FACTOR)), ..source });
         self
     }
 
@@ -993,9 +1008,9 @@ impl Estimate {
         // Of a map of rows each weight is a factor of all numbers of a row.
         let (typical, worst) = (product(typical, rounding.0), product(worst, rounding.1));
         if along == Along::Rows {
-            own.with_errors_of_factors([false, true], salt, typical, worst)
+            own.with_errors_of_factors([false, true], typical, worst)
         } else {
-            own.with_rounding(typical, worst)
+            own.with_rounding_of_map(typical, worst)
         }
     }
 

@@ -27,6 +27,12 @@ pub(crate) fn mask_error(terms: usize, scale: f64) -> f64 {
     error_of(terms, 1.0 / 12.0) / scale
 }
 
+/// Whether a mask with this number, scaled, is fine enough to be rounded to the nearest. Coefficients of a mask of one slot are `A cos(t angle)` with `A = 2 scaled / n`. Their rounding adds up in that slot to about
+/// `n / (8 sqrt(A))` (the Bessel function of the sawtooth's first harmonic), which for `A` of `n / 8` and more is below the root mean square of random rounding, `sqrt(n / 12)`.
+pub(crate) fn is_fine(degree: usize, scaled: f64) -> bool {
+    scaled.abs() >= (degree as f64 / 4.0).powi(2)
+}
+
 /// Transforms to and from coefficients add, each, at most an eighth of the root mean square of rounding to the nearest integer, whatever the magnitudes of the numbers.
 fn error_of(terms: usize, variance: f64) -> f64 {
     (terms as f64 * (variance + 2.0 * DOUBLE_SHARE * DOUBLE_SHARE / 12.0)).sqrt()
@@ -181,6 +187,31 @@ mod tests {
             let differ = |x: &[i64], y: &[i64]| x.iter().zip(y).filter(|(x, y)| x != y).count();
             assert!((200..500).contains(&differ(other, &with(Rounding::of(5)))), "{index}");
             others[..index].iter().for_each(|earlier| assert!((200..500).contains(&differ(other, earlier)), "{index}"));
+        }
+    }
+
+    #[test]
+    fn masks_that_are_fine_have_errors_like_random_ones_in_all_slots() {
+        for log in [10, 12, 14] {
+            let count = 1 << log;
+            let (degree, encoder) = (2 * count, Encoder::new(2 * count));
+            let beyond = |scaled: f64, slots: usize| {
+                let fill = |values: &mut [Complex64]| values[..slots].fill(Complex64::new(scaled, 0.0));
+                let rounded: Vec<f64> =
+                    Rounding::Nearest.rounded(encoder.embed_with(count, fill), 1.0).into_iter().map(|integer| integer as f64).collect();
+                let expected = |slot: usize| if slot < slots { scaled } else { 0.0 };
+                let errors = encoder.evaluate(&rounded, count).into_iter().enumerate().map(|(slot, value)| (value - expected(slot)).norm());
+                errors.fold(0.0, f64::max) / mask_error(degree, 1.0)
+            };
+            let least = (degree as f64 / 4.0).powi(2);
+            assert!(is_fine(degree, least) && !is_fine(degree, 0.99 * least));
+            for scaled in [1.0, 1.1, 1.37, 2.0, 3.3, 17.0, 1000.3].map(|times| times * least) {
+                for slots in [1, 2, 3, 7, 100, count / 2 + 1, count - 1] {
+                    assert!(beyond(scaled, slots) < 6.5, "degree {degree}, {scaled}, {slots} slots: {}", beyond(scaled, slots));
+                }
+            }
+            // Coarser ones have not.
+            assert!(log < 14 || beyond(least / 64.0, 1) > 7.7, "degree {degree}: {}", beyond(least / 64.0, 1));
         }
     }
 

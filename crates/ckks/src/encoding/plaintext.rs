@@ -10,7 +10,7 @@ use super::chunks::encode_polynomial;
 use super::values::{ValuesRef, check_values};
 use crate::arrays::estimate::name_of;
 use crate::arrays::{Ciphertext, Encoding, Estimate, Layout, Padding};
-use crate::embedding::{Rounding, encoding_errors, mask_error};
+use crate::embedding::{Rounding, encoding_errors, is_fine, mask_error};
 use crate::error::CkksError;
 use crate::parameters::Params;
 
@@ -44,8 +44,10 @@ pub struct Plaintext {
     size: (f64, f64, f64),
     one_number: bool,
     name: u64,
-    /// Whether it is rounded to the nearest integers.
-    mask: bool,
+    /// How often equal numbers repeat in each polynomial ([`ValuesRef::repetitions`]).
+    repetitions: [usize; 2],
+    /// Whether it is rounded to the nearest integers, as a mask.
+    nearest: bool,
     messages: Vec<Poly<Eval>>,
 }
 
@@ -126,17 +128,30 @@ impl Plaintext {
         params.check_scale(scale, level)?;
         let largest = values.largest();
         let (size, one_number, name) = (values.size(largest), values.is_one_number(), values.name());
-        // Equal polynomials become the same integers, whoever encodes them.
+        let repetitions = values.repetitions(&layout);
+        // Whoever encodes an array gets the same integers. Polynomials under one mask are multiplied by one factor, so equal ones have to be equal.
+        let nearest = mask && is_fine(params.degree(), largest * scale);
         let encode = |polynomial| {
-            let alone = layout.polynomials() == 1;
-            let name = if alone { name } else { values.name_of_some(layout.held(polynomial).map(|(_, index)| index)) };
-            let (_, _, component) = layout.polynomial(polynomial);
-            let random = Rounding::of(name).of_case(scale.to_bits()).of_case(component as u64);
-            let rounding = if mask { Rounding::Nearest } else { random };
+            let case =
+                if layout.bodies == 1 { polynomial as u64 } else { values.name_of_some(layout.held(polynomial).map(|(_, index)| index)) };
+            let random = Rounding::of(name).of_case(scale.to_bits()).of_case(case);
+            let rounding = if nearest { Rounding::Nearest } else { random };
             encode_polynomial(params, (values, largest), &layout, polynomial, (scale, rounding), level)
         };
         let messages = (0..layout.polynomials()).map(encode).collect::<Result<_, _>>()?;
-        Ok(Self { params: params.clone(), shape: shape.to_vec(), layout, level, scale, size, one_number, name, mask, messages })
+        Ok(Self {
+            params: params.clone(),
+            shape: shape.to_vec(),
+            layout,
+            level,
+            scale,
+            size,
+            one_number,
+            name,
+            repetitions,
+            nearest,
+            messages,
+        })
     }
 
     /// The parameters.
@@ -195,16 +210,28 @@ impl Plaintext {
         Estimate::plain(name, self.size, self.one_number)
     }
 
-    /// What is known of its numbers as factors, and of the error of encoding them.
-    pub(crate) fn factor_estimate(&self) -> Estimate {
-        let degree = self.params.degree();
-        let (typical, worst) = if self.mask {
-            let error = mask_error(degree, self.scale);
+    /// What is known of its numbers, and of the error of encoding them.
+    pub(crate) fn rounded_estimate(&self) -> Estimate {
+        let terms = match (self.encoding(), self.is_complex()) {
+            (Encoding::Slots, _) => self.params.degree(),
+            (Encoding::Coefficients, true) => 2,
+            (Encoding::Coefficients, false) => 1,
+        };
+        let (typical, worst) = if self.nearest {
+            let error = mask_error(terms, self.scale);
             (error, error)
         } else {
-            encoding_errors(degree, self.scale)
+            encoding_errors(terms, self.scale)
         };
-        self.estimate().with_rounding(typical, worst)
+        // Zeros are zeros. Where numbers repeat, fewer coefficients are not zero.
+        let repetitions = self.repetitions.map(|count| count as f64);
+        let share = if self.largest() == 0.0 { 0.0 } else { (repetitions[0] * repetitions[1]).sqrt().recip() };
+        self.estimate().with_rounding_alike(repetitions, typical * share, worst * share)
+    }
+
+    /// The name of its numbers.
+    pub(crate) fn name(&self) -> u64 {
+        self.name
     }
 
     /// Whether all numbers are one number.

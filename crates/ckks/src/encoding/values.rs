@@ -4,7 +4,7 @@ use clathrate_arith::text::counted;
 use rustfft::num_complex::Complex64;
 
 use crate::arrays::estimate::{name_of, name_of_all};
-use crate::arrays::{Encoding, Layout};
+use crate::arrays::{Encoding, Layout, Order};
 use crate::error::CkksError;
 
 /// The numbers of an array, row-major, as decryption returns them.
@@ -134,6 +134,14 @@ impl ValuesRef<'_> {
         match self {
             Self::Real(values) => name_of_all(&indices.map(|index| values[index]).collect::<Vec<_>>()),
             Self::Complex(values) => name_of_all(&indices.flat_map(|index| [values[index].re, values[index].im]).collect::<Vec<_>>()),
+        }
+    }
+
+    /// How often equal numbers repeat in the slots of each polynomial of an array with this layout, as equal rows of lanes and within rows: as parts of equal length, which are a power of two.
+    pub(crate) fn repetitions(self, layout: &Layout) -> [usize; 2] {
+        match self {
+            Self::Real(values) => repetitions(values, layout),
+            Self::Complex(values) => repetitions(values, layout),
         }
     }
 
@@ -287,6 +295,28 @@ fn sums_of<T>(values: &[T], parts: impl Fn(&T) -> [f64; 3]) -> [f64; 3] {
     }
     rest.iter().enumerate().for_each(|(place, value)| add(place, value));
     sums.map(|sums| sums.into_iter().sum())
+}
+
+fn repetitions<T: PartialEq>(values: &[T], layout: &Layout) -> [usize; 2] {
+    if layout.encoding != Encoding::Slots || values.is_empty() {
+        return [1, 1];
+    }
+    let rows = || values.chunks_exact(layout.columns);
+    let alike = |group: &[T]| group.chunks_exact(layout.columns).all(|row| *row == group[..layout.columns]);
+    let full = layout.lanes > 1 && layout.rows.is_multiple_of(layout.lanes);
+    let lanes = if full && values.chunks_exact(layout.lanes * layout.columns).all(alike) { layout.lanes } else { 1 };
+    // A row that fills its polynomials.
+    let mut length = layout.capacity;
+    if layout.order == Order::Natural && layout.columns.is_multiple_of(layout.capacity) && (lanes > 1 || layout.lanes == 1) {
+        let halves = |length: usize| {
+            let half = length / 2;
+            rows().all(|row| row.chunks_exact(layout.capacity).all(|chunk| chunk[..half] == chunk[half..length]))
+        };
+        while length > 1 && halves(length) {
+            length /= 2;
+        }
+    }
+    [lanes, layout.capacity / length]
 }
 
 /// Refuses numbers that do not fit the array: a wrong count, complex numbers for real coefficients, numbers that are not finite.

@@ -8,7 +8,7 @@ use super::evaluator::{Evaluator, Room, check_slots, entrywise};
 use super::levels::same_scale;
 use crate::arrays::estimate::product;
 use crate::arrays::{Ciphertext, Encoding, Estimate, Layout, Padding};
-use crate::embedding::{encoding_errors, mask_error};
+use crate::embedding::encoding_errors;
 use crate::encoding::plaintext::Plaintext;
 use crate::encoding::{check_product_room, check_room};
 use crate::error::CkksError;
@@ -222,10 +222,7 @@ impl Evaluator {
         if !same_scale(x.scale, plaintext.scale()) {
             return Err(CkksError::ScaleMismatch { left: x.scale.log2(), right: plaintext.scale().log2() });
         }
-        // The plaintext's coefficients are rounded to integers.
-        let (typical, worst) = x.encoding_errors();
-        let numbers = plaintext.estimate().with_rounding(typical, worst);
-        let estimate = x.estimate.clone().plus(numbers);
+        let estimate = x.estimate.clone().plus(plaintext.rounded_estimate());
         x.params.check_bound(estimate.magnitude, x.scale, x.level)?;
         let mut sum = x.clone().estimated(|_| estimate);
         sum.layout.complex |= plaintext.is_complex();
@@ -291,7 +288,7 @@ impl Evaluator {
 
     /// `factor` times the numbers of `x` at the places that `chosen` says, by flat index, and zeros elsewhere; not yet rescaled. The padding is multiplied by zero.
     ///
-    /// As [`Evaluator::multiply_plain`] with an array of one number and zeros, but that this array is rounded to the nearest integers, which leaves less of large numbers where zeros are.
+    /// As [`Evaluator::multiply_plain`] with an array of one number and zeros, but that this array is rounded to the nearest integers where its scale is fine enough, which leaves less of large numbers where zeros are.
     ///
     /// # Errors
     /// As [`Evaluator::multiply_plain`].
@@ -302,7 +299,7 @@ impl Evaluator {
         let scale = self.factor_scale_for(x, ELEMENT_WISE)?;
         self.spend_encoding(x, x.layout.polynomials())?;
         let mask = Plaintext::mask_for(x, chosen, factor, x.level, scale)?;
-        check_factor(mask.largest(), scale, mask_error(x.params.degree(), 1.0))?;
+        check_factor(mask.largest(), scale, encoding_errors(x.params.degree(), 1.0).0)?;
         self.multiply_encoded(x, &mask)
     }
 
@@ -318,7 +315,7 @@ impl Evaluator {
         let messages = plaintext.operand(x, ELEMENT_WISE)?;
         let scale = self.product_scale(x, plaintext.scale())?;
         let factors = common_factors(&x.layout, &messages)?;
-        let estimate = x.estimate.clone().cleared().product_with(plaintext.factor_estimate(), plaintext.is_one_number());
+        let estimate = x.estimate.clone().cleared().product_with(plaintext.rounded_estimate(), plaintext.is_one_number());
         x.params.check_bound(estimate.magnitude, scale, x.level)?;
         let bundles = x.bundles.iter().zip(factors).map(|(bundle, factor)| bundle.times_poly(factor)).collect::<Result<_, _>>()?;
         let mut product = x.with(bundles, x.level, scale).estimated(|_| estimate);
@@ -362,7 +359,7 @@ impl Evaluator {
     fn times_integer(&self, x: &Ciphertext, integer: i128, scale: f64, (number, error): (f64, f64)) -> Result<Ciphertext, CkksError> {
         let error = error.abs();
         let (typical, worst) = (product(error, x.estimate.typical), product(error, x.estimate.magnitude));
-        let scaled = |own: Estimate| own.scale(number).with_errors_of_factors([true; 2], number.to_bits(), typical, worst);
+        let scaled = |own: Estimate| own.scale(number).with_errors_of_factors([true; 2], typical, worst);
         let mut product = x.clone().estimated(scaled);
         x.params.check_bound(product.estimate.magnitude, scale, x.level)?;
         product.scale = scale;

@@ -174,7 +174,7 @@ impl Evaluator {
             vector
         };
         // Each place has the number of one row; of the other rows it has what the rounding of their factors leaves.
-        let rounding = x.mask_rounding(vector.scale());
+        let rounding = x.mask_rounding(factor, vector.scale());
         let estimate = x.estimate.clone().scale(factor).transposed().with_cleared(&x.estimate, rows, rounding);
         Ok(vector.estimated(|_| estimate))
     }

@@ -102,7 +102,6 @@ impl Evaluator {
             let rounding = rounded_off(exact) * x.scale / scale;
             let multiple = x.estimate.clone().times_complex(factor).with_errors_of_factors(
                 [true; 2],
-                factor.re.to_bits() ^ factor.im.to_bits().rotate_left(32),
                 product(rounding, x.estimate.typical),
                 product(rounding, x.estimate.magnitude),
             );

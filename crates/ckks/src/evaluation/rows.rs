@@ -83,7 +83,7 @@ impl Evaluator {
         let group = self.rows_of_polynomials(x, &group)?;
         let alone = self.multiply_mask(&group, |index| first + index / columns == row, 1.0)?;
         // All other rows are zero.
-        let kept = alone.estimate.clone().with_cleared(&x.estimate, lanes, x.mask_rounding(alone.scale())).selected(&[row], 1);
+        let kept = alone.estimate.clone().with_cleared(&x.estimate, lanes, x.mask_rounding(1.0, alone.scale())).selected(&[row], 1);
         let row = self.sum_of_rows(&alone.estimated(Estimate::without_numbers))?;
         row.estimated(|own| kept.copied(x.layout.period()).with_noise_of(own, x.layout.period())).reshaped(&[1, columns])
     }

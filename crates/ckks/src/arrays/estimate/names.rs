@@ -23,9 +23,9 @@ pub(super) mod stored_name {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct StoredName(#[serde(with = "stored_name")] pub(super) u64);
 
-/// The name of a few numbers.
+/// The name of a few numbers. Zeros of either sign are one number.
 pub(crate) fn name_of(numbers: impl IntoIterator<Item = f64>) -> u64 {
-    numbers.into_iter().fold(0, |name, number| mixed_name(name, number.to_bits()))
+    numbers.into_iter().fold(0, |name, number| mixed_name(name, (number + 0.0).to_bits()))
 }
 
 /// The name of an array of numbers, in time that does not depend on them.
@@ -36,7 +36,7 @@ pub(crate) fn name_of_all(numbers: &[f64]) -> u64 {
     let rest = name_of(chunks.remainder().iter().copied());
     for chunk in chunks {
         for (name, number) in names.iter_mut().zip(chunk) {
-            *name = (name.rotate_left(23) ^ number.to_bits()).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            *name = (name.rotate_left(23) ^ (number + 0.0).to_bits()).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         }
     }
     names.into_iter().chain([rest]).fold(numbers.len() as u64, mixed_name)

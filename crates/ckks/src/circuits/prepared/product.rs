@@ -189,7 +189,6 @@ impl Evaluator {
             let product = product.estimated(|own| {
                 plan.weights().estimate(own).with_error(error).with_errors_of_factors(
                     [false, true],
-                    rounding.1.to_bits(),
                     rounding.0 * typical,
                     rounding.1 * worst,
                 )
