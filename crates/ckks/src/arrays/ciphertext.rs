@@ -247,22 +247,12 @@ impl Ciphertext {
 
     /// The root mean square of the error of a slot or of an entry among coefficients, from the variance of a coefficient.
     pub(crate) fn slot_error(&self, variance: f64) -> f64 {
-        (variance * self.coefficients_of_slot() as f64).sqrt() / self.scale
+        (variance * self.layout.coefficients_of_number(self.params.degree()) as f64).sqrt() / self.scale
     }
 
     /// The root mean square, typical and worst, of the error of encoding in a slot or in an entry among coefficients.
     pub(crate) fn encoding_errors(&self) -> (f64, f64) {
-        encoding_errors(self.coefficients_of_slot(), self.scale)
-    }
-
-    /// How many coefficients' errors make that of a slot or of an entry among coefficients: a slot is the sum of all coefficients times roots of unity, and a complex number among coefficients is a pair
-    /// of them.
-    fn coefficients_of_slot(&self) -> usize {
-        match (self.encoding(), self.is_complex()) {
-            (Encoding::Slots, _) => self.params.degree(),
-            (Encoding::Coefficients, true) => 2,
-            (Encoding::Coefficients, false) => 1,
-        }
+        encoding_errors(self.layout.coefficients_of_number(self.params.degree()), self.scale)
     }
 
     /// The same array, of which `f` says what is known.

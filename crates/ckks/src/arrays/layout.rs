@@ -347,6 +347,16 @@ impl Layout {
         if self.encoding == Encoding::Slots { lane * self.capacity * self.copies } else { lane }
     }
 
+    /// How many coefficients' errors make that of a slot, or of a number among coefficients, in polynomials of this degree: a slot is the sum of all coefficients times roots of unity, and a complex number
+    /// among coefficients is a pair of them.
+    pub(crate) fn coefficients_of_number(&self, degree: usize) -> usize {
+        match (self.encoding, self.complex) {
+            (Encoding::Slots, _) => degree,
+            (Encoding::Coefficients, true) => 2,
+            (Encoding::Coefficients, false) => 1,
+        }
+    }
+
     /// The period of a polynomial's slots.
     #[must_use]
     pub fn period(&self) -> usize {

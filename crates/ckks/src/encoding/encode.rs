@@ -10,7 +10,7 @@ use clathrate_lattice::{Basis, Coeff, Eval, Level, Poly, Ring};
 use rustfft::num_complex::Complex64;
 
 use super::values::{ValuesRef, largest_magnitude};
-use crate::arrays::{Encoding, Layout};
+use crate::arrays::Layout;
 use crate::embedding::{Encoder, Rounding, doubles_suffice, encoding_errors, scaled_integers};
 use crate::error::CkksError;
 use crate::parameters::Params;
@@ -27,11 +27,8 @@ const ENCODING_TAIL: f64 = 7.7;
 /// Numbers of at most the magnitude `largest` do not increase it, but for the double that holds a decoded number, whose own rounding the bound counts.
 #[must_use]
 pub fn encoding_error(layout: &Layout, largest: f64, scale: f64) -> (f64, f64) {
-    let terms = match (layout.encoding, layout.complex) {
-        (Encoding::Slots, _) => 2 * layout.period(),
-        (Encoding::Coefficients, true) => 2,
-        (Encoding::Coefficients, false) => 1,
-    };
+    // Of a slot that repeats, the mean counts.
+    let terms = layout.coefficients_of_number(2 * layout.period());
     let (typical, worst) = encoding_errors(terms, scale);
     (typical, ENCODING_TAIL * worst + largest * f64::EPSILON / 2.0)
 }

@@ -212,11 +212,7 @@ impl Plaintext {
 
     /// What is known of its numbers, and of the error of encoding them.
     pub(crate) fn rounded_estimate(&self) -> Estimate {
-        let terms = match (self.encoding(), self.is_complex()) {
-            (Encoding::Slots, _) => self.params.degree(),
-            (Encoding::Coefficients, true) => 2,
-            (Encoding::Coefficients, false) => 1,
-        };
+        let terms = self.layout.coefficients_of_number(self.params.degree());
         let (typical, worst) = if self.nearest {
             let error = mask_error(terms, self.scale);
             (error, error)
