@@ -22,7 +22,7 @@ use rustfft::num_complex::Complex64;
 use rustfft::{Fft, FftPlanner};
 
 use fixed::Roots;
-pub(crate) use fixed::{Integers, quotient, rounded_126, scaled_integers};
+pub(crate) use fixed::{Integers, quotient, rounded_126, scaled_integers, short_integers};
 pub(crate) use rounding::{Rounding, encoding_errors, is_fine, mask_error};
 
 /// The root mean square of a slot's error by a transform in double precision, as a part of that of the slots, at any number of slots up to `2^16`. A test
@@ -326,5 +326,103 @@ mod tests {
         let large: Vec<i128> = embed(&whole);
         assert!(large.iter().enumerate().all(|(t, &value)| value == if t % 4 == 0 { small[t / 4] } else { 0 }));
         assert_eq!(whole.of_subring(16).embed(&slots), Encoder::new(16).embed(&slots));
+    }
+
+    /// The mean and the variance of the errors by both ways of rounding one number.
+    fn moments(x: f64) -> [(f64, f64); 2] {
+        let count = 1 << 16;
+        let rounding = Rounding::of(x.to_bits());
+        let short: Vec<f64> = short_integers(vec![x; count], 1.0, rounding).into_iter().map(|integer| integer as f64 - x).collect();
+        let wide = scaled_integers(&vec![x; count], 2.0 * x.abs(), 1.0, rounding);
+        let wide: Vec<f64> = wide.into_iter().map(|integer| integer as f64 - x).collect();
+        [short, wide].map(|errors| {
+            let mean = errors.iter().sum::<f64>() / count as f64;
+            (mean, errors.iter().map(|error| (error - mean).powi(2)).sum::<f64>() / count as f64)
+        })
+    }
+
+    #[test]
+    fn the_mean_of_rounded_numbers_is_the_number() {
+        for x in [0.0, 1.0, -7.0, 0.5, -0.5, 0.25, 1e-3, -2.1, 1e6 + 0.3, -3e9 - 0.9, 2f64.powi(45) + 0.125] {
+            let fraction = x - x.floor();
+            let variance = fraction * (1.0 - fraction);
+            for (mean, found) in moments(x) {
+                // Five deviations of a mean of 2^16 numbers, and half a unit of the probabilities.
+                assert!(mean.abs() <= 5.0 * (variance / 65536.0).sqrt() + 0.5f64.powi(17), "{x}: {mean}");
+                assert!((found - variance).abs() <= 0.01, "{x}: {found} instead of {variance}");
+            }
+        }
+    }
+
+    #[test]
+    fn halves_round_to_the_nearest() {
+        for x in [0.0, 1.0, -7.0, 0.499, 0.501, -0.499, -0.501, 1e6 + 0.3, -3e9 - 0.9, 2f64.powi(45) + 0.125] {
+            let nearest = x.round();
+            assert!(short_integers(vec![x; 9], 1.0, Rounding::Nearest).iter().all(|&integer| integer == nearest as i64), "{x}");
+            let wide = scaled_integers(&[x; 9], 2.0 * x.abs(), 1.0, Rounding::Nearest.of_case(3));
+            assert!(wide.iter().all(|&integer| integer == nearest as i128), "{x}");
+        }
+    }
+
+    #[test]
+    fn seeds_decide_all_random_numbers() {
+        let numbers: Vec<f64> = (0..1027).map(|i| f64::from(i) * 0.37).collect();
+        let with = |rounding: Rounding| short_integers(numbers.clone(), 1.0, rounding);
+        assert_eq!(with(Rounding::of(5)), with(Rounding::of(5)));
+        let others = [Rounding::of(6), Rounding::of(5).of_case(0), Rounding::of(5).of_case(1)].map(with);
+        for (index, other) in others.iter().enumerate() {
+            // Numbers half way between integers become one or the other one in a quarter of two times a half.
+            let differ = |x: &[i64], y: &[i64]| x.iter().zip(y).filter(|(x, y)| x != y).count();
+            assert!((200..500).contains(&differ(other, &with(Rounding::of(5)))), "{index}");
+            others[..index].iter().for_each(|earlier| assert!((200..500).contains(&differ(other, earlier)), "{index}"));
+        }
+    }
+
+    #[test]
+    fn masks_that_are_fine_have_errors_like_random_ones_in_all_slots() {
+        for log in [10, 12, 14] {
+            let count = 1 << log;
+            let (degree, encoder) = (2 * count, Encoder::new(2 * count));
+            let beyond = |scaled: f64, slots: usize| {
+                let fill = |values: &mut [Complex64]| values[..slots].fill(Complex64::new(scaled, 0.0));
+                let rounded: Vec<f64> = short_integers(encoder.embed_with(count, fill), 1.0, Rounding::Nearest)
+                    .into_iter()
+                    .map(|integer| integer as f64)
+                    .collect();
+                let expected = |slot: usize| if slot < slots { scaled } else { 0.0 };
+                let errors = encoder.evaluate(&rounded, count).into_iter().enumerate().map(|(slot, value)| (value - expected(slot)).norm());
+                errors.fold(0.0, f64::max) / mask_error(degree, 1.0)
+            };
+            let least = (degree as f64 / 4.0).powi(2);
+            assert!(is_fine(degree, least) && !is_fine(degree, 0.99 * least));
+            for scaled in [1.0, 1.1, 1.37, 2.0, 3.3, 17.0, 1000.3].map(|times| times * least) {
+                for slots in [1, 2, 3, 7, 100, count / 2 + 1, count - 1] {
+                    assert!(beyond(scaled, slots) < 6.5, "degree {degree}, {scaled}, {slots} slots: {}", beyond(scaled, slots));
+                }
+            }
+            // Coarser ones have not.
+            assert!(log < 14 || beyond(least / 64.0, 1) > 7.7, "degree {degree}: {}", beyond(least / 64.0, 1));
+        }
+    }
+
+    #[test]
+    fn errors_of_coefficients_do_not_meet_in_a_slot() {
+        // Among zeros, one number just below the precision: rounded to the nearest integers, all coefficients become 0, and the errors in its slot are all of one sign.
+        let count = 1 << 12;
+        let encoder = Encoder::new(2 * count);
+        let error_in_slot = |scaled: f64, rounding: Rounding| {
+            let coefficients = encoder.embed_with(count, |slots| slots[0] = Complex64::new(scaled, 0.0));
+            let rounded: Vec<f64> = short_integers(coefficients, 1.0, rounding).into_iter().map(|integer| integer as f64).collect();
+            (encoder.evaluate(&rounded, count)[0].re - scaled).abs()
+        };
+        let (_, worst) = encoding_errors(2 * count, 1.0);
+        for share in [0.98, 0.5, 0.02] {
+            let scaled = share * count as f64 / 2.0;
+            assert!(scaled / count as f64 <= 0.5, "each coefficient is nearest to 0");
+            let squares: f64 = (0..100).map(|seed| error_in_slot(scaled, Rounding::of(seed)).powi(2)).sum();
+            // The real part has half of the variance.
+            assert!(squares / 100.0 <= worst * worst / 2.0 * 1.5, "{share}: {squares}");
+            assert!(scaled > 10.0 * worst || share < 0.5, "rounding to the nearest would err by far more");
+        }
     }
 }

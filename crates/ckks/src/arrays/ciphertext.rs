@@ -10,7 +10,6 @@ use super::layout::{Encoding, Layout, Order, Padding};
 use super::memory::{Footprint, check_free};
 use super::secret::SecretName;
 use crate::embedding::{encoding_errors, is_fine, mask_error};
-use crate::encoding::Plaintext;
 use crate::error::CkksError;
 use crate::key_id::KeyId;
 use crate::parameters::{Params, Runtime};
@@ -234,13 +233,12 @@ impl Ciphertext {
         Ok(bounded)
     }
 
-    /// The same array as a fresh encryption of numbers up to `bound`, where one is declared, with an error of this variance in each coefficient. Rounding to integers adds to it, which the
-    /// array has that was encoded before, where it was.
-    pub(crate) fn freshly(self, bound: Option<f64>, variance: f64, encoded: Option<&Plaintext>) -> Self {
+    /// The same array as a fresh encryption of numbers up to `bound`, where one is declared, with an error of this variance in each coefficient. Rounding to integers adds to it: that
+    /// of the array of this name, where one was encoded before.
+    pub(crate) fn freshly(self, bound: Option<f64>, variance: f64, encoded: Option<u64>) -> Self {
         let encoding = self.encoding_errors();
         let mask = self.bundles.first().and_then(Bundle::seed);
-        let estimate =
-            Estimate::encrypted(bound.unwrap_or(f64::INFINITY), self.slot_error(variance), encoding, mask, encoded.map(Plaintext::name));
+        let estimate = Estimate::encrypted(bound.unwrap_or(f64::INFINITY), self.slot_error(variance), encoding, mask, encoded);
         let estimate = estimate.of_complex(self.is_complex());
         Self { estimate, ..self }
     }

@@ -16,7 +16,7 @@ use num_bigint::BigInt;
 use num_traits::{One, ToPrimitive, Zero};
 
 use super::Complex64;
-use super::rounding::{Dither, Rounding};
+use super::rounding::{Dither, GROUP, Rounding};
 
 /// A complex number in fixed point. Range: magnitudes up to `2^125` units.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
@@ -97,7 +97,7 @@ fn cut(x: f64, bits: i32) -> (i64, f64) {
 
 /// One of the two integers beside `x`, or `x` where it is one. Range: `|x| <= 2^62`.
 #[inline]
-pub(crate) fn rounded_62(x: f64, dither: Dither) -> i64 {
+fn rounded_62(x: f64, dither: Dither) -> i64 {
     let (high, low) = cut(x, 32);
     (high << 32) + nearest_51(low + dither.to_add())
 }
@@ -190,6 +190,17 @@ impl Scaling {
     fn integer(&self, word: i128, dither: Dither) -> i128 {
         ((times(word, self.factor) >> self.more) + dither.of_unit(self.drop)) >> self.drop
     }
+}
+
+/// `round(scale * number)` of each number. Range: magnitudes up to `2^62` after scaling.
+pub(crate) fn short_integers(mut numbers: Vec<f64>, scale: f64, rounding: Rounding) -> Vec<i64> {
+    // In the memory of the numbers, because fresh memory costs more: integers as the bits of doubles, and a collected `Vec` of the same size reuses that of the first one.
+    let round = |(number, dither): (&mut f64, Dither)| *number = f64::from_bits(rounded_62(*number * scale, dither).cast_unsigned());
+    let (groups, rest) = numbers.as_chunks_mut::<GROUP>();
+    let mut dithers = rounding.groups();
+    groups.iter_mut().zip(&mut dithers).for_each(|(group, dithers)| group.iter_mut().zip(dithers).for_each(round));
+    rest.iter_mut().zip(dithers.flatten()).for_each(round);
+    numbers.into_iter().map(|bits| bits.to_bits().cast_signed()).collect()
 }
 
 /// `round(scale * number)` of each number, whose magnitudes are at most `largest`. Range: `largest * scale <= 2^120`.

@@ -11,7 +11,7 @@ use rustfft::num_complex::Complex64;
 
 use super::values::{ValuesRef, largest_magnitude};
 use crate::arrays::Layout;
-use crate::embedding::{Encoder, Rounding, doubles_suffice, encoding_errors, scaled_integers};
+use crate::embedding::{Encoder, Rounding, doubles_suffice, encoding_errors, scaled_integers, short_integers};
 use crate::error::CkksError;
 use crate::parameters::Params;
 
@@ -73,7 +73,7 @@ pub(crate) fn encode_coefficients_below(
 
 /// `round(coefficients * scale)`, below `2^62`, as a polynomial.
 fn round_short(ring: &Ring, basis: &Basis, coefficients: Vec<f64>, (scale, rounding): (f64, Rounding)) -> Poly<Coeff> {
-    Poly::from_signed(ring, basis, &rounding.rounded(coefficients, scale))
+    Poly::from_signed(ring, basis, &short_integers(coefficients, scale, rounding))
 }
 
 /// `round(scale * m)` as a polynomial at `level`, for the polynomial `m` with `count` slots, which `fill` writes over zeros.

@@ -315,7 +315,7 @@ impl SecretKey {
             estimate: Estimate::unknown(),
             footprint: None,
         };
-        Ok(encrypted.freshly(None, self.params().noise_model().fresh_secret(), Some(plaintext)))
+        Ok(encrypted.freshly(None, self.params().noise_model().fresh_secret(), Some(plaintext.name())))
     }
 }
 
