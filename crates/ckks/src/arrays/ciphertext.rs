@@ -233,9 +233,9 @@ impl Ciphertext {
         Ok(bounded)
     }
 
-    /// The same array as a fresh encryption of numbers up to `bound`, where one is declared, with an error of this variance in each coefficient. Rounding to integers adds to it: that
-    /// of the array of this name, where one was encoded before.
-    pub(crate) fn freshly(self, bound: Option<f64>, variance: f64, encoded: Option<u64>) -> Self {
+    /// The same array as a fresh encryption of numbers up to `bound`, where one is declared, with an error of this variance in each coefficient. Rounding to integers adds to it: the same
+    /// in all encryptions of one array that was encoded before.
+    pub(crate) fn freshly(self, bound: Option<f64>, variance: f64, encoded: bool) -> Self {
         let encoding = self.encoding_errors();
         let mask = self.bundles.first().and_then(Bundle::seed);
         let estimate = Estimate::encrypted(bound.unwrap_or(f64::INFINITY), self.slot_error(variance), encoding, mask, encoded);

@@ -189,7 +189,7 @@ impl Estimate {
     }
 
     /// Numbers up to a bound with an error of encryption and one of encoding, typical and worst, in a fresh encryption whose mask, which is no other's, names them.
-    pub(crate) fn encrypted(magnitude: f64, error: f64, encoding: (f64, f64), mask: Option<MaskSeed>, encoded: Option<u64>) -> Self {
+    pub(crate) fn encrypted(magnitude: f64, error: f64, encoding: (f64, f64), mask: Option<MaskSeed>, encoded: bool) -> Self {
         let name = mask.map_or_else(new_name, |MaskSeed(seed)| {
             seed.chunks(8).fold(0, |name, word| mixed_name(name, word.iter().fold(0, |sum, &byte| (sum << 8) | u64::from(byte))))
         });
@@ -199,9 +199,9 @@ impl Estimate {
         let noise = Source { name: mixed_name(name, error.to_bits()), typical: error, worst: error, tails, ..Source::NONE };
         let mut fresh = fresh;
         fresh.push(noise);
-        // An array that was encoded before has the same error in every encryption.
-        let (name, (typical, worst)) = (mixed_name(encoded.unwrap_or(name), ENCODING), encoding);
-        fresh.push(Source { name, typical, worst, signed: false, ..Source::NONE });
+        // An array that was encoded before has the same error in every encryption. Its name would tell of its numbers, so that all such arrays have one origin.
+        let (name, (typical, worst), origin) = (mixed_name(name, ENCODING), encoding, encoded.then_some(StoredName(ENCODING)));
+        fresh.push(Source { name, typical, worst, signed: false, origin, ..Source::NONE });
         fresh
     }
 

@@ -44,7 +44,7 @@ pub struct Plaintext {
     size: (f64, f64, f64),
     one_number: bool,
     name: u64,
-    /// How often equal numbers repeat in each polynomial ([`ValuesRef::repetitions`]).
+    /// How often equal numbers repeat in each polynomial ([`ValuesRef::repetitions`]), where that is known.
     repetitions: [usize; 2],
     /// Whether it is rounded to the nearest integers, as a mask.
     nearest: bool,
@@ -80,7 +80,7 @@ impl Plaintext {
         let values = values.into();
         // Slots can hold any complex number, so the values decide whether the plaintext counts as complex.
         let complex = if x.encoding() == Encoding::Slots { values.is_complex() } else { x.is_complex() };
-        Self::encode_as(&x.params, values, &x.shape, Layout { complex, ..x.layout }, level, scale)
+        Self::operand_for(x, values, Layout { complex, ..x.layout }, (level, scale), false)
     }
 
     /// Encodes an array with a given layout.
@@ -98,6 +98,18 @@ impl Plaintext {
         Self::rounded(params, values.into(), (shape, layout), (level, scale), false)
     }
 
+    /// An array that everybody knows, so that it may be looked at more closely than one that is to be encrypted.
+    fn operand_for(
+        x: &Ciphertext,
+        values: ValuesRef<'_>,
+        layout: Layout,
+        (level, scale): (Level, f64),
+        mask: bool,
+    ) -> Result<Self, CkksError> {
+        let encoded = Self::rounded(&x.params, values, (&x.shape, layout), (level, scale), mask)?;
+        Ok(Self { repetitions: values.repetitions(&encoded.layout), ..encoded })
+    }
+
     /// As [`Plaintext::encode_for`] for a mask: one number at the places that `chosen` says, by flat index, and zeros elsewhere.
     ///
     /// # Errors
@@ -111,7 +123,7 @@ impl Plaintext {
     ) -> Result<Self, CkksError> {
         let values: Vec<f64> = (0..x.shape.iter().product()).map(|index| if chosen(index) { number } else { 0.0 }).collect();
         let layout = Layout { complex: x.is_complex() && x.encoding() != Encoding::Slots, ..x.layout };
-        Self::rounded(&x.params, ValuesRef::from(&values), (&x.shape, layout), (level, scale), true)
+        Self::operand_for(x, ValuesRef::from(&values), layout, (level, scale), true)
     }
 
     fn rounded(
@@ -128,7 +140,7 @@ impl Plaintext {
         params.check_scale(scale, level)?;
         let largest = values.largest();
         let (size, one_number, name) = (values.size(largest), values.is_one_number(), values.name());
-        let repetitions = values.repetitions(&layout);
+        let repetitions = [1, 1];
         // Whoever encodes an array gets the same integers. Polynomials under one mask are multiplied by one factor, so equal ones have to be equal.
         let nearest = mask && is_fine(params.degree(), largest * scale);
         let encode = |polynomial| {
@@ -223,11 +235,6 @@ impl Plaintext {
         let repetitions = self.repetitions.map(|count| count as f64);
         let share = if self.largest() == 0.0 { 0.0 } else { (repetitions[0] * repetitions[1]).sqrt().recip() };
         self.estimate().with_rounding_alike(repetitions, typical * share, worst * share)
-    }
-
-    /// The name of its numbers.
-    pub(crate) fn name(&self) -> u64 {
-        self.name
     }
 
     /// Whether all numbers are one number.

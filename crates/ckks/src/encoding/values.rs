@@ -138,6 +138,7 @@ impl ValuesRef<'_> {
     }
 
     /// How often equal numbers repeat in the slots of each polynomial of an array with this layout, as equal rows of lanes and within rows: as parts of equal length, which are a power of two.
+    /// The time depends on the numbers.
     pub(crate) fn repetitions(self, layout: &Layout) -> [usize; 2] {
         match self {
             Self::Real(values) => repetitions(values, layout),

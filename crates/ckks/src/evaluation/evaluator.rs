@@ -255,7 +255,7 @@ impl Evaluator {
         }
         let meter = recording.lock().unwrap_or_else(PoisonError::into_inner).meter().clone();
         symbol.footprint = Some(Footprint::new(&meter, symbol.predicted_bytes()));
-        Ok(symbol.freshly(bound, variance, None))
+        Ok(symbol.freshly(bound, variance, false))
     }
 
     /// Runs a named stage of a circuit. A dry run records the cost under the name; on data, the evaluator's watcher is told the name first.

@@ -80,7 +80,7 @@ fn encrypt_with(
         estimate: Estimate::unknown(),
         footprint: None,
     };
-    Ok(encrypted.freshly(options.bound, variance, None))
+    Ok(encrypted.freshly(options.bound, variance, false))
 }
 
 /// The owner's key: encrypts, decrypts, makes the other keys. Never printed, never part of another object.
@@ -315,7 +315,7 @@ impl SecretKey {
             estimate: Estimate::unknown(),
             footprint: None,
         };
-        Ok(encrypted.freshly(None, self.params().noise_model().fresh_secret(), Some(plaintext.name())))
+        Ok(encrypted.freshly(None, self.params().noise_model().fresh_secret(), true))
     }
 }
 

@@ -46,7 +46,7 @@ fn polynomials_of_one_array_have_their_own_errors() {
         let cube = square.clone().multiply(x.clone());
         cube.clone().multiply(square).scale(16.0).minus(cube.scale(20.0)).plus(x.scale(5.0)).slot_errors().1
     };
-    let x = Estimate::encrypted(1.0, 1e-9, (0.0, 0.0), None, None);
+    let x = Estimate::encrypted(1.0, 1e-9, (0.0, 0.0), None, false);
     assert!((25.0..25.0 * 1.1).contains(&(chebyshev(x.clone()) * 1e9)));
     assert!((chebyshev(x.of_complex(true)) * 1e9 - 145.0).abs() < 1e-6);
     // Errors that are as large as each other but may not be the same do not make each other smaller at worst.
