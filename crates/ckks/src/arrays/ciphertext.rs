@@ -207,6 +207,12 @@ impl Ciphertext {
         if is_fine(degree, number * scale) { mask_error(degree, scale) } else { encoding_errors(degree, scale).1 }
     }
 
+    /// As [`Ciphertext::mask_rounding`], of a mask that is the same in all rows: where no lane is empty, it repeats with them, and most of its coefficients are zero.
+    pub(crate) fn column_mask_rounding(&self, number: f64, product_scale: f64) -> f64 {
+        let repeated = if self.layout.rows.is_multiple_of(self.layout.lanes) { self.layout.lanes } else { 1 };
+        self.mask_rounding(number, product_scale) / (repeated as f64).sqrt()
+    }
+
     /// What is known of the product, number by number. Where one factor has zeros behind its numbers, the product has no errors of the other one there.
     pub(crate) fn product_estimate(&self, other: &Self) -> Estimate {
         let factor = |x: &Self, y: &Self| if y.padding() == Padding::Zero { x.estimate.clone().cleared() } else { x.estimate.clone() };

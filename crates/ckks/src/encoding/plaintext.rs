@@ -231,7 +231,7 @@ impl Plaintext {
         } else {
             encoding_errors(terms, self.scale)
         };
-        // Zeros are zeros. Where numbers repeat, fewer coefficients are not zero.
+        // Zeros are encoded exactly. Where numbers repeat, most coefficients are zero.
         let repetitions = self.repetitions.map(|count| count as f64);
         let share = if self.largest() == 0.0 { 0.0 } else { (repetitions[0] * repetitions[1]).sqrt().recip() };
         self.estimate().with_rounding_alike(repetitions, typical * share, worst * share)

@@ -275,15 +275,7 @@ impl Evaluator {
     /// [`CkksError::LevelTooLow`] at level 0; [`CkksError::OutOfRange`] where `x`'s scale leaves the
     /// factor no bits; shape and value errors.
     pub fn multiply_plain<'v>(&self, x: &Ciphertext, values: impl Into<ValuesRef<'v>>) -> Result<Ciphertext, CkksError> {
-        self.check(x)?;
-        check_slots(x, ELEMENT_WISE)?;
-        let x = &*self.refreshed(x, Room::Depth(1))?;
-        let factor = self.factor_scale_for(x, ELEMENT_WISE)?;
-        self.spend_encoding(x, x.layout.polynomials())?;
-        let plaintext = Plaintext::encode_for(x, values, x.level, factor)?;
-        // A slot is the sum of all coefficients, each rounded.
-        check_factor(plaintext.largest(), factor, encoding_errors(x.params.degree(), 1.0).0)?;
-        self.multiply_encoded(x, &plaintext)
+        self.multiply_operand(x, |x, scale| Plaintext::encode_for(x, values, x.level, scale))
     }
 
     /// `factor` times the numbers of `x` at the places that `chosen` says, by flat index, and zeros elsewhere; not yet rescaled. The padding is multiplied by zero.
@@ -293,14 +285,24 @@ impl Evaluator {
     /// # Errors
     /// As [`Evaluator::multiply_plain`].
     pub fn multiply_mask(&self, x: &Ciphertext, chosen: impl Fn(usize) -> bool, factor: f64) -> Result<Ciphertext, CkksError> {
+        self.multiply_operand(x, |x, scale| Plaintext::mask_for(x, chosen, factor, x.level, scale))
+    }
+
+    /// The product with what is encoded for `x` at the scale of its factors.
+    fn multiply_operand(
+        &self,
+        x: &Ciphertext,
+        encoded: impl FnOnce(&Ciphertext, f64) -> Result<Plaintext, CkksError>,
+    ) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         check_slots(x, ELEMENT_WISE)?;
         let x = &*self.refreshed(x, Room::Depth(1))?;
         let scale = self.factor_scale_for(x, ELEMENT_WISE)?;
         self.spend_encoding(x, x.layout.polynomials())?;
-        let mask = Plaintext::mask_for(x, chosen, factor, x.level, scale)?;
-        check_factor(mask.largest(), scale, encoding_errors(x.params.degree(), 1.0).0)?;
-        self.multiply_encoded(x, &mask)
+        let operand = encoded(x, scale)?;
+        // A slot is the sum of all coefficients, each rounded.
+        check_factor(operand.largest(), scale, encoding_errors(x.params.degree(), 1.0).0)?;
+        self.multiply_encoded(x, &operand)
     }
 
     /// `x * plaintext`, element by element; not yet rescaled. A plaintext at [`Evaluator::factor_scale`] leads to canonical scales. The padding is multiplied

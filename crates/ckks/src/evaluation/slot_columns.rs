@@ -48,7 +48,7 @@ impl Evaluator {
         }
         let alone = self.multiply_mask(x, |index| columns.contains(&(index % x.layout.columns)), 1.0)?;
         // The cleared slots are filled with copies, so that numbers and their errors stay as large as they are.
-        let rounding = x.mask_rounding(1.0, alone.scale) * repeated(&x.layout);
+        let rounding = x.column_mask_rounding(1.0, alone.scale);
         let kept = alone.estimate.clone();
         let mut moved = self.turned(&alone.estimated(Estimate::without_numbers), columns.start as i64)?;
         let mut layout = Layout { columns: columns.len(), ..x.layout }.with_padding(Padding::Zero);
@@ -113,11 +113,7 @@ impl Evaluator {
             let wide = self.turned(&part, -(start as i64))?.rearranged(with_columns(&part, total), layout);
             let alone = self.multiply_mask(&wide, |index| (start..start + columns).contains(&(index % total)), 1.0)?;
             // No number has a part of two arrays, but for what the masks of all others leave there.
-            kept.push(alone.estimate.clone().with_cleared(
-                &part.estimate,
-                parts.len() - 1,
-                part.mask_rounding(1.0, alone.scale) * repeated(&layout),
-            ));
+            kept.push(alone.estimate.clone().with_cleared(&part.estimate, parts.len() - 1, part.column_mask_rounding(1.0, alone.scale)));
             complex |= alone.is_complex();
             sum = Some(match sum {
                 None => alone,
@@ -142,9 +138,4 @@ fn with_columns(x: &Ciphertext, columns: usize) -> Vec<usize> {
 fn check_place(x: &Ciphertext, operation: &'static str) -> Result<(), CkksError> {
     check_slots(x, operation)?;
     if x.layout.order == Order::Natural { Ok(()) } else { Err(CkksError::BitReversed { operation }) }
-}
-
-/// How much smaller than that of other masks the error of a mask of columns is, which repeats with the rows where no lane is empty.
-fn repeated(layout: &Layout) -> f64 {
-    if layout.rows.is_multiple_of(layout.lanes) { (layout.lanes as f64).sqrt().recip() } else { 1.0 }
 }

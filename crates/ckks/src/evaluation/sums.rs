@@ -83,9 +83,7 @@ impl Evaluator {
         let sums = sums.rearranged(of_one_column(x), column);
         let first = self.without_bootstrapping().multiply_mask(&sums, |_| true, factor)?;
         // The copies do not overlap, so that numbers and their errors stay as large as they are.
-        // Where no lane is empty, the mask and its error repeat with the rows.
-        let repeated = if layout.rows.is_multiple_of(layout.lanes) { layout.lanes } else { 1 };
-        let cleared = sums.mask_rounding(factor, first.scale) * (row as f64 / repeated as f64).sqrt();
+        let cleared = sums.column_mask_rounding(factor, first.scale) * (row as f64).sqrt();
         // Sums of neighbouring places differ by a number, so that they cannot all have the signs of the mask's error.
         let kept = first.estimate.clone().with_rounding_of_mask(row, (cleared, cleared), &sums.estimate);
         let all = steps(first.estimated(Estimate::without_numbers), -1)?.estimated(|own| kept.with_noise_of(own, layout.period()));
