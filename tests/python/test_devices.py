@@ -1,4 +1,7 @@
-"""Devices other than the processor: the kernels of graphics processors run by this one, and machines without such a device."""
+"""Devices other than the processor: the kernels of graphics processors run by this one, and machines without such a device.
+
+Where CLATHRATE_TEST_ENGINE is "cuda" or "cuda-graphs", they run on NVIDIA's first device.
+"""
 
 import os
 import pathlib
@@ -13,8 +16,9 @@ import pytest
 
 import clathrate as cl
 
-DEVICE = "host-device"
-HAS_DEVICE = DEVICE in cl.doctor()["devices"]
+ON_CUDA = os.environ.get("CLATHRATE_TEST_ENGINE", "").startswith("cuda")
+DEVICE, ITS_NAME = ("cuda:0", "cuda:0") if ON_CUDA else ("host-device", "host device")
+HAS_DEVICE = ON_CUDA or DEVICE in cl.doctor()["devices"]
 needs_device = pytest.mark.skipif(not HAS_DEVICE, reason="built without the kernels of devices for this processor (no C++ compiler)")
 
 
@@ -95,9 +99,9 @@ def test_keys_of_the_processor_serve_on_the_device(there, tmp_path):
 def test_operands_on_two_devices_are_refused(there):
     key = cl.SecretKey.generate(there)
     x = key.encrypt([1.0])
-    with pytest.raises(cl.DeviceError, match=r"`host device`.*ct\.to"):
+    with pytest.raises(cl.DeviceError, match=rf"`{ITS_NAME}`.*ct\.to"):
         x + x.to("cpu")
-    with pytest.raises(cl.DeviceError, match=r"`host`.*`host device`|`host device`.*`host`"):
+    with pytest.raises(cl.DeviceError, match=rf"`host`.*`{ITS_NAME}`|`{ITS_NAME}`.*`host`"):
         x.to("cpu") + x
     assert np.allclose(key.decrypt(x + x), [2.0], atol=1e-6)
     keys = key.evaluation_keys(cl.Needs(relinearise=True))

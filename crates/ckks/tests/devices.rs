@@ -1,5 +1,7 @@
 //! Whole circuits on the kernels of devices, run by the host, against the same circuits on the processor: the same bits. Arrays and keys that move, engines of two kinds in
 //! one process, memory that comes back, and memory that is not there.
+//!
+//! Where `CLATHRATE_TEST_ENGINE` is `cuda` or `cuda-graphs`, the circuits run on NVIDIA's first device: with `--test-threads=1`, as all tests then share it.
 
 mod common;
 
@@ -15,20 +17,21 @@ use clathrate_ckks::file::Stored;
 use clathrate_ckks::keys::EncryptOptions;
 use clathrate_ckks::parameters::{DeviceDescription, EngineFactory, Switching};
 use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Level, Params, Reach, Runtime, SecretKey};
-use clathrate_cuda::{Device, DeviceEngine, HostDevice};
+use clathrate_cuda::{Device, DeviceEngine, HostDevice, NvidiaDevice};
 use clathrate_lattice::switch::{MachineProfile, SwitchMethod};
 use clathrate_lattice::{LatticeError, SecretRng};
+use clathrate_testkit::engines::ENGINE_VARIABLE;
 use common::measure::*;
 use common::*;
 
 /// A runtime whose engines compute on `device`, planned as on the processor, so that both take the same steps.
-fn on(device: &Arc<HostDevice>, switching: Switching) -> Runtime {
-    let own = device.clone();
+fn on(device: Arc<dyn Device>, switching: Switching) -> Runtime {
+    let kernels = device.name();
     let make = move |request: &clathrate_ckks::parameters::EngineRequest<'_>| {
-        let engine: Arc<dyn clathrate_arith::Engine> = Arc::new(DeviceEngine::new(own.clone(), request.degree, request.moduli)?);
+        let engine: Arc<dyn clathrate_arith::Engine> = Arc::new(DeviceEngine::new(device.clone(), request.degree, request.moduli)?);
         Ok(engine)
     };
-    let description = DeviceDescription { name: "test".to_owned(), kernels: device.name(), profile: MachineProfile::built_in() };
+    let description = DeviceDescription { name: "test".to_owned(), kernels, profile: MachineProfile::built_in() };
     Runtime { switching, engine: Some(EngineFactory::new(make).on_device(description)), ..Runtime::default() }
 }
 
@@ -36,12 +39,23 @@ fn host() -> Arc<HostDevice> {
     Arc::new(HostDevice::default())
 }
 
+/// The device that [`ENGINE_VARIABLE`] names, or the host's.
+fn any_device() -> Arc<dyn Device> {
+    let engine = std::env::var(ENGINE_VARIABLE).unwrap_or_default();
+    if !engine.starts_with("cuda") {
+        return host();
+    }
+    let device = NvidiaDevice::open(0).expect("a device");
+    device.set_graphs(engine == "cuda-graphs").expect("a device");
+    device
+}
+
 /// The bytes of each result of `circuit` at `preset` on the processor and on the device, compared.
 fn assert_same_bits(preset: &str, switching: Switching, circuit: impl Fn(&Params) -> Vec<(&'static str, Ciphertext)>) {
-    let device = host();
+    let device = any_device();
     let results = |runtime: &Runtime| circuit(&Params::preset(preset, runtime).expect("preset"));
     let expected = results(&Runtime { switching, ..Runtime::default() });
-    let found = results(&on(&device, switching));
+    let found = results(&on(device.clone(), switching));
     assert_eq!(found.len(), expected.len());
     for ((name, found), (_, expected)) in found.iter().zip(&expected) {
         assert_eq!(found.params().runtime().device(), "test");
@@ -122,8 +136,8 @@ fn bootstraps_give_the_same_bits() {
 
 #[test]
 fn arrays_and_keys_move_between_devices_and_two_engines_live_in_one_process() {
-    let device = host();
-    let (here, there) = (Runtime::default(), on(&device, Switching::Fastest));
+    let device = any_device();
+    let (here, there) = (Runtime::default(), on(device.clone(), Switching::Fastest));
     let params = Params::preset("insecure_small", &here).expect("preset");
     let needs = KeyNeeds::new().relinearise(Reach::Top).rotations([1], Reach::Top);
     let (sk, ev) = setup_of(&params, &needs);
@@ -156,7 +170,7 @@ fn a_switch_goes_to_the_device_as_one() {
         ("insecure_rank2", Switching::AsMade),
         ("insecure_deep", Switching::Fixed(SwitchMethod::klss(2, 2))),
     ] {
-        let params = Params::preset(preset, &on(&device, switching)).expect("preset");
+        let params = Params::preset(preset, &on(device.clone(), switching)).expect("preset");
         let (sk, ev) = setup_of(&params, &KeyNeeds::new().relinearise(Reach::Top).rotations([1], Reach::Top));
         let x = encrypt_as(&sk, &noise(4, 1), &[4], slots_at(None), 1);
         let runs_of = |work: &dyn Fn() -> Ciphertext| {
@@ -191,20 +205,20 @@ fn threads_share_derived_keys_that_come_and_go() {
         })
     };
     let switching = Switching::Fixed(SwitchMethod::klss(2, 2));
-    let device = host();
+    let device = any_device();
     // Room for about one derived key, and for none.
     for bytes in [1 << 20, 0] {
         let own = |runtime: Runtime| Runtime { key_cache_bytes: Some(bytes), ..runtime };
         let expected = rotations(&own(Runtime { switching, ..Runtime::default() }));
-        assert!(rotations(&own(on(&device, switching))) == expected, "{bytes} bytes");
+        assert!(rotations(&own(on(device.clone(), switching))) == expected, "{bytes} bytes");
         assert_eq!(device.allocated_bytes(), 0);
     }
 }
 
 #[test]
 fn memory_comes_back_over_ten_thousand_operations() {
-    let device = host();
-    let params = Params::preset("insecure_tiny", &on(&device, Switching::AsMade)).expect("preset");
+    let device = any_device();
+    let params = Params::preset("insecure_tiny", &on(device.clone(), Switching::AsMade)).expect("preset");
     let (sk, ev) = setup_of(&params, &KeyNeeds::new().relinearise(Reach::Top).rotations([1], Reach::Top));
     let x = encrypt_as(&sk, &noise(4, 1), &[4], slots_at(None), 1);
     let four = || {
@@ -223,7 +237,7 @@ fn memory_comes_back_over_ten_thousand_operations() {
 #[test]
 fn a_full_device_is_an_error_with_numbers_and_harms_nothing() {
     let device = Arc::new(HostDevice::default().with_memory(2 << 20));
-    let params = Params::preset("insecure_tiny", &on(&device, Switching::AsMade)).expect("preset");
+    let params = Params::preset("insecure_tiny", &on(device.clone(), Switching::AsMade)).expect("preset");
     let (sk, ev) = setup_of(&params, &KeyNeeds::new().relinearise(Reach::Top));
     let x = encrypt_as(&sk, &noise(4, 1), &[4], slots_at(None), 1);
     drop(ev.multiply_rescale(&x, &x).expect("product"));
@@ -252,7 +266,7 @@ fn a_full_device_is_an_error_with_numbers_and_harms_nothing() {
 #[test]
 fn a_device_that_fails_is_an_error_and_leaves_the_host_as_it_was() {
     let device = host();
-    let (here, there) = (Runtime::default(), on(&device, Switching::AsMade));
+    let (here, there) = (Runtime::default(), on(device.clone(), Switching::AsMade));
     let params = Params::preset("insecure_tiny", &here).expect("preset");
     let needs = KeyNeeds::new().relinearise(Reach::Top);
     let (sk, ev) = setup_of(&params, &needs);
@@ -286,7 +300,7 @@ fn a_device_that_fails_is_an_error_and_leaves_the_host_as_it_was() {
 fn levels_switch_as_on_the_processor_unless_they_are_tuned_for_the_device() {
     let device = host();
     let on_device = |switching: Switching| {
-        let mut there = on(&device, switching);
+        let mut there = on(device.clone(), switching);
         there.engine = there.engine.map(|factory| {
             let profile = MachineProfile::built_in_device(true);
             factory.on_device(DeviceDescription { name: "test".to_owned(), kernels: device.name(), profile })
@@ -308,7 +322,7 @@ fn levels_switch_as_on_the_processor_unless_they_are_tuned_for_the_device() {
 fn a_device_that_fails_while_secrets_are_alive_is_an_error_too() {
     type Work<'a> = Box<dyn Fn() + 'a>;
     let device = host();
-    let there = on(&device, Switching::AsMade);
+    let there = on(device.clone(), Switching::AsMade);
     let params = Params::preset("insecure_rank2", &there).expect("preset");
     let (sk, ev) = setup_of(&params, &KeyNeeds::new().relinearise(Reach::Top));
     let x = encrypt_as(&sk, &noise(4, 1), &[4], slots_at(None), 1);
