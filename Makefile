@@ -7,7 +7,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates python -name '*.rs' -o -name '*.py' -o -name '*.pyi' -o -name '*.toml' -o -name '*.csv' -o -name '*.cuh' -o -name '*.ptx')
 
-.PHONY: demo example-layers example-mlp example-sensors test test-rust test-python test-full test-interop test-kernels test-estimates kernels wheels test-wheels bench bench-keyswitch bench-dpad bench-bootstrap bench-packing bench-hermes bench-mambo bench-matrix bench-pairs bench-gpu docs lint build clean help
+.PHONY: demo example-layers example-mlp example-sensors test test-rust test-python test-full test-device test-interop test-kernels test-estimates kernels wheels test-wheels bench bench-keyswitch bench-dpad bench-bootstrap bench-packing bench-hermes bench-mambo bench-matrix bench-pairs bench-gpu docs lint build clean help
 
 help:
 	@echo "make demo       encrypted digit recognition, client and server in separate processes"
@@ -30,6 +30,7 @@ help:
 	@echo "make bench-mambo   batches of bootstraps and products inside them, beside the paper's numbers (QUICK=1: seconds, a small degree)"
 	@echo "make bench-matrix  plain matrices times encrypted ones, beside plain products and the paper's numbers (QUICK=1: seconds, a small degree)"
 	@echo "make bench-pairs  products of two encrypted matrices, beside plain products and the slot-wise algorithm (QUICK=1: seconds, small degrees)"
+	@echo "make test-device  tests on an NVIDIA graphics processor, where the machine has one"
 	@echo "make bench-gpu  operations on a graphics processor, predicted, or measured with DEVICE=cuda (QUICK=1: seconds, small degrees)"
 	@echo "make docs       the documentation as a site in site/ (reads without a network)"
 	@echo "make lint       formatting, clippy, ruff, type stubs"
@@ -126,6 +127,15 @@ kernels: $(VENV)/.cuda
 # Samples of other libraries, which are built for it: some minutes at first.
 test-interop:
 	cd interop/tfhe && $(CARGO) test --locked --release
+
+# What needs a graphics processor: every operation, whole circuits, and those of the tests of all layers that change engines, kernel by kernel and in graphs.
+test-device: build
+	CLATHRATE_TEST_ENGINE=cuda $(CARGO) test --locked --release -p clathrate-cuda --features clathrate-cuda/driver,clathrate-cuda/host-device --test stand_in
+	for engine in cuda cuda-graphs; do \
+	    CLATHRATE_TEST_ENGINE=$$engine $(CARGO) test --locked --release $(REMOTE_PART) && \
+	    CLATHRATE_TEST_ENGINE=$$engine $(CARGO) test --locked --release -p clathrate-ckks --test devices -- --test-threads=1 && \
+	    CLATHRATE_TEST_ENGINE=$$engine $(BIN)/python -m pytest -q tests/python/test_devices.py || exit 1; \
+	done
 
 # Wheels for any Linux with glibc 2.28 or later, linked by zig's linker; the one for Arm needs a Rust toolchain that rustup manages.
 $(VENV)/.wheels: requirements/wheels.txt $(VENV)/.tools

@@ -24,7 +24,7 @@ PTX = KERNELS / "kernels.ptx"
 ARCHITECTURE = "compute_80"
 DEVICES = ["sm_80", "sm_90", "sm_100"]
 # A multiprocessor has 65536 registers: a block of 512 units takes up to 128 each, three blocks of 256 units up to 80.
-MOST_REGISTERS = {"forward_rows": 128, "inverse_rows": 128, "converted_rows": 128, "gadget_rows": 128}
+MOST_REGISTERS = {"forward_rows": 128, "inverse_rows": 128, "converted_rows": 128, "factor_products": 128}
 MOST_REGISTERS_OF_OTHERS = 80
 COMMENT = "// Compiled by scripts/device_kernels.py from sources with the SHA-256 "
 

@@ -3,7 +3,6 @@
 #include "conversion.cuh"
 #include "transform.cuh"
 #include "factors.cuh"
-#include "gadget.cuh"
 #include "automorphism.cuh"
 #include "degree.cuh"
 #include "matrix.cuh"

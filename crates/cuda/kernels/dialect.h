@@ -47,6 +47,8 @@ struct Arguments {
 #define EACH_UNIT for (u32 unit = threadIdx.x, once = 1; once; once = 0)
 #define SYNC __syncthreads()
 #define NOT_UNROLLED _Pragma("unroll 1")
+#define PRAGMA(text) _Pragma(#text)
+#define UNROLLED(count) PRAGMA(unroll (count))
 #define BLOCK_ARGUMENT
 #define PASS_BLOCK
 
@@ -102,6 +104,7 @@ struct Block {
 // Tests leave out one barrier after another; the number of a barrier is its place in the text.
 #define SYNC do { if (__COUNTER__ != DROPPED_BARRIER) block.sync(); } while (0)
 #define NOT_UNROLLED
+#define UNROLLED(count)
 #define BLOCK_ARGUMENT const Block& block,
 #define PASS_BLOCK block,
 

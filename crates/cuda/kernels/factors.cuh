@@ -9,13 +9,11 @@ struct PackedRow {
     u64 address, plane, bits;
 };
 
+// Without a branch, so that several are on their way at a time: the next word is read even where the residue ends before it, and is behind every plane.
 DEVICE u64 unpack(const PackedRow& row, u64 slot, u64 i) {
-    const u64* const words = source(row.address) + slot * row.plane;
-    if (row.bits == 64) return words[i];
-    const u64 at = i * row.bits, shift = at & 63, mask = (1ull << row.bits) - 1;
-    u64 value = words[at >> 6] >> shift;
-    if (shift + row.bits > 64) value |= words[(at >> 6) + 1] << (64 - shift);
-    return value & mask;
+    const u64 at = i * row.bits, shift = at & 63;
+    const u64* const words = source(row.address) + slot * row.plane + (at >> 6);
+    return (words[0] >> shift | words[1] << 1 << (63 - shift)) & (~0ull >> (64 - row.bits));
 }
 
 // One word of a plane: `residue(i)` for all coefficients i of which it holds bits.
@@ -100,10 +98,34 @@ KERNEL(unpack_sums, DEFAULT_UNITS) {
 // The most columns that a unit sums at a time, and the outputs of one group that share its reading of the left factors.
 #define COLUMNS_TOGETHER 4
 
+// Registers for two blocks of DEFAULT_UNITS on a multiprocessor: what is on its way takes more of them than units that wait.
+#define PRODUCT_UNITS 512
+
+// The sums of one group's products for `COUNT` columns, of which the first is column `first`, at coefficient i of one row.
+struct FactorProducts {
+    const u64* xs; // addresses of rows
+    u64 terms, columns, slot, place; // of the first factor; of the coefficient in the left factors
+    PackedRow row;
+
+    template <u32 COUNT> DEVICE_METHOD void sum(Wide* sums, u64 first, u64 i, const Modulus& m) const {
+        for (u32 p = 0; p < COUNT; ++p) sums[p] = {0, 0};
+        for (u64 begin = 0; begin < terms; begin += LAZY_TERMS) {
+            const u64 end = least(begin + LAZY_TERMS, terms);
+            // What is loaded does not wait for the sums: several terms are on their way at a time.
+            UNROLLED(COUNT <= 2 ? 4 : 2)
+            for (u64 t = begin; t < end; ++t) {
+                const u64 x = source(xs[t])[place];
+                for (u32 p = 0; p < COUNT; ++p) add_product(sums[p], x, unpack(row, slot + t * columns + first + p, i));
+            }
+            for (u32 p = 0; p < COUNT; ++p) sums[p] = {reduce_wide(sums[p], m), 0};
+        }
+    }
+};
+
 // out[g columns + p] <- sum_t xs[t] factors[group g, t, p], for row BLOCK_Y of `rows`, over polynomials of `each` rows in out.
 // out, log_degree, table, rows, each, terms, terms of the factors, columns, groups, then for each row (modulus, address, plane, bits, row in out, row in xs), then
 // groups.., then addresses of xs..
-KERNEL(factor_products, DEFAULT_UNITS) {
+KERNEL(factor_products, PRODUCT_UNITS) {
     ARGUMENTS;
     EACH_UNIT {
         const u64 i = (u64)BLOCK_X * UNITS + unit, log_degree = args[1];
@@ -115,18 +137,16 @@ KERNEL(factor_products, DEFAULT_UNITS) {
             const Modulus m = load_modulus(args[2], own[0]);
             const PackedRow row = {own[1], own[2], own[3]};
             for (u64 g = 0; g < groups; ++g) {
+                const FactorProducts products = {xs, terms, columns, group[g] * args[6] * columns, (own[5] << log_degree) | i, row};
                 for (u64 first = 0; first < columns; first += COLUMNS_TOGETHER) {
-                    Wide sums[COLUMNS_TOGETHER];
-                    for (u32 p = 0; p < COLUMNS_TOGETHER; ++p) sums[p] = {0, 0};
-                    for (u64 t = 0; t < terms; ++t) {
-                        const u64 x = source(xs[t])[(own[5] << log_degree) | i];
-                        const u64 slot = (group[g] * args[6] + t) * columns + first;
-                        for (u32 p = 0; p < COLUMNS_TOGETHER; ++p)
-                            if (first + p < columns) add_term(sums[p], t, x, unpack(row, slot + p, i), m);
-                    }
+                    Wide sums[COLUMNS_TOGETHER] = {};
+                    const u64 count = least(columns - first, (u64)COLUMNS_TOGETHER);
+                    if (count == 1) products.sum<1>(sums, first, i, m);
+                    else if (count == 2) products.sum<2>(sums, first, i, m);
+                    else if (count == 3) products.sum<3>(sums, first, i, m);
+                    else products.sum<4>(sums, first, i, m);
                     for (u32 p = 0; p < COLUMNS_TOGETHER; ++p)
-                        if (first + p < columns)
-                            target(args[0])[(((g * columns + first + p) * args[4] + own[4]) << log_degree) | i] = reduce_wide(sums[p], m);
+                        if (p < count) target(args[0])[(((g * columns + first + p) * args[4] + own[4]) << log_degree) | i] = sums[p].low;
                 }
             }
         }

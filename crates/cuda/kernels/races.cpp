@@ -6,7 +6,7 @@
 // A row of 2^8 words in tiles of 2^5: 2^3 rows of 2^5 columns, and columns in tiles of 2^2 lanes. Which numbers are transformed does not matter here.
 int main() {
     const u64 log_degree = 8, log_height = 3, log_lanes = 2, degree = 1ull << log_degree, q = 65537;
-    std::vector<u64> pairs(2 * degree, 3), powers(degree), x(degree), y(degree), factors(4 * degree, 5), sums(2 * degree);
+    std::vector<u64> pairs(2 * degree, 3), powers(degree), x(degree), y(degree);
     for (u64 i = 0; i < degree; ++i) x[i] = i * i % q;
     for (const u64 arithmetic : {BY_WORDS, BY_DOUBLES, BY_SHORT_WORDS}) {
         for (u64& power : powers) power = arithmetic == BY_DOUBLES ? as_bits(3.0) : 3;
@@ -21,10 +21,6 @@ int main() {
         launch("forward_rows", tiles_of_rows, 32, transform);
         launch("inverse_rows", tiles_of_rows, 32, transform);
         launch("inverse_columns", tiles_of_columns, 32, transform);
-        // One row, two terms and two columns of factors in words of 64 bits: one digit that a pass over columns left, and one in Eval form.
-        const u64 products[] = {log_degree, log_height, (u64)&m, (u64)sums.data(), 1, 1, 2, 2, 2, 1, 0, (u64)factors.data(), degree, 64, 0, 0,
-                                PASSED, (u64)x.data(), 0, 0, RESIDUES, (u64)x.data(), 1, 0};
-        launch("gadget_rows", tiles_of_rows, 5 * 32, products);
     }
     std::puts("done");
 }

@@ -135,16 +135,9 @@ struct Converted {
     }
 };
 
-// Where a pass leaves word i of the tile, which has this place in the row.
-struct ToRow {
-    u64* words;
-    DEVICE_METHOD void operator()(u32, u64 place, u64 x) const { words[place] = x; }
-};
-
-// A pass of the forward transform; the first one takes residues, the last one leaves them. The same unit loads word i of the tile and leaves it, so that
-// another pass of the block can begin without a barrier.
-template <class A, class Load, class Leave>
-DEVICE void forward_pass(BLOCK_ARGUMENT u64* data, const Tile& tile, const A& a, const Load& load, const Leave& leave, bool first, bool last) {
+// A pass of the forward transform; the first one takes residues, the last one leaves them.
+template <class A, class Load>
+DEVICE void forward_pass(BLOCK_ARGUMENT u64* data, const Tile& tile, const A& a, const Load& load, u64* to, bool first, bool last) {
     EACH_UNIT {
         for (u32 i = unit; i < tile.words; i += UNITS) {
             const u64 x = load(tile.place(i));
@@ -154,7 +147,7 @@ DEVICE void forward_pass(BLOCK_ARGUMENT u64* data, const Tile& tile, const A& a,
     SYNC;
     forward_tile(PASS_BLOCK data, tile.stages, a);
     EACH_UNIT {
-        for (u32 i = unit; i < tile.words; i += UNITS) leave(i, tile.place(i), last ? a.leave(a.read(data[i])) : data[i]);
+        for (u32 i = unit; i < tile.words; i += UNITS) to[tile.place(i)] = last ? a.leave(a.read(data[i])) : data[i];
     }
 }
 
@@ -178,16 +171,16 @@ DEVICE DoubleButterflies doubles(const Modulus& m, u64 table) {
     return a;
 }
 
-template <class Load, class Leave>
-DEVICE void forward_with(BLOCK_ARGUMENT u64* data, const Tile& tile, const Modulus& m, const Load& load, const Leave& leave, bool first, bool last) {
+template <class Load>
+DEVICE void forward_with(BLOCK_ARGUMENT u64* data, const Tile& tile, const Modulus& m, const Load& load, u64* to, bool first, bool last) {
     if (m.butterflies == BY_DOUBLES) {
-        forward_pass(PASS_BLOCK data, tile, doubles(m, m.forward_factors), load, leave, first, last);
+        forward_pass(PASS_BLOCK data, tile, doubles(m, m.forward_factors), load, to, first, last);
     } else if (m.butterflies == BY_SHORT_WORDS) {
         const ShortButterflies a = {(u32)m.q, m.forward_factors};
-        forward_pass(PASS_BLOCK data, tile, a, load, leave, first, last);
+        forward_pass(PASS_BLOCK data, tile, a, load, to, first, last);
     } else {
         const WordButterflies a = {m.q, m.forward};
-        forward_pass(PASS_BLOCK data, tile, a, load, leave, first, last);
+        forward_pass(PASS_BLOCK data, tile, a, load, to, first, last);
     }
 }
 
@@ -220,16 +213,14 @@ KERNEL(forward_columns, COLUMN_UNITS) {
     ARGUMENTS;
     TRANSFORM_ROW(3);
     const Row load = {source(own[1])};
-    const ToRow leave = {to};
-    forward_with(PASS_BLOCK data, tile_of_columns(log_degree, log_height, (u32)args[2], BLOCK_X), m, load, leave, true, false);
+    forward_with(PASS_BLOCK data, tile_of_columns(log_degree, log_height, (u32)args[2], BLOCK_X), m, load, to, true, false);
 }
 
 KERNEL(forward_rows, ROW_UNITS) {
     ARGUMENTS;
     TRANSFORM_ROW(3);
     const Row load = {source(own[1])};
-    const ToRow leave = {to};
-    forward_with(PASS_BLOCK data, tile_of_rows(log_degree, log_height, BLOCK_X), m, load, leave, log_height == 0, true);
+    forward_with(PASS_BLOCK data, tile_of_rows(log_degree, log_height, BLOCK_X), m, load, to, log_height == 0, true);
 }
 
 KERNEL(inverse_rows, ROW_UNITS) {
@@ -252,13 +243,11 @@ KERNEL(inverse_columns, COLUMN_UNITS) {
 KERNEL(converted_columns, COLUMN_UNITS) {
     ARGUMENTS;
     CONVERTED_ROW;
-    const ToRow leave = {to};
-    forward_with(PASS_BLOCK data, tile_of_columns(log_degree, log_height, (u32)args[2], BLOCK_X), m, load, leave, true, false);
+    forward_with(PASS_BLOCK data, tile_of_columns(log_degree, log_height, (u32)args[2], BLOCK_X), m, load, to, true, false);
 }
 
 KERNEL(converted_rows, ROW_UNITS) {
     ARGUMENTS;
     CONVERTED_ROW;
-    const ToRow leave = {to};
-    forward_with(PASS_BLOCK data, tile_of_rows(log_degree, log_height, BLOCK_X), m, load, leave, log_height == 0, true);
+    forward_with(PASS_BLOCK data, tile_of_rows(log_degree, log_height, BLOCK_X), m, load, to, log_height == 0, true);
 }

@@ -53,7 +53,6 @@ struct HostKernel {
     number: c_int,
     /// The most units of a block.
     units: u32,
-    launches: u64,
 }
 
 impl Default for HostDevice {
@@ -121,11 +120,6 @@ impl HostDevice {
         self.space.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How often a kernel was launched.
-    pub fn launches(&self, kernel: &str) -> u64 {
-        self.kernels().get(kernel).map_or(0, |kernel| kernel.launches)
-    }
-
     /// How many launches came together, for each time that some did, since the last call.
     pub fn take_runs(&self) -> Vec<usize> {
         std::mem::take(&mut *self.runs.lock().unwrap_or_else(PoisonError::into_inner))
@@ -135,11 +129,10 @@ impl HostDevice {
         self.kernels.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The kernel of this name, for one launch.
+    /// The kernel of this name.
     fn kernel(&self, name: &'static str) -> Result<HostKernel, DeviceError> {
         let mut known = self.kernels();
-        if let Some(kernel) = known.get_mut(name) {
-            kernel.launches += 1;
+        if let Some(kernel) = known.get(name) {
             return Ok(*kernel);
         }
         let text = CString::new(name).expect("names of kernels have no zeroes");
@@ -149,7 +142,7 @@ impl HostDevice {
             return Err(DeviceError::Failed { device: self.name(), call: "launch", reason: format!("there is no kernel `{name}`") });
         }
         // SAFETY: the number is that of a kernel.
-        let kernel = HostKernel { number, units: unsafe { clathrate_host_units(number) }, launches: 1 };
+        let kernel = HostKernel { number, units: unsafe { clathrate_host_units(number) } };
         known.insert(name, kernel);
         Ok(kernel)
     }

@@ -62,23 +62,6 @@ fn blocks_with_little_shared_memory_and_grids_of_few_rows_give_the_same() {
     }
 }
 
-/// Inner products of key switching take the kernel that adds them up in shared memory where the sums fit, whether polynomials fit one tile or not, and give the
-/// same (see `check`) where they do not.
-#[test]
-fn inner_products_are_added_where_digits_are_transformed_as_far_as_sums_fit() {
-    for (log, shared_words, fused) in [(8, 1 << 14, true), (12, 1 << 14, true), (16, 1 << 14, true), (8, 64, true), (8, 32, false)] {
-        let device = Arc::new(HostDevice::default().with_limits(Limits { units: 64, shared_words, grid_y: 65_535 }));
-        let moduli = moduli(1 << log);
-        let engine = |degree| DeviceEngine::new(device.clone(), degree, &moduli).expect("engine");
-        let before = device.launches("factor_products");
-        assert!(!outcomes(&engine(1 << log), &engine(1 << (log - 1))).is_empty());
-        let products = device.launches("factor_products") - before;
-        assert_eq!(device.launches("gadget_rows") > 0, fused, "degree 2^{log}, {shared_words} words");
-        // Products of digits that are extended already are separate ones.
-        assert!(products > 0 && (fused || products > 4), "{products}");
-    }
-}
-
 #[test]
 fn a_thread_for_each_unit_gives_the_same() {
     let limits = Limits { units: 8, shared_words: 32, grid_y: 65_535 };

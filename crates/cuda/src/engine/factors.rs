@@ -9,22 +9,16 @@ use clathrate_arith::{Buffer, DigitExtension, FactorLayout, FactorShape, Factors
 use crate::memory::{Allocation, address, address_mut, or_panic};
 
 use super::base::DeviceEngine;
-use super::convert::Columns;
 use super::launches::words;
-use super::tiling::Tiling;
 
-/// Words of digits that are extended at a time: what the second-level cache of a large device holds, so that products find them there.
-const DIGIT_WORDS: usize = 1 << 22;
+/// Words of digits that are extended at a time at least, where there are so many: what the second-level cache of a large device holds, so that products find them there.
+const CACHED_WORDS: usize = 1 << 22;
 
-/// The most sums (a group and a column each) that digits are multiplied for where they are transformed: each takes two words of shared memory for a word
-/// of a tile.
-const MOST_SUMS: usize = 16;
+/// Words of results that a launch computes at least, where the digits of so many are not too long: a large device works on about 130 000 at a time.
+const FILLING_WORDS: usize = 1 << 19;
 
-/// How a digit comes to `gadget_rows`; `kernels/gadget.cuh`.
-const RESIDUES: u64 = 0;
-const PASSED: u64 = 1;
-const CONVERTED: u64 = 2;
-const SCALED: u64 = 3;
+/// The most words of digits that are extended for that.
+const DIGIT_WORDS: usize = 1 << 26;
 
 /// A word that products may read beyond the last plane.
 const PADDING: usize = 1;
@@ -266,8 +260,8 @@ impl DeviceEngine {
         self.products_of_rows(out, &xs, factors, &Planes::of(factors.layout()), groups, rows, moduli, 0..moduli.len());
     }
 
-    /// The digits of some rows are extended, transformed and multiplied before those of the next rows, so that they stay in the device's cache; every
-    /// residue of a key is read once.
+    /// The digits of some rows are extended, transformed and multiplied before those of the next rows: of so many that the device has enough to do at a time, and of more
+    /// where its cache holds them. Every residue of a key is read once.
     pub(super) fn gadget(
         &self,
         out: &RowsMut<'_>,
@@ -294,13 +288,9 @@ impl DeviceEngine {
             .collect();
         let columns = self.prepare(&sources);
         let planes = Planes::of(factors.layout());
-        let sums = groups.len() * factors.shape().columns;
-        if (1..=MOST_SUMS).contains(&sums)
-            && let Some(tiling) = Tiling::with_sums(self.log_degree(), self.device.limits().shared_words, sums)
-        {
-            return self.gadget_in_tiles(out, &terms, &columns, factors, &planes, groups, rows, moduli, tiling);
-        }
-        let together = (DIGIT_WORDS / (terms.len() * self.degree)).clamp(1, moduli.len().max(1));
+        let digits_of = |words: usize| words / (terms.len() * self.degree);
+        let filling = (FILLING_WORDS / self.degree).min(digits_of(DIGIT_WORDS));
+        let together = filling.max(digits_of(CACHED_WORDS)).clamp(1, moduli.len().max(1));
         let scratch = self.fresh(terms.len() * together);
         let base = address(&scratch.view());
         let row_bytes = self.degree as u64 * 8;
@@ -330,76 +320,6 @@ impl DeviceEngine {
             self.count(Pass::Forward, conversions.len() + transforms.len());
             let xs: Vec<u64> = (0..terms.len()).map(|term| place(term, first)).collect();
             self.products_of_rows(out, &xs, factors, &planes, groups, rows, moduli, span);
-        }
-    }
-
-    /// As [`DeviceEngine::gadget`]: the last pass of the digits' transforms adds their products to sums in shared memory.
-    fn gadget_in_tiles(
-        &self,
-        out: &RowsMut<'_>,
-        terms: &[(&DigitExtension, &GadgetInput<'_>)],
-        columns: &Columns,
-        factors: &Factors,
-        planes: &Planes,
-        groups: &[usize],
-        rows: &[usize],
-        moduli: &[usize],
-        tiling: Tiling,
-    ) {
-        let shape = factors.shape();
-        let two_passes = tiling.log_height > 0;
-        let together = if two_passes { (DIGIT_WORDS / (terms.len() * self.degree)).clamp(1, moduli.len().max(1)) } else { moduli.len() };
-        let scratch = self.fresh(if two_passes { terms.len() * together } else { 0 });
-        let base = address(&scratch.view());
-        let row_bytes = self.degree as u64 * 8;
-        for first in (0..moduli.len()).step_by(together.max(1)) {
-            let span = first..(first + together).min(moduli.len());
-            let mut args = vec![u64::from(self.log_degree()), u64::from(tiling.log_height), self.tables.address(), address_mut(out)];
-            args.extend(words(&[span.len(), moduli.len(), terms.len(), shape.terms, shape.columns, groups.len()]));
-            for row in span.clone() {
-                let [at, plane, bits] = self.packed_row(factors, planes, rows[row], 0);
-                args.extend([moduli[row] as u64, at, plane, bits, row as u64]);
-            }
-            args.extend(words(groups));
-            let (mut conversions, mut scalings, mut transforms, mut transformed) = (Vec::new(), Vec::new(), Vec::new(), 0);
-            for row in span.clone() {
-                for (term, &(digit, input)) in terms.iter().enumerate() {
-                    let (place, modulus) = (base + (term * together + row - first) as u64 * row_bytes, moduli[row] as u64);
-                    if let Some(target) = digit.target(row) {
-                        let [from, tables] = [columns.rows[term], columns.tables[term]];
-                        self.count_conversion(digit.conversion(), 1);
-                        transformed += 1;
-                        if two_passes {
-                            conversions.push([place, from, tables, target as u64, 0, modulus]);
-                            args.extend([PASSED, place, 0, 0]);
-                        } else {
-                            args.extend([CONVERTED, from, tables, target as u64]);
-                        }
-                        continue;
-                    }
-                    let x = address(&input.values.unwrap_or(input.coefficients).slice(row..row + 1));
-                    let [_, value, quotient] = self.factor(moduli[row], digit.constants()[row - digit.own().start]);
-                    if input.values.is_some() {
-                        args.extend([RESIDUES, x, value, quotient]);
-                        continue;
-                    }
-                    transformed += 1;
-                    if two_passes {
-                        scalings.push([place, x, modulus, value, quotient]);
-                        transforms.push([place, place, modulus]);
-                        args.extend([PASSED, place, 0, 0]);
-                    } else {
-                        args.extend([SCALED, x, value, quotient]);
-                    }
-                }
-            }
-            self.first_converted_pass(&conversions, tiling);
-            self.each_listed("scale_rows", &self.list_head(), &scalings);
-            self.first_forward_pass(&transforms, tiling);
-            let sums = groups.len() * shape.columns;
-            self.gadget_rows(args, span.len(), sums, tiling);
-            self.count(Pass::Forward, transformed);
-            self.count(Pass::Hadamard, span.len() * sums * terms.len());
         }
     }
 

@@ -27,11 +27,11 @@ enum Tiles {
 }
 
 impl DeviceEngine {
-    fn pass<const N: usize>(&self, kernel: &'static str, rows: &[[u64; N]], tiles: Tiles, tiling: Tiling) {
+    fn pass<const N: usize>(&self, kernel: &'static str, rows: &[[u64; N]], tiles: Tiles) {
         if rows.is_empty() {
             return;
         }
-        let Tiling { log_height, log_lanes } = tiling;
+        let Tiling { log_height, log_lanes } = self.tiling;
         let head = [u64::from(self.log_degree()), u64::from(log_height), u64::from(log_lanes), self.tables.address()];
         let args = head.into_iter().chain(rows.iter().flatten().copied()).collect();
         let (log_tile, most_units) = match tiles {
@@ -49,46 +49,28 @@ impl DeviceEngine {
     /// Forward transforms of rows.
     pub(super) fn forward(&self, rows: &[TransformRow]) {
         if self.tiling.log_height == 0 {
-            return self.pass("forward_rows", rows, Tiles::Rows, self.tiling);
+            return self.pass("forward_rows", rows, Tiles::Rows);
         }
-        self.first_forward_pass(rows, self.tiling);
-        self.pass("forward_rows", &in_place(rows), Tiles::Rows, self.tiling);
-    }
-
-    /// The first of two passes of forward transforms, cut as `tiling` says.
-    pub(super) fn first_forward_pass(&self, rows: &[TransformRow], tiling: Tiling) {
-        self.pass("forward_columns", rows, Tiles::Columns, tiling);
+        self.pass("forward_columns", rows, Tiles::Columns);
+        self.pass("forward_rows", &in_place(rows), Tiles::Rows);
     }
 
     /// Base conversions and forward transforms of their results.
     pub(super) fn converted_forward(&self, rows: &[ConvertedRow]) {
         if self.tiling.log_height == 0 {
-            return self.pass("converted_rows", rows, Tiles::Rows, self.tiling);
+            return self.pass("converted_rows", rows, Tiles::Rows);
         }
-        self.first_converted_pass(rows, self.tiling);
+        self.pass("converted_columns", rows, Tiles::Columns);
         let rows: Vec<TransformRow> = rows.iter().map(|&[out, _, _, _, _, modulus]| [out, out, modulus]).collect();
-        self.pass("forward_rows", &rows, Tiles::Rows, self.tiling);
-    }
-
-    /// Base conversions and the first of two passes of the forward transforms of their results, cut as `tiling` says.
-    pub(super) fn first_converted_pass(&self, rows: &[ConvertedRow], tiling: Tiling) {
-        self.pass("converted_columns", rows, Tiles::Columns, tiling);
+        self.pass("forward_rows", &rows, Tiles::Rows);
     }
 
     /// Inverse transforms of rows.
     pub(super) fn inverse(&self, rows: &[TransformRow]) {
-        self.pass("inverse_rows", rows, Tiles::Rows, self.tiling);
+        self.pass("inverse_rows", rows, Tiles::Rows);
         if self.tiling.log_height > 0 {
-            self.pass("inverse_columns", &in_place(rows), Tiles::Columns, self.tiling);
+            self.pass("inverse_columns", &in_place(rows), Tiles::Columns);
         }
-    }
-
-    /// The last pass of the digits' transforms, and `sums` sums of products for each of `rows` rows; `args` are those of the kernel.
-    pub(super) fn gadget_rows(&self, args: Vec<u64>, rows: usize, sums: usize, tiling: Tiling) {
-        let log_tile = self.log_degree() - tiling.log_height;
-        let shared_words = (1 + 2 * sums as u32) << log_tile;
-        let (units, grid) = (self.units_of(log_tile, ROW_UNITS), (1 << tiling.log_height, rows as u32));
-        self.launch(Launch { kernel: "gadget_rows", grid, first_row: 0, units, shared_words, args });
     }
 }
 
