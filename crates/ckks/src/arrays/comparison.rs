@@ -1,7 +1,7 @@
 //! Whether two arrays are the same to the last bit.
 //!
-//! Every processor computes the same bits, so two evaluators that take the same steps on the same ciphertexts and keys return the same array. One that differs
-//! tells that one of them did not do what was asked. Where the owner or a second evaluator computes again, this is the check that no property of the numbers can replace.
+//! Every processor computes the same bits, but for the last bits of products with prepared matrices. So two evaluators that take the same other steps on the same ciphertexts and keys return
+//! the same array, and one that differs tells that one of them did not do what was asked. Where the owner or a second evaluator computes again, this is the check that no property of the numbers can replace.
 
 use std::fmt;
 
