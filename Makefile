@@ -7,12 +7,13 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates python -name '*.rs' -o -name '*.py' -o -name '*.pyi' -o -name '*.toml' -o -name '*.csv' -o -name '*.cuh' -o -name '*.ptx')
 
-.PHONY: demo example-layers example-mlp example-sensors test test-rust test-python test-full test-device test-interop test-kernels test-estimates kernels wheels test-wheels bench bench-keyswitch bench-dpad bench-bootstrap bench-packing bench-hermes bench-mambo bench-matrix bench-pairs bench-gpu docs lint build clean help
+.PHONY: check demo example-layers example-mlp example-sensors test test-rust test-python test-full test-device test-interop test-kernels test-estimates kernels wheels test-wheels bench bench-keyswitch bench-dpad bench-bootstrap bench-packing bench-hermes bench-mambo bench-matrix bench-pairs bench-gpu docs lint build clean help
 
 help:
 	@echo "make demo       encrypted digit recognition, client and server in separate processes"
 	@echo "make example-layers  the linear layers of a real transformer on encrypted activations (downloads 90 MB)"
 	@echo "make example-mlp     two linear layers and an activation of a real transformer, by bootstraps with products inside (downloads 90 MB)"
+	@echo "make check      formats, lints and layers: before each commit"
 	@echo "make test       all tests"
 	@echo "make test-full  the same at secure, full-size parameters"
 	@echo "make test-kernels  the kernels of graphics processors under sanitizers, and through NVIDIA's compilers (no such processor needed)"
@@ -70,6 +71,14 @@ example-sensors: build
 
 test: test-rust test-python
 
+# Before each commit: what fails most often, in under a minute after an edit.
+check: $(VENV)/.tools
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	$(CARGO) test --locked --quiet -p clathrate-testkit --test layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
 # A stand-in for NVIDIA's driver, which runs the kernels of devices on the processor and puts work off until it is waited for; with it in front, tests run on `cuda`.
 STAND_IN := target/stand-in
 $(STAND_IN)/libcuda.so: crates/cuda/tests/driver/driver.cpp $(wildcard crates/cuda/kernels/*.cuh) $(wildcard crates/cuda/kernels/*.h) crates/cuda/kernels/host.cpp crates/cuda/kernels/kernels.list
@@ -79,13 +88,16 @@ $(STAND_IN)/libcuda.so: crates/cuda/tests/driver/driver.cpp $(wildcard crates/cu
 ON_STAND_IN := LD_LIBRARY_PATH="$(CURDIR)/$(STAND_IN)$${LD_LIBRARY_PATH:+:$$LD_LIBRARY_PATH}" CLATHRATE_TEST_ENGINE=cuda-graphs
 
 # A representative part once more on an engine whose memory the host cannot address, and on devices behind the driver's interface.
-REMOTE_PART := -p clathrate-lattice -p clathrate-ckks --test bundle --test degree --test switch --test methods --test allocations --test evaluator --test ranks --test files
+REMOTE_PART := -p clathrate-lattice -p clathrate-ckks --test all -- bundle:: degree:: switch:: methods:: allocations:: evaluator:: ranks::
+REMOTE_FILES := -p clathrate-ckks --test container -- files::
 
 test-rust: $(STAND_IN)/libcuda.so
 	$(CARGO) test --workspace --locked
 	$(CARGO) test --locked --release -p clathrate-ckks --test constant_time
 	CLATHRATE_TEST_ENGINE=remote $(CARGO) test --locked $(REMOTE_PART)
+	CLATHRATE_TEST_ENGINE=remote $(CARGO) test --locked $(REMOTE_FILES)
 	$(ON_STAND_IN) $(CARGO) test --locked $(REMOTE_PART)
+	$(ON_STAND_IN) $(CARGO) test --locked $(REMOTE_FILES)
 
 test-python: build
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal tests/python bench
@@ -133,7 +145,8 @@ test-device: build
 	CLATHRATE_TEST_ENGINE=cuda $(CARGO) test --locked --release -p clathrate-cuda --features clathrate-cuda/driver,clathrate-cuda/host-device --test stand_in
 	for engine in cuda cuda-graphs; do \
 	    CLATHRATE_TEST_ENGINE=$$engine $(CARGO) test --locked --release $(REMOTE_PART) && \
-	    CLATHRATE_TEST_ENGINE=$$engine $(CARGO) test --locked --release -p clathrate-ckks --test devices -- --test-threads=1 && \
+	    CLATHRATE_TEST_ENGINE=$$engine $(CARGO) test --locked --release $(REMOTE_FILES) && \
+	    CLATHRATE_TEST_ENGINE=$$engine $(CARGO) test --locked --release -p clathrate-ckks --test all -- devices:: --test-threads=1 && \
 	    CLATHRATE_TEST_ENGINE=$$engine $(BIN)/python -m pytest -q tests/python/test_devices.py || exit 1; \
 	done
 

@@ -1,6 +1,7 @@
 //! The matrix product at full size: right to the predicted error, in memory that grows as the data. Alone in its program, whose
 //! peak memory is what it measures.
 
+#[path = "all/common/mod.rs"]
 mod common;
 
 use std::time::Instant;

@@ -1,6 +1,7 @@
 //! What is left of a secret key in memory when it is dropped: another process with the key's file looks for its seed, from which all further secrets are drawn.
 #![cfg(target_os = "linux")]
 
+#[path = "all/common/mod.rs"]
 mod common;
 
 use std::fs::File;

@@ -6,7 +6,10 @@
 #[cfg(target_os = "linux")]
 mod abandoned;
 mod allocation;
+#[path = "../all/common/mod.rs"]
+mod common;
 mod damage;
+mod files;
 mod fuzz;
 mod outputs;
 #[cfg(unix)]

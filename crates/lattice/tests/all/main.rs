@@ -1,0 +1,32 @@
+//! What the crate promises, in one program.
+
+mod allocations;
+mod bundle;
+mod coalesced;
+mod common;
+mod degree;
+mod derived_keys;
+mod engines;
+mod errors;
+mod extended_linear;
+mod format_switch;
+mod methods;
+mod noise;
+mod packing;
+mod planner;
+mod raise;
+mod sampling_masks;
+mod sampling_secrets;
+mod security_estimates;
+mod shared_mask;
+mod statistics;
+mod subring;
+mod switch;
+mod switch_counts;
+mod switch_errors;
+mod temporary_rank;
+mod temporary_rank_counts;
+mod temporary_rank_errors;
+mod temporary_rank_growth;
+mod temporary_rank_noise;
+mod temporary_rank_rounding;
