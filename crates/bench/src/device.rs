@@ -7,7 +7,7 @@ use clathrate_arith::{Engine, Isa};
 use clathrate_ckks::circuits::bootstrap::{BootstrapOptions, BootstrapPlan};
 use clathrate_ckks::keys::EncryptOptions;
 use clathrate_ckks::parameters::{EngineRequest, Switching, set_device_graphs};
-use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Params, ParamsSpec, Reach, Runtime, SecretKey};
+use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, KeyLevel, KeyNeeds, Params, ParamsSpec, Runtime, SecretKey};
 use clathrate_lattice::switch::MachineProfile;
 use serde_json::json;
 
@@ -163,8 +163,8 @@ impl Place<'_> {
         let params = Params::new(spec.clone(), &Runtime { switching, ..self.runtime.clone() })?;
         let (slots, top) = (params.slot_count(), params.max_level());
         let rotates = spec.rank == 1 && self.timer.wants(ROTATE);
-        let needs = KeyNeeds::new().relinearise(Reach::Top);
-        let needs = if rotates { needs.rotations([1], Reach::Top) } else { needs };
+        let needs = KeyNeeds::new().relinearise(KeyLevel::Top);
+        let needs = if rotates { needs.rotations([1], KeyLevel::Top) } else { needs };
         let predicted = |work: &dyn Fn(&Evaluator, &Ciphertext) -> Result<Ciphertext, CkksError>| -> Result<f64, Failure> {
             let recorder = Evaluator::recording_for(&params, needs.clone());
             let x = recorder.symbol(&[slots], Encoding::Slots, top, 1.0)?;

@@ -8,7 +8,7 @@ use clathrate_arith::product::multiply_f64;
 use clathrate_arith::sequence::numbers;
 use clathrate_ckks::circuits::matrix_plan::{MatrixMethod, MatrixOptions, MatrixPlan};
 use clathrate_ckks::circuits::prepared::{Arrangement, PreparedOptions, PreparedPlan};
-use clathrate_ckks::keys::{EncryptOptions, EvaluationKeys, KeyNeeds, Lanes, Reach};
+use clathrate_ckks::keys::{EncryptOptions, EvaluationKeys, KeyLevel, KeyNeeds, Lanes};
 use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, Params, Runtime, SecretKey, SecretRng};
 use serde_json::{Value, json};
 
@@ -247,7 +247,7 @@ impl<'a> Square<'a> {
             let arrays = if own_masks { &own } else { &shared };
             let (evaluator, round_bytes) = if own_masks {
                 let bodies = shared.encryption().bodies.unwrap_or(1);
-                let keys = self.keys(&KeyNeeds::new().shared_mask_in_rounds(bodies, Reach::Level(own.level().0)))?;
+                let keys = self.keys(&KeyNeeds::new().shared_mask_in_rounds(bodies, KeyLevel::Level(own.level().0)))?;
                 let bytes = keys.bytes();
                 (Evaluator::with_keys(keys), bytes)
             } else {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clathrate_ckks::circuits::bootstrap::{APPLICATION, REDUCTION};
 use clathrate_ckks::keys::EncryptOptions;
-use clathrate_ckks::{Encoding, Evaluator, KeyNeeds, Params, Reach, Runtime, SecretKey};
+use clathrate_ckks::{Encoding, Evaluator, KeyLevel, KeyNeeds, Params, Runtime, SecretKey};
 use clathrate_lattice::{Basis, Eval, Level, Poly, PolyRef};
 use serde_json::json;
 
@@ -29,7 +29,7 @@ pub fn run(timer: &Timer<'_>, preset: &str, threads: usize, runtime: &Runtime) -
     let highest = |name: &str| params.segments().iter().find(|segment| segment.name == name).map(|segment| Level(segment.highest()));
     let level = highest(REDUCTION).or(highest(APPLICATION)).unwrap_or(params.max_level());
     let owner = SecretKey::generate(&params)?;
-    let evaluator = Evaluator::with_keys(owner.evaluation_keys(&KeyNeeds::new().relinearise(Reach::Level(level.0)))?);
+    let evaluator = Evaluator::with_keys(owner.evaluation_keys(&KeyNeeds::new().relinearise(KeyLevel::Level(level.0)))?);
     let options = EncryptOptions { level: Some(level), encoding: Some(Encoding::Slots), ..EncryptOptions::default() };
     let x = owner.encrypt_array(&vec![0.5; params.slot_count()], &[params.slot_count()], options)?;
     let (chain, digits) = (params.chain(), params.gadget()?.digit_count(params.chain(), level));

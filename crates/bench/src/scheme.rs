@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use clathrate_ckks::keys::Reach;
+use clathrate_ckks::keys::KeyLevel;
 use clathrate_ckks::keys::Values;
 use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Params, Plaintext, Runtime, SecretKey};
 use clathrate_lattice::{Level, Polys};
@@ -67,16 +67,16 @@ pub fn run(timer: &Timer<'_>, preset: &str, runtime: &Runtime) -> Result<(), Fai
     let factor = Plaintext::encode(&bench.params, &vy, &[count], Encoding::Slots, top, plain.factor_scale(&cx)?)?;
     let product = plain.multiply_encoded(&cx, &factor)?;
     bench.time("multiply_plain", Some((&product, &both(|x, y| x * y))), || Ok(plain.multiply_encoded(&cx, &factor)?))?;
-    if let Some(evaluator) = bench.keys("multiply_relinearise_rescale", KeyNeeds::new().relinearise(Reach::Top))? {
+    if let Some(evaluator) = bench.keys("multiply_relinearise_rescale", KeyNeeds::new().relinearise(KeyLevel::Top))? {
         let product = evaluator.multiply_rescale(&cx, &cy)?;
         let expected = both(|x, y| x * y);
         bench.time("multiply_relinearise_rescale", Some((&product, &expected)), || Ok(evaluator.multiply_rescale(&cx, &cy)?))?;
     }
     let rotated = |step: i64| (0..count).map(|i| x[(i + step as usize) % count]).collect::<Vec<_>>();
-    if let Some(evaluator) = bench.keys("rotate", KeyNeeds::new().rotations([1], Reach::Top))? {
+    if let Some(evaluator) = bench.keys("rotate", KeyNeeds::new().rotations([1], KeyLevel::Top))? {
         bench.time("rotate", Some((&evaluator.rotate(&cx, 1)?, &rotated(1))), || Ok(evaluator.rotate(&cx, 1)?))?;
     }
-    if let Some(evaluator) = bench.keys("hoisted_rotations_8", KeyNeeds::new().rotations(HOISTED, Reach::Top))? {
+    if let Some(evaluator) = bench.keys("hoisted_rotations_8", KeyNeeds::new().rotations(HOISTED, KeyLevel::Top))? {
         let all = evaluator.rotate_many(&cx, &HOISTED)?;
         let mut worst = 0.0f64;
         for (ciphertext, step) in all.iter().zip(HOISTED) {
@@ -186,7 +186,7 @@ impl Bench<'_> {
         let explanation = self.params.explain();
         let rotations = needs.rotation_steps().count() as f64 * explanation.rotation_key_mib;
         let relinearisation =
-            needs.reach_of(clathrate_ckks::keys::Operation::Multiply).map_or(0.0, |_| explanation.relinearisation_key_mib);
+            needs.key_level_of(clathrate_ckks::keys::Operation::Multiply).map_or(0.0, |_| explanation.relinearisation_key_mib);
         let needed = (rotations + relinearisation) * 1_048_576.0;
         if let Some(memory) = machine::memory()
             && needed > memory.free_bytes as f64 * MEMORY_SHARE

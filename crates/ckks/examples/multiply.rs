@@ -10,7 +10,7 @@ pub fn main() -> Result<(), CkksError> {
     let y = owner.encrypt(&[4.0, 0.5, -8.0])?;
 
     // Anyone multiplies: evaluation keys decrypt nothing.
-    let keys = owner.evaluation_keys(&KeyNeeds::new().relinearise(Reach::Top))?;
+    let keys = owner.evaluation_keys(&KeyNeeds::new().relinearise(KeyLevel::Top))?;
     let product = Evaluator::with_keys(keys).multiply_rescale(&x, &y)?;
 
     println!("{:.3?}", owner.decrypt(&product)?.into_real()?); // [6.000, -1.000, -2.000]

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use clathrate_ckks::keys::Reach;
+use clathrate_ckks::keys::KeyLevel;
 use clathrate_ckks::{Evaluator, KeyNeeds, Params, Runtime, SecretKey};
 
 /// Milliseconds that this thread has spent on a processor.
@@ -36,7 +36,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("{}", params.explain());
     let sk = SecretKey::generate(&params)?;
     let start = Instant::now();
-    let keys = sk.evaluation_keys(&KeyNeeds::new().relinearise(Reach::Top).rotations(1..=8, Reach::Top))?;
+    let keys = sk.evaluation_keys(&KeyNeeds::new().relinearise(KeyLevel::Top).rotations(1..=8, KeyLevel::Top))?;
     println!("{:32} {:9.3} ms, {} MiB", "9 keys", start.elapsed().as_secs_f64() * 1e3, keys.bytes() >> 20);
     let ev = Evaluator::with_keys(Arc::new(keys));
     let values: Vec<f64> = (0..params.slot_count()).map(|i| (i % 100) as f64 / 100.0).collect();

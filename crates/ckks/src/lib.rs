@@ -38,7 +38,7 @@ pub use encoding::values::{Values, ValuesRef};
 pub use error::CkksError;
 pub use evaluation::Evaluator;
 pub use key_id::KeyId;
-pub use keys::{EncryptOptions, EvaluationKeys, KeyNeeds, Lanes, PublicKey, Reach, SecretKey};
+pub use keys::{EncryptOptions, EvaluationKeys, KeyLevel, KeyNeeds, Lanes, PublicKey, SecretKey};
 pub use parameters::{Params, ParamsSpec, Runtime, Switching};
 pub use progress::Progress;
 pub use shape::ModuleShape;

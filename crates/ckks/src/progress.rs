@@ -16,7 +16,7 @@
 /// };
 /// owner.encrypt_array_with_progress(&[1.0, 2.0, 3.0, 4.0], &[2, 2], EncryptOptions::default(), &mut progress)?;
 /// assert_eq!(calls, [(0, 2), (1, 2), (2, 2)]);
-/// let stopped = owner.evaluation_keys_with_progress(&KeyNeeds::new().relinearise(Reach::Top), &mut |_, _| false);
+/// let stopped = owner.evaluation_keys_with_progress(&KeyNeeds::new().relinearise(KeyLevel::Top), &mut |_, _| false);
 /// assert!(matches!(stopped, Err(CkksError::Cancelled)));
 /// # Ok::<(), CkksError>(())
 /// ```

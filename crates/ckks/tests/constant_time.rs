@@ -334,7 +334,7 @@ mod on_linux {
     }
 
     fn make(owner: &SecretKey, operations: impl IntoIterator<Item = Operation>) {
-        let needs = operations.into_iter().fold(KeyNeeds::new(), |needs, operation| needs.operation(operation, Reach::Top));
+        let needs = operations.into_iter().fold(KeyNeeds::new(), |needs, operation| needs.operation(operation, KeyLevel::Top));
         assert!(!needs.is_empty());
         black_box(owner.evaluation_keys_rng(&needs, &mut plain_rng()).unwrap());
     }

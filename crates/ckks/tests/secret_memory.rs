@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use clathrate_ckks::file::{FileReader, Stored};
-use clathrate_ckks::keys::Reach;
+use clathrate_ckks::keys::KeyLevel;
 use clathrate_ckks::{KeyNeeds, SecretKey};
 use clathrate_lattice::Level;
 use common::*;
@@ -62,7 +62,7 @@ fn look(path: &str, disguised: &[u8]) {
     let key = load(path);
     assert!(!places(disguised).is_empty(), "the search finds the seed while the key lives");
     // Everything that draws secrets from the seed: keys of an ephemeral secret and of bodies, a device's client; and storage.
-    let needs = KeyNeeds::new().relinearise(Reach::Level(1)).shared_mask(2, Reach::Level(1));
+    let needs = KeyNeeds::new().relinearise(KeyLevel::Level(1)).shared_mask(2, KeyLevel::Level(1));
     drop(key.evaluation_keys(&needs).expect("keys"));
     drop(key.light_client(&device_options(7, 1, Level(0))).expect("a client"));
     key.save(PathBuf::from(path).with_extension("copy")).expect("saved");

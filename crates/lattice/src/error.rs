@@ -186,7 +186,7 @@ pub enum LatticeError {
     },
     /// More special primes requested than are free at a level.
     #[error(
-        "a switch at level {level} with {}: {} {} free there for keys of level {reach}; ask for 1 to {free}",
+        "a switch at level {level} with {}: {} {} free there for keys of level {key_level}; ask for 1 to {free}",
         counted(*special, "special prime"),
         counted(*free, "prime"),
         if *free == 1 { "is" } else { "are" }
@@ -199,7 +199,7 @@ pub enum LatticeError {
         /// The level.
         level: usize,
         /// Highest level of the keys.
-        reach: usize,
+        key_level: usize,
     },
     /// Too few auxiliary primes for KLSS switching.
     #[error(

@@ -211,8 +211,8 @@ impl PreparedMatrix {
         let top = chain.basis(chain.max_level()).len();
         let level = chain.level_of(first.basis()).ok_or(LatticeError::BasisMismatch { left: first.basis().len(), right: top })?;
         let below = level.0.checked_sub(1).map(Level).ok_or(LatticeError::NoLevelLeft)?;
-        let reach = self.keys.iter().map(SwitchKey::level).min().unwrap_or(level);
-        let tables = switcher.tables_of_method(SwitchMethod::as_made(chain), level, reach)?;
+        let key_level = self.keys.iter().map(SwitchKey::level).min().unwrap_or(level);
+        let tables = switcher.tables_of_method(SwitchMethod::as_made(chain), level, key_level)?;
         let bodies = self.product_of_bodies(bundles, products, chain.basis(below).clone())?;
         let small = ring.subring(ring.degree() / self.shape.lanes)?;
         let mut digits: Vec<Digits> = Vec::with_capacity(masks * self.shape.lanes);

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use clathrate_ckks::keys::{Operation, Reach};
+use clathrate_ckks::keys::{KeyLevel, Operation};
 use clathrate_ckks::{KeyNeeds, SecretName};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -66,10 +66,10 @@ pub struct PyNeeds {
 }
 
 /// The level as Python has it: None for the top.
-fn level(reach: Reach) -> Option<usize> {
-    match reach {
-        Reach::Level(level) => Some(level),
-        Reach::Top => None,
+fn level(key_level: KeyLevel) -> Option<usize> {
+    match key_level {
+        KeyLevel::Level(level) => Some(level),
+        KeyLevel::Top => None,
     }
 }
 
@@ -81,37 +81,41 @@ fn collect_ranks(needs: &KeyNeeds, ranks: &mut BTreeSet<usize>) {
 }
 
 /// How many bodies are brought under one mask, each with the level.
-fn brought_together(needs: &KeyNeeds) -> BTreeMap<usize, Reach> {
-    let count = |(operation, reach)| match operation {
-        Operation::FormatSwitch { from: 1, to } => Some((to, reach)),
+fn brought_together(needs: &KeyNeeds) -> BTreeMap<usize, KeyLevel> {
+    let count = |(operation, key_level)| match operation {
+        Operation::FormatSwitch { from: 1, to } => Some((to, key_level)),
         _ => None,
     };
     needs.operations().filter_map(count).collect()
 }
 
 /// How many bodies are taken apart, each with the level: where each of them changes to the main secret at one level.
-fn taken_apart(needs: &KeyNeeds) -> BTreeMap<usize, Reach> {
-    let out = |count, index| needs.reach_of(Operation::ChangeSecret(SecretName::Body { count, index }, SecretName::Main));
-    let first = |(operation, reach)| match operation {
-        Operation::ChangeSecret(SecretName::Body { count, index: 0 }, SecretName::Main) => Some((count, reach)),
+fn taken_apart(needs: &KeyNeeds) -> BTreeMap<usize, KeyLevel> {
+    let out = |count, index| needs.key_level_of(Operation::ChangeSecret(SecretName::Body { count, index }, SecretName::Main));
+    let first = |(operation, key_level)| match operation {
+        Operation::ChangeSecret(SecretName::Body { count, index: 0 }, SecretName::Main) => Some((count, key_level)),
         _ => None,
     };
-    needs.operations().filter_map(first).filter(|&(count, reach)| (1..count).all(|index| out(count, index) == Some(reach))).collect()
+    needs
+        .operations()
+        .filter_map(first)
+        .filter(|&(count, key_level)| (1..count).all(|index| out(count, index) == Some(key_level)))
+        .collect()
 }
 
 /// The rotations and the conjugation of arrays of several bodies under one mask, by the number of bodies.
 fn report_of_bodies<'py>(py: Python<'py>, needs: &KeyNeeds) -> PyResult<BTreeMap<usize, Bound<'py, PyDict>>> {
     let mut reports = BTreeMap::<usize, Bound<'py, PyDict>>::new();
-    for (operation, reach) in needs.operations() {
+    for (operation, key_level) in needs.operations() {
         match operation {
             Operation::RotateBodies { bodies, steps } => {
                 let report = reports.entry(bodies).or_insert_with(|| PyDict::new(py));
                 let rotations = report.get_item("rotations")?.unwrap_or_else(|| PyDict::new(py).into_any());
-                rotations.set_item(steps, level(reach))?;
+                rotations.set_item(steps, level(key_level))?;
                 report.set_item("rotations", rotations)?;
             }
             Operation::ConjugateBodies(bodies) => {
-                reports.entry(bodies).or_insert_with(|| PyDict::new(py)).set_item("conjugate", level(reach))?;
+                reports.entry(bodies).or_insert_with(|| PyDict::new(py)).set_item("conjugate", level(key_level))?;
             }
             _ => {}
         }
@@ -124,27 +128,27 @@ fn report<'py>(py: Python<'py>, needs: &KeyNeeds) -> PyResult<Bound<'py, PyDict>
     let report = PyDict::new(py);
     let single =
         [("relinearise", Operation::Multiply), ("conjugate", Operation::Conjugate), ("power_rotations", Operation::RotateByPowers)];
-    for (name, reach) in single.into_iter().filter_map(|(name, operation)| Some((name, needs.reach_of(operation)?))) {
-        report.set_item(name, level(reach))?;
+    for (name, key_level) in single.into_iter().filter_map(|(name, operation)| Some((name, needs.key_level_of(operation)?))) {
+        report.set_item(name, level(key_level))?;
     }
     let rotations = PyDict::new(py);
-    needs.rotation_steps().try_for_each(|(step, reach)| rotations.set_item(step, level(reach)))?;
+    needs.rotation_steps().try_for_each(|(step, key_level)| rotations.set_item(step, level(key_level)))?;
     report.set_item("rotations", rotations)?;
     if needs.reductions().next().is_some() {
         let ranks = PyDict::new(py);
-        needs.reductions().try_for_each(|(rank, reach)| ranks.set_item(rank, level(reach)))?;
+        needs.reductions().try_for_each(|(rank, key_level)| ranks.set_item(rank, level(key_level)))?;
         report.set_item("ranks", ranks)?;
     }
     let masks = [("share_mask", brought_together(needs)), ("split_mask", taken_apart(needs))];
     for (name, counts) in masks.into_iter().filter(|(_, counts)| !counts.is_empty()) {
-        report.set_item(name, counts.into_iter().map(|(count, reach)| (count, level(reach))).collect::<BTreeMap<_, _>>())?;
+        report.set_item(name, counts.into_iter().map(|(count, key_level)| (count, level(key_level))).collect::<BTreeMap<_, _>>())?;
     }
     let bodies = report_of_bodies(py, needs)?;
     if !bodies.is_empty() {
         report.set_item("bodies", bodies)?;
     }
     let others = PyDict::new(py);
-    for (operation, reach) in needs.operations() {
+    for (operation, key_level) in needs.operations() {
         let apart = matches!(operation, Operation::ChangeSecret(SecretName::Body { .. }, SecretName::Main));
         let other = matches!(
             operation,
@@ -155,7 +159,7 @@ fn report<'py>(py: Python<'py>, needs: &KeyNeeds) -> PyResult<Bound<'py, PyDict>
                 | Operation::FormatSwitch { from: 2.., .. }
         );
         if other && !apart {
-            others.set_item(operation.to_string(), level(reach))?;
+            others.set_item(operation.to_string(), level(key_level))?;
         }
     }
     if !others.is_empty() {
@@ -172,7 +176,7 @@ fn report<'py>(py: Python<'py>, needs: &KeyNeeds) -> PyResult<Bound<'py, PyDict>
             let entry = PyDict::new(py);
             entry.set_item("ranks", route.ranks.clone())?;
             entry.set_item("to_rlwe", route.to_rlwe)?;
-            entry.set_item("level", level(route.reach))?;
+            entry.set_item("level", level(route.key_level))?;
             entry.set_item("needs", self::report(py, &route.needs)?)?;
             routes.append(entry)?;
         }
@@ -183,23 +187,23 @@ fn report<'py>(py: Python<'py>, needs: &KeyNeeds) -> PyResult<Bound<'py, PyDict>
 
 /// Needs in words.
 fn describe(needs: &KeyNeeds) -> String {
-    let reach = |reach: Reach| match reach {
-        Reach::Level(level) => format!("level {level}"),
-        Reach::Top => "top".to_owned(),
+    let key_level = |key_level: KeyLevel| match key_level {
+        KeyLevel::Level(level) => format!("level {level}"),
+        KeyLevel::Top => "top".to_owned(),
     };
     let mut parts: Vec<String> = Vec::new();
     let apart = taken_apart(needs);
     parts.extend(needs.operations().filter_map(|(operation, level)| match operation {
         // The changes of secret of all bodies are one operation here.
         Operation::ChangeSecret(SecretName::Body { count, index }, SecretName::Main) if apart.contains_key(&count) => {
-            (index == 0).then(|| format!("take {count} bodies apart: {}", reach(level)))
+            (index == 0).then(|| format!("take {count} bodies apart: {}", key_level(level)))
         }
-        _ => Some(format!("{operation}: {}", reach(level))),
+        _ => Some(format!("{operation}: {}", key_level(level))),
     }));
     parts.extend(needs.relatives().map(|(shape, needs)| format!("at {shape} ({})", describe(needs))));
     for route in needs.descents() {
         let rlwe = if route.to_rlwe { " and at rank 1 of the higher degree" } else { "" };
-        parts.push(format!("the same at ranks {:?}{rlwe}: {}", route.ranks, reach(route.reach)));
+        parts.push(format!("the same at ranks {:?}{rlwe}: {}", route.ranks, key_level(route.key_level)));
     }
     if parts.is_empty() { "nothing".to_owned() } else { parts.join(", ") }
 }
@@ -237,9 +241,11 @@ impl PyNeeds {
         shared_mask: Option<Whole>,
         bodies: Option<Whole>,
     ) -> PyResult<Self> {
-        let reach = match level.map(|level| level.0) {
-            None => Reach::Top,
-            Some(level) => Reach::Level(usize::try_from(level).map_err(|_| out_of_range(py, "`level`", level, "use 0 or more, or None"))?),
+        let key_level = match level.map(|level| level.0) {
+            None => KeyLevel::Top,
+            Some(level) => {
+                KeyLevel::Level(usize::try_from(level).map_err(|_| out_of_range(py, "`level`", level, "use 0 or more, or None"))?)
+            }
         };
         let rotations: Vec<i64> = rotations.0.into_iter().map(|step| step.steps(py)).collect::<PyResult<_>>()?;
         let bodies = bodies.map(|bodies| body_count(py, "`bodies`", bodies)).transpose()?;
@@ -247,23 +253,23 @@ impl PyNeeds {
             check_bodies(py, bodies, relinearise || power_rotations, conjugate || !rotations.is_empty())?;
         }
         let mut needs = match bodies {
-            None => KeyNeeds::new().rotations(rotations, reach),
-            Some(bodies) => KeyNeeds::new().rotations_of_bodies(bodies, rotations, reach),
+            None => KeyNeeds::new().rotations(rotations, key_level),
+            Some(bodies) => KeyNeeds::new().rotations_of_bodies(bodies, rotations, key_level),
         };
         if let Some(bodies) = shared_mask {
-            needs = needs.shared_mask(body_count(py, "`shared_mask`", bodies)?, reach);
+            needs = needs.shared_mask(body_count(py, "`shared_mask`", bodies)?, key_level);
         }
         if relinearise {
-            needs = needs.relinearise(reach);
+            needs = needs.relinearise(key_level);
         }
         if conjugate {
             needs = match bodies {
-                None => needs.conjugate(reach),
-                Some(bodies) => needs.conjugation_of_bodies(bodies, reach),
+                None => needs.conjugate(key_level),
+                Some(bodies) => needs.conjugation_of_bodies(bodies, key_level),
             };
         }
         if power_rotations {
-            needs = needs.power_rotations(reach);
+            needs = needs.power_rotations(key_level);
         }
         if single_steps {
             needs = needs.single_steps();
@@ -277,19 +283,19 @@ impl PyNeeds {
             let remedy = "name ranks from the highest to the lowest, as in [2, 1]";
             return Err(out_of_range(py, "the rank after another", format!("{} after {}", pair[1], pair[0]), remedy));
         }
-        Ok(Self { needs: needs.along(&ranks, to_rlwe, reach) })
+        Ok(Self { needs: needs.along(&ranks, to_rlwe, key_level) })
     }
 
     /// Whether a relinearisation key is needed.
     #[getter]
     fn relinearise(&self) -> bool {
-        self.needs.reach_of(Operation::Multiply).is_some()
+        self.needs.key_level_of(Operation::Multiply).is_some()
     }
 
     /// Whether a key is needed for the conjugation of arrays with one body in each bundle.
     #[getter]
     fn conjugate(&self) -> bool {
-        self.needs.reach_of(Operation::Conjugate).is_some()
+        self.needs.key_level_of(Operation::Conjugate).is_some()
     }
 
     /// The rotation steps of arrays with one body in each bundle that need a key, ascending.
@@ -301,7 +307,7 @@ impl PyNeeds {
     /// Whether keys of rotations by powers of two at the temporary rank are needed.
     #[getter]
     fn power_rotations(&self) -> bool {
-        self.needs.reach_of(Operation::RotateByPowers).is_some()
+        self.needs.key_level_of(Operation::RotateByPowers).is_some()
     }
 
     /// The ranks that are reduced to, highest first.

@@ -1,7 +1,7 @@
 //! Samples that TFHE-rs encrypted and computed on are packed and bootstrapped here, computed on, and decrypted.
 
 use clathrate_ckks::circuits::samples::{SamplesOptions, SamplesPlan};
-use clathrate_ckks::keys::Reach;
+use clathrate_ckks::keys::KeyLevel;
 use clathrate_ckks::outside::{OutsideSamples, Phase};
 use clathrate_ckks::{Evaluator, KeyNeeds, Params, Runtime, SecretKey, SecretName};
 use clathrate_interop_tfhe::{Party, words};
@@ -45,7 +45,7 @@ where
         OutsideSamples { words: &words, dimension, modulus: Party::<Word>::modulus(), phase: Phase::Difference, scale, secret: OTHER };
     let taken = plan.outside_samples(owner.id(), &taken).expect("samples");
     let mut needs = plan.needs().clone();
-    needs = needs.merge(&KeyNeeds::new().relinearise(Reach::Top));
+    needs = needs.merge(&KeyNeeds::new().relinearise(KeyLevel::Top));
     let evaluator = Evaluator::with_keys(owner.evaluation_keys(&needs).expect("keys"));
     let fresh = evaluator.bootstrap_samples(&taken, &plan).expect("in slots");
     let square = evaluator.multiply_rescale(&fresh, &fresh).expect("a square");

@@ -4,7 +4,7 @@ use std::any::Any;
 use std::sync::Arc;
 
 use clathrate_arith::{Automorphism, GaloisElement};
-use clathrate_ckks::keys::Reach;
+use clathrate_ckks::keys::KeyLevel;
 use clathrate_ckks::{Evaluator, Runtime, SecretKey};
 use clathrate_lattice::SwitchKey;
 use serde_json::json;
@@ -25,7 +25,7 @@ pub fn run(timer: &Timer<'_>, set: &Set, runtime: &Runtime) -> Result<(), Failur
     for keys in Keys::ALL {
         let as_made = Keys::AsMade.params(&spec, runtime)?;
         let rlwe = as_made.relative(as_made.rlwe_shape())?;
-        let needs = as_made.rlwe_needs(Reach::Top);
+        let needs = as_made.rlwe_needs(KeyLevel::Top);
         let rotations: usize = needs.relatives().map(|(_, needs)| needs.rotation_steps().count()).sum();
         let bytes = vec![key_bytes(rlwe.chain(), rlwe.gadget()?, rlwe.max_level(), 1, 2); rotations + 1];
         let params = keys.params(&spec, runtime)?;

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use clathrate_ckks::keys::Reach;
+use clathrate_ckks::keys::KeyLevel;
 use clathrate_ckks::{Ciphertext, EvaluationKeys, Evaluator, KeyNeeds, Params, ParamsSpec, Runtime, SecretKey};
 use clathrate_lattice::Level;
 use serde_json::{Value, json};
@@ -133,7 +133,7 @@ fn needs(params: &Params) -> Result<(KeyNeeds, Vec<KeyBytes>), Failure> {
     let all: Vec<Params> = std::iter::once(params.clone()).chain(lower(params)).collect();
     for own in &all {
         let (rank, top, gadget) = (own.rank(), own.max_level(), own.gadget()?);
-        let mut here = KeyNeeds::new().relinearise(Reach::Level(top.0));
+        let mut here = KeyNeeds::new().relinearise(KeyLevel::Level(top.0));
         match own.temporary_for_products() {
             Some(temporary) => {
                 bytes.push(key_bytes(temporary.chain(), &temporary.gadget, top, rank * (rank + 1) / 2, temporary.rank + 1));
@@ -143,7 +143,7 @@ fn needs(params: &Params) -> Result<(KeyNeeds, Vec<KeyBytes>), Failure> {
         }
         for target in all.iter().filter(|target| [Steps::Halves, Steps::Single].iter().any(|s| s.next(rank) == Some(target.rank()))) {
             let level = target.max_level();
-            here = here.reduce_to(target.rank(), Reach::Level(level.0)).single_steps();
+            here = here.reduce_to(target.rank(), KeyLevel::Level(level.0)).single_steps();
             bytes.push(key_bytes(target.chain(), target.gadget()?, level, rank - target.rank(), target.rank() + 1));
         }
         needs = if own == params { needs.merge(&here) } else { needs.relative(own.shape(), &here) };

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use clathrate_ckks::circuits::polynomial::UNIT_DOMAIN;
-use clathrate_ckks::keys::Reach;
+use clathrate_ckks::keys::KeyLevel;
 use clathrate_ckks::keys::Values;
 use clathrate_ckks::parameters::Switching;
 use clathrate_ckks::{Encoding, Evaluator, KeyNeeds, Params, Plaintext, Polynomial, PolynomialBasis, Runtime, SecretKey};
@@ -42,7 +42,7 @@ pub fn run(timer: &Timer<'_>, preset: &str, runtime: &Runtime) -> Result<(), Fai
 
 fn under(timer: &Timer<'_>, preset: &str, keys: &str, params: &Params) -> Result<(), Failure> {
     let secret = SecretKey::generate(params)?;
-    let needs = KeyNeeds::new().relinearise(Reach::Top);
+    let needs = KeyNeeds::new().relinearise(KeyLevel::Top);
     let evaluator = Evaluator::with_keys(Arc::new(secret.evaluation_keys(&needs)?));
     let (count, top) = (params.slot_count(), params.max_level());
     let xs: Vec<f64> = numbers(30).take(count).collect();

@@ -46,11 +46,11 @@ impl<'a> Sweep<'a> {
     pub fn paper_cells(&mut self) -> Result<(), Failure> {
         let (sizes, longest) = paper_sizes(self.setting.preset);
         for &all in sizes {
-            let reach = self.setting.level(all - 1)?;
+            let key_level = self.setting.level(all - 1)?;
             for digit in 1..=longest {
                 let klss = KEY_DIGITS.into_iter().map(|length| SwitchMethod::klss(digit, length));
                 for choice in [SwitchMethod::hybrid(digit)].into_iter().chain(klss) {
-                    self.cell(all - digit, choice, reach, all == self.setting.all_primes())?;
+                    self.cell(all - digit, choice, key_level, all == self.setting.all_primes())?;
                     self.switcher.derived_keys().clear();
                 }
             }
@@ -72,11 +72,11 @@ impl<'a> Sweep<'a> {
                 wanted.entry(choice).or_default().push(primes);
             }
         }
-        let reach = self.setting.key.level();
+        let key_level = self.setting.key.level();
         for (choice, levels) in wanted {
             for primes in levels {
                 if !self.medians.contains_key(&(primes, canonical(choice))) {
-                    self.cell(primes, choice, reach, false)?;
+                    self.cell(primes, choice, key_level, false)?;
                 }
             }
             self.switcher.derived_keys().clear();
@@ -84,11 +84,11 @@ impl<'a> Sweep<'a> {
         Ok(())
     }
 
-    /// Measures one choice at one level with keys of level `reach`.
-    fn cell(&mut self, primes: usize, choice: SwitchMethod, reach: Level, with_split: bool) -> Result<(), Failure> {
+    /// Measures one choice at one level with keys of level `key_level`.
+    fn cell(&mut self, primes: usize, choice: SwitchMethod, key_level: Level, with_split: bool) -> Result<(), Failure> {
         let (setting, level) = (self.setting, self.setting.level(primes)?);
         let label = setting.label(primes, choice);
-        let plan = match self.switcher.tables_of_method(choice, level, reach) {
+        let plan = match self.switcher.tables_of_method(choice, level, key_level) {
             Ok(plan) => plan,
             Err(refusal) => return setting.timer.absent(SWITCH, &label, &refusal.to_string()),
         };

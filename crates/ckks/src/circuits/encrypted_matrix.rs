@@ -32,7 +32,7 @@ use crate::arrays::places::Place;
 use crate::arrays::{Ciphertext, Encoding, Layout};
 use crate::error::CkksError;
 use crate::evaluation::evaluator::Evaluator;
-use crate::keys::{Cost, Found, KeyNeeds, Operation, Reach};
+use crate::keys::{Cost, Found, KeyLevel, KeyNeeds, Operation};
 use crate::parameters::Params;
 use crate::progress::Progress;
 
@@ -115,10 +115,10 @@ impl Params {
         let equal = if rows == 1 { 2 * steps.slots / steps.baby } else { 1 };
         let mut variance = 0.0;
         for (operation, switches) in steps.operations() {
-            let reach = evaluator.reach(self, operation, level);
+            let key_level = evaluator.key_level(self, operation, level);
             let baby = matches!(operation, Operation::Rotate(turn) if turn < steps.baby as i64);
             variance += (if baby { equal * switches } else { switches }) as f64
-                * (self.operation_variance_by(operation, level, reach)? + self.noise_model().rounding());
+                * (self.operation_variance_by(operation, level, key_level)? + self.noise_model().rounding());
         }
         Ok(variance)
     }
@@ -127,9 +127,9 @@ impl Params {
 impl KeyNeeds {
     /// The keys of transpositions of matrices at the shape of `params`, and of products of encrypted matrices there.
     #[must_use]
-    pub fn encrypted_matrices(self, params: &Params, reach: Reach) -> Self {
-        let needs = Steps::new(params).operations().into_iter().fold(self, |needs, (operation, _)| needs.operation(operation, reach));
-        needs.operation(Operation::Multiply, reach)
+    pub fn encrypted_matrices(self, params: &Params, key_level: KeyLevel) -> Self {
+        let needs = Steps::new(params).operations().into_iter().fold(self, |needs, (operation, _)| needs.operation(operation, key_level));
+        needs.operation(Operation::Multiply, key_level)
     }
 }
 
@@ -321,8 +321,9 @@ impl Evaluator {
     ) -> Result<Option<Turner<'_>>, CkksError> {
         let steps = Steps::new(params);
         if let Some(keys) = self.held() {
-            let needs = steps.operations().into_iter().fold(KeyNeeds::new(), |needs, (own, _)| needs.operation(own, Reach::Level(level.0)));
-            let needs = beside.into_iter().fold(needs, |needs, own| needs.operation(own, Reach::Level(level.0)));
+            let needs =
+                steps.operations().into_iter().fold(KeyNeeds::new(), |needs, (own, _)| needs.operation(own, KeyLevel::Level(level.0)));
+            let needs = beside.into_iter().fold(needs, |needs, own| needs.operation(own, KeyLevel::Level(level.0)));
             keys.check_needs(params, what, &needs, params.slot_count())?;
         }
         let find = |(operation, switches): (Operation, usize)| {

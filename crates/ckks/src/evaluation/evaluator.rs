@@ -20,7 +20,7 @@ use crate::progress::Progress;
 ///
 /// let params = Params::preset("insecure_small", &Runtime::default())?;
 /// let owner = SecretKey::generate(&params)?;
-/// let keys = owner.evaluation_keys(&KeyNeeds::new().relinearise(Reach::Top).rotations([1], Reach::Top))?;
+/// let keys = owner.evaluation_keys(&KeyNeeds::new().relinearise(KeyLevel::Top).rotations([1], KeyLevel::Top))?;
 /// let evaluator = Evaluator::with_keys(keys);
 ///
 /// // (x^2 + 1) and its rotation by one place.
@@ -468,7 +468,7 @@ impl Evaluator {
         operation: Operation,
         (level, period): (Level, usize),
     ) -> Result<Option<Found<'_>>, CkksError> {
-        let cost = || Ok(params.operation_cost_by(operation, level, self.reach(params, operation, level))?.times(switches as f64));
+        let cost = || Ok(params.operation_cost_by(operation, level, self.key_level(params, operation, level))?.times(switches as f64));
         self.keys_priced(params, x, (what, switches), operation, (level, period), cost)
     }
 
@@ -549,22 +549,24 @@ impl Evaluator {
 
     /// The highest level, at least `level`, that the keys of `operation` at the shape of `params` serve: the highest level of all unless this is a dry run for
     /// keys that are made for certain needs ([`Evaluator::recording_for`]).
-    pub(crate) fn reach(&self, params: &Params, operation: Operation, level: Level) -> Level {
+    pub(crate) fn key_level(&self, params: &Params, operation: Operation, level: Level) -> Level {
         self.known_reach(params, operation).unwrap_or(params.max_level()).max(level)
     }
 
     fn known_reach(&self, params: &Params, operation: Operation) -> Option<Level> {
         match &self.keys {
-            Keys::Recorded(recording) => recording.lock().unwrap_or_else(PoisonError::into_inner).reach(&self.params, params, operation),
+            Keys::Recorded(recording) => {
+                recording.lock().unwrap_or_else(PoisonError::into_inner).key_level(&self.params, params, operation)
+            }
             Keys::None | Keys::Held(_) => None,
         }
     }
 
     /// The variance of the switches of `operation` at `level` under `params` on symbols. Where nothing is known of the keys, they may be for this level alone or for all levels: the larger one.
     pub(crate) fn variance_on_symbols(&self, params: &Params, operation: Operation, level: Level) -> Result<f64, CkksError> {
-        let by = |reach: Level| params.operation_variance_by(operation, level, reach.max(level));
+        let by = |key_level: Level| params.operation_variance_by(operation, level, key_level.max(level));
         match self.known_reach(params, operation) {
-            Some(reach) => by(reach),
+            Some(key_level) => by(key_level),
             None => Ok(by(level)?.max(by(params.max_level())?)),
         }
     }

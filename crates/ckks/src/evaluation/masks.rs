@@ -129,8 +129,8 @@ impl Evaluator {
         for index in 1..count {
             let name = KeyName::ChangeSecret { from: SecretName::Body { count, index }, to: SecretName::Main };
             let shared = held_in(index) as f64 / x.layout.bundles() as f64;
-            let reach = self.reach(&x.params, out(index), x.level);
-            self.spend(x, || Ok(x.params.key_definition(name)?.serving(reach).decomposition_cost(x.level)?.times(-shared)))?;
+            let key_level = self.key_level(&x.params, out(index), x.level);
+            self.spend(x, || Ok(x.params.key_definition(name)?.serving(key_level).decomposition_cost(x.level)?.times(-shared)))?;
         }
         self.switched(&x.params, split, out(0), x.level, 1.0)
     }

@@ -8,7 +8,7 @@ use clathrate_lattice::Level;
 
 use crate::arrays::memory::MemoryMeter;
 use crate::error::CkksError;
-use crate::keys::{Cost, KeyAddress, KeyNeeds, KeyRequirements, Operation, Reach};
+use crate::keys::{Cost, KeyAddress, KeyLevel, KeyNeeds, KeyRequirements, Operation};
 use crate::parameters::Params;
 
 /// The cost of one stage of a circuit.
@@ -56,9 +56,9 @@ impl Recording {
     }
 
     /// The highest level that the keys of `operation` at the shape of `params` serve, where that is known.
-    pub(crate) fn reach(&self, root: &Params, params: &Params, operation: Operation) -> Option<Level> {
-        let reach = self.made_for.as_ref().and_then(|needs| needs.reach_at(root.shape(), params.shape(), operation));
-        reach.map(|reach| reach.level(params.max_level()))
+    pub(crate) fn key_level(&self, root: &Params, params: &Params, operation: Operation) -> Option<Level> {
+        let key_level = self.made_for.as_ref().and_then(|needs| needs.key_level_at(root.shape(), params.shape(), operation));
+        key_level.map(|key_level| key_level.level(params.max_level()))
     }
 
     /// Counts everything from now on `count` times as often; returns the previous value, for [`Recording::end_repeat`].
@@ -84,7 +84,7 @@ impl Recording {
     ) -> Result<(), CkksError> {
         params.check_level(level)?;
         let route = params.full_route(operation, level).ok_or_else(|| params.missing_key(operation, std::iter::empty()))?;
-        let need = |needs: KeyNeeds| needs.operation(operation, Reach::Level(level.0));
+        let need = |needs: KeyNeeds| needs.operation(operation, KeyLevel::Level(level.0));
         let needs = std::mem::take(&mut self.needs);
         self.needs = if params == root { need(needs) } else { needs.relative(params.shape(), &need(KeyNeeds::new())) };
         for key in route.keys() {

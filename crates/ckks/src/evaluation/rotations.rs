@@ -106,8 +106,8 @@ impl Evaluator {
             }
         };
         for &steps in moving.iter().skip(1) {
-            let reach = Operation::rotation(x.secret, steps).map_or(x.level, |operation| self.reach(&x.params, operation, x.level));
-            self.spend(x, || Ok(x.params.key_definition(name(steps))?.serving(reach).decomposition_cost(x.level)?.times(-1.0)))?;
+            let key_level = Operation::rotation(x.secret, steps).map_or(x.level, |operation| self.key_level(&x.params, operation, x.level));
+            self.spend(x, || Ok(x.params.key_definition(name(steps))?.serving(key_level).decomposition_cost(x.level)?.times(-1.0)))?;
         }
         steps.iter().map(|&steps| self.estimated_rotation(x, x.clone(), steps)).collect()
     }
@@ -150,8 +150,8 @@ impl Evaluator {
         let operations = operations.collect::<Result<Vec<_>, _>>()?;
         let find = |operation| self.keys_without_cost(params, x, ROTATION, operation, (level, x.layout.period()));
         let bundles = if x.is_symbol() {
-            let reach = operations.iter().map(|&operation| self.reach(params, operation, level)).min().unwrap_or(level);
-            let Some(cost) = params.rotated_sums_cost(&operations, level, reach)? else { return Ok(None) };
+            let key_level = operations.iter().map(|&operation| self.key_level(params, operation, level)).min().unwrap_or(level);
+            let Some(cost) = params.rotated_sums_cost(&operations, level, key_level)? else { return Ok(None) };
             operations.iter().try_for_each(|&operation| find(operation).map(drop))?;
             self.spend(x, || Ok(cost))?;
             x.bundles.clone()

@@ -8,7 +8,7 @@ use clathrate_lattice::{Level, SwitchKey, Switcher, TemporaryRank};
 
 use super::definition::KeyDefinition;
 use super::name::{KeyAddress, KeyName};
-use super::needs::{KeyNeeds, Reach};
+use super::needs::{KeyLevel, KeyNeeds};
 use super::route::{Operation, Route};
 use crate::error::CkksError;
 use crate::key_id::KeyId;
@@ -70,7 +70,7 @@ pub(crate) enum Found<'k> {
 ///
 /// let params = Params::preset("insecure_small", &Runtime::default())?;
 /// let owner = SecretKey::generate(&params)?;
-/// let keys = owner.evaluation_keys(&KeyNeeds::new().relinearise(Reach::Top).rotations([1, 4], Reach::Top))?;
+/// let keys = owner.evaluation_keys(&KeyNeeds::new().relinearise(KeyLevel::Top).rotations([1, 4], KeyLevel::Top))?;
 /// assert_eq!(keys.rotation_steps(), [1, 4]);
 ///
 /// // The owner stores them; whoever computes loads them.
@@ -239,12 +239,15 @@ impl EvaluationKeys {
     /// [`CkksError::MissingKeys`]; as [`Params::required_keys`].
     pub(crate) fn check_needs(&self, params: &Params, operation: &'static str, needs: &KeyNeeds, period: usize) -> Result<(), CkksError> {
         const SHOWN: usize = 6;
-        let missing_of = |params: &Params, needs: &KeyNeeds| -> Vec<(Operation, Reach)> {
-            let lacks = |&(needed, reach): &(Operation, Reach)| self.find(params, needed, reach.level(params.max_level()), period).is_err();
+        let missing_of = |params: &Params, needs: &KeyNeeds| -> Vec<(Operation, KeyLevel)> {
+            let lacks = |&(needed, key_level): &(Operation, KeyLevel)| {
+                self.find(params, needed, key_level.level(params.max_level()), period).is_err()
+            };
             needs.operations().filter(lacks).collect()
         };
-        let stated =
-            |missing: &[(Operation, Reach)]| missing.iter().fold(KeyNeeds::new(), |own, &(needed, reach)| own.operation(needed, reach));
+        let stated = |missing: &[(Operation, KeyLevel)]| {
+            missing.iter().fold(KeyNeeds::new(), |own, &(needed, key_level)| own.operation(needed, key_level))
+        };
         let mut missing = missing_of(params, needs);
         let mut own = stated(&missing);
         for (shape, relative) in needs.relatives() {

@@ -27,7 +27,7 @@ pub use definition::KeyDefinition;
 pub(crate) use evaluation::Found;
 pub use evaluation::{EvaluationKeys, HeldKey, KeysOfShape};
 pub use name::{KeyAddress, KeyName, RaisedMap, SecretName};
-pub use needs::{Descent, KeyNeeds, Reach, format_switch_rounds};
+pub use needs::{Descent, KeyLevel, KeyNeeds, format_switch_rounds};
 pub use options::{EncryptOptions, Lanes};
 pub use price::{Cost, TransformCosts};
 pub use requirements::KeyRequirements;

@@ -13,14 +13,14 @@ use crate::shape::ModuleShape;
 /// The highest level that keys must serve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Reach {
+pub enum KeyLevel {
     /// Levels up to this one.
     Level(usize),
     /// All levels, those of a bootstrap too.
     Top,
 }
 
-impl Reach {
+impl KeyLevel {
     /// The highest level as a [`Level`], at most `max`.
     #[must_use]
     pub fn level(self, max: Level) -> Level {
@@ -38,7 +38,7 @@ impl Reach {
 /// ```
 /// use clathrate_ckks::prelude::*;
 ///
-/// let stated = KeyNeeds::new().relinearise(Reach::Level(4)).rotations([1], Reach::Level(3));
+/// let stated = KeyNeeds::new().relinearise(KeyLevel::Level(4)).rotations([1], KeyLevel::Level(3));
 ///
 /// // A dry run finds the same needs.
 /// let params = Params::preset("insecure_small", &Runtime::default())?;
@@ -51,7 +51,7 @@ impl Reach {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct KeyNeeds {
     #[serde(with = "as_list")]
-    operations: BTreeMap<Operation, Reach>,
+    operations: BTreeMap<Operation, KeyLevel>,
     /// Whether ranks may be reduced by less than half.
     #[serde(default)]
     single_steps: bool,
@@ -71,22 +71,23 @@ pub struct Descent {
     /// Whether conversions to the higher degree are wanted, from the first rank and from these.
     pub to_rlwe: bool,
     /// Levels that the reductions and conversions serve.
-    pub reach: Reach,
+    #[serde(alias = "reach")]
+    pub key_level: KeyLevel,
     /// The needs at each shape.
     pub needs: KeyNeeds,
 }
 
 /// Stores the map as a list of pairs, because operations carry data and the keys of a JSON object are strings.
 mod as_list {
-    use super::{BTreeMap, Deserialize, Operation, Reach};
+    use super::{BTreeMap, Deserialize, KeyLevel, Operation};
     use serde::{Deserializer, Serializer};
 
-    pub fn serialize<S: Serializer>(map: &BTreeMap<Operation, Reach>, serializer: S) -> Result<S::Ok, S::Error> {
+    pub fn serialize<S: Serializer>(map: &BTreeMap<Operation, KeyLevel>, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(map)
     }
 
-    pub fn deserialize<'d, D: Deserializer<'d>>(deserializer: D) -> Result<BTreeMap<Operation, Reach>, D::Error> {
-        Ok(Vec::<(Operation, Reach)>::deserialize(deserializer)?.into_iter().collect())
+    pub fn deserialize<'d, D: Deserializer<'d>>(deserializer: D) -> Result<BTreeMap<Operation, KeyLevel>, D::Error> {
+        Ok(Vec::<(Operation, KeyLevel)>::deserialize(deserializer)?.into_iter().collect())
     }
 }
 
@@ -136,82 +137,83 @@ impl KeyNeeds {
 
     /// Adds one operation.
     #[must_use]
-    pub fn operation(mut self, operation: Operation, reach: Reach) -> Self {
-        let slot = self.operations.entry(operation).or_insert(reach);
-        *slot = (*slot).max(reach);
+    pub fn operation(mut self, operation: Operation, key_level: KeyLevel) -> Self {
+        let slot = self.operations.entry(operation).or_insert(key_level);
+        *slot = (*slot).max(key_level);
         self
     }
 
     /// Products of ciphertexts.
     #[must_use]
-    pub fn relinearise(self, reach: Reach) -> Self {
-        self.operation(Operation::Multiply, reach)
+    pub fn relinearise(self, key_level: KeyLevel) -> Self {
+        self.operation(Operation::Multiply, key_level)
     }
 
     /// Complex conjugation.
     #[must_use]
-    pub fn conjugate(self, reach: Reach) -> Self {
-        self.operation(Operation::Conjugate, reach)
+    pub fn conjugate(self, key_level: KeyLevel) -> Self {
+        self.operation(Operation::Conjugate, key_level)
     }
 
     /// Rotations by `steps`, left when positive. A rotation by 0 needs no key.
     #[must_use]
-    pub fn rotations(self, steps: impl IntoIterator<Item = i64>, reach: Reach) -> Self {
-        steps.into_iter().filter(|&step| step != 0).fold(self, |needs, step| needs.operation(Operation::Rotate(step), reach))
+    pub fn rotations(self, steps: impl IntoIterator<Item = i64>, key_level: KeyLevel) -> Self {
+        steps.into_iter().filter(|&step| step != 0).fold(self, |needs, step| needs.operation(Operation::Rotate(step), key_level))
     }
 
     /// Any rotation, from keys of the powers of two alone, left and right, at the temporary rank. [dpad-he, sec. 3.5]
     #[must_use]
-    pub fn power_rotations(self, reach: Reach) -> Self {
-        self.operation(Operation::RotateByPowers, reach)
+    pub fn power_rotations(self, key_level: KeyLevel) -> Self {
+        self.operation(Operation::RotateByPowers, key_level)
     }
 
     /// A reduction of the rank to `rank`, at most half of the present rank unless [`KeyNeeds::single_steps`] is set.
     #[must_use]
-    pub fn reduce_to(self, rank: usize, reach: Reach) -> Self {
-        self.operation(Operation::ReduceRank(rank), reach)
+    pub fn reduce_to(self, rank: usize, key_level: KeyLevel) -> Self {
+        self.operation(Operation::ReduceRank(rank), key_level)
     }
 
     /// A change from one secret to another.
     #[must_use]
-    pub fn change_secret(self, from: SecretName, to: SecretName, reach: Reach) -> Self {
-        self.operation(Operation::ChangeSecret(from, to), reach)
+    pub fn change_secret(self, from: SecretName, to: SecretName, key_level: KeyLevel) -> Self {
+        self.operation(Operation::ChangeSecret(from, to), key_level)
     }
 
     /// Bringing `bodies` bundles under one mask, and taking each of them out again.
     ///
     /// More than [`MOST_BODIES`] bodies have no keys: [`Params::required_keys`](crate::Params::required_keys) refuses them.
     #[must_use]
-    pub fn shared_mask(self, bodies: usize, reach: Reach) -> Self {
+    pub fn shared_mask(self, bodies: usize, key_level: KeyLevel) -> Self {
         let out = |index| Operation::ChangeSecret(SecretName::Body { count: bodies, index }, SecretName::Main);
-        (0..bodies.min(MOST_BODIES))
-            .fold(self.operation(Operation::FormatSwitch { from: 1, to: bodies }, reach), |needs, index| needs.operation(out(index), reach))
+        (0..bodies.min(MOST_BODIES)).fold(self.operation(Operation::FormatSwitch { from: 1, to: bodies }, key_level), |needs, index| {
+            needs.operation(out(index), key_level)
+        })
     }
 
     /// Bringing `bodies` bundles under one mask in rounds ([`format_switch_rounds`]). For powers of two the keys together grow with `bodies`, not with its square.
     #[must_use]
-    pub fn shared_mask_in_rounds(self, bodies: usize, reach: Reach) -> Self {
+    pub fn shared_mask_in_rounds(self, bodies: usize, key_level: KeyLevel) -> Self {
         let rounds = format_switch_rounds(bodies);
-        rounds.into_iter().fold(self, |needs, (from, to)| needs.operation(Operation::FormatSwitch { from, to }, reach))
+        rounds.into_iter().fold(self, |needs, (from, to)| needs.operation(Operation::FormatSwitch { from, to }, key_level))
     }
 
     /// Products of known matrices with rows of degree `degree` that share a mask, in `bodies` polynomials ([`crate::circuits::prepared::PreparedPlan`]).
     #[must_use]
-    pub fn prepared_matrix(self, bodies: usize, degree: usize, reach: Reach) -> Self {
-        self.operation(Operation::BodyParts { bodies, degree }, reach)
+    pub fn prepared_matrix(self, bodies: usize, degree: usize, key_level: KeyLevel) -> Self {
+        self.operation(Operation::BodyParts { bodies, degree }, key_level)
     }
 
     /// Rotations of arrays of `bodies` bodies under one mask.
     #[must_use]
-    pub fn rotations_of_bodies(self, bodies: usize, steps: impl IntoIterator<Item = i64>, reach: Reach) -> Self {
-        let need = |needs: Self, steps: i64| needs.operation(Operation::RotateBodies { bodies, steps }, reach);
+    pub fn rotations_of_bodies(self, bodies: usize, steps: impl IntoIterator<Item = i64>, key_level: KeyLevel) -> Self {
+        let need = |needs: Self, steps: i64| needs.operation(Operation::RotateBodies { bodies, steps }, key_level);
         steps.into_iter().filter(|&step| step != 0).fold(self, need)
     }
 
     /// Complex conjugation of arrays of `bodies` bodies under one mask.
     #[must_use]
-    pub fn conjugation_of_bodies(self, bodies: usize, reach: Reach) -> Self {
-        self.operation(Operation::ConjugateBodies(bodies), reach)
+    pub fn conjugation_of_bodies(self, bodies: usize, key_level: KeyLevel) -> Self {
+        self.operation(Operation::ConjugateBodies(bodies), key_level)
     }
 
     /// Allows reductions of the rank by less than half. Such reductions must be requested explicitly, because chains of keys `k -> k - 1 -> k - 2` are a
@@ -240,11 +242,11 @@ impl KeyNeeds {
     ///
     /// Needs stated so before are not followed again.
     #[must_use]
-    pub fn along(mut self, ranks: &[usize], to_rlwe: bool, reach: Reach) -> Self {
+    pub fn along(mut self, ranks: &[usize], to_rlwe: bool, key_level: KeyLevel) -> Self {
         if !ranks.is_empty() || to_rlwe {
             let mut needs = Self { relatives: BTreeMap::new(), descents: Vec::new(), ..self.clone() };
             needs.operations.retain(|operation, _| !matches!(operation, Operation::ReduceRank(_)));
-            self.descents.push(Descent { ranks: ranks.to_vec(), to_rlwe, reach, needs });
+            self.descents.push(Descent { ranks: ranks.to_vec(), to_rlwe, key_level, needs });
         }
         self
     }
@@ -252,7 +254,7 @@ impl KeyNeeds {
     /// The union of both needs.
     #[must_use]
     pub fn merge(mut self, other: &Self) -> Self {
-        self = other.operations.iter().fold(self, |needs, (&operation, &reach)| needs.operation(operation, reach));
+        self = other.operations.iter().fold(self, |needs, (&operation, &key_level)| needs.operation(operation, key_level));
         self.single_steps |= other.single_steps;
         self = other.relatives.iter().fold(self, |needs, (&shape, relative)| needs.relative(shape, relative));
         for descent in &other.descents {
@@ -264,34 +266,34 @@ impl KeyNeeds {
     }
 
     /// The operations and their levels, of this shape alone.
-    pub fn operations(&self) -> impl Iterator<Item = (Operation, Reach)> {
-        self.operations.iter().map(|(&operation, &reach)| (operation, reach))
+    pub fn operations(&self) -> impl Iterator<Item = (Operation, KeyLevel)> {
+        self.operations.iter().map(|(&operation, &key_level)| (operation, key_level))
     }
 
     /// The level of one operation, if it is needed.
     #[must_use]
-    pub fn reach_of(&self, operation: Operation) -> Option<Reach> {
+    pub fn key_level_of(&self, operation: Operation) -> Option<KeyLevel> {
         self.operations.get(&operation).copied()
     }
 
     /// The highest level of an operation at shape `at`, for needs of shape `own`; needs at other shapes are searched too.
     #[must_use]
-    pub fn reach_at(&self, own: ModuleShape, at: ModuleShape, operation: Operation) -> Option<Reach> {
-        let here = self.reach_of(operation).filter(|_| own == at);
-        let there = self.relatives().filter_map(|(shape, needs)| needs.reach_at(shape, at, operation));
+    pub fn key_level_at(&self, own: ModuleShape, at: ModuleShape, operation: Operation) -> Option<KeyLevel> {
+        let here = self.key_level_of(operation).filter(|_| own == at);
+        let there = self.relatives().filter_map(|(shape, needs)| needs.key_level_at(shape, at, operation));
         there.chain(here).max()
     }
 
     /// Rotation steps and their levels.
-    pub fn rotation_steps(&self) -> impl Iterator<Item = (i64, Reach)> {
+    pub fn rotation_steps(&self) -> impl Iterator<Item = (i64, KeyLevel)> {
         self.operations()
-            .filter_map(|(operation, reach)| if let Operation::Rotate(steps) = operation { Some((steps, reach)) } else { None })
+            .filter_map(|(operation, key_level)| if let Operation::Rotate(steps) = operation { Some((steps, key_level)) } else { None })
     }
 
     /// Ranks to reduce to and their levels.
-    pub fn reductions(&self) -> impl Iterator<Item = (usize, Reach)> {
+    pub fn reductions(&self) -> impl Iterator<Item = (usize, KeyLevel)> {
         self.operations()
-            .filter_map(|(operation, reach)| if let Operation::ReduceRank(rank) = operation { Some((rank, reach)) } else { None })
+            .filter_map(|(operation, key_level)| if let Operation::ReduceRank(rank) = operation { Some((rank, key_level)) } else { None })
     }
 
     /// Whether ranks may be reduced by less than half.

@@ -80,10 +80,10 @@ pub struct TransformCosts {
 type Digits = (Vec<(f64, usize)>, f64, usize);
 
 impl KeyDefinition {
-    /// The definition of the same key made for levels up to `reach` alone.
+    /// The definition of the same key made for levels up to `key_level` alone.
     #[must_use]
-    pub(crate) fn serving(self, reach: Level) -> Self {
-        Self { most: self.most.min(reach), ..self }
+    pub(crate) fn serving(self, key_level: Level) -> Self {
+        Self { most: self.most.min(key_level), ..self }
     }
 
     /// Unit operations of one switch at `level` by a key that is made for all levels that it may serve.
@@ -192,8 +192,8 @@ impl KeyDefinition {
         })
     }
 
-    fn digits(&self, level: Level, reach: Level) -> Result<Digits, CkksError> {
-        let tables = self.switcher()?.tables_for(level, reach.min(self.most))?;
+    fn digits(&self, level: Level, key_level: Level) -> Result<Digits, CkksError> {
+        let tables = self.switcher()?.tables_for(level, key_level.min(self.most))?;
         Ok((tables.noise_digits(), tables.log2_special(), self.inputs()))
     }
 }
@@ -217,13 +217,13 @@ impl Params {
         self.operation_cost_by(operation, level, self.max_level())
     }
 
-    /// As [`Params::operation_cost`], with keys made for levels up to `reach`: such keys have fewer primes that can serve as special primes.
+    /// As [`Params::operation_cost`], with keys made for levels up to `key_level`: such keys have fewer primes that can serve as special primes.
     ///
     /// # Errors
     /// As [`Params::operation_cost`].
-    pub fn operation_cost_by(&self, operation: Operation, level: Level, reach: Level) -> Result<Cost, CkksError> {
+    pub fn operation_cost_by(&self, operation: Operation, level: Level, key_level: Level) -> Result<Cost, CkksError> {
         let (route, definitions) = self.definitions(operation, level)?;
-        let definitions: Vec<KeyDefinition> = definitions.into_iter().map(|definition| definition.serving(reach)).collect();
+        let definitions: Vec<KeyDefinition> = definitions.into_iter().map(|definition| definition.serving(key_level)).collect();
         let mut sum = Cost::default();
         for definition in &definitions {
             sum += definition.switch_cost(level)?;
@@ -235,12 +235,12 @@ impl Params {
         Ok(sum)
     }
 
-    /// The cost at `level` of rotations, each of the sum before it, whose bodies share one mod-down, by keys made for levels up to `reach`; `None` where a rotation does not take one switch or
+    /// The cost at `level` of rotations, each of the sum before it, whose bodies share one mod-down, by keys made for levels up to `key_level`; `None` where a rotation does not take one switch or
     /// the keys' method has no such sums.
     ///
     /// # Errors
     /// As [`Params::operation_cost`].
-    pub(crate) fn rotated_sums_cost(&self, rotations: &[Operation], level: Level, reach: Level) -> Result<Option<Cost>, CkksError> {
+    pub(crate) fn rotated_sums_cost(&self, rotations: &[Operation], level: Level, key_level: Level) -> Result<Option<Cost>, CkksError> {
         let mut definition = None;
         for &rotation in rotations {
             let (route, mut definitions) = self.definitions(rotation, level)?;
@@ -249,7 +249,7 @@ impl Params {
                 _ => return Ok(None),
             }
         }
-        definition.map_or(Ok(None), |definition| definition.serving(reach).rotated_sums_cost(level, rotations.len()))
+        definition.map_or(Ok(None), |definition| definition.serving(key_level).rotated_sums_cost(level, rotations.len()))
     }
 
     /// The definition of the first key on the route of `operation` at `level`.
@@ -269,13 +269,13 @@ impl Params {
         self.operation_variance_by(operation, level, self.max_level())
     }
 
-    /// As [`Params::operation_variance`], with keys made for levels up to `reach`: such keys have fewer primes that can serve as special primes.
+    /// As [`Params::operation_variance`], with keys made for levels up to `key_level`: such keys have fewer primes that can serve as special primes.
     ///
     /// # Errors
     /// As [`Params::operation_cost`].
-    pub fn operation_variance_by(&self, operation: Operation, level: Level, reach: Level) -> Result<f64, CkksError> {
+    pub fn operation_variance_by(&self, operation: Operation, level: Level, key_level: Level) -> Result<f64, CkksError> {
         let (route, definitions) = self.definitions(operation, level)?;
-        let definitions: Vec<(KeyDefinition, Level)> = definitions.into_iter().map(|definition| (definition, reach)).collect();
+        let definitions: Vec<(KeyDefinition, Level)> = definitions.into_iter().map(|definition| (definition, key_level)).collect();
         self.route_variance(operation, level, &route, &definitions)
     }
 
@@ -288,7 +288,8 @@ impl Params {
         definitions: &[(KeyDefinition, Level)],
     ) -> Result<f64, CkksError> {
         let model = self.noise_model();
-        let digits = definitions.iter().map(|(definition, reach)| definition.digits(level, *reach)).collect::<Result<Vec<_>, _>>()?;
+        let digits =
+            definitions.iter().map(|(definition, key_level)| definition.digits(level, *key_level)).collect::<Result<Vec<_>, _>>()?;
         if let (Route::TemporaryRank { .. }, Some((down, up))) = (route, digits.split_last()) {
             let (high, base) = (down.2, (&down.0[..], down.1));
             let Some(first) = up.first() else { return Ok(0.0) };

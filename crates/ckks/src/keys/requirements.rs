@@ -6,7 +6,7 @@ use clathrate_arith::GaloisElement;
 use clathrate_lattice::Level;
 
 use super::name::{KeyAddress, KeyName, SecretName};
-use super::needs::{Descent, KeyNeeds, Reach};
+use super::needs::{Descent, KeyLevel, KeyNeeds};
 use super::route::{Operation, check_reduction, trace_operations};
 use crate::error::CkksError;
 use crate::parameters::Params;
@@ -55,20 +55,20 @@ impl KeyRequirements {
 impl Params {
     /// The needs of a conversion to the higher degree: rotations at that degree, and for conversions from degree 1 also the conjugation.
     #[must_use]
-    pub fn rlwe_needs(&self, reach: Reach) -> KeyNeeds {
-        self.rlwe_needs_under(SecretName::Main, reach)
+    pub fn rlwe_needs(&self, key_level: KeyLevel) -> KeyNeeds {
+        self.rlwe_needs_under(SecretName::Main, key_level)
     }
 
     /// As [`Params::rlwe_needs`], for arrays under `secret`, which is the main secret or the secret of several bodies. Arrays under other secrets cannot be
     /// converted and need nothing.
     #[must_use]
-    pub fn rlwe_needs_under(&self, secret: SecretName, reach: Reach) -> KeyNeeds {
+    pub fn rlwe_needs_under(&self, secret: SecretName, key_level: KeyLevel) -> KeyNeeds {
         let target = self.rlwe_shape();
         if target == self.shape() {
             return KeyNeeds::new();
         }
         let operations = trace_operations(secret, self.degree(), target.degree).unwrap_or_default().into_iter();
-        let needs = operations.fold(KeyNeeds::new(), |needs, operation| needs.operation(operation, reach));
+        let needs = operations.fold(KeyNeeds::new(), |needs, operation| needs.operation(operation, key_level));
         KeyNeeds::new().relative(target, &needs)
     }
 
@@ -82,8 +82,8 @@ impl Params {
         self.collect(needs, &mut shapes)?;
         let mut required = KeyRequirements::default();
         for (params, needs) in shapes.values() {
-            for (operation, reach) in needs.operations() {
-                params.require(operation, reach, needs.allows_single_steps(), &mut required)?;
+            for (operation, key_level) in needs.operations() {
+                params.require(operation, key_level, needs.allows_single_steps(), &mut required)?;
             }
         }
         Ok(required)
@@ -92,7 +92,7 @@ impl Params {
     /// Collects the needs at each shape: merges needs of one shape from several places and follows sequences of rank reductions.
     fn collect(&self, needs: &KeyNeeds, shapes: &mut BTreeMap<ModuleShape, (Self, KeyNeeds)>) -> Result<(), CkksError> {
         let entry = shapes.entry(self.shape()).or_insert_with(|| (self.clone(), KeyNeeds::new()));
-        let own = needs.operations().fold(KeyNeeds::new(), |own, (operation, reach)| own.operation(operation, reach));
+        let own = needs.operations().fold(KeyNeeds::new(), |own, (operation, key_level)| own.operation(operation, key_level));
         let own = if needs.allows_single_steps() { own.single_steps() } else { own };
         entry.1 = std::mem::take(&mut entry.1).merge(&own);
         for (shape, relative) in needs.relatives() {
@@ -102,12 +102,12 @@ impl Params {
     }
 
     fn descend(&self, descent: &Descent, shapes: &mut BTreeMap<ModuleShape, (Self, KeyNeeds)>) -> Result<(), CkksError> {
-        let Descent { ranks, to_rlwe, reach, needs } = descent;
+        let Descent { ranks, to_rlwe, key_level, needs } = descent;
         let mut at = self.clone();
         for step in 0..=ranks.len() {
             at.collect(self.possible_at(&at, needs)?, shapes)?;
             if *to_rlwe {
-                at.collect(&at.rlwe_needs(*reach), shapes)?;
+                at.collect(&at.rlwe_needs(*key_level), shapes)?;
                 let higher = at.rlwe_shape();
                 if higher != at.shape() {
                     let higher = at.relative(higher)?;
@@ -119,7 +119,7 @@ impl Params {
                 let remedy = "name the ranks from the highest to the lowest, each below the one before it".to_owned();
                 return Err(CkksError::RankStep { from: at.rank(), to: rank, remedy });
             }
-            let reduction = KeyNeeds::new().reduce_to(rank, *reach);
+            let reduction = KeyNeeds::new().reduce_to(rank, *key_level);
             at.collect(&if needs.allows_single_steps() { reduction.single_steps() } else { reduction }, shapes)?;
             at = at.at_rank(rank)?;
         }
@@ -128,7 +128,7 @@ impl Params {
 
     /// Returns `needs` if the shape `at` can have their keys.
     fn possible_at<'n>(&self, at: &Self, needs: &'n KeyNeeds) -> Result<&'n KeyNeeds, CkksError> {
-        if needs.reach_of(Operation::RotateByPowers).is_some() && at.temporary().is_none() && self.temporary().is_some() {
+        if needs.key_level_of(Operation::RotateByPowers).is_some() && at.temporary().is_none() && self.temporary().is_some() {
             let reason = format!(
                 "degree and rank {} have no temporary rank that is as secure as these parameters: ask for rotations by powers of two apart, \
                  and for `rotations` by steps there",
@@ -139,8 +139,14 @@ impl Params {
         Ok(needs)
     }
 
-    /// The keys of one operation at all levels up to `reach`.
-    fn require(&self, operation: Operation, reach: Reach, single_steps: bool, required: &mut KeyRequirements) -> Result<(), CkksError> {
+    /// The keys of one operation at all levels up to `key_level`.
+    fn require(
+        &self,
+        operation: Operation,
+        key_level: KeyLevel,
+        single_steps: bool,
+        required: &mut KeyRequirements,
+    ) -> Result<(), CkksError> {
         let mut most = self.max_level();
         if let Operation::ReduceRank(to) = operation {
             most = self.key_definition(KeyName::ReduceRank(to))?.most;
@@ -156,7 +162,7 @@ impl Params {
             required.require(KeyAddress { shape: self.shape(), name }, self.key_definition(name)?.most);
             return Ok(());
         }
-        let top = reach.level(most);
+        let top = key_level.level(most);
         // Only products use different keys at different levels.
         let first = if operation == Operation::Multiply { 0 } else { top.0 };
         for level in (first..=top.0).map(Level) {

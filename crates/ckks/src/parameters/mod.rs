@@ -538,12 +538,12 @@ impl Params {
         Err(CkksError::WrongParams { what, found: other.parameter_id().to_string(), expected: self.parameter_id().to_string() })
     }
 
-    /// The variance that a reduction from rank `from` to the rank of these parameters adds at `level`, by a key made for levels up to `reach`.
+    /// The variance that a reduction from rank `from` to the rank of these parameters adds at `level`, by a key made for levels up to `key_level`.
     ///
     /// # Errors
-    /// `NoSpecialPrimes` where these parameters cannot switch; level errors for a level above `reach`.
-    pub fn reduction_variance(&self, from: usize, level: Level, reach: Level) -> Result<f64, CkksError> {
-        let plan = self.switcher()?.tables_for(level, reach)?;
+    /// `NoSpecialPrimes` where these parameters cannot switch; level errors for a level above `key_level`.
+    pub fn reduction_variance(&self, from: usize, level: Level, key_level: Level) -> Result<f64, CkksError> {
+        let plan = self.switcher()?.tables_for(level, key_level)?;
         Ok(self.noise_model().coalesced_switch(from.saturating_sub(self.rank()), &plan.noise_digits(), plan.log2_special()))
     }
 

@@ -121,20 +121,21 @@ pub struct RefusedLevel {
 }
 
 impl Params {
-    /// How each level switches with keys of level `reach`, the top if absent: method, digits, predicted times, bytes.
+    /// How each level switches with keys of level `key_level`, the top if absent: method, digits, predicted times, bytes.
     ///
     /// # Errors
     /// `NoSpecialPrimes` where these parameters cannot switch; `LevelOutOfRange`.
-    pub fn switching_report(&self, reach: Option<Level>) -> Result<SwitchingReport, CkksError> {
-        let reach = reach.unwrap_or(self.max_level());
-        self.check_level(reach)?;
+    pub fn switching_report(&self, key_level: Option<Level>) -> Result<SwitchingReport, CkksError> {
+        let key_level = key_level.unwrap_or(self.max_level());
+        self.check_level(key_level)?;
         let (rank, quadratic) = (self.rank(), self.rank() * (self.rank() + 1) / 2);
         // If products go through the temporary rank, only rotations switch directly.
         let inputs = if self.temporary_for_products().is_some() { rank } else { quadratic };
-        let mut plan = self.plan_of((self.switcher()?, self.gadget()?), Rank(rank), inputs, reach)?;
+        let mut plan = self.plan_of((self.switcher()?, self.gadget()?), Rank(rank), inputs, key_level)?;
         if let Some(temporary) = self.temporary() {
             let inputs = if rank > 1 { quadratic } else { temporary.rank };
-            plan.temporary = Some(Box::new(self.plan_of((&temporary.switcher, &temporary.gadget), Rank(temporary.rank), inputs, reach)?));
+            plan.temporary =
+                Some(Box::new(self.plan_of((&temporary.switcher, &temporary.gadget), Rank(temporary.rank), inputs, key_level)?));
         }
         Ok(plan)
     }
@@ -145,13 +146,13 @@ impl Params {
         (switcher, gadget): (&Switcher, &Gadget),
         Rank(rank): Rank,
         inputs: usize,
-        reach: Level,
+        key_level: Level,
     ) -> Result<SwitchingReport, CkksError> {
         let (chain, columns) = (switcher.chain(), rank + 1);
         let planning = self.planning().ok_or(clathrate_lattice::LatticeError::NoSpecialPrimes)?;
         let (mut rows, mut refused, mut derived) = (Vec::new(), Vec::new(), BTreeMap::new());
-        for level in 0..=reach.0 {
-            let plan = match switcher.tables_for(Level(level), reach) {
+        for level in 0..=key_level.0 {
+            let plan = match switcher.tables_for(Level(level), key_level) {
                 Ok(plan) => plan,
                 Err(error) => {
                     refused.push(RefusedLevel { level, reason: error.to_string() });
@@ -182,11 +183,11 @@ impl Params {
             degree: self.degree(),
             rank,
             policy: self.runtime().switching.name().to_owned(),
-            key_level: reach.0,
+            key_level: key_level.0,
             inputs,
             rows,
             refused,
-            key_bytes: super::explain::switch_key_bytes(chain, gadget, (inputs, columns), reach),
+            key_bytes: super::explain::switch_key_bytes(chain, gadget, (inputs, columns), key_level),
             derived_bytes: derived.values().sum(),
             // The memory limit applies to planned methods only; a fixed method is used whatever it takes.
             key_expansion: (self.runtime().switching.is_planned() && planning.expansion.is_finite()).then_some(planning.expansion),

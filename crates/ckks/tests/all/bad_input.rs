@@ -2,7 +2,7 @@
 
 use crate::common::*;
 use clathrate_ckks::circuits::matrix::Weights;
-use clathrate_ckks::keys::Reach;
+use clathrate_ckks::keys::KeyLevel;
 use clathrate_ckks::keys::{EncryptOptions, HonestEvaluator, Values};
 use clathrate_ckks::parameters::{Rescale, Segment};
 use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Order, Params, ParamsSpec, Runtime, SecretKey};
@@ -192,7 +192,7 @@ fn empty_arrays_are_refused() {
 
 #[test]
 fn levels_too_low_or_out_of_range_are_refused() {
-    let (params, sk, ev) = setup("insecure_tiny", &KeyNeeds::new().relinearise(Reach::Level(2)).rotations([1], Reach::Level(2)));
+    let (params, sk, ev) = setup("insecure_tiny", &KeyNeeds::new().relinearise(KeyLevel::Level(2)).rotations([1], KeyLevel::Level(2)));
     let top = params.max_level().0;
     let bottom = encrypt_as(&sk, &real(&ramp(4)), &[4], EncryptOptions { level: Some(Level(0)), ..EncryptOptions::default() }, 1);
     let fresh = encrypt(&sk, &ramp(4));
@@ -234,7 +234,8 @@ fn levels_too_low_or_out_of_range_are_refused() {
 
 #[test]
 fn objects_of_other_parameters_are_refused() {
-    let (here, sk, ev) = setup("insecure_tiny", &KeyNeeds::new().relinearise(Reach::Top).conjugate(Reach::Top).rotations([1], Reach::Top));
+    let (here, sk, ev) =
+        setup("insecure_tiny", &KeyNeeds::new().relinearise(KeyLevel::Top).conjugate(KeyLevel::Top).rotations([1], KeyLevel::Top));
     let there = params("insecure_rank2");
     let foreign = encrypt(&secret(&there, 1), &ramp(4));
     let matrix = try_encrypt(&secret(&there, 1), &real(&ramp(4)), &[2, 2], COEFFICIENTS).expect("matrix");
@@ -269,7 +270,7 @@ fn objects_of_other_parameters_are_refused() {
 #[test]
 fn objects_of_another_secret_are_refused() {
     let (params, sk, ev) =
-        setup("insecure_tiny", &KeyNeeds::new().relinearise(Reach::Top).conjugate(Reach::Top).rotations([1], Reach::Top));
+        setup("insecure_tiny", &KeyNeeds::new().relinearise(KeyLevel::Top).conjugate(KeyLevel::Top).rotations([1], KeyLevel::Top));
     let stranger = secret(&params, 9);
     let (own, other) = (encrypt(&sk, &ramp(4)), encrypt(&stranger, &ramp(4)));
     let (mine, theirs) = (sk.id().to_string(), stranger.id().to_string());
@@ -301,7 +302,7 @@ fn missing_keys_are_named() {
     {
         assert_refused!(result, CkksError::NoKeys { .. }, operation, "evaluation keys", "secret key");
     }
-    let turning = evaluator(&sk, &KeyNeeds::new().rotations([1, -3, 7], Reach::Top));
+    let turning = evaluator(&sk, &KeyNeeds::new().rotations([1, -3, 7], KeyLevel::Top));
     assert_refused!(
         turning.rotate(&ct, 2),
         CkksError::NoRotationKey { steps: 2, .. },
@@ -312,7 +313,7 @@ fn missing_keys_are_named() {
     assert_refused!(turning.rotate_many(&ct, &[1, 7, 4]), CkksError::NoRotationKey { steps: 4, .. }, "rotation by 4");
     assert_refused!(turning.multiply(&ct, &ct), CkksError::NoRelinearisationKey, "`relinearise`");
     assert_refused!(turning.conjugate(&ct), CkksError::NoConjugationKey, "`conjugate`");
-    let multiplying = evaluator(&sk, &KeyNeeds::new().relinearise(Reach::Top));
+    let multiplying = evaluator(&sk, &KeyNeeds::new().relinearise(KeyLevel::Top));
     assert_refused!(multiplying.rotate(&ct, -1), CkksError::NoRotationKey { steps: -1, .. }, "rotation by -1", "none");
     for steps in [i64::MIN, i64::MAX] {
         assert_refused!(multiplying.rotate(&ct, steps.wrapping_add(3)), CkksError::NoRotationKey { .. }, "rotation by");
@@ -325,14 +326,15 @@ fn missing_keys_are_named() {
 #[test]
 fn parameters_without_special_primes_make_no_switching_keys() {
     let params = custom("name = \"sums\"\ndegree = 64\nsteps = [[30, 30]]\nlog2_scale = 40\ninsecure = true\n");
-    let refused = secret(&params, 1).evaluation_keys(&KeyNeeds::new().relinearise(Reach::Top));
+    let refused = secret(&params, 1).evaluation_keys(&KeyNeeds::new().relinearise(KeyLevel::Top));
     assert_refused!(refused, CkksError::Lattice(LatticeError::NoSpecialPrimes), "add special primes");
     assert!(secret(&params, 1).evaluation_keys(&KeyNeeds::new()).is_ok());
 }
 
 #[test]
 fn encodings_that_do_not_fit_the_operation_are_refused() {
-    let (_, sk, ev) = setup("insecure_tiny", &KeyNeeds::new().relinearise(Reach::Top).conjugate(Reach::Top).rotations([1], Reach::Top));
+    let (_, sk, ev) =
+        setup("insecure_tiny", &KeyNeeds::new().relinearise(KeyLevel::Top).conjugate(KeyLevel::Top).rotations([1], KeyLevel::Top));
     let coefficients = try_encrypt(&sk, &real(&ramp(4)), &[4], COEFFICIENTS).expect("encrypt");
     for result in [
         ev.multiply(&coefficients, &coefficients),
@@ -640,7 +642,7 @@ fn scales_chosen_by_the_caller_meet_a_level_below_or_are_refused() {
 
 #[test]
 fn factors_that_the_scale_leaves_no_bits_are_refused() {
-    let (params, sk, ev) = setup("insecure_small", &KeyNeeds::new().relinearise(Reach::Top));
+    let (params, sk, ev) = setup("insecure_small", &KeyNeeds::new().relinearise(KeyLevel::Top));
     let ct = encrypt(&sk, &ramp(8));
     // Scale 2^80 at the top: a factor's scale, so that the product rescales to 2^40, would be 1.
     let product = ev.multiply(&ct, &ct).expect("product");
@@ -670,7 +672,7 @@ fn low_precision_chains_add_across_levels() {
         "name = \"thirty\"\ndegree = 1024\nsteps = [[30, 30], [30], [30], [30]]\nspecial = [40, 40]\nlog2_scale = 30\ninsecure = true\n",
     );
     let sk = secret(&params, 5);
-    let ev = evaluator(&sk, &KeyNeeds::new().relinearise(Reach::Top));
+    let ev = evaluator(&sk, &KeyNeeds::new().relinearise(KeyLevel::Top));
     let x = ramp(512);
     let ct = encrypt(&sk, &x);
     let square: Vec<f64> = x.iter().map(|v| v * v).collect();
@@ -720,7 +722,7 @@ fn stopping_at_any_step_is_cancelled_and_nothing_else() {
     let data = real(&ramp(4 * 70));
     let ct = try_encrypt(&sk, &data, &[4, 70], COEFFICIENTS).expect("encrypt");
     let weights = ev.prepare_weights(2, 4, &ramp(8), &ct).expect("weights");
-    let needs = KeyNeeds::new().relinearise(Reach::Top).conjugate(Reach::Top).rotations([1, 2], Reach::Top);
+    let needs = KeyNeeds::new().relinearise(KeyLevel::Top).conjugate(KeyLevel::Top).rotations([1, 2], KeyLevel::Top);
     let bundles = ct.bundles().len();
     let products = 2 * 2 * params.chain().basis(ct.level()).len();
     type Work<'a> = (&'a str, usize, Box<dyn Fn(&mut dyn FnMut(usize, usize) -> bool) -> Result<(), CkksError> + 'a>);

@@ -5,7 +5,7 @@ use crate::common::*;
 use clathrate_ckks::circuits::matrix::Weights;
 use clathrate_ckks::error::ErrorKind;
 use clathrate_ckks::file::{FileReader, Stored};
-use clathrate_ckks::keys::{EncryptOptions, HonestEvaluator, KeyName, Reach, Values, format_switch_rounds};
+use clathrate_ckks::keys::{EncryptOptions, HonestEvaluator, KeyLevel, KeyName, Values, format_switch_rounds};
 use clathrate_ckks::{
     BodyAxis, Ciphertext, CkksError, Encoding, EvaluationKeys, Evaluator, KeyNeeds, Order, Params, Polynomial, PolynomialBasis, SecretKey,
     SecretName,
@@ -257,7 +257,7 @@ fn rotations_and_conjugation_serve_all_bodies_with_one_decomposition() {
         let sk = secret(&params, 7);
         let columns = params.slot_count();
         for bodies in BODIES {
-            let needs = KeyNeeds::new().rotations_of_bodies(bodies, [1, -2, 4], Reach::Top).conjugation_of_bodies(bodies, Reach::Top);
+            let needs = KeyNeeds::new().rotations_of_bodies(bodies, [1, -2, 4], KeyLevel::Top).conjugation_of_bodies(bodies, KeyLevel::Top);
             let ev = evaluator(&sk, &needs);
             let data = phases(5 * columns, 7);
             let x = encrypt_as(&sk, &Values::Complex(data.clone()), &[5, columns], options(Encoding::Slots, bodies, BodyAxis::Rows), 11);
@@ -288,7 +288,10 @@ fn rotations_and_conjugation_serve_all_bodies_with_one_decomposition() {
             assert_refused!(ev.rotate(&x, 8), CkksError::NoKey { .. }, "rotate", "by 8", &format!("bodies-automorphism {bodies} "));
         }
         // Keys of the main secret do not serve bodies, nor those of another number of bodies.
-        let ev = evaluator(&sk, &KeyNeeds::new().rotations([1], Reach::Top).conjugate(Reach::Top).rotations_of_bodies(3, [1], Reach::Top));
+        let ev = evaluator(
+            &sk,
+            &KeyNeeds::new().rotations([1], KeyLevel::Top).conjugate(KeyLevel::Top).rotations_of_bodies(3, [1], KeyLevel::Top),
+        );
         let x = encrypt_as(&sk, &Values::Real(ramp(2 * columns)), &[2, columns], options(Encoding::Slots, 2, BodyAxis::Rows), 1);
         assert_refused!(ev.rotate(&x, 1), CkksError::NoKey { .. }, "2 bodies under one mask", "bodies-automorphism 3");
         assert_refused!(ev.conjugate(&x), CkksError::NoKey { .. }, "conjugate 2 bodies");
@@ -302,7 +305,7 @@ fn masks_are_shared_and_split_within_the_predicted_noise() {
         let (degree, top) = (params.degree(), params.max_level());
         let model = params.noise_model().fresh_secret();
         for bodies in BODIES {
-            let ev = evaluator(&sk, &KeyNeeds::new().shared_mask(bodies, Reach::Top));
+            let ev = evaluator(&sk, &KeyNeeds::new().shared_mask(bodies, KeyLevel::Top));
             for (encoding, axis, shape) in [
                 (Encoding::Coefficients, None, vec![24, degree]),
                 (Encoding::Coefficients, None, vec![3, 7 * degree]),
@@ -350,7 +353,7 @@ fn masks_are_shared_and_split_within_the_predicted_noise() {
 fn products_after_splitting_the_mask_match_the_clear_ones() {
     for params in sets() {
         let sk = secret(&params, 9);
-        let ev = evaluator(&sk, &KeyNeeds::new().shared_mask(3, Reach::Top).relinearise(Reach::Top));
+        let ev = evaluator(&sk, &KeyNeeds::new().shared_mask(3, KeyLevel::Top).relinearise(KeyLevel::Top));
         let data = noise(4 * 7, 9);
         let x = encrypt_as(&sk, &Values::Real(data.clone()), &[4, 7], options(Encoding::Slots, 3, BodyAxis::Rows), 14);
         for refused in [ev.multiply(&x, &x), ev.multiply_rescale(&x, &x), ev.square(&x)] {
@@ -371,8 +374,8 @@ fn secrets_change_and_come_back() {
     let body = SecretName::Body { count: 3, index: 1 };
     let (main, two) = (SecretName::Main, SecretName::Bodies(1));
     let needs = [(main, body), (body, main), (main, two), (two, body)];
-    let needs = needs.into_iter().fold(KeyNeeds::new(), |needs, (from, to)| needs.change_secret(from, to, Reach::Top));
-    let ev = evaluator(&sk, &needs.rotations([1], Reach::Top));
+    let needs = needs.into_iter().fold(KeyNeeds::new(), |needs, (from, to)| needs.change_secret(from, to, KeyLevel::Top));
+    let ev = evaluator(&sk, &needs.rotations([1], KeyLevel::Top));
     let data = ramp(params.slot_count());
     let x = encrypt(&sk, &data);
     let there = ev.change_secret(&x, body).expect("there");
@@ -431,9 +434,9 @@ fn keys_of_bodies_come_back_from_files_and_serve() {
     for params in sets() {
         let sk = secret(&params, 12);
         let needs = KeyNeeds::new()
-            .shared_mask(3, Reach::Level(1))
-            .rotations_of_bodies(3, [1], Reach::Level(1))
-            .conjugation_of_bodies(3, Reach::Level(0));
+            .shared_mask(3, KeyLevel::Level(1))
+            .rotations_of_bodies(3, [1], KeyLevel::Level(1))
+            .conjugation_of_bodies(3, KeyLevel::Level(0));
         let keys = sk.evaluation_keys(&needs).expect("keys");
         let names: Vec<KeyName> = keys.own().names().collect();
         assert_eq!(names.iter().filter(|name| matches!(name, KeyName::BodiesAutomorphism { bodies: 3, .. })).count(), 2);
@@ -480,7 +483,10 @@ fn dry_runs_name_the_keys_of_shared_masks() {
         );
         let real = circuit(&evaluator(&sk, &recorder.needs()), &x).expect("the needs suffice");
         assert_eq!((real.shape(), real.layout(), real.level(), real.secret()), (dry.shape(), dry.layout(), dry.level(), dry.secret()));
-        assert_eq!(recorder.needs().reach_of(clathrate_ckks::keys::Operation::FormatSwitch { from: 1, to: 3 }), Some(Reach::Level(top.0)));
+        assert_eq!(
+            recorder.needs().key_level_of(clathrate_ckks::keys::Operation::FormatSwitch { from: 1, to: 3 }),
+            Some(KeyLevel::Level(top.0))
+        );
         let layout = *x.layout();
         let bodies = layout.with_bodies(3, None).expect("bodies");
         let shared = Ciphertext::symbol_with(&params, x.shape(), bodies, SecretName::Bodies(3), top, params.scale(top)).expect("symbol");
@@ -499,7 +505,7 @@ fn moves_of_degree_and_rank_keep_the_bodies() {
     let sk = secret(&two, 14);
     let rlwe = two.relative(two.rlwe_shape()).expect("rank 1");
     for bodies in [2, 3] {
-        let needs = two.rlwe_needs_under(SecretName::Bodies(bodies), Reach::Top);
+        let needs = two.rlwe_needs_under(SecretName::Bodies(bodies), KeyLevel::Top);
         let ev = evaluator(&sk, &needs);
         let data = noise(5 * 9, 4);
         for encoding in [Encoding::Slots, Encoding::Coefficients] {
@@ -531,7 +537,7 @@ fn moves_of_degree_and_rank_keep_the_bodies() {
 fn operands_of_different_secrets_layouts_and_owners_are_refused() {
     let [params, _] = sets();
     let sk = secret(&params, 15);
-    let ev = evaluator(&sk, &KeyNeeds::new().shared_mask(2, Reach::Top));
+    let ev = evaluator(&sk, &KeyNeeds::new().shared_mask(2, KeyLevel::Top));
     let data = Values::Real(ramp(4 * 8));
     let slots = |bodies: Option<usize>, axis| EncryptOptions { encoding: Some(Encoding::Slots), bodies, axis, ..EncryptOptions::default() };
     let of = |bodies, axis| encrypt_as(&sk, &data, &[4, 8], slots(bodies, axis), 3);
@@ -583,9 +589,9 @@ fn an_encoded_plaintext_is_encrypted_under_as_many_bodies_as_its_layout_has() {
 fn needs_of_impossibly_many_bodies_are_stated_at_once_and_refused() {
     let params = params("insecure_small");
     for bodies in [0, 4097, usize::MAX] {
-        let needs = KeyNeeds::new().shared_mask(bodies, Reach::Top);
+        let needs = KeyNeeds::new().shared_mask(bodies, KeyLevel::Top);
         assert!(params.required_keys(&needs).is_err(), "{bodies} bodies");
-        let rounds = KeyNeeds::new().shared_mask_in_rounds(bodies, Reach::Top);
+        let rounds = KeyNeeds::new().shared_mask_in_rounds(bodies, KeyLevel::Top);
         assert!(params.required_keys(&rounds).is_err(), "{bodies} bodies in rounds");
     }
 }
@@ -607,7 +613,7 @@ fn rounds_of_format_switches_keep_numbers_order_and_predicted_noise() {
         let sk = secret(&params, 31);
         let degree = params.degree();
         for bodies in [2, 6, 8, 12] {
-            let needs = KeyNeeds::new().shared_mask_in_rounds(bodies, Reach::Top);
+            let needs = KeyNeeds::new().shared_mask_in_rounds(bodies, KeyLevel::Top);
             let ev = evaluator(&sk, &needs);
             let (rows, columns) = (5 * bodies - 3, 2 * degree + 1);
             let data = noise(rows * columns, 3);
@@ -624,7 +630,7 @@ fn rounds_of_format_switches_keep_numbers_order_and_predicted_noise() {
                 let dry = recorder.share_mask_in_rounds(&symbol, bodies, axis).expect("dry run");
                 assert_eq!((dry.layout(), dry.secret()), (shared.layout(), shared.secret()));
                 let recorded = recorder.needs();
-                assert!(needs.operations().all(|(operation, _)| recorded.reach_of(operation).is_some()));
+                assert!(needs.operations().all(|(operation, _)| recorded.key_level_of(operation).is_some()));
                 let variance =
                     |(operation, _)| params.operation_variance(operation, x.level()).expect("a switch") + params.noise_model().rounding();
                 let added = needs.operations().map(variance).sum::<f64>().sqrt() / x.scale();
@@ -641,7 +647,7 @@ fn rounds_of_format_switches_keep_numbers_order_and_predicted_noise() {
 fn the_noise_of_rounds_is_the_sum_of_their_switches() {
     let params = params("insecure_matmul");
     let (bodies, columns) = (24, 256);
-    let needs = KeyNeeds::new().shared_mask_in_rounds(bodies, Reach::Top);
+    let needs = KeyNeeds::new().shared_mask_in_rounds(bodies, KeyLevel::Top);
     let level = params.max_level();
     let variance = |(operation, _)| params.operation_variance(operation, level).expect("a switch") + params.noise_model().rounding();
     let predicted = needs.operations().map(variance).sum::<f64>().sqrt() / params.scale(level);
@@ -662,15 +668,15 @@ fn keys_of_rounds_grow_with_the_number_of_bodies_and_serve_under_their_names() {
     let bytes = |needs: &KeyNeeds| params.required_keys(needs).expect("keys").bytes(&params).expect("bytes");
     for bodies in [16, 64, 128] {
         let (rounds, direct) = (
-            bytes(&KeyNeeds::new().shared_mask_in_rounds(bodies, Reach::Top)),
-            bytes(&KeyNeeds::new().operation(clathrate_ckks::keys::Operation::FormatSwitch { from: 1, to: bodies }, Reach::Top)),
+            bytes(&KeyNeeds::new().shared_mask_in_rounds(bodies, KeyLevel::Top)),
+            bytes(&KeyNeeds::new().operation(clathrate_ckks::keys::Operation::FormatSwitch { from: 1, to: bodies }, KeyLevel::Top)),
         );
         // An entry has a polynomial for each body and for the mask; groups of at most four, whose counts fall by four: 4 m (1 + 1/4 + ..) < 6 m.
         let entry = direct / (bodies * (bodies + 1));
         assert!(rounds < 6 * (bodies + 4) * entry, "{bodies} bodies: {rounds} bytes, an entry {entry}");
     }
     let sk = secret(&params, 32);
-    let keys = sk.evaluation_keys(&KeyNeeds::new().shared_mask_in_rounds(8, Reach::Top)).expect("keys");
+    let keys = sk.evaluation_keys(&KeyNeeds::new().shared_mask_in_rounds(8, KeyLevel::Top)).expect("keys");
     let names: Vec<String> = keys.own().names().map(|name| name.to_string()).collect();
     assert_eq!(names, ["format-switch 4", "format-switch 4 8"]);
     let again = EvaluationKeys::from_reader(&FileReader::from_bytes(&keys.to_file_bytes().expect("file")).expect("readable"), &params);

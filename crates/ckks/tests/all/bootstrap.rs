@@ -124,18 +124,18 @@ fn missing_keys_are_listed_before_the_work() {
     let (late, early): (Vec<_>, Vec<_>) = needs.operations().partition(|(operation, _)| {
         matches!(operation, clathrate_ckks::keys::Operation::Multiply | clathrate_ckks::keys::Operation::Conjugate)
     });
-    let most = early.iter().fold(KeyNeeds::new(), |needs, &(operation, reach)| needs.operation(operation, reach));
+    let most = early.iter().fold(KeyNeeds::new(), |needs, &(operation, key_level)| needs.operation(operation, key_level));
     let mut stages = 0;
     let error = evaluator(&sk, &most).bootstrap_with_progress(&ct, &plan, &mut |_, _| {
         stages += 1;
         true
     });
     let Err(CkksError::MissingKeys { count, bytes, names, .. }) = error else { panic!("{error:?}") };
-    let missing = late.iter().fold(KeyNeeds::new(), |needs, &(operation, reach)| needs.operation(operation, reach));
+    let missing = late.iter().fold(KeyNeeds::new(), |needs, &(operation, key_level)| needs.operation(operation, key_level));
     let expected = params.required_keys(&missing).expect("keys").bytes(&params).expect("bytes");
     assert_eq!((stages, count, bytes), (0, 2, expected), "{names}");
     // Without the rotations, the first few are named and the others counted.
-    let rotations = late.iter().fold(KeyNeeds::new(), |needs, &(operation, reach)| needs.operation(operation, reach));
+    let rotations = late.iter().fold(KeyNeeds::new(), |needs, &(operation, key_level)| needs.operation(operation, key_level));
     let error = evaluator(&sk, &rotations).bootstrap(&ct, &plan);
     assert!(matches!(&error, Err(CkksError::MissingKeys { names, .. }) if names.contains("more")), "{error:?}");
 }
@@ -359,7 +359,7 @@ fn evaluators_bootstrap_where_levels_run_out() {
     // Without automatic bootstraps, and without their keys, levels run out as before.
     let refused = circuit(&ev.without_bootstrapping(), &ct);
     assert!(refused.is_err(), "{refused:?}");
-    let few = evaluator(&sk, &KeyNeeds::new().relinearise(clathrate_ckks::Reach::Top)).bootstrapping(None).expect("evaluator");
+    let few = evaluator(&sk, &KeyNeeds::new().relinearise(clathrate_ckks::KeyLevel::Top)).bootstrapping(None).expect("evaluator");
     assert!(circuit(&few, &ct).is_err());
     // A factor does not rise where the other one stays below the application's levels.
     let lower = encrypt_as(&sk, &x, &[slots], EncryptOptions { level: Some(Level(2)), ..EncryptOptions::default() }, 33);

@@ -6,7 +6,7 @@ use crate::common::*;
 use clathrate_arith::{Counts, GaloisElement};
 use clathrate_ckks::circuits::bootstrap::{BootstrapOptions, BootstrapPlan};
 use clathrate_ckks::file::{FileReader, Stored};
-use clathrate_ckks::keys::{EncryptOptions, KeyName, RaisedMap, Reach, Values};
+use clathrate_ckks::keys::{EncryptOptions, KeyLevel, KeyName, RaisedMap, Values};
 use clathrate_ckks::{BodyAxis, Ciphertext, CkksError, Complex64, Encoding, EvaluationKeys, Evaluator, KeyNeeds, Level, SecretName};
 
 fn options(bodies: usize, real: bool) -> BootstrapOptions {
@@ -284,7 +284,7 @@ fn keys_of_a_batch_are_secure() {
     // A plan with more bodies is refused before there are keys, and so are the keys.
     let params = crate::common::params("boot_n15");
     assert_refused!(BootstrapPlan::with_options(&params, options(2, true)), CkksError::Insecure { .. }, "fewer than 2 bodies");
-    let needs = KeyNeeds::new().conjugation_of_bodies(2, Reach::Level(params.max_level().0));
+    let needs = KeyNeeds::new().conjugation_of_bodies(2, KeyLevel::Level(params.max_level().0));
     assert_refused!(secret(&params, 1).evaluation_keys(&needs), CkksError::Insecure { .. }, "fewer than 2 bodies");
     assert_eq!(BootstrapPlan::for_batch(&params, 8, options(1, true)).expect("plan").bodies(), 1);
     // All keys of one plan, those of the sparse secrets among them.

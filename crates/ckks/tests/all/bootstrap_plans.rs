@@ -113,7 +113,7 @@ fn few_slots_share_the_transforms_and_keys_of_all() {
         let needs = plan.needs().expect("needs");
         for (missing, _) in needs.rotation_steps().step_by(7) {
             let rest = needs.operations().filter(|(operation, _)| *operation != Operation::Rotate(missing));
-            let rest = rest.fold(KeyNeeds::new(), |needs, (operation, reach)| needs.operation(operation, reach));
+            let rest = rest.fold(KeyNeeds::new(), |needs, (operation, key_level)| needs.operation(operation, key_level));
             let mut stages = 0;
             let result = evaluator(&sk, &rest).bootstrap_with_progress(&ct, &plan, &mut |_, _| {
                 stages += 1;
@@ -209,7 +209,7 @@ fn higher_ranks_bootstrap_by_conversion() {
         let plan =
             BootstrapPlan::with_options(&params, BootstrapOptions { slots: Some(slots), ..BootstrapOptions::default() }).expect("plan");
         let low = params.relative(clathrate_ckks::ModuleShape { degree: params.degree() / rank, rank }).expect("shape");
-        let needs = KeyNeeds::new().relative(low.shape(), &low.rlwe_needs(clathrate_ckks::Reach::Level(plan.input_level().0)));
+        let needs = KeyNeeds::new().relative(low.shape(), &low.rlwe_needs(clathrate_ckks::KeyLevel::Level(plan.input_level().0)));
         let ev = evaluator(&sk, &plan.needs().expect("needs").merge(&needs));
         let x = complex(slots, 34);
         let own = EncryptOptions { level: Some(Level(5)), capacity: Some(slots), ..EncryptOptions::default() };

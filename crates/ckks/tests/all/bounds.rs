@@ -3,7 +3,7 @@
 use crate::common::{decrypt, params, secret};
 use clathrate_ckks::circuits::matrix::Weights;
 use clathrate_ckks::file::{FileReader, Stored};
-use clathrate_ckks::keys::{EncryptOptions, Lanes, Reach};
+use clathrate_ckks::keys::{EncryptOptions, KeyLevel, Lanes};
 use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Level, Params, Polynomial, PolynomialBasis, SecretKey};
 
 const VALUES: [f64; 4] = [1.0, -2.0, 0.5, 3.0];
@@ -13,7 +13,7 @@ fn declared(owner: &SecretKey, bound: f64) -> Ciphertext {
 }
 
 fn evaluator(owner: &SecretKey) -> Evaluator {
-    let needs = KeyNeeds::new().relinearise(Reach::Top).rotations([1, 2], Reach::Top).conjugate(Reach::Top);
+    let needs = KeyNeeds::new().relinearise(KeyLevel::Top).rotations([1, 2], KeyLevel::Top).conjugate(KeyLevel::Top);
     Evaluator::with_keys(owner.evaluation_keys(&needs).expect("made"))
 }
 
@@ -85,7 +85,7 @@ fn operations_carry_the_bound_through() {
 #[test]
 fn polynomials_are_bounded_on_their_domain_alone() {
     let owner = secret(&params("insecure_deep"), 8);
-    let e = Evaluator::with_keys(owner.evaluation_keys(&KeyNeeds::new().relinearise(Reach::Top)).unwrap());
+    let e = Evaluator::with_keys(owner.evaluation_keys(&KeyNeeds::new().relinearise(KeyLevel::Top)).unwrap());
     let x = declared(&owner, 4.0);
     let polynomial = |low, high| Polynomial::new([0.0, 0.0, 1.0], PolynomialBasis::Chebyshev, (low, high)).unwrap();
     // T_2 is at most 1 on its domain, whatever the general rules say.
@@ -187,7 +187,7 @@ fn files_keep_the_bound_and_older_ones_have_none() {
 fn sums_of_rows_in_lanes_are_checked_at_the_scale_of_their_mask() {
     let params = params("insecure_small");
     let owner = secret(&params, 12);
-    let needs = KeyNeeds::new().rotations([1, -1, 2, -2, 4, -4], Reach::Top);
+    let needs = KeyNeeds::new().rotations([1, -1, 2, -2, 4, -4], KeyLevel::Top);
     let e = crate::common::evaluator(&owner, &needs);
     let at = |bound| {
         let (lanes, encoding) = (Some(Lanes::Most), Some(Encoding::Slots));

@@ -9,7 +9,7 @@ use clathrate_ckks::arrays::Place;
 use clathrate_ckks::circuits::prepared::{PreparedOptions, PreparedPlan};
 use clathrate_ckks::encoding::decode_coefficients;
 use clathrate_ckks::file::{FileReader, Stored};
-use clathrate_ckks::keys::{EncryptOptions, Lanes, Reach, Values};
+use clathrate_ckks::keys::{EncryptOptions, KeyLevel, Lanes, Values};
 use clathrate_ckks::{BodyAxis, Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Layout, Order, Padding, Params, SecretKey};
 use clathrate_lattice::Level;
 use rustfft::num_complex::Complex64;
@@ -165,7 +165,7 @@ fn numbers_that_lie_apart_are_selected() {
     // Samples that were packed lie apart as well.
     let x = encrypt_as(&sk, &Values::Real(away_from_zero(10, 2)), &[2, 5], coefficients(), 5);
     let rank2 = Evaluator::new(&params).to_mlwe(&x, 2).expect("rank 2");
-    let ev = evaluator(&sk, &rank2.params().rlwe_needs(Reach::Top));
+    let ev = evaluator(&sk, &rank2.params().rlwe_needs(KeyLevel::Top));
     check_all(&sk, &ev.to_rlwe(&rank2).expect("rank 1"));
 }
 
@@ -215,7 +215,7 @@ fn rows_that_share_polynomials_keep_their_places() {
 fn rows_under_one_mask_are_selected_together() {
     let params = params("insecure_tiny");
     let (sk, ev) = (secret(&params, 3), Evaluator::new(&params));
-    let needs = KeyNeeds::new().shared_mask(3, Reach::Top);
+    let needs = KeyNeeds::new().shared_mask(3, KeyLevel::Top);
     for (rows, columns, lanes) in [(5, 7, None), (7, 3, Some(Lanes::Most)), (4, 130, None)] {
         let options = EncryptOptions { bodies: Some(3), axis: Some(BodyAxis::Rows), lanes, ..coefficients() };
         let x = encrypt_as(&sk, &Values::Real(away_from_zero(rows * columns, 1)), &[rows, columns], options, 5);
@@ -337,9 +337,9 @@ fn padding_stays_behind_the_numbers_through_moves_and_packing() {
         for gap in [2, 8, 64] {
             let low = Evaluator::new(&params).to_mlwe(&part, gap).expect("a lower degree");
             assert_close(&decrypt(&sk, &low), &expected, 1e-6);
-            let needs = low.params().rlwe_needs(Reach::Top);
+            let needs = low.params().rlwe_needs(KeyLevel::Top);
             let pack = pack_step(params.degree(), params.degree() / gap, params.degree());
-            let ev = evaluator(&sk, &needs.operation(pack, Reach::Top));
+            let ev = evaluator(&sk, &needs.operation(pack, KeyLevel::Top));
             for up in [ev.to_rlwe(&low).expect("rank 1"), ev.pack(&low, &[]).expect("rank 1")] {
                 assert_eq!(up.layout().whole_degree(), 64);
                 assert_close(&decrypt(&sk, &up), &expected, 1e-5);
@@ -350,7 +350,7 @@ fn padding_stays_behind_the_numbers_through_moves_and_packing() {
     // A product of columns of rows in lanes is packed into lanes again.
     let x = encrypt_as(&sk, &Values::Real(data[..6 * 8].to_vec()), &[6, 8], lanes(), 5);
     for range in [0..2, 3..4, 2..7] {
-        let ev = evaluator(&sk, &KeyNeeds::new().operation(pack_step(64, 8, 64), Reach::Top));
+        let ev = evaluator(&sk, &KeyNeeds::new().operation(pack_step(64, 8, 64), KeyLevel::Top));
         let part = ev.select_columns(&x, range.clone()).expect("columns");
         let weights = noise(2 * 6, 9);
         let w = ev.prepare_weights(2, 6, &weights, &part).expect("weights");

@@ -3,7 +3,7 @@
 use crate::common::{assert_refused, encrypt, encrypt_as, ramp, setup};
 use clathrate_ckks::encoding::decode_coefficients;
 use clathrate_ckks::evaluation::combinations::ProductTerm;
-use clathrate_ckks::keys::{EncryptOptions, Reach, Values};
+use clathrate_ckks::keys::{EncryptOptions, KeyLevel, Values};
 use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Padding, SecretKey};
 use clathrate_lattice::Level;
 use rustfft::num_complex::Complex64;
@@ -49,7 +49,7 @@ fn linear_combinations_are_the_sums_of_their_multiples() {
 #[test]
 fn sums_of_products_share_one_relinearisation_and_keep_the_numbers() {
     for name in ["insecure_small", "insecure_rank2", "insecure_dpad"] {
-        let (params, sk, ev) = setup(name, &KeyNeeds::new().relinearise(Reach::Top));
+        let (params, sk, ev) = setup(name, &KeyNeeds::new().relinearise(KeyLevel::Top));
         let (a, b, c) = (ramp(30), ramp(60)[30..].to_vec(), ramp(90)[60..].to_vec());
         let (x, y, z) = (encrypt(&sk, &a), encrypt(&sk, &b), encrypt(&sk, &c));
         let plus = ev.linear_combination(&[(&z, 0.5.into())], x.scale() * y.scale()).expect("a multiple");
@@ -96,7 +96,7 @@ fn constants_leave_bodies_without_entries_at_zero() {
 
 #[test]
 fn what_does_not_fit_is_refused() {
-    let (params, sk, ev) = setup("insecure_small", &KeyNeeds::new().relinearise(Reach::Top));
+    let (params, sk, ev) = setup("insecure_small", &KeyNeeds::new().relinearise(KeyLevel::Top));
     let x = encrypt(&sk, &ramp(8));
     let low = ev.drop_to_level(&x, Level(1)).expect("lower");
     let coefficients = EncryptOptions { encoding: Some(Encoding::Coefficients), ..EncryptOptions::default() };

@@ -3,7 +3,7 @@
 use crate::common::measure::*;
 use crate::common::*;
 use clathrate_ckks::file::{FileReader, Stored};
-use clathrate_ckks::keys::{EncryptOptions, Operation, Reach, Values};
+use clathrate_ckks::keys::{EncryptOptions, KeyLevel, Operation, Values};
 use clathrate_ckks::{
     BodyAxis, Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Layout, ModuleShape, Order, Params, SecretKey, SecretName,
 };
@@ -51,7 +51,7 @@ fn keys_up(params: &Params, secret: SecretName) -> KeyNeeds {
     let shapes = (0..=params.degree().ilog2()).map(|log| ModuleShape { degree: 1 << log, rank: dimension >> log });
     shapes.fold(KeyNeeds::new(), |needs, shape| {
         let relative = params.relative(shape).expect("a relative");
-        needs.merge(&relative.rlwe_needs_under(secret, Reach::Top))
+        needs.merge(&relative.rlwe_needs_under(secret, KeyLevel::Top))
     })
 }
 
@@ -300,11 +300,11 @@ fn dry_runs_name_the_keys_of_packing() {
         let needs = recorder.needs();
         // From degree 1: the conjugation, and rotations by 1, 2, 4, .. at the highest degree.
         let rlwe = params.rlwe_shape();
-        let expected =
-            (0..rlwe.degree.ilog2() - 1).fold(KeyNeeds::new().conjugate(Reach::Top), |needs, log| needs.rotations([1 << log], Reach::Top));
+        let expected = (0..rlwe.degree.ilog2() - 1)
+            .fold(KeyNeeds::new().conjugate(KeyLevel::Top), |needs, log| needs.rotations([1 << log], KeyLevel::Top));
         let required = |needs: &KeyNeeds| params.required_keys(needs).expect("keys");
         assert_eq!(required(&needs), required(&if rlwe == params.shape() { expected } else { KeyNeeds::new().relative(rlwe, &expected) }));
-        assert!(needs.relatives().next().is_some() || needs.reach_of(Operation::Conjugate).is_some());
+        assert!(needs.relatives().next().is_some() || needs.key_level_of(Operation::Conjugate).is_some());
         let data = noise(count, 4);
         let x = encrypt_as(&sk, &Values::Real(data.clone()), &[count], coefficients(), 11);
         let real = circuit(&evaluator(&sk, &needs), &x).expect("the needs suffice");
@@ -317,7 +317,7 @@ fn dry_runs_name_the_keys_of_packing() {
 fn what_a_low_degree_cannot_do_is_refused() {
     for params in sets() {
         let sk = secret(&params, 9);
-        let ev = evaluator(&sk, &KeyNeeds::new().relinearise(Reach::Top).rotations([1], Reach::Top).shared_mask(2, Reach::Top));
+        let ev = evaluator(&sk, &KeyNeeds::new().relinearise(KeyLevel::Top).rotations([1], KeyLevel::Top).shared_mask(2, KeyLevel::Top));
         let (degree, rank) = (params.degree(), params.rank());
         let x = encrypt_as(&sk, &Values::Real(ramp(2)), &[2], slots(), 12);
         let low = ev.to_mlwe(&x, rank * degree / 4).expect("degree 4");
@@ -342,7 +342,7 @@ fn what_a_low_degree_cannot_do_is_refused() {
             "pairs of coefficients",
             "degree 1"
         );
-        let needs = KeyNeeds::new().rotations([1], Reach::Top);
+        let needs = KeyNeeds::new().rotations([1], KeyLevel::Top);
         assert!(owner.evaluation_keys(&needs).is_err());
         for rank in [0, 2 * rank + 1, 3 * rank, 2 * rank * degree] {
             assert_refused!(ev.to_mlwe(&x, rank), CkksError::Conversion { .. }, &format!("rank {rank} is not"));

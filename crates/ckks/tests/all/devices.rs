@@ -16,7 +16,7 @@ use clathrate_ckks::circuits::polynomial::{Polynomial, PolynomialBasis};
 use clathrate_ckks::file::Stored;
 use clathrate_ckks::keys::EncryptOptions;
 use clathrate_ckks::parameters::{DeviceDescription, EngineFactory, Switching};
-use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Level, Params, Reach, Runtime, SecretKey};
+use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, KeyLevel, KeyNeeds, Level, Params, Runtime, SecretKey};
 use clathrate_cuda::{Device, DeviceEngine, HostDevice, NvidiaDevice};
 use clathrate_lattice::switch::{MachineProfile, SwitchMethod};
 use clathrate_lattice::{LatticeError, SecretRng};
@@ -70,7 +70,7 @@ fn setup_of(params: &Params, needs: &KeyNeeds) -> (SecretKey, Evaluator) {
 }
 
 fn arithmetic(params: &Params) -> Vec<(&'static str, Ciphertext)> {
-    let needs = KeyNeeds::new().relinearise(Reach::Top).rotations([1, -3], Reach::Top).conjugate(Reach::Top);
+    let needs = KeyNeeds::new().relinearise(KeyLevel::Top).rotations([1, -3], KeyLevel::Top).conjugate(KeyLevel::Top);
     let (sk, ev) = setup_of(params, &needs);
     let slots = params.slot_count();
     let (x, y) =
@@ -108,7 +108,7 @@ fn circuits_give_the_same_bits() {
         let slots = params.slot_count();
         let map = LinearTransform::from_diagonals(slots, [0i64, 1, 2, 5, 9].map(|shift| (shift, complex(slots, 20 + shift as u64))));
         let plan = map.expect("map").plan(params, params.max_level()).expect("plan");
-        let needs = plan.needs().expect("needs").relinearise(Reach::Top);
+        let needs = plan.needs().expect("needs").relinearise(KeyLevel::Top);
         let (sk, ev) = setup_of(params, &needs);
         let x = encrypt_as(&sk, &noise(slots, 1), &[slots], slots_at(None), 1);
         let rows = encrypt_as(&sk, &noise(12, 2), &[3, 4], EncryptOptions { encoding: Some(Encoding::Coefficients), ..slots_at(None) }, 2);
@@ -137,7 +137,7 @@ fn arrays_and_keys_move_between_devices_and_two_engines_live_in_one_process() {
     let device = any_device();
     let (here, there) = (Runtime::default(), on(device.clone(), Switching::Fastest));
     let params = Params::preset("insecure_small", &here).expect("preset");
-    let needs = KeyNeeds::new().relinearise(Reach::Top).rotations([1], Reach::Top);
+    let needs = KeyNeeds::new().relinearise(KeyLevel::Top).rotations([1], KeyLevel::Top);
     let (sk, ev) = setup_of(&params, &needs);
     let x = encrypt_as(&sk, &noise(64, 1), &[64], slots_at(None), 1);
     let moved = x.under(&there).expect("moved");
@@ -169,7 +169,7 @@ fn a_switch_goes_to_the_device_as_one() {
         ("insecure_deep", Switching::Fixed(SwitchMethod::klss(2, 2))),
     ] {
         let params = Params::preset(preset, &on(device.clone(), switching)).expect("preset");
-        let (sk, ev) = setup_of(&params, &KeyNeeds::new().relinearise(Reach::Top).rotations([1], Reach::Top));
+        let (sk, ev) = setup_of(&params, &KeyNeeds::new().relinearise(KeyLevel::Top).rotations([1], KeyLevel::Top));
         let x = encrypt_as(&sk, &noise(4, 1), &[4], slots_at(None), 1);
         let runs_of = |work: &dyn Fn() -> Ciphertext| {
             // The first one leaves tables and derived keys behind.
@@ -193,7 +193,7 @@ fn threads_share_derived_keys_that_come_and_go() {
     let rotations = |runtime: &Runtime| {
         let params = Params::preset("insecure_deep", runtime).expect("preset");
         let steps = [1, 2, 3, 4];
-        let (sk, ev) = setup_of(&params, &KeyNeeds::new().rotations(steps, Reach::Top));
+        let (sk, ev) = setup_of(&params, &KeyNeeds::new().rotations(steps, KeyLevel::Top));
         let x = encrypt_as(&sk, &noise(8, 1), &[8], slots_at(None), 1);
         let turn = |step: i64| ev.rotate(&x, step).expect("rotation").to_file_bytes().expect("bytes");
         std::thread::scope(|scope| {
@@ -217,7 +217,7 @@ fn threads_share_derived_keys_that_come_and_go() {
 fn memory_comes_back_over_ten_thousand_operations() {
     let device = any_device();
     let params = Params::preset("insecure_tiny", &on(device.clone(), Switching::AsMade)).expect("preset");
-    let (sk, ev) = setup_of(&params, &KeyNeeds::new().relinearise(Reach::Top).rotations([1], Reach::Top));
+    let (sk, ev) = setup_of(&params, &KeyNeeds::new().relinearise(KeyLevel::Top).rotations([1], KeyLevel::Top));
     let x = encrypt_as(&sk, &noise(4, 1), &[4], slots_at(None), 1);
     let four = || {
         let product = ev.multiply_rescale(&x, &x).expect("product");
@@ -236,7 +236,7 @@ fn memory_comes_back_over_ten_thousand_operations() {
 fn a_full_device_is_an_error_with_numbers_and_harms_nothing() {
     let device = Arc::new(HostDevice::default().with_memory(2 << 20));
     let params = Params::preset("insecure_tiny", &on(device.clone(), Switching::AsMade)).expect("preset");
-    let (sk, ev) = setup_of(&params, &KeyNeeds::new().relinearise(Reach::Top));
+    let (sk, ev) = setup_of(&params, &KeyNeeds::new().relinearise(KeyLevel::Top));
     let x = encrypt_as(&sk, &noise(4, 1), &[4], slots_at(None), 1);
     drop(ev.multiply_rescale(&x, &x).expect("product"));
     let before = device.allocated_bytes();
@@ -266,7 +266,7 @@ fn a_device_that_fails_is_an_error_and_leaves_the_host_as_it_was() {
     let device = host();
     let (here, there) = (Runtime::default(), on(device.clone(), Switching::AsMade));
     let params = Params::preset("insecure_tiny", &here).expect("preset");
-    let needs = KeyNeeds::new().relinearise(Reach::Top);
+    let needs = KeyNeeds::new().relinearise(KeyLevel::Top);
     let (sk, ev) = setup_of(&params, &needs);
     let x = encrypt_as(&sk, &noise(4, 1), &[4], slots_at(None), 1);
     let before = x.to_file_bytes().expect("bytes");
@@ -322,10 +322,10 @@ fn a_device_that_fails_while_secrets_are_alive_is_an_error_too() {
     let device = host();
     let there = on(device.clone(), Switching::AsMade);
     let params = Params::preset("insecure_rank2", &there).expect("preset");
-    let (sk, ev) = setup_of(&params, &KeyNeeds::new().relinearise(Reach::Top));
+    let (sk, ev) = setup_of(&params, &KeyNeeds::new().relinearise(KeyLevel::Top));
     let x = encrypt_as(&sk, &noise(4, 1), &[4], slots_at(None), 1);
     let works: [(&str, Work); 3] = [
-        ("keys", Box::new(|| drop(sk.evaluation_keys(&KeyNeeds::new().relinearise(Reach::Top)).expect("keys")))),
+        ("keys", Box::new(|| drop(sk.evaluation_keys(&KeyNeeds::new().relinearise(KeyLevel::Top)).expect("keys")))),
         ("encryption", Box::new(|| drop(sk.encrypt(&[1.0]).expect("encryption")))),
         ("decryption", Box::new(|| drop(sk.decrypt(&x).expect("decryption")))),
     ];

@@ -2,7 +2,7 @@
 
 use crate::common::measure::*;
 use crate::common::*;
-use clathrate_ckks::keys::{EncryptOptions, Lanes, Reach, Values};
+use clathrate_ckks::keys::{EncryptOptions, KeyLevel, Lanes, Values};
 use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Params, SecretKey};
 
 fn coefficients(lanes: Option<Lanes>) -> EncryptOptions {
@@ -122,7 +122,7 @@ fn what_is_missing_is_told_at_once() {
     let x = encrypt_as(&sk, &Values::Real(noise(6, 1)), &[2, 3], coefficients(None), 5);
     let none = evaluator(&sk, &KeyNeeds::new());
     assert!(matches!(none.multiply_transposed(&x, &x), Err(CkksError::MissingKeys { .. })));
-    let needs = KeyNeeds::new().encrypted_matrices(&params, Reach::Level(params.max_level().0));
+    let needs = KeyNeeds::new().encrypted_matrices(&params, KeyLevel::Level(params.max_level().0));
     let ev = evaluator(&sk, &needs);
     ev.multiply_transposed(&x, &x).expect("a product");
     let other = encrypt_as(&sk, &Values::Real(noise(9, 1)), &[3, 3], coefficients(None), 5);
@@ -143,7 +143,7 @@ fn what_is_missing_is_told_at_once() {
     let samples = ev.to_lwe(&x).expect("samples");
     assert!(matches!(ev.transposed(&samples), Err(CkksError::Conversion { .. })));
     assert!(matches!(ev.multiply_transposed(&x, &samples), Err(CkksError::Conversion { .. })));
-    let _ = KeyNeeds::new().encrypted_matrices(samples.params(), Reach::Top);
+    let _ = KeyNeeds::new().encrypted_matrices(samples.params(), KeyLevel::Top);
     let stopped = ev.multiply_transposed_with_progress(&x, &x, &mut |done, _| done < 3);
     assert!(matches!(stopped, Err(CkksError::Cancelled)));
 }

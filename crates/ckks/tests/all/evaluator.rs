@@ -1,7 +1,7 @@
 //! Encrypted computation against the same computation in clear, at every rank, with exact scales.
 
 use crate::common::*;
-use clathrate_ckks::keys::Reach;
+use clathrate_ckks::keys::KeyLevel;
 use clathrate_ckks::keys::{EncryptOptions, Values};
 use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, SecretKey};
 use clathrate_lattice::Level;
@@ -42,7 +42,7 @@ fn fresh_values_survive_in_both_encodings_at_every_level_and_rank() {
 #[test]
 fn sums_differences_and_products_match_the_clear_ones() {
     for name in RANKS {
-        let (params, sk, ev) = setup(name, &KeyNeeds::new().relinearise(Reach::Top));
+        let (params, sk, ev) = setup(name, &KeyNeeds::new().relinearise(KeyLevel::Top));
         let n = params.slot_count();
         let (x, y) = (ramp(n), ramp(n).into_iter().rev().collect::<Vec<_>>());
         let (cx, cy) = (encrypt(&sk, &x), encrypt(&sk, &y));
@@ -68,7 +68,7 @@ fn sums_differences_and_products_match_the_clear_ones() {
 
 #[test]
 fn scales_are_canonical_to_the_bit_through_the_whole_depth() {
-    let (params, sk, ev) = setup("insecure_small", &KeyNeeds::new().relinearise(Reach::Top));
+    let (params, sk, ev) = setup("insecure_small", &KeyNeeds::new().relinearise(KeyLevel::Top));
     let x: Vec<f64> = ramp(params.slot_count()).iter().map(|v| v / 2.0).collect();
     let (mut power, mut expected) = (encrypt(&sk, &x), x.clone());
     let fresh = encrypt(&sk, &x);
@@ -92,7 +92,7 @@ fn scales_are_canonical_to_the_bit_through_the_whole_depth() {
 
 #[test]
 fn an_unrescaled_product_adds_to_fresh_ciphertexts() {
-    let (params, sk, ev) = setup("insecure_small", &KeyNeeds::new().relinearise(Reach::Top));
+    let (params, sk, ev) = setup("insecure_small", &KeyNeeds::new().relinearise(KeyLevel::Top));
     let x = ramp(params.slot_count());
     let ct = encrypt(&sk, &x);
     let sum = ev.add(&ev.multiply(&ct, &ct).expect("product"), &ct).expect("scales meet");
@@ -130,7 +130,7 @@ fn dropping_to_a_modulus_that_cannot_hold_the_scale_is_refused() {
 fn rotations_follow_numpy_roll_at_full_and_sparse_slots() {
     for name in RANKS {
         let steps = [1i64, 2, -1, 5];
-        let (params, sk, ev) = setup(name, &KeyNeeds::new().rotations(steps, Reach::Top));
+        let (params, sk, ev) = setup(name, &KeyNeeds::new().rotations(steps, KeyLevel::Top));
         for count in [8usize, params.slot_count()] {
             let x = ramp(count);
             let ct = encrypt(&sk, &x);
@@ -149,7 +149,7 @@ fn rotations_follow_numpy_roll_at_full_and_sparse_slots() {
 #[test]
 fn complex_values_multiply_and_conjugate() {
     use rustfft::num_complex::Complex64;
-    let (params, sk, ev) = setup("insecure_rank2", &KeyNeeds::new().relinearise(Reach::Top).conjugate(Reach::Top));
+    let (params, sk, ev) = setup("insecure_rank2", &KeyNeeds::new().relinearise(KeyLevel::Top).conjugate(KeyLevel::Top));
     let z: Vec<Complex64> = (0..params.slot_count()).map(|i| Complex64::from_polar(1.0, i as f64)).collect();
     let ct = sk.encrypt_array(&z, &[z.len()], EncryptOptions::default()).expect("encrypt");
     let norm = ev.multiply_rescale(&ct, &ev.conjugate(&ct).expect("conjugate")).expect("product");
@@ -198,7 +198,7 @@ fn matrix_product_matches_for_every_shape_and_both_encodings() {
 
 #[test]
 fn scalars_and_matrices_of_slots_keep_their_shape() {
-    let (_, sk, ev) = setup("insecure_small", &KeyNeeds::new().relinearise(Reach::Top));
+    let (_, sk, ev) = setup("insecure_small", &KeyNeeds::new().relinearise(KeyLevel::Top));
     let scalar = sk.encrypt_array(&vec![2.5], &[], EncryptOptions::default()).expect("scalar");
     let squared = ev.multiply_rescale(&scalar, &scalar).expect("square");
     assert!(squared.shape().is_empty());
@@ -273,7 +273,7 @@ fn dry_runs_on_symbols_give_the_levels_scales_and_needs_of_the_real_run() {
     };
     let dry = circuit(&recorder, &symbol).expect("dry run");
     let needs = recorder.needs();
-    let expected = KeyNeeds::new().relinearise(Reach::Level(top.0)).rotations([3], Reach::Level(top.0 - 1));
+    let expected = KeyNeeds::new().relinearise(KeyLevel::Level(top.0)).rotations([3], KeyLevel::Level(top.0 - 1));
     assert_eq!(needs, expected);
     let sk = SecretKey::generate(&params).expect("secret key");
     let ev = Evaluator::with_keys(std::sync::Arc::new(sk.evaluation_keys(&needs).expect("keys")));

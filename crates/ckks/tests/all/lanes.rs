@@ -254,7 +254,7 @@ fn what_would_mix_rows_is_refused() {
     let sk = secret(&params, 1);
     let x = sk.encrypt_array(&noise(15, 1), &[3, 5], options(None)).expect("encrypt");
     let ev = Evaluator::with_keys(Arc::new(
-        sk.evaluation_keys(&KeyNeeds::new().rotations([1], clathrate_ckks::keys::Reach::Top)).expect("keys"),
+        sk.evaluation_keys(&KeyNeeds::new().rotations([1], clathrate_ckks::keys::KeyLevel::Top)).expect("keys"),
     ));
     assert!(matches!(ev.rotate(&x, 1), Err(CkksError::Conversion { .. })));
     let too_long = LinearTransform::from_matrix(&noise(5 * 16, 2), 16, 5).expect("a map");

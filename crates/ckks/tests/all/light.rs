@@ -4,7 +4,7 @@ use crate::common::measure::*;
 use crate::common::*;
 use clathrate_ckks::circuits::packing::{PackingMethod, PackingOptions, PackingPlan};
 use clathrate_ckks::file::{FileError, FileReader, Replaced, Stored};
-use clathrate_ckks::keys::Reach;
+use clathrate_ckks::keys::KeyLevel;
 use clathrate_ckks::light::{AuthenticationKey, LightClient, Receiver};
 use clathrate_ckks::{CkksError, Evaluator, KeyNeeds, Params, SecretKey, SecretName};
 use clathrate_lattice::Level;
@@ -337,7 +337,7 @@ fn devices_with_secrets_of_their_own_are_packed_under_the_main_secret_and_answer
             assert_refused!(ev.to_rlwe(&samples), CkksError::SecretWithoutKeys { .. }, "device", "pack");
             // An answer under the device's secret, which it alone reads.
             let to = SecretName::Device(device);
-            let change = evaluator(&sk, &KeyNeeds::new().change_secret(SecretName::Main, to, Reach::Top));
+            let change = evaluator(&sk, &KeyNeeds::new().change_secret(SecretName::Main, to, KeyLevel::Top));
             let answer = receiver.reply(&change.change_secret(&array, to).expect("changed")).expect("a reply");
             let read = client.decrypt(&answer).expect("numbers");
             assert_close(&read, part, 1e-4);

@@ -5,7 +5,7 @@ use crate::common::*;
 use clathrate_ckks::circuits::linear::{LinearTransform, LinearTransformOptions};
 use clathrate_ckks::file::Stored;
 use clathrate_ckks::keys::{EncryptOptions, Values};
-use clathrate_ckks::{CkksError, Complex64, Evaluator, Params, Reach};
+use clathrate_ckks::{CkksError, Complex64, Evaluator, KeyLevel, Params};
 use clathrate_lattice::Level;
 
 /// The product of a row-major matrix with a vector, from the definition.
@@ -162,7 +162,7 @@ fn every_split_and_route_gives_the_same_map() {
     // Keys for powers of two alone: rotations in turn.
     let plan = map.plan(&params, ct.level()).expect("plan");
     let powers = (0..5).flat_map(|log| [1i64 << log, -(1i64 << log)]);
-    let ev = evaluator(&sk, &clathrate_ckks::KeyNeeds::new().rotations(powers, Reach::Top));
+    let ev = evaluator(&sk, &clathrate_ckks::KeyNeeds::new().rotations(powers, KeyLevel::Top));
     assert_close(&decrypt(&sk, &ev.run_linear(&ct, &plan).expect("image")), &expected, 1e-5);
 }
 
@@ -211,7 +211,7 @@ fn what_does_not_fit_is_refused_with_the_remedy() {
     let plan = map.plan(&params, params.max_level()).expect("plan");
     let x = encrypt(&sk, &[1.0, 2.0, 3.0, 4.0]);
     assert_refused!(Evaluator::new(&params).run_linear(&x, &plan), CkksError::NoKeys { .. }, "a linear transform");
-    let few = evaluator(&sk, &clathrate_ckks::KeyNeeds::new().rotations([1], Reach::Level(0)));
+    let few = evaluator(&sk, &clathrate_ckks::KeyNeeds::new().rotations([1], KeyLevel::Level(0)));
     assert_refused!(few.run_linear(&x, &plan), CkksError::Lattice(_), "level 0");
     let ev = evaluator(&sk, &plan.needs().expect("needs"));
     assert_refused!(ev.run_linear(&encrypt(&sk, &[1.0; 5]), &plan), CkksError::Shape { .. }, "rows of 4");

@@ -8,7 +8,7 @@ use crate::common::*;
 use clathrate_ckks::circuits::bootstrap::{BootstrapOptions, BootstrapPlan};
 use clathrate_ckks::circuits::mambo::{MamboOptions, MamboPlan, Placement};
 use clathrate_ckks::circuits::matrix_plan::{MatrixMethod, MatrixOptions};
-use clathrate_ckks::keys::{EncryptOptions, Reach, Values};
+use clathrate_ckks::keys::{EncryptOptions, KeyLevel, Values};
 use clathrate_ckks::{Ciphertext, CkksError, Complex64, Encoding, Evaluator, KeyNeeds, Level, SecretKey};
 
 /// Weights whose products with numbers of magnitude 1 stay so, as rows.
@@ -211,7 +211,7 @@ fn another_scale_is_refused_before_masks_are_shared() {
         let scale = Some(params.scale(level) * 1.5);
         let options = EncryptOptions { level: Some(level), encoding: Some(Encoding::Slots), scale, ..EncryptOptions::default() };
         let x = encrypt_as(&sk, &noise(4 * slots, 1), &[4, slots], options, 3);
-        let ev = evaluator(&sk, &KeyNeeds::new().conjugate(Reach::Top));
+        let ev = evaluator(&sk, &KeyNeeds::new().conjugate(KeyLevel::Top));
         assert_refused!(ev.slots_to_coefficients(&x, &plan), CkksError::ScaleMismatch { .. }, "scale");
     }
 }

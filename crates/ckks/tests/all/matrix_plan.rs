@@ -4,7 +4,7 @@ use crate::common::measure::*;
 use crate::common::*;
 use clathrate_ckks::circuits::matrix_plan::{MatrixMethod, MatrixOptions, MatrixPlan, PlannedMatrix};
 use clathrate_ckks::circuits::prepared::{Arrangement, PreparedOptions};
-use clathrate_ckks::keys::{EncryptOptions, Lanes, Reach};
+use clathrate_ckks::keys::{EncryptOptions, KeyLevel, Lanes};
 use clathrate_ckks::{BodyAxis, Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, SecretKey};
 use clathrate_lattice::Level;
 
@@ -172,7 +172,7 @@ fn rows_are_packed_with_midpoints_where_keys_must_be_small() {
     };
     // In one step the key has an input for each lane; with a midpoint two keys have far fewer, in nearly the same time.
     let step = pack_step(params.degree(), params.degree() / 128, params.degree());
-    let needs = KeyNeeds::new().operation(step, Reach::Level(0));
+    let needs = KeyNeeds::new().operation(step, KeyLevel::Level(0));
     let column = params.required_keys(&needs).expect("keys").bytes(&params).expect("bytes");
     let free = plan(None).expect("plan").chosen().owner_key_bytes;
     assert!(free < column / 2, "{free} bytes, in one step {column}");
@@ -260,7 +260,7 @@ fn rows_under_shared_masks_are_split_where_there_are_keys_and_explained() {
         let options =
             EncryptOptions { bodies: Some(bodies), axis: Some(BodyAxis::Rows), lanes: Some(Lanes::Of(lanes)), ..common_options(None) };
         let x = sk.encrypt_array(&data, &[inner, columns], options).expect("array");
-        let ev = evaluator(&sk, &KeyNeeds::new().shared_mask(bodies, Reach::Top));
+        let ev = evaluator(&sk, &KeyNeeds::new().shared_mask(bodies, KeyLevel::Top));
         let w = ev.prepare_weights(rows, inner, &weights, &x).expect("weights");
         let y = ev.rescale(&ev.multiply_matrix(&w, &x).expect("split")).expect("rescaled");
         assert_close(&decrypt(&sk, &y), &expected, 1e-3);

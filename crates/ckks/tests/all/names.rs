@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::common::{params, secret};
 use clathrate_arith::GaloisElement;
-use clathrate_ckks::keys::{KeyAddress, KeyName, Operation, Reach, SecretName};
+use clathrate_ckks::keys::{KeyAddress, KeyLevel, KeyName, Operation, SecretName};
 use clathrate_ckks::{CkksError, Encoding, Evaluator, KeyNeeds, ModuleShape, Params, ParamsSpec, SecretKey};
 use clathrate_lattice::{Level, SecretDistribution, SecretRng};
 
@@ -80,15 +80,15 @@ fn definitions_agree_with_the_keys_that_are_made() {
         let params = params(name);
         let owner = secret(&params, 1);
         let mut needs = KeyNeeds::new()
-            .relinearise(Reach::Top)
-            .conjugate(Reach::Level(1))
-            .rotations([3, -1], Reach::Level(2))
-            .shared_mask(2, Reach::Level(1));
+            .relinearise(KeyLevel::Top)
+            .conjugate(KeyLevel::Level(1))
+            .rotations([3, -1], KeyLevel::Level(2))
+            .shared_mask(2, KeyLevel::Level(1));
         if params.temporary().is_some() {
-            needs = needs.power_rotations(Reach::Level(0));
+            needs = needs.power_rotations(KeyLevel::Level(0));
         }
         if params.rank() > 1 {
-            needs = needs.reduce_to(params.rank() / 2, Reach::Top);
+            needs = needs.reduce_to(params.rank() / 2, KeyLevel::Top);
         }
         let required = params.required_keys(&needs).expect("possible");
         let keys = owner.evaluation_keys(&needs).expect("keys");
@@ -148,7 +148,7 @@ fn keys_to_the_ephemeral_secret_are_bound_to_the_base_step() {
     let params = with_ephemeral(256, 16, Some(1)).expect("params");
     let owner = secret(&params, 1);
     let (to, back) = ((SecretName::Main, SecretName::Ephemeral), (SecretName::Ephemeral, SecretName::Main));
-    let needs = KeyNeeds::new().change_secret(to.0, to.1, Reach::Top).change_secret(back.0, back.1, Reach::Top);
+    let needs = KeyNeeds::new().change_secret(to.0, to.1, KeyLevel::Top).change_secret(back.0, back.1, KeyLevel::Top);
     let keys = owner.evaluation_keys(&needs).expect("keys");
     let held = |(from, to)| keys.get(KeyAddress { shape: params.shape(), name: KeyName::ChangeSecret { from, to } }).expect("made");
     let narrow = held(to);
@@ -234,7 +234,7 @@ fn a_rotation_key_of_a_low_level_does_not_hide_keys_that_serve() {
     let params = params("insecure_dpad_rank1");
     let owner = secret(&params, 1);
     // The rotation's own key serves level 0 only; keys of powers of two serve all levels.
-    let needs = KeyNeeds::new().rotations([3], Reach::Level(0)).power_rotations(Reach::Top);
+    let needs = KeyNeeds::new().rotations([3], KeyLevel::Level(0)).power_rotations(KeyLevel::Top);
     let keys = Arc::new(owner.evaluation_keys(&needs).expect("keys"));
     let evaluator = Evaluator::with_keys(keys);
     let values: Vec<f64> = (0..params.slot_count()).map(|i| i as f64 / 64.0).collect();
@@ -252,7 +252,7 @@ fn a_rotation_key_of_a_low_level_does_not_hide_keys_that_serve() {
 fn rotations_are_composed_of_others_where_their_own_key_is_missing() {
     let params = params("insecure_small");
     let owner = secret(&params, 1);
-    let evaluator = crate::common::evaluator(&owner, &KeyNeeds::new().rotations([1, -2, 4, 8], Reach::Top));
+    let evaluator = crate::common::evaluator(&owner, &KeyNeeds::new().rotations([1, -2, 4, 8], KeyLevel::Top));
     let values: Vec<f64> = (0..params.slot_count()).map(|i| (i % 17) as f64 / 16.0).collect();
     let x = crate::common::encrypt(&owner, &values);
     // 5 = 4 + 1; 12 = 16 - 4 lacks 16 and -4; 7 = 8 - 1 lacks -1.
@@ -292,7 +292,7 @@ fn a_dry_run_tells_how_often_each_key_is_used() {
     let mut uses = uses;
     uses.sort();
     assert_eq!(uses, expected);
-    assert_eq!(recorder.needs().reach_of(Operation::Rotate(2)), Some(Reach::Level(top - 1)));
+    assert_eq!(recorder.needs().key_level_of(Operation::Rotate(2)), Some(KeyLevel::Level(top - 1)));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use crate::common::measure::*;
 use crate::common::*;
 use clathrate_ckks::encoding::decode_coefficients;
-use clathrate_ckks::keys::{EncryptOptions, Reach, Values};
+use clathrate_ckks::keys::{EncryptOptions, KeyLevel, Values};
 use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Order, SecretKey};
 use rustfft::num_complex::Complex64;
 
@@ -59,7 +59,7 @@ fn pairs_are_the_halves_of_the_coefficients_in_both_orders() {
 fn bit_reversed_slots_compute_entry_by_entry_and_do_not_rotate() {
     let params = params("insecure_tiny");
     let sk = secret(&params, 2);
-    let ev = evaluator(&sk, &KeyNeeds::new().relinearise(Reach::Top).rotations([1, 2, 4], Reach::Top));
+    let ev = evaluator(&sk, &KeyNeeds::new().relinearise(KeyLevel::Top).rotations([1, 2, 4], KeyLevel::Top));
     let (a, b) = (phases(5, 3), phases(5, 4));
     let of = |data: &[Complex64], order| encrypt_as(&sk, &Values::Complex(data.to_vec()), &[5], options(Encoding::Slots, order, None), 5);
     let (x, y) = (of(&a, Order::BitReversed), of(&b, Order::BitReversed));

@@ -5,7 +5,7 @@ use crate::common::measure::*;
 use crate::common::*;
 use clathrate_ckks::circuits::packing::{PackingCost, PackingMethod, PackingOptions, PackingPlan};
 use clathrate_ckks::file::{FileReader, Stored};
-use clathrate_ckks::keys::{EncryptOptions, Reach, Values};
+use clathrate_ckks::keys::{EncryptOptions, KeyLevel, Values};
 use clathrate_ckks::{CkksError, Encoding, EvaluationKeys, Evaluator, KeyNeeds, ModuleShape, Order, Params};
 use clathrate_lattice::Level;
 
@@ -19,7 +19,7 @@ fn needs(params: &Params, midpoints: &[usize], from: usize) -> KeyNeeds {
     let samples = params.relative(ModuleShape { degree: from, rank: rlwe.degree / from }).expect("samples");
     let steps = samples.packing_steps(midpoints).expect("steps");
     steps.iter().fold(KeyNeeds::new(), |needs, step| {
-        needs.operation(pack_step(step.degree() * step.rank(), step.degree(), step.target()), Reach::Top)
+        needs.operation(pack_step(step.degree() * step.rank(), step.degree(), step.target()), KeyLevel::Top)
     })
 }
 
@@ -87,9 +87,9 @@ fn the_layout_is_that_of_the_row_method() {
     let lwe = params.relative(ModuleShape { degree: 1, rank: 64 }).expect("degree 1");
     let ev = evaluator(
         &sk,
-        &lwe.rlwe_needs(Reach::Top)
+        &lwe.rlwe_needs(KeyLevel::Top)
             .merge(&needs(&params, &[8], 1))
-            .merge(&lwe.rlwe_needs(Reach::Top).relatives().fold(KeyNeeds::new(), |all, (_, needs)| all.merge(needs))),
+            .merge(&lwe.rlwe_needs(KeyLevel::Top).relatives().fold(KeyNeeds::new(), |all, (_, needs)| all.merge(needs))),
     );
     for order in [Order::Natural, Order::BitReversed] {
         for (shape, data) in [
@@ -186,10 +186,10 @@ fn what_cannot_be_packed_is_refused() {
         assert!(PackingPlan::new(&params, &PackingOptions { degree, ..PackingOptions::default() }).is_err(), "{degree}");
     }
     for (from, to) in [(0, 8), (8, 8), (8, 4), (3, 8), (1, 128), (64, 64)] {
-        let needs = KeyNeeds::new().operation(pack_step(64, from, to), Reach::Top);
+        let needs = KeyNeeds::new().operation(pack_step(64, from, to), KeyLevel::Top);
         assert!(sk.evaluation_keys(&needs).is_err(), "{from} to {to}");
     }
     let ranked = crate::common::params("insecure_rank2");
-    let needs = KeyNeeds::new().operation(pack_step(64, 1, 8), Reach::Top);
+    let needs = KeyNeeds::new().operation(pack_step(64, 1, 8), KeyLevel::Top);
     assert_refused!(secret(&ranked, 1).evaluation_keys(&needs), CkksError::Conversion { .. }, "rank 1");
 }

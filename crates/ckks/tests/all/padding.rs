@@ -4,7 +4,7 @@ use crate::common::measure::*;
 use crate::common::*;
 use clathrate_ckks::encoding::decode_coefficients;
 use clathrate_ckks::file::{FileReader, Stored};
-use clathrate_ckks::keys::{EncryptOptions, Reach, Values};
+use clathrate_ckks::keys::{EncryptOptions, KeyLevel, Values};
 use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Padding, Params, Polynomial, PolynomialBasis, SecretKey};
 use clathrate_lattice::Level;
 use rustfft::num_complex::Complex64;
@@ -30,7 +30,7 @@ fn set() -> Params {
 }
 
 fn needs() -> KeyNeeds {
-    KeyNeeds::new().relinearise(Reach::Top).conjugate(Reach::Top).rotations([1, 2, 4, 8, 16, -1], Reach::Top)
+    KeyNeeds::new().relinearise(KeyLevel::Top).conjugate(KeyLevel::Top).rotations([1, 2, 4, 8, 16, -1], KeyLevel::Top)
 }
 
 fn encrypt_case(sk: &SecretKey, case: &Case, seed: u64) -> (Ciphertext, Vec<Complex64>) {
@@ -350,11 +350,11 @@ fn moves_between_shapes_and_secrets_carry_the_padding() {
     let sk = secret(&params, 9);
     let two = params.at_rank(2).expect("rank 2");
     let needs = KeyNeeds::new()
-        .merge(&params.rlwe_needs(Reach::Top))
-        .reduce_to(2, Reach::Top)
-        .shared_mask(2, Reach::Top)
-        .rotations([1, 2, 4, 8], Reach::Top)
-        .rotations_of_bodies(2, [1, 2, 4], Reach::Top);
+        .merge(&params.rlwe_needs(KeyLevel::Top))
+        .reduce_to(2, KeyLevel::Top)
+        .shared_mask(2, KeyLevel::Top)
+        .rotations([1, 2, 4, 8], KeyLevel::Top)
+        .rotations_of_bodies(2, [1, 2, 4], KeyLevel::Top);
     let ev = evaluator(&sk, &needs);
     for columns in [1usize, 3, 5, 7] {
         let case = Case { shape: vec![3, columns], capacity: None };

@@ -3,7 +3,7 @@
 
 use crate::common::*;
 use clathrate_ckks::error::ErrorKind;
-use clathrate_ckks::keys::Reach;
+use clathrate_ckks::keys::KeyLevel;
 use clathrate_ckks::keys::{EncryptOptions, Values};
 use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Params, Runtime, SecretKey};
 use clathrate_lattice::Level;
@@ -92,7 +92,7 @@ fn every_pair_of_operands_gives_the_answer_or_its_typed_error() {
         "name = \"other\"\ndegree = 64\nsteps = [[30, 30], [41], [41], [41]]\nspecial = [42, 42]\nlog2_scale = 41\ninsecure = true\n";
     let (here, there) = (params("insecure_tiny"), custom(other));
     let (mine, yours, foreign) = (secret(&here, 1), secret(&here, 2), secret(&there, 1));
-    let ev = evaluator(&mine, &KeyNeeds::new().relinearise(Reach::Top));
+    let ev = evaluator(&mine, &KeyNeeds::new().relinearise(KeyLevel::Top));
     let all = operands(&[(0, 0, &mine), (0, 1, &yours), (1, 2, &foreign)]);
     assert!(all.len() >= 100);
     let (mut answers, mut refusals) = (0, 0);
@@ -136,7 +136,7 @@ fn parameters_built_twice_from_one_specification_are_one_parameter_set() {
     let (here, there) = (params("insecure_tiny"), params("insecure_tiny"));
     assert_eq!(here, there);
     let sk = secret(&here, 3);
-    let ev = evaluator(&secret(&there, 3), &KeyNeeds::new().relinearise(Reach::Top).rotations([1], Reach::Top));
+    let ev = evaluator(&secret(&there, 3), &KeyNeeds::new().relinearise(KeyLevel::Top).rotations([1], KeyLevel::Top));
     let x = ramp(32);
     let ct = encrypt(&sk, &x);
     let square: Vec<f64> = x.iter().map(|v| v * v).collect();
@@ -153,7 +153,7 @@ fn threads_change_no_bit() {
         .map(|threads| {
             let params = Params::preset("insecure_tiny", &runtime(threads)).expect("preset");
             let sk = secret(&params, 4);
-            let ev = evaluator(&sk, &KeyNeeds::new().relinearise(Reach::Top));
+            let ev = evaluator(&sk, &KeyNeeds::new().relinearise(KeyLevel::Top));
             let ct = encrypt_as(&sk, &Values::Real(ramp(32)), &[32], EncryptOptions::default(), 5);
             ev.multiply_rescale(&ct, &ct).expect("product").bundles()[0].clone()
         })
@@ -179,7 +179,7 @@ fn rank_mismatch_is_an_error_of_parameters() {
 fn every_pair_of_scales_and_levels_gives_the_answer_or_an_error() {
     let params = params("insecure_tiny");
     let sk = secret(&params, 6);
-    let ev = evaluator(&sk, &KeyNeeds::new().relinearise(Reach::Top));
+    let ev = evaluator(&sk, &KeyNeeds::new().relinearise(KeyLevel::Top));
     let mut all: Vec<(String, Ciphertext, Vec<f64>)> = Vec::new();
     for level in 0..=params.max_level().0 {
         for factor in [(-12f64).exp2(), 0.7, 1.0, 1.5, 3.0, 15f64.exp2(), 40f64.exp2()] {
@@ -227,7 +227,7 @@ fn every_pair_of_scales_and_levels_gives_the_answer_or_an_error() {
 fn dropping_below_the_room_of_the_scale_is_refused() {
     let params = params("insecure_tiny");
     let sk = secret(&params, 7);
-    let ev = evaluator(&sk, &KeyNeeds::new().relinearise(Reach::Top));
+    let ev = evaluator(&sk, &KeyNeeds::new().relinearise(KeyLevel::Top));
     let ct = encrypt(&sk, &ramp(8));
     let product = ev.multiply(&ct, &ct).expect("product");
     // Scale 2^80 fits the 100 bits of level 1 and not the 60 of level 0.

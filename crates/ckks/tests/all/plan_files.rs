@@ -7,7 +7,7 @@ use crate::common::*;
 use clathrate_ckks::circuits::linear::{LinearTransform, LinearTransformOptions, LinearTransformPlan};
 use clathrate_ckks::file::{FileError, FileReader, OpenOptions, Stored, TrustedMap};
 use clathrate_ckks::keys::{EncryptOptions, Values};
-use clathrate_ckks::{CkksError, Params, Reach};
+use clathrate_ckks::{CkksError, KeyLevel, Params};
 
 fn load(path: &Path, params: &Params, trusted: bool) -> Result<LinearTransformPlan, CkksError> {
     // SAFETY: the file is in a folder of the test's, which replaces files and does not write to them while they are mapped.
@@ -203,7 +203,7 @@ fn damaged_and_foreign_plans_are_refused() {
     }
     // Another kind of file, and other parameters.
     let sk = secret(&params, 1);
-    let keys = sk.evaluation_keys(&clathrate_ckks::KeyNeeds::new().relinearise(Reach::Top)).expect("keys");
+    let keys = sk.evaluation_keys(&clathrate_ckks::KeyNeeds::new().relinearise(KeyLevel::Top)).expect("keys");
     keys.save(&path).expect("file");
     assert_refused!(load(&path, &params, false), CkksError::File(FileError::WrongKind { .. }), "plan");
     plan.save(&path).expect("file");

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::common::measure::noise;
 use crate::common::*;
 use clathrate_ckks::circuits::polynomial::{MAX_DEGREE, UNIT_DOMAIN};
-use clathrate_ckks::keys::Reach;
+use clathrate_ckks::keys::KeyLevel;
 use clathrate_ckks::keys::{EncryptOptions, Values};
 use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Params, Polynomial, PolynomialBasis, SecretKey};
 use clathrate_lattice::Level;
@@ -59,7 +59,7 @@ fn check(sk: &SecretKey, ev: &Evaluator, p: &Polynomial, x: &Ciphertext, data: &
 
 #[test]
 fn every_degree_in_both_bases_takes_the_least_levels_and_keeps_its_bound() {
-    let (params, sk, ev) = setup("insecure_deep", &KeyNeeds::new().relinearise(Reach::Top));
+    let (params, sk, ev) = setup("insecure_deep", &KeyNeeds::new().relinearise(KeyLevel::Top));
     let data = ramp(params.slot_count());
     for basis in BASES {
         let mut worst: BTreeMap<usize, (f64, f64)> = BTreeMap::new();
@@ -83,7 +83,7 @@ fn every_degree_in_both_bases_takes_the_least_levels_and_keeps_its_bound() {
 #[test]
 fn higher_ranks_give_the_same_values() {
     for name in ["insecure_rank2", "insecure_rank3"] {
-        let (params, sk, ev) = setup(name, &KeyNeeds::new().relinearise(Reach::Top));
+        let (params, sk, ev) = setup(name, &KeyNeeds::new().relinearise(KeyLevel::Top));
         let data = ramp(params.slot_count());
         for basis in BASES {
             for degree in [0, 1, 2, 3, 5, 7] {
@@ -95,7 +95,7 @@ fn higher_ranks_give_the_same_values() {
 
 #[test]
 fn edges_of_degree_and_coefficients_cost_what_they_must() {
-    let (params, sk, ev) = setup("insecure_deep", &KeyNeeds::new().relinearise(Reach::Top));
+    let (params, sk, ev) = setup("insecure_deep", &KeyNeeds::new().relinearise(KeyLevel::Top));
     let data = ramp(64);
     let x = encrypt(&sk, &data);
     let counts = |coefficients: &[f64], basis| {
@@ -132,7 +132,7 @@ fn edges_of_degree_and_coefficients_cost_what_they_must() {
 
 #[test]
 fn even_and_odd_polynomials_skip_the_powers_they_do_not_need() {
-    let (params, sk, ev) = setup("insecure_deep", &KeyNeeds::new().relinearise(Reach::Top));
+    let (params, sk, ev) = setup("insecure_deep", &KeyNeeds::new().relinearise(KeyLevel::Top));
     let data = ramp(64);
     let x = encrypt(&sk, &data);
     for basis in BASES {
@@ -155,7 +155,7 @@ fn even_and_odd_polynomials_skip_the_powers_they_do_not_need() {
 
 #[test]
 fn domains_take_one_level_where_their_map_is_no_integer() {
-    let (params, sk, ev) = setup("insecure_deep", &KeyNeeds::new().relinearise(Reach::Top));
+    let (params, sk, ev) = setup("insecure_deep", &KeyNeeds::new().relinearise(KeyLevel::Top));
     let unit = noise(64, 9);
     for basis in BASES {
         for (domain, extra) in [((-1.0, 1.0), 0), ((-0.5, 0.5), 0), ((0.0, 1.0), 0), ((-8.0, 8.0), 1), ((0.0, 3.0), 1), ((-0.3, 0.4), 1)] {
@@ -179,7 +179,7 @@ type Case = (&'static str, fn(f64) -> f64, usize, (f64, f64), f64);
 
 #[test]
 fn known_functions_come_out_as_their_fits_promise() {
-    let (params, sk, ev) = setup("insecure_deep", &KeyNeeds::new().relinearise(Reach::Top));
+    let (params, sk, ev) = setup("insecure_deep", &KeyNeeds::new().relinearise(KeyLevel::Top));
     let sigmoid = |x: f64| 1.0 / (1.0 + (-x).exp());
     let cases: [Case; 3] = [
         ("sigmoid", sigmoid, 23, (-8.0, 8.0), 1e-4),
@@ -215,7 +215,7 @@ fn x_of(sk: &SecretKey, value: f64) -> Ciphertext {
 
 #[test]
 fn matrices_complex_entries_and_padding_come_out_entry_by_entry() {
-    let needs = KeyNeeds::new().relinearise(Reach::Top).rotations([1], Reach::Top);
+    let needs = KeyNeeds::new().relinearise(KeyLevel::Top).rotations([1], KeyLevel::Top);
     let (params, sk, ev) = setup("insecure_deep", &needs);
     let p = polynomial(&[0.5, 0.25, -0.125, 0.0625, 0.3], Chebyshev);
     let slots = EncryptOptions { encoding: Some(Encoding::Slots), ..EncryptOptions::default() };
@@ -241,7 +241,7 @@ fn matrices_complex_entries_and_padding_come_out_entry_by_entry() {
 
 #[test]
 fn unscaled_products_and_odd_scales_are_brought_to_order_first() {
-    let (params, sk, ev) = setup("insecure_deep", &KeyNeeds::new().relinearise(Reach::Top));
+    let (params, sk, ev) = setup("insecure_deep", &KeyNeeds::new().relinearise(KeyLevel::Top));
     let data = ramp(64);
     let x = encrypt(&sk, &data);
     let square = ev.multiply(&x, &x).expect("product");
@@ -264,7 +264,7 @@ fn unscaled_products_and_odd_scales_are_brought_to_order_first() {
 
 #[test]
 fn plans_serve_inputs_above_their_level_and_refuse_the_others() {
-    let (params, sk, ev) = setup("insecure_deep", &KeyNeeds::new().relinearise(Reach::Top));
+    let (params, sk, ev) = setup("insecure_deep", &KeyNeeds::new().relinearise(KeyLevel::Top));
     let (data, p) = (ramp(64), polynomial(&random(6, 1), Chebyshev));
     let x = encrypt(&sk, &data);
     let plan = p.plan(&params, Level(5)).expect("plan");
@@ -338,7 +338,7 @@ fn coefficients_without_room_are_refused_before_any_product() {
 
 #[test]
 fn large_coefficients_that_cancel_are_served_down_to_level_0() {
-    let (params, sk, ev) = setup("insecure_deep", &KeyNeeds::new().relinearise(Reach::Top));
+    let (params, sk, ev) = setup("insecure_deep", &KeyNeeds::new().relinearise(KeyLevel::Top));
     // T_24 in the power basis: coefficients add up to 7.7e8, beyond the 18 bits above the scale at level 0; values stay in [-1, 1].
     let mut rows = (vec![1.0], vec![0.0, 1.0]);
     for _ in 1..24 {
@@ -433,7 +433,7 @@ fn chains_of_several_primes_per_step_keep_their_precision() {
         "name = 'wide'\ndegree = 128\nsteps = [[30, 30, 30], [30, 30], [30, 30], [30, 30], [30, 30]]\nspecial = [42, 42]\nlog2_scale = 60\ninsecure = true",
     );
     let sk = secret(&params, 5);
-    let ev = evaluator(&sk, &KeyNeeds::new().relinearise(Reach::Top));
+    let ev = evaluator(&sk, &KeyNeeds::new().relinearise(KeyLevel::Top));
     let data = ramp(params.slot_count());
     for basis in BASES {
         for degree in [1, 2, 5, 7, 8, 15] {
@@ -449,7 +449,7 @@ fn chains_with_a_short_step_are_served_or_refused_but_never_wrong() {
         "name = 'uneven'\ndegree = 128\nsteps = [[30, 30], [40], [40], [24], [40], [40]]\nspecial = [42, 42]\nlog2_scale = 40\ninsecure = true",
     );
     let sk = secret(&params, 5);
-    let ev = evaluator(&sk, &KeyNeeds::new().relinearise(Reach::Top));
+    let ev = evaluator(&sk, &KeyNeeds::new().relinearise(KeyLevel::Top));
     let data = ramp(params.slot_count());
     let (mut served, mut refused) = (0, 0);
     for basis in BASES {
@@ -495,7 +495,7 @@ fn secure_parameters_keep_the_bounds_at_every_rank() {
     for name in ["n14", "n15", "rank2_n14", "rank3_n13"] {
         let params = params(name);
         let sk = secret(&params, 5);
-        let ev = evaluator(&sk, &KeyNeeds::new().relinearise(Reach::Top));
+        let ev = evaluator(&sk, &KeyNeeds::new().relinearise(KeyLevel::Top));
         let data = ramp(params.slot_count());
         for basis in BASES {
             for degree in [8, 16, 32, 63, 127] {

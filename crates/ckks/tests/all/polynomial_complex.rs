@@ -3,7 +3,7 @@
 use crate::common::measure::*;
 use crate::common::*;
 use clathrate_ckks::circuits::polynomial::UNIT_DOMAIN;
-use clathrate_ckks::keys::{EncryptOptions, Reach};
+use clathrate_ckks::keys::{EncryptOptions, KeyLevel};
 use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Polynomial, PolynomialBasis, SecretKey};
 use clathrate_lattice::Level;
 use rustfft::num_complex::Complex64;
@@ -44,7 +44,7 @@ fn real(values: &[f64]) -> Vec<Complex64> {
 
 #[test]
 fn every_degree_in_both_bases_takes_no_more_levels_or_products_than_real_coefficients() {
-    let (params, sk, ev) = setup("insecure_deep", &KeyNeeds::new().relinearise(Reach::Top));
+    let (params, sk, ev) = setup("insecure_deep", &KeyNeeds::new().relinearise(KeyLevel::Top));
     let data = ramp(params.slot_count());
     let x = encrypt(&sk, &data);
     for basis in BASES {
@@ -66,7 +66,7 @@ fn every_degree_in_both_bases_takes_no_more_levels_or_products_than_real_coeffic
 #[test]
 fn the_imaginary_unit_is_i_in_every_slot_at_every_rank_and_length() {
     for name in ["insecure_small", "insecure_rank2", "insecure_rank3"] {
-        let (params, sk, ev) = setup(name, &KeyNeeds::new().relinearise(Reach::Top));
+        let (params, sk, ev) = setup(name, &KeyNeeds::new().relinearise(KeyLevel::Top));
         for count in [1, 5, params.slot_count()] {
             let data = noise(count, 3);
             let x = sk.encrypt_array(&data, &[count], slots()).expect("encrypt");
@@ -96,7 +96,7 @@ fn slots() -> EncryptOptions {
 
 #[test]
 fn edges_of_coefficients_cost_what_they_must() {
-    let (params, sk, ev) = setup("insecure_deep", &KeyNeeds::new().relinearise(Reach::Top));
+    let (params, sk, ev) = setup("insecure_deep", &KeyNeeds::new().relinearise(KeyLevel::Top));
     let data = ramp(64);
     let x = encrypt(&sk, &data);
     let counts = |coefficients: &[Complex64], basis| {
@@ -127,7 +127,7 @@ fn edges_of_coefficients_cost_what_they_must() {
 
 #[test]
 fn domains_complex_inputs_padding_and_dry_runs_work_with_complex_coefficients() {
-    let needs = KeyNeeds::new().relinearise(Reach::Top).rotations([1], Reach::Top);
+    let needs = KeyNeeds::new().relinearise(KeyLevel::Top).rotations([1], KeyLevel::Top);
     let (params, sk, ev) = setup("insecure_deep", &needs);
     // A map with a fraction takes its level.
     let p = Polynomial::new_complex(random(9, 8), Chebyshev, (0.0, 3.0)).expect("polynomial");
@@ -156,7 +156,7 @@ fn domains_complex_inputs_padding_and_dry_runs_work_with_complex_coefficients() 
 
 #[test]
 fn complex_functions_are_fitted_and_evaluated() {
-    let (params, sk, ev) = setup("insecure_deep", &KeyNeeds::new().relinearise(Reach::Top));
+    let (params, sk, ev) = setup("insecure_deep", &KeyNeeds::new().relinearise(KeyLevel::Top));
     // exp(i pi x): the roots of unity that modular reduction starts from.
     let turn = |x: f64| Complex64::from_polar(1.0, std::f64::consts::PI * x);
     let p = Polynomial::fit(turn, 30, (-1.0, 1.0)).expect("fit");

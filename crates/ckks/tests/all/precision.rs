@@ -3,7 +3,7 @@
 use crate::common::measure::*;
 use crate::common::*;
 use clathrate_ckks::encoding::{decode_coefficients, encode_coefficients};
-use clathrate_ckks::keys::Reach;
+use clathrate_ckks::keys::KeyLevel;
 use clathrate_ckks::keys::{EncryptOptions, Values};
 use clathrate_ckks::{Encoding, Evaluator, KeyNeeds, Params};
 use clathrate_lattice::Level;
@@ -95,7 +95,7 @@ fn products_rescales_and_rotations_have_the_modelled_errors_at_every_rank() {
     for name in ["insecure_small", "insecure_rank2", "insecure_rank3"] {
         let params = params(name);
         let sk = secret(&params, 6);
-        let ev = evaluator(&sk, &KeyNeeds::new().relinearise(Reach::Top).conjugate(Reach::Top).rotations([3], Reach::Top));
+        let ev = evaluator(&sk, &KeyNeeds::new().relinearise(KeyLevel::Top).conjugate(KeyLevel::Top).rotations([3], KeyLevel::Top));
         let (slots, top) = (params.slot_count(), params.max_level());
         let rows = (1 << 14) / slots;
         let (x, y) = (phases(rows * slots, 7), phases(rows * slots, 8));

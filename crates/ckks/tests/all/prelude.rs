@@ -103,7 +103,7 @@ fn keys_mention_types_with_names() {
         |definition: KeyDefinition| definition.modulus => fn(KeyDefinition) -> KeyModulus;
         |definition: KeyDefinition| definition.automorphism => fn(KeyDefinition) -> Option<GaloisElement>;
         KeyNeeds::descents => fn(&KeyNeeds) -> &[Descent];
-        KeyNeeds::reach_of => fn(&KeyNeeds, Operation) -> Option<Reach>;
+        KeyNeeds::key_level_of => fn(&KeyNeeds, Operation) -> Option<KeyLevel>;
     }
 }
 

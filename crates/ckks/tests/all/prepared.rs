@@ -350,7 +350,7 @@ fn rows_in_lanes_multiply_without_preparation_once_they_are_apart() {
         let apart = ev.to_mlwe(&x, lanes).expect("rows");
         assert_eq!((apart.params().degree(), apart.layout().stride(), apart.bundles().len()), (256 / lanes, 8 / lanes, inner));
         assert!(deviation(&decrypt(&sk, &apart), &data) < 1e-6);
-        let needs = KeyNeeds::new().operation(pack_step(256, 256 / lanes, 256), clathrate_ckks::Reach::Top);
+        let needs = KeyNeeds::new().operation(pack_step(256, 256 / lanes, 256), clathrate_ckks::KeyLevel::Top);
         let again = evaluator(&sk, &needs).pack_rows(&apart, &[]).expect("packed");
         assert_eq!(again.layout(), x.layout());
         assert!(deviation(&decrypt(&sk, &again), &data) < 1e-5);
@@ -377,7 +377,7 @@ fn what_does_not_fit_is_refused_with_numbers() {
     // Keys that are not there, of another number of bodies, and an evaluator without keys.
     let own = plan(&x).expect("plan");
     let needs = own.needs();
-    let error = own.prepare(&evaluator(&sk, &KeyNeeds::new().prepared_matrix(4, 32, clathrate_ckks::Reach::Top)), &mut |_, _| true);
+    let error = own.prepare(&evaluator(&sk, &KeyNeeds::new().prepared_matrix(4, 32, clathrate_ckks::KeyLevel::Top)), &mut |_, _| true);
     assert!(matches!(error, Err(CkksError::NoKey { .. })), "{error:?}");
     assert!(matches!(plan(&x).expect("plan").prepare(&Evaluator::new(&params), &mut |_, _| true), Err(CkksError::NoKeys { .. })));
     let ev = evaluator(&sk, &needs);
@@ -417,7 +417,7 @@ fn rows_apart_are_multiplied_and_brought_back_into_lanes() {
         let y = ev.rescale(&ev.multiply_matrix(&w, &apart).expect("product")).expect("rescaled");
         let steps = y.params().packing_steps(midpoints).expect("steps");
         let needs = steps.iter().fold(KeyNeeds::new(), |needs, step| {
-            needs.operation(pack_step(step.degree() * step.rank(), step.degree(), step.target()), clathrate_ckks::Reach::Top)
+            needs.operation(pack_step(step.degree() * step.rank(), step.degree(), step.target()), clathrate_ckks::KeyLevel::Top)
         });
         let packed = evaluator(&sk, &needs).pack_rows(&y, midpoints).expect("packed");
         assert_eq!((packed.params(), packed.layout().lanes, packed.bundles().len()), (&params, lanes, rows.div_ceil(lanes)));
@@ -527,7 +527,7 @@ fn arrays_with_masks_of_their_own_are_multiplied_too() {
         assert_eq!((dry.shape(), dry.layout(), dry.level(), dry.secret()), (y.shape(), y.layout(), y.level(), y.secret()));
         assert!(dry.error_bound().expect("bounded") >= measured);
         assert!((recorder.recorded().cost().nanoseconds / matrix.plan().cost().nanoseconds - 1.0).abs() < 1e-9);
-        assert!(recorder.needs().operations().all(|(operation, _)| matrix.plan().needs().reach_of(operation).is_some()));
+        assert!(recorder.needs().operations().all(|(operation, _)| matrix.plan().needs().key_level_of(operation).is_some()));
         // Files keep what predictions depend on.
         let bytes = matrix.to_file_bytes().expect("file");
         let again = PreparedMatrix::from_reader(&FileReader::from_bytes(&bytes).expect("readable"), &params).expect("matrix");
@@ -543,7 +543,7 @@ fn arrays_with_masks_of_their_own_are_multiplied_too() {
         // Without the keys of the rounds the array is refused.
         let without = Evaluator::new(&params).multiply_prepared(&matrix, &x);
         assert_refused!(without, CkksError::NoKeys { .. }, "under one mask");
-        let other = evaluator(&sk, &KeyNeeds::new().relinearise(clathrate_ckks::Reach::Top)).multiply_prepared(&matrix, &x);
+        let other = evaluator(&sk, &KeyNeeds::new().relinearise(clathrate_ckks::KeyLevel::Top)).multiply_prepared(&matrix, &x);
         assert_refused!(other, CkksError::NoKey { .. }, "under one mask");
         let low = ev.drop_to_level(&x, Level(0)).expect("level 0");
         assert_refused!(ev.multiply_prepared(&matrix, &low), CkksError::OutOfRange { .. }, "level 1");

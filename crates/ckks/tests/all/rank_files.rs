@@ -4,20 +4,20 @@ use std::sync::Arc;
 
 use crate::common::*;
 use clathrate_ckks::file::{FileReader, Stored};
-use clathrate_ckks::keys::Reach;
+use clathrate_ckks::keys::KeyLevel;
 use clathrate_ckks::keys::{EncryptOptions, Values};
 use clathrate_ckks::{Ciphertext, CkksError, Encoding, EvaluationKeys, Evaluator, KeyNeeds, ModuleShape, Params, SecretKey};
 
 fn all_needs(params: &Params) -> KeyNeeds {
     let two = ModuleShape { degree: params.degree(), rank: 2 };
-    let lower = KeyNeeds::new().relinearise(Reach::Top).reduce_to(1, Reach::Top).power_rotations(Reach::Level(1));
+    let lower = KeyNeeds::new().relinearise(KeyLevel::Top).reduce_to(1, KeyLevel::Top).power_rotations(KeyLevel::Level(1));
     KeyNeeds::new()
-        .relinearise(Reach::Top)
-        .power_rotations(Reach::Level(3))
-        .rotations([1], Reach::Level(2))
-        .reduce_to(2, Reach::Top)
+        .relinearise(KeyLevel::Top)
+        .power_rotations(KeyLevel::Level(3))
+        .rotations([1], KeyLevel::Level(2))
+        .reduce_to(2, KeyLevel::Top)
         .relative(two, &lower)
-        .merge(&params.rlwe_needs(Reach::Level(2)))
+        .merge(&params.rlwe_needs(KeyLevel::Level(2)))
 }
 
 fn keys_of(bytes: &[u8], params: &Params) -> Result<EvaluationKeys, CkksError> {
@@ -81,7 +81,7 @@ fn relatives_and_their_keys_come_back_equal() {
 fn every_truncation_and_many_flips_of_a_key_file_are_refused() {
     let params = params("insecure_dpad_rank1");
     let owner = secret(&params, 1);
-    let needs = KeyNeeds::new().relinearise(Reach::Level(1)).power_rotations(Reach::Level(0));
+    let needs = KeyNeeds::new().relinearise(KeyLevel::Level(1)).power_rotations(KeyLevel::Level(0));
     let bytes = owner.evaluation_keys(&needs).expect("keys").to_file_bytes().expect("file");
     assert!(keys_of(&bytes, &params).is_ok());
     for length in (0..bytes.len()).step_by(bytes.len() / 97) {
@@ -101,12 +101,12 @@ fn needs_of_one_shape_stated_in_two_places_are_all_found() {
     let params = params("insecure_dpad");
     let owner = secret(&params, 1);
     let (two, one) = (ModuleShape { degree: params.degree(), rank: 2 }, ModuleShape { degree: params.degree(), rank: 1 });
-    let nested = KeyNeeds::new().reduce_to(1, Reach::Top).relative(one, &KeyNeeds::new().relinearise(Reach::Top));
+    let nested = KeyNeeds::new().reduce_to(1, KeyLevel::Top).relative(one, &KeyNeeds::new().relinearise(KeyLevel::Top));
     let needs = KeyNeeds::new()
-        .reduce_to(2, Reach::Top)
+        .reduce_to(2, KeyLevel::Top)
         .relative(two, &nested)
-        .relative(one, &KeyNeeds::new().rotations([1], Reach::Top))
-        .relative(params.shape(), &KeyNeeds::new().rotations([2], Reach::Top));
+        .relative(one, &KeyNeeds::new().rotations([1], KeyLevel::Top))
+        .relative(params.shape(), &KeyNeeds::new().rotations([2], KeyLevel::Top));
     let keys = owner.evaluation_keys(&needs).expect("keys");
     let lowest = keys.relative(one).expect("keys at rank 1");
     assert!(lowest.rotation(1).is_some());
@@ -119,7 +119,7 @@ fn reductions_stated_side_by_side_make_one_way_down() {
     let params = params("insecure_dpad");
     let owner = secret(&params, 1);
     let at = |rank| ModuleShape { degree: params.degree(), rank };
-    let step = |to| KeyNeeds::new().reduce_to(to, Reach::Top).single_steps();
+    let step = |to| KeyNeeds::new().reduce_to(to, KeyLevel::Top).single_steps();
     let needs = step(3).relative(at(3), &step(2)).relative(at(2), &step(1));
     let ev = Evaluator::with_keys(Arc::new(owner.evaluation_keys(&needs).expect("keys")));
     let options = EncryptOptions { encoding: Some(Encoding::Slots), level: Some(clathrate_lattice::Level(0)), ..EncryptOptions::default() };

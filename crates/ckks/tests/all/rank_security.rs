@@ -1,7 +1,7 @@
 //! Every key of every rank is gated by its own dimension and modulus.
 
 use crate::common::*;
-use clathrate_ckks::keys::Reach;
+use clathrate_ckks::keys::KeyLevel;
 use clathrate_ckks::keys::{EncryptOptions, Values};
 use clathrate_ckks::keys::{KeyAddress, KeyName};
 use clathrate_ckks::parameters::{preset, preset_names};
@@ -76,13 +76,13 @@ fn steps_by_less_than_half_the_rank_need_the_callers_word() {
     let params = params("insecure_dpad");
     let owner = secret(&params, 1);
     let make = |needs: &KeyNeeds| owner.evaluation_keys(needs);
-    let step = KeyNeeds::new().reduce_to(3, Reach::Top);
+    let step = KeyNeeds::new().reduce_to(3, KeyLevel::Top);
     let error = make(&step).expect_err("not the default");
     assert!(matches!(error, CkksError::RankStep { from: 4, to: 3, .. }) && error.to_string().contains("single_steps"), "{error}");
     assert!(make(&step.single_steps()).is_ok());
-    assert!(make(&KeyNeeds::new().reduce_to(2, Reach::Top)).is_ok());
+    assert!(make(&KeyNeeds::new().reduce_to(2, KeyLevel::Top)).is_ok());
     for rank in [0, 4, 5] {
-        assert!(matches!(make(&KeyNeeds::new().reduce_to(rank, Reach::Top).single_steps()), Err(CkksError::RankStep { .. })), "{rank}");
+        assert!(matches!(make(&KeyNeeds::new().reduce_to(rank, KeyLevel::Top).single_steps()), Err(CkksError::RankStep { .. })), "{rank}");
     }
 }
 
@@ -92,7 +92,7 @@ fn ciphertexts_above_what_a_rank_is_secure_at_are_not_reduced() {
     let owner = secret(&params, 1);
     let two = params.at_rank(2).expect("rank 2");
     assert!(two.max_level() < params.max_level());
-    let ev = evaluator(&owner, &KeyNeeds::new().reduce_to(2, Reach::Top));
+    let ev = evaluator(&owner, &KeyNeeds::new().reduce_to(2, KeyLevel::Top));
     let options = |level| EncryptOptions { encoding: Some(Encoding::Slots), level: Some(level), ..EncryptOptions::default() };
     let encrypt = |level| encrypt_as(&owner, &Values::Real(vec![0.5; 8]), &[8], options(level), 3);
     let above = Level(two.max_level().0 + 1);
@@ -101,7 +101,7 @@ fn ciphertexts_above_what_a_rank_is_secure_at_are_not_reduced() {
     assert!(error.to_string().contains(&format!("drop it to level {}", two.max_level())), "{error}");
     assert!(ev.to_rank(&encrypt(two.max_level()), 2).is_ok());
     // A key made "to the top" reaches what is secure, not the top of the root.
-    let keys = owner.evaluation_keys(&KeyNeeds::new().reduce_to(2, Reach::Top)).expect("keys");
+    let keys = owner.evaluation_keys(&KeyNeeds::new().reduce_to(2, KeyLevel::Top)).expect("keys");
     let held = keys.get(KeyAddress { shape: params.shape(), name: KeyName::ReduceRank(2) }).expect("key");
     assert_eq!((&held.definition().params, held.key().level()), (&two, two.max_level()));
     assert_eq!(keys.reduced_ranks().collect::<Vec<_>>(), [2]);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use clathrate_ckks::keys::EncryptOptions;
-use clathrate_ckks::keys::Reach;
+use clathrate_ckks::keys::KeyLevel;
 use clathrate_ckks::{Ciphertext, CkksError, Encoding, EvaluationKeys, Evaluator, KeyNeeds, ModuleShape, Params, Runtime, SecretKey};
 use clathrate_lattice::{Level, SecretRng};
 
@@ -49,7 +49,7 @@ fn products_go_through_the_temporary_rank_at_every_level() {
     let temporary = params.temporary_for_products().expect("temporary rank");
     assert_eq!((params.rank(), temporary.rank), (4, 5));
     let owner = key(&params);
-    let evaluator = evaluator(&owner, &KeyNeeds::new().relinearise(Reach::Top));
+    let evaluator = evaluator(&owner, &KeyNeeds::new().relinearise(KeyLevel::Top));
     for level in (1..=params.max_level().0).rev() {
         let values = numbers(128);
         let x = encrypt(&owner, &values, Some(Level(level)));
@@ -66,7 +66,7 @@ fn rotations_of_any_step_follow_from_keys_of_powers_of_two() {
     for name in ["insecure_dpad", "insecure_dpad_rank1"] {
         let params = params(name);
         let owner = key(&params);
-        let evaluator = evaluator(&owner, &KeyNeeds::new().power_rotations(Reach::Top));
+        let evaluator = evaluator(&owner, &KeyNeeds::new().power_rotations(KeyLevel::Top));
         let values = numbers(params.slot_count());
         let x = encrypt(&owner, &values, None);
         for step in [1i64, 3, -7, 29, 64, -1] {
@@ -86,12 +86,12 @@ fn rotations_of_any_step_follow_from_keys_of_powers_of_two() {
 fn reduced_ranks_multiply_with_their_own_keys_and_come_back_by_zeros() {
     let params = params("insecure_dpad");
     let owner = key(&params);
-    let relinearise = KeyNeeds::new().relinearise(Reach::Top);
+    let relinearise = KeyNeeds::new().relinearise(KeyLevel::Top);
     let shape = |rank| ModuleShape { degree: params.degree(), rank };
     let needs = KeyNeeds::new()
-        .relinearise(Reach::Top)
-        .reduce_to(2, Reach::Top)
-        .relative(shape(2), &relinearise.clone().reduce_to(1, Reach::Top))
+        .relinearise(KeyLevel::Top)
+        .reduce_to(2, KeyLevel::Top)
+        .relative(shape(2), &relinearise.clone().reduce_to(1, KeyLevel::Top))
         .relative(shape(1), &relinearise);
     let evaluator = evaluator(&owner, &needs);
     let two = params.at_rank(2).expect("rank 2");
@@ -127,9 +127,9 @@ fn conversions_between_degrees_keep_messages_and_multiply_on_both_sides() {
         let rlwe = params.relative(params.rlwe_shape()).expect("rank 1");
         assert_eq!((rlwe.rank(), rlwe.degree(), rlwe.max_level()), (1, params.degree() * rank, params.max_level()));
         let needs = KeyNeeds::new()
-            .relinearise(Reach::Top)
-            .merge(&params.rlwe_needs(Reach::Top))
-            .relative(rlwe.shape(), &KeyNeeds::new().relinearise(Reach::Top));
+            .relinearise(KeyLevel::Top)
+            .merge(&params.rlwe_needs(KeyLevel::Top))
+            .relative(rlwe.shape(), &KeyNeeds::new().relinearise(KeyLevel::Top));
         let evaluator = evaluator(&owner, &needs);
         let values = numbers(params.slot_count());
         let x = encrypt(&owner, &values, None);
@@ -155,7 +155,7 @@ fn ring_switching_is_extract_reduce_embed() {
     let owner = key(&params);
     let rlwe = params.relative(params.rlwe_shape()).expect("rank 1");
     let two = params.at_rank(2).expect("rank 2");
-    let needs = KeyNeeds::new().reduce_to(2, Reach::Top).relative(two.shape(), &two.rlwe_needs(Reach::Top));
+    let needs = KeyNeeds::new().reduce_to(2, KeyLevel::Top).relative(two.shape(), &two.rlwe_needs(KeyLevel::Top));
     let evaluator = evaluator(&owner, &needs);
     let values = numbers(100);
     let x = encrypt(&owner.relative(&rlwe).expect("key"), &values, Some(two.max_level()));

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::common::*;
 use clathrate_ckks::error::ErrorKind;
 use clathrate_ckks::file::{FileReader, Stored};
-use clathrate_ckks::keys::{EncryptOptions, KeyName, Reach, Values};
+use clathrate_ckks::keys::{EncryptOptions, KeyLevel, KeyName, Values};
 use clathrate_ckks::parameters::{EngineFactory, Segment, preset, presets};
 use clathrate_ckks::{CkksError, Encoding, KeyNeeds, Params, ParamsSpec, Runtime};
 use clathrate_lattice::Level;
@@ -107,7 +107,7 @@ fn keys_and_encryptions_are_gated_by_figures_and_not_by_marks() {
     // As keys are made and arrays are encrypted.
     for params in &sets[..2] {
         let owner = secret(params, 1);
-        let key = |bodies| owner.evaluation_keys(&KeyNeeds::new().shared_mask(bodies, Reach::Top));
+        let key = |bodies| owner.evaluation_keys(&KeyNeeds::new().shared_mask(bodies, KeyLevel::Top));
         assert!(key(2).is_ok());
         assert_refused!(key(64), CkksError::Insecure { .. }, "64 bodies", "fewer than 64");
     }
@@ -308,7 +308,7 @@ fn files_with_more_bodies_under_a_mask_than_are_protected_are_refused() {
         .expect_err("too many bodies")
     };
     let params = params("n12");
-    let keys = secret(&params, 1).evaluation_keys(&KeyNeeds::new().shared_mask(2, Reach::Top)).expect("keys");
+    let keys = secret(&params, 1).evaluation_keys(&KeyNeeds::new().shared_mask(2, KeyLevel::Top)).expect("keys");
     let bytes = keys.to_file_bytes().expect("file");
     let more = |metadata: &mut serde_json::Value| metadata["keys"][0]["name"] = "format-switch 64".into();
     let error = refused(&bytes, &more, &params);

@@ -8,7 +8,7 @@ use clathrate_ckks::circuits::matrix_plan::{MatrixOptions, MatrixPlan};
 use clathrate_ckks::circuits::packing::{PackingOptions, PackingPlan};
 use clathrate_ckks::circuits::samples::{SamplesOptions, SamplesPlan};
 use clathrate_ckks::file::Stored;
-use clathrate_ckks::keys::{EncryptOptions, Reach, Values};
+use clathrate_ckks::keys::{EncryptOptions, KeyLevel, Values};
 use clathrate_ckks::parameters::Switching;
 use clathrate_ckks::{Encoding, Evaluator, KeyNeeds, LinearTransform, MachineProfile, Params, Polynomial, RankSteps, Runtime};
 use clathrate_lattice::Level;
@@ -108,7 +108,7 @@ fn results_are_the_same_bytes_whatever_profile_is_stored_unless_switching_is_tun
         let params = under("insecure_deep", profile, switching);
         let (sk, level) = (secret(&params, 3), params.fresh_level());
         let map = LinearTransform::from_matrix(&weights(64 * 64)[..], 64, 64).expect("map").plan(&params, level).expect("plan");
-        let needs = KeyNeeds::new().relinearise(Reach::Top).rotations([1, -3], Reach::Top).conjugate(Reach::Top);
+        let needs = KeyNeeds::new().relinearise(KeyLevel::Top).rotations([1, -3], KeyLevel::Top).conjugate(KeyLevel::Top);
         let ev = evaluator(&sk, &needs.merge(&map.needs().expect("needs")));
         let x = encrypt_as(&sk, &Values::Real(ramp(64)), &[64], EncryptOptions::default(), 9);
         let mut y = ev.run_linear(&x, &map).expect("map");

@@ -5,7 +5,7 @@ use crate::common::*;
 use clathrate_ckks::circuits::samples::{SamplesOptions, SamplesPlan};
 use clathrate_ckks::circuits::transcipher::PreparedSamples;
 use clathrate_ckks::file::{FileReader, Stored};
-use clathrate_ckks::keys::{KeyName, Operation, Reach, Values};
+use clathrate_ckks::keys::{KeyLevel, KeyName, Operation, Values};
 use clathrate_ckks::outside::{OutsideModulus, OutsideSamples, Phase};
 use clathrate_ckks::{Ciphertext, CkksError, EvaluationKeys, Evaluator, KeyNeeds, ModuleShape, Params, SecretKey, SecretName, SecretRng};
 use clathrate_lattice::security::estimated_bits;
@@ -373,7 +373,7 @@ fn keys_of_a_smaller_ring_are_stored_and_missed_like_others() {
     let stored = Evaluator::with_keys(again).bootstrap_samples(&samples, &plan).expect("in slots");
     assert_eq!(own.bundles(), stored.bundles());
     // Without the ring's own keys nothing begins, and the error names them.
-    let without = plan.needs().operations().fold(KeyNeeds::new(), |needs, (operation, reach)| needs.operation(operation, reach));
+    let without = plan.needs().operations().fold(KeyNeeds::new(), |needs, (operation, key_level)| needs.operation(operation, key_level));
     let few = sk.evaluation_keys(&without).expect("keys");
     assert_refused!(plan.check_keys(&few, &[SecretName::Device(1)]), CkksError::MissingKeys { .. }, "packing");
     assert_refused!(Evaluator::with_keys(few).bootstrap_samples(&samples, &plan), CkksError::NoRelativeKeys { .. }, "128x1");
@@ -390,7 +390,7 @@ fn keys_of_a_smaller_ring_are_stored_and_missed_like_others() {
     assert_eq!(drawn.distribution(), SecretDistribution::UniformTernary);
     assert_ne!(drawn.all_coefficients(), at(ring).named(SecretName::Main).expect("there").all_coefficients());
     assert_refused!(sk.named(SecretName::Packing), CkksError::Conversion { .. }, "no ring of packing at 1024x1");
-    let wide = KeyNeeds::new().operation(Operation::Multiply, Reach::Level(0));
+    let wide = KeyNeeds::new().operation(Operation::Multiply, KeyLevel::Level(0));
     assert!(sk.evaluation_keys(&KeyNeeds::new().relative(ring, &wide)).is_err(), "a ring of packing has no other keys");
 }
 
@@ -421,7 +421,7 @@ fn rings_of_packing_are_secure() {
         // What such a ring does not protect is refused where keys are made.
         let from = ModuleShape { degree: 1, rank: 2048 };
         let pack = Operation::Pack { from, to: 2048, under: SecretName::Device(1), onto: SecretName::Packing };
-        let needs = KeyNeeds::new().relative(shape(2048), &KeyNeeds::new().operation(pack, Reach::Level(0)));
+        let needs = KeyNeeds::new().relative(shape(2048), &KeyNeeds::new().operation(pack, KeyLevel::Level(0)));
         assert!(params.required_keys(&needs).is_err(), "{name}: keys at degree 2048");
         assert!(params.packing_ring().is_none(), "the whole ring has the ordinary keys");
         // No other way leads under that secret, where there are ordinary keys, too.

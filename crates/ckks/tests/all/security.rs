@@ -7,7 +7,7 @@ use std::fs;
 use crate::common::*;
 use clathrate_ckks::encoding::Plaintext;
 use clathrate_ckks::file::{FileReader, Stored};
-use clathrate_ckks::keys::Reach;
+use clathrate_ckks::keys::KeyLevel;
 use clathrate_ckks::keys::{EncryptOptions, HonestEvaluator, Values};
 use clathrate_ckks::parameters::{preset, preset_names, presets};
 use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Params, SecretKey};
@@ -197,7 +197,7 @@ fn files_of_insecure_parameters_are_marked_and_secure_ones_are_not() {
     for (name, expected) in [("insecure_tiny", true), ("matmul", false)] {
         let params = params(name);
         let sk = secret(&params, 1);
-        let keys = sk.evaluation_keys(&KeyNeeds::new().relinearise(Reach::Level(0))).expect("keys");
+        let keys = sk.evaluation_keys(&KeyNeeds::new().relinearise(KeyLevel::Level(0))).expect("keys");
         let ct = encrypt(&sk, &ramp(8));
         assert_eq!(insecure_flag(params.to_file_bytes().expect("file")), expected);
         assert_eq!(insecure_flag(sk.to_file_bytes().expect("file")), expected);
@@ -261,7 +261,7 @@ fn masks_never_repeat_within_an_array_or_a_key() {
         let ct = sk.encrypt_array(&vec![0.0; 50 * 3], &[50, 3], options).expect("encrypt");
         let other = sk.encrypt_array(&vec![0.0; 50 * 3], &[50, 3], options).expect("encrypt");
         assert_all_differ(&masks(ct.bundles().iter().chain(other.bundles())));
-        let needs = KeyNeeds::new().relinearise(Reach::Top);
+        let needs = KeyNeeds::new().relinearise(KeyLevel::Top);
         let keys = sk.evaluation_keys(&needs).expect("keys");
         let again = sk.evaluation_keys(&needs).expect("keys");
         let (first, second) = (keys.relinearisation().expect("made"), again.relinearisation().expect("made"));
@@ -275,7 +275,7 @@ fn masks_never_repeat_within_an_array_or_a_key() {
 #[test]
 fn seeds_of_all_keys_in_one_file_differ() {
     let (_, sk, _) = setup("insecure_tiny", &KeyNeeds::new());
-    let needs = KeyNeeds::new().relinearise(Reach::Top).conjugate(Reach::Top).rotations([1, 2, 3], Reach::Top);
+    let needs = KeyNeeds::new().relinearise(KeyLevel::Top).conjugate(KeyLevel::Top).rotations([1, 2, 3], KeyLevel::Top);
     let bytes = sk.evaluation_keys(&needs).expect("keys").to_file_bytes().expect("file");
     let reader = FileReader::from_bytes(&bytes).expect("readable");
     let seeds = reader.section("seeds").expect("seeds");

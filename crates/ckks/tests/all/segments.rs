@@ -3,7 +3,7 @@
 use crate::common::measure::*;
 use crate::common::*;
 use clathrate_ckks::file::{FileReader, Stored};
-use clathrate_ckks::keys::{EncryptOptions, Reach, Values};
+use clathrate_ckks::keys::{EncryptOptions, KeyLevel, Values};
 use clathrate_ckks::parameters::{ScaleWarning, Segment, preset_names};
 use clathrate_ckks::{CkksError, Evaluator, KeyNeeds, Params, ParamsSpec, Polynomial, PolynomialBasis, SecretKey};
 use clathrate_lattice::Level;
@@ -29,7 +29,7 @@ const SEGMENTS: [(usize, usize, f64); 3] = [(0, 4, 35.4), (5, 9, 45.8), (10, 14,
 fn three() -> (Params, SecretKey, Evaluator) {
     let params = custom(THREE);
     let sk = secret(&params, 3);
-    let ev = evaluator(&sk, &KeyNeeds::new().relinearise(Reach::Top));
+    let ev = evaluator(&sk, &KeyNeeds::new().relinearise(KeyLevel::Top));
     (params, sk, ev)
 }
 
@@ -351,7 +351,7 @@ fn chains_whose_products_collapse_warn_of_the_level_where_they_do() {
     }
     // The evaluator finds the same: two products, and no third.
     let sk = secret(&params, 1);
-    let ev = evaluator(&sk, &KeyNeeds::new().relinearise(Reach::Top));
+    let ev = evaluator(&sk, &KeyNeeds::new().relinearise(KeyLevel::Top));
     let mut x = encrypt(&sk, &[0.5]);
     for expected in [30.0, 10.0] {
         x = ev.multiply_rescale(&x, &x).expect("product");

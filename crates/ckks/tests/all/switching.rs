@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::common::{assert_close, decrypt, ramp};
 use clathrate_ckks::keys::EncryptOptions;
-use clathrate_ckks::keys::Reach;
+use clathrate_ckks::keys::KeyLevel;
 use clathrate_ckks::parameters::{ProfileOrigin, Switching};
 use clathrate_ckks::{CkksError, EvaluationKeys, Evaluator, KeyNeeds, Params, ParamsSpec, Runtime, SecretKey};
 use clathrate_lattice::switch::{MachineProfile, SwitchMethod};
@@ -44,7 +44,7 @@ fn runtime(switching: Switching) -> Runtime {
 fn keys(params: &Params) -> (SecretKey, EvaluationKeys) {
     let mut rng = SecretRng::from_seed([7; 32]);
     let sk = SecretKey::generate_with(params, &mut rng).expect("secret key");
-    let needs = KeyNeeds::new().relinearise(Reach::Top).rotations([1, 2], Reach::Top);
+    let needs = KeyNeeds::new().relinearise(KeyLevel::Top).rotations([1, 2], KeyLevel::Top);
     let keys = sk.evaluation_keys_rng(&needs, &mut rng).expect("keys");
     (sk, keys)
 }

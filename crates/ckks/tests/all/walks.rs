@@ -2,7 +2,7 @@
 
 use crate::common::measure::*;
 use crate::common::*;
-use clathrate_ckks::keys::Reach;
+use clathrate_ckks::keys::KeyLevel;
 use clathrate_ckks::keys::{EncryptOptions, Values};
 use clathrate_ckks::{Ciphertext, CkksError, KeyNeeds};
 use clathrate_lattice::Level;
@@ -20,7 +20,7 @@ fn random_computations_match_the_clear_ones_at_every_rank() {
         let params = params(name);
         let sk = secret(&params, 1);
         let steps = [1i64, 3, -2];
-        let ev = evaluator(&sk, &KeyNeeds::new().relinearise(Reach::Top).conjugate(Reach::Top).rotations(steps, Reach::Top));
+        let ev = evaluator(&sk, &KeyNeeds::new().relinearise(KeyLevel::Top).conjugate(KeyLevel::Top).rotations(steps, KeyLevel::Top));
         let mut state = 9u64;
         let mut roll = |bound: usize| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

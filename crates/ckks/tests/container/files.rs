@@ -4,7 +4,7 @@ use crate::allocation::peak_of;
 use crate::common::*;
 use clathrate_ckks::error::ErrorKind;
 use clathrate_ckks::file::{FileError, FileLabel, FileReader, FileWriter, Replaced, Stored, Watch};
-use clathrate_ckks::keys::Reach;
+use clathrate_ckks::keys::KeyLevel;
 use clathrate_ckks::keys::{EncryptOptions, Values};
 use clathrate_ckks::{Ciphertext, CkksError, Encoding, EvaluationKeys, Evaluator, KeyNeeds, Params, PublicKey, SecretKey};
 use clathrate_lattice::Level;
@@ -33,7 +33,7 @@ fn read(kind: &str, bytes: &[u8], params: &Params) -> Result<(), CkksError> {
 
 /// One file of each kind, a computed ciphertext besides the fresh one.
 fn samples(params: &Params, sk: &SecretKey) -> Vec<(&'static str, Vec<u8>)> {
-    let needs = KeyNeeds::new().relinearise(Reach::Level(1)).rotations([1, 2], Reach::Level(0)).conjugate(Reach::Level(0));
+    let needs = KeyNeeds::new().relinearise(KeyLevel::Level(1)).rotations([1, 2], KeyLevel::Level(0)).conjugate(KeyLevel::Level(0));
     let keys = sk.evaluation_keys(&needs).expect("keys");
     let ct = encrypt(sk, &ramp(8));
     let computed = Evaluator::new(params).negate(&ct).expect("negate");
@@ -137,7 +137,7 @@ fn loaded_evaluation_keys_compute_the_same_bits() {
     for name in SETS {
         let params = params(name);
         let sk = secret(&params, 5);
-        let needs = KeyNeeds::new().relinearise(Reach::Top).conjugate(Reach::Level(2)).rotations([1, -2], Reach::Level(3));
+        let needs = KeyNeeds::new().relinearise(KeyLevel::Top).conjugate(KeyLevel::Level(2)).rotations([1, -2], KeyLevel::Level(3));
         let keys = sk.evaluation_keys(&needs).expect("keys");
         let bytes = keys.to_file_bytes().expect("file");
         // One body per entry, as words; masks are seeds.

@@ -5,7 +5,7 @@ use std::time::Instant;
 use crate::alone;
 use crate::common::measure::*;
 use crate::common::*;
-use clathrate_ckks::keys::Reach;
+use clathrate_ckks::keys::KeyLevel;
 use clathrate_ckks::keys::{EncryptOptions, Values};
 use clathrate_ckks::parameters::preset_names;
 use clathrate_ckks::{KeyNeeds, Params};
@@ -62,8 +62,9 @@ fn computes(params: &Params) {
     let sk = secret(params, 4);
     let (slots, top) = (params.slot_count(), params.max_level());
     // Keys of large sets take gigabytes at the top: there rotations are tried at level 3.
-    let reach = if params.degree() * params.rank() < 1 << 15 { top } else { clathrate_lattice::Level(3) };
-    let needs = KeyNeeds::new().conjugate(Reach::Level(reach.0)).rotations([5], Reach::Level(reach.0)).relinearise(Reach::Top);
+    let key_level = if params.degree() * params.rank() < 1 << 15 { top } else { clathrate_lattice::Level(3) };
+    let needs =
+        KeyNeeds::new().conjugate(KeyLevel::Level(key_level.0)).rotations([5], KeyLevel::Level(key_level.0)).relinearise(KeyLevel::Top);
     let start = Instant::now();
     let ev = evaluator(&sk, &needs);
     println!("keys: {:.1} s", start.elapsed().as_secs_f64());
@@ -77,9 +78,9 @@ fn computes(params: &Params) {
     assert_bits("fused product", complex_deviation(&decrypt_complex(&sk, &fused), &product), explained, 0.1);
     let twice = ev.rescale(&ev.multiply(&cx, &cy).expect("product")).expect("rescale");
     assert_bits("product, rescaled", complex_deviation(&decrypt_complex(&sk, &twice), &product), explained, 0.1);
-    let low = ev.drop_to_level(&cx, reach).expect("down");
-    let fresh = params.noise_model().fresh_secret() + if reach < top { params.noise_model().rounding() } else { 1.0 / 12.0 };
-    let predicted = slot_bits(params, fresh + switch_variance(params, params.rank(), reach), low.scale());
+    let low = ev.drop_to_level(&cx, key_level).expect("down");
+    let fresh = params.noise_model().fresh_secret() + if key_level < top { params.noise_model().rounding() } else { 1.0 / 12.0 };
+    let predicted = slot_bits(params, fresh + switch_variance(params, params.rank(), key_level), low.scale());
     let mut rolled = x.clone();
     rolled.rotate_left(5);
     assert_bits("rotation", complex_deviation(&decrypt_complex(&sk, &ev.rotate(&low, 5).expect("rotation")), &rolled), predicted, 0.1);

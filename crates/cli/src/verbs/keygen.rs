@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use clathrate_ckks::circuits::samples::SamplesPlan;
 use clathrate_ckks::file::holds_secret_key;
-use clathrate_ckks::keys::Reach;
+use clathrate_ckks::keys::KeyLevel;
 use clathrate_ckks::{BootstrapOptions, BootstrapPlan, CkksError, KeyNeeds, Params, Runtime, SecretKey};
 use clathrate_lattice::Level;
 use serde_json::json;
@@ -113,25 +113,25 @@ fn check_outputs(arguments: &Keygen) -> Result<(), Failure> {
 }
 
 fn needs(arguments: &Keygen, params: &Params) -> Result<KeyNeeds, Failure> {
-    let reach = match arguments.level {
-        None => Reach::Top,
+    let key_level = match arguments.level {
+        None => KeyLevel::Top,
         Some(level) => {
             params.chain().check_level(Level(level)).map_err(CkksError::from)?;
-            Reach::Level(level)
+            KeyLevel::Level(level)
         }
     };
-    let mut needs = KeyNeeds::new().rotations(arguments.rotations.iter().copied(), reach);
+    let mut needs = KeyNeeds::new().rotations(arguments.rotations.iter().copied(), key_level);
     if arguments.relinearise {
-        needs = needs.relinearise(reach);
+        needs = needs.relinearise(key_level);
     }
     if arguments.conjugate {
-        needs = needs.conjugate(reach);
+        needs = needs.conjugate(key_level);
     }
     if arguments.power_rotations {
-        needs = needs.power_rotations(reach);
+        needs = needs.power_rotations(key_level);
     }
     if let Some(bodies) = arguments.shared_mask {
-        needs = needs.shared_mask(bodies.into(), reach);
+        needs = needs.shared_mask(bodies.into(), key_level);
     }
     if arguments.single_steps {
         needs = needs.single_steps();
@@ -148,7 +148,7 @@ fn needs(arguments: &Keygen, params: &Params) -> Result<KeyNeeds, Failure> {
         let plan = SamplesPlan::new(params, &arguments.kind.options(count, arguments.key_bytes))?;
         needs = needs.merge(&plan.needs_of(&arguments.kind.secrets())?);
     }
-    needs = needs.along(&arguments.ranks, arguments.to_rlwe, reach);
+    needs = needs.along(&arguments.ranks, arguments.to_rlwe, key_level);
     if arguments.evaluation.is_some() && needs.is_empty() {
         return Err(Failure::Usage("a rotation by 0 needs no key: there is no evaluation key to make".to_owned()));
     }

@@ -8,7 +8,7 @@ use clathrate_arith::sequence::{numbers, words};
 use clathrate_arith::{Isa, Modulus, NttTable};
 use clathrate_ckks::file::{FileReader, Stored};
 use clathrate_ckks::keys::EncryptOptions;
-use clathrate_ckks::keys::Reach;
+use clathrate_ckks::keys::KeyLevel;
 use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Params, Runtime, SecretKey};
 
 /// One test's outcome.
@@ -104,7 +104,7 @@ fn compare_values(values: &[f64], expected: impl Fn(usize) -> f64) -> Option<Str
 fn arithmetic(preset: &str, runtime: &Runtime) -> Result<Option<String>, CkksError> {
     let params = Params::preset(preset, runtime)?;
     let secret = SecretKey::generate(&params)?;
-    let keys = secret.evaluation_keys(&KeyNeeds::new().relinearise(Reach::Top).rotations([1], Reach::Top))?;
+    let keys = secret.evaluation_keys(&KeyNeeds::new().relinearise(KeyLevel::Top).rotations([1], KeyLevel::Top))?;
     let evaluator = Evaluator::with_keys(Arc::new(keys));
     let count = params.slot_count();
     let (x, y): (Vec<f64>, Vec<f64>) = (numbers(1).take(count).collect(), numbers(2).take(count).collect());

@@ -64,11 +64,11 @@ pub fn merged_digits(
     Ok(runs)
 }
 
-/// The primes of a key for levels up to `reach` that can be special at `level`: those outside every base digit in use at `level`.
+/// The primes of a key for levels up to `key_level` that can be special at `level`: those outside every base digit in use at `level`.
 #[must_use]
-pub fn free_primes(chain: &Chain, gadget: &Gadget, level: Level, reach: Level) -> Basis {
+pub fn free_primes(chain: &Chain, gadget: &Gadget, level: Level, key_level: Level) -> Basis {
     let used = &gadget.digits()[..gadget.digit_count(chain, level)];
-    Basis::new(chain.key_basis(reach).indices().iter().copied().filter(|&i| used.iter().all(|digit| digit.row_of(i).is_none())))
+    Basis::new(chain.key_basis(key_level).indices().iter().copied().filter(|&i| used.iter().all(|digit| digit.row_of(i).is_none())))
 }
 
 /// The terms of the generated key that each term of the merged key is the sum of, in the order in which keys are stored: digit by digit, then

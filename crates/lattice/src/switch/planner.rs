@@ -105,11 +105,11 @@ impl Planner {
         methods
     }
 
-    fn candidates(&self, chain: &Chain, gadget: &Gadget, reach: Level, inputs: usize, methods: &[SwitchMethod]) -> Vec<Vec<Candidate>> {
+    fn candidates(&self, chain: &Chain, gadget: &Gadget, key_level: Level, inputs: usize, methods: &[SwitchMethod]) -> Vec<Vec<Candidate>> {
         let degree = chain.ring().degree();
         let at = |level: Level| {
             let candidate = |(index, &method): (usize, &SwitchMethod)| {
-                let representation = KeyRepresentation::new(chain, gadget, method, level, reach, inputs).ok()?;
+                let representation = KeyRepresentation::new(chain, gadget, method, level, key_level, inputs).ok()?;
                 // If no digits can be merged, this method uses the generated key unchanged; the candidate `SwitchMethod::as_made` covers that.
                 if method.coalesced && representation.is_base() && method.special == chain.special_basis().len() {
                     return None;
@@ -121,7 +121,7 @@ impl Planner {
             };
             methods.iter().enumerate().filter_map(candidate).collect()
         };
-        (0..=reach.0).map(Level).map(at).collect()
+        (0..=key_level.0).map(Level).map(at).collect()
     }
 
     /// The fastest allowed candidate of each level, and the bytes of all derived keys that they need.
@@ -138,24 +138,24 @@ impl Planner {
         (chosen, bytes.values().sum())
     }
 
-    /// The fastest method at each level for keys of level `reach` with `inputs` inputs.
+    /// The fastest method at each level for keys of level `key_level` with `inputs` inputs.
     #[must_use]
-    pub fn map(&self, chain: &Chain, gadget: &Gadget, reach: Level, inputs: usize) -> MethodMap {
-        self.map_of(chain, gadget, reach, inputs, Self::methods(chain))
+    pub fn map(&self, chain: &Chain, gadget: &Gadget, key_level: Level, inputs: usize) -> MethodMap {
+        self.map_of(chain, gadget, key_level, inputs, Self::methods(chain))
     }
 
-    /// The fastest hybrid method at each level for keys of level `reach` with one input: for sums that plaintexts multiply before the mod-down.
+    /// The fastest hybrid method at each level for keys of level `key_level` with one input: for sums that plaintexts multiply before the mod-down.
     #[must_use]
-    pub fn hybrid_map(&self, chain: &Chain, gadget: &Gadget, reach: Level) -> MethodMap {
+    pub fn hybrid_map(&self, chain: &Chain, gadget: &Gadget, key_level: Level) -> MethodMap {
         let hybrid = Self::methods(chain).into_iter().filter(|method| method.key_digit.is_none()).collect();
-        self.map_of(chain, gadget, reach, 1, hybrid)
+        self.map_of(chain, gadget, key_level, 1, hybrid)
     }
 
-    fn map_of(&self, chain: &Chain, gadget: &Gadget, reach: Level, inputs: usize, methods: Vec<SwitchMethod>) -> MethodMap {
-        let levels = self.candidates(chain, gadget, reach, inputs, &methods);
+    fn map_of(&self, chain: &Chain, gadget: &Gadget, key_level: Level, inputs: usize, methods: Vec<SwitchMethod>) -> MethodMap {
+        let levels = self.candidates(chain, gadget, key_level, inputs, &methods);
         let as_made = methods.iter().position(|&method| method == SwitchMethod::as_made(chain)).unwrap_or(0);
-        let polys = gadget.digit_count(chain, reach) * inputs * self.columns;
-        let key_bytes = polys * packed_bytes(chain.ring(), &chain.key_basis(reach));
+        let polys = gadget.digit_count(chain, key_level) * inputs * self.columns;
+        let key_bytes = polys * packed_bytes(chain.ring(), &chain.key_basis(key_level));
         let limit = (self.expansion * key_bytes as f64) as usize;
         let mut allowed = vec![true; methods.len()];
         let (mut chosen, mut bytes) = Self::best(&levels, &allowed);

@@ -18,7 +18,7 @@ use crate::ring::Ring;
 pub struct KeyRepresentation {
     pub(super) method: SwitchMethod,
     /// Highest level that the keys serve.
-    pub(super) reach: Level,
+    pub(super) key_level: Level,
     /// Highest level of the inputs that use this representation.
     pub(super) level: Level,
     /// The special primes.
@@ -43,7 +43,7 @@ pub struct KeyDigits {
 }
 
 impl KeyRepresentation {
-    /// The representation for `method`, for inputs up to `level` and keys up to `reach` with at most `inputs` inputs.
+    /// The representation for `method`, for inputs up to `level` and keys up to `key_level` with at most `inputs` inputs.
     ///
     /// # Errors
     /// [`LatticeError::FewFreePrimes`], [`LatticeError::DigitTooLarge`], [`LatticeError::FewAuxiliaryPrimes`].
@@ -52,12 +52,12 @@ impl KeyRepresentation {
         gadget: &Gadget,
         method: SwitchMethod,
         level: Level,
-        reach: Level,
+        key_level: Level,
         inputs: usize,
     ) -> Result<Self, LatticeError> {
-        let free = coalesce::free_primes(chain, gadget, level, reach);
+        let free = coalesce::free_primes(chain, gadget, level, key_level);
         let Some(first) = free.len().checked_sub(method.special).filter(|_| method.special > 0) else {
-            return Err(LatticeError::FewFreePrimes { special: method.special, free: free.len(), level: level.0, reach: reach.0 });
+            return Err(LatticeError::FewFreePrimes { special: method.special, free: free.len(), level: level.0, key_level: key_level.0 });
         };
         let special = Basis::new(free.indices()[first..].iter().copied());
         let runs = if method.coalesced {
@@ -67,7 +67,7 @@ impl KeyRepresentation {
         };
         let basis = chain.basis(level).join(&special);
         let klss = method.key_digit.map(|length| KeyDigits::new(chain, gadget, &runs, &basis, length, inputs)).transpose()?;
-        Ok(Self { method, reach, level, special, basis, runs, klss })
+        Ok(Self { method, key_level, level, special, basis, runs, klss })
     }
 
     /// Whether the generated key is used unchanged.

@@ -117,30 +117,30 @@ impl Switcher {
         &self.policy
     }
 
-    /// The method that a planner chose at each level, for keys of level `reach`; `None` where the policy is fixed.
+    /// The method that a planner chose at each level, for keys of level `key_level`; `None` where the policy is fixed.
     #[must_use]
-    pub fn map(&self, reach: Level) -> Option<Arc<MethodMap>> {
-        self.map_for(reach, Purpose::Switch)
+    pub fn map(&self, key_level: Level) -> Option<Arc<MethodMap>> {
+        self.map_for(key_level, Purpose::Switch)
     }
 
-    fn map_for(&self, reach: Level, purpose: Purpose) -> Option<Arc<MethodMap>> {
+    fn map_for(&self, key_level: Level, purpose: Purpose) -> Option<Arc<MethodMap>> {
         let SwitchPolicy::Planned(planner) = &self.policy else { return None };
         let mut maps = self.maps.lock().unwrap_or_else(PoisonError::into_inner);
         let planned = || {
             Arc::new(match purpose {
-                Purpose::Switch => planner.map(&self.chain, &self.gadget, reach, self.inputs),
-                Purpose::Transform => planner.hybrid_map(&self.chain, &self.gadget, reach),
+                Purpose::Switch => planner.map(&self.chain, &self.gadget, key_level, self.inputs),
+                Purpose::Transform => planner.hybrid_map(&self.chain, &self.gadget, key_level),
             })
         };
-        Some(maps.entry((reach, purpose)).or_insert_with(planned).clone())
+        Some(maps.entry((key_level, purpose)).or_insert_with(planned).clone())
     }
 
-    /// The method of `level` for keys of level `reach`.
-    fn method(&self, level: Level, reach: Level, purpose: Purpose) -> SwitchMethod {
+    /// The method of `level` for keys of level `key_level`.
+    fn method(&self, level: Level, key_level: Level, purpose: Purpose) -> SwitchMethod {
         match &self.policy {
             SwitchPolicy::Fixed(method) => *method,
             SwitchPolicy::Planned(_) => {
-                let row = self.map_for(reach, purpose).and_then(|map| map.rows.get(level.0).copied());
+                let row = self.map_for(key_level, purpose).and_then(|map| map.rows.get(level.0).copied());
                 row.map_or_else(|| SwitchMethod::as_made(&self.chain), |row| row.method)
             }
         }
@@ -161,34 +161,34 @@ impl Switcher {
         self.tables_for(level, self.chain.max_level())
     }
 
-    /// The tables of `level` for keys of level `reach`: the primes of steps above `level` that those keys have may serve as special primes.
+    /// The tables of `level` for keys of level `key_level`: the primes of steps above `level` that those keys have may serve as special primes.
     ///
     /// # Errors
     /// As [`Switcher::tables`]; [`LatticeError::KeyLevelTooLow`].
-    pub fn tables_for(&self, level: Level, reach: Level) -> Result<Arc<SwitchTables>, LatticeError> {
-        self.tables_planned(level, reach, Purpose::Switch)
+    pub fn tables_for(&self, level: Level, key_level: Level) -> Result<Arc<SwitchTables>, LatticeError> {
+        self.tables_planned(level, key_level, Purpose::Switch)
     }
 
     /// As [`Switcher::tables_for`], for the rotations of a linear transform: the fastest hybrid method, unless the policy fixes another.
     ///
     /// # Errors
     /// As [`Switcher::tables_for`].
-    pub fn transform_tables_for(&self, level: Level, reach: Level) -> Result<Arc<SwitchTables>, LatticeError> {
-        self.tables_planned(level, reach, Purpose::Transform)
+    pub fn transform_tables_for(&self, level: Level, key_level: Level) -> Result<Arc<SwitchTables>, LatticeError> {
+        self.tables_planned(level, key_level, Purpose::Transform)
     }
 
-    fn tables_planned(&self, level: Level, reach: Level, purpose: Purpose) -> Result<Arc<SwitchTables>, LatticeError> {
-        self.check_levels(level, reach)?;
-        self.cached_tables((level, self.method(level, reach, purpose), reach), purpose)
+    fn tables_planned(&self, level: Level, key_level: Level, purpose: Purpose) -> Result<Arc<SwitchTables>, LatticeError> {
+        self.check_levels(level, key_level)?;
+        self.cached_tables((level, self.method(level, key_level, purpose), key_level), purpose)
     }
 
     /// The tables of a given method, whatever the policy says: for tests and benchmarks.
     ///
     /// # Errors
     /// As [`Switcher::tables_for`].
-    pub fn tables_of_method(&self, method: SwitchMethod, level: Level, reach: Level) -> Result<Arc<SwitchTables>, LatticeError> {
-        self.check_levels(level, reach)?;
-        self.cached_tables((level, method, reach), Purpose::Switch)
+    pub fn tables_of_method(&self, method: SwitchMethod, level: Level, key_level: Level) -> Result<Arc<SwitchTables>, LatticeError> {
+        self.check_levels(level, key_level)?;
+        self.cached_tables((level, method, key_level), Purpose::Switch)
     }
 
     fn cached_tables(&self, id: TablesId, purpose: Purpose) -> Result<Arc<SwitchTables>, LatticeError> {
@@ -203,23 +203,23 @@ impl Switcher {
         Ok(tables)
     }
 
-    fn check_levels(&self, level: Level, reach: Level) -> Result<(), LatticeError> {
+    fn check_levels(&self, level: Level, key_level: Level) -> Result<(), LatticeError> {
         self.chain.check_level(level)?;
-        self.chain.check_level(reach)?;
-        if level > reach {
-            return Err(LatticeError::KeyLevelTooLow { key_level: reach.0, level: level.0 });
+        self.chain.check_level(key_level)?;
+        if level > key_level {
+            return Err(LatticeError::KeyLevelTooLow { key_level: key_level.0, level: level.0 });
         }
         Ok(())
     }
 
     /// The key representation for `method` at `level`: made for the highest level that uses the method, so that all levels below share it.
-    fn representation(&self, (level, method, reach): TablesId, purpose: Purpose) -> Result<KeyRepresentation, LatticeError> {
+    fn representation(&self, (level, method, key_level): TablesId, purpose: Purpose) -> Result<KeyRepresentation, LatticeError> {
         let fixed = matches!(self.policy, SwitchPolicy::Fixed(_));
-        let at = |l: Level| KeyRepresentation::new(&self.chain, &self.gadget, method, l, reach, self.inputs);
-        let above = (level.0 + 1..=reach.0)
+        let at = |l: Level| KeyRepresentation::new(&self.chain, &self.gadget, method, l, key_level, self.inputs);
+        let above = (level.0 + 1..=key_level.0)
             .rev()
             .map(Level)
-            .filter(|&l| fixed || self.method(l, reach, purpose) == method)
+            .filter(|&l| fixed || self.method(l, key_level, purpose) == method)
             .find_map(|l| at(l).ok());
         above.map_or_else(|| at(level), Ok)
     }
@@ -446,12 +446,12 @@ impl Switcher {
     }
 
     fn admitted_tables(&self, level: Level, keys: &[&SwitchKey], purpose: Purpose) -> Result<Arc<SwitchTables>, LatticeError> {
-        let reach = keys.iter().map(|key| key.level()).min().unwrap_or(level);
-        let tables = self.tables_planned(level, reach, purpose)?;
+        let key_level = keys.iter().map(|key| key.level()).min().unwrap_or(level);
+        let tables = self.tables_planned(level, key_level, purpose)?;
         for key in keys {
             hybrid::check_key(&tables, key.inputs(), key)?;
             if tables.representation.check_room(key.inputs()).is_err() || self.derived.admit(&tables.representation, key)?.is_none() {
-                return self.tables_of_method(SwitchMethod::as_made(&self.chain), level, reach);
+                return self.tables_of_method(SwitchMethod::as_made(&self.chain), level, key_level);
             }
         }
         Ok(tables)

@@ -40,13 +40,13 @@ fn own(gadget: &Gadget, plan: &SwitchTables, run: std::ops::Range<usize>) -> Vec
 }
 
 /// The plans of a level: as made, coalesced, and KLSS, with as many special primes as there may be.
-fn plans(switcher: &Switcher, level: Level, reach: Level) -> Vec<Arc<SwitchTables>> {
+fn plans(switcher: &Switcher, level: Level, key_level: Level) -> Vec<Arc<SwitchTables>> {
     let specials = 1..=chain_length(switcher.chain());
     let ways = specials.flat_map(|special| {
         let as_made = SwitchMethod { coalesced: false, ..SwitchMethod::hybrid(special) };
         [as_made, SwitchMethod::hybrid(special), SwitchMethod::klss(special, 3)]
     });
-    ways.filter_map(|choice| match switcher.tables_of_method(choice, level, reach) {
+    ways.filter_map(|choice| match switcher.tables_of_method(choice, level, key_level) {
         Ok(plan) => Some(plan),
         // More special primes than are free, than the auxiliary modulus has room for, or too few for the digits.
         Err(LatticeError::FewFreePrimes { .. } | LatticeError::DigitTooLarge { .. } | LatticeError::FewAuxiliaryPrimes { .. }) => None,
@@ -119,12 +119,12 @@ fn every_derived_key_is_entry_for_entry_the_sum_of_its_run() {
     let mut longest = 0;
     for (seed, (chain, gadget)) in gadgets(32).into_iter().enumerate() {
         let rng = &mut rng(10 + seed as u8);
-        for reach in [Level(3), chain.max_level()] {
+        for key_level in [Level(3), chain.max_level()] {
             let (from, to) = (secret(&chain, 1, 1, rng), secret(&chain, 1, 1, rng));
-            let key = SwitchKey::change_of_secret(&chain, &gadget, reach, &from, &to, rng).expect("key");
+            let key = SwitchKey::change_of_secret(&chain, &gadget, key_level, &from, &to, rng).expect("key");
             let switcher = any_choice(&chain, &gadget, 1);
-            for level in (0..=reach.0).map(Level) {
-                for plan in plans(&switcher, level, reach) {
+            for level in (0..=key_level.0).map(Level) {
+                for plan in plans(&switcher, level, key_level) {
                     for (digit, run) in runs(&plan).into_iter().enumerate() {
                         longest = longest.max(run.len());
                         // The polynomial whose digit `digit` is 1 and whose others are 0: sum_k Q / (P D_k) on the digit's primes. Its product with the
@@ -140,7 +140,7 @@ fn every_derived_key_is_entry_for_entry_the_sum_of_its_run() {
                         for k in run.clone().skip(1) {
                             expected.add_assign(&key.entry(0, k).restrict(plan.extended()).expect("subset")).expect("same shape");
                         }
-                        assert_eq!(got, expected, "digit {digit} of {run:?} at level {level}, keys of level {reach}, {:?}", plan.method());
+                        assert_eq!(got, expected, "digit {digit} of {run:?} at level {level}, keys of level {key_level}, {:?}", plan.method());
                     }
                 }
             }
@@ -154,10 +154,10 @@ fn digits_of_every_plan_recompose_to_the_input_times_its_special_modulus() {
     for (seed, (chain, gadget)) in gadgets(32).into_iter().enumerate() {
         let rng = &mut rng(20 + seed as u8);
         let (switcher, s) = (any_choice(&chain, &gadget, 1), secret(&chain, 1, 1, rng));
-        for reach in [Level(3), chain.max_level()] {
-            for level in (0..=reach.0).map(Level) {
+        for key_level in [Level(3), chain.max_level()] {
+            for level in (0..=key_level.0).map(Level) {
                 let u = Bundle::encrypt_zero(&s, chain.ring(), &chain.basis(level), rng).expect("uniform").mask().at(0).to_poly();
-                for plan in plans(&switcher, level, reach) {
+                for plan in plans(&switcher, level, key_level) {
                     let digits = switcher.decompose_by(&plan, &u).expect("digits");
                     let (modulus, special) = (product(&chain, plan.extended().indices()), product(&chain, plan.special().indices()));
                     let mut sum = vec![BigInt::zero(); 32];

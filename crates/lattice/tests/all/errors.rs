@@ -45,7 +45,7 @@ fn messages_count_one_thing_in_the_singular() {
     let inputs = |key_inputs| LatticeError::KeyInputs { key_inputs, inputs: 3 }.to_string();
     assert!(inputs(1).contains("switches 1 polynomial, not the 3 given"), "{}", inputs(1));
     assert!(inputs(2).contains("switches 2 polynomials, not the 3 given"), "{}", inputs(2));
-    let primes = |special, free| LatticeError::FewFreePrimes { special, free, level: 4, reach: 5 }.to_string();
+    let primes = |special, free| LatticeError::FewFreePrimes { special, free, level: 4, key_level: 5 }.to_string();
     assert!(primes(2, 1).contains("with 2 special primes: 1 prime is free there"), "{}", primes(2, 1));
     assert!(primes(1, 2).contains("with 1 special prime: 2 primes are free there"), "{}", primes(1, 2));
     let shape =

@@ -32,9 +32,9 @@ struct Case {
 }
 
 impl Case {
-    fn new(chain: &Arc<Chain>, gadget: &Arc<Gadget>, reach: Level, ranks: (usize, usize), bodies: usize, rng: &mut SecretRng) -> Self {
+    fn new(chain: &Arc<Chain>, gadget: &Arc<Gadget>, key_level: Level, ranks: (usize, usize), bodies: usize, rng: &mut SecretRng) -> Self {
         let (from, to) = (secret(chain, ranks.0, bodies, rng), secret(chain, ranks.1, bodies, rng));
-        let key = SwitchKey::change_of_secret(chain, gadget, reach, &from, &to, rng).expect("key");
+        let key = SwitchKey::change_of_secret(chain, gadget, key_level, &from, &to, rng).expect("key");
         Self { switcher: any_choice(chain, gadget, ranks.0), key }
     }
 
@@ -132,11 +132,11 @@ fn key_decomposed_products_equal_hybrid_ones_under_keys_of_lower_levels() {
     for (seed, chain, bits) in [(21, &chain, 40.5), (22, &chain, 80.5), (23, &mixed, 45.5)] {
         let gadget = Arc::new(Gadget::by_bits(chain, bits));
         let rng = &mut rng(seed);
-        for reach in [0, 2, 5].map(Level) {
-            let case = Case::new(chain, &gadget, reach, (1, 2), 1, rng);
-            for level in (0..=reach.0).map(Level) {
+        for key_level in [0, 2, 5].map(Level) {
+            let case = Case::new(chain, &gadget, key_level, (1, 2), 1, rng);
+            for level in (0..=key_level.0).map(Level) {
                 let ways = (1..=4).filter(|&special| case.check(level, special, rng)).count();
-                assert!(ways > 0, "level {level} of {reach}, digits of {bits} bits");
+                assert!(ways > 0, "level {level} of {key_level}, digits of {bits} bits");
             }
         }
     }

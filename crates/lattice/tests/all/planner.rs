@@ -53,13 +53,13 @@ const CASES: [(usize, usize, usize); 9] =
 fn map_has_a_row_for_every_level_of_every_key() {
     for (levels, special, rank) in CASES {
         let switcher = planned(levels, special, rank, 2.0);
-        for reach in 0..levels {
-            let map = switcher.map(Level(reach)).expect("planned");
+        for key_level in 0..levels {
+            let map = switcher.map(Level(key_level)).expect("planned");
             let found: Vec<usize> = map.rows.iter().map(|row| row.level.0).collect();
-            assert_eq!(found, (0..=reach).collect::<Vec<_>>());
+            assert_eq!(found, (0..=key_level).collect::<Vec<_>>());
             for row in &map.rows {
                 assert!(row.nanoseconds > 0.0 && row.digits > 0);
-                let plan = switcher.tables_for(row.level, Level(reach)).expect("a chosen way fits its level");
+                let plan = switcher.tables_for(row.level, Level(key_level)).expect("a chosen way fits its level");
                 assert_eq!((plan.method(), plan.digit_count()), (row.method, row.digits), "{levels} levels, rank {rank}, {row:?}");
             }
         }

@@ -201,12 +201,12 @@ fn choices_that_a_level_cannot_make_are_refused_with_their_numbers() {
     let chain = chain_with_auxiliary(&Shape { degree: DEGREE, bits: 36, steps: 5, special_bits: 37, special: 2 }, 4);
     let pairs = Arc::new(Gadget::by_bits(&chain, 72.5));
     let switcher = any_choice(&chain, &pairs, 1);
-    let (reach, top) = (Level(3), chain.max_level());
-    let plan = |choice, level, reach| switcher.tables_of_method(choice, level, reach);
+    let (key_level, top) = (Level(3), chain.max_level());
+    let plan = |choice, level, key_level| switcher.tables_of_method(choice, level, key_level);
     // Special primes: two of the chain, and what base digits of two primes leave of the steps below the key's level.
-    let few = |special, free, level: usize, reach: usize| LatticeError::FewFreePrimes { special, free, level, reach };
+    let few = |special, free, level: usize, key_level: usize| LatticeError::FewFreePrimes { special, free, level, key_level };
     for special in [0, 5, usize::MAX] {
-        assert_eq!(error(plan(SwitchMethod::hybrid(special), Level(1), reach)), few(special, 3, 1, 3));
+        assert_eq!(error(plan(SwitchMethod::hybrid(special), Level(1), key_level)), few(special, 3, 1, 3));
     }
     assert_eq!(error(plan(SwitchMethod::hybrid(3), top, top)), few(3, 2, 5, 5));
     assert_eq!(error(plan(SwitchMethod::klss(0, 2), Level(0), Level(0))), few(0, 2, 0, 0));
@@ -240,7 +240,7 @@ fn choices_that_a_level_cannot_make_are_refused_with_their_numbers() {
         assert_eq!(error(plan(SwitchMethod::hybrid(2), Level(level), top)), out(level));
         assert_eq!(error(plan(SwitchMethod::hybrid(2), Level(0), Level(level))), out(level));
     }
-    assert_eq!(error(plan(SwitchMethod::hybrid(2), Level(4), reach)), LatticeError::KeyLevelTooLow { key_level: 3, level: 4 });
+    assert_eq!(error(plan(SwitchMethod::hybrid(2), Level(4), key_level)), LatticeError::KeyLevelTooLow { key_level: 3, level: 4 });
     // By policy the same choices are the same errors, wherever a switch begins.
     let wrong = fixed(&chain, &pairs, SwitchMethod::klss(2, 0), 1);
     let s = secret(&chain, 1, 1, &mut rng(1));

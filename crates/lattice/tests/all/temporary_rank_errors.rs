@@ -39,17 +39,17 @@ struct World {
 }
 
 impl World {
-    fn new(name: &'static str, chain: &Arc<Chain>, temporary: usize, ranks: (usize, usize), digit_bits: f64, reach: Level) -> Self {
+    fn new(name: &'static str, chain: &Arc<Chain>, temporary: usize, ranks: (usize, usize), digit_bits: f64, key_level: Level) -> Self {
         let rng = &mut rng(2);
         let wide = Arc::new(chain.widened(temporary).expect("widened"));
         let gadget = Arc::new(Gadget::by_bits(chain, 36.5));
         let wide_gadget = Arc::new(Gadget::by_bits(&wide, digit_bits));
         let degree = chain.ring().degree();
         let (low, temporary) = (secret_of(degree, ranks.0), secret_of(degree, ranks.1));
-        let up = SwitchKey::cross_relinearisation(&wide, &wide_gadget, reach, &low, &temporary, rng).expect("key");
-        let down = SwitchKey::rank_down(chain, &gadget, reach, &temporary, ranks.0, rng).expect("key");
+        let up = SwitchKey::cross_relinearisation(&wide, &wide_gadget, key_level, &low, &temporary, rng).expect("key");
+        let down = SwitchKey::rank_down(chain, &gadget, key_level, &temporary, ranks.0, rng).expect("key");
         let key = |phi: Automorphism, rng: &mut SecretRng| {
-            let key = SwitchKey::automorphism(&wide, &wide_gadget, reach, &temporary, &phi, rng).expect("key");
+            let key = SwitchKey::automorphism(&wide, &wide_gadget, key_level, &temporary, &phi, rng).expect("key");
             (phi, key)
         };
         let turns = rotations(degree, &[1, -2]).into_iter().map(|phi| key(phi, rng)).collect();

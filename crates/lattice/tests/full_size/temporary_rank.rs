@@ -67,7 +67,7 @@ impl Set {
     }
 
     /// The highest level at which a key of so many inputs and columns is small enough, over `special` special primes, by the gadget of `sides`' one side.
-    fn reach(&self, inputs: usize, columns: usize, special: usize, digits: impl Fn(Level) -> usize) -> Level {
+    fn key_level(&self, inputs: usize, columns: usize, special: usize, digits: impl Fn(Level) -> usize) -> Level {
         let bytes = |level: usize| inputs * columns * digits(Level(level)) * (level + 1 + special) * self.degree * 8;
         Level((0..=self.depth).rev().find(|&level| bytes(level) <= KEY_BYTES).expect("level 0 is small"))
     }
@@ -106,16 +106,16 @@ fn relinearise_both_ways(set: Set) {
     }
     let base_digits = |level: Level| sides.base.gadget().digit_count(&chain, level);
     let wide_digits = |level: Level| sides.wide.gadget().digit_count(sides.wide.chain(), level);
-    let plain_reach = set.reach(pairs, rank + 1, 1, base_digits);
-    let down_reach = set.reach(beyond, rank + 1, 1, base_digits);
-    let own = set.reach(pairs, high + 1, 1 + set.temporary, wide_digits).min(down_reach);
+    let plain_reach = set.key_level(pairs, rank + 1, 1, base_digits);
+    let down_reach = set.key_level(beyond, rank + 1, 1, base_digits);
+    let own = set.key_level(pairs, high + 1, 1 + set.temporary, wide_digits).min(down_reach);
     println!("{set:?}: keys of the crossing reach {own}, of one stage {plain_reach}");
     assert!(own == top || rank >= 7, "{set:?}: {own}");
     let rng = &mut rng(rank as u8);
     let secrets = Secrets::new(&chain, rank, high, rng);
     let model = secrets.model();
-    let measure = |level: Level, reach: Level, up: &SwitchKey, down: &SwitchKey, rng: &mut clathrate_lattice::SecretRng| {
-        let (wide, base) = sides.plans(level, reach);
+    let measure = |level: Level, key_level: Level, up: &SwitchKey, down: &SwitchKey, rng: &mut clathrate_lattice::SecretRng| {
+        let (wide, base) = sides.plans(level, key_level);
         let (up_digits, down_digits) = (wide.noise_digits(), base.noise_digits());
         let (to, from) = ((&up_digits[..], wide.log2_special()), (&down_digits[..], base.log2_special()));
         let pair = secrets.pair(&sides, level, rng);

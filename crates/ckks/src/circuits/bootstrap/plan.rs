@@ -17,7 +17,7 @@ use crate::encoding::dft;
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
 use crate::evaluation::recording::Recording;
-use crate::keys::{EvaluationKeys, KeyNeeds, RaisedMap, Reach};
+use crate::keys::{EvaluationKeys, KeyLevel, KeyNeeds, RaisedMap};
 use crate::parameters::{LOG2_FAILURE, Params, StageLevels};
 
 /// The operation's name in errors.
@@ -544,7 +544,7 @@ impl BootstrapPlan {
         let mut needs = self.run_on_symbol(Evaluator::recording(&self.params), self.bodies)?.needs().clone();
         if self.bodies > 1 && self.rounds > 1 && !self.real {
             // Real arrays that were bootstrapped as one come apart after the last round, with masks of their own.
-            needs = needs.conjugate(Reach::Level(self.levels.reduced.0));
+            needs = needs.conjugate(KeyLevel::Level(self.levels.reduced.0));
         }
         Ok(self.needs.get_or_init(|| needs))
     }

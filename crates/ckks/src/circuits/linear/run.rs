@@ -332,9 +332,9 @@ impl LinearTransformPlan {
         let operations = self.baby_steps().chain(self.giant_steps()).map(|steps| Operation::rotation(x.secret, steps));
         let operations: Vec<Operation> = operations.collect::<Option<_>>().ok_or(CkksError::NoKeys { operation: LINEAR })?;
         let &[operation, ..] = &operations[..] else { return Err(CkksError::NoTerms { operation: LINEAR }) };
-        let reaches = operations.iter().map(|&operation| evaluator.reach(&self.params, operation, self.level));
-        let reach = reaches.min().unwrap_or(self.level);
-        let costs = self.params.operation_definition(operation, self.level)?.serving(reach).transform_costs(self.level)?;
+        let key_levels = operations.iter().map(|&operation| evaluator.key_level(&self.params, operation, self.level));
+        let key_level = key_levels.min().unwrap_or(self.level);
+        let costs = self.params.operation_definition(operation, self.level)?.serving(key_level).transform_costs(self.level)?;
         let mut cost = transform_cost(&costs, (babies, giants), false);
         // The unrotated input is zero modulo the special primes, so it is multiplied modulo the level's primes alone.
         let rows: usize = terms.map(|term| if self.babies[term.baby] == 0 { primes } else { costs.extended_primes }).sum();

@@ -37,8 +37,8 @@ impl PolynomialPlan {
             relinearisation_level: self
                 .needs()
                 .ok()
-                .and_then(|needs| needs.reach_of(Operation::Multiply))
-                .map(|reach| reach.level(self.params.max_level()).0),
+                .and_then(|needs| needs.key_level_of(Operation::Multiply))
+                .map(|key_level| key_level.level(self.params.max_level()).0),
             error: self.error(self.fresh_error()).ok(),
             nodes: self.nodes.iter().map(|node| self.row(node)).collect(),
         }

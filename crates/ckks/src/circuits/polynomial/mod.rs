@@ -83,7 +83,7 @@ const ZERO: Complex64 = Complex64::new(0.0, 0.0);
 ///
 /// let params = Params::preset("insecure_small", &Runtime::default())?;
 /// let owner = SecretKey::generate(&params)?;
-/// let evaluator = Evaluator::with_keys(owner.evaluation_keys(&KeyNeeds::new().relinearise(Reach::Top))?);
+/// let evaluator = Evaluator::with_keys(owner.evaluation_keys(&KeyNeeds::new().relinearise(KeyLevel::Top))?);
 /// let y = evaluator.evaluate_polynomial(&owner.encrypt(&[0.5, -0.5])?, &cube)?;
 /// assert!((owner.decrypt(&y)?.into_real()?[0] - 0.125).abs() < 1e-6);
 /// # Ok::<(), CkksError>(())

@@ -13,7 +13,7 @@ use crate::circuits::matrix::Weights;
 use crate::error::CkksError;
 use crate::evaluation::evaluator::Evaluator;
 use crate::keys::definition::MOST_BODIES;
-use crate::keys::{Cost, EncryptOptions, KeyName, KeyNeeds, Lanes, Operation, Reach, format_switch_rounds};
+use crate::keys::{Cost, EncryptOptions, KeyLevel, KeyName, KeyNeeds, Lanes, Operation, format_switch_rounds};
 use crate::parameters::Params;
 
 /// Correct bits of the largest row of a product, for numbers of magnitude 1, that are left at least unless the caller says otherwise: what leaves fewer is refused.
@@ -264,9 +264,9 @@ impl PreparedPlan {
     /// The keys that preparation needs, and those that bring arrays under shared masks, if the plan is for such arrays.
     #[must_use]
     pub fn needs(&self) -> KeyNeeds {
-        let reach = Reach::Level(self.level.0);
-        let needs = KeyNeeds::new().prepared_matrix(self.layout.bodies, self.params.degree() / self.layout.lanes, reach);
-        if self.own_masks { needs.shared_mask_in_rounds(self.layout.bodies, reach) } else { needs }
+        let key_level = KeyLevel::Level(self.level.0);
+        let needs = KeyNeeds::new().prepared_matrix(self.layout.bodies, self.params.degree() / self.layout.lanes, key_level);
+        if self.own_masks { needs.shared_mask_in_rounds(self.layout.bodies, key_level) } else { needs }
     }
 
     /// Whether arrays come with masks of their own.

@@ -72,9 +72,9 @@ impl Sides {
         Self { chain: chain.clone(), wide, base }
     }
 
-    /// Plans of both sides at `level` for keys of level `reach`.
-    pub fn plans(&self, level: Level, reach: Level) -> (Arc<SwitchTables>, Arc<SwitchTables>) {
-        let plan = |switcher: &Switcher| switcher.tables_for(level, reach).expect("plan");
+    /// Plans of both sides at `level` for keys of level `key_level`.
+    pub fn plans(&self, level: Level, key_level: Level) -> (Arc<SwitchTables>, Arc<SwitchTables>) {
+        let plan = |switcher: &Switcher| switcher.tables_for(level, key_level).expect("plan");
         (plan(&self.wide), plan(&self.base))
     }
 }
