@@ -216,7 +216,7 @@ pub enum CkksError {
     },
     /// Data too large for the scale and the modulus.
     #[error(
-        "a value of magnitude {value:.4e} at scale 2^{log2_scale:.2} needs {needed:.1} bits, level {level} has room for {room:.1}: scale the data down or encrypt at a higher level"
+        "a value of magnitude {value:.4e} at scale 2^{log2_scale:.2} needs {needed:.1} bits, level {level} has room for {headroom:.1}: scale the data down or encrypt at a higher level"
     )]
     ValueTooLarge {
         /// The largest magnitude.
@@ -226,7 +226,7 @@ pub enum CkksError {
         /// Bits needed, sign included.
         needed: f64,
         /// Bits there are.
-        room: f64,
+        headroom: f64,
         /// The level.
         level: usize,
     },
@@ -300,8 +300,8 @@ pub enum CkksError {
     },
     /// A scale that leaves the modulus no room, or is no scale.
     #[error(
-        "scale 2^{log2_scale:.2} is out of range at level {level}, where the modulus has {room:.1} bits: use a scale above the noise and at most 2^{:.1}, or another level",
-        room - 1.0
+        "scale 2^{log2_scale:.2} is out of range at level {level}, where the modulus has {headroom:.1} bits: use a scale above the noise and at most 2^{:.1}, or another level",
+        headroom - 1.0
     )]
     ScaleOutOfRange {
         /// The scale.
@@ -309,7 +309,7 @@ pub enum CkksError {
         /// The level.
         level: usize,
         /// Bits of the modulus.
-        room: f64,
+        headroom: f64,
     },
     /// Too low a level for the operation.
     #[error(
@@ -337,7 +337,7 @@ pub enum CkksError {
     },
     /// Numbers that, by a declared bound, may be too large for the modulus.
     #[error(
-        "numbers may be as large as {magnitude:.3e} here, by the bound on the inputs, and at scale 2^{log2_scale:.1} level {level} has room for {room:.3e}: scale the inputs or the factors down, state a smaller bound, or take parameters with a longer first step"
+        "numbers may be as large as {magnitude:.3e} here, by the bound on the inputs, and at scale 2^{log2_scale:.1} level {level} has room for {headroom:.3e}: scale the inputs or the factors down, state a smaller bound, or take parameters with a longer first step"
     )]
     BoundTooLarge {
         /// The bound on the numbers.
@@ -347,7 +347,7 @@ pub enum CkksError {
         /// The level.
         level: usize,
         /// The largest number that the modulus holds.
-        room: f64,
+        headroom: f64,
     },
     /// Numbers that, by a declared bound, may be too large for a bootstrap.
     #[error(
@@ -373,7 +373,7 @@ pub enum CkksError {
     },
     /// A plain matrix whose product wraps around for numbers of magnitude 1.
     #[error(
-        "the magnitudes along a row of the matrix add up to {row_sum:.3e}, so that numbers of magnitude 1 have products as large, and at scale 2^{log2_scale:.1} level {level} has room for {room:.3e}: scale the matrix down, declare a bound below 1 where the numbers are smaller (`bound` at encryption), or take parameters with a longer first step"
+        "the magnitudes along a row of the matrix add up to {row_sum:.3e}, so that numbers of magnitude 1 have products as large, and at scale 2^{log2_scale:.1} level {level} has room for {headroom:.3e}: scale the matrix down, declare a bound below 1 where the numbers are smaller (`bound` at encryption), or take parameters with a longer first step"
     )]
     WeightsTooLarge {
         /// The largest sum of magnitudes along a row.
@@ -383,7 +383,7 @@ pub enum CkksError {
         /// The product's level.
         level: usize,
         /// The largest number that the modulus holds.
-        room: f64,
+        headroom: f64,
     },
     /// A rescale of an array that is no product.
     #[error("nothing to rescale: the scale 2^{log2_scale:.2} is that of level {level} already; only products have a larger one")]

@@ -18,7 +18,7 @@ pub fn open(path: &Path) -> Result<FileReader<'static>, Failure> {
     let stream = streams::input(path).map_err(|source| Failure::Io { path: path.to_owned(), action: "open", source })?;
     match stream {
         // While it is read, the stream is in memory twice.
-        Some(mut stream) => FileReader::from_stream(&mut *stream, streams::room() / 2),
+        Some(mut stream) => FileReader::from_stream(&mut *stream, streams::free_memory() / 2),
         None => FileReader::open(path),
     }
     .map_err(|error| Failure::file(path, error))

@@ -150,7 +150,7 @@ pub fn parse(mut source: impl Read, total: Option<u64>) -> Result<Array, ArrayEr
         Some(found) if found != expected => return Err(ArrayError::Length { shape, expected, found }),
         Some(_) => {}
         None => {
-            let free = streams::room();
+            let free = streams::free_memory();
             if expected > free {
                 return Err(ArrayError::Memory { shape, expected, free });
             }

@@ -88,6 +88,6 @@ pub fn create(path: &Path, private: bool) -> Result<OutputFile, FileError> {
 }
 
 /// The most bytes that a stream may bring: what is free now.
-pub fn room() -> u64 {
+pub fn free_memory() -> u64 {
     machine::memory().map_or(u64::MAX, |memory| memory.free_bytes)
 }

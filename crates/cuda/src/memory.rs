@@ -35,7 +35,7 @@ pub(crate) fn or_panic<T>(result: Result<T, DeviceError>) -> T {
 }
 
 impl Allocation {
-    /// Room for `words` words, with any contents.
+    /// LevelsNeeded for `words` words, with any contents.
     ///
     /// # Errors
     /// [`DeviceError::OutOfMemory`].

@@ -31,16 +31,16 @@ impl Gadget {
     pub fn by_bits(chain: &Chain, max_bits: f64) -> Self {
         let bits_of = |index: usize| (chain.ring().moduli()[index].value() as f64).log2();
         let mut digits: Vec<Vec<usize>> = Vec::new();
-        let mut room = 0.0;
+        let mut headroom = 0.0;
         for &index in chain.basis(chain.max_level()).indices() {
             match digits.last_mut() {
-                Some(digit) if bits_of(index) <= room => digit.push(index),
+                Some(digit) if bits_of(index) <= headroom => digit.push(index),
                 _ => {
                     digits.push(vec![index]);
-                    room = max_bits;
+                    headroom = max_bits;
                 }
             }
-            room -= bits_of(index);
+            headroom -= bits_of(index);
         }
         Self { digits: digits.into_iter().map(Basis::new).collect() }
     }

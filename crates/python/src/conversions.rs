@@ -42,10 +42,10 @@ fn keep(plans: &mut VecDeque<(Inputs, Arc<ConversionPlan>)>, inputs: Inputs, pla
     plans.retain(|(kept, _)| *kept != inputs);
     plans.push_front((inputs, plan));
     let mut bytes = 0;
-    let room = plans.iter().take(MOST_PLANS).take_while(|(_, plan)| {
+    let headroom = plans.iter().take(MOST_PLANS).take_while(|(_, plan)| {
         bytes += plan.plaintext_bytes();
         bytes <= MOST_BYTES
     });
-    let kept = room.count().max(1);
+    let kept = headroom.count().max(1);
     plans.truncate(kept);
 }

@@ -67,10 +67,10 @@ impl Set {
     /// The same with another temporary rank, and as many temporary primes as are secure there and make no fewer digits than `digits`.
     pub fn spec_at(&self, temporary_rank: usize, digits: u32, quick: bool) -> Result<ParamsSpec, CkksError> {
         let mut spec = direct(self.spec(false)?);
-        let room = max_log2_qp(spec.degree * temporary_rank, 128, spec.distribution()).unwrap_or(0.0);
+        let headroom = max_log2_qp(spec.degree * temporary_rank, 128, spec.distribution()).unwrap_or(0.0);
         let (q, p): (f64, f64) = (spec.steps.iter().flatten().sum(), spec.special.iter().sum());
         let (q, p) = (q.ceil() as u32, p.ceil() as u32);
-        let secure = ((room - f64::from(q + p)) / f64::from(TEMPORARY_BITS)).max(1.0) as usize;
+        let secure = ((headroom - f64::from(q + p)) / f64::from(TEMPORARY_BITS)).max(1.0) as usize;
         let count = secure.min((q / digits + DIGIT_MARGIN).saturating_sub(p).div_ceil(TEMPORARY_BITS) as usize);
         spec.name = format!("{}, temporary rank {temporary_rank}", self.preset);
         spec.temporary = vec![f64::from(TEMPORARY_BITS); count];
@@ -123,8 +123,8 @@ mod tests {
         for rank in 5..=7 {
             let spec = set.spec_at(rank, 1, false).expect("specification");
             let bits: f64 = spec.steps.iter().flatten().chain(&spec.special).chain(&spec.temporary).sum();
-            let room = max_log2_qp(spec.degree * rank, 128, spec.distribution()).expect("room");
-            assert!(bits <= room && room < bits + f64::from(TEMPORARY_BITS), "rank {rank}");
+            let headroom = max_log2_qp(spec.degree * rank, 128, spec.distribution()).expect("room");
+            assert!(bits <= headroom && headroom < bits + f64::from(TEMPORARY_BITS), "rank {rank}");
         }
     }
 }

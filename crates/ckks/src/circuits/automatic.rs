@@ -13,7 +13,7 @@ use super::matrix_plan::{MatrixMethod, MatrixOptions};
 use crate::arrays::{Ciphertext, Encoding, Layout, Order, SecretName};
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
-use crate::evaluation::evaluator::{PlainMatrix, Refreshing, Room};
+use crate::evaluation::evaluator::{LevelsNeeded, PlainMatrix, Refreshing};
 use crate::parameters::{Params, StageLevels};
 use crate::progress::Progress;
 
@@ -155,14 +155,16 @@ impl Automatic {
 }
 
 impl Refreshing for Automatic {
-    fn refreshed(&self, evaluator: &Evaluator, x: &Ciphertext, room: Room) -> Result<Option<Ciphertext>, CkksError> {
+    fn refreshed(&self, evaluator: &Evaluator, x: &Ciphertext, headroom: LevelsNeeded) -> Result<Option<Ciphertext>, CkksError> {
         // Numbers beyond 1 are divided on the way to the next level, which a bootstrap must leave.
         let spare = usize::from(BootstrapPlan::log2_divisor(x) > 0);
         // The level that the operation should start from, and the one that it must start from.
-        let (wanted, needed) = match room {
-            Room::Depth(0) => return Ok(None),
-            Room::Depth(depth) => (Level(self.least.0.max(self.levels.start.0 + spare) + depth), Level(self.levels.start.0 + depth)),
-            Room::Level(level) => (level, level),
+        let (wanted, needed) = match headroom {
+            LevelsNeeded::Depth(0) => return Ok(None),
+            LevelsNeeded::Depth(depth) => {
+                (Level(self.least.0.max(self.levels.start.0 + spare) + depth), Level(self.levels.start.0 + depth))
+            }
+            LevelsNeeded::Level(level) => (level, level),
         };
         if x.level() >= wanted || !self.is_able(evaluator, x) {
             return Ok(None);

@@ -25,7 +25,7 @@ use crate::circuits::linear::factors::PREDICTION_MARGIN;
 use crate::encoding::dft;
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
-use crate::evaluation::evaluator::Room;
+use crate::evaluation::evaluator::LevelsNeeded;
 use crate::evaluation::levels::same_scale;
 use crate::evaluation::recording::Recording;
 use crate::keys::{KeyNeeds, Operation};
@@ -274,7 +274,7 @@ impl Evaluator {
                 remedy,
             });
         }
-        let x = &*self.refreshed(x, Room::Level(plan.level))?;
+        let x = &*self.refreshed(x, LevelsNeeded::Level(plan.level))?;
         if x.level < plan.level {
             return Err(CkksError::LevelTooLow { operation: CONVERSION, needed: plan.level.0, level: x.level.0 });
         }

@@ -25,7 +25,7 @@ use crate::arrays::memory::check_free;
 use crate::arrays::{BodyAxis, Ciphertext, Encoding, Estimate, Layout, SecretName};
 use crate::error::CkksError;
 use crate::evaluation::arithmetic::check_factor;
-use crate::evaluation::evaluator::{Evaluator, Room};
+use crate::evaluation::evaluator::{Evaluator, LevelsNeeded};
 use crate::keys::Operation;
 use crate::parameters::Params;
 use crate::progress::Progress;
@@ -161,11 +161,11 @@ impl Weights {
     /// [`CkksError::WeightsTooLarge`].
     pub(super) fn check_row_sum(&self, params: &Params, scale: f64, level: Level) -> Result<(), CkksError> {
         // As for declared bounds: a bit for the sign, and one that shows overflows at decryption.
-        let room = (params.log2_q(level) - 2.0 - scale.log2()).exp2();
-        if self.norms.row_sum <= room {
+        let headroom = (params.log2_q(level) - 2.0 - scale.log2()).exp2();
+        if self.norms.row_sum <= headroom {
             return Ok(());
         }
-        Err(CkksError::WeightsTooLarge { row_sum: self.norms.row_sum, log2_scale: scale.log2(), level: level.0, room })
+        Err(CkksError::WeightsTooLarge { row_sum: self.norms.row_sum, log2_scale: scale.log2(), level: level.0, headroom })
     }
 
     /// What is known of the product, from what is known of the factor. The rounding of weights to integers at their scale counts as an error.
@@ -224,7 +224,7 @@ impl Evaluator {
             return Ok(product);
         }
         self.check_plain_matrix((rows, inner, values), x)?;
-        let x = self.refreshed(x, Room::Depth(1))?;
+        let x = self.refreshed(x, LevelsNeeded::Depth(1))?;
         self.multiply_matrix_with_progress(&self.prepare_weights(rows, inner, values, &x)?, &x, progress)
     }
 
@@ -261,7 +261,7 @@ impl Evaluator {
         }
         let recorder = self.recording_alike();
         let symbol = Ciphertext::symbol_with(x.params(), x.shape(), *x.layout(), x.secret(), x.level(), x.scale())?;
-        let fresh = recorder.refreshed(&recorder.take_symbol(symbol, None)?, Room::Depth(1))?.into_owned();
+        let fresh = recorder.refreshed(&recorder.take_symbol(symbol, None)?, LevelsNeeded::Depth(1))?.into_owned();
         let rises = fresh.level() != x.level() && self.holds_all(&recorder.needs())?;
         Ok(rises.then(|| (fresh, recorder.without_bootstrapping())))
     }

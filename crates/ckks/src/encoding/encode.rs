@@ -63,7 +63,7 @@ pub(crate) fn encode_coefficients_below(
         let (index, &value) = coefficients.iter().enumerate().find(|(_, value)| !value.is_finite()).unwrap_or((0, &f64::NAN));
         return Err(CkksError::NotFinite { index, value });
     }
-    check_room(params, largest_magnitude(&coefficients), scale, level)?;
+    check_headroom(params, largest_magnitude(&coefficients), scale, level)?;
     if largest * scale <= PRODUCT_LIMIT {
         return Ok(round_short(ring, &basis, coefficients, (scale, rounding)).into_eval());
     }
@@ -92,8 +92,8 @@ pub(crate) fn encode_slots(
     level: Level,
 ) -> Result<Poly<Eval>, CkksError> {
     let (ring, basis) = (params.chain().ring(), params.chain().basis(level));
-    let room = (level, room_bits(params, level));
-    Ok(slots_to_poly(params.encoder(), ring, &basis, (count, largest), fill, (scale, rounding), room)?.into_eval())
+    let headroom = (level, room_bits(params, level));
+    Ok(slots_to_poly(params.encoder(), ring, &basis, (count, largest), fill, (scale, rounding), headroom)?.into_eval())
 }
 
 /// As [`encode_slots`] over any basis of a ring that `encoder` is for. Coefficients have so many bits of room, at the level that an error names.
@@ -107,18 +107,18 @@ fn slots_to_poly(
     (count, largest): (usize, f64),
     fill: impl FnOnce(&mut [Complex64]),
     (scale, rounding): (f64, Rounding),
-    (level, room): (Level, f64),
+    (level, headroom): (Level, f64),
 ) -> Result<Poly<Coeff>, CkksError> {
     if doubles_suffice(count, largest * scale) {
         let coefficients = encoder.embed_with(count, fill);
-        check_bits(largest_magnitude(&coefficients), scale, level, room)?;
+        check_bits(largest_magnitude(&coefficients), scale, level, headroom)?;
         return Ok(round_short(ring, basis, coefficients, (scale, rounding)));
     }
     check_bits(largest, scale, level, COEFFICIENT_LIMIT_BITS)?;
     let integers = encoder.embed_integers(count, largest, (scale, rounding), fill);
     let most = integers.iter().fold(0, |most, integer| integer.unsigned_abs().max(most));
     let most = (most >> 64) as u64 as f64 * 2f64.powi(64) + most as u64 as f64;
-    check_bits(most / scale, scale, level, room)?;
+    check_bits(most / scale, scale, level, headroom)?;
     Ok(integers_to_poly(ring, basis, integers, largest * scale))
 }
 
@@ -165,7 +165,7 @@ pub(super) const GUARD_BITS: f64 = 1.0;
 ///
 /// # Errors
 /// [`CkksError::ValueTooLarge`].
-pub fn check_room(params: &Params, largest: f64, scale: f64, level: Level) -> Result<(), CkksError> {
+pub fn check_headroom(params: &Params, largest: f64, scale: f64, level: Level) -> Result<(), CkksError> {
     check_bits(largest, scale, level, room_bits(params, level))
 }
 
@@ -181,20 +181,20 @@ pub(crate) fn deciding_magnitude(declared: Option<f64>, values: ValuesRef<'_>, s
     declared.filter(fits).unwrap_or_else(|| values.largest())
 }
 
-/// As [`check_room`], for numbers that are not encoded at `scale`, but factors of products which have it.
+/// As [`check_headroom`], for numbers that are not encoded at `scale`, but factors of products which have it.
 ///
 /// # Errors
 /// [`CkksError::ValueTooLarge`].
-pub fn check_product_room(params: &Params, largest: f64, scale: f64, level: Level) -> Result<(), CkksError> {
+pub fn check_product_headroom(params: &Params, largest: f64, scale: f64, level: Level) -> Result<(), CkksError> {
     check_bits(largest, scale, level, params.log2_q(level) - GUARD_BITS)
 }
 
-fn check_bits(largest: f64, scale: f64, level: Level, room: f64) -> Result<(), CkksError> {
+fn check_bits(largest: f64, scale: f64, level: Level, headroom: f64) -> Result<(), CkksError> {
     // A logarithm reads tables at addresses that depend on the number, so it is taken of a number that is refused only.
     let scaled = largest * scale + 1.0;
-    if scaled.is_finite() && scaled <= (room - SIGN_BITS).exp2() {
+    if scaled.is_finite() && scaled <= (headroom - SIGN_BITS).exp2() {
         return Ok(());
     }
     let needed = scaled.log2() + SIGN_BITS;
-    Err(CkksError::ValueTooLarge { value: largest, log2_scale: scale.log2(), needed, room, level: level.0 })
+    Err(CkksError::ValueTooLarge { value: largest, log2_scale: scale.log2(), needed, headroom, level: level.0 })
 }

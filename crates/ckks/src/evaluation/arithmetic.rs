@@ -4,13 +4,13 @@ use std::borrow::Cow;
 
 use clathrate_lattice::{Bundle, Eval, LatticeError, Level, Poly};
 
-use super::evaluator::{Evaluator, Room, check_slots, entrywise};
+use super::evaluator::{Evaluator, LevelsNeeded, check_slots, entrywise};
 use super::levels::same_scale;
 use crate::arrays::estimate::product;
 use crate::arrays::{Ciphertext, Encoding, Estimate, Layout, Padding};
 use crate::embedding::encoding_errors;
 use crate::encoding::plaintext::Plaintext;
-use crate::encoding::{check_product_room, check_room};
+use crate::encoding::{check_headroom, check_product_headroom};
 use crate::error::CkksError;
 use crate::keys::ValuesRef;
 
@@ -296,7 +296,7 @@ impl Evaluator {
     ) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         check_slots(x, ELEMENT_WISE)?;
-        let x = &*self.refreshed(x, Room::Depth(1))?;
+        let x = &*self.refreshed(x, LevelsNeeded::Depth(1))?;
         let scale = self.factor_scale_for(x, ELEMENT_WISE)?;
         self.spend_encoding(x, x.layout.polynomials())?;
         let operand = encoded(x, scale)?;
@@ -336,11 +336,11 @@ impl Evaluator {
         if !factor.is_finite() {
             return Err(CkksError::NotFinite { index: 0, value: factor });
         }
-        let x = &*self.refreshed(x, Room::Depth(1))?;
+        let x = &*self.refreshed(x, LevelsNeeded::Depth(1))?;
         let factor_scale = self.factor_scale_for(x, "a product with a real number")?;
         let scale = self.product_scale(x, factor_scale)?;
-        check_product_room(&x.params, factor.abs(), scale, x.level)?;
-        check_room(&x.params, factor.abs(), factor_scale, x.level)?;
+        check_product_headroom(&x.params, factor.abs(), scale, x.level)?;
+        check_headroom(&x.params, factor.abs(), factor_scale, x.level)?;
         check_factor(factor.abs(), factor_scale, 1.0)?;
         let integer = (factor * factor_scale).round();
         self.times_integer(x, integer as i128, scale, (factor, integer / factor_scale - factor))
@@ -353,7 +353,7 @@ impl Evaluator {
     pub fn multiply_integer(&self, x: &Ciphertext, factor: i128) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         let magnitude = factor.unsigned_abs() as f64;
-        check_product_room(&x.params, magnitude, x.scale, x.level)?;
+        check_product_headroom(&x.params, magnitude, x.scale, x.level)?;
         self.times_integer(x, factor, x.scale, (factor as f64, 0.0))
     }
 

@@ -10,7 +10,7 @@ use super::evaluator::{Evaluator, check_slots};
 use super::levels::same_scale;
 use crate::arrays::estimate::product;
 use crate::arrays::{Ciphertext, Estimate, Padding};
-use crate::encoding::check_room;
+use crate::encoding::check_headroom;
 use crate::error::CkksError;
 use crate::keys::{Found, Operation};
 use crate::parameters::Params;
@@ -93,7 +93,7 @@ impl Evaluator {
             let needed = (factor.norm() * scale / x.scale + 1.0).log2();
             if needed > FACTOR_BITS {
                 let (log2_scale, level) = ((scale / x.scale).log2(), level.0);
-                return Err(CkksError::ValueTooLarge { value: factor.norm(), log2_scale, needed, room: FACTOR_BITS, level });
+                return Err(CkksError::ValueTooLarge { value: factor.norm(), log2_scale, needed, headroom: FACTOR_BITS, level });
             }
             let exact = factor * scale / x.scale;
             let (re, im) = integers(exact);
@@ -216,7 +216,7 @@ impl Evaluator {
         if !(number.re.is_finite() && number.im.is_finite()) {
             return Err(CkksError::NotFinite { index: 0, value: number.norm() });
         }
-        check_room(&x.params, number.norm(), x.scale, x.level)?;
+        check_headroom(&x.params, number.norm(), x.scale, x.level)?;
         let (re, im) = integers(number * x.scale);
         let error = rounded_off(number * x.scale) / x.scale;
         let mut sum = x.estimated(|own| own.plus(Estimate::rounded_number(number, error)));

@@ -46,7 +46,7 @@ pub struct Evaluator {
 
 /// How many levels an operation needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Room {
+pub(crate) enum LevelsNeeded {
     /// The result, rescaled, is so many levels below the operand.
     Depth(usize),
     /// The operand must be at this level or above.
@@ -56,7 +56,7 @@ pub(crate) enum Room {
 /// What an evaluator does by itself where levels run out. The functions get the evaluator without it.
 pub(crate) trait Refreshing: std::fmt::Debug + Send + Sync {
     /// The same numbers at a higher level, or nothing where the array has room enough or cannot be refreshed.
-    fn refreshed(&self, evaluator: &Evaluator, x: &Ciphertext, room: Room) -> Result<Option<Ciphertext>, CkksError>;
+    fn refreshed(&self, evaluator: &Evaluator, x: &Ciphertext, headroom: LevelsNeeded) -> Result<Option<Ciphertext>, CkksError>;
 
     /// The product of a plain matrix (rows, columns, numbers row by row) with `x`, not yet rescaled, or nothing where `x` has room enough or the product is one of a refreshed array.
     fn product(
@@ -347,24 +347,32 @@ impl Evaluator {
     ///
     /// # Errors
     /// As [`Evaluator::bootstrap`].
-    pub fn with_room<'x>(&self, x: &'x Ciphertext, levels: usize) -> Result<Cow<'x, Ciphertext>, CkksError> {
+    pub fn with_levels<'x>(&self, x: &'x Ciphertext, levels: usize) -> Result<Cow<'x, Ciphertext>, CkksError> {
         self.check(x)?;
-        self.refreshed(x, Room::Depth(levels))
+        self.refreshed(x, LevelsNeeded::Depth(levels))
     }
 
     /// `x`, or the same numbers at a higher level where there is too little room for an operation, or at the highest level of the application where a product
     /// would be in the levels of the bootstrap: their steps do not keep the scale of products. Plans have levels that their makers stated, and are left alone.
-    pub(crate) fn refreshed<'x>(&self, x: &'x Ciphertext, room: Room) -> Result<Cow<'x, Ciphertext>, CkksError> {
-        self.refreshed_for(x, || room)
+    pub(crate) fn refreshed<'x>(&self, x: &'x Ciphertext, headroom: LevelsNeeded) -> Result<Cow<'x, Ciphertext>, CkksError> {
+        self.refreshed_for(x, || headroom)
     }
 
     /// As [`Evaluator::refreshed`], for room that takes time to find out.
-    pub(crate) fn refreshed_for<'x>(&self, x: &'x Ciphertext, room: impl FnOnce() -> Room) -> Result<Cow<'x, Ciphertext>, CkksError> {
+    pub(crate) fn refreshed_for<'x>(
+        &self,
+        x: &'x Ciphertext,
+        headroom: impl FnOnce() -> LevelsNeeded,
+    ) -> Result<Cow<'x, Ciphertext>, CkksError> {
         if x.level > x.params.fresh_level() {
-            return if matches!(room(), Room::Depth(1..)) { self.at_level(x, x.params.fresh_level()) } else { Ok(Cow::Borrowed(x)) };
+            return if matches!(headroom(), LevelsNeeded::Depth(1..)) {
+                self.at_level(x, x.params.fresh_level())
+            } else {
+                Ok(Cow::Borrowed(x))
+            };
         }
         let Some(refresh) = &self.refresh else { return Ok(Cow::Borrowed(x)) };
-        Ok(refresh.refreshed(&self.without_bootstrapping(), x, room())?.map_or(Cow::Borrowed(x), Cow::Owned))
+        Ok(refresh.refreshed(&self.without_bootstrapping(), x, headroom())?.map_or(Cow::Borrowed(x), Cow::Owned))
     }
 
     /// As [`Evaluator::refreshed`], for the factors of a product; an array times itself is refreshed once.
@@ -377,7 +385,7 @@ impl Evaluator {
             let (y, x) = self.refreshed_factors(y, x)?;
             return Ok((x, y));
         }
-        let fresh = self.refreshed(x, Room::Depth(1))?;
+        let fresh = self.refreshed(x, LevelsNeeded::Depth(1))?;
         if std::ptr::eq(x, y) {
             return Ok((fresh.clone(), fresh));
         }
@@ -385,7 +393,7 @@ impl Evaluator {
         let other = if matches!(fresh, Cow::Borrowed(_)) && y.level <= y.params.fresh_level() {
             Cow::Borrowed(y)
         } else {
-            self.refreshed(y, Room::Depth(1))?
+            self.refreshed(y, LevelsNeeded::Depth(1))?
         };
         Ok((fresh, other))
     }

@@ -216,7 +216,7 @@ impl Evaluator {
         }
         x.params.check_scale(rescaled, below)?;
         if lost {
-            return Err(CkksError::ScaleOutOfRange { log2_scale: rescaled.log2(), level: below.0, room: x.params.log2_q(below) });
+            return Err(CkksError::ScaleOutOfRange { log2_scale: rescaled.log2(), level: below.0, headroom: x.params.log2_q(below) });
         }
         Ok((below, if same_scale(rescaled, canonical) { canonical } else { rescaled }))
     }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use clathrate_lattice::{Bundle, Eval, Level};
 
-use super::evaluator::{Evaluator, Room, check_slots, entrywise};
+use super::evaluator::{Evaluator, LevelsNeeded, check_slots, entrywise};
 use super::sums::{doublings, of_one_column};
 use crate::arrays::estimate::Along;
 use crate::arrays::{Ciphertext, Estimate, Layout, Order};
@@ -31,9 +31,9 @@ impl Evaluator {
         let level = x.level.min(y.level);
         let (x, y) = (self.at_level(x, level)?, self.at_level(y, level)?);
         let scale = x.scale * y.scale;
-        if let Err(no_room) = x.params.check_scale(scale, level) {
+        if let Err(no_headroom) = x.params.check_scale(scale, level) {
             let higher = (level.0 + 1..=x.params.max_level().0).find(|&higher| x.params.check_scale(scale, Level(higher)).is_ok());
-            return Err(higher.map_or(no_room, |needed| CkksError::LevelTooLow { operation: PRODUCT, needed, level: level.0 }));
+            return Err(higher.map_or(no_headroom, |needed| CkksError::LevelTooLow { operation: PRODUCT, needed, level: level.0 }));
         }
         x.params.check_bound(x.product_estimate(&y).magnitude, scale, level)?;
         Ok((x, y, scale))
@@ -110,7 +110,7 @@ impl Evaluator {
         let first = if order == Order::Natural { 1 } else { capacity / factors };
         let turned = |x: &Ciphertext, step: usize| self.rotate_slots(x, &[(step * copies) as i64]);
         for step in doublings(first, first * factors).rev() {
-            product = self.refreshed(&product, Room::Depth(1))?.into_owned();
+            product = self.refreshed(&product, LevelsNeeded::Depth(1))?.into_owned();
             product = turned(&product, step)?.iter().try_fold(product, |product, turned| self.multiply_rescale(&product, turned))?;
         }
         let (one, period) = (product.layout.of_shape(&of_one_column(x))?, product.layout.period());

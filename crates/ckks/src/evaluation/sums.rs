@@ -15,12 +15,12 @@
 use clathrate_lattice::{Bundle, Eval, Poly};
 
 use super::arithmetic::check_factor;
-use super::evaluator::{Evaluator, Room, check_slots};
+use super::evaluator::{Evaluator, LevelsNeeded, check_slots};
 use super::rows::check_rows_in_reach;
 use crate::arrays::estimate::{Along, MatrixNorms};
 use crate::arrays::{BodyAxis, Ciphertext, Encoding, Estimate, Layout, Padding};
 use crate::embedding::encoding_errors;
-use crate::encoding::check_product_room;
+use crate::encoding::check_product_headroom;
 use crate::error::CkksError;
 
 /// The operations' names in errors.
@@ -59,7 +59,7 @@ impl Evaluator {
         check_slots(x, TOTAL)?;
         check_chunks(x)?;
         // Sums may be larger than what a bootstrap takes, so the array is bootstrapped before, where it must.
-        let x = &*self.refreshed(x, Room::Depth(1))?;
+        let x = &*self.refreshed(x, LevelsNeeded::Depth(1))?;
         let layout = x.layout;
         if layout.lanes == 1 {
             let reason = "rows do not share polynomials: add them up with total".to_owned();
@@ -150,7 +150,7 @@ impl Evaluator {
         let scale = x.scale * factor;
         x.params.check_scale(scale, x.level)?;
         let largest = weights.unwrap_or(&[1.0]).iter().fold(0.0f64, |largest, weight| largest.max(weight.abs()));
-        check_product_room(&x.params, largest, scale, x.level)?;
+        check_product_headroom(&x.params, largest, scale, x.level)?;
         let summed = match weights {
             None => x.estimate.clone().sum(Along::Columns, (layout.columns, layout.columns), layout.period()),
             Some(weights) => {

@@ -118,9 +118,10 @@ impl SecretKey {
         progress: Progress<'_>,
     ) -> Result<Values, CkksError> {
         let key = self.reading(ciphertext)?;
-        let room = key.params.log2_q(ciphertext.level);
-        if !(1..=MOST_FLOOD_BITS).contains(&flood_bits) || f64::from(flood_bits) + 2.0 > room {
-            let remedy = format!("use 1 to {} bits at level {}", (room as u32).saturating_sub(2).min(MOST_FLOOD_BITS), ciphertext.level);
+        let headroom = key.params.log2_q(ciphertext.level);
+        if !(1..=MOST_FLOOD_BITS).contains(&flood_bits) || f64::from(flood_bits) + 2.0 > headroom {
+            let remedy =
+                format!("use 1 to {} bits at level {}", (headroom as u32).saturating_sub(2).min(MOST_FLOOD_BITS), ciphertext.level);
             return Err(CkksError::OutOfRange { what: "flood_bits", value: flood_bits.to_string(), remedy });
         }
         let mut flooding = Flooding { rng: SecretRng::from_os()?, bits: flood_bits };

@@ -82,10 +82,10 @@ impl Ciphertext {
                 remedy,
             });
         }
-        let room = (self.params().log2_q(self.level()) - 2.0).floor().min(f64::from(MOST_FLOOD_BITS));
-        if bits > room {
+        let headroom = (self.params().log2_q(self.level()) - 2.0).floor().min(f64::from(MOST_FLOOD_BITS));
+        if bits > headroom {
             let remedy = format!(
-                "at level {} and scale 2^{log2_scale:.1} there is room for {room}: share at a higher level, ask for fewer queries or statistical bits, or compute with less error",
+                "at level {} and scale 2^{log2_scale:.1} there is room for {headroom}: share at a higher level, ask for fewer queries or statistical bits, or compute with less error",
                 self.level(),
             );
             return Err(CkksError::OutOfRange { what: "the flooding noise needed, in bits,", value: format!("{bits}"), remedy });

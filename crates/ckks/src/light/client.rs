@@ -430,8 +430,8 @@ impl LightClient {
         }
         let Some(&value) = numbers.iter().find(|&&number| !fits(number)) else { return Ok(()) };
         let Terms { scale, level, .. } = self.terms;
-        let (needed, room) = ((value.abs() * scale + margin).log2(), (self.terms.modulus() as f64).log2() - 1.0);
-        Err(CkksError::ValueTooLarge { value, log2_scale: scale.log2(), needed, room, level })
+        let (needed, headroom) = ((value.abs() * scale + margin).log2(), (self.terms.modulus() as f64).log2() - 1.0);
+        Err(CkksError::ValueTooLarge { value, log2_scale: scale.log2(), needed, headroom, level })
     }
 
     /// The numbers of a reply of the server, entry after entry.

@@ -147,9 +147,10 @@ impl Family {
             let (dimension, distribution) = (spec.shape().dimension(), SecretDistribution::FixedWeight(weight));
             let bits = estimated_bits(dimension, log2_qp, distribution);
             if bits < SECURITY_BITS && !spec.insecure && !(spec.below_128 && bits >= PAPER_SECURITY_BITS) {
-                let room = max_log2_qp(dimension, 128, distribution).map_or_else(|| "none".to_owned(), |room| format!("{room:.0} bits"));
+                let headroom =
+                    max_log2_qp(dimension, 128, distribution).map_or_else(|| "none".to_owned(), |headroom| format!("{headroom:.0} bits"));
                 let remedy = format!(
-                    "{}raise `ephemeral_weight`, or take special primes away with `ephemeral_special`: weight {weight} has room for {room}",
+                    "{}raise `ephemeral_weight`, or take special primes away with `ephemeral_special`: weight {weight} has room for {headroom}",
                     nearest_in_words(bits, dimension, distribution)
                 );
                 let distribution = format!("ephemeral secret of weight {weight}");
@@ -560,18 +561,18 @@ fn check_security(spec: &ParamsSpec, bits: f64, dimension: usize, log2_qp: f64, 
         return Ok(());
     }
     let distribution = part_of(spec.distribution(), dimension, spec.shape().dimension());
-    let room = max_log2_qp(dimension, 128, distribution);
+    let headroom = max_log2_qp(dimension, 128, distribution);
     let nearest = nearest_in_words(bits, dimension, distribution);
-    let remedy = match (temporary, room) {
-        (Some(rank), room) => {
-            let room = room.map_or_else(|| "nothing".to_owned(), |room| format!("{room:.0} bits"));
+    let remedy = match (temporary, headroom) {
+        (Some(rank), headroom) => {
+            let headroom = headroom.map_or_else(|| "nothing".to_owned(), |headroom| format!("{headroom:.0} bits"));
             format!(
-                "temporary_rank {rank} has room for {room}: raise it to {} or take `temporary` primes away, or, for tests only, set insecure = true",
+                "temporary_rank {rank} has room for {headroom}: raise it to {} or take `temporary` primes away, or, for tests only, set insecure = true",
                 rank + 1
             )
         }
-        (None, Some(room)) => {
-            format!("shorten the chain to log2 QP <= {room:.0}, raise degree or rank, or, for tests only, set insecure = true")
+        (None, Some(headroom)) => {
+            format!("shorten the chain to log2 QP <= {headroom:.0}, raise degree or rank, or, for tests only, set insecure = true")
         }
         (None, None) if spec.secret_weight.is_some() => {
             "change secret_weight, degree or rank, or, for tests only, set insecure = true".to_owned()

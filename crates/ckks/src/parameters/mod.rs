@@ -506,11 +506,11 @@ impl Params {
     /// # Errors
     /// [`CkksError::ScaleOutOfRange`].
     pub fn check_scale(&self, scale: f64, level: Level) -> Result<(), CkksError> {
-        let room = self.log2_q(level);
-        if scale.is_finite() && scale >= 1.0 && scale.log2() + 1.0 <= room {
+        let headroom = self.log2_q(level);
+        if scale.is_finite() && scale >= 1.0 && scale.log2() + 1.0 <= headroom {
             return Ok(());
         }
-        Err(CkksError::ScaleOutOfRange { log2_scale: scale.log2(), level: level.0, room })
+        Err(CkksError::ScaleOutOfRange { log2_scale: scale.log2(), level: level.0, headroom })
     }
 
     /// Refuses numbers that may wrap around, or that decryption would not tell from such: a declared bound that, times the scale, exceeds a quarter of the
@@ -520,9 +520,9 @@ impl Params {
     /// [`CkksError::BoundTooLarge`].
     pub(crate) fn check_bound(&self, magnitude: f64, scale: f64, level: Level) -> Result<(), CkksError> {
         // One bit for the sign, and one that shows overflows at decryption.
-        let room = (self.log2_q(level) - 2.0 - scale.log2()).exp2();
-        if magnitude.is_finite() && magnitude > room {
-            return Err(CkksError::BoundTooLarge { magnitude, log2_scale: scale.log2(), level: level.0, room });
+        let headroom = (self.log2_q(level) - 2.0 - scale.log2()).exp2();
+        if magnitude.is_finite() && magnitude > headroom {
+            return Err(CkksError::BoundTooLarge { magnitude, log2_scale: scale.log2(), level: level.0, headroom });
         }
         Ok(())
     }

@@ -116,12 +116,12 @@ pub(super) fn check(given: &[Segment], steps: &[Vec<f64>], log2_scale: f64) -> R
         if *lowest > next {
             return refuse(format!("levels {next} to {} are in no segment: every level is in one segment", lowest - 1));
         }
-        let room: f64 = steps[..=*lowest].iter().flatten().sum();
-        if scale + 1.0 > room {
+        let headroom: f64 = steps[..=*lowest].iter().flatten().sum();
+        if scale + 1.0 > headroom {
             return refuse(format!(
-                "segment \"{name}\" has scale 2^{scale} at level {lowest}, whose modulus has {room:.1} bits: \
+                "segment \"{name}\" has scale 2^{scale} at level {lowest}, whose modulus has {headroom:.1} bits: \
                  use a scale of at most 2^{:.1}, longer steps below, or a higher lowest level",
-                room - 1.0
+                headroom - 1.0
             ));
         }
     }

@@ -230,9 +230,9 @@ impl ParamsSpec {
         }
         if self.segments.is_empty() {
             segments::check_log2_scale(self.log2_scale, "")?;
-            let room: f64 = self.steps.iter().flatten().sum();
-            if self.log2_scale + 1.0 > room {
-                return refuse(format!("log2_scale {} leaves no room in a modulus of {room} bits", self.log2_scale));
+            let headroom: f64 = self.steps.iter().flatten().sum();
+            if self.log2_scale + 1.0 > headroom {
+                return refuse(format!("log2_scale {} leaves no room in a modulus of {headroom} bits", self.log2_scale));
             }
         } else {
             segments::check(&self.segments, &self.steps, self.log2_scale)?;

@@ -91,8 +91,8 @@ fn values_too_large_for_scale_and_level_are_refused_and_the_largest_that_fit_wor
         let options = EncryptOptions { level: Some(Level(level)), ..COEFFICIENTS };
         let scale = params.scale(Level(level));
         // Coefficients are centred, and one bit is the guard against overflow: below Q / 4, and at most 2^119 at once.
-        let room = (params.log2_q(Level(level)) - 1.0).min(120.0);
-        let largest = (room - 1.0).exp2() / scale;
+        let headroom = (params.log2_q(Level(level)) - 1.0).min(120.0);
+        let largest = (headroom - 1.0).exp2() / scale;
         let fits = largest * 0.999;
         let ct = try_encrypt(&sk, &real(&[fits, -fits]), &[2], options).expect("just fits");
         let back = decrypt(&sk, &ct);
@@ -101,7 +101,7 @@ fn values_too_large_for_scale_and_level_are_refused_and_the_largest_that_fit_wor
         assert_refused!(
             try_encrypt(&sk, &above, &[2], options),
             CkksError::ValueTooLarge { level: l, .. } if l == level,
-            &format!("level {level} has room for {room:.1}"), "scale 2^40", "scale the data down"
+            &format!("level {level} has room for {headroom:.1}"), "scale 2^40", "scale the data down"
         );
         for huge in [1e200, f64::MAX] {
             assert_refused!(try_encrypt(&sk, &real(&[huge]), &[1], options), CkksError::ValueTooLarge { .. }, "scale the data down");

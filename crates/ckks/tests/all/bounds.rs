@@ -18,7 +18,7 @@ fn evaluator(owner: &SecretKey) -> Evaluator {
 }
 
 /// The largest bound at the scale and level of `x`.
-fn room(x: &Ciphertext) -> f64 {
+fn headroom(x: &Ciphertext) -> f64 {
     (x.params().log2_q(x.level()) - 2.0 - x.scale().log2()).exp2()
 }
 
@@ -112,7 +112,7 @@ fn numbers_above_the_bound_and_bounds_without_room_are_refused() {
         assert!(matches!(public.encrypt_array(&VALUES, &[4], options), Err(CkksError::OutOfRange { .. })), "{bound}");
     }
     let options = EncryptOptions { bound: Some(3.0), level: Some(Level(0)), ..EncryptOptions::default() };
-    let largest = room(&public.encrypt_array(&VALUES, &[4], options).unwrap());
+    let largest = headroom(&public.encrypt_array(&VALUES, &[4], options).unwrap());
     let with = |bound| owner.encrypt_array(&VALUES, &[4], EncryptOptions { bound: Some(bound), ..options });
     assert_bound(&with(0.999 * largest).unwrap(), 0.999 * largest);
     let refused = with(1.001 * largest).unwrap_err();
@@ -128,7 +128,7 @@ fn results_that_might_wrap_around_are_refused() {
             .encrypt_array(&VALUES, &[4], EncryptOptions { bound: Some(bound), level: Some(Level(level)), ..EncryptOptions::default() })
             .unwrap()
     };
-    let largest = room(&at(0, 3.0));
+    let largest = headroom(&at(0, 3.0));
     let x = at(0, 0.6 * largest);
     let mut sum = x.clone();
     let high = at(2, 0.6 * largest);
@@ -158,12 +158,12 @@ fn products_with_matrices_that_wrap_around_for_numbers_of_1_are_refused() {
     let e = Evaluator::new(&set);
     let encrypted = |bound| owner.encrypt_array(&[0.5], &[1, 1], EncryptOptions { bound, ..EncryptOptions::default() }).unwrap();
     let x = encrypted(None);
-    let largest = room(&e.rescale(&e.multiply_matrix(&e.prepare_weights(1, 1, &[1.0], &x).unwrap(), &x).unwrap()).unwrap());
+    let largest = headroom(&e.rescale(&e.multiply_matrix(&e.prepare_weights(1, 1, &[1.0], &x).unwrap(), &x).unwrap()).unwrap());
     let product = |weight: f64, x: &Ciphertext| e.multiply_matrix(&e.prepare_weights(1, 1, &[weight], x)?, x);
     product(0.999 * largest, &x).unwrap();
     let error = product(1.001 * largest, &x).unwrap_err();
-    let CkksError::WeightsTooLarge { row_sum, room, .. } = error else { panic!("{error}") };
-    assert!(row_sum > room && error.to_string().contains("scale the matrix down"), "{error}");
+    let CkksError::WeightsTooLarge { row_sum, headroom, .. } = error else { panic!("{error}") };
+    assert!(row_sum > headroom && error.to_string().contains("scale the matrix down"), "{error}");
     // A bound says more than the guess that numbers are of magnitude 1.
     let small = product(1.001 * largest, &encrypted(Some(0.5))).unwrap();
     assert_bound(&small, 0.5 * 1.001 * largest);
@@ -197,9 +197,9 @@ fn sums_of_rows_in_lanes_are_checked_at_the_scale_of_their_mask() {
     // The mask is encoded at the scale of the step below, so the unrescaled product has room for this much, and the array before for more.
     let x = at(1.0);
     let sum = e.total_in_lanes(&x, 1.0).unwrap();
-    assert!(sum.scale() > x.scale() && room(&sum) < room(&x));
+    assert!(sum.scale() > x.scale() && headroom(&sum) < headroom(&x));
     assert_bound(&sum, 8.0);
-    let most = room(&sum) / 8.0;
+    let most = headroom(&sum) / 8.0;
     assert_bound(&e.total_in_lanes(&at(0.999 * most), 1.0).unwrap(), 8.0 * 0.999 * most);
     let refused = e.total_in_lanes(&at(1.001 * most), 1.0).unwrap_err();
     assert!(matches!(refused, CkksError::BoundTooLarge { level: 1, .. }), "{refused}");

@@ -153,9 +153,9 @@ fn slots_come_down_to_degree_two_and_back() {
             let data = Values::Complex(phases(2 * columns, 1));
             let x = encrypt_as(&sk, &data, &[2, columns], slots(), 4);
             for log in 1..degree.ilog2() {
-                let (low, room) = (ev.to_mlwe(&x, rank << log), (degree >> log) / 2);
-                if columns.next_power_of_two() > room {
-                    assert_refused!(low, CkksError::Conversion { .. }, &format!("do not fit the {room} slots"));
+                let (low, headroom) = (ev.to_mlwe(&x, rank << log), (degree >> log) / 2);
+                if columns.next_power_of_two() > headroom {
+                    assert_refused!(low, CkksError::Conversion { .. }, &format!("do not fit the {headroom} slots"));
                     continue;
                 }
                 let low = low.expect("down");

@@ -244,9 +244,9 @@ fn symbols_taken_into_a_dry_run_count_and_carry_bounds_where_these_are_given() {
     assert!((taken.error_rms().expect("known") / finer - 4.0).abs() < 1e-9);
 
     // Numbers that encryption would refuse, by the same border.
-    let room = (params.log2_q(top) - 2.0 - scale.log2()).exp2();
-    assert!(recorder.take_symbol(symbol(false, scale), Some(0.999 * room)).is_ok());
-    let large = recorder.take_symbol(symbol(false, scale), Some(1.001 * room));
+    let headroom = (params.log2_q(top) - 2.0 - scale.log2()).exp2();
+    assert!(recorder.take_symbol(symbol(false, scale), Some(0.999 * headroom)).is_ok());
+    let large = recorder.take_symbol(symbol(false, scale), Some(1.001 * headroom));
     assert!(matches!(large, Err(CkksError::BoundTooLarge { .. })), "{large:?}");
 
     let data = crate::common::encrypt(&secret(&params, 1), &[1.0]);

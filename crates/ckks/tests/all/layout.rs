@@ -47,8 +47,8 @@ fn assert_bijection(layout: &Layout, shape: &[usize]) {
     assert_eq!(layout.entry(Place { bundle: 0, body: layout.bodies, index: 0 }), None);
     // Padding is there exactly where a polynomial has a place without an entry.
     if layout.order == Order::Natural && layout.components == 1 {
-        let room = layout.polynomials() * indices;
-        assert_eq!(layout.has_padding(), room > entries.len() * layout.copies, "{layout:?}");
+        let headroom = layout.polynomials() * indices;
+        assert_eq!(layout.has_padding(), headroom > entries.len() * layout.copies, "{layout:?}");
     }
     let text = serde_json::to_string(layout).expect("json");
     assert_eq!(&serde_json::from_str::<Layout>(&text).expect("json"), layout, "{text}");

@@ -121,8 +121,8 @@ fn rings_of_products_are_secure() {
         for log in 9..params.degree().ilog2() {
             let degree = 1 << log;
             let name_of = KeyName::ChangeSecret { from: SecretName::Main, to: SecretName::Embedded(degree) };
-            let room = clathrate_lattice::security::max_log2_qp(degree, 128, clathrate_lattice::SecretDistribution::UniformTernary);
-            let secure = room.is_some_and(|room| lowering.log2_qp <= room);
+            let headroom = clathrate_lattice::security::max_log2_qp(degree, 128, clathrate_lattice::SecretDistribution::UniformTernary);
+            let secure = headroom.is_some_and(|headroom| lowering.log2_qp <= headroom);
             match params.key_definition(name_of) {
                 Ok(definition) => {
                     let bits = definition.security_bits(Level(1)).expect("bits");

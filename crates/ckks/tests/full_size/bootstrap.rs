@@ -163,8 +163,8 @@ fn few_slots_are_as_fast_and_more_precise() {
         let (measured, predicted) = ((sum / count as f64).sqrt(), plan.predicted_error().expect("prediction").deviation());
         println!("boot_n15, {slots} slots: {:.2} bits, predicted {:.2}", -measured.log2(), -predicted.log2());
         // 80 samples leave 8 % of their own, one standard deviation.
-        let room = if slots == 1 { 0.25 } else { 0.1 };
-        assert!((measured / predicted - 1.0).abs() < room, "{slots} slots: {measured:e}, predicted {predicted:e}");
+        let headroom = if slots == 1 { 0.25 } else { 0.1 };
+        assert!((measured / predicted - 1.0).abs() < headroom, "{slots} slots: {measured:e}, predicted {predicted:e}");
         assert!(predicted < every.predicted_error().expect("prediction").deviation());
     }
 }

@@ -162,7 +162,7 @@ pub fn polynomial(arguments: &PolynomialOf, console: &Console, runtime: &Runtime
     let polynomial = Polynomial::new(&arguments.coefficients, basis, (low, high))?;
     let loaded = Loaded::new(&arguments.on, console, runtime)?;
     let settled = loaded.evaluator.settled(&loaded.input)?;
-    let x = loaded.evaluator.with_room(&settled, 1)?;
+    let x = loaded.evaluator.with_levels(&settled, 1)?;
     let plan = polynomial.plan_at(x.params(), x.level(), x.scale())?;
     let result = loaded.evaluator.run_polynomial(&x, &plan)?;
     let text = if arguments.explain { format!("{}\n", plan.explain()) } else { String::new() };

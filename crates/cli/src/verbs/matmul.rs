@@ -29,7 +29,7 @@ pub fn run(arguments: &Matmul, console: &Console, runtime: &Runtime) -> Result<(
     };
     let evaluator = Evaluator::new(&params);
     let settled = evaluator.settled(&input)?;
-    let input = evaluator.with_room(&settled, 1)?;
+    let input = evaluator.with_levels(&settled, 1)?;
     // Integers are multiplied as they are, which takes no level.
     let prepared = if weights.whole {
         Weights::new(rows, inner, values, 1.0)

@@ -43,23 +43,23 @@ pub fn merged_digits(
 ) -> Result<Vec<Range<usize>>, LatticeError> {
     let margin = PART_MARGIN_BITS + (inputs.max(1) as f64).log2() / 2.0;
     let mut runs: Vec<Range<usize>> = Vec::new();
-    let mut room = 0.0;
+    let mut headroom = 0.0;
     let known = chain.basis(level);
     for (digit, basis) in gadget.digits()[..gadget.digit_count(chain, level)].iter().enumerate() {
         let digit_bits = basis.log2(chain.ring());
         let used = Basis::new(basis.indices().iter().copied().filter(|&index| known.row_of(index).is_some()));
         let used_bits = digit_bits.min(used.log2(chain.ring()) + margin);
         match runs.last_mut() {
-            Some(run) if digit_bits <= room => run.end = digit + 1,
+            Some(run) if digit_bits <= headroom => run.end = digit + 1,
             _ if used_bits > max_bits => {
                 return Err(LatticeError::DigitTooLarge { digit, digit_bits: used_bits, special_bits: max_bits });
             }
             _ => {
                 runs.push(digit..digit + 1);
-                room = max_bits;
+                headroom = max_bits;
             }
         }
-        room -= digit_bits;
+        headroom -= digit_bits;
     }
     Ok(runs)
 }

@@ -76,8 +76,8 @@ impl KeyRepresentation {
     }
 
     /// Refuses a number of inputs whose sums could exceed the auxiliary modulus; the hybrid method has no such limit.
-    pub(super) fn check_room(&self, inputs: usize) -> Result<(), LatticeError> {
-        self.klss.as_ref().map_or(Ok(()), |digits| digits.check_room(inputs))
+    pub(super) fn check_headroom(&self, inputs: usize) -> Result<(), LatticeError> {
+        self.klss.as_ref().map_or(Ok(()), |digits| digits.check_headroom(inputs))
     }
 
     /// Bytes that a key of `inputs` inputs and `columns` polynomials (rank and bodies) takes in this representation; 0 where the generated key
@@ -116,7 +116,7 @@ impl KeyDigits {
         let ring = chain.ring();
         let bits_of = |index: usize| (ring.moduli()[index].value() as f64).log2();
         let largest = basis.indices().iter().map(|&i| bits_of(i)).fold(0.0, f64::max);
-        let room = length as f64 * largest + DIGIT_SLACK_BITS;
+        let headroom = length as f64 * largest + DIGIT_SLACK_BITS;
         let mut digits: Vec<Vec<usize>> = Vec::new();
         let mut left = 0.0;
         for &index in basis.indices() {
@@ -124,7 +124,7 @@ impl KeyDigits {
                 Some(digit) if bits_of(index) <= left => digit.push(index),
                 _ => {
                     digits.push(vec![index]);
-                    left = room;
+                    left = headroom;
                 }
             }
             left -= bits_of(index);
@@ -146,11 +146,11 @@ impl KeyDigits {
             auxiliary.push(index);
         }
         let made = Self { digits, auxiliary: Basis::new(auxiliary), bits: key_bits, needed, available };
-        made.check_room(inputs).map(|()| made)
+        made.check_headroom(inputs).map(|()| made)
     }
 
     /// Refuses a number of inputs whose sums could exceed the auxiliary modulus.
-    fn check_room(&self, inputs: usize) -> Result<(), LatticeError> {
+    fn check_headroom(&self, inputs: usize) -> Result<(), LatticeError> {
         let needed = self.needed + (inputs as f64).log2();
         if self.available < needed {
             return Err(LatticeError::FewAuxiliaryPrimes { bits: self.bits, needed, available: self.available });

@@ -318,7 +318,7 @@ impl Switcher {
 
     pub(super) fn reading(&self, tables: &Arc<SwitchTables>, inputs: usize, key: &SwitchKey) -> Result<hybrid::Reading, LatticeError> {
         hybrid::check_key(tables, inputs, key)?;
-        tables.representation.check_room(inputs)?;
+        tables.representation.check_headroom(inputs)?;
         hybrid::reading(tables, inputs, key, self.derived.get(&tables.representation, key)?)
     }
 
@@ -450,7 +450,7 @@ impl Switcher {
         let tables = self.tables_planned(level, key_level, purpose)?;
         for key in keys {
             hybrid::check_key(&tables, key.inputs(), key)?;
-            if tables.representation.check_room(key.inputs()).is_err() || self.derived.admit(&tables.representation, key)?.is_none() {
+            if tables.representation.check_headroom(key.inputs()).is_err() || self.derived.admit(&tables.representation, key)?.is_none() {
                 return self.tables_of_method(SwitchMethod::as_made(&self.chain), level, key_level);
             }
         }

@@ -140,7 +140,12 @@ fn every_derived_key_is_entry_for_entry_the_sum_of_its_run() {
                         for k in run.clone().skip(1) {
                             expected.add_assign(&key.entry(0, k).restrict(plan.extended()).expect("subset")).expect("same shape");
                         }
-                        assert_eq!(got, expected, "digit {digit} of {run:?} at level {level}, keys of level {key_level}, {:?}", plan.method());
+                        assert_eq!(
+                            got,
+                            expected,
+                            "digit {digit} of {run:?} at level {level}, keys of level {key_level}, {:?}",
+                            plan.method()
+                        );
                     }
                 }
             }

@@ -181,7 +181,7 @@ impl PyCiphertext {
         if !evaluator.bootstraps() && data.level() <= data.params().fresh_level() {
             return Ok(data);
         }
-        settle(py, &data, &self.fresh, || evaluator.with_room(&data, 1))
+        settle(py, &data, &self.fresh, || evaluator.with_levels(&data, 1))
     }
 
     /// This ciphertext, rescaled if it is a product, whoever rescales.

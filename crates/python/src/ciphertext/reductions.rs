@@ -221,8 +221,8 @@ impl PyCiphertext {
         let plain = self.data.encoding() == Encoding::Slots && !self.is_in_lanes() && self.is_automatic() && !small;
         let padded = layout.has_padding() && self.data.padding() == Padding::Zero && self.data.has_canonical_scale();
         // Twice the sum of numbers as large as the bound has room.
-        let room = self.data.params().log2_q(self.data.level()) - 3.0 - self.data.scale().log2() - (count as f64).log2();
-        let fits = self.data.bound().is_none_or(|bound| bound.log2() < room);
+        let headroom = self.data.params().log2_q(self.data.level()) - 3.0 - self.data.scale().log2() - (count as f64).log2();
+        let fits = self.data.bound().is_none_or(|bound| bound.log2() < headroom);
         if !(stays && plain && padded && fits && matches!(along, Along::Columns | Along::Both)) {
             let means = self.scaled_sums(py, along, keepdims, Some(1.0 / count as f64))?;
             // A mean of rows is in the places of columns, and in lanes without a row.
@@ -262,9 +262,9 @@ impl PyCiphertext {
         let rows = x.layout().rows;
         let fits =
             sum.layout().period() == 1 && (sum.layout().rows == 1 || (sum.layout().rows == rows && sum.shape().len() == x.shape().len()));
-        let room = x.params().log2_q(x.level()) - 2.0 - x.scale().log2();
+        let headroom = x.params().log2_q(x.level()) - 2.0 - x.scale().log2();
         let largest = x.bound().zip(sum.bound()).map(|(own, sum)| own * *count as f64 + sum);
-        if !alike || !fits || x.level().0 == 0 || largest.is_some_and(|largest| largest.log2() > room) {
+        if !alike || !fits || x.level().0 == 0 || largest.is_some_and(|largest| largest.log2() > headroom) {
             return Ok(None);
         }
         let holder = if self.has_keys() { self } else { mean };

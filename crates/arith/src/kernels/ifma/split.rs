@@ -172,10 +172,10 @@ impl Transform {
     }
 
     fn entry(&self, form: &LimbForm) -> Entry {
-        let room = (1u128 << FACTOR_BITS).saturating_sub(u128::from(4 * self.degree.trailing_zeros()) * u128::from(self.words.q));
+        let headroom = (1u128 << FACTOR_BITS).saturating_sub(u128::from(4 * self.degree.trailing_zeros()) * u128::from(self.words.q));
         match self.narrow {
             false => Entry::Wide,
-            true if self.bound(form) <= room => Entry::Roomy,
+            true if self.bound(form) <= headroom => Entry::Roomy,
             true => Entry::Narrow,
         }
     }

@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{LINEAR, LinearTransform};
 use crate::arrays::{BodyAxis, Ciphertext, Encoding, Layout, SecretName};
-use crate::encoding::check_room;
+use crate::encoding::check_headroom;
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
 use crate::evaluation::levels::same_scale;
@@ -292,7 +292,7 @@ impl LinearTransform {
             return refuse("the scale left for diagonals", format!("2^{:.1}", diagonal_scale.log2()), remedy);
         }
         // Numbers of magnitude 1 must fit, as for products with plaintexts.
-        check_room(params, self.row_sum(), output_scale, below)?;
+        check_headroom(params, self.row_sum(), output_scale, below)?;
         let unit = unit_of(self.shifts(), self.slots());
         let counts = (0..=(self.slots() / unit).ilog2()).map(|log| 1usize << log);
         let first = first_place(self, unit);

@@ -15,7 +15,7 @@ use crate::arrays::{Ciphertext, Encoding, Layout, Order, Padding, SecretName};
 use crate::embedding::encoding_errors;
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
-use crate::evaluation::evaluator::{Room, check_slots};
+use crate::evaluation::evaluator::{LevelsNeeded, check_slots};
 use crate::keys::{Cost, Found, HeldKey, Operation};
 
 /// The keys of the plan's rotations, and the tables that all rotations by one switch share.
@@ -52,7 +52,7 @@ impl Evaluator {
     /// # Errors
     /// As [`LinearTransform::plan`], [`LinearTransform::in_lanes`] for rows that share polynomials, and [`Evaluator::run_linear`].
     pub fn evaluate_linear(&self, x: &Ciphertext, transform: &LinearTransform) -> Result<Ciphertext, CkksError> {
-        let x = &*self.refreshed(x, Room::Depth(1))?;
+        let x = &*self.refreshed(x, LevelsNeeded::Depth(1))?;
         let options = super::LinearTransformOptions { input_scale: Some(x.scale()), ..Default::default() };
         if x.layout.lanes == 1 || x.encoding() != Encoding::Slots {
             return self.run_linear(x, &transform.plan_with(x.params(), x.level(), options)?);
@@ -102,7 +102,7 @@ impl Evaluator {
             let remedy = format!("rows of at most {} entries can be mapped; cut the matrix into blocks", x.params.slot_count());
             return Err(CkksError::Shape { operation: LINEAR, left: x.shape.clone(), right: vec![], remedy });
         }
-        let mapped = self.map_slots(&*self.refreshed(x, Room::Level(plan.input_level()))?, plan)?;
+        let mapped = self.map_slots(&*self.refreshed(x, LevelsNeeded::Level(plan.input_level()))?, plan)?;
         let shape = mapped_shape(x, transform);
         let mut layout = mapped.layout;
         layout.columns = transform.rows();

@@ -450,8 +450,8 @@ impl fmt::Display for MatrixPlan {
         };
         let below = Level(self.level().0.saturating_sub(1));
         // The result has the canonical scale of its level.
-        let room = (self.params.log2_q(below) - 1.0).exp2() / self.params.scale(below);
-        writeln!(f, "results up to {room:.1e} fit; numbers up to 1 give {row_sum:.1e} at most")?;
+        let headroom = (self.params.log2_q(below) - 1.0).exp2() / self.params.scale(below);
+        writeln!(f, "results up to {headroom:.1e} fit; numbers up to 1 give {row_sum:.1e} at most")?;
         write!(f, "{}", self.way)
     }
 }

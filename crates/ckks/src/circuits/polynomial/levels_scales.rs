@@ -73,21 +73,27 @@ impl PolynomialPlan {
             self.params.check_scale(node.scale, node.level)?;
             for (scale, level) in [(self.sum_scale(node), node.working_level()), (node.scale, node.level)] {
                 // The message needs one bit for its sign, and one bit of the modulus is a guard that shows overflows.
-                let (needed, room) = ((node.magnitude * scale + 1.0).log2() + 1.0, self.params.log2_q(level) - 1.0);
-                let room = if node.constant == ZERO { room } else { room.min(INTEGER_BITS + self.divisor(node).log2()) };
-                if needed > room {
-                    return Err(CkksError::ValueTooLarge { value: node.magnitude, log2_scale: scale.log2(), needed, room, level: level.0 });
+                let (needed, headroom) = ((node.magnitude * scale + 1.0).log2() + 1.0, self.params.log2_q(level) - 1.0);
+                let headroom = if node.constant == ZERO { headroom } else { headroom.min(INTEGER_BITS + self.divisor(node).log2()) };
+                if needed > headroom {
+                    return Err(CkksError::ValueTooLarge {
+                        value: node.magnitude,
+                        log2_scale: scale.log2(),
+                        needed,
+                        headroom,
+                        level: level.0,
+                    });
                 }
             }
             for &(operand, c) in &node.linear {
                 let factor_scale = self.sum_scale(node) / self.scale_of(operand);
-                let (needed, room) = ((c.norm() * factor_scale).log2(), INTEGER_BITS);
-                if needed > room {
+                let (needed, headroom) = ((c.norm() * factor_scale).log2(), INTEGER_BITS);
+                if needed > headroom {
                     return Err(CkksError::ValueTooLarge {
                         value: c.norm(),
                         log2_scale: factor_scale.log2(),
                         needed,
-                        room,
+                        headroom,
                         level: node.level.0,
                     });
                 }

@@ -13,7 +13,7 @@ use crate::embedding::Rounding;
 use crate::encoding::encode::encode_slots;
 use crate::error::CkksError;
 use crate::evaluation::combinations::ProductTerm;
-use crate::evaluation::evaluator::{Evaluator, Room, check_slots};
+use crate::evaluation::evaluator::{Evaluator, LevelsNeeded, check_slots};
 use crate::evaluation::levels::same_scale;
 
 /// The operation's name in errors.
@@ -29,7 +29,7 @@ impl Evaluator {
     pub fn evaluate_polynomial(&self, x: &Ciphertext, polynomial: &Polynomial) -> Result<Ciphertext, CkksError> {
         let x = &*self.refreshed_for(x, || {
             // How many levels the polynomial takes does not depend on the level.
-            polynomial.plan(&x.params, x.params.fresh_level()).map_or(Room::Depth(0), |plan| Room::Depth(plan.depth()))
+            polynomial.plan(&x.params, x.params.fresh_level()).map_or(LevelsNeeded::Depth(0), |plan| LevelsNeeded::Depth(plan.depth()))
         })?;
         self.run_polynomial(x, &polynomial.plan_at(&x.params, x.level, x.scale)?)
     }
@@ -51,7 +51,7 @@ impl Evaluator {
         x.params.check_same(plan.params(), "the plan")?;
         check_slots(x, POLYNOMIAL)?;
         x.check_main(POLYNOMIAL)?;
-        let x = &*self.refreshed(x, Room::Level(plan.input_level()))?;
+        let x = &*self.refreshed(x, LevelsNeeded::Level(plan.input_level()))?;
         if x.level < plan.input_level() {
             return Err(CkksError::LevelTooLow { operation: "this plan", needed: plan.input_level().0, level: x.level.0 });
         }
