@@ -80,7 +80,7 @@ impl<'py> Readable<'py> {
     }
 
     /// The numbers as they are read.
-    fn turned(&self, numbers: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    fn transposed(&self, numbers: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         if matches!(self, Self::Rows(_)) { Ok(numbers) } else { numbers.getattr("T") }
     }
 }
@@ -299,7 +299,7 @@ impl PySecretKey {
     ) -> PyResult<Bound<'py, PyAny>> {
         let data = ciphertext.data();
         let values = with_progress(py, progress, "decrypt", |error| raise(py, error), |tick| self.key.decrypt_with_progress(data, tick))?;
-        ciphertext.turned(to_numpy(py, values, data.shape())?)
+        ciphertext.transposed(to_numpy(py, values, data.shape())?)
     }
 
     /// Decrypts a ciphertext with noise on top, for results of an honest server that others will see.
@@ -368,7 +368,7 @@ impl PySecretKey {
         let values = with_progress(py, progress, "decrypt", translate, |tick| {
             self.key.decrypt_to_share_with_progress(data, bits, HonestEvaluator, tick)
         })?;
-        ciphertext.turned(to_numpy(py, values, data.shape())?)
+        ciphertext.transposed(to_numpy(py, values, data.shape())?)
     }
 
     /// A public key: whoever has it can encrypt for this secret key, at any level.

@@ -434,8 +434,8 @@ impl Ciphertext {
     /// [`CkksError::Shape`] for other rows.
     pub fn reshaped(self, shape: &[usize]) -> Result<Self, CkksError> {
         let layout = self.layout;
-        if let Some(turned) = layout.turned(shape) {
-            return Ok(self.rearranged(shape.to_vec(), turned).estimated(Estimate::transposed));
+        if let Some(transposed) = layout.transposed(shape) {
+            return Ok(self.rearranged(shape.to_vec(), transposed).estimated(Estimate::transposed));
         }
         let rows = if shape.len() == 2 { shape[0] } else { 1 };
         if shape.len() > 2 || (rows, shape.last().copied().unwrap_or(1)) != (layout.rows, layout.columns) {

@@ -831,8 +831,8 @@ impl Estimate {
             return self.scale(factor.re);
         }
         // Of a real multiple and an imaginary one of the same error, neither makes the other smaller.
-        let turned = self.map_sources(Source::unsigned).scale(factor.norm()).forgotten();
-        Self { mean: 0.0, ..turned }.named(name_of([factor.re, factor.im]))
+        let scaled = self.map_sources(Source::unsigned).scale(factor.norm()).forgotten();
+        Self { mean: 0.0, ..scaled }.named(name_of([factor.re, factor.im]))
     }
 
     /// The sum of `count` numbers along an axis of an array whose slots repeat with the period `period`. They are in `places` places, which all have errors, those without a number too.
@@ -909,9 +909,9 @@ impl Estimate {
     }
 
     /// The same numbers at other places of their rows, by `steps`, which are public, where places repeat with a period, which is a power of two. Turns add up, so that their names do.
-    pub(crate) fn turned(self, steps: i64, period: usize) -> Self {
+    pub(crate) fn rotated(self, steps: i64, period: usize) -> Self {
         let turn = steps.cast_unsigned().wrapping_mul((u64::MAX / period as u64).wrapping_add(1));
-        let mut turned = self.forgotten().without_root().map_sources(|source| {
+        let mut rotated = self.forgotten().without_root().map_sources(|source| {
             // What is the same everywhere stays the same.
             let source = Source { cleared: false, ..source };
             let columns = Along::Columns as usize;
@@ -922,12 +922,12 @@ impl Estimate {
             let entangled = source.entangled || source.mixed[columns];
             let mixed = Source { mixed: [source.mixed[0], true], entangled, centred: [false; 2], ..source };
             // Errors that may be as if they were the same have another one of the same origin at other places.
-            if source.alike[columns] > 1.0 { mixed.derived(turn) } else { mixed.turned(turn) }
+            if source.alike[columns] > 1.0 { mixed.derived(turn) } else { mixed.rotated(turn) }
         });
-        turned.centred = [false; 2];
-        turned.name = turned.name.wrapping_add(turn);
-        turned.masks = turned.masks.map(|masks| masks.wrapping_add(turn));
-        turned
+        rotated.centred = [false; 2];
+        rotated.name = rotated.name.wrapping_add(turn);
+        rotated.masks = rotated.masks.map(|masks| masks.wrapping_add(turn));
+        rotated
     }
 
     /// Some rows, of which one is there at most so many times.

@@ -305,7 +305,7 @@ impl Layout {
     }
 
     /// The layout of the same places for a vector in place of a matrix of one column, or the reverse: the rows of a column that share a polynomial are the numbers of a vector's chunk.
-    pub(crate) fn turned(self, shape: &[usize]) -> Option<Self> {
+    pub(crate) fn transposed(self, shape: &[usize]) -> Option<Self> {
         let alike = self.encoding == Encoding::Slots && self.order == Order::Natural && self.bodies == 1;
         let turned = match *shape {
             [count] if self.lanes > 1 && (self.rows, self.columns, self.capacity) == (count, 1, 1) => {
@@ -381,7 +381,7 @@ impl Layout {
     ///
     /// # Errors
     /// [`CkksError::NoRoom`] where the lower degree has too few slots.
-    pub fn lowered(self, gap: usize) -> Result<Self, CkksError> {
+    pub fn split_degree(self, gap: usize) -> Result<Self, CkksError> {
         let degree = self.degree / gap;
         if self.lanes > 1 && self.encoding == Encoding::Coefficients {
             if gap != self.lanes || self.bodies > 1 {
@@ -413,7 +413,7 @@ impl Layout {
 
     /// The layout after a move to the degree `n gap`: components are joined as far as there are any, beyond that numbers move apart.
     #[must_use]
-    pub fn raised(self, gap: usize) -> Self {
+    pub fn merge_degree(self, gap: usize) -> Self {
         let degree = self.degree * gap;
         if self.encoding == Encoding::Slots {
             return Self { degree, ..self };
@@ -422,7 +422,7 @@ impl Layout {
         Self { degree, components: layout.components / layout.components.min(gap), ..layout }
     }
 
-    /// The layout after `gap` consecutive rows, each a polynomial of degree `n`, became one polynomial of degree `n gap`: the inverse of [`Layout::lowered`] for rows in lanes.
+    /// The layout after `gap` consecutive rows, each a polynomial of degree `n`, became one polynomial of degree `n gap`: the inverse of [`Layout::split_degree`] for rows in lanes.
     ///
     /// # Errors
     /// [`CkksError::Conversion`] unless every row is one polynomial of real coefficients, with a mask of its own, as far apart as rows in lanes are.

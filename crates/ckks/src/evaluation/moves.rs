@@ -91,7 +91,7 @@ impl Evaluator {
         let operations =
             operations.ok_or(CkksError::NoKeys { operation: TO_RLWE }).or_else(|error| x.check_main(TO_RLWE).and(Err(error)))?;
         let gap = target.degree() / from.degree;
-        let layout = x.layout.raised(gap);
+        let layout = x.layout.merge_degree(gap);
         let members = members_of(&x.layout, &layout, gap);
         let switches = |stage: usize| members.iter().map(|members| switches_of_stage(members, stage)).sum::<usize>();
         let stages = members.first().map_or(0, |members| members.len().trailing_zeros() as usize);
@@ -207,7 +207,7 @@ impl Evaluator {
         }
         let target = x.params.for_samples(ModuleShape { degree: from.degree / gap, rank: from.rank * gap })?;
         check_convertible(x, target.degree(), operation)?;
-        let (before, after) = (x.layout, x.layout.lowered(gap)?);
+        let (before, after) = (x.layout, x.layout.split_degree(gap)?);
         let ring = target.chain().ring();
         if before.encoding == Encoding::Coefficients {
             self.spend(x, || {

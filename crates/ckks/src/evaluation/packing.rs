@@ -87,7 +87,7 @@ impl Evaluator {
         check_convertible(x, x.params.degree(), PACK)?;
         x.check_one_lane(PACK)?;
         let gap = x.params.rlwe_shape().degree / x.params.degree();
-        let layout = x.layout.raised(gap);
+        let layout = x.layout.merge_degree(gap);
         self.pack_home(x, midpoints, layout, members_of(&x.layout, &layout, gap))
     }
 

@@ -118,7 +118,7 @@ impl Evaluator {
             return Ok(rotated);
         }
         let operation = self.operation_under(x, ROTATION, Operation::rotation(x.secret, steps))?;
-        self.switched(&x.params, rotated.estimated(|own| own.turned(steps, x.layout.period())), operation, x.level, 1.0)
+        self.switched(&x.params, rotated.estimated(|own| own.rotated(steps, x.layout.period())), operation, x.level, 1.0)
     }
 
     /// `(1 + rot_k) .. (1 + rot_1) x`: the sum of `x` and its rotation left by the first of `steps` slots, the sum of that sum and its rotation by the second, and so on. What is known of the
@@ -182,7 +182,7 @@ impl Evaluator {
         };
         for &steps in steps {
             self.spend_pass(&sum)?;
-            let turned = sum.estimate.clone().turned(steps, sum.layout.period());
+            let turned = sum.estimate.clone().rotated(steps, sum.layout.period());
             let turned = if let Some(error) = error { turned.with_error(error) } else { turned };
             sum.estimate = sum.estimate.clone().beside(turned);
         }

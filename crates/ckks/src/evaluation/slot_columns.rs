@@ -50,21 +50,21 @@ impl Evaluator {
         // The cleared slots are filled with copies, so that numbers and their errors stay as large as they are.
         let rounding = x.column_mask_rounding(1.0, alone.scale);
         let kept = alone.estimate.clone();
-        let mut moved = self.turned(&alone.estimated(Estimate::without_numbers), columns.start as i64)?;
+        let mut moved = self.rotated(&alone.estimated(Estimate::without_numbers), columns.start as i64)?;
         let mut layout = Layout { columns: columns.len(), ..x.layout }.with_padding(Padding::Zero);
         if layout.lanes == 1 && copies == 1 {
             layout = layout.with_capacity(columns.len().next_power_of_two())?;
             let steps = doublings(layout.capacity, capacity).rev();
             moved = self.plus_rotated(moved, &steps.map(|step| step as i64).collect::<Vec<_>>())?;
         }
-        let kept = kept.turned((columns.start * copies) as i64, x.layout.period()).cleared();
+        let kept = kept.rotated((columns.start * copies) as i64, x.layout.period()).cleared();
         let kept = kept.with_cleared(&x.estimate, capacity / layout.capacity, rounding).copied(x.layout.period());
         let moved = moved.rearranged(with_columns(x, columns.len()), layout.with_padding(Padding::Zero));
         Ok(moved.estimated(|own| kept.with_noise_of(own, x.layout.period())))
     }
 
     /// `x` with its polynomials rotated left by `steps` numbers of a row.
-    fn turned(&self, x: &Ciphertext, steps: i64) -> Result<Ciphertext, CkksError> {
+    fn rotated(&self, x: &Ciphertext, steps: i64) -> Result<Ciphertext, CkksError> {
         let steps = steps * x.layout.copies as i64;
         self.rotate_slots(x, &[steps])?.pop().ok_or(CkksError::NoTerms { operation: SELECTION })
     }
@@ -110,7 +110,7 @@ impl Evaluator {
             let columns = part.layout.columns;
             // As a row of more slots, it repeats.
             let layout = Layout { columns: total, capacity, chunks: 1, ..part.layout }.with_padding(Padding::Dirty);
-            let wide = self.turned(&part, -(start as i64))?.rearranged(with_columns(&part, total), layout);
+            let wide = self.rotated(&part, -(start as i64))?.rearranged(with_columns(&part, total), layout);
             let alone = self.multiply_mask(&wide, |index| (start..start + columns).contains(&(index % total)), 1.0)?;
             // No number has a part of two arrays, but for what the masks of all others leave there.
             kept.push(alone.estimate.clone().with_cleared(&part.estimate, parts.len() - 1, part.column_mask_rounding(1.0, alone.scale)));

@@ -19,7 +19,7 @@ use crate::encoding::dft;
 use crate::encoding::encode::diagonal_to_poly;
 use crate::encoding::linear::LinearTransform;
 use crate::error::CkksError;
-use crate::parameters::{LOWERED, Params};
+use crate::parameters::{Params, SMALLER_RING_LEVEL};
 use crate::shape::ModuleShape;
 
 /// Some polynomials of a named secret, possibly under an automorphism.
@@ -64,7 +64,7 @@ pub enum KeyModulus {
     /// The base step and as few other primes as its keys can do with: the modulus of a ring of packing.
     Packing,
     /// The steps of levels 0 and 1 and as few other primes: the modulus of switches to the secrets of smaller rings.
-    Lowering,
+    SmallerRing,
 }
 
 /// The definition of one switching key.
@@ -177,7 +177,7 @@ impl Params {
                 let (source, target) = (self.secret_view(from)?, self.secret_view(to)?);
                 let definition = base(Contribution::Linear(source), target);
                 match to {
-                    SecretName::Embedded(_) => KeyDefinition { modulus: KeyModulus::Lowering, most: LOWERED, ..definition },
+                    SecretName::Embedded(_) => KeyDefinition { modulus: KeyModulus::SmallerRing, most: SMALLER_RING_LEVEL, ..definition },
                     to if to.is_ephemeral() => KeyDefinition { modulus: KeyModulus::Encapsulation, most: Level(0), ..definition },
                     Temporary => widened(definition),
                     _ => definition,
@@ -189,14 +189,14 @@ impl Params {
                 KeyDefinition { automorphism: Some(element), ..base(Contribution::Linear(source), target) }
             }
             Name::RaiseToSlots(map) => {
-                let raising = self.raising().ok_or(CkksError::NoEphemeralSecret)?;
+                let mapped_raise = self.mapped_raise().ok_or(CkksError::NoEphemeralSecret)?;
                 self.check_raised_map(map)?;
                 let (source, target) = match map.bodies {
                     1 => (SecretName::Ephemeral, SecretName::Main),
                     bodies => (SecretName::EphemeralBodies(bodies), SecretName::Bodies(bodies)),
                 };
                 let contribution = Contribution::Raised(self.secret_view(source)?, map);
-                let most = raising.switcher.chain().max_level();
+                let most = mapped_raise.switcher.chain().max_level();
                 KeyDefinition { modulus: KeyModulus::Raise, most, ..base(contribution, self.secret_view(target)?) }
             }
             Name::Pack { from, to, under, onto } => {
@@ -332,7 +332,7 @@ impl Params {
                 self.rank()
             }
             SecretName::Embedded(degree) => {
-                if self.lowering().is_none() {
+                if self.smaller_ring().is_none() {
                     let reason =
                         format!("arrays come under the secrets of smaller rings at rank 1 and the whole degree, not at {}", self.shape());
                     return Err(CkksError::Conversion { operation: "a switch to a smaller ring", reason });
@@ -458,11 +458,13 @@ impl KeyDefinition {
                 let missing = CkksError::NoTemporaryRank { operation: "a key of the temporary rank" };
                 self.params.temporary().map(|temporary| &temporary.switcher).ok_or(missing)
             }
-            KeyModulus::Raise => self.params.raising().map(|raising| &raising.switcher).ok_or(CkksError::NoEphemeralSecret),
+            KeyModulus::Raise => self.params.mapped_raise().map(|mapped_raise| &mapped_raise.switcher).ok_or(CkksError::NoEphemeralSecret),
             KeyModulus::Encapsulation => {
                 self.params.encapsulation().map(|encapsulation| &encapsulation.switcher).ok_or(CkksError::NoEphemeralSecret)
             }
-            KeyModulus::Lowering => self.params.lowering().map(|lowering| &lowering.switcher).ok_or_else(|| self.params.no_packing_ring()),
+            KeyModulus::SmallerRing => {
+                self.params.smaller_ring().map(|smaller_ring| &smaller_ring.switcher).ok_or_else(|| self.params.no_packing_ring())
+            }
             KeyModulus::Packing => self.params.packing_ring().map(|ring| &ring.switcher).ok_or_else(|| self.params.no_packing_ring()),
         }
     }

@@ -67,7 +67,7 @@ pub struct Encapsulation {
 
 /// The switcher of keys that raise the modulus and apply a linear map at once: on the chain whose highest step consists of the lowest special primes.
 #[derive(Debug)]
-pub struct Raising {
+pub struct MappedRaise {
     /// The switcher.
     pub switcher: Switcher,
     /// Bits of the product of the special primes that are a step.
@@ -414,9 +414,9 @@ impl Family {
         if let Some(encapsulation) = &encapsulation {
             security_bits = security_bits.min(encapsulation.security_bits);
         }
-        let raising = encapsulation.as_ref().map_or(Ok(None), |_| self.raising(&chain))?;
+        let mapped_raise = encapsulation.as_ref().map_or(Ok(None), |_| self.mapped_raise(&chain))?;
         let packing_ring = self.packing_ring(&chain, shape)?;
-        let lowering = if gadget.is_some() { self.lowering(&chain, shape)? } else { None };
+        let smaller_ring = if gadget.is_some() { self.smaller_ring(&chain, shape)? } else { None };
         Ok(Inner {
             family: self.clone(),
             spec,
@@ -427,9 +427,9 @@ impl Family {
             switcher,
             temporary,
             encapsulation,
-            raising,
+            mapped_raise,
             packing_ring,
-            lowering,
+            smaller_ring,
             without_keys,
             encoder,
             imaginary_unit: OnceLock::new(),
@@ -454,7 +454,7 @@ impl Family {
     }
 
     /// The switcher of raise keys; `None` where too few special primes are left after the step.
-    fn raising(&self, chain: &Arc<Chain>) -> Result<Option<Raising>, CkksError> {
+    fn mapped_raise(&self, chain: &Arc<Chain>) -> Result<Option<MappedRaise>, CkksError> {
         let (ring, special) = (chain.ring(), chain.special_basis());
         let bits = |count: usize| Basis::new(special.indices()[..count].iter().copied()).log2(ring);
         let Some(count) = (1..special.len()).find(|&count| bits(count) >= RAISE_STEP_BITS) else { return Ok(None) };
@@ -462,7 +462,7 @@ impl Family {
         let gadget = Arc::new(Gadget::single(&raised));
         let policy = SwitchPolicy::Fixed(SwitchMethod::as_made(&raised));
         let switcher = Switcher::with_policy(raised, gadget, policy, 1, self.forms.budget())?.sharing(self.forms.clone());
-        Ok(Some(Raising { switcher, log2_step: bits(count) }))
+        Ok(Some(MappedRaise { switcher, log2_step: bits(count) }))
     }
 
     /// The temporary rank of `shape`: for the root, the specification's; for a relative, the least rank, at most twice its own, that is secure with as many

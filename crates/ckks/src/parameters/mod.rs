@@ -29,9 +29,9 @@ mod switching_report;
 pub use devices::{devices, set_device_graphs, set_device_memory_limit};
 pub(crate) use explain::switch_key_bytes;
 pub use explain::{Explanation, MoveExplanation, SecretExplanation, SegmentExplanation, TemporaryExplanation};
-pub use family::{Encapsulation, Raising, Temporary};
-pub(crate) use packing_ring::LOWERED;
-pub use packing_ring::{Lowering, PackingRing};
+pub use family::{Encapsulation, MappedRaise, Temporary};
+pub(crate) use packing_ring::SMALLER_RING_LEVEL;
+pub use packing_ring::{PackingRing, SmallerRing};
 pub use presets::{Preset, preset, preset_names, presets};
 pub use runtime::{
     DEFAULT_KEY_EXPANSION, DEFAULT_TABLE_BYTES, DeviceDescription, EngineFactory, EngineRequest, PROCESSOR, Rescale, Runtime, Switching,
@@ -41,7 +41,7 @@ pub use segments::Segment;
 pub(crate) use spec::LOG2_FAILURE;
 pub use spec::ParamsSpec;
 pub(crate) use stage_levels::StageLevels;
-pub use stage_levels::{APPLICATION, BASE, LOWERING, RAISED, REDUCTION};
+pub use stage_levels::{APPLICATION, BASE, COEFFS_TO_SLOTS, REDUCTION, SLOTS_TO_COEFFS};
 pub use switching_report::{ProfileOrigin, RefusedLevel, SwitchingReport, SwitchingRow};
 
 use family::Family;
@@ -76,9 +76,9 @@ struct Inner {
     encapsulation: Option<Encapsulation>,
     /// Why there are no keys, where the dimension is too small for them: a shape of samples alone.
     without_keys: Option<String>,
-    raising: Option<Raising>,
+    mapped_raise: Option<MappedRaise>,
     packing_ring: Option<PackingRing>,
-    lowering: Option<Lowering>,
+    smaller_ring: Option<SmallerRing>,
     encoder: Encoder,
     /// `X^{n/2}` at the highest level, once asked for.
     imaginary_unit: OnceLock<Poly<Eval>>,
@@ -225,8 +225,8 @@ impl Params {
 
     /// The switcher of keys that raise the modulus and apply a linear map at once, where the parameters have an ephemeral secret and enough special primes.
     #[must_use]
-    pub fn raising(&self) -> Option<&Raising> {
-        self.0.raising.as_ref()
+    pub fn mapped_raise(&self) -> Option<&MappedRaise> {
+        self.0.mapped_raise.as_ref()
     }
 
     /// The temporary rank, if products of ciphertexts go through it; `None` at rank 1, where a product has a single input, so that the rank-down would cost as

@@ -40,7 +40,7 @@ impl PackingRing {
 
 /// The keys' modulus of switches to the secrets of smaller rings, at level 1, where matrix products are.
 #[derive(Debug)]
-pub struct Lowering {
+pub struct SmallerRing {
     /// The switcher, over the steps of levels 0 and 1 and the fewest other primes that are as long as its digits.
     pub switcher: Switcher,
     /// Bits of that modulus.
@@ -48,17 +48,17 @@ pub struct Lowering {
 }
 
 /// The level at which arrays come under the secrets of smaller rings.
-pub(crate) const LOWERED: Level = Level(1);
+pub(crate) const SMALLER_RING_LEVEL: Level = Level(1);
 
 impl Family {
     /// The switches of `shape` to the secrets of smaller rings; `None` but at rank 1 and the root's dimension, and without a level 1.
-    pub(super) fn lowering(&self, chain: &Arc<Chain>, shape: ModuleShape) -> Result<Option<Lowering>, CkksError> {
-        if shape.rank != 1 || shape.degree != self.root_shape().dimension() || chain.max_level() < LOWERED {
+    pub(super) fn smaller_ring(&self, chain: &Arc<Chain>, shape: ModuleShape) -> Result<Option<SmallerRing>, CkksError> {
+        if shape.rank != 1 || shape.degree != self.root_shape().dimension() || chain.max_level() < SMALLER_RING_LEVEL {
             return Ok(None);
         }
-        let Some((narrow, gadget)) = least_modulus(chain, LOWERED) else { return Ok(None) };
-        let log2_qp = narrow.key_basis(LOWERED).log2(narrow.ring());
-        Ok(Some(Lowering { switcher: self.narrow_switcher(narrow, gadget)?, log2_qp }))
+        let Some((narrow, gadget)) = least_modulus(chain, SMALLER_RING_LEVEL) else { return Ok(None) };
+        let log2_qp = narrow.key_basis(SMALLER_RING_LEVEL).log2(narrow.ring());
+        Ok(Some(SmallerRing { switcher: self.narrow_switcher(narrow, gadget)?, log2_qp }))
     }
 
     fn narrow_switcher(&self, narrow: Chain, gadget: Gadget) -> Result<Switcher, CkksError> {
@@ -120,8 +120,8 @@ impl Params {
 
     /// The switches to the secrets of smaller rings, where matrix products take their rows: at rank 1 and the whole dimension. [pcmm-mambo, sec. 2, 6.3]
     #[must_use]
-    pub fn lowering(&self) -> Option<&Lowering> {
-        self.0.lowering.as_ref()
+    pub fn smaller_ring(&self) -> Option<&SmallerRing> {
+        self.0.smaller_ring.as_ref()
     }
 
     /// The ring of degree `degree` that rows of level 1 are switched to: a ring of packing whose secret protects the keys of these switches, too.
@@ -131,13 +131,14 @@ impl Params {
     pub(crate) fn product_ring(&self, degree: usize) -> Result<Self, CkksError> {
         let root = self.root()?;
         let ring = root.for_samples(ModuleShape { degree, rank: 1 });
-        if let (Some(lowering), Ok(ring)) = (root.lowering(), ring)
+        if let (Some(smaller_ring), Ok(ring)) = (root.smaller_ring(), ring)
             && ring.packing_ring().is_some()
-            && self.0.family.protects(ring.shape(), lowering.log2_qp)?
+            && self.0.family.protects(ring.shape(), smaller_ring.log2_qp)?
         {
             return Ok(ring);
         }
-        let reason = format!("no ring of degree {degree} protects keys for level {LOWERED}, or the parameters have no smaller rings");
+        let reason =
+            format!("no ring of degree {degree} protects keys for level {SMALLER_RING_LEVEL}, or the parameters have no smaller rings");
         Err(CkksError::Conversion { operation: "a switch to a smaller ring", reason })
     }
 

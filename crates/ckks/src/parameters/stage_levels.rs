@@ -12,13 +12,13 @@ pub const BASE: &str = "base";
 pub const APPLICATION: &str = "application";
 
 /// Name of the segment of slots-to-coefficients, in chains where it comes last.
-pub const LOWERING: &str = "slots to coefficients";
+pub const SLOTS_TO_COEFFS: &str = "slots to coefficients";
 
 /// Name of the segment of the modular reduction.
 pub const REDUCTION: &str = "modular reduction";
 
 /// Name of the segment of the highest levels.
-pub const RAISED: &str = "coefficients to slots";
+pub const COEFFS_TO_SLOTS: &str = "coefficients to slots";
 
 /// The ends of the stages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,12 +45,13 @@ impl StageLevels {
             find(name).ok_or_else(|| {
                 refuse(format!(
                     "take a preset for bootstraps, such as \"boot_default\" or \"boot_n15\", or give the chain the segments \"{BASE}\", \"{APPLICATION}\", \
-                     \"{REDUCTION}\" and \"{RAISED}\", of which \"{name}\" is missing"
+                     \"{REDUCTION}\" and \"{COEFFS_TO_SLOTS}\", of which \"{name}\" is missing"
                 ))
             })
         };
-        let (base, application, reduction, raised) = (segment(BASE)?, segment(APPLICATION)?, segment(REDUCTION)?, segment(RAISED)?);
-        let last = find(LOWERING);
+        let (base, application, reduction, raised) =
+            (segment(BASE)?, segment(APPLICATION)?, segment(REDUCTION)?, segment(COEFFS_TO_SLOTS)?);
+        let last = find(SLOTS_TO_COEFFS);
         let order: Vec<&Segment> = [base, application].into_iter().chain(last).chain([reduction, raised]).collect();
         let follow = order.windows(2).all(|pair| pair[1].lowest() == pair[0].highest() + 1);
         if base.lowest() != 0 || !follow {
@@ -59,7 +60,7 @@ impl StageLevels {
         }
         if last.is_some() && base.highest() != 0 {
             return Err(refuse(format!(
-                "with a segment \"{LOWERING}\", slots-to-coefficients comes last and \"{BASE}\" is level 0 alone, but it reaches level {}",
+                "with a segment \"{SLOTS_TO_COEFFS}\", slots-to-coefficients comes last and \"{BASE}\" is level 0 alone, but it reaches level {}",
                 base.highest()
             )));
         }

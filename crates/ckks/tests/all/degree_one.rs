@@ -122,7 +122,7 @@ fn coefficients_come_down_to_every_degree_and_back_within_the_predicted_noise() 
                     // Samples are packed side by side. Other components are joined as far as they were split, and the rest of the way numbers move apart.
                     let samples = low.params().degree() == 1 && order == Order::Natural && !data.is_complex();
                     let side_by_side = Layout::new(&shape, Encoding::Coefficients, rlwe.degree()).expect("layout");
-                    let expected = if samples { side_by_side } else { x.layout().raised(rank) };
+                    let expected = if samples { side_by_side } else { x.layout().merge_degree(rank) };
                     assert_eq!(high.layout(), &expected, "from degree {}", degree >> log);
                     if rank > 1 && samples {
                         continue;

@@ -109,17 +109,17 @@ fn rows_in_lanes_alternate_and_come_apart_as_components() {
     let bodies = layout.with_bodies(2, None).expect("bodies");
     assert_eq!(bodies.place(5, 2).expect("entry"), Place { bundle: 0, body: 1, index: 9 });
     // At degree 4 every row is a bundle.
-    let apart = layout.lowered(4).expect("a lower degree");
+    let apart = layout.split_degree(4).expect("a lower degree");
     assert_eq!((apart.lanes, apart.components, apart.bundles()), (1, 1, 7));
     assert_eq!(apart.place(5, 2).expect("entry"), Place { bundle: 5, body: 0, index: 2 });
-    for refused in [layout.lowered(2), two.lowered(4), bodies.lowered(4)] {
+    for refused in [layout.split_degree(2), two.split_degree(4), bodies.split_degree(4)] {
         assert!(matches!(refused, Err(CkksError::Conversion { .. })), "{refused:?}");
     }
     // A part of the columns has the same places; such rows are brought together again.
     for columns in 1..=3 {
         let part = Layout { columns, ..layout }.with_padding(Padding::Dirty);
         assert_bijection(&part, &[7, columns]);
-        let apart = part.lowered(4).expect("a lower degree");
+        let apart = part.split_degree(4).expect("a lower degree");
         assert_eq!(apart.gathered(4).expect("lanes"), part);
     }
     for lie in [
@@ -169,12 +169,12 @@ fn places_are_those_of_the_definition() {
     assert_eq!((sparse.stride(), sparse.place(0, 1).expect("entry").index), (4, 4));
     assert!(sparse.has_padding());
     // Components: the bundle counts the powers of X that it begins with.
-    let split = layout.lowered(4).expect("degree 2");
+    let split = layout.split_degree(4).expect("degree 2");
     assert_eq!((split.degree, split.components, split.bundles()), (2, 4, 2 * (4 + 3)));
     assert_eq!(split.place(0, 6).expect("entry"), Place { bundle: 2, body: 0, index: 1 });
     assert_eq!(split.place(1, 9).expect("entry"), Place { bundle: 7 + 4 + 1, body: 0, index: 0 });
     // LWE samples are entry after entry.
-    let samples = layout.lowered(8).expect("degree 1");
+    let samples = layout.split_degree(8).expect("degree 1");
     assert_eq!((samples.bundles(), samples.place(1, 9).expect("entry")), (22, Place { bundle: 20, body: 0, index: 0 }));
 }
 
@@ -184,7 +184,7 @@ fn moves_of_the_degree_keep_the_bijection_nest_and_come_back() {
         for layout in arrangements(shape, 16) {
             for log in 1..=4 {
                 let gap = 1usize << log;
-                let Ok(lowered) = layout.lowered(gap) else {
+                let Ok(lowered) = layout.split_degree(gap) else {
                     let slots = layout.encoding == Encoding::Slots && layout.period() > 16 / gap / 2;
                     assert!(slots || layout.lanes > 1, "{layout:?}");
                     continue;
@@ -196,21 +196,21 @@ fn moves_of_the_degree_keep_the_bijection_nest_and_come_back() {
                     continue;
                 }
                 for first in 1..log {
-                    let twice = layout.lowered(1 << first).and_then(|half| half.lowered(gap >> first)).expect("in two moves");
+                    let twice = layout.split_degree(1 << first).and_then(|half| half.split_degree(gap >> first)).expect("in two moves");
                     assert_eq!(twice, lowered, "{layout:?} by {gap}");
                 }
-                assert_bijection(&lowered.raised(gap), shape);
-                assert_eq!(lowered.raised(gap).degree, 16);
+                assert_bijection(&lowered.merge_degree(gap), shape);
+                assert_eq!(lowered.merge_degree(gap).degree, 16);
                 // Samples that each have a mask of their own fill polynomials densely, however far apart the numbers were before.
                 let real = layout.encoding == Encoding::Coefficients && !layout.complex && !layout.paired && layout.order == Order::Natural;
                 let samples = lowered.degree == 1 && real && (layout.bodies == 1 || layout.axis == BodyAxis::Rows);
                 let expected = if samples { layout.with_capacity(16).expect("all coefficients") } else { layout };
-                assert_eq!(lowered.raised(gap), expected, "{layout:?} by {gap}");
+                assert_eq!(lowered.merge_degree(gap), expected, "{layout:?} by {gap}");
             }
             for gap in [2usize, 8].into_iter().filter(|_| layout.lanes == 1) {
-                let raised = layout.raised(gap);
+                let raised = layout.merge_degree(gap);
                 assert_bijection(&raised, shape);
-                assert_eq!(raised.lowered(gap).expect("back"), layout);
+                assert_eq!(raised.split_degree(gap).expect("back"), layout);
             }
         }
     }
@@ -224,7 +224,7 @@ fn coefficients_are_where_the_moves_of_bundles_bring_them() {
             let layout = Layout::new(&[13], Encoding::Coefficients, 16).expect("layout");
             let layout = if complex { layout.with_complex().expect("pairs") } else { layout }.with_order(order);
             for gap in [2usize, 4, 8, 16] {
-                let lowered = layout.lowered(gap).expect("lower");
+                let lowered = layout.split_degree(gap).expect("lower");
                 for ((entry, before), (_, after)) in places(&layout).iter().zip(places(&lowered)) {
                     let (chunk, component) = (before.bundle, before.index % gap);
                     let bundles: usize = (0..chunk).map(|chunk| lowered_bundles(&layout, gap, chunk)).sum();
@@ -300,7 +300,7 @@ fn numbers_that_a_move_brings_side_by_side_have_no_padding_left() {
     let dirty = apart.with_padding(Padding::Dirty);
     assert_eq!(dirty.padding, Padding::Dirty);
     for (gap, padding) in [(2, Padding::Dirty), (4, Padding::Zero), (8, Padding::Zero), (64, Padding::Zero)] {
-        let low = dirty.lowered(gap).expect("a layout");
+        let low = dirty.split_degree(gap).expect("a layout");
         assert_eq!(low.padding, padding, "{gap}");
         low.check(&[16], 64 / gap).expect("a layout that fits");
     }

@@ -117,12 +117,12 @@ fn rings_of_products_are_secure() {
     let mut found = 0;
     for name in ["n15", "n16", "boot_n15", "boot_n15_mambo", "boot_fast", "boot_fast_batch", "boot_precise", "paper_fgb"] {
         let params = params(name);
-        let lowering = params.lowering().unwrap_or_else(|| panic!("{name} has level 1"));
+        let smaller_ring = params.smaller_ring().unwrap_or_else(|| panic!("{name} has level 1"));
         for log in 9..params.degree().ilog2() {
             let degree = 1 << log;
             let name_of = KeyName::ChangeSecret { from: SecretName::Main, to: SecretName::Embedded(degree) };
             let headroom = clathrate_lattice::security::max_log2_qp(degree, 128, clathrate_lattice::SecretDistribution::UniformTernary);
-            let secure = headroom.is_some_and(|headroom| lowering.log2_qp <= headroom);
+            let secure = headroom.is_some_and(|headroom| smaller_ring.log2_qp <= headroom);
             match params.key_definition(name_of) {
                 Ok(definition) => {
                     let bits = definition.security_bits(Level(1)).expect("bits");
@@ -130,7 +130,7 @@ fn rings_of_products_are_secure() {
                     assert!(definition.check_security(Level(2)).is_err());
                     found += 1;
                 }
-                Err(CkksError::Conversion { .. }) => assert!(!secure, "{name}, degree {degree}: log2 QP is {}", lowering.log2_qp),
+                Err(CkksError::Conversion { .. }) => assert!(!secure, "{name}, degree {degree}: log2 QP is {}", smaller_ring.log2_qp),
                 Err(other) => panic!("{name}: {other}"),
             }
         }
@@ -142,7 +142,7 @@ fn rings_of_products_are_secure() {
 #[test]
 fn relatives_keep_exact_products() {
     let params = params("n16").relative(clathrate_ckks::ModuleShape { degree: 1 << 15, rank: 1 }).expect("a relative");
-    assert!(params.lowering().is_none());
+    assert!(params.smaller_ring().is_none());
     let w = vec![0.01; 64 * 64];
     let plan = MatrixPlan::new(&params, (64, 64, &w), 64, &options(None, None)).expect("plan");
     assert!(plan.chosen().ring.is_none() && plan.chosen().method == MatrixMethod::Exact);

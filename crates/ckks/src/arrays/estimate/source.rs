@@ -220,9 +220,9 @@ impl Source {
     }
 
     /// The same source at other places, where it is another one.
-    pub(super) fn turned(self, turn: u64) -> Self {
-        let turned = |name: u64| name.wrapping_add(turn);
-        Self { name: turned(self.name), origin: self.origin.map(|StoredName(origin)| StoredName(turned(origin))), ..self }
+    pub(super) fn rotated(self, turn: u64) -> Self {
+        let rotated = |name: u64| name.wrapping_add(turn);
+        Self { name: rotated(self.name), origin: self.origin.map(|StoredName(origin)| StoredName(rotated(origin))), ..self }
     }
 
     /// A source that was computed from this one.

@@ -56,7 +56,7 @@ fn polynomials_of_one_array_have_their_own_errors() {
     // A bound that says nothing of smaller numbers keeps the function; what moves numbers to other places does not.
     let x = Estimate::fresh(2.0, 3.0);
     let difference = |x: Estimate| rms(&x.clone().multiply(x.clone()).minus(x));
-    assert!(difference(x.clone()) < difference(x.clone().turned(1, 64)));
+    assert!(difference(x.clone()) < difference(x.clone().rotated(1, 64)));
     assert_eq!(Estimate::from_text(&cube().to_text()), Some(cube()));
 }
 
@@ -80,7 +80,7 @@ fn sums_of_independent_numbers_grow_with_the_root_and_common_errors_with_the_cou
     // What is in all numbers alike adds up.
     assert!((rms(&sum.clone().sum(Along::Columns, (100, 100), 1)) - 1000.0).abs() < 1e-9);
     // Rotated arrays depend on each other: at worst all errors are one.
-    let rotated = x.clone().plus(x.clone().turned(1, 64));
+    let rotated = x.clone().plus(x.clone().rotated(1, 64));
     assert!((rms(&rotated) - 2f64.sqrt()).abs() < 1e-12);
     assert!(rotated.clone().sum(Along::Columns, (64, 64), 64).slot_errors().1 >= 2.0 * 8.0);
 }
@@ -148,7 +148,7 @@ fn what_leaves_the_numbers_leaves_their_name() {
     }
     // Errors that are one in all places are so after a rotation.
     let one = x.mapped(Along::Columns, &MatrixNorms::of_matrix(&[1.0; 64], 8), (0.0, 0.0));
-    let sum = (0..8).map(|steps| one.clone().turned(steps, 64)).reduce(Estimate::plus).expect("arrays");
+    let sum = (0..8).map(|steps| one.clone().rotated(steps, 64)).reduce(Estimate::plus).expect("arrays");
     assert!(sum.slot_errors().1 >= 8.0 * 8f64.sqrt() * 0.99, "{:?}", sum.slot_errors());
 }
 
@@ -169,15 +169,15 @@ fn files_hold_what_is_known() {
 #[test]
 fn turns_add_up_and_squares_of_different_arrays_are_different() {
     let x = Estimate::fresh(1.0, 1.0);
-    let turned = |x: &Estimate, steps| x.clone().turned(steps, 64);
+    let rotated = |x: &Estimate, steps| x.clone().rotated(steps, 64);
     let twice = |x: Estimate, y: Estimate| rms(&x.plus(y));
     for (one, other) in
-        [(turned(&x, 3), turned(&x, 67)), (turned(&turned(&x, 5), 9), turned(&x, 14)), (turned(&turned(&x, 7), -7), x.clone())]
+        [(rotated(&x, 3), rotated(&x, 67)), (rotated(&rotated(&x, 5), 9), rotated(&x, 14)), (rotated(&rotated(&x, 7), -7), x.clone())]
     {
         assert_eq!(one.name, other.name);
         assert!((twice(one, other) - 2.0).abs() < 1e-12);
     }
-    assert!((twice(turned(&x, 3), turned(&x, 4)) - 2f64.sqrt()).abs() < 1e-12);
+    assert!((twice(rotated(&x, 3), rotated(&x, 4)) - 2f64.sqrt()).abs() < 1e-12);
     let square = |x: Estimate| x.clone().multiply(x);
     assert_ne!(square(x.clone()).name, square(Estimate::fresh(1.0, 1.0)).name);
     let y = Estimate::fresh(1.0, 1.0);
@@ -201,7 +201,7 @@ fn differences_from_a_mean_are_known_to_add_up_to_zero() {
     assert_eq!((d.magnitude, square(&d).magnitude, sum(&square(&d), Along::Columns).magnitude), (2.0, 4.0, 64.0));
     assert!(sum(&square(&d), Along::Rows).magnitude == 256.0);
     assert!(sum(&square(&d).selected_columns(&(0..64)), Along::Columns).magnitude == 256.0);
-    assert!(sum(&square(&d.clone().turned(1, 64)), Along::Columns).magnitude == 256.0);
+    assert!(sum(&square(&d.clone().rotated(1, 64)), Along::Columns).magnitude == 256.0);
     assert!(sum(&square(&d.clone().plus(Estimate::number(Complex64::from(0.5)))), Along::Columns).magnitude == 64.0 * 6.25);
     // |d|^3 is at most 2 d^2.
     assert!(sum(&square(&d).multiply(d.clone()), Along::Columns).magnitude == 128.0);
@@ -237,7 +237,7 @@ fn the_error_of_a_mean_is_no_error_of_a_variance() {
         d.clone().multiply(Estimate::exact(1.0)).multiply(d.clone()),
         d.clone().plus(Estimate::number(Complex64::from(1.0))).multiply(d.clone()),
         square(&d.clone().selected_columns(&(0..256))),
-        d.clone().turned(1, 256).multiply(d.clone()),
+        d.clone().rotated(1, 256).multiply(d.clone()),
         square(&d.clone().applied(2, (1.0, 0.5, 0.0), (2.0, 2.0))),
     ] {
         assert!(is_left(&other), "{other:?}");

@@ -18,9 +18,9 @@
 //! | [`BASE`] | `0 .. s - 1` | with the step of level `s`, slots to coefficients |
 //! | [`APPLICATION`] | `s .. A` | left to the application |
 //! | [`REDUCTION`] | `A + 1 .. M` | with the step of level `A + 1`, modular reduction |
-//! | [`RAISED`] | `M + 1 .. top` | coefficients to slots |
+//! | [`COEFFS_TO_SLOTS`] | `M + 1 .. top` | coefficients to slots |
 //!
-//! Slots-to-coefficients comes last where a segment [`LOWERING`] lies between application and modular reduction: levels `A + 1 .. B`. Then `s` is 1, the modular
+//! Slots-to-coefficients comes last where a segment [`SLOTS_TO_COEFFS`] lies between application and modular reduction: levels `A + 1 .. B`. Then `s` is 1, the modular
 //! reduction ends at level `B`, and an array at level 1 needs no linear map before the raise. The modular reduction's errors are in coefficients, and all of them
 //! meet in every slot, so results have `log2(slots) / 2` bits less.
 //!
@@ -45,7 +45,7 @@ pub use plan::BootstrapPlan;
 pub use precision::BootstrapError;
 pub(in crate::circuits) use run::STAGES;
 
-pub use crate::parameters::{APPLICATION, BASE, LOWERING, RAISED, REDUCTION};
+pub use crate::parameters::{APPLICATION, BASE, COEFFS_TO_SLOTS, REDUCTION, SLOTS_TO_COEFFS};
 
 /// Names of the stages, as progress and cost tables show them.
 pub mod stages {

@@ -61,7 +61,7 @@ pub struct BootstrapPlan {
     pub(super) product: bool,
     pub(super) levels: StageLevels,
     pub(super) to_coefficients: Vec<LinearTransformPlan>,
-    pub(super) raise: Raising,
+    pub(super) raise: ModRaise,
     pub(super) raised_level: Level,
     /// The scale of the raised array: its numbers are `v / (q0 R)`, `v` the raised phase.
     pub(super) raised_scale: f64,
@@ -82,7 +82,7 @@ pub struct BootstrapPlan {
 
 /// How the modulus is raised.
 #[derive(Debug)]
-pub(super) enum Raising {
+pub(super) enum ModRaise {
     /// The lift alone; the phase is multiplied by an integer, so that the noise of the change to the main secret is small against the message.
     Plain {
         /// The lift.
@@ -200,8 +200,8 @@ impl BootstrapPlan {
         // multiplies v by the number of terms.
         let (steps, output_scale) = (params.max_level().0 - input.0, params.scale(input) / 2.0);
         let mapped = options.raise_keys && transform_slots == params.slot_count() && (transform_slots.trailing_zeros() as usize) > steps;
-        let (raise, up, raised_level, raised_scale) = match params.raising().filter(|_| mapped) {
-            Some(raising) => {
+        let (raise, up, raised_level, raised_scale) = match params.mapped_raise().filter(|_| mapped) {
+            Some(mapped_raise) => {
                 let layers = transform_slots.trailing_zeros().div_ceil(steps as u32 + 1);
                 let (first, rest) = (dft::first_to_slots(transform_slots, layers)?, dft::rest_to_slots(transform_slots, layers, steps)?);
                 // All factors get relative rounding errors of one size: b_k - w_k is equal for all, with b_k the bits at which a factor's diagonals are rounded
@@ -209,12 +209,12 @@ impl BootstrapPlan {
                 let bits = (1..=rest.len()).map(|index| params.step_product(Level(input.0 + index)).log2()).sum::<f64>();
                 let unmapped = (q0 * reduction.radius()).log2();
                 let weights = rest.iter().chain([&first]).map(|factor| rounding_weight(factor).log2()).sum::<f64>();
-                let each = (raising.log2_step + bits + output_scale.log2() - unmapped - weights) / (rest.len() + 1) as f64;
+                let each = (mapped_raise.log2_step + bits + output_scale.log2() - unmapped - weights) / (rest.len() + 1) as f64;
                 // The mod-down of the raise rounds at the raised scale, so the message must be larger there than it was at level 0.
-                let bits = (each + rounding_weight(&first).log2()).max(raising.log2_step + GUARD_BITS).ceil();
+                let bits = (each + rounding_weight(&first).log2()).max(mapped_raise.log2_step + GUARD_BITS).ceil();
                 let map = RaisedMap { slots: transform_slots, layers, log2_scale: bits as u32, bodies: options.bodies };
-                let scale = (unmapped + bits - raising.log2_step).exp2();
-                (Raising::Mapped(Box::new(RaisedTransform::new(params, map)?)), rest, Level(input.0 + steps), scale)
+                let scale = (unmapped + bits - mapped_raise.log2_step).exp2();
+                (ModRaise::Mapped(Box::new(RaisedTransform::new(params, map)?)), rest, Level(input.0 + steps), scale)
             }
             None => {
                 let up = dft::coefficients_to_slots(transform_slots, steps)?;
@@ -222,7 +222,7 @@ impl BootstrapPlan {
                 let guard = GUARD_BITS.exp2();
                 let terms = (params.slot_count() / transform_slots) as f64;
                 let lift = Raise::new(ring, &chain.basis(Level(0)), &chain.basis(level))?;
-                (Raising::Plain { lift: Box::new(lift), guard: guard as i128 }, up, level, q0 * reduction.radius() * guard * terms)
+                (ModRaise::Plain { lift: Box::new(lift), guard: guard as i128 }, up, level, q0 * reduction.radius() * guard * terms)
             }
         };
         let to_slots = plan_factors(params, &up, raised_level, (raised_scale, output_scale), options.bodies)?;
@@ -263,7 +263,7 @@ impl BootstrapPlan {
             let remedy = format!("use 1 to {most}: each round after the first takes one of the {} left", counted(end.0 - start.0, "level"));
             return Err(CkksError::OutOfRange { what: "the number of rounds of a bootstrap", value: rounds.to_string(), remedy });
         }
-        if rounds > 1 && self.lowers_last() && self.transform_slots < self.params.slot_count() {
+        if rounds > 1 && self.ends_in_slots_to_coeffs() && self.transform_slots < self.params.slot_count() {
             // A further round corrects numbers, and the noise between the slots that repeat one would stay.
             let reason = format!(
                 "slots to coefficients comes last and {rounds} rounds by transforms of {} slots would leave the errors of the first round in each of the slots that repeat a number: leave \
@@ -463,7 +463,7 @@ impl BootstrapPlan {
             self.input_level(),
             self.output_level(),
             splits(&self.to_coefficients),
-            if matches!(self.raise, Raising::Mapped(_)) { "in the raise, " } else { "" },
+            if matches!(self.raise, ModRaise::Mapped(_)) { "in the raise, " } else { "" },
             splits(&self.to_slots),
             reduction.range(),
             reduction.cosine().polynomial().degree(),

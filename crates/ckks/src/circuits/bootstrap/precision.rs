@@ -23,7 +23,7 @@ use clathrate_lattice::Level;
 
 use super::eval_mod::Approximation;
 use super::failure::log2_tail;
-use super::plan::{BOOTSTRAP, BootstrapPlan, Raising};
+use super::plan::{BOOTSTRAP, BootstrapPlan, ModRaise};
 use crate::arrays::{Ciphertext, Estimate, Layout, SecretName};
 use crate::circuits::linear::factors::{PREDICTION_MARGIN, diagonals_error, gain_from};
 use crate::error::CkksError;
@@ -94,12 +94,13 @@ impl BootstrapPlan {
             (spread * (own.common + own.own), 0.0)
         };
         let in_slots = |own: Approximation| (own.common + share * own.own, own.mean * own.mean);
-        let (approximation, bias) = if self.lowers_last() { lowered(1.0) } else { in_slots(self.reduction.approximation(1.0, &weight)) };
+        let (approximation, bias) =
+            if self.ends_in_slots_to_coeffs() { lowered(1.0) } else { in_slots(self.reduction.approximation(1.0, &weight)) };
         let first = BootstrapError { approximation, bias, ..self.round_noise(UNIFORM)? };
         let (Some(&bits), Some(&last)) = (self.log2_factors.first(), self.log2_factors.last()) else { return Ok(first) };
         // The second round's messages are the errors of the first, times its factor; the messages of further rounds are as large.
         let factor = f64::from(bits).exp2();
-        let (square, (approximation, bias)) = if self.lowers_last() {
+        let (square, (approximation, bias)) = if self.ends_in_slots_to_coeffs() {
             let square = (factor * first.deviation()).powi(2);
             (square, lowered((square / UNIFORM).sqrt()))
         } else {
@@ -111,7 +112,7 @@ impl BootstrapPlan {
     }
 
     /// Whether the modular reduction's errors are in coefficients of which slots-to-coefficients makes slots.
-    pub(super) fn lowers_last(&self) -> bool {
+    pub(super) fn ends_in_slots_to_coeffs(&self) -> bool {
         self.slots_last() && !self.is_half()
     }
 
@@ -122,7 +123,7 @@ impl BootstrapPlan {
 
     /// From the variance of a coefficient after the modular reduction to that of a number.
     fn coefficient_to_slot(&self) -> f64 {
-        if self.lowers_last() { self.slots as f64 } else { self.share() }
+        if self.ends_in_slots_to_coeffs() { self.slots as f64 } else { self.share() }
     }
 
     /// The errors of one round but for the approximation's, for messages whose parts have the mean square `square`.
@@ -139,7 +140,7 @@ impl BootstrapPlan {
             // The rescale without a product.
             to_coefficients += spread * rounding / self.message_scale().powi(2);
         }
-        if self.lowers_last() {
+        if self.ends_in_slots_to_coeffs() {
             to_coefficients += spread * rounding / self.message_scale().powi(2);
         }
 
@@ -155,8 +156,8 @@ impl BootstrapPlan {
         let raised = own_rounding / reduction.radius().powi(2);
         let mut t = to_slot * rounding / self.raised_scale.powi(2) * gain_from(&self.to_slots, 0);
         match &self.raise {
-            Raising::Mapped(transform) => t += raised * diagonals_error(&transform.transform()?, transform.scale()),
-            Raising::Plain { .. } => {
+            ModRaise::Mapped(transform) => t += raised * diagonals_error(&transform.transform()?, transform.scale()),
+            ModRaise::Plain { .. } => {
                 let change = params.operation_variance(Operation::ChangeSecret(self.sparse_secret(), mapped), self.raised_level)?;
                 t += to_slot * change / self.raised_scale.powi(2) * gain_from(&self.to_slots, 0);
             }
@@ -203,7 +204,7 @@ impl BootstrapPlan {
     fn sharing_noise(&self, square: f64) -> Result<[f64; 2], CkksError> {
         let (params, slots, spread) = (&self.params, self.slots as f64, self.coefficient_to_slot());
         let rounding = params.noise_model().rounding();
-        let (mut before, mut behind) = (self.lowering_noise(square)?, 0.0);
+        let (mut before, mut behind) = (self.slots_to_coeffs_noise(square)?, 0.0);
         if self.bodies > 1 {
             let shared = |level: Level, scale: f64| -> Result<f64, CkksError> {
                 let switch = params.operation_variance(Operation::FormatSwitch { from: 1, to: self.bodies }, level)?;
@@ -223,7 +224,7 @@ impl BootstrapPlan {
             if self.product {
                 before += spread * split(Level(1))?;
             }
-            if self.lowers_last() {
+            if self.ends_in_slots_to_coeffs() {
                 // Masks are shared again before the last maps, and come apart behind them.
                 behind += slots * shared(reduced, params.scale(reduced))? * gain_from(&self.to_coefficients, 0) + slots * split(end)?;
             }
@@ -232,7 +233,7 @@ impl BootstrapPlan {
     }
 
     /// The error of the maps of slots-to-coefficients alone, for messages whose parts have the mean square `square`.
-    fn lowering_noise(&self, square: f64) -> Result<f64, CkksError> {
+    fn slots_to_coeffs_noise(&self, square: f64) -> Result<f64, CkksError> {
         let (secret, spread) = (self.mapped_secret(), self.coefficient_to_slot());
         let mut noise = 0.0;
         for (index, plan) in self.to_coefficients.iter().enumerate() {
@@ -283,7 +284,7 @@ impl BootstrapPlan {
         let (variances, bias) = self.variances()?;
         let [noise, approximation] = variances.map(|(typical, worst)| ((parts * typical).sqrt(), (parts * worst).sqrt()));
         let moved = own.clone().moved(from, to, noise);
-        if to.complex || self.rounds > 1 || self.lowers_last() || !own.magnitude.is_finite() {
+        if to.complex || self.rounds > 1 || self.ends_in_slots_to_coeffs() || !own.magnitude.is_finite() {
             return Ok(moved.with_rounding_of_numbers(to, approximation).with_bias(to, parts.sqrt() * bias));
         }
         // The error of the sine, and of the polynomial on average, follows from the number.

@@ -56,8 +56,8 @@ impl RaisedTransform {
     /// # Errors
     /// [`CkksError::NoEphemeralSecret`] where the parameters have no raise keys; as [`Params::key_definition`].
     pub(super) fn new(params: &Params, map: RaisedMap) -> Result<Self, CkksError> {
-        let raising = params.raising().ok_or(CkksError::NoEphemeralSecret)?;
-        let (chain, level) = (raising.switcher.chain(), params.max_level());
+        let mapped_raise = params.mapped_raise().ok_or(CkksError::NoEphemeralSecret)?;
+        let (chain, level) = (mapped_raise.switcher.chain(), params.max_level());
         let (ring, base) = (chain.ring(), params.chain().basis(Level(0)));
         let divisors = Basis::new(chain.step(chain.max_level()));
         // The plain sum is below the map's growth times q0 / 2, with the factor by which diagonals are scaled; a coefficient is at most the largest slot.
@@ -91,8 +91,8 @@ impl RaisedTransform {
         if let Some(plain) = self.plain.get() {
             return Ok(plain);
         }
-        let raising = self.params.raising().ok_or(CkksError::NoEphemeralSecret)?;
-        let plain = self.params.raised_diagonals(self.map, raising.switcher.chain().ring(), self.body.to())?;
+        let mapped_raise = self.params.mapped_raise().ok_or(CkksError::NoEphemeralSecret)?;
+        let plain = self.params.raised_diagonals(self.map, mapped_raise.switcher.chain().ring(), self.body.to())?;
         Ok(self.plain.get_or_init(|| plain))
     }
 

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use clathrate_lattice::Level;
 use rustfft::num_complex::Complex64;
 
-use super::plan::{BOOTSTRAP, BootstrapPlan, Raising};
-use super::{LOWERING, stages};
+use super::plan::{BOOTSTRAP, BootstrapPlan, ModRaise};
+use super::{SLOTS_TO_COEFFS, stages};
 use crate::arrays::memory::check_free;
 use crate::arrays::{BodyAxis, Ciphertext, Encoding, Estimate, Layout, Order, Padding, SecretName};
 use crate::error::CkksError;
@@ -233,7 +233,7 @@ impl Evaluator {
         progress: Progress<'_>,
     ) -> Result<Ciphertext, CkksError> {
         let joined = self.joined_halves(self.reduced_halves(x, plan, progress)?)?;
-        if plan.slots_last() { self.lowered_last(joined, plan) } else { Ok(joined) }
+        if plan.slots_last() { self.slots_to_coeffs_last(joined, plan) } else { Ok(joined) }
     }
 
     /// Refuses arrays that the plan is not for.
@@ -315,7 +315,7 @@ impl Evaluator {
             let y = plan.spread(self.entry(x, plan)?);
             // Another scale is refused before masks are shared.
             plan.to_coefficients.first().map_or(Ok(()), |first| first.check_scale(y.scale))?;
-            let y = self.lowered(&self.shared(y, plan)?, plan)?;
+            let y = self.slots_to_coeffs_by(&self.shared(y, plan)?, plan)?;
             // Arrays that a product combines have masks of their own.
             let y = if plan.product && y.layout.bodies > 1 { self.split_mask(&y)? } else { y };
             let layout =
@@ -336,7 +336,7 @@ impl Evaluator {
     }
 
     /// The maps of slots-to-coefficients, from the level and at the scale of `x`.
-    fn lowered(&self, x: &Ciphertext, plan: &BootstrapPlan) -> Result<Ciphertext, CkksError> {
+    fn slots_to_coeffs_by(&self, x: &Ciphertext, plan: &BootstrapPlan) -> Result<Ciphertext, CkksError> {
         let mut y = Cow::Borrowed(x);
         if let Some(first) = plan.to_coefficients.first().filter(|first| first.input_level() < x.level) {
             y = self.restrict(x, first.input_level())?;
@@ -348,9 +348,9 @@ impl Evaluator {
     }
 
     /// The maps of slots-to-coefficients behind the modular reduction, under shared masks, which come apart again. [pcmm-mambo, sec. 6.2]
-    fn lowered_last(&self, x: Ciphertext, plan: &BootstrapPlan) -> Result<Ciphertext, CkksError> {
+    fn slots_to_coeffs_last(&self, x: Ciphertext, plan: &BootstrapPlan) -> Result<Ciphertext, CkksError> {
         self.stage(stages::TO_COEFFICIENTS, || {
-            let y = self.lowered(&self.shared(x, plan)?, plan)?;
+            let y = self.slots_to_coeffs_by(&self.shared(x, plan)?, plan)?;
             if y.layout.bodies > 1 { self.split_mask(&y) } else { Ok(y) }
         })
     }
@@ -443,8 +443,8 @@ impl Evaluator {
             let sparse = if x.params.encapsulation().is_some() { self.change_secret(x, plan.sparse_secret())? } else { x.clone() };
             let scale = plan.raised_scale;
             let (lift, guard) = match &plan.raise {
-                Raising::Mapped(transform) => return Ok(bare(transform.run(self, &sparse, scale)?, plan.transform_slots, true)),
-                Raising::Plain { lift, guard } => (lift, *guard),
+                ModRaise::Mapped(transform) => return Ok(bare(transform.run(self, &sparse, scale)?, plan.transform_slots, true)),
+                ModRaise::Plain { lift, guard } => (lift, *guard),
             };
             let terms = x.params.slot_count() / plan.transform_slots;
             self.spend(&sparse, || Ok(plan.raise_cost(sparse.polys_per_bundle())))?;
@@ -505,7 +505,7 @@ impl Evaluator {
 impl BootstrapPlan {
     /// What a chain cannot do on which slots-to-coefficients comes last.
     fn order_error(&self, remedy: &str) -> CkksError {
-        let reason = format!("its segment \"{LOWERING}\" puts slots to coefficients last: {remedy}");
+        let reason = format!("its segment \"{SLOTS_TO_COEFFS}\" puts slots to coefficients last: {remedy}");
         CkksError::NotBootstrappable { params: self.params.spec().name.clone(), reason }
     }
 

@@ -76,14 +76,14 @@ impl MamboPlan {
 
     /// The same plan around a bootstrap with as many bodies under a mask as make the whole fastest, of those whose keys are small enough ([`BootstrapPlan::for_batch`]).
     fn with_fastest_bodies(self, options: BootstrapOptions) -> Result<Self, CkksError> {
-        let polys = self.polys_lowered().max(self.polys_raised(self.bootstrap.is_real()));
+        let polys = self.polys_to_coeffs().max(self.polys_raised(self.bootstrap.is_real()));
         let own = |bootstrap: &BootstrapPlan| Ok(self.cost_around(bootstrap, bootstrap.is_real())?.times(1.0 / polys as f64));
         let bootstrap = BootstrapPlan::fastest_bodies(self.bootstrap.params(), polys, options, own)?;
         Ok(Self { bootstrap: Arc::new(bootstrap), ..self })
     }
 
     /// The polynomials that slots-to-coefficients takes; none where the whole bootstrap follows the product.
-    fn polys_lowered(&self) -> usize {
+    fn polys_to_coeffs(&self) -> usize {
         if self.placement == Placement::Inside { self.polys()[0] } else { 0 }
     }
 
@@ -242,21 +242,21 @@ impl MamboPlan {
 
     /// The cost of all stages of `bootstrap`, which has the product inside or before it as this plan's has.
     fn cost_around(&self, bootstrap: &BootstrapPlan, real: bool) -> Result<Cost, CkksError> {
-        let (inputs, outputs) = (self.polys_lowered(), self.polys_raised(real));
+        let (inputs, outputs) = (self.polys_to_coeffs(), self.polys_raised(real));
         if self.placement == Placement::Before {
             return Ok(bootstrap.dry_run_of(outputs)?.cost());
         }
-        let lowering = |polys: usize| -> Result<(Cost, Cost), CkksError> {
+        let slots_to_coeffs = |polys: usize| -> Result<(Cost, Cost), CkksError> {
             let recording = bootstrap.dry_run_of(polys)?;
             let stages = recording.stages().iter().filter(|stage| stage.name == stages::TO_COEFFICIENTS);
-            let mut lowering = Cost::default();
-            stages.for_each(|stage| lowering += stage.cost);
+            let mut slots_to_coeffs = Cost::default();
+            stages.for_each(|stage| slots_to_coeffs += stage.cost);
             let mut rest = recording.cost();
-            rest += lowering.times(-1.0);
-            Ok((lowering, rest))
+            rest += slots_to_coeffs.times(-1.0);
+            Ok((slots_to_coeffs, rest))
         };
-        let mut cost = lowering(inputs)?.0;
-        cost += lowering(outputs)?.1;
+        let mut cost = slots_to_coeffs(inputs)?.0;
+        cost += slots_to_coeffs(outputs)?.1;
         Ok(cost)
     }
 

@@ -140,8 +140,9 @@ impl Evaluator {
         };
         // Slots are the coefficients now, so what bounds them does, too.
         let parts = if x.is_complex() { 2.0 } else { 1.0 };
-        let lowering = if plan.placement() == Placement::Inside { (parts * bootstrap.error_around_product()?.0).sqrt() } else { 0.0 };
-        let known = x.estimate.clone().moved(&x.layout, &layout, (lowering, lowering));
+        let slots_to_coeffs =
+            if plan.placement() == Placement::Inside { (parts * bootstrap.error_around_product()?.0).sqrt() } else { 0.0 };
+        let known = x.estimate.clone().moved(&x.layout, &layout, (slots_to_coeffs, slots_to_coeffs));
         let low = low.rearranged(shape, layout).estimated(|_| known);
         let multiplied = self.multiply_planned(&matrix.planned, &low, &mut of_product)?;
         let mut of_stages = |done: usize, all: usize| progress(steps + done, steps + all);

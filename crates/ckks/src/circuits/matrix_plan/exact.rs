@@ -12,7 +12,7 @@ use crate::circuits::prepared::Arrangement;
 use crate::error::CkksError;
 use crate::evaluation::{Evaluator, Members, Packed};
 use crate::keys::{KeyNeeds, Operation};
-use crate::parameters::{LOWERED, PackingRing, Params};
+use crate::parameters::{PackingRing, Params, SMALLER_RING_LEVEL};
 use crate::progress::Progress;
 use crate::shape::ModuleShape;
 
@@ -58,7 +58,7 @@ impl ExactPlan {
         ring: Option<usize>,
     ) -> Result<Vec<(MatrixCost, Self)>, CkksError> {
         let row = params.degree() / self.layout.lanes;
-        let smaller = if self.layout.lanes > 1 && self.level == LOWERED && params.lowering().is_some() {
+        let smaller = if self.layout.lanes > 1 && self.level == SMALLER_RING_LEVEL && params.smaller_ring().is_some() {
             params.product_rings(row)
         } else {
             Vec::new()
@@ -68,7 +68,7 @@ impl ExactPlan {
         let rings: Vec<_> = rings.filter(wanted).collect();
         if let (true, Some(degree)) = (rings.is_empty(), ring) {
             params.product_ring(degree)?;
-            let remedy = format!("use {}, or a smaller one that holds rows in lanes at level {LOWERED}", params.degree());
+            let remedy = format!("use {}, or a smaller one that holds rows in lanes at level {SMALLER_RING_LEVEL}", params.degree());
             return Err(CkksError::OutOfRange { what: "the degree of the ring of a product", value: degree.to_string(), remedy });
         }
         let mut ways = Vec::new();
@@ -167,8 +167,8 @@ impl ExactPlan {
             return Ok((0.0, self.needs.operations().map(switch).sum::<Result<f64, CkksError>>()?));
         };
         let rounding = ring.packing_ring().map_or(main, PackingRing::rounding);
-        let lowering = Operation::ChangeSecret(SecretName::Main, SecretName::Embedded(ring.degree()));
-        let before = params.operation_variance_by(lowering, self.level, self.level)? + rounding;
+        let ring_switch = Operation::ChangeSecret(SecretName::Main, SecretName::Embedded(ring.degree()));
+        let before = params.operation_variance_by(ring_switch, self.level, self.level)? + rounding;
         let mut behind = 0.0;
         for Stage { params: own, onto, steps } in self.stages(params, ring)? {
             for step in steps {
@@ -189,9 +189,9 @@ impl ExactPlan {
         let largest = (0..weights.rows()).map(|row| weights.matrix().sum_of_squares(row)).fold(0.0, f64::max);
         let step = params.step_product(self.level);
         let scale = self.scale * weights.scale() / step;
-        let (lowering, packing) = self.variances(params)?;
+        let (ring_switch, packing) = self.variances(params)?;
         let rounding = self.ring.as_ref().and_then(Params::packing_ring).map_or_else(|| model.rounding(), PackingRing::rounding);
-        let variance = (fresh + lowering) * largest / (step * step) + rounding + packing;
+        let variance = (fresh + ring_switch) * largest / (step * step) + rounding + packing;
         // Weights are rounded to integers.
         let of_weights = weights.inner() as f64 / 12.0 / (weights.scale() * weights.scale());
         let cost = recorder.recorded().cost();
