@@ -89,7 +89,7 @@ pub struct PlaintextSum<'a> {
     pub inputs: &'a [usize],
 }
 
-/// What the turned products of [`Engine::hoisted_products`] are made of.
+/// What the permuted products of [`Engine::hoisted_products`] are made of.
 #[derive(Debug, Clone, Copy)]
 pub struct Hoisted<'a> {
     /// The left factors, with one row per modulus.
@@ -102,9 +102,9 @@ pub struct Hoisted<'a> {
     pub constants: &'a [u64],
 }
 
-/// One turned product of [`Engine::hoisted_products`].
+/// One permuted product of [`Engine::hoisted_products`].
 #[derive(Debug, Clone, Copy)]
-pub struct TurnedProduct<'a> {
+pub struct PermutedProduct<'a> {
     /// The automorphism that follows the product.
     pub phi: &'a Automorphism,
     /// The right factors, of one group and as many columns as there are polynomials.
@@ -331,7 +331,7 @@ pub trait Engine: Send + Sync + Debug {
 
     /// As [`Engine::factor_products`] with the images of `inputs` under `phis` for `xs`, those under one automorphism together (`t = phi * inputs + input`), and one
     /// group of factors. Inputs, in Eval form, and outputs have one row per entry of `moduli`.
-    fn turned_factor_products(
+    fn permuted_factor_products(
         &self,
         out: RowsMut<'_>,
         inputs: &[Rows<'_>],
@@ -340,9 +340,9 @@ pub trait Engine: Send + Sync + Debug {
         rows: &[usize],
         moduli: &[usize],
     ) {
-        let turn = |phi: &Automorphism| inputs.iter().map(|&x| self.automorphism(Form::Eval, phi, x, moduli)).collect::<Vec<_>>();
-        let turned: Vec<Buffer> = phis.iter().flat_map(turn).collect();
-        let xs: Vec<Rows<'_>> = turned.iter().map(Buffer::view).collect();
+        let permute = |phi: &Automorphism| inputs.iter().map(|&x| self.automorphism(Form::Eval, phi, x, moduli)).collect::<Vec<_>>();
+        let permuted: Vec<Buffer> = phis.iter().flat_map(permute).collect();
+        let xs: Vec<Rows<'_>> = permuted.iter().map(Buffer::view).collect();
         self.factor_products(out, &xs, factors, &[0], rows, moduli);
     }
 
@@ -380,28 +380,28 @@ pub trait Engine: Send + Sync + Debug {
         &self,
         out: &mut [RowsMut<'_>],
         input: &Hoisted<'_>,
-        products: &[Option<TurnedProduct<'_>>],
+        products: &[Option<PermutedProduct<'_>>],
         sums: &[PlaintextSum<'_>],
         moduli: &[usize],
     ) {
         let (columns, own) = (input.lifted.len(), input.constants.len());
-        let mut turned = Vec::with_capacity(products.len());
+        let mut permuted = Vec::with_capacity(products.len());
         for product in products {
             let rows = if product.is_some() { moduli.len() } else { own };
             let mut x = self.zeroed(columns * rows);
-            if let Some(TurnedProduct { factors, rows, .. }) = product {
+            if let Some(PermutedProduct { factors, rows, .. }) = product {
                 self.factor_products(x.view_mut(), input.digits, factors, &[0], rows, moduli);
             }
             let masks = if product.is_some() { input.masks } else { 0 };
             for (poly, target) in input.lifted.iter().zip(x.view_mut().chunks(rows.max(1))).skip(masks).filter(|_| own > 0) {
                 self.add_mul_constants_assign(target, *poly, input.constants, &moduli[..own]);
             }
-            turned.push(match product {
-                Some(TurnedProduct { phi, .. }) => self.automorphism(Form::Eval, phi, x.view(), moduli),
+            permuted.push(match product {
+                Some(PermutedProduct { phi, .. }) => self.automorphism(Form::Eval, phi, x.view(), moduli),
                 None => x,
             });
         }
-        let xs: Vec<Rows<'_>> = turned.iter().map(Buffer::view).collect();
+        let xs: Vec<Rows<'_>> = permuted.iter().map(Buffer::view).collect();
         self.plaintext_products(out, &xs, sums, moduli);
     }
 

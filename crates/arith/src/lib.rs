@@ -35,7 +35,7 @@ pub use automorphism::{Automorphism, GaloisElement};
 pub use buffer::{Buffer, DeviceMemory, Memory, Rows, RowsMut};
 pub use conversion::{BaseConversion, EngineTables, Rounding};
 pub use cpu::{CpuEngine, Threads};
-pub use engine::{Dividend, DivisionInput, Engine, Factor2, FillRow, Form, GadgetInput, Hoisted, PlaintextSum, TurnedProduct, together};
+pub use engine::{Dividend, DivisionInput, Engine, Factor2, FillRow, Form, GadgetInput, Hoisted, PermutedProduct, PlaintextSum, together};
 pub use error::{ArithError, DeviceError, OutOfMemory};
 pub use extension::DigitExtension;
 pub use factors::{FactorLayout, FactorShape, Factors};

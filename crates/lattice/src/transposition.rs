@@ -28,14 +28,14 @@ use crate::polys::Polys;
 
 /// An automorphism `X -> X^(+-5^steps)`: a rotation of the slots, then perhaps a conjugation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Turn {
+pub struct SlotAutomorphism {
     /// The rotation, in `0..n/2`.
     pub steps: usize,
     /// Whether a conjugation follows.
     pub conjugate: bool,
 }
 
-impl Turn {
+impl SlotAutomorphism {
     /// All automorphisms of degree `degree`.
     pub fn all(degree: usize) -> impl Iterator<Item = Self> {
         (0..degree / 2).flat_map(|steps| [false, true].map(|conjugate| Self { steps, conjugate }))
@@ -51,18 +51,18 @@ impl Turn {
 /// The transposed matrix of the rows `rows`, one for each power of `X`: of the result the rows `wanted`. Absent rows are zero. Each row is one or more polynomials,
 /// as many for each, which are transposed alike: mask and body of a ciphertext.
 ///
-/// `turn` applies an automorphism to the message of a ciphertext under the same secret. It is called for every automorphism, also for the identity, and may return
+/// `automorphism` applies an automorphism to the message of a ciphertext under the same secret. It is called for every automorphism, also for the identity, and may return
 /// ciphertexts of another number of polynomials than it gets: a mask without a body has the body 0.
 ///
 /// Cost: a transform of each row's polynomials before the automorphisms and one after them, and two transpositions of all words each.
 ///
 /// # Errors
 /// [`LatticeError::PolynomialCount`] unless there is an entry of `rows` for each power of `X`, or where rows have different numbers of polynomials;
-/// [`LatticeError::EmptyShape`] without any row; [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`] where rows differ; the errors of `turn`.
+/// [`LatticeError::EmptyShape`] without any row; [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`] where rows differ; the errors of `automorphism`.
 pub fn transpose<E: From<LatticeError>>(
     rows: Vec<Option<Polys<Eval>>>,
     wanted: &[usize],
-    turn: &mut dyn FnMut(Turn, Polys<Eval>) -> Result<Polys<Eval>, E>,
+    automorphism: &mut dyn FnMut(SlotAutomorphism, Polys<Eval>) -> Result<Polys<Eval>, E>,
 ) -> Result<Vec<Polys<Eval>>, E> {
     let first = rows.iter().flatten().next().ok_or(LatticeError::EmptyShape { what: "the number of rows", got: 0 })?;
     let (ring, basis, count) = (first.ring().clone(), first.basis().clone(), first.len());
@@ -73,15 +73,15 @@ pub fn transpose<E: From<LatticeError>>(
     let inverse: Vec<u64> = basis.indices().iter().map(inverse).collect();
     // Entry i of a list by powers of X is for the power of place i in Eval form.
     let place = |power: usize| bit_reverse((power - 1) / 2, degree.trailing_zeros());
-    let mut turned: Vec<Option<Polys<Eval>>> = (0..degree).map(|_| None).collect();
-    for by in Turn::all(degree) {
+    let mut automorphic: Vec<Option<Polys<Eval>>> = (0..degree).map(|_| None).collect();
+    for by in SlotAutomorphism::all(degree) {
         let power = by.power(degree);
         let source = inverse_element(GaloisElement::new(power, degree).map_err(LatticeError::from)?, degree)?.value();
         let Some(mut sum) = sums[place(source)].take() else { continue };
         sum.view_mut().mul_constants_assign(&inverse);
-        turned[place(power)] = Some(turn(by, sum)?);
+        automorphic[place(power)] = Some(automorphism(by, sum)?);
     }
-    let mut result: Vec<Option<Polys<Eval>>> = columns(turned.into_iter().flatten().collect())?.into_iter().map(Some).collect();
+    let mut result: Vec<Option<Polys<Eval>>> = columns(automorphic.into_iter().flatten().collect())?.into_iter().map(Some).collect();
     let factor: Vec<u64> = basis.indices().iter().map(|&index| ring.moduli()[index].reduce(degree as u64)).collect();
     let take = |&row: &usize| {
         let got = result.get_mut(row).and_then(Option::take);
@@ -130,14 +130,14 @@ fn sums(mut rows: Vec<Polys<Eval>>) -> Result<Vec<Polys<Eval>>, LatticeError> {
     Ok(sums)
 }
 
-/// `1/n sum_h X^(-j h) turned[h]` for all `j`; `turned` is in the order of places.
-fn columns(mut turned: Vec<Polys<Eval>>) -> Result<Vec<Polys<Eval>>, LatticeError> {
-    transpose_words(&mut turned)?;
+/// `1/n sum_h X^(-j h) automorphic[h]` for all `j`; `automorphic` is in the order of places.
+fn columns(mut automorphic: Vec<Polys<Eval>>) -> Result<Vec<Polys<Eval>>, LatticeError> {
+    transpose_words(&mut automorphic)?;
     let coefficients = |(place, column): (usize, Polys<Eval>)| {
         let column = column.view().automorphism(&automorphism_of(place, column.ring().degree(), true)?);
         Ok(column.into_coeff().read_as::<Eval>())
     };
-    let mut columns = turned.into_iter().enumerate().map(coefficients).collect::<Result<Vec<_>, LatticeError>>()?;
+    let mut columns = automorphic.into_iter().enumerate().map(coefficients).collect::<Result<Vec<_>, LatticeError>>()?;
     transpose_words(&mut columns)?;
     Ok(columns)
 }

@@ -4,7 +4,7 @@ use clathrate_arith::primes::largest_primes;
 use clathrate_arith::product::LeftMatrix;
 use clathrate_arith::{
     Automorphism, BaseConversion, Buffer, DigitExtension, Dividend, DivisionInput, Engine, Factor2, FactorShape, Factors, Form,
-    GadgetInput, GaloisElement, Hoisted, PlaintextSum, Rounding, Rows, RowsMut, TurnedProduct, Twist,
+    GadgetInput, GaloisElement, Hoisted, PermutedProduct, PlaintextSum, Rounding, Rows, RowsMut, Twist,
 };
 
 /// Every class of kernel; the last two are foreign moduli.
@@ -260,13 +260,13 @@ impl Run<'_> {
         let input = Hoisted { digits: &digit_rows, lifted: &lifted_rows, masks: 1, constants: &constants };
         let phi = |g: usize| Automorphism::new(GaloisElement::new(g % (2 * e.degree()), e.degree()).expect("odd"), e.degree());
         let phis = [phi(5), phi(2 * e.degree() - 1)];
-        let turned = |i: usize| Some(TurnedProduct { phi: &phis[i], factors: &keys[i], rows: &rows });
+        let turned = |i: usize| Some(PermutedProduct { phi: &phis[i], factors: &keys[i], rows: &rows });
         let products = [turned(0), None, turned(1)];
         e.hoisted_products(&mut out.iter_mut().map(Buffer::view_mut).collect::<Vec<_>>(), &input, &products, &sums, &OWN);
         out.iter().for_each(|out| self.keep("hoisted products", out));
         let four = self.packed(false, 4, 2);
         let mut turned = self.random(2, &OWN);
-        e.turned_factor_products(turned.view_mut(), &digit_rows, &phis, &four, &rows, &OWN);
+        e.permuted_factor_products(turned.view_mut(), &digit_rows, &phis, &four, &rows, &OWN);
         self.keep("turned factor products", &turned);
     }
 

@@ -90,10 +90,10 @@ pub(super) fn check(out: &RowsMut<'_>, terms: usize, factors: &Factors, groups: 
 }
 
 /// Words of each image that stay near the processor until they are multiplied: those of 128 images take 512 KiB.
-const TURNED_BLOCK: usize = 512;
+const PERMUTED_BLOCK: usize = 512;
 
 /// The images are computed block by block, in the cache, and are never stored as a whole.
-pub(super) fn turned_products(
+pub(super) fn permuted_products(
     engine: &CpuEngine,
     out: RowsMut<'_>,
     inputs: &[Rows<'_>],
@@ -106,21 +106,21 @@ pub(super) fn turned_products(
     check(&out, terms, factors, &[0], rows, moduli);
     assert!(inputs.iter().all(|x| x.rows() == moduli.len()), "one row per modulus");
     assert!(phis.iter().all(|phi| phi.degree() == engine.degree), "an automorphism belongs to one degree");
-    let block = TURNED_BLOCK.min(engine.degree);
+    let block = PERMUTED_BLOCK.min(engine.degree);
     let mut by_row = rows_of_all(out.host(), moduli.len(), engine.degree);
     engine.each(&mut by_row, |i, outputs| {
         let kernel = engine.tables[moduli[i]].kernel();
-        let mut turned = engine.memory.take(terms * block);
+        let mut permuted = engine.memory.take(terms * block);
         for start in (0..engine.degree).step_by(block) {
             let pairs = phis.iter().flat_map(|phi| inputs.iter().map(move |x| (phi, x)));
-            for (target, (phi, x)) in turned.chunks_exact_mut(block).zip(pairs) {
+            for (target, (phi, x)) in permuted.chunks_exact_mut(block).zip(pairs) {
                 phi.apply_eval_from(target, start, x.row(i));
             }
-            let left: Vec<&[u64]> = turned.chunks_exact(block).collect();
+            let left: Vec<&[u64]> = permuted.chunks_exact(block).collect();
             let mut targets: Vec<&mut [u64]> = outputs.iter_mut().map(|row| &mut row[start..start + block]).collect();
             kernel.dot_packed(&mut targets, &left, factors.run(rows[i], start, 0, 0), false);
         }
-        engine.memory.put(turned);
+        engine.memory.put(permuted);
         engine.count(Pass::Hadamard, outputs.len() * terms);
     });
 }

@@ -1,23 +1,23 @@
 //! Products with keys, permutations and products with plaintexts of a linear transform on the CPU, block by block.
 //!
 //! An automorphism in Eval form maps aligned blocks of `2^b` words to aligned blocks, because the low bits of an exponent determine the low bits of its multiple.
-//! So a block of all turned products is computed from one block of the digits for each product, permuted, and multiplied with the plaintexts, while it is in the
-//! cache; turned products never exist as a whole.
+//! So a block of all permuted products is computed from one block of the digits for each product, permuted, and multiplied with the plaintexts, while it is in the
+//! cache; permuted products never exist as a whole.
 
 use super::plaintext::{self, Block};
 use super::{CpuEngine, rows_of_all};
 use crate::buffer::RowsMut;
-use crate::engine::{Hoisted, PlaintextSum, TurnedProduct};
+use crate::engine::{Hoisted, PermutedProduct, PlaintextSum};
 use crate::meter::Pass;
 
-/// Words of each turned product that stay near the processor until they are multiplied: those of 32 products of two columns take 256 KiB.
+/// Words of each permuted product that stay near the processor until they are multiplied: those of 32 products of two columns take 256 KiB.
 const BLOCK: usize = 512;
 
 pub(super) fn products(
     engine: &CpuEngine,
     out: &mut [RowsMut<'_>],
     input: &Hoisted<'_>,
-    products: &[Option<TurnedProduct<'_>>],
+    products: &[Option<PermutedProduct<'_>>],
     sums: &[PlaintextSum<'_>],
     moduli: &[usize],
 ) {
@@ -34,15 +34,15 @@ pub(super) fn products(
         let kernel = engine.tables[moduli[row]].kernel();
         let multiplier = input.constants.get(row).map(|&constant| engine.moduli[moduli[row]].multiplier(constant));
         let mut words = engine.memory.take((products.len() + 1) * columns * block);
-        let (scratch, turned) = words.split_at_mut(columns * block);
+        let (scratch, permuted) = words.split_at_mut(columns * block);
         let mut expanded = Vec::new();
         let run = |product: usize, start: usize| {
-            let TurnedProduct { phi, factors, rows } = products.get(product).copied().flatten()?;
+            let PermutedProduct { phi, factors, rows } = products.get(product).copied().flatten()?;
             Some(factors.run(rows[row], phi.source_of(start, block), 0, 0))
         };
         for start in (0..degree).step_by(block) {
-            for (place, (product, target)) in products.iter().zip(turned.chunks_exact_mut(columns * block)).enumerate() {
-                let Some((TurnedProduct { phi, .. }, factors)) = product.as_ref().zip(run(place, start)) else {
+            for (place, (product, target)) in products.iter().zip(permuted.chunks_exact_mut(columns * block)).enumerate() {
+                let Some((PermutedProduct { phi, .. }, factors)) = product.as_ref().zip(run(place, start)) else {
                     // The unturned input, which is zero modulo the further moduli.
                     if let Some(w) = multiplier {
                         for (poly, target) in input.lifted.iter().zip(target.chunks_exact_mut(block)) {
@@ -67,7 +67,7 @@ pub(super) fn products(
                     phi.apply_eval_within(target, start, source, from);
                 }
             }
-            let inputs: Vec<Option<Vec<&[u64]>>> = turned
+            let inputs: Vec<Option<Vec<&[u64]>>> = permuted
                 .chunks_exact(columns * block)
                 .zip(products)
                 .map(|(words, product)| (row < own || product.is_some()).then(|| words.chunks_exact(block).collect()))
@@ -78,20 +78,20 @@ pub(super) fn products(
             }
         }
         engine.memory.put(words);
-        let turned = products.iter().flatten().count();
-        engine.count(Pass::Hadamard, turned * input.digits.len() * columns);
+        let permuted = products.iter().flatten().count();
+        engine.count(Pass::Hadamard, permuted * input.digits.len() * columns);
         let terms = sums.iter().flat_map(|sum| sum.inputs).filter(|&&term| row < own || products[term].is_some()).count();
         engine.count(Pass::Hadamard, terms * columns);
     });
 }
 
 /// Asserts that the shapes fit each other, which the caller guarantees.
-fn check(engine: &CpuEngine, input: &Hoisted<'_>, products: &[Option<TurnedProduct<'_>>], moduli: &[usize]) {
+fn check(engine: &CpuEngine, input: &Hoisted<'_>, products: &[Option<PermutedProduct<'_>>], moduli: &[usize]) {
     let (columns, own) = (input.lifted.len(), input.constants.len());
     assert!(own <= moduli.len() && input.masks <= columns, "constants for the first moduli");
     assert!(input.lifted.iter().all(|poly| poly.rows() == own), "one row per constant");
     assert!(input.digits.iter().all(|digit| digit.rows() == moduli.len()), "one row per modulus");
-    for TurnedProduct { phi, factors, rows } in products.iter().flatten() {
+    for PermutedProduct { phi, factors, rows } in products.iter().flatten() {
         let shape = factors.shape();
         assert!(phi.degree() == engine.degree, "an automorphism belongs to one degree");
         assert!(shape.groups == 1 && shape.columns == columns && input.digits.len() <= shape.terms, "one result per column");

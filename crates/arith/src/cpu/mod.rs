@@ -14,7 +14,7 @@ use crate::aligned::Pool;
 use crate::automorphism::{Automorphism, mul_monomial};
 use crate::buffer::{Buffer, Rows, RowsMut};
 use crate::conversion::BaseConversion;
-use crate::engine::{DivisionInput, Engine, Factor2, FillRow, Form, GadgetInput, Hoisted, PlaintextSum, TurnedProduct};
+use crate::engine::{DivisionInput, Engine, Factor2, FillRow, Form, GadgetInput, Hoisted, PermutedProduct, PlaintextSum};
 use crate::error::ArithError;
 use crate::extension::DigitExtension;
 use crate::factors::{FactorShape, Factors};
@@ -497,14 +497,14 @@ impl Engine for CpuEngine {
         &self,
         out: &mut [RowsMut<'_>],
         input: &Hoisted<'_>,
-        products: &[Option<TurnedProduct<'_>>],
+        products: &[Option<PermutedProduct<'_>>],
         sums: &[PlaintextSum<'_>],
         moduli: &[usize],
     ) {
         hoisted::products(self, out, input, products, sums, moduli);
     }
 
-    fn turned_factor_products(
+    fn permuted_factor_products(
         &self,
         out: RowsMut<'_>,
         inputs: &[Rows<'_>],
@@ -513,7 +513,7 @@ impl Engine for CpuEngine {
         rows: &[usize],
         moduli: &[usize],
     ) {
-        factors::turned_products(self, out, inputs, phis, factors, rows, moduli);
+        factors::permuted_products(self, out, inputs, phis, factors, rows, moduli);
     }
 
     fn factor_products(&self, out: RowsMut<'_>, xs: &[Rows<'_>], factors: &Factors, groups: &[usize], rows: &[usize], moduli: &[usize]) {

@@ -307,7 +307,7 @@ impl Layout {
     /// The layout of the same places for a vector in place of a matrix of one column, or the reverse: the rows of a column that share a polynomial are the numbers of a vector's chunk.
     pub(crate) fn transposed(self, shape: &[usize]) -> Option<Self> {
         let alike = self.encoding == Encoding::Slots && self.order == Order::Natural && self.bodies == 1;
-        let turned = match *shape {
+        let transposed = match *shape {
             [count] if self.lanes > 1 && (self.rows, self.columns, self.capacity) == (count, 1, 1) => {
                 Self { rows: 1, columns: count, capacity: self.lanes, chunks: count.div_ceil(self.lanes), lanes: 1, ..self }
             }
@@ -316,7 +316,7 @@ impl Layout {
             }
             _ => return None,
         };
-        alike.then(|| turned.with_padding(self.padding))
+        alike.then(|| transposed.with_padding(self.padding))
     }
 
     /// `W`: the degree of the polynomial that a chunk was encoded in.

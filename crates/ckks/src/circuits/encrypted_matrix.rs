@@ -23,7 +23,7 @@
 use clathrate_arith::product::{COLUMN_BAND, column_product_counts};
 use clathrate_lattice::multiply::Tensor;
 use clathrate_lattice::outer_products::outer_products;
-use clathrate_lattice::transposition::{Turn, transpose};
+use clathrate_lattice::transposition::{SlotAutomorphism, transpose};
 use clathrate_lattice::{Bundle, Coeff, Eval, Level, Poly, PolyRef, Polys, PolysRef, Rank};
 
 use crate::arrays::estimate::Along;
@@ -64,14 +64,14 @@ impl Steps {
 }
 
 /// The keys of transpositions.
-struct Turner<'k> {
+struct Transposer<'k> {
     steps: Steps,
     /// In the order of [`Steps::operations`].
     keys: Vec<Found<'k>>,
 }
 
-impl Turner<'_> {
-    fn turn(&self, by: Turn, polys: Polys<Eval>, rank: usize) -> Result<Polys<Eval>, CkksError> {
+impl Transposer<'_> {
+    fn apply(&self, by: SlotAutomorphism, polys: Polys<Eval>, rank: usize) -> Result<Polys<Eval>, CkksError> {
         let mut bundle = if polys.len() == rank {
             let body = Polys::zero(polys.ring(), polys.basis(), 1);
             Bundle::from_polys(Polys::copied(polys.iter().chain(body.iter()))?, rank)?
@@ -116,7 +116,7 @@ impl Params {
         let mut variance = 0.0;
         for (operation, switches) in steps.operations() {
             let key_level = evaluator.key_level(self, operation, level);
-            let baby = matches!(operation, Operation::Rotate(turn) if turn < steps.baby as i64);
+            let baby = matches!(operation, Operation::Rotate(by) if by < steps.baby as i64);
             variance += (if baby { equal * switches } else { switches }) as f64
                 * (self.operation_variance_by(operation, level, key_level)? + self.noise_model().rounding());
         }
@@ -169,9 +169,9 @@ impl Evaluator {
         let shape = vec![before.columns, before.rows];
         let after = Layout::new(&shape, Encoding::Coefficients, params.degree())?;
         let (width, blocks) = (before.bundles_per_line(), after.chunks);
-        let turner = self.turner(params, x, x.level(), width * blocks, (TRANSPOSITION, None))?;
+        let transposer = self.transposer(params, x, x.level(), width * blocks, (TRANSPOSITION, None))?;
         let finish = |bundles| x.with_all((params, shape.clone()), after, bundles, (x.level(), x.scale()));
-        let Some(turner) = turner else {
+        let Some(transposer) = transposer else {
             let polys = params.rank() + 1;
             self.spend_once(x, || Ok(transposition_cost(params, x.level(), width * blocks, (polys, polys))))?;
             let moved = finish(Vec::new());
@@ -190,7 +190,7 @@ impl Evaluator {
                     let bundle = &x.bundles()[before.bundle(row, 0, 0) + place];
                     rows[after.position(t)] = Some(bundle.embed(params.chain().ring())?.into_polys());
                 }
-                let columns = turned_over(&turner, rows, &wanted, params.rank(), &mut ticks)?;
+                let columns = transposed(&transposer, rows, &wanted, params.rank(), &mut ticks)?;
                 for (column, polys) in held.columns.iter().zip(columns) {
                     bundles[after.bundle(*column, block, 0)] = Some(Bundle::from_polys(polys, params.rank())?);
                 }
@@ -260,11 +260,11 @@ impl Evaluator {
         let shape = vec![left.columns, right.columns];
         let after = Layout { rows: left.columns, ..right };
         let (across, along) = (left.bundles_per_line(), right.bundles_per_line());
-        let turner = self.turner(&target, &x, level, across * along * (1 + rank), (PRODUCT, Some(Operation::Multiply)))?;
+        let transposer = self.transposer(&target, &x, level, across * along * (1 + rank), (PRODUCT, Some(Operation::Multiply)))?;
         let relinearise =
             self.keys_switching(&target, &y, (PRODUCT, after.bundles()), Operation::Multiply, (level, target.slot_count()))?;
         let finish = |bundles| y.with_all((params, shape.clone()), after, bundles, (level, scale));
-        let (Some(turner), Some(relinearise)) = (turner, relinearise) else {
+        let (Some(transposer), Some(relinearise)) = (transposer, relinearise) else {
             self.spend_once(&x, || product_cost(&target, level, &left, along))?;
             return self.estimated_product(&target, &x, &y, finish(Vec::new()), level);
         };
@@ -277,8 +277,8 @@ impl Evaluator {
         // Blocks of products and automorphisms.
         let blocks = |positions: usize| positions.div_ceil(COLUMN_BAND);
         let of_rows = |i: usize| blocks(Held::new(&left, i).positions.len()) + blocks(degree) + rank * blocks(target.degree());
-        let turns = across * (1 + rank) * target.degree();
-        let total = along * (turns + (0..across).map(of_rows).sum::<usize>());
+        let rotations = across * (1 + rank) * target.degree();
+        let total = along * (rotations + (0..across).map(of_rows).sum::<usize>());
         let mut ticks = Ticks { done: 0, total, progress };
         let mut bundles: Vec<Option<Bundle<Eval>>> = (0..after.bundles()).map(|_| None).collect();
         let (small, large) = (params.chain().ring(), target.chain().ring());
@@ -289,7 +289,7 @@ impl Evaluator {
             let (held, factors) = (Held::new(&left, i), at(&x, across, i)?);
             let rows: Vec<usize> = held.positions.iter().map(|position| position * gap).collect();
             for j in 0..along {
-                let terms = product_terms(&turner, (&factors, &rows), (&at(&y, along, j)?, gap), &mut ticks)?;
+                let terms = product_terms(&transposer, (&factors, &rows), (&at(&y, along, j)?, gap), &mut ticks)?;
                 for (term, &row) in terms.iter().zip(&held.columns) {
                     bundles[row * along + j] = Some(relinearise.relinearise(term)?.extract(small)?);
                 }
@@ -311,14 +311,14 @@ impl Evaluator {
     }
 
     /// The keys of `count` transpositions; `None` on a dry run. All that is missing is told at once.
-    fn turner(
+    fn transposer(
         &self,
         params: &Params,
         x: &Ciphertext,
         level: Level,
         count: usize,
         (what, beside): (&'static str, Option<Operation>),
-    ) -> Result<Option<Turner<'_>>, CkksError> {
+    ) -> Result<Option<Transposer<'_>>, CkksError> {
         let steps = Steps::new(params);
         if let Some(keys) = self.held() {
             let needs =
@@ -330,7 +330,7 @@ impl Evaluator {
             self.keys_switching(params, x, (what, count * switches), operation, (level, params.slot_count()))
         };
         let keys: Option<Vec<Found<'_>>> = steps.operations().into_iter().map(find).collect::<Result<Vec<_>, _>>()?.into_iter().collect();
-        Ok(keys.map(|keys| Turner { steps, keys }))
+        Ok(keys.map(|keys| Transposer { steps, keys }))
     }
 
     /// The bounds of a product: every number is a sum of `inner` products; errors of the transpositions come in before the rescale, those of the last one are multiplied by
@@ -404,20 +404,20 @@ fn check_matrix(evaluator: &Evaluator, x: &Ciphertext, operation: &'static str) 
 }
 
 /// The rows `wanted` of the transposed matrix of `rows`.
-fn turned_over(
-    turner: &Turner<'_>,
+fn transposed(
+    transposer: &Transposer<'_>,
     rows: Vec<Option<Polys<Eval>>>,
     wanted: &[usize],
     rank: usize,
     ticks: &mut Ticks<'_>,
 ) -> Result<Vec<Polys<Eval>>, CkksError> {
-    transpose(rows, wanted, &mut |by, polys| if ticks.next() { turner.turn(by, polys, rank) } else { Err(CkksError::Cancelled) })
+    transpose(rows, wanted, &mut |by, polys| if ticks.next() { transposer.apply(by, polys, rank) } else { Err(CkksError::Cancelled) })
 }
 
 /// The rows `rows` of `x^T y`, of one polynomial of each row of `x` and one of each row of `y`, before their relinearisation. They are right in every `gap`-th
 /// coefficient, as `y` is.
 fn product_terms(
-    turner: &Turner<'_>,
+    transposer: &Transposer<'_>,
     (x, rows): (&[Bundle<Eval>], &[usize]),
     (y, gap): (&[Bundle<Eval>], usize),
     ticks: &mut Ticks<'_>,
@@ -435,7 +435,7 @@ fn product_terms(
     // Column j: the mask of what the secret multiplies from the left, with body 0. Last the columns of D^T A, before them those of C_l^T A, all of them. Coefficients
     // without a number have columns, too, because a ciphertext has to be right in all of its coefficients.
     let (all, own): (Vec<usize>, Vec<usize>) = ((0..degree).collect(), (0..degree).step_by(gap).collect());
-    let mut turned = Vec::with_capacity(rank + 1);
+    let mut columns_of = Vec::with_capacity(rank + 1);
     for poly in 0..=rank {
         let left: Vec<Poly<Coeff>> = y.iter().map(|bundle| bundle.view().at(poly).to_coeff()).collect();
         let left: Vec<PolyRef<'_, Coeff>> = left.iter().map(Poly::view).collect();
@@ -444,25 +444,25 @@ fn product_terms(
         drop(left);
         let mut inputs: Vec<Option<Polys<Eval>>> = (0..degree).map(|_| None).collect();
         positions.iter().zip(columns).for_each(|(&position, column)| inputs[position] = Some(column));
-        turned.push(turned_over(turner, inputs, rows, rank, ticks)?);
+        columns_of.push(transposed(transposer, inputs, rows, rank, ticks)?);
     }
-    direct.into_iter().enumerate().map(|(row, direct)| tensor(&direct, &turned, row, rank)).collect()
+    direct.into_iter().enumerate().map(|(row, direct)| tensor(&direct, &columns_of, row, rank)).collect()
 }
 
-/// The terms of row `row`: `direct` is a ciphertext, as is the last of `turned`; the others are multiplied by a part of the secret each.
-fn tensor(direct: &Polys<Eval>, turned: &[Vec<Polys<Eval>>], row: usize, rank: usize) -> Result<Tensor, CkksError> {
+/// The terms of row `row`: `direct` is a ciphertext, as is the last of `transposed`; the others are multiplied by a part of the secret each.
+fn tensor(direct: &Polys<Eval>, transposed: &[Vec<Polys<Eval>>], row: usize, rank: usize) -> Result<Tensor, CkksError> {
     let linear = |l: usize| -> Result<Poly<Eval>, CkksError> {
         let mut term = direct.at(l).to_poly();
-        term.add_assign(turned[rank][row].at(l))?;
+        term.add_assign(transposed[rank][row].at(l))?;
         if l < rank {
-            term.add_assign(turned[l][row].at(rank))?;
+            term.add_assign(transposed[l][row].at(rank))?;
         }
         Ok(term)
     };
     let quadratic = |(k, l): (usize, usize)| -> Result<Poly<Eval>, CkksError> {
-        let mut term = turned[l][row].at(k).to_poly();
+        let mut term = transposed[l][row].at(k).to_poly();
         if k != l {
-            term.add_assign(turned[k][row].at(l))?;
+            term.add_assign(transposed[k][row].at(l))?;
         }
         Ok(term)
     };

@@ -349,8 +349,8 @@ impl<'k> Packing<'k> {
         let stages = members.len().trailing_zeros() as usize;
         let mut sum = self.tree(members)?.ok_or(CkksError::Symbol { operation: TO_RLWE })?;
         for keys in &self.keys[stages..] {
-            let turned = keys.apply(&sum)?;
-            sum.add_assign(&turned)?;
+            let applied = keys.apply(&sum)?;
+            sum.add_assign(&applied)?;
         }
         Ok(sum)
     }

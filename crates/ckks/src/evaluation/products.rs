@@ -108,10 +108,10 @@ impl Evaluator {
         let mut product = self.with_ones(x, factors)?;
         // In bit-reversed order neighbours among the numbers are the farthest places.
         let first = if order == Order::Natural { 1 } else { capacity / factors };
-        let turned = |x: &Ciphertext, step: usize| self.rotate_slots(x, &[(step * copies) as i64]);
+        let rotated = |x: &Ciphertext, step: usize| self.rotate_slots(x, &[(step * copies) as i64]);
         for step in doublings(first, first * factors).rev() {
             product = self.refreshed(&product, LevelsNeeded::Depth(1))?.into_owned();
-            product = turned(&product, step)?.iter().try_fold(product, |product, turned| self.multiply_rescale(&product, turned))?;
+            product = rotated(&product, step)?.iter().try_fold(product, |product, rotated| self.multiply_rescale(&product, rotated))?;
         }
         let (one, period) = (product.layout.of_shape(&of_one_column(x))?, product.layout.period());
         if factors < capacity {

@@ -5,7 +5,7 @@
 //! exist as a whole. The results are those of [`crate::Bundle::rotate_extended`] and
 //! [`Extended::packed_combinations`], bit for bit.
 
-use clathrate_arith::{Automorphism, Hoisted, PlaintextSum, Rows, TurnedProduct};
+use clathrate_arith::{Automorphism, Hoisted, PermutedProduct, PlaintextSum, Rows};
 
 use super::extended::Extended;
 use super::hybrid::{Digits, Reading};
@@ -67,10 +67,10 @@ impl Switcher {
         let digits: Vec<Rows<'_>> =
             (0..tables.digits.len()).flat_map(|digit| digits.iter().map(move |input| input.polys()[digit].rows())).collect();
         let input = Hoisted { digits: &digits, lifted: &lifted, masks: bundle.rank(), constants: frame.special_product() };
-        let products: Vec<Option<TurnedProduct<'_>>> = readings
+        let products: Vec<Option<PermutedProduct<'_>>> = readings
             .iter()
             .map(|reading| {
-                reading.as_ref().map(|&(phi, ref reading)| TurnedProduct { phi, factors: &reading.factors, rows: &reading.rows })
+                reading.as_ref().map(|&(phi, ref reading)| PermutedProduct { phi, factors: &reading.factors, rows: &reading.rows })
             })
             .collect();
         let plaintexts: Vec<PlaintextSum<'_>> = combinations

@@ -79,7 +79,7 @@ impl Switcher {
         let mut out = Polys::<Eval>::scratch(ring, basis, columns);
         let xs: Vec<_> = (0..inputs.len()).map(|index| inputs.at(index).rows()).collect();
         let rows: Vec<usize> = (0..basis.len()).collect();
-        engine.turned_factor_products(out.view_mut().into_rows(), &xs, phis, key.factors(), &rows, basis.indices());
+        engine.permuted_factor_products(out.view_mut().into_rows(), &xs, phis, key.factors(), &rows, basis.indices());
         let eval = Some(Bundle::from_polys(out, key.rank())?);
         Ok(Extended { frame, coeff: None, eval })
     }
