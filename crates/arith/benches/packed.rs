@@ -7,7 +7,7 @@ use std::error::Error;
 use std::hint::black_box;
 use std::time::Instant;
 
-use clathrate_arith::packing::VECTOR;
+use clathrate_arith::bit_packing::VECTOR;
 use clathrate_arith::primes::largest_primes;
 use clathrate_arith::{CpuEngine, Engine, FactorShape, Factors, Isa};
 

@@ -14,8 +14,8 @@
 use std::fmt;
 
 use crate::aligned::AlignedWords;
+use crate::bit_packing::{OVERREAD, Run, RunMut, VECTOR, unpack};
 use crate::buffer::Memory;
-use crate::packing::{OVERREAD, Run, RunMut, VECTOR, unpack};
 use crate::text::counted;
 
 /// Coefficients per block: as many as the last pass of a transform keeps in the first-level cache.
@@ -72,7 +72,7 @@ impl FactorLayout {
         let mut rows = Vec::new();
         let vectors = Factors::vectors(degree);
         for (modulus, bits) in moduli {
-            let bits = if shape.packed { crate::packing::packed_bits(bits) } else { 64 };
+            let bits = if shape.packed { crate::bit_packing::packed_bits(bits) } else { 64 };
             rows.push(Row { modulus, bits, offset });
             offset += shape.groups * vectors * shape.slots() * bits as usize;
             offset = offset.next_multiple_of(crate::aligned::ALIGNMENT);

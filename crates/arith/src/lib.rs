@@ -9,6 +9,7 @@
 
 pub mod aligned;
 pub mod automorphism;
+pub mod bit_packing;
 pub mod buffer;
 pub mod conversion;
 pub mod cpu;
@@ -23,7 +24,6 @@ pub mod mapped;
 pub mod meter;
 pub mod modulus;
 pub mod ntt;
-pub mod packing;
 pub mod primes;
 pub mod process;
 pub mod product;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clathrate_arith::sequence::numbers;
-use clathrate_ckks::circuits::packing::{PackingMethod, PackingOptions, PackingPlan};
+use clathrate_ckks::circuits::packing_plan::{PackingMethod, PackingOptions, PackingPlan};
 use clathrate_ckks::keys::EncryptOptions;
 use clathrate_ckks::lattice::packing::Packing;
 use clathrate_ckks::lattice::shape::{Bodies, Degree, Rank};

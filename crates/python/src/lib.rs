@@ -37,7 +37,7 @@ mod matrix;
 mod needs;
 mod numbers;
 mod outside;
-mod packing;
+mod packing_plan;
 mod params;
 mod paths;
 mod polynomial;
@@ -93,7 +93,7 @@ mod _native {
     #[pymodule_export]
     use crate::needs::PyNeeds;
     #[pymodule_export]
-    use crate::packing::PyPackingPlan;
+    use crate::packing_plan::PyPackingPlan;
     #[pymodule_export]
     use crate::params::{PyParams, preset_names};
     #[pymodule_export]

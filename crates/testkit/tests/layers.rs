@@ -23,7 +23,7 @@ const CRATES: [Layers; 4] = [
             "sequence",
             "error",
             "modulus",
-            "packing",
+            "bit_packing",
             "limbs",
             "primes",
             "aligned",

@@ -44,7 +44,7 @@ pub(super) fn sum(engine: &CpuEngine, base: &Factors, terms: &[Vec<usize>], rows
     let mut out = engine.zeroed_factors(FactorShape { groups, terms: terms.len(), columns, packed }, &moduli);
     let slots: Vec<Vec<usize>> =
         terms.iter().flat_map(|parts| (0..columns).map(move |column| parts.iter().map(|term| term * columns + column).collect())).collect();
-    let vectors = base.block().div_ceil(crate::packing::VECTOR);
+    let vectors = base.block().div_ceil(crate::bit_packing::VECTOR);
     let mut targets: Vec<RowMut<'_>> = out.rows_mut().collect();
     engine.each(&mut targets, |_, row| {
         let kernel = engine.tables[row.modulus].kernel();

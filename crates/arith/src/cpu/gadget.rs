@@ -6,6 +6,7 @@
 
 use super::digits::{PreparedTerms, Term};
 use super::{CpuEngine, factors, rows_of_all};
+use crate::bit_packing::Run;
 use crate::buffer::RowsMut;
 use crate::engine::{Engine, GadgetInput};
 use crate::extension::DigitExtension;
@@ -14,7 +15,6 @@ use crate::kernels::RowKernel;
 use crate::kernels::split::{Ahead, RADIX, VECTOR, head_place, head_words};
 use crate::meter::Pass;
 use crate::modulus::Multiplier;
-use crate::packing::Run;
 
 /// Most rows that are extended from one reading of a digit.
 const ROWS: usize = 2;

@@ -4,13 +4,13 @@
 //! once, stream past it. A plaintext of a smaller degree is unpacked and its values are repeated for one short block at a time.
 
 use super::{CpuEngine, rows_of_all};
+use crate::bit_packing::VECTOR;
 use crate::buffer::{Rows, RowsMut};
 use crate::engine::PlaintextSum;
 use crate::factors::{BLOCK, Factors};
 use crate::kernels::RowKernel;
 use crate::kernels::components::repeat;
 use crate::meter::Pass;
-use crate::packing::VECTOR;
 
 /// Coefficients for which the plaintexts of a smaller degree are expanded at a time: 32 of them take 128 KiB.
 const EXPANDED_BLOCK: usize = 512;

@@ -27,9 +27,9 @@ use std::arch::x86_64::*;
 use super::components::Twist;
 use super::scalar::{RootPowers, ScalarRow};
 use super::{Isa, RowKernel, tails};
+use crate::bit_packing::{Run, RunMut};
 use crate::error::ArithError;
 use crate::modulus::{Modulus, Multiplier};
-use crate::packing::{Run, RunMut};
 
 /// Bits of the largest modulus.
 pub const MAX_BITS: u32 = 50;

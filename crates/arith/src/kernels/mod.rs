@@ -6,9 +6,9 @@
 
 use std::fmt::Debug;
 
+use crate::bit_packing::{Run, RunMut};
 use crate::error::ArithError;
 use crate::modulus::{Modulus, Multiplier};
-use crate::packing::{Run, RunMut};
 use components::Twist;
 use split::SplitTransform;
 

@@ -4,9 +4,9 @@
 
 use super::components::{Twist, inverse_of_parts};
 use super::{Isa, RowKernel, assert_component_shape};
+use crate::bit_packing::{Run, RunMut, VECTOR, pack, unpack};
 use crate::error::ArithError;
 use crate::modulus::{Modulus, Multiplier};
-use crate::packing::{Run, RunMut, VECTOR, pack, unpack};
 use crate::primes::primitive_root;
 
 /// The largest degree with a transform.

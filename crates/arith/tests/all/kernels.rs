@@ -1,8 +1,8 @@
 //! Every kernel this machine has gives the scalar kernel's results bit for bit, and the scalar kernel gives the definition's.
 
+use clathrate_arith::bit_packing::{self, OVERREAD, Run, RunMut, VECTOR};
 use clathrate_arith::kernels::{self, Isa, RowKernel};
 use clathrate_arith::ntt::reference_forward;
-use clathrate_arith::packing::{self, OVERREAD, Run, RunMut, VECTOR};
 use clathrate_arith::primes::{is_prime, primitive_root};
 use clathrate_arith::{ArithError, Modulus};
 
@@ -385,7 +385,7 @@ impl PackedRows {
         for vector in 0..vectors {
             for (slot, row) in rows.iter().enumerate() {
                 let lanes = std::array::from_fn(|lane| row.get(vector * VECTOR + lane).copied().unwrap_or(0));
-                packing::pack(&mut bytes[vector * stride + slot * bits as usize..], bits, &lanes);
+                bit_packing::pack(&mut bytes[vector * stride + slot * bits as usize..], bits, &lanes);
             }
         }
         Self { bytes, bits, stride, rows }
@@ -398,8 +398,8 @@ impl PackedRows {
 
 /// The widths a modulus' residues are packed to: their own, a wider one, and words.
 fn packed_widths(modulus: &Modulus) -> Vec<u32> {
-    let own = packing::packed_bits(modulus.bits());
-    let mut widths = vec![own, (own + 5).min(packing::MAX_PACKED_BITS.max(own)), 64];
+    let own = bit_packing::packed_bits(modulus.bits());
+    let mut widths = vec![own, (own + 5).min(bit_packing::MAX_PACKED_BITS.max(own)), 64];
     widths.dedup();
     widths
 }
@@ -463,7 +463,7 @@ fn dot_packed_more_terms_than_any_accumulator_holds_equals_the_closed_form() {
         let row = vec![q - 1; 8];
         for terms in [4095usize, 4096, 9001] {
             for columns in [1usize, 2] {
-                let factors = PackedRows::new(vec![row.clone(); terms * columns], 8, packing::packed_bits(modulus.bits()), 0);
+                let factors = PackedRows::new(vec![row.clone(); terms * columns], 8, bit_packing::packed_bits(modulus.bits()), 0);
                 let mut out = vec![row.clone(); columns];
                 let mut targets: Vec<&mut [u64]> = out.iter_mut().map(Vec::as_mut_slice).collect();
                 kernel.dot_packed(&mut targets, &vec![row.as_slice(); terms], factors.run(), true);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use clathrate_arith::packing::{VECTOR, packed_bits};
+use clathrate_arith::bit_packing::{VECTOR, packed_bits};
 use clathrate_ckks::parameters::{DEFAULT_KEY_EXPANSION, Switching};
 use clathrate_ckks::{Params, ParamsSpec, Runtime};
 use clathrate_lattice::security::estimated_bits;

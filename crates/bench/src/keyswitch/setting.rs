@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use clathrate_arith::packing::{VECTOR, packed_bits};
+use clathrate_arith::bit_packing::{VECTOR, packed_bits};
 use clathrate_arith::text::counted;
 use clathrate_ckks::{CkksError, Params, Runtime};
 use clathrate_lattice::switch::{MethodMap, Planner, SwitchMethod, SwitchPolicy, SwitchTables};

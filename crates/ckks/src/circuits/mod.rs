@@ -8,7 +8,7 @@ pub mod linear;
 pub mod mambo;
 pub mod matrix;
 pub mod matrix_plan;
-pub mod packing;
+pub mod packing_plan;
 pub mod polynomial;
 pub mod prepared;
 pub mod rank_schedule;

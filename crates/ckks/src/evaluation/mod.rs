@@ -9,7 +9,7 @@ pub mod evaluator;
 pub(crate) mod levels;
 pub mod masks;
 pub mod moves;
-mod packing;
+mod pack_samples;
 mod products;
 pub mod recording;
 pub mod rotations;
@@ -19,4 +19,4 @@ pub mod sums;
 
 pub use evaluator::Evaluator;
 pub(crate) use moves::Members;
-pub(crate) use packing::Packed;
+pub(crate) use pack_samples::Packed;

@@ -129,7 +129,7 @@ impl Evaluator {
             })?;
             return with_errors(moved);
         };
-        let packing = Packing::new(&target, x, (gap, stages), keys)?;
+        let packing = TraceTree::new(&target, x, (gap, stages), keys)?;
         let pack = |members: &Vec<Option<usize>>| {
             packing.pack(&members.iter().map(|index| index.map(|index| &x.bundles[index])).collect::<Vec<_>>())
         };
@@ -317,7 +317,7 @@ fn switches_of_stage(members: &[Option<usize>], stage: usize) -> usize {
 ///
 /// with `phi_l` of [`trace_operations`]: each stage doubles the coefficients that `phi_l` fixes and cancels those that it negates. Missing components are zero;
 /// a tree of one component is the trace.
-struct Packing<'k> {
+struct TraceTree<'k> {
     target: &'k Params,
     /// The keys of the stages.
     keys: Vec<Found<'k>>,
@@ -327,7 +327,7 @@ struct Packing<'k> {
     inverse: Vec<u64>,
 }
 
-impl<'k> Packing<'k> {
+impl<'k> TraceTree<'k> {
     fn new(target: &'k Params, x: &Ciphertext, (gap, stages): (usize, usize), keys: Vec<Found<'k>>) -> Result<Self, CkksError> {
         let (ring, basis) = (target.chain().ring(), target.chain().basis(x.level));
         let monomial = |stage: usize| {

@@ -3,7 +3,7 @@
 use clathrate_arith::text::counted;
 use std::fmt;
 
-use clathrate_arith::packing::{VECTOR, packed_bits};
+use clathrate_arith::bit_packing::{VECTOR, packed_bits};
 use clathrate_lattice::security::{Estimate, bits_against_ideal_guessing, estimate, nearest_covered};
 use clathrate_lattice::{Chain, Gadget, Level, SecretDistribution};
 use serde::Serialize;

@@ -2,7 +2,7 @@
 
 use crate::common::measure::*;
 use crate::common::*;
-use clathrate_ckks::circuits::packing::{PackingMethod, PackingOptions, PackingPlan};
+use clathrate_ckks::circuits::packing_plan::{PackingMethod, PackingOptions, PackingPlan};
 use clathrate_ckks::file::{FileError, FileReader, Replaced, Stored};
 use clathrate_ckks::keys::KeyLevel;
 use clathrate_ckks::light::{AuthenticationKey, LightClient, Receiver};
@@ -85,7 +85,7 @@ fn samples_of_several_numbers_become_rows_of_one_polynomial() {
     assert_eq!(samples.shape(), [64, 16]);
     let options = PackingOptions {
         degree: 16,
-        method: Some(clathrate_ckks::circuits::packing::PackingMethod::Midpoints(vec![8])),
+        method: Some(clathrate_ckks::circuits::packing_plan::PackingMethod::Midpoints(vec![8])),
         ..PackingOptions::default()
     };
     let plan = PackingPlan::new(&params, &options).expect("a plan");

@@ -3,7 +3,7 @@
 
 use crate::common::measure::*;
 use crate::common::*;
-use clathrate_ckks::circuits::packing::{PackingCost, PackingMethod, PackingOptions, PackingPlan};
+use clathrate_ckks::circuits::packing_plan::{PackingCost, PackingMethod, PackingOptions, PackingPlan};
 use clathrate_ckks::file::{FileReader, Stored};
 use clathrate_ckks::keys::{EncryptOptions, KeyLevel, Values};
 use clathrate_ckks::{CkksError, Encoding, EvaluationKeys, Evaluator, KeyNeeds, ModuleShape, Order, Params};

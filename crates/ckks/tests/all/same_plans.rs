@@ -5,7 +5,7 @@ use clathrate_ckks::circuits::bootstrap::{BootstrapOptions, BootstrapPlan};
 use clathrate_ckks::circuits::conversion::{ConversionOptions, ConversionPlan};
 use clathrate_ckks::circuits::mambo::{MamboOptions, MamboPlan};
 use clathrate_ckks::circuits::matrix_plan::{MatrixOptions, MatrixPlan};
-use clathrate_ckks::circuits::packing::{PackingOptions, PackingPlan};
+use clathrate_ckks::circuits::packing_plan::{PackingOptions, PackingPlan};
 use clathrate_ckks::circuits::samples::{SamplesOptions, SamplesPlan};
 use clathrate_ckks::file::Stored;
 use clathrate_ckks::keys::{EncryptOptions, KeyLevel, Values};

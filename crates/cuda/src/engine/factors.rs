@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use clathrate_arith::packing::{VECTOR, pack, unpack};
+use clathrate_arith::bit_packing::{VECTOR, pack, unpack};
 use clathrate_arith::{Buffer, DigitExtension, FactorLayout, FactorShape, Factors, GadgetInput, Memory, Pass, PlaintextSum, Rows, RowsMut};
 
 use crate::memory::{Allocation, address, address_mut, or_panic};

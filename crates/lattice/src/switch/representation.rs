@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use clathrate_arith::aligned::ALIGNMENT;
-use clathrate_arith::packing::{VECTOR, packed_bits};
+use clathrate_arith::bit_packing::{VECTOR, packed_bits};
 
 use super::coalesce;
 use super::method::SwitchMethod;

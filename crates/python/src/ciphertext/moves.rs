@@ -7,7 +7,7 @@ use super::attributes::python_shape;
 use super::object::PyCiphertext;
 use crate::errors::raise_for_key;
 use crate::numbers::{Whole, Wholes};
-use crate::packing::PyPackingPlan;
+use crate::packing_plan::PyPackingPlan;
 use crate::params::size;
 use crate::run::detached_with;
 

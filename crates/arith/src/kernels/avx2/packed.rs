@@ -7,7 +7,7 @@
 use std::arch::x86_64::*;
 
 use super::{Avx2Row, LANES, load};
-use crate::packing::{OVERREAD, Run, VECTOR};
+use crate::bit_packing::{OVERREAD, Run, VECTOR};
 
 /// Words per pass over the columns, so few that the factors they use stay in the first-level cache.
 const BLOCK: usize = 64;

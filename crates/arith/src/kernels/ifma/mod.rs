@@ -18,9 +18,9 @@ use super::components::Twist;
 use super::scalar::{RootPowers, ScalarRow};
 use super::split::SplitTransform;
 use super::{Isa, RowKernel, tails};
+use crate::bit_packing::{Run, RunMut};
 use crate::error::ArithError;
 use crate::modulus::{Modulus, Multiplier};
-use crate::packing::{Run, RunMut};
 use elementwise::ElementWords;
 use ntt::Transform;
 

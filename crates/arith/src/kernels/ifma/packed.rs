@@ -16,7 +16,7 @@ use std::ops::Range;
 
 use super::elementwise::ElementWords;
 use super::lanes::{Constants, LANES, Lanes, add, load, multiply_high, multiply_low, splat, store};
-use crate::packing::{Run, RunMut};
+use crate::bit_packing::{Run, RunMut};
 
 /// Bits of the narrowest residues that are packed here, so that a byte holds parts of at most two lanes.
 const MIN_BITS: u32 = 8;

@@ -7,7 +7,7 @@ use clathrate_lattice::Level;
 use super::{MatrixCost, MatrixMethod, PLAN};
 use crate::arrays::{Ciphertext, Layout, SecretName};
 use crate::circuits::matrix::Weights;
-use crate::circuits::packing::{Stage, members_in};
+use crate::circuits::packing_plan::{Stage, members_in};
 use crate::circuits::prepared::Arrangement;
 use crate::error::CkksError;
 use crate::evaluation::{Evaluator, Members, Packed};
@@ -23,7 +23,7 @@ pub(super) struct ExactPlan {
     pub(super) layout: Layout,
     pub(super) level: Level,
     pub(super) scale: f64,
-    /// Ranks of samples in between, as in [`PackingMethod::Midpoints`](super::packing::PackingMethod).
+    /// Ranks of samples in between, as in [`PackingMethod::Midpoints`](super::packing_plan::PackingMethod).
     pub(super) midpoints: Vec<usize>,
     /// The smaller ring in which rows are multiplied and packed. [pcmm-mambo, sec. 6.3]
     pub(super) ring: Option<Params>,

@@ -7,7 +7,7 @@ use super::OPERATION;
 use super::options::{SamplesOptions, sample_params};
 use crate::arrays::{Ciphertext, Order, SecretName};
 use crate::circuits::bootstrap::{BootstrapOptions, BootstrapPlan};
-use crate::circuits::packing::{PackingCost, PackingMethod, Stage, midpoints};
+use crate::circuits::packing_plan::{PackingCost, PackingMethod, Stage, midpoints};
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
 use crate::keys::{Cost, EvaluationKeys, KeyNeeds, Operation};

@@ -4,7 +4,7 @@ use super::OPERATION;
 use super::plan::SamplesPlan;
 use crate::arrays::memory::check_free;
 use crate::arrays::{Ciphertext, Estimate};
-use crate::circuits::packing::{Stage, members_in};
+use crate::circuits::packing_plan::{Stage, members_in};
 use crate::error::CkksError;
 use crate::evaluation::{Evaluator, Members, Packed};
 

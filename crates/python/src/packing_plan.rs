@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use clathrate_ckks::SecretName;
-use clathrate_ckks::circuits::packing::{PackingMethod, PackingOptions, PackingPlan};
+use clathrate_ckks::circuits::packing_plan::{PackingMethod, PackingOptions, PackingPlan};
 use clathrate_lattice::Level;
 use pyo3::prelude::*;
 
