@@ -1987,7 +1987,7 @@ class EvaluationKeys:
     @property
     def derived_bytes(self) -> int:
         """The size in bytes of what is derived from these keys at present."""
-    def prepare(self, levels: Sequence[SupportsIndex] | None = None, progress: _Progress = None) -> int:
+    def derive(self, levels: Sequence[SupportsIndex] | None = None, progress: _Progress = None) -> int:
         """Derives now what first uses would derive, so that the first product or rotation is as fast as later ones.
 
         What does not fit into `Runtime.key_cache_mib` is left out; the stored key is used in its place.
@@ -1995,7 +1995,7 @@ class EvaluationKeys:
         Parameters
         ----------
         levels : sequence of int, optional
-            The levels of the ciphertexts to prepare for. None, the default, prepares for all levels. Levels that a key does not serve are
+            The levels of the ciphertexts to derive for. None, the default, derives for all levels. Levels that a key does not serve are
             skipped.
         progress : bool or callable, optional
             True shows a progress bar. A function is called with (derivations done, derivations in all) and may return False to stop.
@@ -2014,7 +2014,7 @@ class EvaluationKeys:
 
         Examples
         --------
-        >>> keys.prepare() == keys.derived_bytes
+        >>> keys.derive() == keys.derived_bytes
         True
         """
     def drop_derived(self) -> None:

@@ -135,7 +135,7 @@ def test_a_budget_of_nothing_derives_nothing(owner):
     ct = cl.from_bytes(owner[1].encrypt([1.0, 2.0], level=5).to_bytes(), params).with_keys(keys)
     ct.rotate(1)
     assert keys.derived_bytes == 0
-    assert keys.prepare() == 0
+    assert keys.derive() == 0
 
 
 def test_plans_have_a_row_per_level_and_figures_that_add_up():
@@ -193,7 +193,7 @@ def test_prepared_keys_derive_nothing_more_in_use(owner):
     params, keys = keys_under(owner)
     assert keys.derived_bytes == 0
     seen: list[tuple[int, int]] = []
-    total = keys.prepare(progress=lambda done, total: seen.append((done, total)))
+    total = keys.derive(progress=lambda done, total: seen.append((done, total)))
     assert total == keys.derived_bytes > 0
     assert seen == [(done, len(seen) - 1) for done in range(len(seen))]
     # Relinearisation, conjugation, two rotations: at rank 1 each derives what the plan says.
@@ -214,32 +214,32 @@ def test_prepare_takes_levels_and_refuses_those_there_are_not(owner):
     params, keys = keys_under(owner, cl.Needs(rotations=[1]))
     derived = {row["level"]: row["derived_bytes"] for row in params.switching_report().rows}
     level = next(level for level, size in derived.items() if size)
-    assert keys.prepare(levels=[]) == 0
-    assert keys.prepare([level]) == derived[level]
-    assert keys.prepare([level, level]) == derived[level]
+    assert keys.derive(levels=[]) == 0
+    assert keys.derive([level]) == derived[level]
+    assert keys.derive([level, level]) == derived[level]
     for levels in ([11], [-1], [10**40]):
         with pytest.raises(cl.LevelError, match="0 to 10"):
-            keys.prepare(levels)
+            keys.derive(levels)
     with pytest.raises(TypeError):
-        keys.prepare(["1"])
+        keys.derive(["1"])
     # Levels above the keys' own are left out.
     low = cl.from_bytes(owner[1].evaluation_keys(cl.Needs(rotations=[1], level=2)).to_bytes(), params)
-    assert low.prepare([5, 10]) == 0
+    assert low.derive([5, 10]) == 0
 
 
 def test_prepare_stops_when_told_and_keeps_what_it_has(owner):
     _, keys = keys_under(owner)
     with pytest.raises(cl.CancelledError):
-        keys.prepare(progress=lambda done, total: done < 2)
+        keys.derive(progress=lambda done, total: done < 2)
     some = keys.derived_bytes
-    assert 0 < some < keys.prepare()
+    assert 0 < some < keys.derive()
     with pytest.raises(ZeroDivisionError):
-        keys.prepare(progress=lambda done, total: 1 // 0)
+        keys.derive(progress=lambda done, total: 1 // 0)
 
 
 def test_no_keys_prepare_to_nothing(owner):
     keys = owner[1].evaluation_keys(cl.Needs())
-    assert keys.prepare() == keys.derived_bytes == 0
+    assert keys.derive() == keys.derived_bytes == 0
     keys.drop_derived()
 
 

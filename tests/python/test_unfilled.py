@@ -253,9 +253,9 @@ def test_evaluation_keys_serve(deep: Party, tmp_path: Path) -> None:
     same = deep.key.evaluation_keys(cl.trace(product, (5, 3), (3, 5), params=params, encoding="coefficients").needs)
     keys.save(tmp_path / "keys")
     prepared = cl.EvaluationKeys.load(tmp_path / "keys", params)
-    prepared.prepare([params.max_level])
+    prepared.derive([params.max_level])
     dropped = cl.from_bytes(keys.to_bytes(), params)
-    dropped.prepare([params.max_level])
+    dropped.derive([params.max_level])
     dropped.drop_derived()
     view, y = deep.key.encrypt(MATRIX, encoding="coefficients").T, deep.key.encrypt(OTHER, encoding="coefficients")
     for each in (keys, same, prepared, dropped):

@@ -176,14 +176,14 @@ impl Modulus {
     /// `x * w mod q`. Range: `x` any word, output in `[0, q)`.
     #[inline]
     #[must_use]
-    pub fn mul_prepared(&self, x: u64, w: Multiplier) -> u64 {
-        self.reduce_once(self.mul_prepared_lazy(x, w))
+    pub fn mul_shoup(&self, x: u64, w: Multiplier) -> u64 {
+        self.reduce_once(self.mul_shoup_lazy(x, w))
     }
 
     /// `x * w mod q`. Range: `x` any word, output in `[0, 2q)`.
     #[inline]
     #[must_use]
-    pub fn mul_prepared_lazy(&self, x: u64, w: Multiplier) -> u64 {
+    pub fn mul_shoup_lazy(&self, x: u64, w: Multiplier) -> u64 {
         let quotient = ((u128::from(x) * u128::from(w.quotient)) >> 64) as u64;
         x.wrapping_mul(w.value).wrapping_sub(quotient.wrapping_mul(self.value))
     }
@@ -226,7 +226,7 @@ mod tests {
                     let signed = double.cast_signed();
                     assert_eq!(i128::from(modulus.reduce_i128(signed)), signed.rem_euclid(i128::from(q)), "{signed} mod {q}");
                     assert_eq!(modulus.mul(x, y), (u128::from(x) * u128::from(y) % u128::from(q)) as u64);
-                    assert_eq!(modulus.mul_prepared(x, modulus.multiplier(y)), modulus.mul(x, y));
+                    assert_eq!(modulus.mul_shoup(x, modulus.multiplier(y)), modulus.mul(x, y));
                 }
             }
         }

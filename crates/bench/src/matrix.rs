@@ -198,7 +198,7 @@ impl<'a> Square<'a> {
         let evaluator = Evaluator::new(self.params);
         let low = evaluator.to_mlwe(&x, x.layout().lanes)?;
         drop(x);
-        let matrix = evaluator.prepare_weights(self.size, self.size, &self.weights(), &low)?;
+        let matrix = evaluator.encode_weights(self.size, self.size, &self.weights(), &low)?;
         let own = json!({ "rank": low.params().rank() });
         self.time(APART, &own, || evaluator.rescale(&evaluator.multiply_matrix(&matrix, &low)?))
     }

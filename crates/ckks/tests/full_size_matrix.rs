@@ -29,7 +29,7 @@ fn product_of_2_to_10_by_2_to_10_with_2_to_12_columns_is_right_in_bounded_memory
     let ct = encrypt_as(&sk, &m, &[inner, columns], EncryptOptions::default(), 4);
     println!("encrypt {:.1} s", start.elapsed().as_secs_f64());
     let ev = Evaluator::new(&params);
-    let weights = ev.prepare_weights(rows, inner, &w, &ct).expect("weights");
+    let weights = ev.encode_weights(rows, inner, &w, &ct).expect("weights");
     let start = Instant::now();
     let product = ev.multiply_matrix(&weights, &ct).expect("product");
     println!("product {:.1} s", start.elapsed().as_secs_f64());

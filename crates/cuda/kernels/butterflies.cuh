@@ -35,7 +35,7 @@ struct WordButterflies {
     DEVICE_METHOD u64 leave(u64 x) const { return reduce_once(least(x, x - 2 * q), q); }
     DEVICE_METHOD u64 leave_scaled(u64 x, const Modulus& m) const {
         const Multiplier scale = {m.inverse_degree, m.inverse_degree_quotient};
-        return mul_prepared(x, scale, q);
+        return mul_shoup(x, scale, q);
     }
 };
 
@@ -74,7 +74,7 @@ struct ShortButterflies {
     }
     DEVICE_METHOD u64 leave_scaled(u32 x, const Modulus& m) const {
         const Multiplier scale = {m.inverse_degree, m.inverse_degree_quotient};
-        return mul_prepared(x, scale, m.q);
+        return mul_shoup(x, scale, m.q);
     }
 };
 

@@ -14,7 +14,7 @@ DEVICE void scale_sources(u64* columns, u64 stride, const u64* x, u64 log_degree
     for (u64 i = 0; i < sources; ++i) {
         const u64* const own = tables + CONVERSION_HEAD + SOURCE_WORDS * i;
         const Multiplier w = {own[1], own[2]};
-        const u64 y = mul_prepared(x[(i << log_degree) | word], w, load_modulus(table, own[0]).q);
+        const u64 y = mul_shoup(x[(i << log_degree) | word], w, load_modulus(table, own[0]).q);
         columns[i * stride] = y;
         // In the order of the sources, as on the CPU, so that all engines round alike.
         fraction = add_rounded(fraction, mul_rounded(to_double(y), as_double(own[3])));
@@ -72,7 +72,7 @@ KERNEL(scale_rows, DEFAULT_UNITS) {
     EACH_UNIT {
         LISTED_ROW(5);
         const Multiplier w = {own[3], own[4]};
-        target(own[0])[word] = mul_prepared(source(own[1])[word], w, load_modulus(args[1], own[2]).q);
+        target(own[0])[word] = mul_shoup(source(own[1])[word], w, load_modulus(args[1], own[2]).q);
     }
 }
 
@@ -86,6 +86,6 @@ KERNEL(quotients, DEFAULT_UNITS) {
         const Multiplier w = {own[3], own[4]};
         u64 value = target(own[0])[word];
         if (own[1]) value += q - source(own[1])[word];
-        target(own[0])[word] = mul_prepared(value, w, q);
+        target(own[0])[word] = mul_shoup(value, w, q);
     }
 }

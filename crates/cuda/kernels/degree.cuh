@@ -26,7 +26,7 @@ KERNEL(join_eval, DEFAULT_UNITS) {
                     for (u32 k = 0; k < length; ++k) {
                         const u64 place = j * length + k;
                         const Multiplier w = load_multiplier(table, ((u64)length << log_small) + place);
-                        const u64 even = x[first + k], odd = mul_prepared(x[first + length + k], w, m.q);
+                        const u64 even = x[first + k], odd = mul_shoup(x[first + length + k], w, m.q);
                         joined[2 * k] = add_mod(even, odd, m.q);
                         joined[2 * k + 1] = sub_mod(even, odd, m.q);
                     }
@@ -63,12 +63,12 @@ KERNEL(split_eval, DEFAULT_UNITS) {
                         const Multiplier w = load_multiplier(table, ((u64)length << log_small) + place);
                         const u64 u = x[first + 2 * k], v = x[first + 2 * k + 1];
                         split[k] = add_mod(u, v, m.q);
-                        split[length + k] = mul_prepared(sub_mod(u, v, m.q), w, m.q);
+                        split[length + k] = mul_shoup(sub_mod(u, v, m.q), w, m.q);
                     }
                     for (u32 k = 0; k < 2 * length; ++k) x[first + k] = split[k];
                 }
             }
-            for (u32 p = 0; p < parts; ++p) target(own[3 + p])[j] = mul_prepared(x[p], scale, m.q);
+            for (u32 p = 0; p < parts; ++p) target(own[3 + p])[j] = mul_shoup(x[p], scale, m.q);
         }
     }
 }
@@ -191,7 +191,7 @@ KERNEL(first_component, DEFAULT_UNITS) {
                 const Multiplier w = {own[1], own[2]};
                 u64 sum = 0;
                 for (u64 k = 0; k < 1ull << args[4]; ++k) sum = add_mod(sum, from[k], q);
-                target(args[0])[index] = mul_prepared(sum, w, q);
+                target(args[0])[index] = mul_shoup(sum, w, q);
             } else {
                 target(args[0])[index] = from[0];
             }

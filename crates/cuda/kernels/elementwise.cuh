@@ -47,7 +47,7 @@ KERNEL(mul_constants, DEFAULT_UNITS) {
         if (i < args[1]) {
             const u64* const own = args + 5 + 3 * short_remainder(i >> args[2], args[4]);
             const Multiplier w = {own[1], own[2]};
-            target(args[0])[i] = mul_prepared(target(args[0])[i], w, load_modulus(args[3], own[0]).q);
+            target(args[0])[i] = mul_shoup(target(args[0])[i], w, load_modulus(args[3], own[0]).q);
         }
     }
 }
@@ -64,7 +64,7 @@ KERNEL(add_mul_constants, DEFAULT_UNITS) {
             const Multiplier w = {own[1], own[2]};
             const u64 q = load_modulus(args[4], own[0]).q;
             u64* const x = target(args[0]) + (((poly * args[6] + own_row) << args[3]) | (i & ((1ull << args[3]) - 1)));
-            *x = add_mod(*x, mul_prepared(source(args[1])[i], w, q), q);
+            *x = add_mod(*x, mul_shoup(source(args[1])[i], w, q), q);
         }
     }
 }

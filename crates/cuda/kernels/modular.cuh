@@ -54,7 +54,7 @@ DEVICE u64 negate_mod(u64 x, u64 q) { return reduce_once(q - x, q); }
 DEVICE u64 mul_lazy(u64 x, Multiplier w, u64 q) { return x * w.value - mul_high(x, w.quotient) * q; }
 
 // x w mod q, for any x.
-DEVICE u64 mul_prepared(u64 x, Multiplier w, u64 q) { return reduce_once(mul_lazy(x, w, q), q); }
+DEVICE u64 mul_shoup(u64 x, Multiplier w, u64 q) { return reduce_once(mul_lazy(x, w, q), q); }
 
 // x mod q, for any x.
 DEVICE u64 reduce_word(u64 x, const Modulus& m) { return reduce_once(x - mul_high(x, m.barrett_high) * m.q, m.q); }

@@ -190,7 +190,7 @@ impl PyEvaluationKeys {
     /// Parameters
     /// ----------
     /// levels : sequence of int, optional
-    ///     The levels of the ciphertexts to prepare for. None, the default, prepares for all levels. Levels that a key does not serve are
+    ///     The levels of the ciphertexts to derive for. None, the default, derives for all levels. Levels that a key does not serve are
     ///     skipped.
     /// progress : bool or callable, optional
     ///     True shows a progress bar. A function is called with (derivations done, derivations in all) and may return False to stop.
@@ -209,10 +209,10 @@ impl PyEvaluationKeys {
     ///
     /// Examples
     /// --------
-    /// >>> keys.prepare() == keys.derived_bytes
+    /// >>> keys.derive() == keys.derived_bytes
     /// True
     #[pyo3(signature = (levels=None, progress=None))]
-    fn prepare(&self, py: Python<'_>, levels: Option<Wholes>, progress: Option<&Bound<'_, PyAny>>) -> PyResult<usize> {
+    fn derive(&self, py: Python<'_>, levels: Option<Wholes>, progress: Option<&Bound<'_, PyAny>>) -> PyResult<usize> {
         let params = self.params.get();
         let levels = levels
             .map(|levels| levels.0.into_iter().map(|level| params.level(py, Some(level))).collect::<PyResult<Vec<_>>>())
@@ -220,9 +220,9 @@ impl PyEvaluationKeys {
         with_progress(
             py,
             progress,
-            "prepare keys",
+            "derive keys",
             |error| raise(py, error),
-            |tick| self.keys.prepare_with_progress(levels.as_deref(), tick),
+            |tick| self.keys.derive_with_progress(levels.as_deref(), tick),
         )
     }
 

@@ -289,7 +289,7 @@ fn mean_row(table: &NttTable, out: &mut [u64], x: &[u64]) {
             let modulus = table.modulus();
             let scale = inverse_of_parts(modulus, count / MAX_PARTS);
             for (target, group) in out.iter_mut().zip(means.chunks_exact(count / MAX_PARTS)) {
-                *target = modulus.mul_prepared(group.iter().fold(0, |sum, &value| modulus.add(sum, value)), scale);
+                *target = modulus.mul_shoup(group.iter().fold(0, |sum, &value| modulus.add(sum, value)), scale);
             }
         }
     }

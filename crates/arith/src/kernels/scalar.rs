@@ -111,7 +111,7 @@ impl ScalarRow {
                 for (a, b) in lower.iter_mut().zip(upper) {
                     // a, b in [0, 4q)
                     let u = (*a).min(a.wrapping_sub(two_q)); // [0, 2q)
-                    let v = q.mul_prepared_lazy(*b, *w); // [0, 2q)
+                    let v = q.mul_shoup_lazy(*b, *w); // [0, 2q)
                     *a = u + v;
                     *b = u + two_q - v;
                 }
@@ -138,7 +138,7 @@ impl ScalarRow {
                     let sum = *a + *b;
                     let difference = *a + two_q - *b;
                     *a = sum.min(sum.wrapping_sub(two_q));
-                    *b = q.mul_prepared_lazy(difference, *w);
+                    *b = q.mul_shoup_lazy(difference, *w);
                 }
             }
             half *= 2;
@@ -171,7 +171,7 @@ impl RowKernel for ScalarRow {
         assert_eq!(x.len(), self.degree, "a row has `degree` words");
         self.inverse_stages(x, &self.inverse, 1);
         for a in x {
-            *a = self.modulus.mul_prepared(*a, self.inverse_degree);
+            *a = self.modulus.mul_shoup(*a, self.inverse_degree);
         }
     }
 
@@ -201,19 +201,19 @@ impl RowKernel for ScalarRow {
 
     fn mul_constant_assign(&self, x: &mut [u64], w: Multiplier) {
         for a in x {
-            *a = self.modulus.mul_prepared(*a, w);
+            *a = self.modulus.mul_shoup(*a, w);
         }
     }
 
     fn sub_mul_constant_assign(&self, x: &mut [u64], y: &[u64], w: Multiplier) {
         for (a, b) in x.iter_mut().zip(y) {
-            *a = self.modulus.mul_prepared(*a + self.modulus.value() - *b, w);
+            *a = self.modulus.mul_shoup(*a + self.modulus.value() - *b, w);
         }
     }
 
     fn add_mul_constant_assign(&self, x: &mut [u64], y: &[u64], w: Multiplier) {
         for (a, b) in x.iter_mut().zip(y) {
-            *a = self.modulus.add(*a, self.modulus.mul_prepared(*b, w));
+            *a = self.modulus.add(*a, self.modulus.mul_shoup(*b, w));
         }
     }
 
@@ -343,7 +343,7 @@ impl RowKernel for ScalarRow {
         let scale = inverse_of_parts(&self.modulus, count);
         for (p, part) in parts.iter_mut().enumerate() {
             for (target, &value) in part.iter_mut().zip(work[bit_reverse(p, bits)..].iter().step_by(count)) {
-                *target = self.modulus.mul_prepared(value, scale);
+                *target = self.modulus.mul_shoup(value, scale);
             }
         }
     }
@@ -353,7 +353,7 @@ impl RowKernel for ScalarRow {
         let scale = inverse_of_parts(&self.modulus, count);
         for (target, group) in out.iter_mut().zip(x.chunks_exact(count)) {
             let sum = group.iter().fold(0, |sum, &value| self.modulus.add(sum, value));
-            *target = self.modulus.mul_prepared(sum, scale);
+            *target = self.modulus.mul_shoup(sum, scale);
         }
     }
 }

@@ -58,7 +58,7 @@ pub(crate) fn multiply_columns(
             let mut rest_rows: Vec<&mut [u64]> = rest.iter_mut().map(Vec::as_mut_slice).collect();
             multiply_metered(&mut rest_rows, &low, right, modulus, threads, meter)?;
             for (out, rest) in out.iter_mut().zip(&rest) {
-                out.iter_mut().zip(rest).for_each(|(x, &y)| *x = modulus.add(modulus.mul_prepared(*x, unit), y));
+                out.iter_mut().zip(rest).for_each(|(x, &y)| *x = modulus.add(modulus.mul_shoup(*x, unit), y));
             }
         }
     }

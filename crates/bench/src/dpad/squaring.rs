@@ -90,7 +90,7 @@ fn under(timer: &Timer<'_>, set: &Set, scheme: &str, keys: Keys, spec: &ParamsSp
     announce(timer, &label, peak);
     let owner = SecretKey::generate(params)?;
     let evaluation = Arc::new(owner.evaluation_keys(&needs)?);
-    evaluation.prepare(None)?;
+    evaluation.derive(None)?;
     let evaluator = Evaluator::with_keys(evaluation.clone());
     let values = numbers(params.slot_count());
     let x = encrypt(&owner, &values)?;

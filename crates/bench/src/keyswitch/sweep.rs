@@ -143,8 +143,8 @@ pub fn expansions(setting: &Setting<'_>) -> Result<(), Failure> {
         let level = setting.level(all - digit)?;
         let switcher = setting.switcher(SwitchPolicy::Fixed(choice))?;
         let plan = switcher.tables_for(level, setting.key.level())?;
-        let bytes = switcher.prepare(level, &setting.key)?;
-        let times = setting.timer.measure_after(|| switcher.derived_keys().clear(), || Ok(switcher.prepare(level, &setting.key)?))?;
+        let bytes = switcher.derive(level, &setting.key)?;
+        let times = setting.timer.measure_after(|| switcher.derived_keys().clear(), || Ok(switcher.derive(level, &setting.key)?))?;
         let mut extra = setting.extra(&plan);
         extra.insert("key_bytes".to_owned(), json!(bytes));
         extra.insert("base_key_bytes".to_owned(), json!(setting.key.bytes()));

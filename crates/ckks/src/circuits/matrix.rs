@@ -44,7 +44,7 @@ const WEIGHT_LIMIT_BITS: f64 = 51.0;
 ///
 /// // No key is needed for a product with known weights.
 /// let evaluator = Evaluator::new(&params);
-/// let weights = evaluator.prepare_weights(1, 2, &[0.5, -1.0], &x)?;
+/// let weights = evaluator.encode_weights(1, 2, &[0.5, -1.0], &x)?;
 /// let product = evaluator.rescale(&evaluator.multiply_matrix(&weights, &x)?)?;
 /// let numbers = owner.decrypt(&product)?.into_real()?;
 /// assert!((numbers[0] + 2.5).abs() < 1e-4 && (numbers[1] + 3.0).abs() < 1e-4);
@@ -187,7 +187,7 @@ impl Weights {
 }
 
 impl Evaluator {
-    /// The scale of [`Evaluator::prepare_weights`]. What it refuses is about `x`, whatever the weights are.
+    /// The scale of [`Evaluator::encode_weights`]. What it refuses is about `x`, whatever the weights are.
     ///
     /// # Errors
     /// [`CkksError::LevelTooLow`] at level 0; [`CkksError::OutOfRange`] where `x`'s scale leaves the weights no bits.
@@ -200,20 +200,20 @@ impl Evaluator {
     ///
     /// # Errors
     /// As [`Weights::new`]; [`CkksError::LevelTooLow`] at level 0; [`CkksError::OutOfRange`] where `x`'s scale leaves the weights no bits.
-    pub fn prepare_weights(&self, rows: usize, inner: usize, values: &[f64], x: &Ciphertext) -> Result<Weights, CkksError> {
+    pub fn encode_weights(&self, rows: usize, inner: usize, values: &[f64], x: &Ciphertext) -> Result<Weights, CkksError> {
         let scale = self.weight_scale(x)?;
         let weights = Weights::new(rows, inner, values, scale)?;
         check_factor(values.iter().fold(0.0, |largest, weight| weight.abs().max(largest)), scale, 1.0)?;
         Ok(weights)
     }
 
-    /// `W @ x` for a matrix of real numbers (rows, columns, numbers row by row), scaled as [`Evaluator::prepare_weights`] does; not yet rescaled.
+    /// `W @ x` for a matrix of real numbers (rows, columns, numbers row by row), scaled as [`Evaluator::encode_weights`] does; not yet rescaled.
     ///
     /// Where this evaluator bootstraps by itself ([`Evaluator::bootstrapping`]) and `x` is in slots without a level to spare, the product is inside the bootstrap
     /// ([`Evaluator::multiply_inside_bootstrap`]) or one of the bootstrapped array. `progress` is called with the steps done and all, of the product and of a bootstrap around it.
     ///
     /// # Errors
-    /// As [`Evaluator::prepare_weights`], [`Evaluator::multiply_matrix`] and [`Evaluator::mambo`]; [`CkksError::Cancelled`]. What cannot be multiplied is refused before a bootstrap.
+    /// As [`Evaluator::encode_weights`], [`Evaluator::multiply_matrix`] and [`Evaluator::mambo`]; [`CkksError::Cancelled`]. What cannot be multiplied is refused before a bootstrap.
     pub fn multiply_plain_matrix(
         &self,
         (rows, inner, values): (usize, usize, &[f64]),
@@ -225,7 +225,7 @@ impl Evaluator {
         }
         self.check_plain_matrix((rows, inner, values), x)?;
         let x = self.refreshed(x, LevelsNeeded::Depth(1))?;
-        self.multiply_matrix_with_progress(&self.prepare_weights(rows, inner, values, &x)?, &x, progress)
+        self.multiply_matrix_with_progress(&self.encode_weights(rows, inner, values, &x)?, &x, progress)
     }
 
     /// `W @ x` with the product inside a bootstrap, not yet rescaled, where this evaluator bootstraps by itself and would put it there: rows of `x` fill polynomials, no level is left, there are the
@@ -250,7 +250,7 @@ impl Evaluator {
     /// As [`Evaluator::multiply_plain_matrix`].
     pub fn check_plain_matrix(&self, (rows, inner, values): (usize, usize, &[f64]), x: &Ciphertext) -> Result<(), CkksError> {
         let Some((fresh, recorder)) = self.refreshed_symbol(x)? else { return Ok(()) };
-        recorder.multiply_matrix(&recorder.prepare_weights(rows, inner, values, &fresh)?, &fresh).map(|_| ())
+        recorder.multiply_matrix(&recorder.encode_weights(rows, inner, values, &fresh)?, &fresh).map(|_| ())
     }
 
     /// A symbol of the array that `x` would be after the bootstrap before a product, and its recorder; nothing where there is none.
@@ -281,10 +281,10 @@ impl Evaluator {
     /// As [`Evaluator::multiply_plain_matrix`].
     pub fn explain_refreshed_matrix(&self, (rows, inner, values): (usize, usize, &[f64]), x: &Ciphertext) -> Result<String, CkksError> {
         let Some((fresh, recorder)) = self.refreshed_symbol(x)? else {
-            return self.explain_matrix(&self.prepare_weights(rows, inner, values, x)?, x);
+            return self.explain_matrix(&self.encode_weights(rows, inner, values, x)?, x);
         };
         let (from, to, time) = (x.level(), fresh.level(), recorder.recorded().cost().nanoseconds / 1e6);
-        let text = recorder.explain_matrix(&recorder.prepare_weights(rows, inner, values, &fresh)?, &fresh)?;
+        let text = recorder.explain_matrix(&recorder.encode_weights(rows, inner, values, &fresh)?, &fresh)?;
         Ok(format!("the array is bootstrapped first, from level {from} to {to}: {time:.1} ms\n{text}"))
     }
 

@@ -145,7 +145,7 @@ fn compose_short(rows: &[&[u64]], primes: &[Modulus], check: Option<&Modulus>) -
             let mut value = 0i128;
             for (i, q) in primes.iter().enumerate() {
                 let difference = q.sub(rows[i][column], q.reduce_u128(value.unsigned_abs()));
-                value += radix[i] * i128::from(q.mul_prepared(difference, inverses[i]));
+                value += radix[i] * i128::from(q.mul_shoup(difference, inverses[i]));
             }
             // All ones where it is more than half: the sign of the difference.
             value -= radix[primes.len()] & ((half - value) >> (i128::BITS - 1));

@@ -17,15 +17,15 @@ impl EvaluationKeys {
     ///
     /// # Errors
     /// `LevelOutOfRange`.
-    pub fn prepare(&self, levels: Option<&[Level]>) -> Result<usize, CkksError> {
-        self.prepare_with_progress(levels, &mut |_, _| true)
+    pub fn derive(&self, levels: Option<&[Level]>) -> Result<usize, CkksError> {
+        self.derive_with_progress(levels, &mut |_, _| true)
     }
 
-    /// As [`EvaluationKeys::prepare`]; `progress` is called for each derivation.
+    /// As [`EvaluationKeys::derive`]; `progress` is called for each derivation.
     ///
     /// # Errors
-    /// As [`EvaluationKeys::prepare`]; [`CkksError::Cancelled`], after which the keys derived so far are kept.
-    pub fn prepare_with_progress(&self, levels: Option<&[Level]>, progress: Progress<'_>) -> Result<usize, CkksError> {
+    /// As [`EvaluationKeys::derive`]; [`CkksError::Cancelled`], after which the keys derived so far are kept.
+    pub fn derive_with_progress(&self, levels: Option<&[Level]>, progress: Progress<'_>) -> Result<usize, CkksError> {
         levels.unwrap_or_default().iter().try_for_each(|&level| self.params().check_level(level))?;
         let mut work = Vec::new();
         self.derivations(levels, &mut work);

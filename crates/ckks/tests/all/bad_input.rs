@@ -54,11 +54,11 @@ fn shapes_that_do_not_match_are_refused() {
     assert_refused!(ev.sub(&vector, &shorter), CkksError::Shape { .. }, "subtraction", "[6]", "[4]");
     assert_refused!(ev.add_plain(&vector, &real(&ramp(5))), CkksError::Shape { .. }, "[6]", "[5]", "6 values");
     assert_refused!(ev.multiply_plain(&vector, &real(&ramp(7))), CkksError::Shape { .. }, "[6]", "[7]");
-    let weights = ev.prepare_weights(2, 3, &ramp(6), &matrix).expect("weights");
+    let weights = ev.encode_weights(2, 3, &ramp(6), &matrix).expect("weights");
     assert_refused!(ev.multiply_matrix(&weights, &matrix), CkksError::Shape { .. }, "[2, 3]", "needs 2 columns");
     assert_refused!(ev.multiply_matrix(&weights, &vector), CkksError::Shape { .. }, "[6]", "inner products");
-    assert_refused!(ev.prepare_weights(2, 3, &ramp(5), &matrix), CkksError::Shape { .. }, "[2, 3]", "[5]", "rows * columns");
-    assert_refused!(ev.prepare_weights(usize::MAX, 3, &ramp(5), &matrix), CkksError::Shape { .. }, "[5]");
+    assert_refused!(ev.encode_weights(2, 3, &ramp(5), &matrix), CkksError::Shape { .. }, "[2, 3]", "[5]", "rows * columns");
+    assert_refused!(ev.encode_weights(usize::MAX, 3, &ramp(5), &matrix), CkksError::Shape { .. }, "[5]");
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn numbers_that_are_not_finite_are_refused_with_their_index() {
         assert_refused!(ev.add_plain(&vector, &real(&data)), CkksError::NotFinite { index: 77, .. }, &text);
         assert_refused!(ev.multiply_plain(&vector, &real(&data)), CkksError::NotFinite { index: 77, .. }, &text);
         assert_refused!(ev.multiply_scalar(&vector, bad), CkksError::NotFinite { index: 0, .. }, "finite");
-        assert_refused!(ev.prepare_weights(50, 2, &data, &matrix), CkksError::NotFinite { index: 77, .. }, &text);
+        assert_refused!(ev.encode_weights(50, 2, &data, &matrix), CkksError::NotFinite { index: 77, .. }, &text);
     }
 }
 
@@ -149,7 +149,7 @@ fn messages_that_outgrow_their_modulus_are_refused_at_decryption() {
     // A product with weights: 64 * 2000 * 3 is past 2^18, each factor is modest.
     let data =
         try_encrypt(&sk, &real(&vec![3.0; 64 * 64]), &[64, 64], EncryptOptions { level: Some(Level(1)), ..COEFFICIENTS }).expect("fits");
-    let weights = ev.prepare_weights(2, 64, &[2000.0; 128], &data).expect("weights");
+    let weights = ev.encode_weights(2, 64, &[2000.0; 128], &data).expect("weights");
     let product = ev.rescale(&ev.multiply_matrix(&weights, &data).expect("product")).expect("rescale");
     assert_refused!(sk.decrypt(&product), CkksError::Overflow { .. }, "scale the data or the weights down");
     // Repeated growth at the top, past all primes: uniform residues.
@@ -182,8 +182,8 @@ fn empty_arrays_are_refused() {
         );
     }
     let matrix = try_encrypt(&sk, &real(&ramp(6)), &[2, 3], COEFFICIENTS).expect("matrix");
-    assert_refused!(ev.prepare_weights(0, 2, &[], &matrix), CkksError::Empty { .. }, "[0, 2]");
-    assert_refused!(ev.prepare_weights(2, 0, &[], &matrix), CkksError::Empty { .. }, "[2, 0]");
+    assert_refused!(ev.encode_weights(0, 2, &[], &matrix), CkksError::Empty { .. }, "[0, 2]");
+    assert_refused!(ev.encode_weights(2, 0, &[], &matrix), CkksError::Empty { .. }, "[2, 0]");
     // Sizes that overflow are refused before anything is allocated.
     for shape in [&[usize::MAX][..], &[usize::MAX, 2], &[1 << 40, 1 << 40]] {
         assert_refused!(try_encrypt(&sk, &real(&[1.0]), shape, EncryptOptions::default()), CkksError::OutOfRange { .. }, "shape");
@@ -211,7 +211,7 @@ fn levels_too_low_or_out_of_range_are_refused() {
     assert_refused!(ev.multiply(&bottom, &bottom), CkksError::LevelTooLow { level: 0, .. }, "product of ciphertexts", "level 1");
     assert_refused!(ev.drop_to_level(&bottom, Level(1)), CkksError::LevelUp { from: 0, to: 1 }, "level 0", "level 1", "only go down");
     let matrix = encrypt_as(&sk, &real(&ramp(4)), &[2, 2], EncryptOptions { level: Some(Level(0)), ..COEFFICIENTS }, 2);
-    assert_refused!(ev.prepare_weights(2, 2, &ramp(4), &matrix), CkksError::LevelTooLow { .. }, "product with a real matrix", "level 1");
+    assert_refused!(ev.encode_weights(2, 2, &ramp(4), &matrix), CkksError::LevelTooLow { .. }, "product with a real matrix", "level 1");
     let high = EncryptOptions { level: Some(Level(top + 1)), ..EncryptOptions::default() };
     assert_refused!(
         try_encrypt(&sk, &real(&[1.0]), &[1], high),
@@ -582,12 +582,12 @@ fn weights_that_cannot_be_scaled_are_refused() {
     let (_, sk, ev) = setup("insecure_tiny", &KeyNeeds::new());
     let matrix = try_encrypt(&sk, &real(&ramp(6)), &[2, 3], COEFFICIENTS).expect("matrix");
     assert_refused!(
-        ev.prepare_weights(1, 2, &[1.0, 1e6], &matrix),
+        ev.encode_weights(1, 2, &[1.0, 1e6], &matrix),
         CkksError::OutOfRange { .. },
         "largest weight is 1e6",
         "scale the matrix down"
     );
-    assert!(ev.prepare_weights(1, 2, &[1.0, 2000.0], &matrix).is_ok());
+    assert!(ev.encode_weights(1, 2, &[1.0, 2000.0], &matrix).is_ok());
     for scale in [0.0, -1.0, 0.5, f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
         assert!(Weights::new(1, 1, &[1.0], scale).is_err(), "scale {scale}");
     }
@@ -648,14 +648,14 @@ fn factors_that_the_scale_leaves_no_bits_are_refused() {
     let product = ev.multiply(&ct, &ct).expect("product");
     assert_refused!(ev.multiply_scalar(&product, 0.3), CkksError::OutOfRange { .. }, "scale 2^80.0", "rescale it first");
     assert_refused!(ev.multiply_plain(&product, &real(&ramp(8))), CkksError::OutOfRange { .. }, "scale 2^80.0", "rescale it first");
-    assert_refused!(ev.prepare_weights(1, 1, &[0.3], &product), CkksError::OutOfRange { .. }, "rescale");
+    assert_refused!(ev.encode_weights(1, 1, &[0.3], &product), CkksError::OutOfRange { .. }, "rescale");
     assert!(ev.multiply_integer(&product, 3).is_ok());
     // Factors that rounding would lose, where they are not zero.
     assert_refused!(ev.multiply_scalar(&ct, 1e-10), CkksError::FactorTooSmall { .. }, "1e-10", "6.8 bits", "2^40.0");
     assert_refused!(ev.multiply_plain(&ct, &real(&[1e-9; 8])), CkksError::FactorTooSmall { .. }, "1e-9");
-    assert_refused!(ev.prepare_weights(1, 1, &[-1e-10], &ct), CkksError::FactorTooSmall { .. }, "weight_scale");
+    assert_refused!(ev.encode_weights(1, 1, &[-1e-10], &ct), CkksError::FactorTooSmall { .. }, "weight_scale");
     assert!(ev.multiply_scalar(&ct, 0.0).is_ok() && ev.multiply_plain(&ct, &real(&[0.0; 8])).is_ok());
-    assert!(ev.prepare_weights(1, 1, &[0.0], &ct).is_ok() && ev.multiply_scalar(&ct, 1e-8).is_ok());
+    assert!(ev.encode_weights(1, 1, &[0.0], &ct).is_ok() && ev.multiply_scalar(&ct, 1e-8).is_ok());
     let rescaled = ev.rescale(&product).expect("rescale");
     assert!(ev.multiply_scalar(&rescaled, 0.3).is_ok() && ev.multiply_plain(&rescaled, &real(&ramp(8))).is_ok());
     // Rescaling what was not multiplied leaves the noise and no message.
@@ -721,7 +721,7 @@ fn stopping_at_any_step_is_cancelled_and_nothing_else() {
     let pk = sk.public_key().expect("public key");
     let data = real(&ramp(4 * 70));
     let ct = try_encrypt(&sk, &data, &[4, 70], COEFFICIENTS).expect("encrypt");
-    let weights = ev.prepare_weights(2, 4, &ramp(8), &ct).expect("weights");
+    let weights = ev.encode_weights(2, 4, &ramp(8), &ct).expect("weights");
     let needs = KeyNeeds::new().relinearise(KeyLevel::Top).conjugate(KeyLevel::Top).rotations([1, 2], KeyLevel::Top);
     let bundles = ct.bundles().len();
     let products = 2 * 2 * params.chain().basis(ct.level()).len();

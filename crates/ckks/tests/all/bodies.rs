@@ -218,7 +218,7 @@ fn matrix_products_combine_rows_whose_masks_serve_them_whole() {
                 let data = noise(inner * columns, 5);
                 let x = encrypt_as(&sk, &Values::Real(data.clone()), &[inner, columns], options(encoding, bodies, BodyAxis::Chunks), 10);
                 let weights = noise(rows * inner, 6);
-                let prepared = ev.prepare_weights(rows, inner, &weights, &x).expect("weights");
+                let prepared = ev.encode_weights(rows, inner, &weights, &x).expect("weights");
                 let product = ev.multiply_matrix(&prepared, &x).and_then(|z| ev.rescale(&z)).expect("product");
                 assert_eq!(
                     (product.shape(), product.layout().rows, product.secret()),

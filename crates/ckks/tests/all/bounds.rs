@@ -158,8 +158,8 @@ fn products_with_matrices_that_wrap_around_for_numbers_of_1_are_refused() {
     let e = Evaluator::new(&set);
     let encrypted = |bound| owner.encrypt_array(&[0.5], &[1, 1], EncryptOptions { bound, ..EncryptOptions::default() }).unwrap();
     let x = encrypted(None);
-    let largest = headroom(&e.rescale(&e.multiply_matrix(&e.prepare_weights(1, 1, &[1.0], &x).unwrap(), &x).unwrap()).unwrap());
-    let product = |weight: f64, x: &Ciphertext| e.multiply_matrix(&e.prepare_weights(1, 1, &[weight], x)?, x);
+    let largest = headroom(&e.rescale(&e.multiply_matrix(&e.encode_weights(1, 1, &[1.0], &x).unwrap(), &x).unwrap()).unwrap());
+    let product = |weight: f64, x: &Ciphertext| e.multiply_matrix(&e.encode_weights(1, 1, &[weight], x)?, x);
     product(0.999 * largest, &x).unwrap();
     let error = product(1.001 * largest, &x).unwrap_err();
     let CkksError::WeightsTooLarge { row_sum, headroom, .. } = error else { panic!("{error}") };

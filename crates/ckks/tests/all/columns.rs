@@ -305,7 +305,7 @@ fn sums_products_and_rows_ignore_the_padding() {
             }
             // W @ x, and rows of it, and both one below the other.
             let weights = noise(3 * rows, 4);
-            let w = ev.prepare_weights(3, rows, &weights, &part).expect("weights");
+            let w = ev.encode_weights(3, rows, &weights, &part).expect("weights");
             let product = ev.rescale(&ev.multiply_matrix(&w, &part).expect("a product")).expect("rescaled");
             let entry = |i: usize, j: usize| (0..rows).map(|r| weights[i * rows + r] * a[r * width + j]).sum::<f64>();
             let expected: Vec<f64> = (0..3 * width).map(|index| entry(index / width, index % width)).collect();
@@ -353,7 +353,7 @@ fn padding_stays_behind_the_numbers_through_moves_and_packing() {
         let ev = evaluator(&sk, &KeyNeeds::new().operation(pack_step(64, 8, 64), KeyLevel::Top));
         let part = ev.select_columns(&x, range.clone()).expect("columns");
         let weights = noise(2 * 6, 9);
-        let w = ev.prepare_weights(2, 6, &weights, &part).expect("weights");
+        let w = ev.encode_weights(2, 6, &weights, &part).expect("weights");
         let product = ev.rescale(&ev.multiply_matrix(&w, &part).expect("a product")).expect("rescaled");
         let packed = ev.pack_rows(&product, &[]).expect("lanes");
         assert_eq!((packed.layout().lanes, packed.padding()), (8, Padding::Dirty));

@@ -131,7 +131,7 @@ fn peak_memory_is_what_is_alive_at_once() {
     // A matrix of many rows makes a result larger than its input.
     let recorder = Evaluator::recording(&params);
     let x = recorder.symbol(&[3, 8], Encoding::Slots, Level(top), 1.0).expect("a symbol");
-    let weights = recorder.prepare_weights(40, 3, &[0.5; 120], &x).expect("weights");
+    let weights = recorder.encode_weights(40, 3, &[0.5; 120], &x).expect("weights");
     let product = recorder.multiply_matrix(&weights, &x).expect("a product");
     assert_eq!((product.predicted_bytes(), recorder.recorded().peak_array_bytes()), (bytes(top, 40), bytes(top, 43)));
 }
@@ -180,7 +180,7 @@ fn polynomials_and_matrix_products_carry_bounds_and_footprints() {
     let symbol = recorder.symbol(&[rows, columns], Encoding::Slots, params.max_level(), 1.0).expect("a symbol");
     let run = |ev: &Evaluator, x: &Ciphertext| {
         let y = ev.evaluate_polynomial(x, &p).expect("a polynomial");
-        let weights = ev.prepare_weights(out, rows, &values, &y).expect("weights");
+        let weights = ev.encode_weights(out, rows, &values, &y).expect("weights");
         ev.rescale(&ev.multiply_matrix(&weights, &y).expect("a product")).expect("a rescale")
     };
     let planned = run(&recorder, &symbol);

@@ -311,7 +311,7 @@ fn matrices_times_columns_of_mixed_magnitudes_keep_their_small_numbers() {
         let matrix: Vec<f64> = entries.iter().enumerate().map(|(i, x)| if i % columns % 3 == 0 { x * magnitude } else { *x }).collect();
         let ct = encrypt_as(&sk, &matrix, &[inner, columns], EncryptOptions::default(), 15);
         let ev = Evaluator::new(&params);
-        let prepared = ev.prepare_weights(rows, inner, &weights, &ct).expect("weights");
+        let prepared = ev.encode_weights(rows, inner, &weights, &ct).expect("weights");
         let found = decrypt(&sk, &ev.rescale(&ev.multiply_matrix(&prepared, &ct).expect("product")).expect("rescale"));
         let noise_variance = params.noise_model().fresh_secret() + params.noise_model().rounding() + 1.0;
         let stated = (noise_variance * inner as f64).sqrt() / f64::exp2(39.9);

@@ -178,7 +178,7 @@ fn matrix_product_matches_for_every_shape_and_both_encodings() {
                 let m = ramp(inner * columns);
                 let options = EncryptOptions { encoding: Some(encoding), ..EncryptOptions::default() };
                 let ct = sk.encrypt_array(&m, &[inner, columns], options).expect("encrypt");
-                let weights = ev.prepare_weights(rows, inner, &w, &ct).expect("weights");
+                let weights = ev.encode_weights(rows, inner, &w, &ct).expect("weights");
                 let product = ev.rescale(&ev.multiply_matrix(&weights, &ct).expect("product")).expect("rescale");
                 assert_eq!(product.shape(), [rows, columns]);
                 assert_eq!(product.scale(), params.scale(Level(product.level().0)));

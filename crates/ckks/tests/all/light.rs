@@ -66,7 +66,7 @@ fn readings_are_packed_multiplied_and_answered() {
     let packed = ev.pack_by(&samples, &plan).expect("packed");
     assert_close(&decrypt(&sk, &packed), &data, 1e-6);
     let weights = ramp(2 * rows);
-    let matrix = ev.prepare_weights(2, rows, &weights, &packed).expect("weights");
+    let matrix = ev.encode_weights(2, rows, &weights, &packed).expect("weights");
     let product = ev.rescale(&ev.multiply_matrix(&matrix, &packed).expect("a product")).expect("rescaled");
     let entry = |i: usize, j: usize| (0..rows).map(|r| weights[i * rows + r] * data[r * columns + j]).sum::<f64>();
     let expected: Vec<f64> = (0..2).flat_map(|i| (0..columns).map(move |j| (i, j))).map(|(i, j)| entry(i, j)).collect();

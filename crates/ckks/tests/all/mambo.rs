@@ -368,7 +368,7 @@ fn products_follow_one_another() {
     let above = EncryptOptions { level: Some(Level(whole.input_level().0 + 1)), ..plan.encryption() };
     let ct = encrypt_as(&sk, &Values::Complex(x.clone()), &[rows, slots], above, 3);
     let in_slots = |x: &Ciphertext| {
-        let weights = ev.prepare_weights(rows, rows, &w, x).expect("weights");
+        let weights = ev.encode_weights(rows, rows, &w, x).expect("weights");
         ev.rescale(&ev.multiply_matrix(&weights, x).expect("product")).expect("a level")
     };
     let before = ev.bootstrap(&in_slots(&ct), &whole).expect("bootstrap");

@@ -261,7 +261,7 @@ fn rows_under_shared_masks_are_split_where_there_are_keys_and_explained() {
             EncryptOptions { bodies: Some(bodies), axis: Some(BodyAxis::Rows), lanes: Some(Lanes::Of(lanes)), ..common_options(None) };
         let x = sk.encrypt_array(&data, &[inner, columns], options).expect("array");
         let ev = evaluator(&sk, &KeyNeeds::new().shared_mask(bodies, KeyLevel::Top));
-        let w = ev.prepare_weights(rows, inner, &weights, &x).expect("weights");
+        let w = ev.encode_weights(rows, inner, &weights, &x).expect("weights");
         let y = ev.rescale(&ev.multiply_matrix(&w, &x).expect("split")).expect("rescaled");
         assert_close(&decrypt(&sk, &y), &expected, 1e-3);
         let text = ev.explain_matrix(&w, &x).expect("explained");
@@ -278,6 +278,6 @@ fn rows_under_shared_masks_are_split_where_there_are_keys_and_explained() {
     }
     let x = sk.encrypt_array(&data, &[inner, columns], common_options(None)).expect("array");
     let ev = Evaluator::new(&params);
-    let w = ev.prepare_weights(rows, inner, &weights, &x).expect("weights");
+    let w = ev.encode_weights(rows, inner, &weights, &x).expect("weights");
     assert!(ev.explain_matrix(&w, &x).expect("explained").contains("no key"));
 }

@@ -37,7 +37,7 @@ impl Case {
     fn multiply(&self, evaluator: &Evaluator, x: &Ciphertext) -> Ciphertext {
         let weights = match self.scale {
             Some(scale) => Weights::new(self.rows, self.inner, &self.weights(), scale),
-            None => evaluator.prepare_weights(self.rows, self.inner, &self.weights(), x),
+            None => evaluator.encode_weights(self.rows, self.inner, &self.weights(), x),
         };
         evaluator.multiply_matrix(&weights.expect("weights"), x).expect("a product")
     }
@@ -121,7 +121,7 @@ fn products_under_parameters_without_special_primes_have_a_price() {
     let params = custom("name = \"flat\"\ndegree = 64\nsteps = [[50], [40]]\nspecial = []\nlog2_scale = 40\ninsecure = true");
     let recorder = Evaluator::recording(&params);
     let x = recorder.symbol(&[3, 8], Encoding::Coefficients, params.max_level(), 1.0).expect("a symbol");
-    let weights = recorder.prepare_weights(2, 3, &[0.5; 6], &x).expect("weights");
+    let weights = recorder.encode_weights(2, 3, &[0.5; 6], &x).expect("weights");
     let product = recorder.multiply_matrix(&weights, &x).expect("a product");
     let matrix = recorder.recorded().cost();
     recorder.rescale(&product).expect("a rescale");
@@ -134,7 +134,7 @@ fn prices_of_the_largest_symbols_are_finite() {
     let params = crate::common::params("insecure_small");
     let recorder = Evaluator::recording(&params);
     let x = recorder.symbol(&[2, 1 << 46], Encoding::Coefficients, params.max_level(), 1.0).expect("a symbol");
-    let weights = recorder.prepare_weights(1, 2, &[0.5; 2], &x).expect("weights");
+    let weights = recorder.encode_weights(1, 2, &[0.5; 2], &x).expect("weights");
     recorder.multiply_matrix(&weights, &x).expect("a product");
     let cost = recorder.recorded().cost();
     assert!(cost.nanoseconds.is_finite() && cost.multiply_adds > 2f64.powi(47), "{cost:?}");

@@ -99,7 +99,7 @@ fn complex_coefficients_add_scale_and_combine() {
     check(ev.add_plain(&x, &b), &|i| a[i] + b[i]);
     check(ev.multiply_scalar(&x, 0.3).and_then(|z| ev.rescale(&z)), &|i| 0.3 * a[i]);
     let weights = noise(6, 8);
-    let product = ev.multiply_matrix(&ev.prepare_weights(2, 3, &weights, &x).expect("weights"), &x);
+    let product = ev.multiply_matrix(&ev.encode_weights(2, 3, &weights, &x).expect("weights"), &x);
     let got = decrypt_complex(&sk, &product.expect("product"));
     for (i, z) in got.iter().enumerate() {
         let expected: Complex64 = (0..3).map(|k| weights[i / columns * 3 + k] * a[k * columns + i % columns]).sum();

@@ -324,7 +324,7 @@ fn matrix_products_of_padded_rows_keep_the_padding_apart() {
         let case = Case { shape: vec![3, columns], capacity: None };
         let (x, a) = encrypt_case(&sk, &case, 11);
         for (x, a, padding) in [(x.clone(), a.clone(), None), (dirtied(&ev, &sk, &x, 0.5), zip(&a, &a, |a, _| a - 0.5), Some(-0.5))] {
-            let product = ev.multiply_matrix(&ev.prepare_weights(2, 3, &weights, &x).expect("weights"), &x).expect("product");
+            let product = ev.multiply_matrix(&ev.encode_weights(2, 3, &weights, &x).expect("weights"), &x).expect("product");
             let entries: Vec<Complex64> =
                 (0..2 * columns).map(|i| (0..3).map(|k| weights[i / columns * 3 + k] * a[k * columns + i % columns]).sum()).collect();
             // The padding of a row of the product is that row's combination of the paddings.
@@ -403,7 +403,7 @@ fn coefficients_are_zero_behind_the_last_entry() {
         let options = EncryptOptions { encoding: Some(Encoding::Coefficients), ..EncryptOptions::default() };
         let x = encrypt_as(&sk, &Values::Real(data.clone()), &[2, columns], options, 13);
         let weights = noise(4, 2);
-        let product = ev.multiply_matrix(&ev.prepare_weights(2, 2, &weights, &x).expect("weights"), &x).expect("product");
+        let product = ev.multiply_matrix(&ev.encode_weights(2, 2, &weights, &x).expect("weights"), &x).expect("product");
         for x in [ev.add(&x, &x), ev.add_plain(&x, &data), ev.multiply_scalar(&x, -0.4), Ok(product)] {
             let x = x.expect("a linear operation");
             assert_eq!(x.padding(), Padding::Zero);

@@ -136,7 +136,7 @@ fn matrix_products_have_the_modelled_error() {
         let (w, m) = (noise(rows * inner, 12), noise(inner * columns, 13));
         let ct = encrypt_as(&sk, &Values::Real(m.clone()), &[inner, columns], EncryptOptions::default(), 14);
         let ev = Evaluator::new(&params);
-        let weights = ev.prepare_weights(rows, inner, &w, &ct).expect("weights");
+        let weights = ev.encode_weights(rows, inner, &w, &ct).expect("weights");
         let product = ev.rescale(&ev.multiply_matrix(&weights, &ct).expect("product")).expect("rescale");
         let mut expected = vec![0.0; rows * columns];
         for i in 0..rows {

@@ -95,7 +95,7 @@ fn keys_mention_types_with_names() {
         EvaluationKeys::get => fn(&EvaluationKeys, KeyAddress) -> Option<&HeldKey>;
         EvaluationKeys::relative => fn(&EvaluationKeys, ModuleShape) -> Checked<KeysOfShape<'_>>;
         EvaluationKeys::relinearisation => fn(&EvaluationKeys) -> Checked<&SwitchKey>;
-        EvaluationKeys::prepare => fn(&EvaluationKeys, Option<&[Level]>) -> Checked<usize>;
+        EvaluationKeys::derive => fn(&EvaluationKeys, Option<&[Level]>) -> Checked<usize>;
         HeldKey::definition => fn(&HeldKey) -> &KeyDefinition;
         HeldKey::key => fn(&HeldKey) -> &SwitchKey;
         KeyDefinition::source => fn(&KeyDefinition) -> &SecretView;

@@ -333,14 +333,14 @@ fn rows_in_lanes_multiply_without_preparation_once_they_are_apart() {
     assert!(deviation(&decrypt(&sk, &x), &data) < 1e-6);
     let ev = Evaluator::new(&params);
     // A product takes the rows of a polynomial apart by itself.
-    let w = ev.prepare_weights(rows, inner, &weights, &x).expect("weights");
+    let w = ev.encode_weights(rows, inner, &weights, &x).expect("weights");
     let y = ev.rescale(&ev.multiply_matrix(&w, &x).expect("product")).expect("rescaled");
     assert_eq!((y.params().degree(), y.bundles().len()), (32, 5));
     assert!(deviation(&decrypt(&sk, &y), &product(&weights, &data, inner, columns)) < 1e-3);
     let apart = ev.to_mlwe(&x, 8).expect("rows");
     assert_eq!((apart.params().degree(), apart.bundles().len()), (32, 9));
     assert!(deviation(&decrypt(&sk, &apart), &data) < 1e-6);
-    let w = ev.prepare_weights(rows, inner, &weights, &apart).expect("weights");
+    let w = ev.encode_weights(rows, inner, &weights, &apart).expect("weights");
     let y = ev.rescale(&ev.multiply_matrix(&w, &apart).expect("product")).expect("rescaled");
     assert!(deviation(&decrypt(&sk, &y), &product(&weights, &data, inner, columns)) < 1e-3);
     // Fewer lanes than there is room for come apart at a larger degree, numbers at a distance.
@@ -413,7 +413,7 @@ fn rows_apart_are_multiplied_and_brought_back_into_lanes() {
         let lanes = x.layout().lanes;
         let ev = Evaluator::new(&params);
         let apart = ev.to_mlwe(&x, lanes).expect("rows");
-        let w = ev.prepare_weights(rows, inner, &weights, &apart).expect("weights");
+        let w = ev.encode_weights(rows, inner, &weights, &apart).expect("weights");
         let y = ev.rescale(&ev.multiply_matrix(&w, &apart).expect("product")).expect("rescaled");
         let steps = y.params().packing_steps(midpoints).expect("steps");
         let needs = steps.iter().fold(KeyNeeds::new(), |needs, step| {

@@ -114,12 +114,12 @@ fn choices_that_fit_no_level_are_refused_with_numbers() {
 }
 
 #[test]
-fn prepare_derives_what_use_would_and_no_more() {
+fn derive_does_what_use_would_and_no_more() {
     for rank in [1, 2] {
         let params = Params::new(spec(rank, 12), &runtime(Switching::Fastest)).expect("params");
         let (sk, keys) = keys(&params);
         let mut seen = Vec::new();
-        let ready = keys.prepare_with_progress(None, &mut |done, total| {
+        let ready = keys.derive_with_progress(None, &mut |done, total| {
             seen.push((done, total));
             true
         });
@@ -143,13 +143,13 @@ fn prepare_derives_what_use_would_and_no_more() {
 }
 
 #[test]
-fn prepare_within_a_budget_stays_within_it() {
+fn derive_within_a_budget_stays_within_it() {
     let free = Params::new(spec(1, 12), &runtime(Switching::Fastest)).expect("params");
-    let whole = keys(&free).1.prepare(None).expect("prepared");
+    let whole = keys(&free).1.derive(None).expect("prepared");
     for budget in [0, 1, whole / 3, whole - 1, whole] {
         let params = Params::new(spec(1, 12), &Runtime { key_cache_bytes: Some(budget), ..runtime(Switching::Fastest) }).expect("params");
         let (_, keys) = keys(&params);
-        let got = keys.prepare(None).expect("prepared");
+        let got = keys.derive(None).expect("prepared");
         assert!(got <= budget && (got == whole) == (budget == whole), "{got} of {budget}");
     }
 }

@@ -39,7 +39,7 @@ fn wrong_predictions() -> Vec<String> {
             let values = noise(rows * inner, 2);
             let shape = [inner, columns];
             let symbol = recorder.symbol(&shape, Encoding::Coefficients, params.max_level(), 1.0).expect("a symbol");
-            let weights = recorder.prepare_weights(rows, inner, &values, &symbol).expect("weights");
+            let weights = recorder.encode_weights(rows, inner, &values, &symbol).expect("weights");
             let before = recorder.recorded().cost().nanoseconds;
             recorder.multiply_matrix(&weights, &symbol).expect("a dry run");
             let predicted = recorder.recorded().cost().nanoseconds - before;

@@ -36,7 +36,7 @@ pub fn run(arguments: &Matmul, console: &Console, runtime: &Runtime) -> Result<(
     } else {
         // First what is no fault of the weights' file.
         evaluator.weight_scale(&input)?;
-        evaluator.prepare_weights(rows, inner, values, &input)
+        evaluator.encode_weights(rows, inner, values, &input)
     }
     .map_err(|error| Failure::file(&arguments.weights, error))?;
     let mut bar = console.progress("multiply");

@@ -124,7 +124,7 @@ fn matrix(runtime: &Runtime) -> Result<Option<String>, CkksError> {
     let written = secret.encrypt_array(&x, &[INNER, COLUMNS], options)?.to_file_bytes()?;
     let encrypted = Ciphertext::from_reader(&FileReader::from_bytes(&written)?, &params)?;
     let evaluator = Evaluator::new(&params);
-    let product = evaluator.multiply_matrix(&evaluator.prepare_weights(ROWS, INNER, &w, &encrypted)?, &encrypted)?;
+    let product = evaluator.multiply_matrix(&evaluator.encode_weights(ROWS, INNER, &w, &encrypted)?, &encrypted)?;
     let values = secret.decrypt(&evaluator.rescale(&product)?)?.into_real()?;
     let expected = |i: usize| (0..INNER).map(|j| w[i / COLUMNS * INNER + j] * x[j * COLUMNS + i % COLUMNS]).sum();
     Ok(compare_values(&values, expected))

@@ -326,7 +326,7 @@ impl Switcher {
     ///
     /// # Errors
     /// As [`Switcher::inner_product`].
-    pub fn prepare(&self, level: Level, key: &SwitchKey) -> Result<usize, LatticeError> {
+    pub fn derive(&self, level: Level, key: &SwitchKey) -> Result<usize, LatticeError> {
         let tables = self.tables_for(level, key.level())?;
         self.reading(&tables, key.inputs(), key)?;
         Ok(tables.representation.bytes_for(key.ring(), key.inputs(), key.columns()))

@@ -90,7 +90,7 @@ fn bytes_told_are_the_bytes_that_derived_keys_take() {
         let policy = SwitchPolicy::Fixed(choice);
         let switcher = Switcher::with_policy(case.chain.clone(), case.gadget.clone(), policy, INPUTS, 1 << 30).expect("switcher");
         let key = &Case::new(512, 1).keys[0];
-        let told = switcher.prepare(Level(3), key).expect("prepared");
+        let told = switcher.derive(Level(3), key).expect("prepared");
         assert!(told > 0);
         assert_eq!((switcher.derived_keys().bytes(), key.derived().bytes()), (told, told), "{choice:?}");
         // Prepared is prepared: the switch derives nothing more.
@@ -99,7 +99,7 @@ fn bytes_told_are_the_bytes_that_derived_keys_take() {
         assert_eq!(switcher.derived_keys().bytes(), told, "{choice:?}");
     }
     let as_made = case.switcher(1 << 30);
-    assert_eq!(as_made.prepare(Level(3), &case.keys[0]), Ok(0), "a key as it was made takes nothing more");
+    assert_eq!(as_made.derive(Level(3), &case.keys[0]), Ok(0), "a key as it was made takes nothing more");
     assert_eq!(as_made.derived_keys().bytes(), 0);
 }
 
@@ -108,7 +108,7 @@ fn switches_by_policy_fall_back_to_the_key_as_made_where_the_budget_is_spent() {
     let case = Case::new(512, 2);
     let policy = || SwitchPolicy::Fixed(CHOICES[1]);
     let switcher = |budget| Switcher::with_policy(case.chain.clone(), case.gadget.clone(), policy(), INPUTS, budget).expect("switcher");
-    let one = switcher(1 << 30).prepare(Level(3), &Case::new(512, 1).keys[0]).expect("prepared");
+    let one = switcher(1 << 30).derive(Level(3), &Case::new(512, 1).keys[0]).expect("prepared");
     let tight = switcher(one);
     let plan = |key: usize| tight.tables_for_keys(Level(3), &[&case.keys[key]]).expect("plan").method();
     assert_eq!(plan(0), CHOICES[1]);

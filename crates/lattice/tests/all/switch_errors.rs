@@ -181,7 +181,7 @@ fn plans_digits_and_keys_of_others_are_refused_with_what_differs() {
     let low = LatticeError::KeyLevelTooLow { key_level: 1, level: 2 };
     assert_eq!(error(one.switcher.product_by(&plan(one, hybrid), &[&u], &one.low)), low);
     assert_eq!(error(one.switcher.tables_for_keys(level, &[&one.key, &one.low])), low);
-    assert_eq!(error(one.switcher.prepare(level, &one.low)), low);
+    assert_eq!(error(one.switcher.derive(level, &one.low)), low);
     // A plan that borrows primes the key does not have.
     let borrowing = one.switcher.tables_of_method(SwitchMethod::hybrid(4), Level(1), one.chain.max_level()).expect("plan");
     assert_eq!(error(one.switcher.product_by(&borrowing, &[&one.input(Level(1))], &one.low)), gadget(3, 1));
@@ -250,7 +250,7 @@ fn choices_that_a_level_cannot_make_are_refused_with_their_numbers() {
     assert_eq!(error(wrong.switch(&[&u], &key)), empty);
     assert_eq!(error(wrong.switch_coeff(&[&u.clone().into_coeff()], &key)), empty);
     assert_eq!(error(wrong.decompose(&u)), empty);
-    assert_eq!(error(wrong.prepare(Level(1), &key)), empty);
+    assert_eq!(error(wrong.derive(Level(1), &key)), empty);
 }
 
 fn chain_of_no_auxiliary_primes() -> Arc<Chain> {

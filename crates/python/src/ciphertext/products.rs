@@ -131,7 +131,7 @@ impl PyCiphertext {
             let mut steps = |done, total| tick(index * total + done, count * total);
             match weight_scale {
                 Some(scale) => evaluator.multiply_matrix_with_progress(&Weights::new(rows, inner, &values, scale)?, data, &mut steps),
-                None => evaluator.multiply_matrix_with_progress(&evaluator.prepare_weights(rows, inner, &values, data)?, data, &mut steps),
+                None => evaluator.multiply_matrix_with_progress(&evaluator.encode_weights(rows, inner, &values, data)?, data, &mut steps),
             }
         })
     }

@@ -44,7 +44,7 @@ impl ExactPlan {
                 format!("rows in lanes are packed again at rank 1 alone, not {}: take one row in a polynomial (lanes 1)", params.rank());
             return Err(CkksError::Conversion { operation: PLAN, reason });
         }
-        let weights = Evaluator::new(params).prepare_weights(rows, inner, values, &x)?;
+        let weights = Evaluator::new(params).encode_weights(rows, inner, values, &x)?;
         params.check_scale(x.scale() * weights.scale(), level)?;
         Ok(Self { weights, layout, level, scale: x.scale(), midpoints: Vec::new(), ring: None, needs: KeyNeeds::new() })
     }

@@ -175,7 +175,7 @@ impl MatrixPlan {
     /// # Errors
     /// [`CkksError::OutOfRange`] where no method reaches the precision or fits into the bytes of keys, with what each takes, and for options that do not go together; where
     /// all methods refuse, the error of the first:
-    /// as [`PreparedPlan::for_columns`] and [`Evaluator::prepare_weights`].
+    /// as [`PreparedPlan::for_columns`] and [`Evaluator::encode_weights`].
     pub fn new(params: &Params, weights: (usize, usize, &[f64]), columns: usize, options: &MatrixOptions) -> Result<Self, CkksError> {
         let arrangement = options.arrangement;
         params.check_level(arrangement.level.unwrap_or(Level(1)))?;
