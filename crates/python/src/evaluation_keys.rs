@@ -217,13 +217,7 @@ impl PyEvaluationKeys {
         let levels = levels
             .map(|levels| levels.0.into_iter().map(|level| params.level(py, Some(level))).collect::<PyResult<Vec<_>>>())
             .transpose()?;
-        with_progress(
-            py,
-            progress,
-            "derive keys",
-            |error| raise(py, error),
-            |tick| self.keys.derive_with_progress(levels.as_deref(), tick),
-        )
+        with_progress(py, progress, "derive keys", |error| raise(py, error), |tick| self.keys.derive_with_progress(levels.as_deref(), tick))
     }
 
     /// Frees the memory of what is derived; it is derived again when needed.

@@ -31,7 +31,7 @@ use crate::arrays::memory::check_free;
 use crate::arrays::places::Place;
 use crate::arrays::{Ciphertext, Encoding, Layout};
 use crate::error::CkksError;
-use crate::evaluation::evaluator::Evaluator;
+use crate::evaluation::evaluator::{Evaluator, KeyQuery};
 use crate::keys::{Cost, Found, KeyLevel, KeyNeeds, Operation};
 use crate::parameters::Params;
 use crate::progress::Progress;
@@ -262,7 +262,7 @@ impl Evaluator {
         let (across, along) = (left.bundles_per_line(), right.bundles_per_line());
         let transposer = self.transposer(&target, &x, level, across * along * (1 + rank), (PRODUCT, Some(Operation::Multiply)))?;
         let relinearise =
-            self.keys_switching(&target, &y, (PRODUCT, after.bundles()), Operation::Multiply, (level, target.slot_count()))?;
+            self.keys_of(KeyQuery::new(PRODUCT, Operation::Multiply, &y).under(&target).at(level).switching(after.bundles()))?;
         let finish = |bundles| y.with_all((params, shape.clone()), after, bundles, (level, scale));
         let (Some(transposer), Some(relinearise)) = (transposer, relinearise) else {
             self.spend_once(&x, || product_cost(&target, level, &left, along))?;
@@ -327,7 +327,7 @@ impl Evaluator {
             keys.check_needs(params, what, &needs, params.slot_count())?;
         }
         let find = |(operation, switches): (Operation, usize)| {
-            self.keys_switching(params, x, (what, count * switches), operation, (level, params.slot_count()))
+            self.keys_of(KeyQuery::new(what, operation, x).under(params).at(level).switching(count * switches))
         };
         let keys: Option<Vec<Found<'_>>> = steps.operations().into_iter().map(find).collect::<Result<Vec<_>, _>>()?.into_iter().collect();
         Ok(keys.map(|keys| Transposer { steps, keys }))

@@ -6,7 +6,7 @@ use clathrate_lattice::multiply::Tensor;
 use clathrate_lattice::{Basis, Bodies, Bundle, Eval, Level, Poly, Rank};
 use rustfft::num_complex::Complex64;
 
-use super::evaluator::{Evaluator, check_slots};
+use super::evaluator::{Evaluator, KeyQuery, check_slots};
 use super::levels::same_scale;
 use crate::arrays::estimate::product;
 use crate::arrays::{Ciphertext, Estimate, Padding};
@@ -183,7 +183,7 @@ impl Evaluator {
             });
         }
         let (below, rescaled) = self.rescaled(first, level, scale)?;
-        let keys = self.keys_for(params, first, SUM_OF_PRODUCTS, Operation::Multiply, level)?;
+        let keys = self.keys_of(KeyQuery::new(SUM_OF_PRODUCTS, Operation::Multiply, first).under(params).at(level))?;
         let doubled = products.iter().filter(|product| product.twice).count();
         self.spend(first, || {
             let mut cost = params.tensor_cost(level).times(products.len() as f64);

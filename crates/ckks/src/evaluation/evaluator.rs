@@ -128,6 +128,61 @@ pub(crate) fn check_slots(x: &Ciphertext, operation: &'static str) -> Result<(),
     Err(CkksError::Encoding { operation, expected, got })
 }
 
+/// Which keys an operation on an array asks for, and how often it uses them.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct KeyQuery<'q> {
+    /// The operation's name in errors.
+    what: &'static str,
+    operation: Operation,
+    x: &'q Ciphertext,
+    params: &'q Params,
+    level: Level,
+    period: usize,
+    switches: usize,
+    priced: bool,
+}
+
+impl<'q> KeyQuery<'q> {
+    /// For `operation` on `x`, at its level and shape: one switch for each bundle.
+    pub(crate) fn new(what: &'static str, operation: Operation, x: &'q Ciphertext) -> Self {
+        Self {
+            what,
+            operation,
+            x,
+            params: &x.params,
+            level: x.level,
+            period: x.params.slot_count(),
+            switches: x.layout.bundles(),
+            priced: true,
+        }
+    }
+
+    /// At the shape of other parameters, in all slots of theirs.
+    pub(crate) fn under(self, params: &'q Params) -> Self {
+        Self { params, period: params.slot_count(), ..self }
+    }
+
+    /// At another level.
+    pub(crate) fn at(self, level: Level) -> Self {
+        Self { level, ..self }
+    }
+
+    /// For slots that repeat with a period.
+    pub(crate) fn repeating(self, period: usize) -> Self {
+        Self { period, ..self }
+    }
+
+    /// With so many switches of bundles in all.
+    pub(crate) fn switching(self, switches: usize) -> Self {
+        Self { switches, ..self }
+    }
+
+    /// A dry run records the need and the use but no cost, which the caller records.
+    pub(crate) fn without_cost(self) -> Self {
+        Self { priced: false, ..self }
+    }
+}
+
 impl Evaluator {
     /// An evaluator without keys, for all operations that need none; products of ciphertexts and rotations need keys.
     #[must_use]
@@ -443,64 +498,9 @@ impl Evaluator {
         }
     }
 
-    /// The keys of `operation` on `x` at `level` and at the shape of `params`; `None` on a dry run, which records the operation.
-    pub(crate) fn keys_for(
-        &self,
-        params: &Params,
-        x: &Ciphertext,
-        what: &'static str,
-        operation: Operation,
-        level: Level,
-    ) -> Result<Option<Found<'_>>, CkksError> {
-        self.keys_at(params, x, what, operation, (level, params.slot_count()))
-    }
-
-    /// As [`Evaluator::keys_for`], for slots that repeat with a period.
-    pub(crate) fn keys_at(
-        &self,
-        params: &Params,
-        x: &Ciphertext,
-        what: &'static str,
-        operation: Operation,
-        (level, period): (Level, usize),
-    ) -> Result<Option<Found<'_>>, CkksError> {
-        self.keys_switching(params, x, (what, x.layout.bundles()), operation, (level, period))
-    }
-
-    /// As [`Evaluator::keys_at`], for an operation that does not switch each bundle of `x` once but switches a given number of bundles in all.
-    pub(crate) fn keys_switching(
-        &self,
-        params: &Params,
-        x: &Ciphertext,
-        (what, switches): (&'static str, usize),
-        operation: Operation,
-        (level, period): (Level, usize),
-    ) -> Result<Option<Found<'_>>, CkksError> {
-        let cost = || Ok(params.operation_cost_by(operation, level, self.key_level(params, operation, level))?.times(switches as f64));
-        self.keys_priced(params, x, (what, switches), operation, (level, period), cost)
-    }
-
-    /// As [`Evaluator::keys_at`]; a dry run records the need and the use but no cost, which the caller spends.
-    pub(crate) fn keys_without_cost(
-        &self,
-        params: &Params,
-        x: &Ciphertext,
-        what: &'static str,
-        operation: Operation,
-        (level, period): (Level, usize),
-    ) -> Result<Option<Found<'_>>, CkksError> {
-        self.keys_priced(params, x, (what, x.layout.bundles()), operation, (level, period), || Ok(Cost::default()))
-    }
-
-    fn keys_priced(
-        &self,
-        params: &Params,
-        x: &Ciphertext,
-        (what, switches): (&'static str, usize),
-        operation: Operation,
-        (level, period): (Level, usize),
-        cost: impl FnOnce() -> Result<Cost, CkksError>,
-    ) -> Result<Option<Found<'_>>, CkksError> {
+    /// The keys that `query` asks for; `None` on a dry run, which records the operation.
+    pub(crate) fn keys_of(&self, query: KeyQuery<'_>) -> Result<Option<Found<'_>>, CkksError> {
+        let KeyQuery { x, params, operation, level, period, switches, .. } = query;
         self.check(x)?;
         match &self.keys {
             Keys::Held(keys) => {
@@ -511,13 +511,16 @@ impl Evaluator {
             Keys::Recorded(recording) if x.is_symbol() => {
                 params.check_switching(operation.is_in_packing_ring())?;
                 // What cannot be priced is refused, and leaves no trace.
-                let cost = cost()?;
+                let cost = match query.priced {
+                    true => params.operation_cost_by(operation, level, self.key_level(params, operation, level))?.times(switches as f64),
+                    false => Cost::default(),
+                };
                 // A thread that panicked while it held the lock cannot have left an incomplete entry.
                 let mut recording = recording.lock().unwrap_or_else(PoisonError::into_inner);
                 recording.write(&self.params, params, operation, level, (switches, cost))?;
                 Ok(None)
             }
-            Keys::None | Keys::Recorded(_) => Err(CkksError::NoKeys { operation: what }),
+            Keys::None | Keys::Recorded(_) => Err(CkksError::NoKeys { operation: query.what }),
         }
     }
 

@@ -11,7 +11,7 @@
 use clathrate_lattice::switch::Digits;
 use clathrate_lattice::{Bodies, Bundle, Eval, Rank};
 
-use super::evaluator::Evaluator;
+use super::evaluator::{Evaluator, KeyQuery};
 use crate::arrays::ciphertext::check_bodies;
 use crate::arrays::{BodyAxis, Ciphertext, SecretName};
 use crate::error::CkksError;
@@ -71,7 +71,7 @@ impl Evaluator {
         let from = x.layout.bodies;
         let layout = x.layout.with_bodies(bodies, axis)?;
         let operation = Operation::FormatSwitch { from, to: bodies };
-        let found = self.keys_switching(&x.params, x, (SHARE, layout.bundles()), operation, (x.level, x.params.slot_count()))?;
+        let found = self.keys_of(KeyQuery::new(SHARE, operation, x).switching(layout.bundles()))?;
         let mut shared = Vec::with_capacity(if x.is_symbol() { 0 } else { layout.bundles() });
         if let Some(key) = found.as_ref().map(|found| only(found, SHARE)).transpose()? {
             let (ring, basis) = (x.params.chain().ring(), x.params.chain().basis(x.level));
@@ -103,7 +103,7 @@ impl Evaluator {
         let out = |index| Operation::ChangeSecret(SecretName::Body { count, index }, SecretName::Main);
         // The last bundles may have bodies without entries, which are left out.
         let held_in = |body: usize| (0..x.layout.bundles()).filter(|&index| x.layout.polynomial_at(index, body).is_some()).count();
-        let find = |index| self.keys_switching(&x.params, x, (SPLIT, held_in(index)), out(index), (x.level, x.params.slot_count()));
+        let find = |index| self.keys_of(KeyQuery::new(SPLIT, out(index), x).switching(held_in(index)));
         let found = (0..count).map(find).collect::<Result<Vec<_>, _>>()?;
         let found: Vec<Found<'_>> = found.into_iter().flatten().collect();
         let held = found.iter().map(|found| only(found, SPLIT)).collect::<Result<Vec<_>, _>>()?;
@@ -161,7 +161,7 @@ impl Evaluator {
     /// As [`Evaluator::change_secret`], to any secret that there are keys for.
     pub(crate) fn switched_secret(&self, x: &Ciphertext, to: SecretName) -> Result<Ciphertext, CkksError> {
         let operation = Operation::ChangeSecret(x.secret, to);
-        let found = self.keys_for(&x.params, x, CHANGE, operation, x.level)?;
+        let found = self.keys_of(KeyQuery::new(CHANGE, operation, x))?;
         let bundles =
             found.iter().flat_map(|found| self.ticking(x.bundles.iter()).map(|bundle| found.apply(bundle?))).collect::<Result<_, _>>()?;
         self.switched(&x.params, Ciphertext { secret: to, ..x.with(bundles, x.level, x.scale) }, operation, x.level, 1.0)

@@ -13,7 +13,7 @@
 
 use clathrate_lattice::{Bundle, Eval, Poly, Ring};
 
-use super::evaluator::Evaluator;
+use super::evaluator::{Evaluator, KeyQuery};
 use crate::arrays::{Ciphertext, Encoding, Estimate, Layout, SecretName};
 use crate::error::CkksError;
 use crate::keys::route::trace_operations;
@@ -59,7 +59,7 @@ impl Evaluator {
                 most: target.max_level().0,
             });
         }
-        let keys = self.keys_for(&x.params, x, REDUCTION, Operation::ReduceRank(rank), x.level)?;
+        let keys = self.keys_of(KeyQuery::new(REDUCTION, Operation::ReduceRank(rank), x))?;
         let bundles =
             keys.iter().flat_map(|keys| self.ticking(x.bundles.iter()).map(|bundle| keys.apply(bundle?))).collect::<Result<_, _>>()?;
         self.switched(&x.params, x.moved(&target, bundles), Operation::ReduceRank(rank), x.level, 1.0)
@@ -97,7 +97,7 @@ impl Evaluator {
         let stages = members.first().map_or(0, |members| members.len().trailing_zeros() as usize);
         // A bundle at the higher degree fills all slots, so no two of the rotations there are equal modulo a period.
         let find = |(stage, &operation): (usize, &Operation)| {
-            self.keys_switching(&target, x, (TO_RLWE, switches(stage)), operation, (x.level, target.slot_count()))
+            self.keys_of(KeyQuery::new(TO_RLWE, operation, x).under(&target).switching(switches(stage)))
         };
         let keys: Option<Vec<Found<'_>>> = operations.iter().enumerate().map(find).collect::<Result<Vec<_>, _>>()?.into_iter().collect();
         // Every stage doubles the coefficients that it keeps, and with them the errors of the switches before it; the message was divided by `gap` for that.

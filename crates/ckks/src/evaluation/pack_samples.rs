@@ -12,7 +12,7 @@ use clathrate_lattice::packing::{PackingStep, pack_places};
 use clathrate_lattice::shape::{Bodies, Degree, Rank};
 use clathrate_lattice::{Bundle, Coeff, PolysRef, SwitchKey};
 
-use super::evaluator::Evaluator;
+use super::evaluator::{Evaluator, KeyQuery};
 use super::moves::{Members, check_convertible, members_of};
 use crate::arrays::{Ciphertext, Layout, SecretName};
 use crate::error::CkksError;
@@ -139,7 +139,7 @@ impl Evaluator {
             taken *= step.count();
             let groups = |members: &Vec<Option<usize>>| members.chunks(taken).filter(|group| group.iter().any(Option::is_some)).count();
             let switches = members.iter().map(groups).sum();
-            found.push(self.keys_switching(target, x, (PACK, switches), operation(number, step), (x.level, target.slot_count()))?);
+            found.push(self.keys_of(KeyQuery::new(PACK, operation(number, step), x).under(target).switching(switches))?);
         }
         let found: Option<Vec<Found<'_>>> = found.into_iter().collect();
         let packed = |bundles| Ciphertext { secret: *onto, ..x.with_all((target, shape.clone()), *layout, bundles, (x.level, x.scale)) };

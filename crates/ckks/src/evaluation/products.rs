@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use clathrate_lattice::{Bundle, Eval, Level};
 
-use super::evaluator::{Evaluator, LevelsNeeded, check_slots, entrywise};
+use super::evaluator::{Evaluator, KeyQuery, LevelsNeeded, check_slots, entrywise};
 use super::sums::{doublings, of_one_column};
 use crate::arrays::estimate::Along;
 use crate::arrays::{Ciphertext, Estimate, Layout, Order};
@@ -53,7 +53,7 @@ impl Evaluator {
     pub fn multiply(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.check_factors(x, y)?;
         let (x, y) = &self.refreshed_factors(x, y)?;
-        let keys = self.keys_for(&x.params, x, PRODUCT, Operation::Multiply, x.level.min(y.level))?;
+        let keys = self.keys_of(KeyQuery::new(PRODUCT, Operation::Multiply, x).at(x.level.min(y.level)))?;
         let (x, y, scale) = self.multiply_operands(x, y)?;
         let product = |keys: &Found<'_>, a: &Bundle<Eval>, b: &Bundle<Eval>| keys.relinearise(&a.tensor(b)?);
         let pairs = || self.ticking(x.bundles.iter().zip(&y.bundles));
@@ -70,7 +70,7 @@ impl Evaluator {
     pub fn multiply_rescale(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.check_factors(x, y)?;
         let (x, y) = &self.refreshed_factors(x, y)?;
-        let keys = self.keys_for(&x.params, x, PRODUCT, Operation::Multiply, x.level.min(y.level))?;
+        let keys = self.keys_of(KeyQuery::new(PRODUCT, Operation::Multiply, x).at(x.level.min(y.level)))?;
         let (x, y, scale) = self.multiply_operands(x, y)?;
         let (level, rescaled) = self.rescaled(&x, x.level, scale)?;
         let product = |keys: &Found<'_>, a: &Bundle<Eval>, b: &Bundle<Eval>| keys.relinearise_rescale(&a.tensor(b)?);

@@ -4,7 +4,7 @@ use clathrate_arith::GaloisElement;
 use clathrate_lattice::{Bundle, Eval, SwitchKey};
 use rustfft::num_complex::Complex64;
 
-use super::evaluator::{Evaluator, check_slots};
+use super::evaluator::{Evaluator, KeyQuery, check_slots};
 use crate::arrays::{Ciphertext, Estimate, Layout, Order, Padding, SecretName};
 use crate::error::CkksError;
 use crate::keys::{Found, HeldKey, KeyName, Operation};
@@ -64,7 +64,7 @@ impl Evaluator {
         let find = |&steps: &i64| {
             let operation = self.operation_under(x, ROTATION, Operation::rotation(x.secret, steps))?;
             let nothing = steps.rem_euclid(period as i64) == 0;
-            if nothing { Ok(Some(Found::Nothing)) } else { self.keys_at(&x.params, x, ROTATION, operation, (x.level, period)) }
+            if nothing { Ok(Some(Found::Nothing)) } else { self.keys_of(KeyQuery::new(ROTATION, operation, x).repeating(period)) }
         };
         let found = steps.iter().map(find).collect::<Result<Vec<_>, CkksError>>()?;
         if found.iter().all(|found| matches!(found, Some(Found::Nothing))) {
@@ -148,7 +148,9 @@ impl Evaluator {
         let (params, level) = (&x.params, x.level);
         let operations = steps.iter().map(|&steps| self.operation_under(x, ROTATION, Operation::rotation(x.secret, steps)));
         let operations = operations.collect::<Result<Vec<_>, _>>()?;
-        let find = |operation| self.keys_without_cost(params, x, ROTATION, operation, (level, x.layout.period()));
+        let find = |operation| {
+            self.keys_of(KeyQuery::new(ROTATION, operation, x).under(params).at(level).repeating(x.layout.period()).without_cost())
+        };
         let bundles = if x.is_symbol() {
             let key_level = operations.iter().map(|&operation| self.key_level(params, operation, level)).min().unwrap_or(level);
             let Some(cost) = params.rotated_sums_cost(&operations, level, key_level)? else { return Ok(None) };
@@ -205,7 +207,7 @@ impl Evaluator {
         check_slots(x, CONJUGATION)?;
         x.params.switcher()?;
         let operation = self.operation_under(x, CONJUGATION, Operation::conjugation(x.secret))?;
-        let keys = self.keys_for(&x.params, x, CONJUGATION, operation, x.level)?;
+        let keys = self.keys_of(KeyQuery::new(CONJUGATION, operation, x))?;
         let bundles = keys.iter().flat_map(|keys| self.ticking(x.bundles.iter()).map(|bundle| keys.apply(bundle?)));
         let conjugate = x.with(bundles.collect::<Result<_, _>>()?, x.level, x.scale).estimated(Estimate::conjugated);
         self.switched(&x.params, conjugate, operation, x.level, 1.0)

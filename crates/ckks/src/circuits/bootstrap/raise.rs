@@ -25,6 +25,7 @@ use crate::arrays::{Ciphertext, SecretName};
 use crate::circuits::linear::LinearTransform;
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
+use crate::evaluation::evaluator::KeyQuery;
 use crate::keys::{Cost, Found, KeyName, Operation, RaisedMap};
 use crate::parameters::Params;
 
@@ -111,13 +112,8 @@ impl RaisedTransform {
 
     /// The raised image of `x`, which is under the ephemeral secret at level 0; the result is under the main secret, with this scale.
     pub(super) fn run(&self, evaluator: &Evaluator, x: &Ciphertext, scale: f64) -> Result<Ciphertext, CkksError> {
-        let found = evaluator.keys_without_cost(
-            &self.params,
-            x,
-            RAISE,
-            Operation::RaiseToSlots(self.map),
-            (self.level, self.params.slot_count()),
-        )?;
+        let query = KeyQuery::new(RAISE, Operation::RaiseToSlots(self.map), x).under(&self.params).at(self.level).without_cost();
+        let found = evaluator.keys_of(query)?;
         evaluator.spend(x, || self.cost(x))?;
         let raised = x.try_map(self.level, scale, |bundle| self.bundle(bundle, found.as_ref()))?;
         let secret = if self.map.bodies == 1 { SecretName::Main } else { SecretName::Bodies(self.map.bodies) };

@@ -15,7 +15,7 @@ use crate::arrays::{Ciphertext, Encoding, Layout, Order, Padding, SecretName};
 use crate::embedding::encoding_errors;
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
-use crate::evaluation::evaluator::{LevelsNeeded, check_slots};
+use crate::evaluation::evaluator::{KeyQuery, LevelsNeeded, check_slots};
 use crate::keys::{Cost, Found, HeldKey, Operation};
 
 /// The keys of the plan's rotations, and the tables that all rotations by one switch share.
@@ -183,7 +183,7 @@ impl Evaluator {
             }
             let operation = self.operation_under(x, LINEAR, Operation::rotation(x.secret, steps))?;
             let bundles = uses * x.layout.bundles();
-            self.keys_switching(&plan.params, x, (LINEAR, bundles), operation, (plan.level, period))
+            self.keys_of(KeyQuery::new(LINEAR, operation, x).under(&plan.params).at(plan.level).repeating(period).switching(bundles))
         };
         let found = [find(iteration.first, first)?, find(iteration.baby, before - first)?, find(iteration.giant, after)?];
         self.spend(x, || Ok(plan.products_cost(x, plan.params.chain().basis(plan.level).len())))?;
@@ -202,7 +202,7 @@ impl Evaluator {
                 return Ok(if x.is_symbol() { None } else { Some(Found::Nothing) });
             }
             let operation = self.operation_under(x, LINEAR, Operation::rotation(x.secret, steps))?;
-            self.keys_without_cost(params, x, LINEAR, operation, (plan.level, period))
+            self.keys_of(KeyQuery::new(LINEAR, operation, x).under(params).at(plan.level).repeating(period).without_cost())
         };
         let babies = plan.babies.iter().map(|&steps| find(steps)).collect::<Result<Vec<_>, _>>()?;
         let giants = plan.giants.iter().map(|giant| find(giant.steps)).collect::<Result<Vec<_>, _>>()?;
