@@ -254,6 +254,12 @@ pub enum CkksError {
         /// The operation.
         operation: &'static str,
     },
+    /// A step that the checks before it rule out: a fault of this library.
+    #[error("a bug in Clathrate, please report it: {operation} came to a step that its checks rule out")]
+    Internal {
+        /// The operation.
+        operation: &'static str,
+    },
     /// Shapes that do not fit.
     #[error("{operation}: shapes {left:?} and {right:?} do not fit: {remedy}")]
     Shape {
@@ -640,6 +646,7 @@ impl CkksError {
             Self::File(error) => file_kind(error),
             Self::Sampling(_) => ErrorKind::Random,
             Self::Cancelled => ErrorKind::Cancelled,
+            Self::Internal { .. } => ErrorKind::Internal,
             Self::NotEnoughMemory { .. } | Self::Device(DeviceError::OutOfMemory { .. }) => ErrorKind::Memory,
             Self::Device(_) => ErrorKind::Device,
             Self::Lattice(error) => lattice_kind(error),
@@ -727,4 +734,6 @@ pub enum ErrorKind {
     Memory,
     /// A device that is not there or does not do its work.
     Device,
+    /// A fault of this library.
+    Internal,
 }

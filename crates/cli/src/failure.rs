@@ -200,6 +200,7 @@ const fn core_kind(kind: ErrorKind) -> (&'static str, u8) {
         ErrorKind::Cancelled => ("cancelled", 15),
         ErrorKind::Memory => ("memory", 19),
         ErrorKind::Device => ("device", 21),
+        ErrorKind::Internal => ("internal", 20),
     }
 }
 

@@ -34,6 +34,7 @@ fn class_name(error: &CkksError) -> &'static str {
         ErrorKind::Cancelled => "CancelledError",
         ErrorKind::Memory => "NotEnoughMemoryError",
         ErrorKind::Device => "DeviceError",
+        ErrorKind::Internal => "InternalError",
     }
 }
 

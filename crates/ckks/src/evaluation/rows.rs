@@ -127,7 +127,7 @@ impl Evaluator {
             estimates.push(part.estimate.clone());
             (complex, padding) = (complex || part.is_complex(), padding.max(part.padding()));
         }
-        let first = lowest.ok_or(CkksError::NoTerms { operation: CONCATENATION })?;
+        let first = lowest.ok_or(CkksError::Internal { operation: CONCATENATION })?;
         let layout = Layout { rows, complex, ..*first.layout() }.with_padding(padding);
         let shape = vec![rows, layout.columns];
         layout.check(&shape, first.params().degree())?;

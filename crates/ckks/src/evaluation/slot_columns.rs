@@ -66,7 +66,7 @@ impl Evaluator {
     /// `x` with its polynomials rotated left by `steps` numbers of a row.
     fn rotated(&self, x: &Ciphertext, steps: i64) -> Result<Ciphertext, CkksError> {
         let steps = steps * x.layout.copies as i64;
-        self.rotate_slots(x, &[steps])?.pop().ok_or(CkksError::NoTerms { operation: SELECTION })
+        self.rotate_slots(x, &[steps])?.pop().ok_or(CkksError::Internal { operation: SELECTION })
     }
 
     /// The arrays side by side: each row is the rows of all `parts`, one behind the other. A vector is one row, and gives a vector. Each part takes a rotation and a product with
@@ -121,7 +121,7 @@ impl Evaluator {
             });
             start += columns;
         }
-        let sum = sum.ok_or(CkksError::NoTerms { operation: JOIN })?;
+        let sum = sum.ok_or(CkksError::Internal { operation: JOIN })?;
         let layout = Layout { complex, ..sum.layout };
         let shape = sum.shape.clone();
         Ok(sum.rearranged(shape, layout).estimated(|_| Estimate::side_by_side(&kept, Along::Columns, &layout)))

@@ -49,7 +49,7 @@ impl Evaluator {
             }
         }
         let whole = |((bundles, last), x): ((Vec<Bundle<Eval>>, Option<Ciphertext>), &Ciphertext)| {
-            let fresh = last.ok_or(CkksError::NoTerms { operation: BOOTSTRAP })?;
+            let fresh = last.ok_or(CkksError::Internal { operation: BOOTSTRAP })?;
             let Layout { rows, columns, chunks, .. } = x.layout;
             let layout = Layout { rows, columns, chunks, ..fresh.layout }.with_padding(x.padding());
             Ok(fresh.with_all((&fresh.params, x.shape.clone()), layout, bundles, (fresh.level, fresh.scale)))

@@ -144,7 +144,7 @@ impl RaisedTransform {
                     Some(sum) => sum.add_assign(&turned)?,
                 }
             }
-            let sum = sum.ok_or(CkksError::NoTerms { operation: RAISE })?.into_coeff();
+            let sum = sum.ok_or(CkksError::Internal { operation: RAISE })?.into_coeff();
             let divided = self.division.divide_coeff(&sum)?;
             raised.add_message(body, &self.sum.raise_coeff(&divided)?.into_eval())?;
         }

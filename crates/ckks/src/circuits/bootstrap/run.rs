@@ -83,7 +83,7 @@ impl Evaluator {
             x.with_all((&x.params, vec![count, capacity]), layout, own, (x.level, x.scale))
         };
         let fresh = self.bootstrap_parts(vec![half(0), half(bundles - count)], plan, progress)?;
-        let [upper, lower] = &fresh[..] else { return Err(CkksError::NoTerms { operation: BOOTSTRAP }) };
+        let [upper, lower] = &fresh[..] else { return Err(CkksError::Internal { operation: BOOTSTRAP }) };
         let own = upper.bundles.iter().chain(lower.bundles.iter().skip(2 * count - bundles)).cloned().collect();
         Ok(upper.with_all((&x.params, x.shape.clone()), x.layout, own, (upper.level, upper.scale)))
     }
@@ -121,7 +121,7 @@ impl Evaluator {
         let level = x.level.min(y.level);
         let parts = [x, y].map(|part| Ok(self.at_level(part, level)?.into_owned())).into_iter().collect::<Result<_, CkksError>>()?;
         let mut fresh = self.bootstrap_parts(parts, plan, &mut |_, _| true)?.into_iter();
-        let mut next = || fresh.next().ok_or(CkksError::NoTerms { operation: BOOTSTRAP });
+        let mut next = || fresh.next().ok_or(CkksError::Internal { operation: BOOTSTRAP });
         Ok((next()?, next()?))
     }
 
@@ -204,7 +204,7 @@ impl Evaluator {
         let x = match parts {
             [x] => Cow::Borrowed(x),
             [x, y] => Cow::Owned(self.paired(x, y)?),
-            _ => return Err(CkksError::NoTerms { operation: BOOTSTRAP }),
+            _ => return Err(CkksError::Internal { operation: BOOTSTRAP }),
         };
         let coefficients = if plan.slots_last() { self.as_coefficients(&x, plan)? } else { self.slots_to_coefficients(&x, plan)? };
         let coefficients = if plan.product {
@@ -458,7 +458,7 @@ impl Evaluator {
             let mut sum = bare(raised, plan.params.slot_count(), true);
             let mut step = plan.transform_slots;
             while step < plan.params.slot_count() {
-                let turned = self.rotate_slots(&sum, &[step as i64])?.pop().ok_or(CkksError::NoTerms { operation: TO_SLOTS })?;
+                let turned = self.rotate_slots(&sum, &[step as i64])?.pop().ok_or(CkksError::Internal { operation: TO_SLOTS })?;
                 sum = self.add(&sum, &turned)?;
                 step *= 2;
             }
@@ -496,7 +496,7 @@ impl Evaluator {
             match &halves[..] {
                 [re, im] => self.linear_combination(&[(re, one), (im, i)], re.scale),
                 [re] => Ok(re.clone()),
-                _ => Err(CkksError::NoTerms { operation: TO_SLOTS }),
+                _ => Err(CkksError::Internal { operation: TO_SLOTS }),
             }
         })
     }

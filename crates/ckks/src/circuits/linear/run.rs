@@ -267,7 +267,7 @@ impl LinearTransformPlan {
                 Some(total) => total.add_assign(&sum)?,
             }
         }
-        let total = total.ok_or(CkksError::NoTerms { operation: LINEAR })?;
+        let total = total.ok_or(CkksError::Internal { operation: LINEAR })?;
         Ok(switcher.mod_down_rescale(&total)?)
     }
 
@@ -303,7 +303,7 @@ impl LinearTransformPlan {
             });
             place = step.steps / iteration.giant;
         }
-        let mut total = total.ok_or(CkksError::NoTerms { operation: LINEAR })?;
+        let mut total = total.ok_or(CkksError::Internal { operation: LINEAR })?;
         for _ in 0..place {
             total = giant.apply(&total)?;
         }
@@ -331,7 +331,7 @@ impl LinearTransformPlan {
         // All keys together serve the levels that each of them serves.
         let operations = self.baby_steps().chain(self.giant_steps()).map(|steps| Operation::rotation(x.secret, steps));
         let operations: Vec<Operation> = operations.collect::<Option<_>>().ok_or(CkksError::NoKeys { operation: LINEAR })?;
-        let &[operation, ..] = &operations[..] else { return Err(CkksError::NoTerms { operation: LINEAR }) };
+        let &[operation, ..] = &operations[..] else { return Err(CkksError::Internal { operation: LINEAR }) };
         let key_levels = operations.iter().map(|&operation| evaluator.key_level(&self.params, operation, self.level));
         let key_level = key_levels.min().unwrap_or(self.level);
         let costs = self.params.operation_definition(operation, self.level)?.serving(key_level).transform_costs(self.level)?;

@@ -125,10 +125,10 @@ impl Evaluator {
                 // How many steps the product has is not known yet.
                 let mut go_on = |_, _| progress(0, stages);
                 let lowered = self.in_groups(std::slice::from_ref(x), bootstrap.group(), &mut go_on, |own, tick| {
-                    let [own] = own else { return Err(CkksError::NoTerms { operation: MAMBO }) };
+                    let [own] = own else { return Err(CkksError::Internal { operation: MAMBO }) };
                     if tick(0, 1) { Ok(vec![self.slots_to_coefficients(own, bootstrap)?]) } else { Err(CkksError::Cancelled) }
                 })?;
-                lowered.into_iter().next().ok_or(CkksError::NoTerms { operation: MAMBO })?
+                lowered.into_iter().next().ok_or(CkksError::Internal { operation: MAMBO })?
             }
             Placement::Before => self.entry_at(x, bootstrap, plan.matrix().level())?,
         };
@@ -161,7 +161,7 @@ impl Evaluator {
         let estimate = bootstrap.bootstrapped(&own, &multiplied.layout, &slots)?;
         let low = multiplied.rearranged(shape.clone(), coefficients).at_scale(bootstrap.message_scale()).estimated(|_| Estimate::unknown());
         let fresh = self.in_groups(&[low], size, &mut of_stages, |own, tick| {
-            let [own] = own else { return Err(CkksError::NoTerms { operation: MAMBO }) };
+            let [own] = own else { return Err(CkksError::Internal { operation: MAMBO }) };
             let fresh = if pairs && own.layout().bundles() > 1 {
                 self.bootstrapped_in_pairs(own, bootstrap, tick)?
             } else {
@@ -169,7 +169,7 @@ impl Evaluator {
             };
             if tick(STAGES, STAGES) { Ok(vec![fresh]) } else { Err(CkksError::Cancelled) }
         })?;
-        let fresh = fresh.into_iter().next().ok_or(CkksError::NoTerms { operation: MAMBO })?;
+        let fresh = fresh.into_iter().next().ok_or(CkksError::Internal { operation: MAMBO })?;
         // A real matrix leaves real numbers real.
         Ok(fresh.rearranged(shape, slots).estimated(|_| estimate))
     }
@@ -190,7 +190,7 @@ impl Evaluator {
         let joined = self.linear_combination(&[(&upper, Complex64::from(1.0)), (&lower, Complex64::i())], x.scale())?;
         let layout = Layout { encoding: Encoding::Coefficients, complex: true, order: x.layout().order, ..*joined.layout() };
         let halves = self.reduced_halves(&joined.laid_out(layout), plan, progress)?;
-        let [re, im] = &halves[..] else { return Err(CkksError::NoTerms { operation: MAMBO }) };
+        let [re, im] = &halves[..] else { return Err(CkksError::Internal { operation: MAMBO }) };
         let own = re.bundles().iter().chain(im.bundles().iter().skip(2 * count - bundles)).cloned().collect();
         let layout = Layout { complex: false, bodies: 1, ..*x.layout() };
         Ok(re.with_all((x.params(), x.shape().to_vec()), layout, own, (re.level(), re.scale())))

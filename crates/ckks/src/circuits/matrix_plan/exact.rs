@@ -153,7 +153,7 @@ impl ExactPlan {
         let row = |row: usize| (row < layout.rows).then_some(row);
         let members: Members = (0..layout.row_groups()).map(|group| (group * lanes..(group + 1) * lanes).map(row).collect()).collect();
         let stages = self.stages(params, ring)?;
-        let [first, rest @ ..] = &stages[..] else { return Err(CkksError::NoTerms { operation: PLAN }) };
+        let [first, rest @ ..] = &stages[..] else { return Err(CkksError::Internal { operation: PLAN }) };
         let placed = members_in(&members, params.degree() / first.params.degree());
         let packed = evaluator.pack_as(&rescaled, &first.steps, &first.leaves(&result, placed.len())?, placed.clone())?;
         evaluator.pack_onwards(packed, rest, &result, &placed)

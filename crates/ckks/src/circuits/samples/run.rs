@@ -65,7 +65,7 @@ impl Evaluator {
             return Ok(self.half_bootstrap(packed, &plan.half)?.rearranged(shape, layout).estimated(|_| estimate));
         }
         let parts = self.half_bootstrap_apart(packed, &plan.half)?;
-        let [first, rest @ ..] = &parts[..] else { return Err(CkksError::NoTerms { operation: OPERATION }) };
+        let [first, rest @ ..] = &parts[..] else { return Err(CkksError::Internal { operation: OPERATION }) };
         let mut bundles = Vec::with_capacity(layout.bundles());
         for (index, real) in first.bundles().iter().enumerate() {
             bundles.push(real.clone());
@@ -91,7 +91,7 @@ impl Evaluator {
         let target = plan.half.params();
         let numbers = |x: &Ciphertext| x.shape().iter().product::<usize>();
         let (layout, members) = plan.placed(arrays.iter().map(|x| numbers(x)).sum())?;
-        let [first, rest @ ..] = stages else { return Err(CkksError::NoTerms { operation: OPERATION }) };
+        let [first, rest @ ..] = stages else { return Err(CkksError::Internal { operation: OPERATION }) };
         let shape = if layout.rows == 1 { vec![layout.columns] } else { vec![layout.rows, layout.columns] };
         let result = Packed { target: target.clone(), onto: plan.packed_secret(), shape, layout };
         let placed = members_in(&members, target.degree() / first.params.degree());
@@ -108,7 +108,7 @@ impl Evaluator {
                 });
                 start = behind;
             }
-            let sum = sum.ok_or(CkksError::NoTerms { operation: OPERATION })?;
+            let sum = sum.ok_or(CkksError::Internal { operation: OPERATION })?;
             self.pack_onwards(sum, rest, &result, &placed)
         })
     }
