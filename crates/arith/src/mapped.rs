@@ -109,9 +109,6 @@ impl MappedFile {
     }
 
     /// Opens `path` and maps it, whole.
-    ///
-    /// # Errors
-    /// As [`MappedFile::map`].
     pub fn open(path: &Path, promise: TrustedMap) -> io::Result<Self> {
         // Checked before opening, because opening a pipe would wait for its writer.
         if !std::fs::metadata(path)?.is_file() {
@@ -143,9 +140,6 @@ pub struct MappedWords {
 
 impl MappedWords {
     /// The words that the bytes `bytes` of `file` are.
-    ///
-    /// # Errors
-    /// As [`little_endian_words`].
     ///
     /// # Panics
     /// Where the range reaches beyond the file.

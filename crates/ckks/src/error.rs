@@ -11,6 +11,9 @@ use crate::shape::ModuleShape;
 
 /// Errors of the CKKS layer.
 ///
+/// Operations check their operands before they work: keys, parameters, secrets, shapes, levels, scales and bounds. What they refuse is unchanged. `# Errors` of an operation says what is special
+/// to it; it also has the errors of the operations that it consists of.
+///
 /// ```
 /// use clathrate_ckks::error::ErrorKind;
 /// use clathrate_ckks::prelude::*;

@@ -568,9 +568,6 @@ fn through_file<T: Stored>(
 
 impl PublicKey {
     /// The same key under another runtime, such as on another device.
-    ///
-    /// # Errors
-    /// As [`Params::under`].
     pub fn under(&self, runtime: &Runtime) -> Result<Self, CkksError> {
         through_file(self, &self.params().under(runtime)?, Self::from_reader)
     }
@@ -578,9 +575,6 @@ impl PublicKey {
 
 impl EvaluationKeys {
     /// The same keys under another runtime: on another device, they are copied there. Takes twice the memory of the keys meanwhile.
-    ///
-    /// # Errors
-    /// As [`Params::under`].
     pub fn under(&self, runtime: &Runtime) -> Result<Self, CkksError> {
         through_file(self, &self.params().under(runtime)?, Self::from_reader)
     }

@@ -122,9 +122,6 @@ pub fn read(path: &Path) -> Result<Array, ArrayError> {
 }
 
 /// Reads an array from a file of `total` bytes, or from a stream of unknown length, of which no more is read than the array and one byte.
-///
-/// # Errors
-/// As [`read`].
 pub fn parse(mut source: impl Read, total: Option<u64>) -> Result<Array, ArrayError> {
     let head = read_head(&mut source)?;
     let header = NpyHeader::from_reader(&head[..]).map_err(|error| header_error(error.to_string()))?;

@@ -80,9 +80,6 @@ pub fn input(path: &Path) -> io::Result<Option<Box<dyn Read>>> {
 }
 
 /// Begins the file at `path`, or what standard output gets.
-///
-/// # Errors
-/// As [`OutputFile::create`].
 pub fn create(path: &Path, private: bool) -> Result<OutputFile, FileError> {
     if is_dash(path) { OutputFile::stdout(private) } else { OutputFile::create(path, private) }
 }

@@ -251,9 +251,6 @@ pub fn count() -> Result<usize, DeviceError> {
 }
 
 /// The devices that the driver has, each as its name or the reason why it is not used. Nothing is opened.
-///
-/// # Errors
-/// As [`count`].
 pub fn list() -> Result<Vec<Result<String, DeviceError>>, DeviceError> {
     let describe = |ordinal: usize| {
         let failed = |error: DriverError| DeviceError::Failed {

@@ -221,27 +221,18 @@ impl<D: Domain> Bundle<D> {
     }
 
     /// `self <- self + other`.
-    ///
-    /// # Errors
-    /// As [`Bundle::check_same_shape`].
     pub fn add_assign(&mut self, other: &Self) -> Result<(), LatticeError> {
         self.check_same_shape(other)?;
         self.view_mut().add_assign(other.view())
     }
 
     /// `self <- self - other`.
-    ///
-    /// # Errors
-    /// As [`Bundle::check_same_shape`].
     pub fn sub_assign(&mut self, other: &Self) -> Result<(), LatticeError> {
         self.check_same_shape(other)?;
         self.view_mut().sub_assign(other.view())
     }
 
     /// `self <- x + y`, without a new allocation.
-    ///
-    /// # Errors
-    /// As [`Bundle::check_same_shape`].
     pub fn assign_sum(&mut self, x: &Self, y: &Self) -> Result<(), LatticeError> {
         self.check_same_shape(x)?;
         self.check_same_shape(y)?;
@@ -252,9 +243,6 @@ impl<D: Domain> Bundle<D> {
     }
 
     /// `self <- x - y`, without a new allocation.
-    ///
-    /// # Errors
-    /// As [`Bundle::check_same_shape`].
     pub fn assign_difference(&mut self, x: &Self, y: &Self) -> Result<(), LatticeError> {
         self.check_same_shape(x)?;
         self.check_same_shape(y)?;
@@ -265,9 +253,6 @@ impl<D: Domain> Bundle<D> {
     }
 
     /// `self + other`, in one pass over memory; a clone followed by an addition in place would take two.
-    ///
-    /// # Errors
-    /// As [`Bundle::check_same_shape`].
     pub fn sum(&self, other: &Self) -> Result<Self, LatticeError> {
         self.check_same_shape(other)?;
         let mut sum = Self { polys: Polys::scratch(self.ring(), self.basis(), self.polys.len()), rank: self.rank, seed: None };
@@ -276,9 +261,6 @@ impl<D: Domain> Bundle<D> {
     }
 
     /// `self - other`, in one pass over memory.
-    ///
-    /// # Errors
-    /// As [`Bundle::check_same_shape`].
     pub fn difference(&self, other: &Self) -> Result<Self, LatticeError> {
         self.check_same_shape(other)?;
         let mut difference = Self { polys: Polys::scratch(self.ring(), self.basis(), self.polys.len()), rank: self.rank, seed: None };
@@ -303,9 +285,6 @@ impl<D: Domain> Bundle<D> {
 
     /// `self <- self + c * other` for an integer, in one pass over memory. The basis of `other` may have further primes after those of `self`; their residues
     /// are not read.
-    ///
-    /// # Errors
-    /// As [`Bundle::check_same_shape`].
     pub fn add_multiple(&mut self, other: &Self, c: i128) -> Result<(), LatticeError> {
         if !other.basis().indices().starts_with(self.basis().indices())
             || self.rank() != other.rank()
@@ -336,9 +315,6 @@ impl<D: Domain> Bundle<D> {
 
     /// As [`Bundle::combine`]. `progress` is called before each of the `(k + m) * primes` rows of residues; if it returns `false`, the work stops and
     /// the result is `None`.
-    ///
-    /// # Errors
-    /// As [`Bundle::combine`].
     pub fn combine_with_progress(
         left: &LeftMatrix,
         inputs: &[&Self],

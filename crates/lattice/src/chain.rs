@@ -44,18 +44,12 @@ impl Chain {
     }
 
     /// As [`Chain::new`], but the last `auxiliary` moduli of the ring are neither ciphertext nor special primes.
-    ///
-    /// # Errors
-    /// As [`Chain::new`].
     pub fn with_auxiliary(ring: Ring, step_lengths: &[usize], auxiliary: usize) -> Result<Self, LatticeError> {
         Self::with_temporary(ring, step_lengths, 0, auxiliary)
     }
 
     /// As [`Chain::with_auxiliary`], but the `temporary` moduli before the auxiliary ones are temporary primes: special primes in [`Chain::widened`]
     /// chains only.
-    ///
-    /// # Errors
-    /// As [`Chain::new`].
     pub fn with_temporary(ring: Ring, step_lengths: &[usize], temporary: usize, auxiliary: usize) -> Result<Self, LatticeError> {
         let mut steps = Vec::with_capacity(step_lengths.len());
         let mut next = 0usize;

@@ -7,6 +7,8 @@ use thiserror::Error;
 use crate::sampling::SamplingError;
 
 /// Errors of the lattice layer.
+///
+/// Operations check rings, bases, ranks, bodies and levels of their operands. `# Errors` of an operation says what is special to it; it also has the errors of the operations that it consists of.
 #[derive(Debug, Error, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum LatticeError {

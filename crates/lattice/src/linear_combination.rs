@@ -74,9 +74,6 @@ impl Bundle<Eval> {
     }
 
     /// `self * p` for the one packed plaintext `p` in `plaintext`.
-    ///
-    /// # Errors
-    /// As [`Bundle::packed_combinations`].
     pub fn mul_packed(&self, plaintext: &PackedPlaintexts) -> Result<Self, LatticeError> {
         Ok(Self::packed_combinations(&[self], &[PackedCombination { plaintexts: plaintext, inputs: &[0] }])?.swap_remove(0))
     }

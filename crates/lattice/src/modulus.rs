@@ -159,9 +159,6 @@ impl Division {
     }
 
     /// As [`Division::divide_coeff`], for several polynomials together.
-    ///
-    /// # Errors
-    /// As [`Division::divide_coeff`].
     pub fn divide_coeffs(&self, x: PolysRef<'_, Coeff>) -> Result<Polys<Coeff>, LatticeError> {
         Ok(Polys::from_buffer(&self.ring, &self.kept, self.quotients(Parts::Coeff(x), false)?))
     }
@@ -175,9 +172,6 @@ impl Division {
     }
 
     /// As [`Division::divide_eval`], for several polynomials together.
-    ///
-    /// # Errors
-    /// As [`Division::divide_eval`].
     pub fn divide_evals(&self, x: PolysRef<'_, Eval>) -> Result<Polys<Eval>, LatticeError> {
         Ok(Polys::from_buffer(&self.ring, &self.kept, self.quotients(Parts::Eval(x), true)?))
     }

@@ -153,17 +153,11 @@ impl Bundle<Eval> {
     }
 
     /// The relinearised product.
-    ///
-    /// # Errors
-    /// As [`Bundle::tensor`] and [`Tensor::relinearise`].
     pub fn multiply(&self, other: &Self, switcher: &Switcher, key: &SwitchKey) -> Result<Self, LatticeError> {
         self.ring().together(|| self.tensor(other)?.relinearise(switcher, key))
     }
 
     /// Decomposes every mask polynomial by `plan`; all rotations of one bundle can share the digits.
-    ///
-    /// # Errors
-    /// As [`Switcher::decompose_by`].
     pub fn decompose_mask(&self, switcher: &Switcher, plan: &Arc<SwitchTables>) -> Result<Vec<Digits>, LatticeError> {
         self.mask().iter().map(|poly| switcher.decompose_by(plan, poly)).collect()
     }
@@ -233,9 +227,6 @@ impl SwitchKey {
 
     /// A key for `phi`: switches from `s` to `phi^-1(s)`, so that the switch comes first and the automorphism permutes its few results instead of its many
     /// digits. Source: [klss, sec. 4.3], [dpad-he, sec. 3.1]; differs: the papers permute first; the message is the same.
-    ///
-    /// # Errors
-    /// As [`SwitchKey::generate`].
     pub fn automorphism(
         chain: &Chain,
         gadget: &Gadget,
@@ -250,9 +241,6 @@ impl SwitchKey {
     }
 
     /// A key that switches from one secret to another, of any rank: a change of key or a rank-down.
-    ///
-    /// # Errors
-    /// As [`SwitchKey::generate`].
     pub fn change_of_secret(
         chain: &Chain,
         gadget: &Gadget,

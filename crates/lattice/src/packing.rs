@@ -257,9 +257,6 @@ pub struct Packing {
 impl Packing {
     /// Keys for samples under `from` to the ring of the chain under `to`, with samples of the ranks `midpoints`, falling, in between; without them, the column
     /// method. The secrets of the midpoints are the parts of `to`.
-    ///
-    /// # Errors
-    /// As [`PackingStep::all`] and [`PackingStep::key`].
     pub fn generate(
         chain: &Chain,
         gadget: &Gadget,
@@ -292,9 +289,6 @@ impl Packing {
     /// One sample of the chain's degree: message `c` of the samples, counted from 0, is at `X^c` of each block of `X^count`: for samples of degree 1 it is
     /// coefficient `c`. What is missing is zero. A sample is `K` polynomials of the mask and one body: the view of a bundle, or a sample of a
     /// [`SampleBatch`](crate::SampleBatch).
-    ///
-    /// # Errors
-    /// As [`pack_places`].
     pub fn pack(&self, samples: &[PolysRef<'_, Coeff>], switcher: &Switcher) -> Result<Bundle<Coeff>, LatticeError> {
         let count = self.count();
         let steps: Vec<(PackingStep, &SwitchKey)> = self.steps.iter().map(|(step, key)| (*step, key)).collect();

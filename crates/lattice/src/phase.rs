@@ -44,9 +44,6 @@ impl Bundle<Eval> {
     }
 
     /// The phases modulo the primes of the secret's form alone, without a copy of the bundle over them.
-    ///
-    /// # Errors
-    /// As [`Bundle::phases_into`].
     pub fn phase_over(&self, secret: &EvalSecret) -> Result<Vec<Poly<Eval>>, LatticeError> {
         self.check_secret((secret.rank, secret.bodies.len(), secret.ring.degree()))?;
         let mut phases = Polys::scratch(self.ring(), &secret.basis, self.body_count());

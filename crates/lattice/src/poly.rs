@@ -287,9 +287,6 @@ impl<'a, D: Domain> PolyMut<'a, D> {
     }
 
     /// `self <- self - other`.
-    ///
-    /// # Errors
-    /// As [`PolyMut::add_assign`].
     pub fn sub_assign<'b>(&mut self, other: impl Into<PolyRef<'b, D>>) -> Result<(), LatticeError> {
         let other = other.into();
         self.view().check_same_basis(other)?;
@@ -323,9 +320,6 @@ impl PolyMut<'_, Eval> {
     }
 
     /// `self <- self * other`, the ring product.
-    ///
-    /// # Errors
-    /// As [`PolyMut::add_assign`].
     pub fn mul_assign<'b>(&mut self, other: impl Into<PolyRef<'b, Eval>>) -> Result<(), LatticeError> {
         let other = other.into();
         self.view().check_same_basis(other)?;
@@ -437,17 +431,11 @@ impl<D: Domain> Poly<D> {
     }
 
     /// `self <- self + other`.
-    ///
-    /// # Errors
-    /// As [`Poly::check_same_basis`].
     pub fn add_assign<'b>(&mut self, other: impl Into<PolyRef<'b, D>>) -> Result<(), LatticeError> {
         self.view_mut().add_assign(other)
     }
 
     /// `self <- self - other`.
-    ///
-    /// # Errors
-    /// As [`Poly::check_same_basis`].
     pub fn sub_assign<'b>(&mut self, other: impl Into<PolyRef<'b, D>>) -> Result<(), LatticeError> {
         self.view_mut().sub_assign(other)
     }
@@ -534,9 +522,6 @@ impl Poly<Eval> {
     }
 
     /// `self <- self * other`, the ring product.
-    ///
-    /// # Errors
-    /// As [`Poly::check_same_basis`].
     pub fn mul_assign<'b>(&mut self, other: impl Into<PolyRef<'b, Eval>>) -> Result<(), LatticeError> {
         self.view_mut().mul_assign(other)
     }

@@ -485,9 +485,6 @@ impl<'a, D: Domain> PolysMut<'a, D> {
     }
 
     /// `self <- self - other`.
-    ///
-    /// # Errors
-    /// As [`PolysMut::add_assign`].
     pub fn sub_assign(&mut self, other: PolysRef<'_, D>) -> Result<(), LatticeError> {
         self.check(other)?;
         self.ring.engine().sub_assign(self.rows.reborrow(), other.rows, self.basis.indices());
@@ -512,9 +509,6 @@ impl<'a, D: Domain> PolysMut<'a, D> {
 
     /// `self <- self + c * other` for a signed integer, in one pass over memory. The basis of `other` may have further primes after those of `self`; their
     /// residues are not read.
-    ///
-    /// # Errors
-    /// As [`PolysMut::add_assign`].
     pub fn add_multiple(&mut self, other: PolysRef<'_, D>, c: i128) -> Result<(), LatticeError> {
         let primes = self.basis.len();
         let residues = self.basis.residues_of(self.ring, c);

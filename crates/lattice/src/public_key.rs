@@ -21,9 +21,6 @@ pub struct PublicKey {
 
 impl PublicKey {
     /// A fresh public key over `basis`.
-    ///
-    /// # Errors
-    /// As [`Bundle::encrypt_zero`].
     pub fn generate(secret: &SecretKey, ring: &Ring, basis: &Basis, rng: &mut SecretRng) -> Result<Self, LatticeError> {
         let zeroes = (0..secret.rank()).map(|_| Bundle::encrypt_zero(secret, ring, basis, rng)).collect::<Result<_, _>>()?;
         Ok(Self { zeroes })

@@ -77,9 +77,6 @@ impl Raise {
     }
 
     /// As [`Raise::raise_coeff`], for several polynomials.
-    ///
-    /// # Errors
-    /// As [`Raise::raise_coeff`].
     pub fn raise_coeffs(&self, x: PolysRef<'_, Coeff>) -> Result<Polys<Coeff>, LatticeError> {
         self.check(x)?;
         let mut out = Polys::scratch(&self.ring, &self.to, x.len());
@@ -92,17 +89,11 @@ impl Raise {
     }
 
     /// The lift of a polynomial in Eval form. Cost: one inverse transform per prime of the small modulus, one forward transform per prime of the large one.
-    ///
-    /// # Errors
-    /// As [`Raise::raise_coeff`].
     pub fn raise<'a>(&self, x: impl Into<PolyRef<'a, Eval>>) -> Result<Poly<Eval>, LatticeError> {
         Ok(Poly::from_buffer(&self.ring, &self.to, self.raise_all(x.into().into())?.into_buffer()))
     }
 
     /// As [`Raise::raise`], for several polynomials, which are transformed together.
-    ///
-    /// # Errors
-    /// As [`Raise::raise_coeff`].
     pub fn raise_all(&self, x: PolysRef<'_, Eval>) -> Result<Polys<Eval>, LatticeError> {
         self.check(x)?;
         Ok(self.raise_coeffs(x.to_coeff().view())?.into_eval())
@@ -111,9 +102,6 @@ impl Raise {
 
 impl Bundle<Eval> {
     /// The same samples lifted to a larger modulus: phase `m + q0 I` for phase `m` modulo `q0`.
-    ///
-    /// # Errors
-    /// As [`Raise::raise_coeff`].
     pub fn raise(&self, raise: &Raise) -> Result<Self, LatticeError> {
         Self::from_polys(raise.raise_all(self.view())?, self.rank())
     }

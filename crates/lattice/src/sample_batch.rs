@@ -170,9 +170,6 @@ impl SampleBatch {
     }
 
     /// `self <- self - other`, sample by sample.
-    ///
-    /// # Errors
-    /// As [`SampleBatch::add_assign`].
     pub fn sub_assign(&mut self, other: &Self) -> Result<(), LatticeError> {
         self.check_same_shape(other)?;
         self.polys.view_mut().sub_assign(other.view())

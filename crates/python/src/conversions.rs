@@ -21,9 +21,6 @@ pub struct ConversionPlans(Mutex<VecDeque<(Inputs, Arc<ConversionPlan>)>>);
 
 impl ConversionPlans {
     /// The plan for arrays like `x`.
-    ///
-    /// # Errors
-    /// As [`ConversionPlan::new`].
     pub fn plan(&self, x: &Ciphertext, levels: Option<usize>) -> Result<Arc<ConversionPlan>, CkksError> {
         let inputs = (Layout { rows: 1, ..*x.layout() }, x.level().0, x.scale().to_bits(), levels);
         let plans = || self.0.lock().unwrap_or_else(PoisonError::into_inner);

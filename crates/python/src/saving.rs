@@ -29,9 +29,6 @@ pub fn file_bytes_of(py: Python<'_>, stored: &(impl Stored + Sync), bytes: usize
 }
 
 /// [`file_bytes_of`] as Python's `bytes`, which every program takes, at the cost of a copy.
-///
-/// # Errors
-/// As [`file_bytes_of`].
 pub fn to_bytes<'py>(py: Python<'py>, stored: &(impl Stored + Sync), bytes: usize) -> PyResult<Bound<'py, PyBytes>> {
     Ok(PyBytes::new(py, &file_bytes_of(py, stored, bytes)?))
 }

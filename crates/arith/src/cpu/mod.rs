@@ -132,9 +132,6 @@ impl CpuEngine {
     }
 
     /// An engine for the same moduli at another degree, with the same kernels, threads and pool of buffers, and without a meter.
-    ///
-    /// # Errors
-    /// As [`CpuEngine::new`].
     pub fn of_degree(&self, degree: usize) -> Result<Self, ArithError> {
         let moduli: Vec<u64> = self.moduli.iter().map(Modulus::value).collect();
         let engine = Self::new(degree, &moduli, self.isa)?;

@@ -93,9 +93,6 @@ pub fn takes(modulus: &Modulus) -> bool {
 
 impl Avx2Row {
     /// Prepares the kernel, or returns `None` where [`takes`] refuses the modulus.
-    ///
-    /// # Errors
-    /// As [`RootPowers::new`].
     pub fn new(modulus: Modulus, degree: usize) -> Result<Option<Self>, ArithError> {
         if !takes(&modulus) {
             return Ok(None);

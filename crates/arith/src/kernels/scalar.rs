@@ -76,9 +76,6 @@ pub struct ScalarRow {
 
 impl ScalarRow {
     /// Prepares the kernel.
-    ///
-    /// # Errors
-    /// As [`RootPowers::new`].
     pub fn new(modulus: Modulus, degree: usize) -> Result<Self, ArithError> {
         let roots = RootPowers::new(&modulus, degree)?;
         let prepare = |powers: &[u64]| powers.iter().map(|&w| modulus.multiplier(w)).collect();

@@ -313,9 +313,6 @@ impl Ciphertext {
     }
 
     /// The same array under another runtime: on another device, its residues are copied there.
-    ///
-    /// # Errors
-    /// As [`Params::under`].
     pub fn under(&self, runtime: &Runtime) -> Result<Self, CkksError> {
         let params = self.params.under(runtime)?;
         let ring = params.chain().ring();

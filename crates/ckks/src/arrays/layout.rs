@@ -296,9 +296,6 @@ impl Layout {
     }
 
     /// The layout of an array of shape `shape` with the same encoding, kind of numbers, degree, bodies and order; capacity and chunks follow from `shape`.
-    ///
-    /// # Errors
-    /// As [`Layout::new`].
     pub fn of_shape(self, shape: &[usize]) -> Result<Self, CkksError> {
         let (rows, columns) = axes(shape)?;
         Self { rows, columns, padding: Padding::Zero, ..self }.with_native_capacity()

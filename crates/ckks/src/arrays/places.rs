@@ -184,9 +184,6 @@ impl Layout {
     }
 
     /// Where the imaginary part of an entry is; `None` where it is no coefficient of its own.
-    ///
-    /// # Errors
-    /// As [`Layout::place`].
     pub fn imaginary_place(&self, row: usize, column: usize) -> Result<Option<Place>, CkksError> {
         self.check_entry(row, column)?;
         let half = self.imaginary_offset();

@@ -179,9 +179,6 @@ impl ConversionPlan {
     }
 
     /// The keys of the conversion.
-    ///
-    /// # Errors
-    /// As [`Evaluator::convert`].
     pub fn needs(&self) -> Result<KeyNeeds, CkksError> {
         self.known_needs().cloned()
     }
@@ -208,9 +205,6 @@ impl ConversionPlan {
     }
 
     /// Runs the circuit on a symbol of one row, for keys made for [`ConversionPlan::needs`]: predicted time, transforms, products.
-    ///
-    /// # Errors
-    /// As [`Evaluator::convert`].
     pub fn dry_run(&self) -> Result<Recording, CkksError> {
         self.run_on_symbol(Evaluator::recording_for(&self.params, self.needs()?))
     }

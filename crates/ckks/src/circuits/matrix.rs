@@ -106,9 +106,6 @@ impl Weights {
     }
 
     /// The weights that are these multiples of `2^shift` at scale `scale`.
-    ///
-    /// # Errors
-    /// As [`Weights::new`].
     pub(super) fn of_multiples(multiples: &[i64], (rows, inner): (usize, usize), scale: f64, shift: u32) -> Result<Self, CkksError> {
         let unit = f64::from(shift).exp2() / scale;
         let values: Vec<f64> = multiples.iter().map(|&w| w as f64 * unit).collect();
@@ -231,9 +228,6 @@ impl Evaluator {
     /// `W @ x` with the product inside a bootstrap, not yet rescaled, where this evaluator bootstraps by itself and would put it there: rows of `x` fill polynomials, no level is left, there are the
     /// keys, the product stays in the range of a bootstrap (sums of magnitudes along rows of `W`, times 1 or a larger bound of a dry run, are at most 1), and it is predicted to be faster than the product of the
     /// bootstrapped array. Nothing otherwise.
-    ///
-    /// # Errors
-    /// As [`Evaluator::mambo`].
     pub fn multiply_inside_bootstrap(
         &self,
         weights: (usize, usize, &[f64]),
@@ -245,9 +239,6 @@ impl Evaluator {
     }
 
     /// Refuses what [`Evaluator::multiply_plain_matrix`] could not multiply after a bootstrap. Without one nothing long comes first, and nothing is checked.
-    ///
-    /// # Errors
-    /// As [`Evaluator::multiply_plain_matrix`].
     pub fn check_plain_matrix(&self, (rows, inner, values): (usize, usize, &[f64]), x: &Ciphertext) -> Result<(), CkksError> {
         let Some((fresh, recorder)) = self.refreshed_symbol(x)? else { return Ok(()) };
         recorder.multiply_matrix(&recorder.encode_weights(rows, inner, values, &fresh)?, &fresh).map(|_| ())
@@ -267,18 +258,12 @@ impl Evaluator {
     }
 
     /// How [`Evaluator::multiply_plain_matrix`] computes `W @ x`, and why.
-    ///
-    /// # Errors
-    /// As [`Evaluator::multiply_plain_matrix`].
     pub fn explain_plain_matrix(&self, weights: (usize, usize, &[f64]), x: &Ciphertext) -> Result<String, CkksError> {
         let fused = self.refresher().map_or(Ok(None), |refresher| refresher.explained(&self.without_bootstrapping(), x, weights))?;
         fused.map_or_else(|| self.explain_refreshed_matrix(weights, x), Ok)
     }
 
     /// How the product is computed that is not inside a bootstrap: of the array as it is, or of the bootstrapped one where no level is left.
-    ///
-    /// # Errors
-    /// As [`Evaluator::multiply_plain_matrix`].
     pub fn explain_refreshed_matrix(&self, (rows, inner, values): (usize, usize, &[f64]), x: &Ciphertext) -> Result<String, CkksError> {
         let Some((fresh, recorder)) = self.refreshed_symbol(x)? else {
             return self.explain_matrix(&self.encode_weights(rows, inner, values, x)?, x);
@@ -397,9 +382,6 @@ impl Evaluator {
 
     /// How [`Evaluator::multiply_matrix`] computes `W @ x`, and why: what happens to the rows before, and the predicted time, keys and precision, after a rescale
     /// where there is a level left.
-    ///
-    /// # Errors
-    /// As [`Evaluator::multiply_matrix`].
     pub fn explain_matrix(&self, weights: &Weights, x: &Ciphertext) -> Result<String, CkksError> {
         let (params, layout) = (x.params(), x.layout());
         let splits = self.splits_masks_for(x);

@@ -138,9 +138,6 @@ impl RankSchedule {
     }
 
     /// The schedule of `x <- x^2` at every level from `level` down to 1. [dpad-he, RQ4]
-    ///
-    /// # Errors
-    /// As [`RankSchedule::plan`].
     pub fn repeated_squaring(params: &Params, level: Level, steps: RankSteps) -> Result<Self, CkksError> {
         let square = LevelWork { relinearisations: 1, products: 1, carried: 1 };
         let work: Vec<LevelWork> = (0..=level.0).map(|level| if level == 0 { LevelWork::default() } else { square }).collect();
@@ -185,9 +182,6 @@ impl RankSchedule {
 
     /// The keys of the schedule's reductions, and relinearisation keys at each of its ranks, each up to the highest level at which the key is used: those of a
     /// dry run with a product at each level.
-    ///
-    /// # Errors
-    /// As [`Evaluator::follow`].
     pub fn needs(&self) -> Result<KeyNeeds, CkksError> {
         let evaluator = Evaluator::recording(&self.params);
         let top = Level(self.rows.first().map_or(0, |row| row.level));
@@ -211,9 +205,6 @@ impl RankSchedule {
 
 impl Evaluator {
     /// `x`, reduced to the rank that `schedule` has for the level of `x` if that rank is lower.
-    ///
-    /// # Errors
-    /// As [`Evaluator::to_rank`].
     pub fn follow(&self, x: &Ciphertext, schedule: &RankSchedule) -> Result<Ciphertext, CkksError> {
         self.to_rank(x, schedule.rank_at(x.level).min(x.params.rank()))
     }

@@ -83,9 +83,6 @@ impl PreparedSamples {
 
 impl Evaluator {
     /// The offline phase for the samples of these counters.
-    ///
-    /// # Errors
-    /// As [`Evaluator::bootstrap_samples`] and [`Receiver::masks`].
     pub fn prepare_samples(&self, receiver: &Receiver, counters: Range<u64>, plan: &SamplesPlan) -> Result<PreparedSamples, CkksError> {
         let packed = self.pack_samples(&receiver.masks(counters.clone())?, plan)?;
         Ok(PreparedSamples::from_parts(packed, receiver.client_id(), counters, plan.pairs()))

@@ -96,18 +96,12 @@ pub fn slots_to_coefficients(slots: usize, factors: usize) -> Result<Vec<LinearT
 }
 
 /// The inverse of [`slots_to_coefficients`]: the factors that turn complex coefficients in bit-reversed order into slots.
-///
-/// # Errors
-/// As [`slots_to_coefficients`].
 pub fn coefficients_to_slots(slots: usize, factors: usize) -> Result<Vec<LinearTransform>, CkksError> {
     let layers = (1..=slots.trailing_zeros()).rev().map(|log| inverse(slots, 1 << log)).collect::<Result<Vec<_>, _>>()?;
     grouped(layers, factors)
 }
 
 /// The first factor of a transform from coefficients to slots that multiplies `layers` layers, at least 1 and at most all of them.
-///
-/// # Errors
-/// As [`slots_to_coefficients`].
 pub fn first_to_slots(slots: usize, layers: u32) -> Result<LinearTransform, CkksError> {
     let all = slots.trailing_zeros();
     let used = layers.clamp(1, all.max(1)).min(all);
@@ -121,9 +115,6 @@ pub fn first_to_slots(slots: usize, layers: u32) -> Result<LinearTransform, Ckks
 }
 
 /// The factors that remain after [`first_to_slots`] with as many layers, the first one first.
-///
-/// # Errors
-/// As [`slots_to_coefficients`].
 pub fn rest_to_slots(slots: usize, layers: u32, factors: usize) -> Result<Vec<LinearTransform>, CkksError> {
     let rest = slots.trailing_zeros().saturating_sub(layers);
     grouped((1..=rest).rev().map(|log| inverse(slots, 1 << log)).collect::<Result<Vec<_>, _>>()?, factors)

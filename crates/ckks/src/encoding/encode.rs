@@ -133,9 +133,6 @@ fn integers_to_poly(ring: &Ring, basis: &Basis, integers: Vec<i128>, largest: f6
 }
 
 /// `round(scale * m)` for the polynomial `m` with these numbers of a diagonal in its slots.
-///
-/// # Errors
-/// As [`slots_to_poly`].
 pub(crate) fn diagonal_to_poly(
     encoder: &Encoder,
     ring: &Ring,

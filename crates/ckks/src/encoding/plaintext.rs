@@ -111,9 +111,6 @@ impl Plaintext {
     }
 
     /// As [`Plaintext::encode_for`] for a mask: one number at the places that `chosen` says, by flat index, and zeros elsewhere.
-    ///
-    /// # Errors
-    /// As [`Plaintext::encode`].
     pub(crate) fn mask_for(
         x: &Ciphertext,
         chosen: impl Fn(usize) -> bool,

@@ -90,9 +90,6 @@ impl Evaluator {
     }
 
     /// `x - y`.
-    ///
-    /// # Errors
-    /// As [`Evaluator::add`].
     pub fn sub(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.combine(x, y, "subtraction", (Bundle::difference, Bundle::sub_assign, Estimate::minus))
     }
@@ -116,17 +113,11 @@ impl Evaluator {
     }
 
     /// `x <- x + y`, in `x`'s memory if both operands have the same level and scale. On an error `x` is unchanged.
-    ///
-    /// # Errors
-    /// As [`Evaluator::add`].
     pub fn add_assign(&self, x: &mut Ciphertext, y: &Ciphertext) -> Result<(), CkksError> {
         self.combine_in_place(x, y, "addition", (Bundle::sum, Bundle::add_assign, Estimate::plus))
     }
 
     /// `x <- x - y`, in `x`'s memory if both operands have the same level and scale. On an error `x` is unchanged.
-    ///
-    /// # Errors
-    /// As [`Evaluator::add`].
     pub fn sub_assign(&self, x: &mut Ciphertext, y: &Ciphertext) -> Result<(), CkksError> {
         self.combine_in_place(x, y, "subtraction", (Bundle::difference, Bundle::sub_assign, Estimate::minus))
     }
@@ -155,9 +146,6 @@ impl Evaluator {
 
     /// `out <- x + y`, in `out`'s memory if `out` is as large as the sum and both operands have the same level and scale. The old content of `out` is lost; on
     /// an error `out` is unchanged.
-    ///
-    /// # Errors
-    /// As [`Evaluator::add`].
     pub fn add_into(&self, out: &mut Ciphertext, x: &Ciphertext, y: &Ciphertext) -> Result<(), CkksError> {
         self.check_pair(x, y, "addition")?;
         if !fits(out, x) || x.level != y.level || !same_scale(x.scale, y.scale) {
@@ -188,9 +176,6 @@ impl Evaluator {
     }
 
     /// Encodes an array, once for many operations; see [`Plaintext::encode`].
-    ///
-    /// # Errors
-    /// As [`Plaintext::encode`].
     pub fn encode<'v>(
         &self,
         values: impl Into<ValuesRef<'v>>,
@@ -281,9 +266,6 @@ impl Evaluator {
     /// `factor` times the numbers of `x` at the places that `chosen` says, by flat index, and zeros elsewhere; not yet rescaled. The padding is multiplied by zero.
     ///
     /// As [`Evaluator::multiply_plain`] with an array of one number and zeros, but that this array is rounded to the nearest integers where its scale is fine enough, which leaves less of large numbers where zeros are.
-    ///
-    /// # Errors
-    /// As [`Evaluator::multiply_plain`].
     pub fn multiply_mask(&self, x: &Ciphertext, chosen: impl Fn(usize) -> bool, factor: f64) -> Result<Ciphertext, CkksError> {
         self.multiply_operand(x, |x, scale| Plaintext::mask_for(x, chosen, factor, x.level, scale))
     }

@@ -101,9 +101,6 @@ impl Evaluator {
     }
 
     /// As [`Evaluator::broadcast_to`]; an array that has the shape already is not copied.
-    ///
-    /// # Errors
-    /// As [`Evaluator::broadcast_to`].
     pub fn spread<'c>(&self, x: &'c Ciphertext, shape: &[usize]) -> Result<Cow<'c, Ciphertext>, CkksError> {
         if x.shape() == shape { Ok(Cow::Borrowed(x)) } else { self.broadcast_to(x, shape).map(Cow::Owned) }
     }

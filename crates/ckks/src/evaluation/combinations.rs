@@ -207,9 +207,6 @@ impl Evaluator {
     }
 
     /// As [`Evaluator::add_constant`], in place.
-    ///
-    /// # Errors
-    /// As [`Evaluator::add_constant`].
     pub(crate) fn with_constant(&self, x: Ciphertext, number: Complex64) -> Result<Ciphertext, CkksError> {
         self.check(&x)?;
         check_slots(&x, CONSTANT)?;

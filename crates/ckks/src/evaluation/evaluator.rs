@@ -289,9 +289,6 @@ impl Evaluator {
     }
 
     /// Adds a symbol that an earlier dry run computed to this one, with the bounds that it had.
-    ///
-    /// # Errors
-    /// As [`Evaluator::take_symbol`].
     pub fn take_symbol_of(&self, symbol: Ciphertext, estimate: Estimate) -> Result<Ciphertext, CkksError> {
         Ok(self.take_symbol(symbol, None)?.estimated(|_| estimate))
     }
@@ -399,9 +396,6 @@ impl Evaluator {
     /// `x`, or the same numbers at the level from which an operation that takes so many levels starts: at the highest level of the application for an array in the
     /// levels of the bootstrap, and, where this evaluator bootstraps by itself ([`Evaluator::bootstrapping`]), at a higher level if the operation would make it
     /// bootstrap. To use an array several times, take this once.
-    ///
-    /// # Errors
-    /// As [`Evaluator::bootstrap`].
     pub fn with_levels<'x>(&self, x: &'x Ciphertext, levels: usize) -> Result<Cow<'x, Ciphertext>, CkksError> {
         self.check(x)?;
         self.refreshed(x, LevelsNeeded::Depth(levels))

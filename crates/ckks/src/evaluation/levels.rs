@@ -121,9 +121,6 @@ pub(super) fn meeting(parts: &[&Ciphertext], operation: &'static str) -> Result<
 impl Evaluator {
     /// `x` as an operand of operations that need the scale of a level: a product that awaits its rescale is rescaled, unless the runtime leaves rescales to the
     /// caller ([`Rescale::Explicit`]). To use a product several times, take this once.
-    ///
-    /// # Errors
-    /// As [`Evaluator::rescale`].
     pub fn settled<'x>(&self, x: &'x Ciphertext) -> Result<Cow<'x, Ciphertext>, CkksError> {
         if x.params.runtime().rescale == Rescale::Explicit || !x.awaits_rescale() {
             return Ok(Cow::Borrowed(x));

@@ -37,9 +37,6 @@ impl Evaluator {
     }
 
     /// As [`Evaluator::share_mask`], along an axis of the caller's choice.
-    ///
-    /// # Errors
-    /// As [`Evaluator::share_mask`].
     pub fn share_mask_along(&self, x: &Ciphertext, bodies: usize, axis: Option<BodyAxis>) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         x.check_main(SHARE)?;
@@ -54,9 +51,6 @@ impl Evaluator {
 
     /// As [`Evaluator::share_mask_along`], in rounds ([`format_switch_rounds`]): each brings a few bundles under one mask, with the keys of
     /// [`KeyNeeds::shared_mask_in_rounds`](crate::KeyNeeds::shared_mask_in_rounds). Each round adds the noise of a switch. [pcmm-mambo, sec. 3.3]
-    ///
-    /// # Errors
-    /// As [`Evaluator::share_mask`].
     pub fn share_mask_in_rounds(&self, x: &Ciphertext, bodies: usize, axis: Option<BodyAxis>) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         x.check_main(SHARE)?;

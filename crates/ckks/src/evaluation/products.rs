@@ -64,9 +64,6 @@ impl Evaluator {
     }
 
     /// `x * y`, relinearised and rescaled by one division, which is faster and less noisy than two divisions.
-    ///
-    /// # Errors
-    /// As [`Evaluator::multiply`] and [`Evaluator::rescale`].
     pub fn multiply_rescale(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.check_factors(x, y)?;
         let (x, y) = &self.refreshed_factors(x, y)?;
@@ -83,9 +80,6 @@ impl Evaluator {
     }
 
     /// `x * x`, relinearised, not yet rescaled.
-    ///
-    /// # Errors
-    /// As [`Evaluator::multiply`].
     pub fn square(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.multiply(x, x)
     }

@@ -123,9 +123,6 @@ impl Recording {
     }
 
     /// The keys by name, each with the highest level it must serve.
-    ///
-    /// # Errors
-    /// As [`Params::required_keys`].
     pub fn keys(&self, params: &Params) -> Result<KeyRequirements, CkksError> {
         params.required_keys(&self.needs)
     }

@@ -41,9 +41,6 @@ impl Evaluator {
     }
 
     /// Several rotations of one ciphertext that share its decomposition (hoisting).
-    ///
-    /// # Errors
-    /// As [`Evaluator::rotate`].
     pub fn rotate_many(&self, x: &Ciphertext, steps: &[i64]) -> Result<Vec<Ciphertext>, CkksError> {
         self.check(x)?;
         self.check_rotation(x)?;
@@ -214,17 +211,11 @@ impl Evaluator {
     }
 
     /// The real part of every entry, as an array of real numbers, not yet rescaled. An array of real numbers is its own real part.
-    ///
-    /// # Errors
-    /// As [`Evaluator::conjugate`] and [`Evaluator::multiply_scalar`].
     pub fn real_part(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         if x.is_complex() { self.part(x, Complex64::from(1.0)) } else { Ok(x.clone()) }
     }
 
     /// The imaginary part of every entry, as an array of real numbers, not yet rescaled. That of real numbers is zero.
-    ///
-    /// # Errors
-    /// As [`Evaluator::real_part`].
     pub fn imaginary_part(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         if x.is_complex() { self.part(x, -Complex64::i()) } else { self.multiply_integer(x, 0) }
     }

@@ -77,9 +77,6 @@ impl Backing<'_> {
     }
 
     /// BLAKE3 of the bytes of `range`. Of an opened file, no more than 256 KiB are in memory at a time.
-    ///
-    /// # Errors
-    /// As [`Backing::bytes`].
     pub fn hash(&self, range: Range<u64>, watch: Option<&Watch>) -> Result<blake3::Hash, FileError> {
         match self.in_place() {
             Ok(all) => watch::hash(part(all, range), watch).map_err(|error| FileError::io(Path::new("(memory)"), "read", error)),

@@ -71,9 +71,6 @@ pub trait Stored {
     }
 
     /// [`Stored::save_as`] in the place of anything but a secret key.
-    ///
-    /// # Errors
-    /// As [`Stored::save_as`].
     fn save(&self, path: impl AsRef<Path>) -> Result<u64, FileError>
     where
         Self: Sized,
@@ -82,9 +79,6 @@ pub trait Stored {
     }
 
     /// As [`Stored::save`], whatever is there.
-    ///
-    /// # Errors
-    /// As [`Stored::save_as`].
     fn replace(&self, path: impl AsRef<Path>) -> Result<u64, FileError>
     where
         Self: Sized,
@@ -120,9 +114,6 @@ pub trait Stored {
 }
 
 /// [`Stored::save_as`] with this metadata.
-///
-/// # Errors
-/// As [`Stored::save_as`].
 pub(crate) fn save_with<S: Stored>(
     object: &S,
     metadata: &S::Metadata,

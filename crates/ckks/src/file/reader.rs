@@ -66,9 +66,6 @@ impl FileReader<'static> {
     }
 
     /// As [`FileReader::open`], by `options`.
-    ///
-    /// # Errors
-    /// As [`FileReader::open`].
     pub fn open_with(path: impl AsRef<Path>, options: OpenOptions) -> Result<Self, FileError> {
         let path = path.as_ref();
         let opened = OpenedFile::open(path)?;

@@ -134,9 +134,6 @@ impl<W: Write + Seek> FileWriter<W> {
     }
 
     /// Adds a section of words, little-endian.
-    ///
-    /// # Errors
-    /// As [`FileWriter::add_section`].
     pub fn add_words(&mut self, name: &str, words: &[u64]) -> Result<(), FileError> {
         match mapped::little_endian_bytes(words) {
             Some(bytes) => self.add_section(name, bytes),

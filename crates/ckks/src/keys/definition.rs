@@ -383,9 +383,6 @@ impl Params {
     }
 
     /// For each diagonal of a raised map its rotation `phi_j` and the polynomial `round(2^log2_scale nu_j)`, with `phi_j(nu_j x) = d_j phi_j(x)`.
-    ///
-    /// # Errors
-    /// As [`Params::raised_map`].
     pub(crate) fn raised_diagonals(
         &self,
         map: RaisedMap,
@@ -448,9 +445,6 @@ impl KeyDefinition {
     }
 
     /// The switcher that uses the key.
-    ///
-    /// # Errors
-    /// As [`Params::key_definition`].
     pub fn switcher(&self) -> Result<&Switcher, CkksError> {
         match self.modulus {
             KeyModulus::Base => self.params.switcher(),
@@ -470,17 +464,11 @@ impl KeyDefinition {
     }
 
     /// The chain that the key is made over.
-    ///
-    /// # Errors
-    /// As [`Params::key_definition`].
     pub fn chain(&self) -> Result<&Chain, CkksError> {
         Ok(self.switcher()?.chain())
     }
 
     /// The key's gadget.
-    ///
-    /// # Errors
-    /// As [`Params::key_definition`].
     pub fn gadget(&self) -> Result<&Gadget, CkksError> {
         Ok(self.switcher()?.gadget())
     }
@@ -533,9 +521,6 @@ impl KeyDefinition {
     }
 
     /// Estimated bits of security of the secret that the key is under, over exactly the moduli of a key for levels up to `level`.
-    ///
-    /// # Errors
-    /// As [`Params::key_definition`].
     pub fn security_bits(&self, level: Level) -> Result<f64, CkksError> {
         let chain = self.chain()?;
         let log2_qp = chain.key_basis(level).log2(chain.ring());
@@ -584,9 +569,6 @@ impl KeyDefinition {
     }
 
     /// Bytes of the key for levels up to `level`, in memory.
-    ///
-    /// # Errors
-    /// As [`Params::key_definition`].
     pub fn bytes(&self, level: Level) -> Result<usize, CkksError> {
         let (chain, gadget) = (self.chain()?, self.gadget()?);
         Ok(crate::parameters::switch_key_bytes(chain, gadget, (self.inputs(), self.columns()), level))

@@ -214,9 +214,6 @@ impl EvaluationKeys {
     }
 
     /// The variance that the switches of `operation` at the shape of `params` and at `level` add to a coefficient, by these keys, without the rounding of the last mod-down.
-    ///
-    /// # Errors
-    /// As [`EvaluationKeys::find`] and [`Params::operation_variance`].
     pub(crate) fn variance(&self, params: &Params, operation: Operation, level: Level, period: usize) -> Result<f64, CkksError> {
         let place = (params.shape(), operation, level, period);
         let known = || self.variances.0.lock().unwrap_or_else(PoisonError::into_inner);

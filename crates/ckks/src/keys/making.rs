@@ -31,9 +31,6 @@ impl SecretKey {
     }
 
     /// As [`SecretKey::evaluation_keys`] with given randomness: tests fix its seed.
-    ///
-    /// # Errors
-    /// As [`SecretKey::evaluation_keys`].
     pub fn evaluation_keys_rng(&self, needs: &KeyNeeds, rng: &mut SecretRng) -> Result<EvaluationKeys, CkksError> {
         self.make_keys(needs, &mut |_, _| true, rng)
     }
@@ -73,9 +70,6 @@ impl SecretKey {
 
 impl Params {
     /// The parameters and definition of the key called `address`.
-    ///
-    /// # Errors
-    /// As [`Params::relative`] and [`Params::key_definition`].
     pub fn definition_at(&self, address: KeyAddress) -> Result<super::definition::KeyDefinition, CkksError> {
         self.with_keys_at(address.shape)?.key_definition(address.name)
     }

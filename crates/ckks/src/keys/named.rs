@@ -28,9 +28,6 @@ fn reshaped(secret: &clathrate_lattice::SecretKey, from: ModuleShape, to: Module
 
 impl SecretKey {
     /// The secret called `name` of samples of shape `shape`, which are packed at this shape.
-    ///
-    /// # Errors
-    /// As [`SecretKey::named`] and [`Params::for_samples`].
     pub(super) fn of_samples(&self, name: SecretName, shape: ModuleShape) -> Result<clathrate_lattice::SecretKey, CkksError> {
         if shape.dimension() == self.params.shape().dimension() && !matches!(name, SecretName::Outside(_)) {
             return Ok(self.named(name)?.split_degree(shape.degree)?);

@@ -55,9 +55,6 @@ pub struct EncryptOptions {
 
 impl EncryptOptions {
     /// The layout of an array of this shape at degree `degree`.
-    ///
-    /// # Errors
-    /// As [`Layout::new`], [`Layout::with_capacity`], [`Layout::with_lanes`] and [`Layout::with_bodies`].
     pub fn layout(&self, shape: &[usize], complex: bool, degree: usize) -> Result<Layout, CkksError> {
         let encoding = self.encoding.unwrap_or(if shape.len() == 2 && !complex { Encoding::Coefficients } else { Encoding::Slots });
         let mut layout = Layout::new(shape, encoding, degree)?;

@@ -97,35 +97,23 @@ impl KeyDefinition {
     }
 
     /// The cost of one switch at `level`.
-    ///
-    /// # Errors
-    /// As [`KeyDefinition::switch_counts`].
     pub fn switch_cost(&self, level: Level) -> Result<Cost, CkksError> {
         self.cost_of(&self.switch_counts(level)?)
     }
 
     /// The cost of the decomposition within one switch, which further switches of the same ciphertext share.
-    ///
-    /// # Errors
-    /// As [`KeyDefinition::switch_counts`].
     pub fn decomposition_cost(&self, level: Level) -> Result<Cost, CkksError> {
         let switcher = self.switcher()?;
         self.cost_of(&switcher.decomposition_counts(&*switcher.tables_for(level, self.most)?, self.inputs()))
     }
 
     /// The cost that is saved if the product by this key shares one mod-down with the product by `other`.
-    ///
-    /// # Errors
-    /// As [`KeyDefinition::switch_counts`].
     fn shared_division(&self, other: &Self, level: Level) -> Result<Cost, CkksError> {
         let (switcher, tables) = (self.switcher()?, other.switcher()?.tables_for(level, other.most)?);
         self.cost_of(&switcher.shared_mod_down_counts(&*switcher.tables_for(level, self.most)?, &tables, self.columns()))
     }
 
     /// The costs of the steps of a linear transform at `level` whose rotations use keys of this kind.
-    ///
-    /// # Errors
-    /// As [`KeyDefinition::switch_counts`].
     pub fn transform_costs(&self, level: Level) -> Result<TransformCosts, CkksError> {
         let switcher = self.switcher()?;
         let tables = switcher.transform_tables_for(level, self.most)?;
@@ -157,9 +145,6 @@ impl KeyDefinition {
 
     /// The costs at `level` of the decomposition of `inputs` polynomials, of their product with a key of this kind for so many inputs, and of the mod-down with
     /// a rescale, by the keys as they were made for this level.
-    ///
-    /// # Errors
-    /// As [`KeyDefinition::switch_counts`].
     pub(crate) fn steps_as_made(&self, level: Level, inputs: usize) -> Result<[Cost; 3], CkksError> {
         let switcher = self.switcher()?;
         let tables = switcher.tables_of_method(SwitchMethod::as_made(switcher.chain()), level, level)?;
@@ -171,9 +156,6 @@ impl KeyDefinition {
     }
 
     /// The arguments of the noise formulas for keys as they were made for `level`: digits and bits of the special modulus.
-    ///
-    /// # Errors
-    /// As [`KeyDefinition::switch_counts`].
     pub(crate) fn digits_as_made(&self, level: Level) -> Result<(Vec<(f64, usize)>, f64), CkksError> {
         let switcher = self.switcher()?;
         let tables = switcher.tables_of_method(SwitchMethod::as_made(switcher.chain()), level, level)?;
@@ -218,9 +200,6 @@ impl Params {
     }
 
     /// As [`Params::operation_cost`], with keys made for levels up to `key_level`: such keys have fewer primes that can serve as special primes.
-    ///
-    /// # Errors
-    /// As [`Params::operation_cost`].
     pub fn operation_cost_by(&self, operation: Operation, level: Level, key_level: Level) -> Result<Cost, CkksError> {
         let (route, definitions) = self.definitions(operation, level)?;
         let definitions: Vec<KeyDefinition> = definitions.into_iter().map(|definition| definition.serving(key_level)).collect();
@@ -237,9 +216,6 @@ impl Params {
 
     /// The cost at `level` of rotations, each of the sum before it, whose bodies share one mod-down, by keys made for levels up to `key_level`; `None` where a rotation does not take one switch or
     /// the keys' method has no such sums.
-    ///
-    /// # Errors
-    /// As [`Params::operation_cost`].
     pub(crate) fn rotated_sums_cost(&self, rotations: &[Operation], level: Level, key_level: Level) -> Result<Option<Cost>, CkksError> {
         let mut definition = None;
         for &rotation in rotations {
@@ -253,26 +229,17 @@ impl Params {
     }
 
     /// The definition of the first key on the route of `operation` at `level`.
-    ///
-    /// # Errors
-    /// As [`Params::operation_cost`].
     pub(crate) fn operation_definition(&self, operation: Operation, level: Level) -> Result<KeyDefinition, CkksError> {
         let missing = || self.missing_key(operation, std::iter::empty());
         self.definitions(operation, level)?.1.into_iter().next().ok_or_else(missing)
     }
 
     /// The variance that the switches of `operation` at `level` add to a coefficient, without the rounding of the last mod-down.
-    ///
-    /// # Errors
-    /// As [`Params::operation_cost`].
     pub fn operation_variance(&self, operation: Operation, level: Level) -> Result<f64, CkksError> {
         self.operation_variance_by(operation, level, self.max_level())
     }
 
     /// As [`Params::operation_variance`], with keys made for levels up to `key_level`: such keys have fewer primes that can serve as special primes.
-    ///
-    /// # Errors
-    /// As [`Params::operation_cost`].
     pub fn operation_variance_by(&self, operation: Operation, level: Level, key_level: Level) -> Result<f64, CkksError> {
         let (route, definitions) = self.definitions(operation, level)?;
         let definitions: Vec<(KeyDefinition, Level)> = definitions.into_iter().map(|definition| (definition, key_level)).collect();

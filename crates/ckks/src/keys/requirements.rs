@@ -43,9 +43,6 @@ impl KeyRequirements {
     }
 
     /// Bytes of all keys in memory.
-    ///
-    /// # Errors
-    /// As [`Params::key_definition`].
     pub fn bytes(&self, params: &Params) -> Result<usize, CkksError> {
         let bytes = |(address, level): (KeyAddress, Level)| params.definition_at(address)?.bytes(level);
         self.iter().map(bytes).sum()

@@ -127,9 +127,6 @@ impl SecretKey {
     }
 
     /// A key drawn from `rng`: tests fix its seed.
-    ///
-    /// # Errors
-    /// As [`SecretKey::generate`].
     pub fn generate_with(params: &Params, rng: &mut SecretRng) -> Result<Self, CkksError> {
         let secret = clathrate_lattice::SecretKey::generate(
             Degree(params.degree()),
@@ -156,9 +153,6 @@ impl SecretKey {
     }
 
     /// The same key under another runtime, such as on another device.
-    ///
-    /// # Errors
-    /// As [`Params::under`].
     pub fn under(&self, runtime: &Runtime) -> Result<Self, CkksError> {
         Ok(Self { params: self.params.under(runtime)?, ..self.clone() })
     }
@@ -187,9 +181,6 @@ impl SecretKey {
     }
 
     /// Encrypts a vector with the default choices of [`EncryptOptions`]: in slots, at the highest level.
-    ///
-    /// # Errors
-    /// As [`SecretKey::encrypt_array`].
     pub fn encrypt<'v>(&self, values: impl Into<ValuesRef<'v>>) -> Result<Ciphertext, CkksError> {
         let values = values.into();
         self.encrypt_array(values, &[values.len()], EncryptOptions::default())
@@ -226,9 +217,6 @@ impl SecretKey {
     }
 
     /// As [`SecretKey::encrypt_array`] with given randomness: tests fix its seed.
-    ///
-    /// # Errors
-    /// As [`SecretKey::encrypt_array`].
     pub fn encrypt_array_rng<'v>(
         &self,
         values: impl Into<ValuesRef<'v>>,
@@ -263,9 +251,6 @@ impl SecretKey {
     }
 
     /// As [`SecretKey::public_key`] with given randomness.
-    ///
-    /// # Errors
-    /// As [`SecretKey::public_key`].
     pub fn public_key_rng(&self, rng: &mut SecretRng) -> Result<PublicKey, CkksError> {
         self.params.check_fresh(SecretName::Main, self.params.max_level())?;
         let chain = self.params.chain();
@@ -285,9 +270,6 @@ impl SecretKey {
     }
 
     /// As [`SecretKey::encrypt_encoded`] with given randomness: tests fix its seed.
-    ///
-    /// # Errors
-    /// As [`SecretKey::encrypt_encoded`].
     pub fn encrypt_encoded_rng(&self, plaintext: &Plaintext, rng: &mut SecretRng) -> Result<Ciphertext, CkksError> {
         self.params().check_same(plaintext.params(), "the plaintext")?;
         let (chain, level, layout) = (self.params().chain(), plaintext.level(), *plaintext.layout());
@@ -353,9 +335,6 @@ impl PublicKey {
     }
 
     /// Encrypts a vector with the default choices of [`EncryptOptions`]: in slots, at the highest level.
-    ///
-    /// # Errors
-    /// As [`PublicKey::encrypt_array`].
     pub fn encrypt<'v>(&self, values: impl Into<ValuesRef<'v>>) -> Result<Ciphertext, CkksError> {
         let values = values.into();
         self.encrypt_array(values, &[values.len()], EncryptOptions::default())

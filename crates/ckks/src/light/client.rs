@@ -349,9 +349,6 @@ impl LightClient {
     }
 
     /// Encrypts numbers: a message of 28 bytes and [`LightClient::bits_per_number`] for each.
-    ///
-    /// # Errors
-    /// As [`LightClient::encrypt_at`].
     pub fn encrypt(&mut self, numbers: &[f64]) -> Result<Vec<u8>, CkksError> {
         self.encrypt_at(self.next, numbers)
     }

@@ -465,9 +465,6 @@ impl Inbox {
 
     /// As [`Inbox::take`], of clients whose samples fit together but for their secrets: an array for each secret, for
     /// [`Evaluator::bootstrap_samples_of`](crate::Evaluator::bootstrap_samples_of).
-    ///
-    /// # Errors
-    /// As [`Inbox::take`].
     pub fn take_of_all_secrets(&mut self, most: usize) -> Result<Option<Batch>, CkksError> {
         self.take_alike(most, |a, b| Kind { secret: b.secret, ..*a } == *b)
     }

@@ -185,9 +185,6 @@ impl Params {
     }
 
     /// The gadget of switching keys.
-    ///
-    /// # Errors
-    /// As [`Params::switcher`].
     pub fn gadget(&self) -> Result<&Gadget, CkksError> {
         self.0.gadget.as_deref().ok_or_else(|| self.cannot_switch())
     }
@@ -284,9 +281,6 @@ impl Params {
     }
 
     /// As [`Params::relative`], and also rings of packing, which have keys of packing alone.
-    ///
-    /// # Errors
-    /// As [`Params::relative`].
     pub(crate) fn with_keys_at(&self, shape: ModuleShape) -> Result<Self, CkksError> {
         match self.for_samples(shape) {
             Ok(ring) if ring.packing_ring().is_some() => Ok(ring),
@@ -295,9 +289,6 @@ impl Params {
     }
 
     /// Parameters of the same degree at rank `rank`.
-    ///
-    /// # Errors
-    /// As [`Params::relative`].
     pub fn at_rank(&self, rank: usize) -> Result<Self, CkksError> {
         self.relative(ModuleShape { degree: self.degree(), rank })
     }

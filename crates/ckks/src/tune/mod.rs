@@ -306,9 +306,6 @@ pub fn place_to_store(kernels: &Kernels) -> Result<PathBuf, CkksError> {
 }
 
 /// Writes `profile` to `path`, whole or not at all, and makes the directories above it.
-///
-/// # Errors
-/// As [`store`].
 pub fn store_at(path: &Path, profile: &MachineProfile) -> Result<(), CkksError> {
     let remedy = "measure anew".to_owned();
     check(profile).map_err(|value| CkksError::OutOfRange { what: "the machine profile", value, remedy })?;

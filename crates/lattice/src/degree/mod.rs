@@ -120,9 +120,6 @@ impl<D: DegreeMove> PolyRef<'_, D> {
 
     /// The coefficients of powers of `X^gap`, in the ring `small` of degree `n = N / gap`: the map `epsilon`, with `epsilon(iota(b)) = b` and
     /// `epsilon(iota(b) x) = b epsilon(x)`.
-    ///
-    /// # Errors
-    /// As [`PolyRef::iota`].
     pub fn epsilon(&self, small: &Ring) -> Result<Poly<D>, LatticeError> {
         self.check_split(small)?;
         let mut out = Polys::scratch(small, self.basis(), 1);
@@ -137,9 +134,6 @@ impl<D: DegreeMove> PolyRef<'_, D> {
     }
 
     /// All components `p_i` of `self = sum_i X^brv(i) p_i(X^gap)`, in the ring `small` of degree `n = N / gap`: the map `pi`.
-    ///
-    /// # Errors
-    /// As [`PolyRef::iota`].
     pub fn split_components(&self, small: &Ring) -> Result<Polys<D>, LatticeError> {
         self.components(small, Twist::Positive)
     }
@@ -157,9 +151,6 @@ impl<D: DegreeMove> PolyRef<'_, D> {
     }
 
     /// All components `a_i` of `self = sum_i X^-brv(i) a_i(X^gap)`: the components of a mask, which are multiplied with the components of a secret.
-    ///
-    /// # Errors
-    /// As [`PolyRef::iota`].
     pub fn split_mask(&self, small: &Ring) -> Result<Polys<D>, LatticeError> {
         self.components(small, Twist::Negative)
     }
@@ -176,41 +167,26 @@ impl<D: DegreeMove> PolyRef<'_, D> {
 
 impl<D: DegreeMove> Poly<D> {
     /// As [`PolyRef::iota`].
-    ///
-    /// # Errors
-    /// As [`PolyRef::iota`].
     pub fn iota(&self, large: &Ring) -> Result<Self, LatticeError> {
         self.view().iota(large)
     }
 
     /// As [`PolyRef::epsilon`].
-    ///
-    /// # Errors
-    /// As [`PolyRef::iota`].
     pub fn epsilon(&self, small: &Ring) -> Result<Self, LatticeError> {
         self.view().epsilon(small)
     }
 
     /// As [`PolyRef::split_components`].
-    ///
-    /// # Errors
-    /// As [`PolyRef::iota`].
     pub fn split_components(&self, small: &Ring) -> Result<Polys<D>, LatticeError> {
         self.view().split_components(small)
     }
 
-    /// As [`PolyRef::split_component`].
-    ///
-    /// # Errors
     /// As [`PolyRef::split_component`].
     pub fn split_component(&self, small: &Ring, component: usize) -> Result<Self, LatticeError> {
         self.view().split_component(small, component)
     }
 
     /// As [`PolyRef::split_mask`].
-    ///
-    /// # Errors
-    /// As [`PolyRef::iota`].
     pub fn split_mask(&self, small: &Ring) -> Result<Polys<D>, LatticeError> {
         self.view().split_mask(small)
     }
@@ -228,9 +204,6 @@ impl<D: DegreeMove> Poly<D> {
     }
 
     /// `sum_i X^-brv(i) a_i(X^gap)` in the ring `large`: the inverse of [`Poly::split_mask`].
-    ///
-    /// # Errors
-    /// As [`Poly::combine_components`].
     pub fn combine_mask<'a, P: Into<PolyRef<'a, D>>>(large: &Ring, components: impl IntoIterator<Item = P>) -> Result<Self, LatticeError> {
         Self::combine(large, components, Twist::Negative)
     }

@@ -90,9 +90,6 @@ impl Extended {
     }
 
     /// As [`Extended::add_lifted`], for terms in one allocation.
-    ///
-    /// # Errors
-    /// As [`Extended::add_lifted`].
     pub fn add_lifted_polys(&mut self, terms: PolysRef<'_, Eval>) -> Result<(), LatticeError> {
         self.check_count(terms.len())?;
         self.check_term(terms.ring(), terms.basis())?;
@@ -199,9 +196,6 @@ impl Extended {
     }
 
     /// As [`Extended::to_eval`], without a copy where the whole sum is in Eval form.
-    ///
-    /// # Errors
-    /// As [`Extended::to_eval`].
     pub fn into_eval(self) -> Result<Bundle<Eval>, LatticeError> {
         match (self.coeff, self.eval) {
             (None, Some(eval)) if eval.basis() == self.frame.extended() => Ok(eval),
@@ -210,9 +204,6 @@ impl Extended {
     }
 
     /// The sum over the extended modulus as one bundle in Coeff form.
-    ///
-    /// # Errors
-    /// As [`Extended::to_eval`].
     pub fn to_coeff(&self) -> Result<Bundle<Coeff>, LatticeError> {
         let mut sum = self.eval.as_ref().map(|eval| self.frame.widen(eval)).transpose()?.map(Cow::into_owned).map(Bundle::into_coeff);
         add(&mut sum, self.coeff.as_ref(), Bundle::add_assign)?;

@@ -153,25 +153,16 @@ impl Extended {
     }
 
     /// `self * p` for a plaintext polynomial over the primes of `P Q_l` and any others. A part in Coeff form is transformed first.
-    ///
-    /// # Errors
-    /// As [`Extended::linear_combination`].
     pub fn mul_plaintext(&self, p: &Poly<Eval>) -> Result<Self, LatticeError> {
         Self::linear_combination(&[(self, p)])
     }
 
     /// `self * p` for the one packed plaintext `p` in `plaintext`, of this ring or of a subring.
-    ///
-    /// # Errors
-    /// As [`Extended::packed_combinations`].
     pub fn mul_packed(&self, plaintext: &PackedPlaintexts) -> Result<Self, LatticeError> {
         Ok(Self::packed_combinations(&[self], &[PackedCombination { plaintexts: plaintext, inputs: &[0] }])?.swap_remove(0))
     }
 
     /// `self <- self + x p`. For several terms, [`Extended::linear_combination`] computes the sum in one pass over the residues.
-    ///
-    /// # Errors
-    /// As [`Extended::linear_combination`] and [`Extended::add_assign`].
     pub fn add_product_assign(&mut self, x: &Self, p: &Poly<Eval>) -> Result<(), LatticeError> {
         check_frame(&self.frame, &x.frame)?;
         self.add_assign(&x.mul_plaintext(p)?)
@@ -232,9 +223,6 @@ impl Extended {
     }
 
     /// `self <- self + P bodies`, for bodies over the level's modulus: a switch takes only the mask, so the bodies are added separately.
-    ///
-    /// # Errors
-    /// As [`Extended::add_lifted`].
     pub fn add_lifted_bodies(&mut self, bodies: PolysRef<'_, Eval>) -> Result<(), LatticeError> {
         if bodies.len() != self.body_count() {
             return Err(LatticeError::BodiesMismatch { left: self.body_count(), right: bodies.len() });

@@ -68,9 +68,6 @@ impl Switcher {
     }
 
     /// A switcher that chooses methods by `policy`, for keys of at most `inputs` inputs, and caches at most `derived_bytes` bytes of derived keys.
-    ///
-    /// # Errors
-    /// As [`Switcher::new`].
     pub fn with_policy(
         chain: Arc<Chain>,
         gadget: Arc<Gadget>,
@@ -170,9 +167,6 @@ impl Switcher {
     }
 
     /// As [`Switcher::tables_for`], for the rotations of a linear transform: the fastest hybrid method, unless the policy fixes another.
-    ///
-    /// # Errors
-    /// As [`Switcher::tables_for`].
     pub fn transform_tables_for(&self, level: Level, key_level: Level) -> Result<Arc<SwitchTables>, LatticeError> {
         self.tables_planned(level, key_level, Purpose::Transform)
     }
@@ -183,9 +177,6 @@ impl Switcher {
     }
 
     /// The tables of a given method, whatever the policy says: for tests and benchmarks.
-    ///
-    /// # Errors
-    /// As [`Switcher::tables_for`].
     pub fn tables_of_method(&self, method: SwitchMethod, level: Level, key_level: Level) -> Result<Arc<SwitchTables>, LatticeError> {
         self.check_levels(level, key_level)?;
         self.cached_tables((level, method, key_level), Purpose::Switch)
@@ -277,9 +268,6 @@ impl Switcher {
     }
 
     /// As [`Switcher::decompose`], by given tables: [`Switcher::tables_for_keys`] finds the tables that several keys can share.
-    ///
-    /// # Errors
-    /// As [`Switcher::decompose`].
     pub fn decompose_by<'a>(&self, tables: &Arc<SwitchTables>, u: impl Into<PolyRef<'a, Eval>>) -> Result<Digits, LatticeError> {
         let u = u.into();
         self.check_inputs(tables, &[u])?;
@@ -323,9 +311,6 @@ impl Switcher {
     }
 
     /// Derives the representation of `key` that a switch at `level` would otherwise derive on first use; returns its bytes.
-    ///
-    /// # Errors
-    /// As [`Switcher::inner_product`].
     pub fn derive(&self, level: Level, key: &SwitchKey) -> Result<usize, LatticeError> {
         let tables = self.tables_for(level, key.level())?;
         self.reading(&tables, key.inputs(), key)?;
@@ -347,9 +332,6 @@ impl Switcher {
     }
 
     /// As [`Switcher::product`], by given tables.
-    ///
-    /// # Errors
-    /// As [`Switcher::product`].
     pub fn product_by<'a, P>(&self, tables: &Arc<SwitchTables>, inputs: &[P], key: &SwitchKey) -> Result<Extended, LatticeError>
     where
         P: Copy + Into<PolyRef<'a, Eval>>,
@@ -364,9 +346,6 @@ impl Switcher {
     }
 
     /// As [`Switcher::product`], from Coeff form: for polynomials that a division has just left in that form. [dpad-he, sec. 3.3.1, second stage]
-    ///
-    /// # Errors
-    /// As [`Switcher::product`].
     pub fn product_coeff<'a, P>(&self, inputs: &[P], key: &SwitchKey) -> Result<Extended, LatticeError>
     where
         P: Copy + Into<PolyRef<'a, Coeff>>,
@@ -377,9 +356,6 @@ impl Switcher {
     }
 
     /// As [`Switcher::product_coeff`], by given tables.
-    ///
-    /// # Errors
-    /// As [`Switcher::product`].
     pub fn product_coeff_by<'a, P>(&self, tables: &Arc<SwitchTables>, inputs: &[P], key: &SwitchKey) -> Result<Extended, LatticeError>
     where
         P: Copy + Into<PolyRef<'a, Coeff>>,
@@ -438,9 +414,6 @@ impl Switcher {
     }
 
     /// As [`Switcher::tables_for_keys`], for the rotations of a linear transform.
-    ///
-    /// # Errors
-    /// As [`Switcher::tables_for_keys`].
     pub fn transform_tables_for_keys(&self, level: Level, keys: &[&SwitchKey]) -> Result<Arc<SwitchTables>, LatticeError> {
         self.admitted_tables(level, keys, Purpose::Transform)
     }
@@ -499,9 +472,6 @@ impl Switcher {
     }
 
     /// As [`Switcher::switch_coeff`], by given tables.
-    ///
-    /// # Errors
-    /// As [`Switcher::switch_coeff`].
     pub fn switch_coeff_by<'a, P>(&self, tables: &Arc<SwitchTables>, inputs: &[P], key: &SwitchKey) -> Result<Bundle<Coeff>, LatticeError>
     where
         P: Copy + Into<PolyRef<'a, Coeff>>,

@@ -55,9 +55,6 @@ pub fn takes(modulus: &Modulus) -> bool {
 
 impl IfmaRow {
     /// Prepares the kernel, or returns `None` where [`takes`] refuses the modulus.
-    ///
-    /// # Errors
-    /// As [`RootPowers::new`].
     pub fn new(modulus: Modulus, degree: usize) -> Result<Option<Self>, ArithError> {
         if !takes(&modulus) {
             return Ok(None);

@@ -25,9 +25,6 @@ const WORTHWHILE_BITS: f64 = 2.0;
 
 impl BootstrapPlan {
     /// The circuit for arrays in all slots, failing with a probability of at most 2^-128 for each polynomial.
-    ///
-    /// # Errors
-    /// As [`BootstrapPlan::with_options`].
     pub fn new(params: &Params) -> Result<Self, CkksError> {
         Self::with_options(params, BootstrapOptions::default())
     }
@@ -115,9 +112,6 @@ impl BootstrapPlan {
     }
 
     /// Bytes of all keys in memory.
-    ///
-    /// # Errors
-    /// As [`BootstrapPlan::dry_run`].
     pub fn key_bytes(&self) -> Result<usize, CkksError> {
         self.params.required_keys(self.known_needs()?)?.bytes(&self.params)
     }

@@ -25,9 +25,6 @@ struct Fit {
 }
 
 /// An even polynomial near `cos(2 pi R t / 2^doublings)`, `R = range - 3/4`, at `t = (x - 1/4) / R` for `x` near whole numbers of magnitude below `range`.
-///
-/// # Errors
-/// As [`Polynomial::fit`].
 pub(super) fn cosine(range: usize, degree: usize, doublings: usize) -> Result<Polynomial, CkksError> {
     let file: File =
         toml::from_str(FITS).map_err(|error| CkksError::InvalidParams { reason: format!("the file of cosine polynomials: {error}") })?;

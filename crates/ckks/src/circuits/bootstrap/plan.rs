@@ -411,9 +411,6 @@ impl BootstrapPlan {
     }
 
     /// What the bootstrap does: levels, scales, the accuracy of the modular reduction, the probability of failure, keys, and the predicted cost by stage.
-    ///
-    /// # Errors
-    /// As [`BootstrapPlan::dry_run`].
     pub fn explain(&self) -> Result<String, CkksError> {
         const GIB: f64 = (1u64 << 30) as f64;
         let (recording, reduction) = (self.dry_run()?, &self.reduction);
@@ -484,9 +481,6 @@ impl BootstrapPlan {
     }
 
     /// The keys of the bootstrap.
-    ///
-    /// # Errors
-    /// As [`BootstrapPlan::dry_run`].
     pub fn needs(&self) -> Result<KeyNeeds, CkksError> {
         self.known_needs().cloned()
     }
@@ -516,9 +510,6 @@ impl BootstrapPlan {
 
     /// Bytes that a bootstrap of `polys` polynomials takes beside its keys, about: all arrays before and behind it, the most that its arrays take at once of the
     /// polynomials that are bootstrapped at a time, and what the steps of linear maps and modular reduction take for one polynomial.
-    ///
-    /// # Errors
-    /// As [`BootstrapPlan::dry_run`].
     pub fn memory_bytes(&self, polys: usize) -> Result<usize, CkksError> {
         let arrays = match self.array_bytes.get() {
             Some(&bytes) => bytes,
@@ -550,17 +541,11 @@ impl BootstrapPlan {
     }
 
     /// Runs the circuit on a symbol of as many polynomials as share a mask, usually one, for keys made for [`BootstrapPlan::needs`]: predicted time by stage, transforms, products.
-    ///
-    /// # Errors
-    /// As [`Evaluator::bootstrap`].
     pub fn dry_run(&self) -> Result<Recording, CkksError> {
         self.dry_run_of(self.bodies)
     }
 
     /// As [`BootstrapPlan::dry_run`], on a symbol of `polys` polynomials.
-    ///
-    /// # Errors
-    /// As [`BootstrapPlan::dry_run`].
     pub fn dry_run_of(&self, polys: usize) -> Result<Recording, CkksError> {
         self.run_on_symbol(Evaluator::recording_for(&self.params, self.needs()?), polys)
     }

@@ -82,9 +82,6 @@ impl BootstrapError {
 
 impl BootstrapPlan {
     /// The predicted error, by source. Of several rounds, the last one's error counts, divided by the factor of that round.
-    ///
-    /// # Errors
-    /// As [`BootstrapPlan::dry_run`].
     pub fn predicted_error(&self) -> Result<BootstrapError, CkksError> {
         let weight = self.probabilities();
         let (share, spread) = (self.share(), self.coefficient_to_slot());
@@ -248,9 +245,6 @@ impl BootstrapPlan {
     }
 
     /// The variances of the error before a product at level 1, which multiplies it, and behind it, for numbers whose parts are uniform in [-1, 1] before and after.
-    ///
-    /// # Errors
-    /// As [`BootstrapPlan::dry_run`].
     pub(in crate::circuits) fn error_around_product(&self) -> Result<(f64, f64), CkksError> {
         let [before, _] = self.sharing_noise(UNIFORM)?;
         // The product ends with a rescale of its own.
@@ -275,9 +269,6 @@ impl BootstrapPlan {
     }
 
     /// What is known of an array that is bootstrapped, with this layout, from what is known before it. Numbers are at most 1, where no bound says so by assumption.
-    ///
-    /// # Errors
-    /// As [`BootstrapPlan::dry_run`].
     pub(in crate::circuits) fn bootstrapped(&self, own: &Estimate, from: &Layout, to: &Layout) -> Result<Estimate, CkksError> {
         // The real and the imaginary part.
         let parts = if to.complex { 2.0f64 } else { 1.0 };

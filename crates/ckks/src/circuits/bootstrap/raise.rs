@@ -98,9 +98,6 @@ impl RaisedTransform {
     }
 
     /// The map.
-    ///
-    /// # Errors
-    /// As [`Params::key_definition`].
     pub(super) fn transform(&self) -> Result<LinearTransform, CkksError> {
         self.params.raised_map(self.map)
     }

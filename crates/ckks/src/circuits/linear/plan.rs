@@ -228,9 +228,6 @@ pub(super) fn transform_cost(costs: &TransformCosts, (babies, giants): (usize, u
 
 impl LinearTransform {
     /// The circuit for fresh inputs at `level`, whose result has the canonical scale of the level below.
-    ///
-    /// # Errors
-    /// As [`LinearTransform::plan_with`].
     pub fn plan(&self, params: &Params, level: Level) -> Result<LinearTransformPlan, CkksError> {
         self.plan_with(params, level, LinearTransformOptions::default())
     }
@@ -443,9 +440,6 @@ impl LinearTransformPlan {
     }
 
     /// The fastest plan of the same map, between the same scales, with fewer keys; `None` where there is none.
-    ///
-    /// # Errors
-    /// As [`LinearTransform::plan_with`].
     pub fn with_fewer_keys(&self) -> Result<Option<Self>, CkksError> {
         let Some(fewer) = self.rotations().len().checked_sub(1).filter(|&fewer| fewer >= self.fewest_keys) else { return Ok(None) };
         let (input_scale, output_scale) = (Some(self.input_scale), Some(self.output_scale));
@@ -477,17 +471,11 @@ impl LinearTransformPlan {
     }
 
     /// The rotation keys of the plan.
-    ///
-    /// # Errors
-    /// As [`LinearTransformPlan::dry_run`].
     pub fn needs(&self) -> Result<KeyNeeds, CkksError> {
         Ok(self.run_on_symbol(Evaluator::recording(&self.params))?.needs().clone())
     }
 
     /// Runs the circuit on a symbol of one bundle, for keys made for [`LinearTransformPlan::needs`]: predicted time, transforms, products.
-    ///
-    /// # Errors
-    /// As [`Evaluator::run_linear`].
     pub fn dry_run(&self) -> Result<Recording, CkksError> {
         self.run_on_symbol(Evaluator::recording_for(&self.params, self.needs()?))
     }

@@ -205,9 +205,6 @@ impl MamboPlan {
     }
 
     /// The keys of the bootstrap and of the product.
-    ///
-    /// # Errors
-    /// As [`BootstrapPlan::dry_run`].
     pub fn needs(&self) -> Result<KeyNeeds, CkksError> {
         Ok(self.bootstrap.needs()?.merge(&self.matrix.needs()))
     }
@@ -219,18 +216,12 @@ impl MamboPlan {
 
     /// Predicted nanoseconds of a product with all of its bootstraps, one thread; those of the product alone. Of real numbers a plan for complex ones takes less
     /// ([`MamboPlan::nanoseconds_of`]).
-    ///
-    /// # Errors
-    /// As [`BootstrapPlan::dry_run`].
     pub fn predicted_nanoseconds(&self) -> Result<(f64, f64), CkksError> {
         Ok((self.nanoseconds_of(self.bootstrap.is_real())?, self.matrix.chosen().nanoseconds))
     }
 
     /// Predicted nanoseconds of a product with all of its bootstraps, one thread, for real numbers or complex ones: of a plan for complex numbers, two polynomials of real ones behind the product
     /// are bootstrapped as one.
-    ///
-    /// # Errors
-    /// As [`BootstrapPlan::dry_run`].
     pub fn nanoseconds_of(&self, real: bool) -> Result<f64, CkksError> {
         Ok(self.cost_around(&self.bootstrap, real)?.nanoseconds + self.matrix.chosen().nanoseconds)
     }
@@ -270,9 +261,6 @@ impl MamboPlan {
     /// several rows in a polynomial needs then.
     ///
     /// Of real numbers, a plan for complex ones bootstraps two polynomials as one here as well.
-    ///
-    /// # Errors
-    /// As [`BootstrapPlan::with_options`].
     pub fn nanoseconds_apart(&self, real: bool) -> Result<f64, CkksError> {
         let (params, polys) = (self.bootstrap.params(), self.polys_apart());
         let polys = if self.pairs_reals(real, polys) { polys.div_ceil(2) } else { polys };
@@ -284,9 +272,6 @@ impl MamboPlan {
 
     /// The predicted root mean square error of a real or imaginary part of the row with the largest one, for numbers whose parts are uniform in [-1, 1] in the factor and in the product. Smaller
     /// products have smaller errors.
-    ///
-    /// # Errors
-    /// As [`BootstrapPlan::dry_run`].
     pub fn predicted_error(&self) -> Result<f64, CkksError> {
         let product = (self.matrix.chosen().error / self.factor).powi(2);
         if self.placement == Placement::Before {
@@ -299,17 +284,11 @@ impl MamboPlan {
     }
 
     /// What the plan does, what it saves, and the tables of the bootstrap and of the product.
-    ///
-    /// # Errors
-    /// As [`BootstrapPlan::dry_run`].
     pub fn explain(&self) -> Result<String, CkksError> {
         self.explain_of(self.bootstrap.is_real())
     }
 
     /// As [`MamboPlan::explain`], for real numbers or complex ones: of a plan for complex numbers, two polynomials of real ones are bootstrapped as one.
-    ///
-    /// # Errors
-    /// As [`BootstrapPlan::dry_run`].
     pub fn explain_of(&self, real: bool) -> Result<String, CkksError> {
         let (all, product, [inputs, outputs]) = (self.nanoseconds_of(real)?, self.matrix.chosen().nanoseconds, self.polys());
         let apart = self.nanoseconds_apart(real)?;

@@ -349,9 +349,6 @@ impl MatrixPlan {
 
     /// Makes the matrix ready: combines the keys of `evaluator`'s key set where the method is a prepared product, which takes as long as many products; nothing else
     /// otherwise.
-    ///
-    /// # Errors
-    /// As [`PreparedPlan::prepare`].
     pub fn prepare(&self, evaluator: &Evaluator, progress: Progress<'_>) -> Result<PlannedMatrix, CkksError> {
         let prepared = self.prepared().map(|plan| plan.prepare(evaluator, progress)).transpose()?;
         Ok(PlannedMatrix { plan: self.clone(), prepared })
@@ -490,9 +487,6 @@ impl PlannedMatrix {
     }
 
     /// A prepared matrix, of a file for example, with a plan that knows no other ways.
-    ///
-    /// # Errors
-    /// As [`Params::key_definition`].
     pub fn from_prepared(matrix: PreparedMatrix) -> Result<Self, CkksError> {
         let own = matrix.plan();
         let plan = MatrixPlan {

@@ -23,26 +23,17 @@ impl PolynomialPlan {
 
     /// Root mean square of a slot's error in the result, for the worst inputs in the domain with an error of this root mean square, and the keys of
     /// [`PolynomialPlan::needs`].
-    ///
-    /// # Errors
-    /// As [`PolynomialPlan::dry_run`].
     pub fn error(&self, input_error: f64) -> Result<f64, CkksError> {
         Ok(self.dry_run(Estimate::fresh(self.domain_magnitude(), input_error))?.1.slot_errors().1)
     }
 
     /// Runs the circuit on a symbol of one bundle and returns its needs, its cost and what is known of its result.
-    ///
-    /// # Errors
-    /// As [`Evaluator::run_polynomial`].
     pub fn dry_run(&self, input: Estimate) -> Result<(Recording, Estimate), CkksError> {
         let (evaluator, result) = self.run_on_symbol(Evaluator::recording_for(&self.params, self.needs()?), input)?;
         Ok((evaluator.recorded(), result.estimate().clone()))
     }
 
     /// The keys that the circuit needs: the keys of its products, and with a rank schedule the keys of the schedule.
-    ///
-    /// # Errors
-    /// As [`Evaluator::run_polynomial`].
     pub fn needs(&self) -> Result<KeyNeeds, CkksError> {
         let input = Estimate::exact(self.domain_magnitude());
         let needs = self.run_on_symbol(Evaluator::recording(&self.params), input)?.0.needs();

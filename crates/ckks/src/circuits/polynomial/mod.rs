@@ -121,9 +121,6 @@ impl Polynomial {
     /// A polynomial of complex `coefficients`. Where all imaginary parts are zero, it is the real polynomial.
     ///
     /// Cost: the levels and products of ciphertexts that real coefficients take, and one product with `X^{n/2}` for each sum that has a complex coefficient.
-    ///
-    /// # Errors
-    /// As [`Polynomial::new`].
     pub fn new_complex(coefficients: impl AsRef<[Complex64]>, basis: PolynomialBasis, domain: (f64, f64)) -> Result<Self, CkksError> {
         let coefficients = coefficients.as_ref().to_vec();
         if coefficients.is_empty() {
@@ -161,9 +158,6 @@ impl Polynomial {
     }
 
     /// The Chebyshev interpolant with these values at [`Polynomial::fit_points`]: `c_i = 2/m sum_j f_j cos(pi i (j + 1/2) / m)`, `c_0` half of it.
-    ///
-    /// # Errors
-    /// As [`Polynomial::fit`].
     pub fn from_fit_values<V: Copy + Into<Complex64>>(values: &[V], domain: (f64, f64)) -> Result<Self, CkksError> {
         let values: Vec<Complex64> = values.iter().map(|&value| value.into()).collect();
         let count = values.len();

@@ -44,9 +44,6 @@ pub struct PolynomialPlan {
 
 impl Polynomial {
     /// The circuit for fresh inputs at `level`.
-    ///
-    /// # Errors
-    /// As [`Polynomial::plan_at`].
     pub fn plan(&self, params: &Params, level: Level) -> Result<PolynomialPlan, CkksError> {
         params.check_level(level)?;
         self.plan_at(params, level, params.scale(level))
@@ -201,9 +198,6 @@ impl PolynomialPlan {
 
     /// The same circuit, at lower ranks where the modulus is small enough and the time saved by later products exceeds the time of the reduction.
     /// [dpad-he, RQ4]
-    ///
-    /// # Errors
-    /// As [`RankSchedule::plan`].
     pub fn with_rank_schedule(mut self, steps: RankSteps) -> Result<Self, CkksError> {
         let mut work = vec![LevelWork::default(); self.input.0.0 + 1];
         let mut last_use = vec![None; self.nodes.len() + 1];

@@ -23,9 +23,6 @@ impl Evaluator {
     /// `p(x)`, entry by entry, at the scale of its plan, which is made for the level and scale of `x`. Complex coefficients make the result complex.
     ///
     /// Range: numbers in the polynomial's domain. An array whose bound says that numbers may be outside is refused; without a bound, values outside grow and may wrap around unnoticed.
-    ///
-    /// # Errors
-    /// As [`Polynomial::plan_at`] and [`Evaluator::run_polynomial`].
     pub fn evaluate_polynomial(&self, x: &Ciphertext, polynomial: &Polynomial) -> Result<Ciphertext, CkksError> {
         let x = &*self.refreshed_for(x, || {
             // How many levels the polynomial takes does not depend on the level.

@@ -276,9 +276,6 @@ impl PreparedPlan {
     }
 
     /// The same plan, with the same rounding of the weights, for arrays with masks of their own, or under shared masks.
-    ///
-    /// # Errors
-    /// As [`Params::key_definition`].
     pub fn with_own_masks(self, own_masks: bool) -> Result<Self, CkksError> {
         Self { own_masks, ..self }.priced()
     }
@@ -356,9 +353,6 @@ impl PreparedPlan {
     }
 
     /// Bytes of the keys that belong to the matrix, once prepared.
-    ///
-    /// # Errors
-    /// As [`Params::key_definition`].
     pub fn key_bytes(&self) -> Result<usize, CkksError> {
         let (definition, shape) = (self.params.key_definition(self.key_name())?, self.row_shape());
         let columns = definition.columns();
@@ -494,9 +488,6 @@ impl PreparedPlan {
     }
 
     /// The predicted cost of preparation, one thread: exact products of the matrix with all entries of the owner's key, over its primes.
-    ///
-    /// # Errors
-    /// As [`Params::key_definition`].
     pub fn preparation_cost(&self) -> Result<Cost, CkksError> {
         let definition = self.params.key_definition(self.key_name())?;
         let (digits, _) = definition.digits_as_made(self.level)?;

@@ -368,9 +368,6 @@ impl SamplesPlan {
     }
 
     /// The keys for samples under each of these secrets, the main one or devices', and under the plan's own: for each a key of the first step of packing.
-    ///
-    /// # Errors
-    /// As [`SamplesPlan::check_secret`].
     pub fn needs_of(&self, secrets: &[SecretName]) -> Result<KeyNeeds, CkksError> {
         Ok(self.at_home(self.own_needs_of(secrets)?))
     }

@@ -77,9 +77,6 @@ impl Evaluator {
     }
 
     /// The first part of [`Evaluator::bootstrap_samples`]: the samples as pairs of coefficients at level 0, under the secret that the modulus is raised under.
-    ///
-    /// # Errors
-    /// As [`Evaluator::bootstrap_samples`].
     pub fn pack_samples(&self, x: &Ciphertext, plan: &SamplesPlan) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         plan.check(x, plan.secret)?;
