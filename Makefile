@@ -74,6 +74,7 @@ test: test-rust test-python
 # Before each commit: what fails most often, in under a minute after an edit.
 check: $(VENV)/.tools
 	$(CARGO) fmt --all --check
+	$(BIN)/python scripts/comments.py --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	$(CARGO) test --locked --quiet -p clathrate-testkit --test layers
 	$(BIN)/ruff check .
@@ -282,6 +283,7 @@ docs: build $(VENV)/.docs
 
 lint: build
 	$(CARGO) fmt --all --check
+	$(BIN)/python scripts/comments.py --check
 	cd interop/tfhe && $(CARGO) fmt --check
 	cd interop/tfhe && $(CARGO) update --workspace --locked --quiet
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings

@@ -1,7 +1,9 @@
-//! Transforms against public peers, one thread: `cargo bench -p clathrate-arith --bench ntt` (`QUICK=1` for a short run).
+//! Transforms against public peers, one thread: `cargo bench -p clathrate-arith --bench ntt` (`QUICK=1` for a
+//! short run).
 //!
-//! Who runs is shuffled by round, so that a noisy neighbour hits all alike; each figure is a median over rounds. The peers'
-//! inverse leaves out the factor 1/n, ours includes it. Writes `bench/results/ntt.json` under the workspace root.
+//! Who runs is shuffled by round, so that a noisy neighbour hits all alike; each figure is a median over
+//! rounds. The peers' inverse leaves out the factor 1/n, ours includes it. Writes `bench/results/ntt.json`
+//! under the workspace root.
 
 use std::error::Error;
 use std::fmt::Write as _;
@@ -44,7 +46,8 @@ impl Times {
 /// Interleaved rounds of all `contenders`; each round repeats a transform enough for the clock.
 fn measure(contenders: &[Contender], forward: bool, degree: usize, q: u64, rounds: usize) -> Vec<Times> {
     let repeats = ((1 << 17) / degree).max(1);
-    let mut times: Vec<Times> = contenders.iter().map(|_| Times { milliseconds: Vec::with_capacity(rounds) }).collect();
+    let mut times: Vec<Times> =
+        contenders.iter().map(|_| Times { milliseconds: Vec::with_capacity(rounds) }).collect();
     let mut row = clathrate_arith::aligned::AlignedWords::zeroed(degree);
     let start: Vec<u64> = (0..degree as u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15) % q).collect();
     for round in 0..rounds + 2 {
@@ -88,7 +91,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut rows = Vec::new();
     let mut table = String::from("| transform | n | bits of q |");
     // The fastest kernel of the machine is what users get; the others carry their names.
-    let who = |isa: Isa| if isas.last() == Some(&isa) { "clathrate".to_owned() } else { format!("clathrate-{}", isa.name()) };
+    let who = |isa: Isa| {
+        if isas.last() == Some(&isa) { "clathrate".to_owned() } else { format!("clathrate-{}", isa.name()) }
+    };
     let mut heads: Vec<String> = isas.iter().rev().map(|&isa| who(isa)).collect();
     heads.extend(["tfhe-ntt".to_owned(), "concrete-ntt".to_owned()]);
     for head in &heads {
@@ -100,9 +105,14 @@ fn main() -> Result<(), Box<dyn Error>> {
             let degree = 1usize << log;
             let q = largest_primes(bits, 1 << 17, 1, &[])?[0];
             let modulus = Modulus::new(q)?;
-            let tables = isas.iter().rev().map(|&isa| NttTable::new(modulus, degree, isa)).collect::<Result<Vec<_>, _>>()?;
+            let tables = isas
+                .iter()
+                .rev()
+                .map(|&isa| NttTable::new(modulus, degree, isa))
+                .collect::<Result<Vec<_>, _>>()?;
             let tfhe = tfhe_ntt::prime64::Plan::try_new(degree, q).ok_or("tfhe-ntt refuses the prime")?;
-            let concrete = concrete_ntt::prime64::Plan::try_new(degree, q).ok_or("concrete-ntt refuses the prime")?;
+            let concrete =
+                concrete_ntt::prime64::Plan::try_new(degree, q).ok_or("concrete-ntt refuses the prime")?;
             let mut contenders: Vec<Contender> = isas
                 .iter()
                 .rev()
@@ -135,7 +145,12 @@ fn main() -> Result<(), Box<dyn Error>> {
                     write!(table, " {:.2} |", 1e3 * time.median())?;
                     let mut extra = contender.extra.clone();
                     extra["ratio_to_tfhe_ntt"] = json!(time.median() / peer);
-                    rows.push(time.row(work, &format!("n = 2^{log}, {bits}-bit prime"), &contender.who, &extra));
+                    rows.push(time.row(
+                        work,
+                        &format!("n = 2^{log}, {bits}-bit prime"),
+                        &contender.who,
+                        &extra,
+                    ));
                 }
                 writeln!(table, " {:.2} |", times[0].median() / peer)?;
             }

@@ -1,7 +1,9 @@
-//! Reading packed factors, one thread: `cargo bench -p clathrate-arith --bench packed` (`QUICK=1` for a short run).
+//! Reading packed factors, one thread: `cargo bench -p clathrate-arith --bench packed` (`QUICK=1` for a short
+//! run).
 //!
-//! Products of a few terms with two columns of factors, packed and as words, for keys larger than every cache and for one that
-//! fits; then keys coalesced (pairs of terms summed) and packed. What is compared runs in turns; each figure is a median.
+//! Products of a few terms with two columns of factors, packed and as words, for keys larger than every cache
+//! and for one that fits; then keys coalesced (pairs of terms summed) and packed. What is compared runs in
+//! turns; each figure is a median.
 
 use std::error::Error;
 use std::hint::black_box;
@@ -32,10 +34,14 @@ impl<'a> Key<'a> {
     /// A key whose slots all hold the same residues.
     fn new(engine: &'a CpuEngine, terms: usize, packed: bool) -> Self {
         let moduli: Vec<usize> = (0..engine.moduli().len()).collect();
-        let mut factors = engine.zeroed_factors(FactorShape { groups: 1, terms, columns: COLUMNS, packed }, &moduli);
+        let mut factors =
+            engine.zeroed_factors(FactorShape { groups: 1, terms, columns: COLUMNS, packed }, &moduli);
         let mut row = engine.zeroed(1);
         let q = engine.moduli()[0].value();
-        row.row_mut(0).iter_mut().enumerate().for_each(|(i, word)| *word = (i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) % q);
+        row.row_mut(0)
+            .iter_mut()
+            .enumerate()
+            .for_each(|(i, word)| *word = (i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) % q);
         let sources = vec![vec![row.view()]; terms * COLUMNS];
         engine.pack_factors(&mut factors, 0, &sources, &vec![0; moduli.len()]);
         let xs = (0..terms).map(|_| row.row(0)[..PIECE].to_vec()).collect();
@@ -90,7 +96,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             for bits in [36, 44, 46, 50] {
                 // The last is a key at a level of few digits.
                 for (terms, used) in [(11, 11), (40, 40), (40, 8)] {
-                    let rows = ((megabytes << 20) / (DEGREE / VECTOR * terms * COLUMNS * bits as usize)).max(1);
+                    let rows =
+                        ((megabytes << 20) / (DEGREE / VECTOR * terms * COLUMNS * bits as usize)).max(1);
                     let q = largest_primes(bits, 2 * DEGREE as u64, 1, &[])?[0];
                     let engine = CpuEngine::new(DEGREE, &vec![q; rows], isa)?;
                     let mut keys = [true, false].map(|packed| Key::new(&engine, terms, packed));
@@ -106,7 +113,13 @@ fn main() -> Result<(), Box<dyn Error>> {
                     let times = [0, 1].map(|i: usize| keys[i].summary());
                     let show = |i: usize| {
                         let [least, median] = times[i];
-                        format!("{:.3} ({:.3}) | {:.1} ({:.1})", 1e3 * median, 1e3 * least, sizes[i] / median / 1e9, sizes[i] / least / 1e9)
+                        format!(
+                            "{:.3} ({:.3}) | {:.1} ({:.1})",
+                            1e3 * median,
+                            1e3 * least,
+                            sizes[i] / median / 1e9,
+                            sizes[i] / least / 1e9
+                        )
                     };
                     let ratios = [1, 0].map(|i: usize| times[0][i] / times[1][i]);
                     let (packed, words) = (show(0), show(1));
@@ -141,14 +154,26 @@ fn coalesce(rounds: usize) -> Result<(), Box<dyn Error>> {
             work();
             times[which].push(1e3 * clock.elapsed().as_secs_f64());
         };
-        time(0, &mut || engine.pack_factors(&mut base, 0, &vec![vec![source.view()]; shape.slots()], &moduli));
+        time(0, &mut || {
+            engine.pack_factors(&mut base, 0, &vec![vec![source.view()]; shape.slots()], &moduli)
+        });
         time(1, &mut || drop(black_box(engine.sum_factors(&base, &pairs, &moduli))));
-        time(2, &mut || drop(black_box(engine.zeroed_factors(FactorShape { terms: pairs.len(), ..shape }, &moduli))));
+        time(2, &mut || {
+            drop(black_box(engine.zeroed_factors(FactorShape { terms: pairs.len(), ..shape }, &moduli)))
+        });
         time(3, &mut || drop(black_box(engine.unpack_factors(&base, 0, &[0, 1], 0..1, &moduli))));
     }
-    println!("\nN = 2^16, {ROWS} primes of 44 bits, {TERMS} terms x {COLUMNS} columns, {:.0} MB\n", base.bytes() as f64 / 1e6);
+    println!(
+        "\nN = 2^16, {ROWS} primes of 44 bits, {TERMS} terms x {COLUMNS} columns, {:.0} MB\n",
+        base.bytes() as f64 / 1e6
+    );
     println!("| work | median ms | least ms |\n|---|---|---|");
-    let names = ["pack all", "sum pairs of terms", "of which the memory for the sums, zeroed", "sum and unpack two terms of one column"];
+    let names = [
+        "pack all",
+        "sum pairs of terms",
+        "of which the memory for the sums, zeroed",
+        "sum and unpack two terms of one column",
+    ];
     for (name, times) in names.into_iter().zip(&mut times) {
         times.sort_by(f64::total_cmp);
         println!("| {name} | {:.1} | {:.1} |", times[times.len() / 2], times[0]);

@@ -1,4 +1,5 @@
-//! Exact modular products against one plain FP64 product of the same size, one thread, interleaved; a ratio is the median over the pairs.
+//! Exact modular products against one plain FP64 product of the same size, one thread, interleaved; a ratio
+//! is the median over the pairs.
 //!
 //! Writes `bench/results/product.json` at the workspace root and prints a table. `QUICK=1` shortens.
 
@@ -71,7 +72,8 @@ fn main() {
             state
         };
         let bound = 1u64 << weight_bits;
-        let weights: Vec<i64> = (0..m * k).map(|_| (next() % (2 * bound - 1)) as i64 - bound as i64 + 1).collect();
+        let weights: Vec<i64> =
+            (0..m * k).map(|_| (next() % (2 * bound - 1)) as i64 - bound as i64 + 1).collect();
         let right: Vec<Vec<u64>> = (0..k).map(|_| (0..n).map(|_| next() % q).collect()).collect();
         let modulus = Modulus::new(q).expect("odd");
         let left = LeftMatrix::new(m, k, &weights).expect("within the bounds");
@@ -93,7 +95,11 @@ fn main() {
         let ratio = Times(exact.0.iter().zip(&plain.0).map(|(e, p)| e / p).collect()).median();
         let gflops = 2e-6 * (m * k * n) as f64 / plain.median();
         rows.push(plain.json(&params, "plain f64 product", &format!("{{\"gflops\": {gflops:.1}}}")));
-        let extra = format!("{{\"products\": {}, \"ratio\": {ratio:.3}, \"plan\": \"{}\"}}", plan.gemm_count(), plan.explain());
+        let extra = format!(
+            "{{\"products\": {}, \"ratio\": {ratio:.3}, \"plan\": \"{}\"}}",
+            plan.gemm_count(),
+            plan.explain()
+        );
         rows.push(exact.json(&params, "clathrate", &extra));
         let _ = writeln!(
             table,
@@ -108,8 +114,11 @@ fn main() {
     print!("{table}");
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let folder = root.join("bench/results");
-    let json = format!("{{\n  \"machine\": {},\n  \"rows\": [\n{}\n  ]\n}}\n", machine(&root), rows.join(",\n"));
-    if let Err(error) = std::fs::create_dir_all(&folder).and_then(|()| std::fs::write(folder.join("product.json"), json)) {
+    let json =
+        format!("{{\n  \"machine\": {},\n  \"rows\": [\n{}\n  ]\n}}\n", machine(&root), rows.join(",\n"));
+    if let Err(error) =
+        std::fs::create_dir_all(&folder).and_then(|()| std::fs::write(folder.join("product.json"), json))
+    {
         eprintln!("the results could not be written to {}: {error}", folder.display());
         std::process::exit(1);
     }
@@ -119,7 +128,10 @@ fn machine(root: &Path) -> String {
     let cpu = std::fs::read_to_string("/proc/cpuinfo")
         .ok()
         .and_then(|text| {
-            text.lines().find(|line| line.starts_with("model name")).and_then(|line| line.split(": ").nth(1)).map(str::to_owned)
+            text.lines()
+                .find(|line| line.starts_with("model name"))
+                .and_then(|line| line.split(": ").nth(1))
+                .map(str::to_owned)
         })
         .unwrap_or_else(|| "unknown".to_owned());
     let output = |program: &str, arguments: &[&str]| {
@@ -129,7 +141,10 @@ fn machine(root: &Path) -> String {
             .output()
             .ok()
             .filter(|output| output.status.success())
-            .map_or_else(|| "unknown".to_owned(), |output| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+            .map_or_else(
+                || "unknown".to_owned(),
+                |output| String::from_utf8_lossy(&output.stdout).trim().to_owned(),
+            )
     };
     format!(
         "{{\"cpu\": \"{cpu}\", \"kernels\": \"{}\", \"threads\": 1, \"date\": \"{}\", \"commit\": \"{}\"}}",

@@ -1,15 +1,18 @@
-//! Times the fused pass of a switch alone, on one thread and on random data: `cargo run --release -p clathrate-arith --example gadget`
-//! (`ROUNDS=n` for more runs, `ONLY=part of a name` for some of the sets, `THREADS=n` for more threads).
+//! Times the fused pass of a switch alone, on one thread and on random data: `cargo run --release -p
+//! clathrate-arith --example gadget` (`ROUNDS=n` for more runs, `ONLY=part of a name` for some of the sets,
+//! `THREADS=n` for more threads).
 //!
-//! Per set: the best and the median time, the best time on the processor where it runs on one thread (what counts on a busy machine), transforms per millisecond, bytes of factors read per nanosecond, and a checksum of
-//! the result, which is the same for every kernel and number of threads.
+//! Per set: the best and the median time, the best time on the processor where it runs on one thread (what
+//! counts on a busy machine), transforms per millisecond, bytes of factors read per nanosecond, and a
+//! checksum of the result, which is the same for every kernel and number of threads.
 
 use std::error::Error;
 use std::time::Instant;
 
 use clathrate_arith::primes::largest_primes;
 use clathrate_arith::{
-    BaseConversion, Buffer, CpuEngine, DigitExtension, Engine, FactorShape, Factors, GadgetInput, Isa, Modulus, Rounding, Rows,
+    BaseConversion, Buffer, CpuEngine, DigitExtension, Engine, FactorShape, Factors, GadgetInput, Isa,
+    Modulus, Rounding, Rows,
 };
 
 /// One way to switch: how many primes, how they form digits, and what the digits are extended to.
@@ -23,17 +26,66 @@ struct Set {
     digit: usize,
     /// Special primes at the end of the basis.
     special: usize,
-    /// Bits and number of auxiliary primes, and how many primes of the key go into one of its digits: the KLSS representation.
+    /// Bits and number of auxiliary primes, and how many primes of the key go into one of its digits: the
+    /// KLSS representation.
     auxiliary: Option<(f64, usize, usize)>,
 }
 
 const SETS: [Set; 6] = [
-    Set { name: "2^16 hybrid r=1", log_degree: 16, bits: 36, primes: 48, digit: 1, special: 1, auxiliary: None },
-    Set { name: "2^16 hybrid r=4", log_degree: 16, bits: 36, primes: 48, digit: 4, special: 4, auxiliary: None },
-    Set { name: "2^16 key-dec r=4", log_degree: 16, bits: 36, primes: 48, digit: 4, special: 4, auxiliary: Some((45.9, 9, 7)) },
-    Set { name: "2^16 key-dec r=1", log_degree: 16, bits: 36, primes: 48, digit: 1, special: 1, auxiliary: Some((45.9, 6, 5)) },
-    Set { name: "2^15 hybrid r=3", log_degree: 15, bits: 36, primes: 24, digit: 3, special: 3, auxiliary: None },
-    Set { name: "2^13 hybrid r=2", log_degree: 13, bits: 40, primes: 6, digit: 2, special: 2, auxiliary: None },
+    Set {
+        name: "2^16 hybrid r=1",
+        log_degree: 16,
+        bits: 36,
+        primes: 48,
+        digit: 1,
+        special: 1,
+        auxiliary: None,
+    },
+    Set {
+        name: "2^16 hybrid r=4",
+        log_degree: 16,
+        bits: 36,
+        primes: 48,
+        digit: 4,
+        special: 4,
+        auxiliary: None,
+    },
+    Set {
+        name: "2^16 key-dec r=4",
+        log_degree: 16,
+        bits: 36,
+        primes: 48,
+        digit: 4,
+        special: 4,
+        auxiliary: Some((45.9, 9, 7)),
+    },
+    Set {
+        name: "2^16 key-dec r=1",
+        log_degree: 16,
+        bits: 36,
+        primes: 48,
+        digit: 1,
+        special: 1,
+        auxiliary: Some((45.9, 6, 5)),
+    },
+    Set {
+        name: "2^15 hybrid r=3",
+        log_degree: 15,
+        bits: 36,
+        primes: 24,
+        digit: 3,
+        special: 3,
+        auxiliary: None,
+    },
+    Set {
+        name: "2^13 hybrid r=2",
+        log_degree: 13,
+        bits: 40,
+        primes: 6,
+        digit: 2,
+        special: 2,
+        auxiliary: None,
+    },
 ];
 
 struct Random(u64);
@@ -57,7 +109,10 @@ impl Random {
 /// Milliseconds that this thread has had a processor; 0 where the system does not tell.
 fn processor_time() -> f64 {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    text.split(' ').next().and_then(|nanoseconds| nanoseconds.parse().ok()).map_or(0.0, |nanoseconds: f64| nanoseconds / 1e6)
+    text.split(' ')
+        .next()
+        .and_then(|nanoseconds| nanoseconds.parse().ok())
+        .map_or(0.0, |nanoseconds: f64| nanoseconds / 1e6)
 }
 
 fn number(name: &str, otherwise: usize) -> usize {
@@ -70,7 +125,8 @@ fn factors(engine: &CpuEngine, moduli: &[usize], shape: FactorShape, random: &mu
     let sources: Vec<Buffer> = (0..3).map(|_| random.buffer(engine, moduli)).collect();
     let rows: Vec<usize> = (0..moduli.len()).collect();
     for group in 0..shape.groups {
-        let slots: Vec<Vec<Rows<'_>>> = (0..shape.slots()).map(|slot| vec![sources[(slot * 7 + group) % 3].view()]).collect();
+        let slots: Vec<Vec<Rows<'_>>> =
+            (0..shape.slots()).map(|slot| vec![sources[(slot * 7 + group) % 3].view()]).collect();
         engine.pack_factors(&mut factors, group, &slots, &rows);
     }
     factors
@@ -82,20 +138,29 @@ fn run(set: &Set, rounds: usize, threads: usize) -> Result<(), Box<dyn Error>> {
     if let Some((bits, count, _)) = set.auxiliary {
         let step = 2 * degree as u64;
         let top = bits.exp2() as u64 / step * step + 1;
-        primes.extend((0..).map(|i| top - i * step).filter(|&q| clathrate_arith::primes::is_prime(q)).take(count));
+        primes.extend(
+            (0..).map(|i| top - i * step).filter(|&q| clathrate_arith::primes::is_prime(q)).take(count),
+        );
     }
-    let engine = CpuEngine::new(degree, &primes, Isa::detect()?)?.with_threads(CpuEngine::thread_pool(threads)?);
+    let engine =
+        CpuEngine::new(degree, &primes, Isa::detect()?)?.with_threads(CpuEngine::thread_pool(threads)?);
     let moduli: Vec<Modulus> = engine.moduli().to_vec();
     let ciphertext = set.primes - set.special;
     let mut random = Random(7);
-    let basis: Vec<usize> = if set.auxiliary.is_some() { (set.primes..primes.len()).collect() } else { (0..set.primes).collect() };
+    let basis: Vec<usize> = if set.auxiliary.is_some() {
+        (set.primes..primes.len()).collect()
+    } else {
+        (0..set.primes).collect()
+    };
     let digits: Vec<DigitExtension> = (0..ciphertext)
         .step_by(set.digit)
         .map(|first| {
             let sources: Vec<usize> = (first..(first + set.digit).min(ciphertext)).collect();
-            let constants: Vec<u64> = sources.iter().map(|&i| random.below(moduli[i].value() - 1) + 1).collect();
+            let constants: Vec<u64> =
+                sources.iter().map(|&i| random.below(moduli[i].value() - 1) + 1).collect();
             let targets: Vec<usize> = basis.iter().copied().filter(|i| !sources.contains(i)).collect();
-            let conversion = BaseConversion::new(&moduli, &sources, &targets, &constants, Rounding::Centred).ok_or("coprime")?;
+            let conversion = BaseConversion::new(&moduli, &sources, &targets, &constants, Rounding::Centred)
+                .ok_or("coprime")?;
             Ok(match set.auxiliary {
                 Some(_) => DigitExtension::foreign(first, conversion),
                 None => DigitExtension::new(first, constants, conversion, basis.len()),
@@ -103,11 +168,15 @@ fn run(set: &Set, rounds: usize, threads: usize) -> Result<(), Box<dyn Error>> {
         })
         .collect::<Result<_, &str>>()?;
     let groups = set.auxiliary.map_or(1, |(_, _, key_digit)| set.primes.div_ceil(key_digit));
-    let shape = FactorShape { groups, terms: digits.len(), columns: 2, packed: std::env::var_os("PLAIN").is_none() };
+    let shape =
+        FactorShape { groups, terms: digits.len(), columns: 2, packed: std::env::var_os("PLAIN").is_none() };
     let factors = factors(&engine, &basis, shape, &mut random);
     let coefficients = random.buffer(&engine, &(0..ciphertext).collect::<Vec<_>>());
     let values = random.buffer(&engine, &(0..ciphertext).collect::<Vec<_>>());
-    let inputs = [GadgetInput { coefficients: coefficients.view(), values: set.auxiliary.is_none().then_some(values.view()) }];
+    let inputs = [GadgetInput {
+        coefficients: coefficients.view(),
+        values: set.auxiliary.is_none().then_some(values.view()),
+    }];
     let mut out = engine.scratch(2 * groups * basis.len());
     let all_groups: Vec<usize> = (0..groups).collect();
     let rows: Vec<usize> = (0..basis.len()).collect();

@@ -1,7 +1,8 @@
 //! Cache-line-aligned memory for residues, and the pool that recycles it.
 //!
-//! A large allocation that comes fresh from the operating system costs a page fault every 4 KiB. A key switch that allocates its scratch memory anew
-//! each time spends more time on page faults than on computation, so buffers return to a [`Pool`] when dropped.
+//! A large allocation that comes fresh from the operating system costs a page fault every 4 KiB. A key switch
+//! that allocates its scratch memory anew each time spends more time on page faults than on computation, so
+//! buffers return to a [`Pool`] when dropped.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::collections::VecDeque;
@@ -18,12 +19,12 @@ use crate::error::OutOfMemory;
 /// Alignment of all buffers: a cache line, and a 512-bit vector.
 pub const ALIGNMENT: usize = 64;
 
-/// Allocations from this size on are aligned to it and requested in huge pages, because a switch reads dozens of rows at once, more than the TLB
-/// holds 4 KiB pages for.
+/// Allocations from this size on are aligned to it and requested in huge pages, because a switch reads dozens
+/// of rows at once, more than the TLB holds 4 KiB pages for.
 const HUGE_PAGE: usize = 2 << 20;
 
-/// Large allocations, directly from the operating system: they are zero already, so they need no second pass, and each page is mapped when it is
-/// first touched, on the thread that touches it.
+/// Large allocations, directly from the operating system: they are zero already, so they need no second pass,
+/// and each page is mapped when it is first touched, on the thread that touches it.
 #[cfg(target_os = "linux")]
 mod large {
     use std::alloc::Layout;
@@ -38,14 +39,21 @@ mod large {
         let reserved = kept.checked_add(layout.align())?;
         // SAFETY: a new private mapping touches no other memory.
         let start = unsafe {
-            libc::mmap(std::ptr::null_mut(), reserved, libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1, 0)
+            libc::mmap(
+                std::ptr::null_mut(),
+                reserved,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+                -1,
+                0,
+            )
         };
         if start == libc::MAP_FAILED {
             return None;
         }
         let before = start.align_offset(layout.align());
-        // SAFETY: all ranges lie within the mapping, as `before` is less than the alignment. The parts before the aligned start and after the last
-        // page are unmapped; the rest is advised.
+        // SAFETY: all ranges lie within the mapping, as `before` is less than the alignment. The parts before
+        // the aligned start and after the last page are unmapped; the rest is advised.
         unsafe {
             let pointer = start.add(before);
             if before > 0 {
@@ -109,8 +117,8 @@ impl AlignedWords {
         Self::try_zeroed(len).unwrap_or_else(|| OutOfMemory { bytes: (len as u64).saturating_mul(8) }.raise())
     }
 
-    /// Overwrites all words with zeroes by volatile stores, which the compiler cannot remove. The stores are of vectors where the machine has them,
-    /// because stores of single words take twice as long.
+    /// Overwrites all words with zeroes by volatile stores, which the compiler cannot remove. The stores are
+    /// of vectors where the machine has them, because stores of single words take twice as long.
     pub fn zeroize(&mut self) {
         #[cfg(target_arch = "x86_64")]
         {
@@ -153,8 +161,11 @@ impl AlignedWords {
 
     fn layout(len: usize) -> Layout {
         let alignment = if len * 8 >= HUGE_PAGE { HUGE_PAGE } else { ALIGNMENT };
-        // A length whose byte size overflows cannot be allocated on any machine; the standard library panics likewise.
-        Layout::array::<u64>(len).and_then(|l| l.align_to(alignment)).expect("buffer size overflows the address space")
+        // A length whose byte size overflows cannot be allocated on any machine; the standard library panics
+        // likewise.
+        Layout::array::<u64>(len)
+            .and_then(|l| l.align_to(alignment))
+            .expect("buffer size overflows the address space")
     }
 }
 
@@ -164,7 +175,11 @@ impl Drop for AlignedWords {
             let layout = Self::layout(self.capacity);
             // SAFETY: allocated in `zeroed`, the same way, with the same layout.
             unsafe {
-                if layout.align() == HUGE_PAGE { large::free(self.pointer, layout) } else { dealloc(self.pointer.as_ptr().cast(), layout) }
+                if layout.align() == HUGE_PAGE {
+                    large::free(self.pointer, layout)
+                } else {
+                    dealloc(self.pointer.as_ptr().cast(), layout)
+                }
             }
         }
     }
@@ -173,7 +188,8 @@ impl Drop for AlignedWords {
 impl Deref for AlignedWords {
     type Target = [u64];
     fn deref(&self) -> &[u64] {
-        // SAFETY: pointer is valid for capacity initialised words, of which len are some (or dangling with len 0).
+        // SAFETY: pointer is valid for capacity initialised words, of which len are some (or dangling with
+        // len 0).
         unsafe { std::slice::from_raw_parts(self.pointer.as_ptr(), self.len) }
     }
 }
@@ -191,11 +207,13 @@ impl fmt::Debug for AlignedWords {
     }
 }
 
-/// Recycles buffers by length, up to a byte budget. When the budget is exceeded, the buffers that lie idle for the longest time are freed. Of one length, the
-/// buffer that was returned last is handed out first, so that those which a computation no longer needs become the oldest.
+/// Recycles buffers by length, up to a byte budget. When the budget is exceeded, the buffers that lie idle
+/// for the longest time are freed. Of one length, the buffer that was returned last is handed out first, so
+/// that those which a computation no longer needs become the oldest.
 ///
-/// The lengths of large buffers are rounded up ([`rounded_up`]), and a large buffer serves any length from half its own up, so that the arrays of neighbouring
-/// levels, whose lengths differ by a few rows, use the same buffers: otherwise a circuit that descends through the levels finds no buffer to reuse.
+/// The lengths of large buffers are rounded up ([`rounded_up`]), and a large buffer serves any length from
+/// half its own up, so that the arrays of neighbouring levels, whose lengths differ by a few rows, use the
+/// same buffers: otherwise a circuit that descends through the levels finds no buffer to reuse.
 #[derive(Debug)]
 pub struct Pool {
     shelves: Mutex<Shelves>,
@@ -206,7 +224,8 @@ pub struct Pool {
 
 #[derive(Debug, Default)]
 struct Shelves {
-    /// Idle buffers of one length each, the one that was returned first at the front, with the times of their return; a few dozen lengths at most.
+    /// Idle buffers of one length each, the one that was returned first at the front, with the times of their
+    /// return; a few dozen lengths at most.
     by_len: Vec<(usize, VecDeque<(u64, AlignedWords)>)>,
     bytes: usize,
     /// How many buffers were returned so far: the time.
@@ -216,7 +235,8 @@ struct Shelves {
 /// Lengths between two powers of two that large buffers have.
 const LENGTHS_PER_OCTAVE: usize = 4;
 
-/// The length that a buffer of `len` words is allocated with: for large buffers, the next multiple of a quarter of the power of two below.
+/// The length that a buffer of `len` words is allocated with: for large buffers, the next multiple of a
+/// quarter of the power of two below.
 fn rounded_up(len: usize) -> usize {
     if len * size_of::<u64>() < HUGE_PAGE {
         return len;
@@ -244,7 +264,8 @@ impl Shelves {
     /// The shortest idle buffer of at least `capacity` words, and for large buffers of at most twice as many.
     fn fitting(&mut self, capacity: usize) -> Option<AlignedWords> {
         let most = if capacity * size_of::<u64>() < HUGE_PAGE { capacity } else { 2 * capacity };
-        let fits = self.by_len.iter().filter(|(len, shelf)| (capacity..=most).contains(len) && !shelf.is_empty());
+        let fits =
+            self.by_len.iter().filter(|(len, shelf)| (capacity..=most).contains(len) && !shelf.is_empty());
         let len = fits.map(|&(len, _)| len).min()?;
         let (_, words) = self.shelf(len).pop_back()?;
         self.bytes -= words.capacity * size_of::<u64>();
@@ -253,7 +274,9 @@ impl Shelves {
 
     /// Takes out the buffer that was returned first; `None` where there is none.
     fn evict(&mut self) -> Option<AlignedWords> {
-        let oldest = |(_, shelf): &&mut (usize, VecDeque<(u64, AlignedWords)>)| shelf.front().map_or(u64::MAX, |&(time, _)| time);
+        let oldest = |(_, shelf): &&mut (usize, VecDeque<(u64, AlignedWords)>)| {
+            shelf.front().map_or(u64::MAX, |&(time, _)| time)
+        };
         let (_, words) = self.by_len.iter_mut().min_by_key(oldest)?.1.pop_front()?;
         self.bytes -= words.capacity * size_of::<u64>();
         Some(words)
@@ -264,7 +287,12 @@ impl Pool {
     /// A pool that keeps at most `budget_bytes` of idle buffers.
     #[must_use]
     pub fn new(budget_bytes: usize) -> Self {
-        Self { shelves: Mutex::new(Shelves::default()), budget_bytes, taken: AtomicUsize::new(0), taken_bytes: AtomicUsize::new(0) }
+        Self {
+            shelves: Mutex::new(Shelves::default()),
+            budget_bytes,
+            taken: AtomicUsize::new(0),
+            taken_bytes: AtomicUsize::new(0),
+        }
     }
 
     /// A buffer of `len` words with unspecified (stale) contents.
@@ -364,7 +392,13 @@ mod tests {
     #[test]
     fn large_buffers_serve_neighbouring_lengths() {
         let least = HUGE_PAGE / size_of::<u64>();
-        for (len, expected) in [(1, 1), (least - 1, least - 1), (least, least), (least + 1, least / 4 * 5), (2 * least - 1, 2 * least)] {
+        for (len, expected) in [
+            (1, 1),
+            (least - 1, least - 1),
+            (least, least),
+            (least + 1, least / 4 * 5),
+            (2 * least - 1, 2 * least),
+        ] {
             assert_eq!(rounded_up(len), expected);
         }
         let pool = Pool::new(64 * HUGE_PAGE);

@@ -65,9 +65,10 @@ pub struct Automorphism {
 enum EvalOrder {
     /// `out[i] = in[source[i]]`, for degrees below a block.
     Words(Vec<u32>),
-    /// A permutation of blocks of eight. The low three bits of slot `i = 8 b + j` are the top three of `brv(i)`, so its exponent
-    /// `(2 brv(i) + 1) g mod 2n` has low bits that depend on `b` only: `b` determines the source block. The top three bits are `c_b + brv(j) g mod 8`
-    /// for some `c_b`, so there are at most eight orders.
+    /// A permutation of blocks of eight. The low three bits of slot `i = 8 b + j` are the top three of
+    /// `brv(i)`, so its exponent `(2 brv(i) + 1) g mod 2n` has low bits that depend on `b` only: `b`
+    /// determines the source block. The top three bits are `c_b + brv(j) g mod 8` for some `c_b`, so there
+    /// are at most eight orders.
     Blocks(BlockPermutation),
 }
 
@@ -106,11 +107,14 @@ impl Automorphism {
         self.apply_eval_from(out, 0, x);
     }
 
-    /// The words of `phi(x)` from `start` on, as many as `out` has; `start` and the length are multiples of 8 or the whole row. `x` is a row in Eval form.
+    /// The words of `phi(x)` from `start` on, as many as `out` has; `start` and the length are multiples of 8
+    /// or the whole row. `x` is a row in Eval form.
     pub fn apply_eval_from(&self, out: &mut [u64], start: usize, x: &[u64]) {
         match &self.eval {
             EvalOrder::Words(source) => {
-                out.iter_mut().zip(&source[start..]).for_each(|(target, &source)| *target = x[source as usize]);
+                out.iter_mut()
+                    .zip(&source[start..])
+                    .for_each(|(target, &source)| *target = x[source as usize]);
             }
             EvalOrder::Blocks(permutation) => {
                 assert_eq!(x.len(), self.degree, "a row has as many words as the automorphism's degree");
@@ -119,8 +123,9 @@ impl Automorphism {
         }
     }
 
-    /// The first word of the aligned block of `length` words, a power of two, that the block of `phi(x)` from `start` on is made of; `start` is a multiple of
-    /// `length`. The words are in Eval form, where the low bits of an exponent determine those of its multiple.
+    /// The first word of the aligned block of `length` words, a power of two, that the block of `phi(x)` from
+    /// `start` on is made of; `start` is a multiple of `length`. The words are in Eval form, where the low
+    /// bits of an exponent determine those of its multiple.
     #[must_use]
     pub fn source_of(&self, start: usize, length: usize) -> usize {
         let word = match &self.eval {
@@ -130,11 +135,14 @@ impl Automorphism {
         word / length * length
     }
 
-    /// As [`Automorphism::apply_eval_from`], from the words of `x` that start at `from`, as [`Automorphism::source_of`] tells.
+    /// As [`Automorphism::apply_eval_from`], from the words of `x` that start at `from`, as
+    /// [`Automorphism::source_of`] tells.
     pub fn apply_eval_within(&self, out: &mut [u64], start: usize, x: &[u64], from: usize) {
         match &self.eval {
             EvalOrder::Words(source) => {
-                out.iter_mut().zip(&source[start..]).for_each(|(target, &source)| *target = x[source as usize - from]);
+                out.iter_mut()
+                    .zip(&source[start..])
+                    .for_each(|(target, &source)| *target = x[source as usize - from]);
             }
             EvalOrder::Blocks(permutation) => permutation.apply_within(out, start, x, from),
         }
@@ -168,16 +176,16 @@ pub fn mul_monomial(out: &mut [u64], x: &[u64], power: usize, modulus: &Modulus)
     }
 }
 
-/// Takes every `gap`-th coefficient starting at `offset`: the part of `x` in `X^offset Z[X^gap]`, as an element of the
-/// subring of degree `x.len() / gap`.
+/// Takes every `gap`-th coefficient starting at `offset`: the part of `x` in `X^offset Z[X^gap]`, as an
+/// element of the subring of degree `x.len() / gap`.
 pub fn subring_extract(out: &mut [u64], x: &[u64], gap: usize, offset: usize) {
     for (target, value) in out.iter_mut().zip(x[offset..].iter().step_by(gap)) {
         *target = *value;
     }
 }
 
-/// Writes `x` to every `gap`-th coefficient of `out` starting at `offset`: the embedding `x(X) -> X^offset x(X^gap)`. The other coefficients of `out`
-/// keep their values.
+/// Writes `x` to every `gap`-th coefficient of `out` starting at `offset`: the embedding `x(X) -> X^offset
+/// x(X^gap)`. The other coefficients of `out` keep their values.
 pub fn subring_embed(out: &mut [u64], x: &[u64], gap: usize, offset: usize) {
     for (target, value) in out[offset..].iter_mut().step_by(gap).zip(x) {
         *target = *value;

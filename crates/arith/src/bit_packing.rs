@@ -21,7 +21,8 @@ pub struct Run<'a> {
     pub bits: u32,
     /// Bytes from one vector's slots to the next one's.
     pub stride: usize,
-    /// The bytes of the run that is read after this one and has the same shape, to be prefetched; empty where that run follows directly.
+    /// The bytes of the run that is read after this one and has the same shape, to be prefetched; empty where
+    /// that run follows directly.
     pub next: &'a [u8],
 }
 
@@ -33,10 +34,15 @@ impl<'a> Run<'a> {
         Self { bytes: &self.bytes[at..], next: self.next.get(at..).unwrap_or_default(), ..*self }
     }
 
-    /// This run, after which `next` is read, perhaps of other factors; a run of another shape is not prefetched.
+    /// This run, after which `next` is read, perhaps of other factors; a run of another shape is not
+    /// prefetched.
     #[must_use]
     pub fn before(self, next: Run<'a>) -> Self {
-        if (next.stride, next.bits) == (self.stride, self.bits) { Self { next: next.bytes, ..self } } else { self }
+        if (next.stride, next.bits) == (self.stride, self.bits) {
+            Self { next: next.bytes, ..self }
+        } else {
+            self
+        }
     }
 }
 
@@ -51,7 +57,8 @@ pub struct RunMut<'a> {
     pub stride: usize,
 }
 
-/// The width to which residues below `1 << bits` are packed: `bits`, or 64 where `bits` exceeds [`MAX_PACKED_BITS`].
+/// The width to which residues below `1 << bits` are packed: `bits`, or 64 where `bits` exceeds
+/// [`MAX_PACKED_BITS`].
 #[must_use]
 pub fn packed_bits(bits: u32) -> u32 {
     if bits <= MAX_PACKED_BITS { bits } else { 64 }
@@ -61,7 +68,8 @@ pub fn packed_bits(bits: u32) -> u32 {
 #[must_use]
 pub fn unpack(bytes: &[u8], bits: u32) -> [u64; VECTOR] {
     let mask = u64::MAX >> (64 - bits);
-    // From the first byte of a lane on there are eight bytes, except at the end of a slice that was cut short.
+    // From the first byte of a lane on there are eight bytes, except at the end of a slice that was cut
+    // short.
     let word = |at: usize| match bytes[at..].first_chunk() {
         Some(word) => u64::from_le_bytes(*word),
         None => bytes[at..].iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte)),

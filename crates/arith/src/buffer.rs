@@ -2,15 +2,18 @@
 //!
 //! Design, shared with [`crate::engine`]:
 //!
-//! 1. A [`Buffer`] owns rows of `degree` residues, row after row. It may hold several polynomials over one basis, one after another, so a
-//!    ciphertext is one allocation and an operation on all of it is one call of the engine.
-//! 2. [`Rows`] and [`RowsMut`] are borrowed runs of rows of a buffer. Engines take views, so one polynomial of a ciphertext needs no copy.
-//! 3. The memory behind a buffer is [`Memory`]: the host's, or that of an engine with an address space of its own ([`DeviceMemory`]). Copying,
-//!    comparing, overwriting and freeing go through the owner of the memory.
-//! 4. Code above this crate passes views to the engine and never reads the words. Residues enter and leave only by [`crate::Engine::upload`] and
-//!    [`crate::Engine::download`].
-//! 5. The methods that access the words (`host`, `row` and similar ones) are for engines that compute on the host and for their tests. They panic on
-//!    memory of another kind, which occurs only where a caller mixes two engines.
+//! 1. A [`Buffer`] owns rows of `degree` residues, row after row. It may hold several polynomials over one
+//!    basis, one after another, so a ciphertext is one allocation and an operation on all of it is one call
+//!    of the engine.
+//! 2. [`Rows`] and [`RowsMut`] are borrowed runs of rows of a buffer. Engines take views, so one polynomial
+//!    of a ciphertext needs no copy.
+//! 3. The memory behind a buffer is [`Memory`]: the host's, or that of an engine with an address space of its
+//!    own ([`DeviceMemory`]). Copying, comparing, overwriting and freeing go through the owner of the memory.
+//! 4. Code above this crate passes views to the engine and never reads the words. Residues enter and leave
+//!    only by [`crate::Engine::upload`] and [`crate::Engine::download`].
+//! 5. The methods that access the words (`host`, `row` and similar ones) are for engines that compute on the
+//!    host and for their tests. They panic on memory of another kind, which occurs only where a caller mixes
+//!    two engines.
 
 use std::any::Any;
 use std::fmt;
@@ -98,7 +101,8 @@ impl fmt::Debug for Memory {
     }
 }
 
-/// `rows` x `degree` residues, row-major, in an engine's memory. The buffer does not store moduli; its owner knows the modulus of each row.
+/// `rows` x `degree` residues, row-major, in an engine's memory. The buffer does not store moduli; its owner
+/// knows the modulus of each row.
 pub struct Buffer {
     memory: Memory,
     rows: usize,
@@ -122,7 +126,8 @@ impl Buffer {
         Self { memory: Memory::Host(pool.take(rows * degree)), rows, degree, pool: Arc::downgrade(pool) }
     }
 
-    /// A buffer in the memory of an engine with an address space of its own, which holds `rows * degree` words there.
+    /// A buffer in the memory of an engine with an address space of its own, which holds `rows * degree`
+    /// words there.
     #[must_use]
     pub fn on_device(memory: Box<dyn DeviceMemory>, rows: usize, degree: usize) -> Self {
         Self { memory: Memory::Device(memory), rows, degree, pool: Weak::new() }
@@ -224,7 +229,10 @@ impl Clone for Buffer {
         let memory = match &self.memory {
             Memory::Host(_) | Memory::Mapped(_) => {
                 let words = self.host();
-                let mut copy = self.pool.upgrade().map_or_else(|| AlignedWords::zeroed(words.len()), |pool| pool.take(words.len()));
+                let mut copy = self
+                    .pool
+                    .upgrade()
+                    .map_or_else(|| AlignedWords::zeroed(words.len()), |pool| pool.take(words.len()));
                 copy.copy_from_slice(words);
                 Memory::Host(copy)
             }
@@ -314,7 +322,8 @@ impl<'a> Rows<'a> {
         (0..self.rows.checked_div(rows).unwrap_or(0)).map(move |i| self.slice(i * rows..(i + 1) * rows))
     }
 
-    /// The memory of an engine of another kind, and the first word of this view in it; `None` for host memory.
+    /// The memory of an engine of another kind, and the first word of this view in it; `None` for host
+    /// memory.
     #[must_use]
     pub fn device(&self) -> Option<(&'a dyn DeviceMemory, usize)> {
         match self.place {
@@ -352,7 +361,9 @@ impl PartialEq for Rows<'_> {
         }
         match (self.place, other.place) {
             (Place::Host(x), Place::Host(y)) => x == y,
-            (Place::Device(x, first), Place::Device(y, other_first)) => x.equals(first, y, other_first, self.rows * self.degree),
+            (Place::Device(x, first), Place::Device(y, other_first)) => {
+                x.equals(first, y, other_first, self.rows * self.degree)
+            }
             _ => false,
         }
     }
@@ -424,7 +435,9 @@ impl<'a> RowsMut<'a> {
                 let (left, right) = all.split_at_mut(words);
                 (PlaceMut::Host(left), PlaceMut::Host(right))
             }
-            PlaceMut::Device(memory, first) => (PlaceMut::Device(memory, first), PlaceMut::Device(memory, first + words)),
+            PlaceMut::Device(memory, first) => {
+                (PlaceMut::Device(memory, first), PlaceMut::Device(memory, first + words))
+            }
         };
         (Self { place: left, rows: row, degree }, Self { place: right, rows: self.rows - row, degree })
     }
@@ -451,7 +464,8 @@ impl<'a> RowsMut<'a> {
         chunks.into_iter()
     }
 
-    /// The memory of an engine of another kind, and the first word of this view in it; `None` for host memory.
+    /// The memory of an engine of another kind, and the first word of this view in it; `None` for host
+    /// memory.
     #[must_use]
     pub fn device(&self) -> Option<(&'a dyn DeviceMemory, usize)> {
         match &self.place {

@@ -6,9 +6,10 @@
 //! x c = sum_i y_i D/q_i - z D,      z = round(sum_i y_i / q_i)       (centred, exact)
 //! ```
 //!
-//! so a target residue is `sum_i y_i [D/q_i]_p + z [-D]_p`: a row of a matrix with one column more than there are sources.
-//! The caller chooses the constants `c_i`, so that a product with the inverse factors of a gadget costs nothing extra.
-//! Source: [klss, sec. 2.2, Eqs. (3), (4)]; differs: the representative is centred, in `[-D/2, D/2]`.
+//! so a target residue is `sum_i y_i [D/q_i]_p + z [-D]_p`: a row of a matrix with one column more than there
+//! are sources. The caller chooses the constants `c_i`, so that a product with the inverse factors of a
+//! gadget costs nothing extra. Source: [klss, sec. 2.2, Eqs. (3), (4)]; differs: the representative is
+//! centred, in `[-D/2, D/2]`.
 
 use std::any::Any;
 use std::fmt;
@@ -20,8 +21,8 @@ use crate::modulus::{Modulus, Multiplier};
 /// Which of the integers with the given residues is converted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rounding {
-    /// The representative in `[-D/2, D/2]`, found with one floating-point sum (an integer within 2^-45 of the boundary may be replaced by the one on
-    /// the other side).
+    /// The representative in `[-D/2, D/2]`, found with one floating-point sum (an integer within 2^-45 of the
+    /// boundary may be replaced by the one on the other side).
     Centred,
     /// Some representative in `[0, r D)` for `r` sources: no correction, so one multiplication less.
     Approximate,
@@ -41,8 +42,8 @@ pub struct BaseConversion {
     pub(crate) inverse_moduli: Vec<f64>,
     /// Per target: `[D/q_i]_p` for each source, then `[-D]_p` when centred.
     pub(crate) weights: Vec<Vec<u64>>,
-    /// The constants to write the integer that the sources represent in limbs, and for each target the factors of the limbs; `None` where the sources
-    /// are too wide or too many.
+    /// The constants to write the integer that the sources represent in limbs, and for each target the
+    /// factors of the limbs; `None` where the sources are too wide or too many.
     pub(crate) limbs: Option<(LimbForm, Vec<LimbWeights>)>,
     /// Every `y_i` and `z` is below `2^y_bits`.
     pub(crate) y_bits: u32,
@@ -75,11 +76,18 @@ impl fmt::Debug for EngineTables {
 }
 
 impl BaseConversion {
-    /// Prepares the conversion of `x * c` from `moduli[sources]` to `moduli[targets]`, `constants[i]` being `c` modulo source `i`.
+    /// Prepares the conversion of `x * c` from `moduli[sources]` to `moduli[targets]`, `constants[i]` being
+    /// `c` modulo source `i`.
     ///
     /// Returns `None` when a source modulus is not coprime to the others (a chain never repeats a prime).
     #[must_use]
-    pub fn new(moduli: &[Modulus], sources: &[usize], targets: &[usize], constants: &[u64], rounding: Rounding) -> Option<Self> {
+    pub fn new(
+        moduli: &[Modulus],
+        sources: &[usize],
+        targets: &[usize],
+        constants: &[u64],
+        rounding: Rounding,
+    ) -> Option<Self> {
         let product_without = |skip: Option<usize>, modulus: &Modulus| {
             let others = sources.iter().enumerate().filter(|&(i, _)| Some(i) != skip);
             others.fold(1, |product, (_, &s)| modulus.mul(product, moduli[s].value()))
@@ -98,7 +106,8 @@ impl BaseConversion {
             .iter()
             .map(|&t| {
                 let modulus = &moduli[t];
-                let mut row: Vec<u64> = (0..sources.len()).map(|i| product_without(Some(i), modulus)).collect();
+                let mut row: Vec<u64> =
+                    (0..sources.len()).map(|i| product_without(Some(i), modulus)).collect();
                 if rounding == Rounding::Centred {
                     row.push(modulus.neg(product_without(None, modulus)));
                 }
@@ -135,7 +144,8 @@ impl BaseConversion {
         self.engine_tables.as_ref()
     }
 
-    /// The matrix: for each target the residues `[D/q_i]_p` of each source, then `[-D]_p` where the conversion is centred.
+    /// The matrix: for each target the residues `[D/q_i]_p` of each source, then `[-D]_p` where the
+    /// conversion is centred.
     #[must_use]
     pub fn weights(&self) -> &[Vec<u64>] {
         &self.weights

@@ -3,14 +3,20 @@
 //! Design, shared with [`crate::buffer`]:
 //!
 //! 1. One engine serves one ring: a degree and an ordered list of moduli, to which methods refer by index.
-//! 2. Methods take views of rows ([`Rows`], [`RowsMut`]) and the moduli of those rows. A view may hold several polynomials over one basis, one after
-//!    another, so `moduli[row % moduli.len()]` is the modulus of a row, and one call serves a whole ciphertext.
-//! 3. Residues are handles. They enter an engine by [`Engine::upload`] and leave it by [`Engine::download`]; no other code reads them.
-//! 4. The trait is object-safe on purpose: nothing above this crate is generic over the engine, and engines are chosen at run time.
-//! 5. An operation belongs here when it touches residues and two algorithms need it, or a profile shows that fusing several operations pays.
-//! 6. Engines also report the properties of their kernels that a cost model needs ([`Engine::transform_class`] and the methods beside it).
+//! 2. Methods take views of rows ([`Rows`], [`RowsMut`]) and the moduli of those rows. A view may hold
+//!    several polynomials over one basis, one after another, so `moduli[row % moduli.len()]` is the modulus
+//!    of a row, and one call serves a whole ciphertext.
+//! 3. Residues are handles. They enter an engine by [`Engine::upload`] and leave it by [`Engine::download`];
+//!    no other code reads them.
+//! 4. The trait is object-safe on purpose: nothing above this crate is generic over the engine, and engines
+//!    are chosen at run time.
+//! 5. An operation belongs here when it touches residues and two algorithms need it, or a profile shows that
+//!    fusing several operations pays.
+//! 6. Engines also report the properties of their kernels that a cost model needs
+//!    ([`Engine::transform_class`] and the methods beside it).
 //!
-//! Range: all residues in inputs and outputs are fully reduced. The caller guarantees matching lengths, which are `assert`ed.
+//! Range: all residues in inputs and outputs are fully reduced. The caller guarantees matching lengths, which
+//! are `assert`ed.
 
 use std::borrow::Cow;
 use std::fmt::Debug;
@@ -45,7 +51,8 @@ pub struct GadgetInput<'a> {
     pub values: Option<Rows<'a>>,
 }
 
-/// A polynomial over the moduli of the quotient and possibly others, and the rows that belong to the moduli of the quotient.
+/// A polynomial over the moduli of the quotient and possibly others, and the rows that belong to the moduli
+/// of the quotient.
 #[derive(Debug, Clone, Copy)]
 pub struct Dividend<'a> {
     /// The residues.
@@ -64,7 +71,8 @@ impl<'a> Dividend<'a> {
 /// A polynomial to be divided: the sum of its parts in Coeff and Eval form, each of which may be missing.
 #[derive(Debug, Clone, Copy)]
 pub struct DivisionInput<'a> {
-    /// The residues modulo the divisors, in Coeff form: the sources of the remainder's conversion, from row 0 on.
+    /// The residues modulo the divisors, in Coeff form: the sources of the remainder's conversion, from row 0
+    /// on.
     pub divisors: Rows<'a>,
     /// A part in Coeff form.
     pub coeff: Option<Dividend<'a>>,
@@ -72,16 +80,19 @@ pub struct DivisionInput<'a> {
     pub eval: Option<Dividend<'a>>,
 }
 
-/// Fills row `index` with residues. [`Engine::upload_rows`] calls this function for every row, in any order, on any thread.
+/// Fills row `index` with residues. [`Engine::upload_rows`] calls this function for every row, in any order,
+/// on any thread.
 pub type FillRow<'f> = &'f (dyn Fn(usize, &mut [u64]) + Sync);
 
 /// Two factors of one term of a sum.
 pub type Factor2<'a> = (Rows<'a>, Rows<'a>);
 
-/// One sum of products with packed plaintexts, `sum_t xs[inputs[t]] * plaintexts[t]`; see [`Engine::plaintext_products`].
+/// One sum of products with packed plaintexts, `sum_t xs[inputs[t]] * plaintexts[t]`; see
+/// [`Engine::plaintext_products`].
 #[derive(Debug, Clone, Copy)]
 pub struct PlaintextSum<'a> {
-    /// The plaintexts in Eval form, one term each, in one group and one column. Their degree divides the engine's.
+    /// The plaintexts in Eval form, one term each, in one group and one column. Their degree divides the
+    /// engine's.
     pub plaintexts: &'a Factors,
     /// For each modulus of the product, the row of the plaintexts that has this modulus.
     pub rows: &'a [usize],
@@ -98,7 +109,8 @@ pub struct Hoisted<'a> {
     pub lifted: &'a [Rows<'a>],
     /// How many of the first columns get nothing of their polynomial added to a product.
     pub masks: usize,
-    /// What the polynomials are multiplied with, modulo each of the first moduli; they are zero modulo the others.
+    /// What the polynomials are multiplied with, modulo each of the first moduli; they are zero modulo the
+    /// others.
     pub constants: &'a [u64],
 }
 
@@ -113,8 +125,8 @@ pub struct PermutedProduct<'a> {
     pub rows: &'a [usize],
 }
 
-/// Runs `work`, whose operations a device may take as one: for the steps of one operation, such as a key switch, on one thread. Others see its results when it
-/// is done.
+/// Runs `work`, whose operations a device may take as one: for the steps of one operation, such as a key
+/// switch, on one thread. Others see its results when it is done.
 pub fn together<T>(engine: &dyn Engine, work: impl FnOnce() -> T) -> T {
     struct Open<'a>(&'a dyn Engine, bool);
     impl Drop for Open<'_> {
@@ -146,23 +158,29 @@ pub trait Engine: Send + Sync + Debug {
     /// The kind of memory that the engine's buffers are in. Engines of one kind read each other's buffers.
     fn memory_kind(&self) -> &'static str;
 
-    /// An engine of the same kind and for the same moduli at another degree; each of the two can read the other's buffers. The new engine counts no
-    /// passes, because a pass over a row of another degree has another cost.
+    /// An engine of the same kind and for the same moduli at another degree; each of the two can read the
+    /// other's buffers. The new engine counts no passes, because a pass over a row of another degree has
+    /// another cost.
     ///
     /// # Errors
-    /// [`ArithError`] where the degree is no power of two or a modulus has no root of unity of order `2 * degree`.
+    /// [`ArithError`] where the degree is no power of two or a modulus has no root of unity of order `2 *
+    /// degree`.
     fn at_degree(&self, degree: usize) -> Result<Arc<dyn Engine>, ArithError>;
 
-    /// Waits until all operations that were called before are done, for whoever measures time. Engines that compute at once have nothing to wait for.
+    /// Waits until all operations that were called before are done, for whoever measures time. Engines that
+    /// compute at once have nothing to wait for.
     fn finish(&self) {}
 
-    /// Lets the engine hold back what this thread calls until the matching [`Engine::end_together`]; see [`together`].
+    /// Lets the engine hold back what this thread calls until the matching [`Engine::end_together`]; see
+    /// [`together`].
     fn begin_together(&self) {}
 
-    /// Sends off what is held back: before other threads get a result of an operation that is not done, such as a key that is derived for all of them.
+    /// Sends off what is held back: before other threads get a result of an operation that is not done, such
+    /// as a key that is derived for all of them.
     fn submit(&self) {}
 
-    /// Ends [`Engine::begin_together`]. Where `keep` is false, the results are not wanted: the operation is given up.
+    /// Ends [`Engine::begin_together`]. Where `keep` is false, the results are not wanted: the operation is
+    /// given up.
     fn end_together(&self, keep: bool) {
         let _ = keep;
     }
@@ -172,13 +190,16 @@ pub trait Engine: Send + Sync + Debug {
     /// The class of the transform of modulus `index`, by its speed: 0 is the fastest, 2 the slowest.
     fn transform_class(&self, index: usize) -> usize;
 
-    /// Whether digits are extended as integers in limbs ([`crate::limbs`]), which costs fewer products per target than residues do.
+    /// Whether digits are extended as integers in limbs ([`crate::limbs`]), which costs fewer products per
+    /// target than residues do.
     fn extends_by_limbs(&self) -> bool;
 
-    /// Whether [`Engine::divide_all`] of `polys` polynomials from `sources` moduli to `targets` reads remainders as integers in limbs.
+    /// Whether [`Engine::divide_all`] of `polys` polynomials from `sources` moduli to `targets` reads
+    /// remainders as integers in limbs.
     fn divides_by_limbs(&self, sources: usize, targets: usize, polys: usize) -> bool;
 
-    /// Whether [`Engine::combine_fractions`] multiplies fractions whole, as integers, and not in floating point, with an error that is smaller.
+    /// Whether [`Engine::combine_fractions`] multiplies fractions whole, as integers, and not in floating
+    /// point, with an error that is smaller.
     fn multiplies_whole_fractions(&self) -> bool {
         false
     }
@@ -198,7 +219,9 @@ pub trait Engine: Send + Sync + Debug {
     fn upload(&self, out: RowsMut<'_>, words: &[u64]) {
         let degree = out.degree();
         assert_eq!(words.len(), out.rows() * degree, "as many words as the rows have");
-        self.upload_rows(out, &|row, target| target.copy_from_slice(&words[row * degree..(row + 1) * degree]));
+        self.upload_rows(out, &|row, target| {
+            target.copy_from_slice(&words[row * degree..(row + 1) * degree])
+        });
     }
 
     /// Residues to the host, row after row; borrowed if they are in the host's memory already.
@@ -217,7 +240,8 @@ pub trait Engine: Send + Sync + Debug {
         out
     }
 
-    /// Every word of row `i` of `out` `<- constants[i % constants.len()]`: a constant polynomial in Eval form.
+    /// Every word of row `i` of `out` `<- constants[i % constants.len()]`: a constant polynomial in Eval
+    /// form.
     fn fill(&self, out: RowsMut<'_>, constants: &[u64]);
 
     // Transforms.
@@ -248,33 +272,51 @@ pub trait Engine: Send + Sync + Debug {
     /// `x <- -x`.
     fn negate_assign(&self, x: RowsMut<'_>, moduli: &[usize]);
 
-    /// `x <- x * y`, element by element (the ring product in Eval form). Row `i` of `x` is multiplied by row `i % y.rows()` of `y`, so that one
-    /// plaintext polynomial multiplies all polynomials of `x`.
+    /// `x <- x * y`, element by element (the ring product in Eval form). Row `i` of `x` is multiplied by row
+    /// `i % y.rows()` of `y`, so that one plaintext polynomial multiplies all polynomials of `x`.
     fn mul_assign(&self, x: RowsMut<'_>, y: Rows<'_>, moduli: &[usize]);
 
     /// `x <- x * w` with one constant per modulus.
     fn mul_constants_assign(&self, x: RowsMut<'_>, constants: &[u64], moduli: &[usize]);
 
-    /// `x <- x + y * w` with one constant per modulus. `y` holds polynomials over `moduli`; `x` holds as many, each over `moduli` and possibly
-    /// further moduli, whose rows do not change.
+    /// `x <- x + y * w` with one constant per modulus. `y` holds polynomials over `moduli`; `x` holds as
+    /// many, each over `moduli` and possibly further moduli, whose rows do not change.
     fn add_mul_constants_assign(&self, x: RowsMut<'_>, y: Rows<'_>, constants: &[u64], moduli: &[usize]);
 
-    /// `out[p] <- sum_j terms[p][j].0 * terms[p][j].1` for every polynomial `p` of `out`, element by element, accumulated lazily.
+    /// `out[p] <- sum_j terms[p][j].0 * terms[p][j].1` for every polynomial `p` of `out`, element by element,
+    /// accumulated lazily.
     ///
-    /// Right factors may have more rows than `moduli` has entries: row `i` of a left factor is multiplied by row `right_rows[i]` of the right factor.
-    fn dot_products(&self, out: RowsMut<'_>, terms: &[Vec<Factor2<'_>>], right_rows: &[usize], moduli: &[usize]);
+    /// Right factors may have more rows than `moduli` has entries: row `i` of a left factor is multiplied by
+    /// row `right_rows[i]` of the right factor.
+    fn dot_products(
+        &self,
+        out: RowsMut<'_>,
+        terms: &[Vec<Factor2<'_>>],
+        right_rows: &[usize],
+        moduli: &[usize],
+    );
 
-    /// `out[i] <- sum_j left[i][j] right[j]`: exact integer combinations; all operands have equally many rows.
+    /// `out[i] <- sum_j left[i][j] right[j]`: exact integer combinations; all operands have equally many
+    /// rows.
     ///
     /// # Errors
-    /// [`ArithError::Shape`] where the matrix does not fit `out` and `right`; [`ArithError::TooLarge`] for a residue that is not reduced.
-    fn combine(&self, out: &mut [RowsMut<'_>], left: &LeftMatrix, right: &[Rows<'_>], moduli: &[usize]) -> Result<(), ArithError>;
+    /// [`ArithError::Shape`] where the matrix does not fit `out` and `right`; [`ArithError::TooLarge`] for a
+    /// residue that is not reduced.
+    fn combine(
+        &self,
+        out: &mut [RowsMut<'_>],
+        left: &LeftMatrix,
+        right: &[Rows<'_>],
+        moduli: &[usize],
+    ) -> Result<(), ArithError>;
 
-    /// `out[i] <- sum_r c(r, positions[i]) right[r]` with `c(r, p)` the coefficient of `X^p` in `left[r]`, a polynomial in Coeff form, exactly. The rows of `right` and
-    /// `out` are those of one or more polynomials in either form, as many in each; `moduli` are those of one polynomial.
+    /// `out[i] <- sum_r c(r, positions[i]) right[r]` with `c(r, p)` the coefficient of `X^p` in `left[r]`, a
+    /// polynomial in Coeff form, exactly. The rows of `right` and `out` are those of one or more polynomials
+    /// in either form, as many in each; `moduli` are those of one polynomial.
     ///
     /// # Errors
-    /// [`ArithError::Shape`] where the operands do not fit each other; [`ArithError::TooLarge`] for a residue that is not reduced.
+    /// [`ArithError::Shape`] where the operands do not fit each other; [`ArithError::TooLarge`] for a residue
+    /// that is not reduced.
     fn combine_coefficients(
         &self,
         out: &mut [RowsMut<'_>],
@@ -284,9 +326,10 @@ pub trait Engine: Send + Sync + Debug {
         moduli: &[usize],
     ) -> Result<(), ArithError>;
 
-    /// `out ~ (Q' / Q) (left right mod Q) mod Q'` in floating point, for polynomials in Coeff form that each hold `product.lanes` rows of the matrices:
-    /// [`crate::product::FractionProduct`]. `right` is over the moduli `from`, `out` over `to`, and `Q'` is the product of the latter. Rows of `out` that the
-    /// matrix does not have become zero.
+    /// `out ~ (Q' / Q) (left right mod Q) mod Q'` in floating point, for polynomials in Coeff form that each
+    /// hold `product.lanes` rows of the matrices: [`crate::product::FractionProduct`]. `right` is over the
+    /// moduli `from`, `out` over `to`, and `Q'` is the product of the latter. Rows of `out` that the matrix
+    /// does not have become zero.
     ///
     /// # Errors
     /// [`ArithError::Shape`] where the matrix does not fit `out` and `right`.
@@ -305,7 +348,8 @@ pub trait Engine: Send + Sync + Debug {
     /// Zero factors with one row per entry of `moduli`, in this engine's memory.
     fn zeroed_factors(&self, shape: FactorShape, moduli: &[usize]) -> Factors;
 
-    /// Factors that are in the host's memory or in a mapped file, brought to where this engine computes: an engine of the host leaves them where they are.
+    /// Factors that are in the host's memory or in a mapped file, brought to where this engine computes: an
+    /// engine of the host leaves them where they are.
     fn adopt_factors(&self, factors: Factors) -> Factors {
         factors
     }
@@ -315,22 +359,47 @@ pub trait Engine: Send + Sync + Debug {
         Cow::Borrowed(factors.memory().host())
     }
 
-    /// Fills one group: slot `term * columns + column` becomes the sum of `sources[slot]`, where row `i` of the factors is computed from row
-    /// `source_rows[i]` of the sources.
-    fn pack_factors(&self, factors: &mut Factors, group: usize, sources: &[Vec<Rows<'_>>], source_rows: &[usize]);
+    /// Fills one group: slot `term * columns + column` becomes the sum of `sources[slot]`, where row `i` of
+    /// the factors is computed from row `source_rows[i]` of the sources.
+    fn pack_factors(
+        &self,
+        factors: &mut Factors,
+        group: usize,
+        sources: &[Vec<Rows<'_>>],
+        source_rows: &[usize],
+    );
 
-    /// Factors (of one group) whose term `t` is the sum of the terms `terms[t]` of `base`, over the rows `rows` of `base`.
+    /// Factors (of one group) whose term `t` is the sum of the terms `terms[t]` of `base`, over the rows
+    /// `rows` of `base`.
     fn sum_factors(&self, base: &Factors, terms: &[Vec<usize>], rows: &[usize]) -> Factors;
 
-    /// The sum of the given terms of one group, unpacked: one polynomial per column of `columns`, over the rows `rows` of the factors.
-    fn unpack_factors(&self, factors: &Factors, group: usize, terms: &[usize], columns: Range<usize>, rows: &[usize]) -> Buffer;
+    /// The sum of the given terms of one group, unpacked: one polynomial per column of `columns`, over the
+    /// rows `rows` of the factors.
+    fn unpack_factors(
+        &self,
+        factors: &Factors,
+        group: usize,
+        terms: &[usize],
+        columns: Range<usize>,
+        rows: &[usize],
+    ) -> Buffer;
 
-    /// `out[g * columns + p] <- sum_t xs[t] * factors[groups[g], t, p]`, element by element, over as many terms as there are `xs`, which may be fewer
-    /// than the factors'. Row `i` of inputs and outputs belongs to row `rows[i]` of the factors.
-    fn factor_products(&self, out: RowsMut<'_>, xs: &[Rows<'_>], factors: &Factors, groups: &[usize], rows: &[usize], moduli: &[usize]);
+    /// `out[g * columns + p] <- sum_t xs[t] * factors[groups[g], t, p]`, element by element, over as many
+    /// terms as there are `xs`, which may be fewer than the factors'. Row `i` of inputs and outputs belongs
+    /// to row `rows[i]` of the factors.
+    fn factor_products(
+        &self,
+        out: RowsMut<'_>,
+        xs: &[Rows<'_>],
+        factors: &Factors,
+        groups: &[usize],
+        rows: &[usize],
+        moduli: &[usize],
+    );
 
-    /// As [`Engine::factor_products`] with the images of `inputs` under `phis` for `xs`, those under one automorphism together (`t = phi * inputs + input`), and one
-    /// group of factors. Inputs, in Eval form, and outputs have one row per entry of `moduli`.
+    /// As [`Engine::factor_products`] with the images of `inputs` under `phis` for `xs`, those under one
+    /// automorphism together (`t = phi * inputs + input`), and one group of factors. Inputs, in Eval form,
+    /// and outputs have one row per entry of `moduli`.
     fn permuted_factor_products(
         &self,
         out: RowsMut<'_>,
@@ -340,14 +409,17 @@ pub trait Engine: Send + Sync + Debug {
         rows: &[usize],
         moduli: &[usize],
     ) {
-        let permute = |phi: &Automorphism| inputs.iter().map(|&x| self.automorphism(Form::Eval, phi, x, moduli)).collect::<Vec<_>>();
+        let permute = |phi: &Automorphism| {
+            inputs.iter().map(|&x| self.automorphism(Form::Eval, phi, x, moduli)).collect::<Vec<_>>()
+        };
         let permuted: Vec<Buffer> = phis.iter().flat_map(permute).collect();
         let xs: Vec<Rows<'_>> = permuted.iter().map(Buffer::view).collect();
         self.factor_products(out, &xs, factors, &[0], rows, moduli);
     }
 
-    /// As [`Engine::factor_products`] with the digits of `inputs` for `xs`, digit by digit (`t = digit * inputs + input`). The digits are extended,
-    /// transformed and multiplied row by row, so that they are never stored as a whole. The result is bit for bit that of [`Engine::convert`],
+    /// As [`Engine::factor_products`] with the digits of `inputs` for `xs`, digit by digit (`t = digit *
+    /// inputs + input`). The digits are extended, transformed and multiplied row by row, so that they are
+    /// never stored as a whole. The result is bit for bit that of [`Engine::convert`],
     /// [`Engine::forward_ntt`] and [`Engine::factor_products`].
     ///
     /// The polynomials of `out` and the digits have one row per entry of `moduli`.
@@ -362,20 +434,31 @@ pub trait Engine: Send + Sync + Debug {
         moduli: &[usize],
     );
 
-    /// `out[s][p] <- sum_t xs[inputs_s[t]][p] * plaintexts_s[t]` in Eval form, for every sum `s` and every polynomial `p` of the inputs.
+    /// `out[s][p] <- sum_t xs[inputs_s[t]][p] * plaintexts_s[t]` in Eval form, for every sum `s` and every
+    /// polynomial `p` of the inputs.
     ///
-    /// A plaintext `b` of a smaller degree `n` stands for `b(X^(N/n))`, whose Eval form has each value of `b` `N/n` times. The values are repeated
-    /// block by block, so that no plaintext of degree `N` is stored as a whole.
+    /// A plaintext `b` of a smaller degree `n` stands for `b(X^(N/n))`, whose Eval form has each value of `b`
+    /// `N/n` times. The values are repeated block by block, so that no plaintext of degree `N` is stored as a
+    /// whole.
     ///
-    /// Shapes: all `out[s]` and `xs[i]` hold equally many polynomials. Polynomials of `out[s]` have one row per entry of `moduli`. Polynomials of an
-    /// input may have fewer rows, which belong to the first moduli; the input is zero modulo the others.
-    fn plaintext_products(&self, out: &mut [RowsMut<'_>], xs: &[Rows<'_>], sums: &[PlaintextSum<'_>], moduli: &[usize]);
+    /// Shapes: all `out[s]` and `xs[i]` hold equally many polynomials. Polynomials of `out[s]` have one row
+    /// per entry of `moduli`. Polynomials of an input may have fewer rows, which belong to the first moduli;
+    /// the input is zero modulo the others.
+    fn plaintext_products(
+        &self,
+        out: &mut [RowsMut<'_>],
+        xs: &[Rows<'_>],
+        sums: &[PlaintextSum<'_>],
+        moduli: &[usize],
+    );
 
-    /// [`Engine::plaintext_products`] of the inputs `x_t = phi_t(sum_j digits[j] factors_t[j] + lifted * constants)`, where the first `masks` columns have the sum
-    /// alone; without a product, `x_t = lifted * constants` in all columns. All in Eval form.
+    /// [`Engine::plaintext_products`] of the inputs `x_t = phi_t(sum_j digits[j] factors_t[j] + lifted *
+    /// constants)`, where the first `masks` columns have the sum alone; without a product, `x_t = lifted *
+    /// constants` in all columns. All in Eval form.
     ///
-    /// The result is bit for bit that of [`Engine::factor_products`], [`Engine::add_mul_constants_assign`], [`Engine::automorphism`] and
-    /// [`Engine::plaintext_products`]. An engine that overrides this need not store the inputs.
+    /// The result is bit for bit that of [`Engine::factor_products`], [`Engine::add_mul_constants_assign`],
+    /// [`Engine::automorphism`] and [`Engine::plaintext_products`]. An engine that overrides this need not
+    /// store the inputs.
     fn hoisted_products(
         &self,
         out: &mut [RowsMut<'_>],
@@ -393,7 +476,9 @@ pub trait Engine: Send + Sync + Debug {
                 self.factor_products(x.view_mut(), input.digits, factors, &[0], rows, moduli);
             }
             let masks = if product.is_some() { input.masks } else { 0 };
-            for (poly, target) in input.lifted.iter().zip(x.view_mut().chunks(rows.max(1))).skip(masks).filter(|_| own > 0) {
+            for (poly, target) in
+                input.lifted.iter().zip(x.view_mut().chunks(rows.max(1))).skip(masks).filter(|_| own > 0)
+            {
                 self.add_mul_constants_assign(target, *poly, input.constants, &moduli[..own]);
             }
             permuted.push(match product {
@@ -407,27 +492,42 @@ pub trait Engine: Send + Sync + Debug {
 
     // Changes of the modulus.
 
-    /// Prepares the conversion of `x * c` from the moduli `sources` to the moduli `targets`, `constants[i]` being `c` modulo source `i`. An engine
-    /// with memory of its own adds tables there ([`BaseConversion::with_engine_tables`]).
+    /// Prepares the conversion of `x * c` from the moduli `sources` to the moduli `targets`, `constants[i]`
+    /// being `c` modulo source `i`. An engine with memory of its own adds tables there
+    /// ([`BaseConversion::with_engine_tables`]).
     ///
     /// Returns `None` when a source modulus is not coprime to the others.
-    fn base_conversion(&self, sources: &[usize], targets: &[usize], constants: &[u64], rounding: Rounding) -> Option<BaseConversion> {
+    fn base_conversion(
+        &self,
+        sources: &[usize],
+        targets: &[usize],
+        constants: &[u64],
+        rounding: Rounding,
+    ) -> Option<BaseConversion> {
         BaseConversion::new(self.moduli(), sources, targets, constants, rounding)
     }
 
-    /// Base conversion in Coeff form: the sources are the rows of `x` from 0 on, and target `t` is written to row `out_rows[t]` of `out`.
+    /// Base conversion in Coeff form: the sources are the rows of `x` from 0 on, and target `t` is written to
+    /// row `out_rows[t]` of `out`.
     fn convert(&self, conversion: &BaseConversion, x: Rows<'_>, out: RowsMut<'_>, out_rows: &[usize]);
 
-    /// The last step of a division by a modulus, for several polynomials, which are processed together for each modulus. Where `remainder` is the
-    /// conversion of an input's divisors, it computes
+    /// The last step of a division by a modulus, for several polynomials, which are processed together for
+    /// each modulus. Where `remainder` is the conversion of an input's divisors, it computes
     ///
     /// ```text
     /// Eval form    (NTT(remainder - coeff) - eval) * w        Coeff form    (remainder - coeff) * w
     /// ```
     ///
-    /// row by row, with one constant `w` per target; a missing part counts as zero. With `transform`, the result is in Eval form; only then may
-    /// inputs have an Eval part. The result is bit for bit that of the separate operations. It holds the quotients one after another.
-    fn divide_all(&self, conversion: &BaseConversion, inputs: &[DivisionInput<'_>], constants: &[u64], transform: bool) -> Buffer;
+    /// row by row, with one constant `w` per target; a missing part counts as zero. With `transform`, the
+    /// result is in Eval form; only then may inputs have an Eval part. The result is bit for bit that of the
+    /// separate operations. It holds the quotients one after another.
+    fn divide_all(
+        &self,
+        conversion: &BaseConversion,
+        inputs: &[DivisionInput<'_>],
+        constants: &[u64],
+        transform: bool,
+    ) -> Buffer;
 
     // Automorphisms and changes of the degree.
 
@@ -437,38 +537,57 @@ pub trait Engine: Send + Sync + Debug {
     /// `x * X^power` in Coeff form, `power` modulo `2 * degree`.
     fn mul_monomial(&self, x: Rows<'_>, power: usize, moduli: &[usize]) -> Buffer;
 
-    /// For each polynomial `q` of `out` and `g = degree / n` components of degree `n`: `out[q] <- sum_p X^(+-brv(p)) parts[q g + p](X^g)`.
-    /// See [`crate::kernels::components`].
+    /// For each polynomial `q` of `out` and `g = degree / n` components of degree `n`: `out[q] <- sum_p
+    /// X^(+-brv(p)) parts[q g + p](X^g)`. See [`crate::kernels::components`].
     ///
-    /// Shapes: every part is one polynomial. Cost: one pass over memory for up to eight components in Eval form.
-    fn join_components(&self, form: Form, out: RowsMut<'_>, parts: &[Rows<'_>], twist: Twist, moduli: &[usize]);
+    /// Shapes: every part is one polynomial. Cost: one pass over memory for up to eight components in Eval
+    /// form.
+    fn join_components(
+        &self,
+        form: Form,
+        out: RowsMut<'_>,
+        parts: &[Rows<'_>],
+        twist: Twist,
+        moduli: &[usize],
+    );
 
-    /// As [`Engine::join_components`] with [`Twist::Positive`], for parts that hold as many polynomials as `out`: polynomial `q` of `out` is joined from
-    /// polynomial `q` of every part.
+    /// As [`Engine::join_components`] with [`Twist::Positive`], for parts that hold as many polynomials as
+    /// `out`: polynomial `q` of `out` is joined from polynomial `q` of every part.
     fn join_samples(&self, form: Form, out: RowsMut<'_>, parts: &[Rows<'_>], moduli: &[usize]) {
         for (q, target) in out.chunks(moduli.len()).enumerate() {
-            let own: Vec<Rows<'_>> = parts.iter().map(|part| part.slice(q * moduli.len()..(q + 1) * moduli.len())).collect();
+            let own: Vec<Rows<'_>> =
+                parts.iter().map(|part| part.slice(q * moduli.len()..(q + 1) * moduli.len())).collect();
             self.join_components(form, target, &own, Twist::Positive, moduli);
         }
     }
 
-    /// The masks of `g` samples as fewer polynomials, in one pass: joined as [`Engine::join_samples`] does, then every `k` neighbours of them joined with
-    /// [`Twist::Negative`]. In Coeff form: `out[q] <- sum_(p, c) X^(k brv(p) - brv(c)) parts[p][q k + c](X^(k g))`.
+    /// The masks of `g` samples as fewer polynomials, in one pass: joined as [`Engine::join_samples`] does,
+    /// then every `k` neighbours of them joined with [`Twist::Negative`]. In Coeff form: `out[q] <- sum_(p,
+    /// c) X^(k brv(p) - brv(c)) parts[p][q k + c](X^(k g))`.
     ///
     /// Shapes: every part holds `k` polynomials for each of `out`, of degree `degree / (k g)`.
     fn join_masks(&self, out: RowsMut<'_>, parts: &[Rows<'_>], moduli: &[usize]);
 
-    /// Swaps word `c` of row `t` of `x[r]` with word `r` of row `t` of `x[c]`: transposes the matrix of each row, in place. There are as many operands as words in a row.
+    /// Swaps word `c` of row `t` of `x[r]` with word `r` of row `t` of `x[c]`: transposes the matrix of each
+    /// row, in place. There are as many operands as words in a row.
     fn transpose(&self, x: &mut [RowsMut<'_>]);
 
-    /// The inverse of [`Engine::join_components`]: the components of polynomial `q` of `x` go to `parts[q g ..]`.
-    fn split_components(&self, form: Form, parts: &mut [RowsMut<'_>], x: Rows<'_>, twist: Twist, moduli: &[usize]);
+    /// The inverse of [`Engine::join_components`]: the components of polynomial `q` of `x` go to `parts[q g
+    /// ..]`.
+    fn split_components(
+        &self,
+        form: Form,
+        parts: &mut [RowsMut<'_>],
+        x: Rows<'_>,
+        twist: Twist,
+        moduli: &[usize],
+    );
 
     /// `out <- x(X^g)`, `g = N / n` for `x` of degree `n`.
     fn repeat(&self, form: Form, out: RowsMut<'_>, x: Rows<'_>);
 
-    /// Component 0 of each polynomial of `x`, of `out`'s degree `n`: in Eval form the means of `g = N / n` neighbours, in Coeff form every `g`-th
-    /// coefficient.
+    /// Component 0 of each polynomial of `x`, of `out`'s degree `n`: in Eval form the means of `g = N / n`
+    /// neighbours, in Coeff form every `g`-th coefficient.
     fn first_component(&self, form: Form, out: RowsMut<'_>, x: Rows<'_>, moduli: &[usize]);
 
     /// `out[i] <-` the residues of `degree` signed integers modulo `moduli[i]`, in Coeff form.

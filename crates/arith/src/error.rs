@@ -20,7 +20,9 @@ pub enum ArithError {
         degree: usize,
     },
     /// The modulus has no primitive root of the order that the degree needs.
-    #[error("modulus {modulus} has no primitive {order}-th root of unity: it must be a prime congruent to 1 mod {order}")]
+    #[error(
+        "modulus {modulus} has no primitive {order}-th root of unity: it must be a prime congruent to 1 mod {order}"
+    )]
     NoRootOfUnity {
         /// The modulus.
         modulus: u64,
@@ -91,7 +93,8 @@ pub enum ArithError {
 
 /// The system has no memory for an array of the host.
 ///
-/// Operations on residues have no results, so it is the payload of a panic ([`OutOfMemory::raise`]), as [`DeviceError`] is. The fronts, which catch panics, tell it as an error.
+/// Operations on residues have no results, so it is the payload of a panic ([`OutOfMemory::raise`]), as
+/// [`DeviceError`] is. The fronts, which catch panics, tell it as an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("the system has no memory for {} more: use fewer arrays or keys at a time, or a lower degree, or free some", counted(*bytes, "byte"))]
 pub struct OutOfMemory {
@@ -108,8 +111,9 @@ impl OutOfMemory {
 
 /// Why a device could not do what was asked of it.
 ///
-/// Operations of the engine seam give no results, as operations on the host's memory do not, so an engine of a device raises this error as the payload of a panic
-/// ([`DeviceError::raise`]), and the fronts, which catch panics, tell it as an error.
+/// Operations of the engine seam give no results, as operations on the host's memory do not, so an engine of
+/// a device raises this error as the payload of a panic ([`DeviceError::raise`]), and the fronts, which catch
+/// panics, tell it as an error.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum DeviceError {
     /// Not enough memory.

@@ -1,4 +1,5 @@
-//! One digit of a gadget decomposition: its own rows, and the base conversion that extends it to all other rows.
+//! One digit of a gadget decomposition: its own rows, and the base conversion that extends it to all other
+//! rows.
 
 use std::ops::Range;
 
@@ -13,23 +14,26 @@ pub struct DigitExtension {
     own: Range<usize>,
     constants: Vec<u64>,
     conversion: BaseConversion,
-    /// For each row of the extended basis, which target of the conversion it is; `None` for the digit's own rows.
+    /// For each row of the extended basis, which target of the conversion it is; `None` for the digit's own
+    /// rows.
     target_of_row: Vec<Option<usize>>,
 }
 
 impl DigitExtension {
-    /// A digit of rows `first..first + constants.len()`, which are scaled by `constants`, and extended by `conversion` to all other rows, in order,
-    /// of a basis of `rows` rows.
+    /// A digit of rows `first..first + constants.len()`, which are scaled by `constants`, and extended by
+    /// `conversion` to all other rows, in order, of a basis of `rows` rows.
     #[must_use]
     pub fn new(first: usize, constants: Vec<u64>, conversion: BaseConversion, rows: usize) -> Self {
         let own = first..first + constants.len();
         assert_eq!(conversion.targets().len() + own.len(), rows, "a conversion to all other rows");
         let mut targets = 0..;
-        let target_of_row = (0..rows).map(|row| if own.contains(&row) { None } else { targets.next() }).collect();
+        let target_of_row =
+            (0..rows).map(|row| if own.contains(&row) { None } else { targets.next() }).collect();
         Self { source: first, own, constants, conversion, target_of_row }
     }
 
-    /// A digit whose rows begin at `source`, extended to a basis that contains none of its moduli: the targets of `conversion`, in order.
+    /// A digit whose rows begin at `source`, extended to a basis that contains none of its moduli: the
+    /// targets of `conversion`, in order.
     #[must_use]
     pub fn foreign(source: usize, conversion: BaseConversion) -> Self {
         let target_of_row = (0..conversion.targets().len()).map(Some).collect();

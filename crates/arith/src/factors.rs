@@ -1,15 +1,17 @@
 //! The right-hand factors of many inner products, laid out for one pass through memory.
 //!
-//! A switching key is `groups x terms x columns` rows of residues under each modulus. A key switch reads all of the key once, which on a fast core
-//! takes most of its time. So residues are packed to the width of their modulus, and the data that one block of coefficients needs is contiguous, so
-//! that it is read as one stream. The indices, outermost first:
+//! A switching key is `groups x terms x columns` rows of residues under each modulus. A key switch reads all
+//! of the key once, which on a fast core takes most of its time. So residues are packed to the width of their
+//! modulus, and the data that one block of coefficients needs is contiguous, so that it is read as one
+//! stream. The indices, outermost first:
 //!
 //! ```text
 //! row (modulus) > block of coefficients > group > vector of 8 coefficients > term > column
 //! ```
 //!
-//! A product sums over terms; a product over the first few terms reads a prefix of each vector's slots. Columns are the polynomials of the result
-//! that share those terms; groups are sets of columns that a call may leave out.
+//! A product sums over terms; a product over the first few terms reads a prefix of each vector's slots.
+//! Columns are the polynomials of the result that share those terms; groups are sets of columns that a call
+//! may leave out.
 
 use std::fmt;
 
@@ -80,7 +82,8 @@ impl FactorLayout {
         Self { shape, degree, rows, bytes: offset }
     }
 
-    /// The first residue in `words`, the memory of such factors, that is not below its row's bound: row, place within the row in the order of the memory, value.
+    /// The first residue in `words`, the memory of such factors, that is not below its row's bound: row,
+    /// place within the row in the order of the memory, value.
     ///
     /// # Panics
     /// Where the words are too few.
@@ -148,7 +151,8 @@ impl FactorLayout {
 }
 
 impl Factors {
-    /// Zero factors in the host's memory: one row per entry of `moduli`, each `(index of the modulus, bits of its residues)`.
+    /// Zero factors in the host's memory: one row per entry of `moduli`, each `(index of the modulus, bits of
+    /// its residues)`.
     #[must_use]
     pub fn zeroed(shape: FactorShape, degree: usize, moduli: impl IntoIterator<Item = (usize, u32)>) -> Self {
         let layout = FactorLayout::new(shape, degree, moduli);
@@ -222,7 +226,11 @@ impl Factors {
     /// Bytes that a product over `terms` terms with `groups` groups reads of row `row`.
     #[must_use]
     pub fn bytes_read(&self, row: usize, groups: usize, terms: usize) -> usize {
-        Self::vectors(self.layout.degree) * groups * terms * self.layout.shape.columns * self.layout.rows[row].bits as usize
+        Self::vectors(self.layout.degree)
+            * groups
+            * terms
+            * self.layout.shape.columns
+            * self.layout.rows[row].bits as usize
     }
 
     /// Bytes from one vector's slots to the next one's.
@@ -231,13 +239,19 @@ impl Factors {
         self.layout.shape.slots() * self.layout.rows[row].bits as usize
     }
 
-    /// The slots of `group` in row `row` from coefficient `start` on, at most to the end of its block; the first slot is that of term `term`, column
-    /// 0.
+    /// The slots of `group` in row `row` from coefficient `start` on, at most to the end of its block; the
+    /// first slot is that of term `term`, column 0.
     #[must_use]
     pub fn run(&self, row: usize, start: usize, group: usize, term: usize) -> Run<'_> {
         let bits = self.layout.rows[row].bits;
-        let at = self.layout.vector_offset(row, start, group) + term * self.layout.shape.columns * bits as usize;
-        Run { bytes: &bytemuck::cast_slice(self.memory.host())[at..], bits, stride: self.stride(row), next: &[] }
+        let at =
+            self.layout.vector_offset(row, start, group) + term * self.layout.shape.columns * bits as usize;
+        Run {
+            bytes: &bytemuck::cast_slice(self.memory.host())[at..],
+            bits,
+            stride: self.stride(row),
+            next: &[],
+        }
     }
 
     /// All rows, writable. Rows share no byte.
@@ -286,7 +300,8 @@ impl RowMut<'_> {
 impl fmt::Debug for Factors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let FactorShape { groups, terms, columns, .. } = self.layout.shape;
-        let (groups, terms, columns) = (counted(groups, "group"), counted(terms, "term"), counted(columns, "column"));
+        let (groups, terms, columns) =
+            (counted(groups, "group"), counted(terms, "term"), counted(columns, "column"));
         write!(
             f,
             "Factors({groups} x {terms} x {columns}, {}, {})",

@@ -1,10 +1,13 @@
-//! Clathrate's ground floor: moduli, primes, negacyclic transforms, kernels per instruction set, and the engine seam.
+//! Clathrate's ground floor: moduli, primes, negacyclic transforms, kernels per instruction set, and the
+//! engine seam.
 //!
-//! Everything above this crate is `forbid(unsafe_code)`, but for one promise that the Python front makes for its callers
-//! ([`mapped::TrustedMap`]); what `unsafe` the CPU and the system need is here, in [`kernels`], [`aligned`], [`mapped`], [`process`],
-//! [`product`] and [`secrecy`]. The crate knows nothing of ciphertexts: it works on rows of residues, each row with its own modulus.
+//! Everything above this crate is `forbid(unsafe_code)`, but for one promise that the Python front makes for
+//! its callers ([`mapped::TrustedMap`]); what `unsafe` the CPU and the system need is here, in [`kernels`],
+//! [`aligned`], [`mapped`], [`process`], [`product`] and [`secrecy`]. The crate knows nothing of ciphertexts:
+//! it works on rows of residues, each row with its own modulus.
 //!
-//! The layers, lowest first: [`modulus`], [`packing`], [`limbs`] -> [`kernels`] -> [`ntt`] -> [`factors`] -> [`conversion`], [`automorphism`] -> [`engine`].
+//! The layers, lowest first: [`modulus`], [`packing`], [`limbs`] -> [`kernels`] -> [`ntt`] -> [`factors`] ->
+//! [`conversion`], [`automorphism`] -> [`engine`].
 #![warn(unnameable_types)]
 
 pub mod aligned;
@@ -35,7 +38,10 @@ pub use automorphism::{Automorphism, GaloisElement};
 pub use buffer::{Buffer, DeviceMemory, Memory, Rows, RowsMut};
 pub use conversion::{BaseConversion, EngineTables, Rounding};
 pub use cpu::{CpuEngine, Threads};
-pub use engine::{Dividend, DivisionInput, Engine, Factor2, FillRow, Form, GadgetInput, Hoisted, PermutedProduct, PlaintextSum, together};
+pub use engine::{
+    Dividend, DivisionInput, Engine, Factor2, FillRow, Form, GadgetInput, Hoisted, PermutedProduct,
+    PlaintextSum, together,
+};
 pub use error::{ArithError, DeviceError, OutOfMemory};
 pub use extension::DigitExtension;
 pub use factors::{FactorLayout, FactorShape, Factors};

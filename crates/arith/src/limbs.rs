@@ -1,13 +1,16 @@
-//! A digit written as an integer in limbs: computed once from its residues, then reduced modulo the many moduli that the digit is extended to.
+//! A digit written as an integer in limbs: computed once from its residues, then reduced modulo the many
+//! moduli that the digit is extended to.
 //!
-//! `r` residues give `x = sum_i y_i D/q_i - z D` ([`crate::conversion`]). Without limbs, each of dozens of target moduli computes this sum of `r + 1`
-//! terms again. If the integer `x + H >= 0` is written in `m` limbs of 48 bits, a target sums only `m` terms, the first with weight 1:
+//! `r` residues give `x = sum_i y_i D/q_i - z D` ([`crate::conversion`]). Without limbs, each of dozens of
+//! target moduli computes this sum of `r + 1` terms again. If the integer `x + H >= 0` is written in `m`
+//! limbs of 48 bits, a target sums only `m` terms, the first with weight 1:
 //!
 //! ```text
 //! x mod p = u_0 + sum_l u_l [2^48l]_p + [-H]_p,      x + H = sum_l u_l 2^48l
 //! ```
 //!
-//! Four primes of 36 bits make three limbs: two products per target instead of five. The integer is computed once.
+//! Four primes of 36 bits make three limbs: two products per target instead of five. The integer is computed
+//! once.
 
 use crate::modulus::{Modulus, Multiplier};
 
@@ -29,17 +32,19 @@ pub const MAX_SOURCES: usize = 64;
 /// Most bits of a source modulus.
 pub const SOURCE_BITS: u32 = 52;
 
-/// The floating-point quotient may be off by one near the boundary, so a centred value can exceed `D/2` slightly; the offset reserves `D` over this
-/// power of two.
+/// The floating-point quotient may be off by one near the boundary, so a centred value can exceed `D/2`
+/// slightly; the offset reserves `D` over this power of two.
 const SLACK_BITS: u32 = 32;
 
 /// Least number of targets per source for which converting a division's remainders to limbs pays.
 const DIVISION_TARGETS: usize = 3;
 
-/// Least number of words of quotients for which limbs pay: fewer words stay in the caches, where separate steps are as fast.
+/// Least number of words of quotients for which limbs pay: fewer words stay in the caches, where separate
+/// steps are as fast.
 const DIVISION_WORDS: usize = 1 << 19;
 
-/// Whether a division of `polys` polynomials of `degree` from `sources` moduli to `targets` reads its remainders in limbs, if the kernels can.
+/// Whether a division of `polys` polynomials of `degree` from `sources` moduli to `targets` reads its
+/// remainders in limbs, if the kernels can.
 #[must_use]
 pub fn serve_division(sources: usize, targets: usize, polys: usize, degree: usize) -> bool {
     targets >= DIVISION_TARGETS * sources && polys * targets * degree >= DIVISION_WORDS
@@ -92,7 +97,9 @@ fn plus_and_one(x: &[u64], y: &[u64]) -> Vec<u64> {
 
 /// `floor(x / 2^shift)` for `shift` below the bits of a limb.
 fn shifted(x: &[u64], shift: u32) -> Vec<u64> {
-    (0..x.len()).map(|i| (x[i] >> shift) | (x.get(i + 1).unwrap_or(&0) << (LIMB_BITS - shift)) & mask()).collect()
+    (0..x.len())
+        .map(|i| (x[i] >> shift) | (x.get(i + 1).unwrap_or(&0) << (LIMB_BITS - shift)) & mask())
+        .collect()
 }
 
 fn bits(x: &[u64]) -> u32 {
@@ -119,12 +126,20 @@ impl LimbForm {
         if moduli.is_empty() || moduli.len() > MAX_SOURCES || moduli.iter().any(|q| q >> SOURCE_BITS > 0) {
             return None;
         }
-        let product =
-            |skip: usize| moduli.iter().enumerate().filter(|&(i, _)| i != skip).fold(vec![1], |product, (_, &q)| times(&product, q));
+        let product = |skip: usize| {
+            moduli
+                .iter()
+                .enumerate()
+                .filter(|&(i, _)| i != skip)
+                .fold(vec![1], |product, (_, &q)| times(&product, q))
+        };
         let whole = product(usize::MAX);
         // H = D/2 + D/2^32 + 1, and then 0 <= x + H < D + D/2^31 + 2; else 0 <= x < r D.
         let (offset, bound) = if centred {
-            (plus_and_one(&shifted(&whole, 1), &shifted(&whole, SLACK_BITS)), plus_and_one(&whole, &shifted(&whole, SLACK_BITS - 2)))
+            (
+                plus_and_one(&shifted(&whole, 1), &shifted(&whole, SLACK_BITS)),
+                plus_and_one(&whole, &shifted(&whole, SLACK_BITS - 2)),
+            )
         } else {
             (vec![0], times(&whole, moduli.len() as u64))
         };
@@ -159,10 +174,18 @@ impl LimbForm {
     /// The weights by which a modulus reduces limbs to a residue.
     #[must_use]
     pub fn weights(&self, modulus: &Modulus) -> LimbWeights {
-        let powers: Vec<u64> = (0..self.count() as u64).map(|l| modulus.pow(modulus.reduce(2), l * u64::from(LIMB_BITS))).collect();
-        let offset =
-            self.offset.iter().zip(&powers).fold(0, |sum, (&limb, &power)| modulus.add(sum, modulus.mul(modulus.reduce(limb), power)));
-        LimbWeights { powers: powers[1..].iter().map(|&power| modulus.multiplier(power)).collect(), constant: modulus.neg(offset) }
+        let powers: Vec<u64> = (0..self.count() as u64)
+            .map(|l| modulus.pow(modulus.reduce(2), l * u64::from(LIMB_BITS)))
+            .collect();
+        let offset = self
+            .offset
+            .iter()
+            .zip(&powers)
+            .fold(0, |sum, (&limb, &power)| modulus.add(sum, modulus.mul(modulus.reduce(limb), power)));
+        LimbWeights {
+            powers: powers[1..].iter().map(|&power| modulus.multiplier(power)).collect(),
+            constant: modulus.neg(offset),
+        }
     }
 }
 
@@ -185,9 +208,13 @@ mod tests {
 
     #[test]
     fn forms_hold_their_integers() {
-        for moduli in
-            [vec![97], vec![(1 << 36) - 5], vec![(1 << 51) - 1], vec![97, 193], vec![(1 << 36) - 5, (1 << 36) - 17, (1 << 40) + 15]]
-        {
+        for moduli in [
+            vec![97],
+            vec![(1 << 36) - 5],
+            vec![(1 << 51) - 1],
+            vec![97, 193],
+            vec![(1 << 36) - 5, (1 << 36) - 17, (1 << 40) + 15],
+        ] {
             let whole: u128 = moduli.iter().map(|&q| u128::from(q)).product();
             for centred in [false, true] {
                 let form = LimbForm::new(&moduli, centred).expect("small enough");
@@ -195,7 +222,11 @@ mod tests {
                     assert_eq!(value(source), whole / u128::from(q));
                 }
                 let top = if centred { whole + (whole >> 31) } else { whole * moduli.len() as u128 - 1 };
-                assert!(top.ilog2() < (form.count() as u32 - 1) * LIMB_BITS + form.top_bits && form.top_bits <= TOP_BITS, "{moduli:?}");
+                assert!(
+                    top.ilog2() < (form.count() as u32 - 1) * LIMB_BITS + form.top_bits
+                        && form.top_bits <= TOP_BITS,
+                    "{moduli:?}"
+                );
                 assert_eq!(form.modulus.as_deref().map(value), centred.then_some(whole));
                 let offset = if centred { whole / 2 + (whole >> 32) + 1 } else { 0 };
                 assert_eq!(value(&form.offset), offset);

@@ -6,7 +6,8 @@ use std::fs;
 #[must_use]
 pub fn processor() -> String {
     let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let name = text.lines().find_map(|line| line.strip_prefix("model name")).and_then(|rest| rest.split_once(':'));
+    let name =
+        text.lines().find_map(|line| line.strip_prefix("model name")).and_then(|rest| rest.split_once(':'));
     name.map_or_else(|| std::env::consts::ARCH.to_owned(), |(_, name)| name.trim().to_owned())
 }
 
@@ -44,7 +45,8 @@ pub const MEMORY_LIMIT: &str = "CLATHRATE_MEMORY_LIMIT";
 /// The environment variable with the most bytes that this process may use on each device, as a whole number.
 pub const DEVICE_MEMORY_LIMIT: &str = "CLATHRATE_DEVICE_MEMORY_LIMIT";
 
-/// The limit in `variable` ([`MEMORY_LIMIT`], [`DEVICE_MEMORY_LIMIT`]), or the text that is no whole number; `None` where the variable is empty or not set.
+/// The limit in `variable` ([`MEMORY_LIMIT`], [`DEVICE_MEMORY_LIMIT`]), or the text that is no whole number;
+/// `None` where the variable is empty or not set.
 #[must_use]
 pub fn limit_in(variable: &str) -> Option<Result<u64, String>> {
     let text = std::env::var(variable).ok()?;
@@ -52,10 +54,12 @@ pub fn limit_in(variable: &str) -> Option<Result<u64, String>> {
     if text.is_empty() { None } else { Some(text.parse().map_err(|_| text.to_owned())) }
 }
 
-/// Bytes of a page, in which the system counts the memory of a process; larger pages make the count an underestimate.
+/// Bytes of a page, in which the system counts the memory of a process; larger pages make the count an
+/// underestimate.
 const PAGE_BYTES: u64 = 4096;
 
-/// This process's memory: the smallest of the machine's, the control group's limit and the limit in [`MEMORY_LIMIT`]; `None` if the system does not report it.
+/// This process's memory: the smallest of the machine's, the control group's limit and the limit in
+/// [`MEMORY_LIMIT`]; `None` if the system does not report it.
 #[must_use]
 pub fn memory() -> Option<Memory> {
     let text = fs::read_to_string("/proc/meminfo").ok()?;
@@ -67,11 +71,14 @@ pub fn memory() -> Option<Memory> {
     let number = |path: &str| fs::read_to_string(path).ok().and_then(|text| text.trim().parse::<u64>().ok());
     if let Some(limit) = number("/sys/fs/cgroup/memory.max") {
         total_bytes = total_bytes.min(limit);
-        free_bytes = free_bytes.min(limit.saturating_sub(number("/sys/fs/cgroup/memory.current").unwrap_or(0)));
+        free_bytes =
+            free_bytes.min(limit.saturating_sub(number("/sys/fs/cgroup/memory.current").unwrap_or(0)));
     }
     if let Some(limit) = limit_in(MEMORY_LIMIT).and_then(Result::ok) {
         let statm = fs::read_to_string("/proc/self/statm").unwrap_or_default();
-        let resident = statm.split_whitespace().nth(1).and_then(|pages| pages.parse::<u64>().ok()).unwrap_or(0) * PAGE_BYTES;
+        let resident =
+            statm.split_whitespace().nth(1).and_then(|pages| pages.parse::<u64>().ok()).unwrap_or(0)
+                * PAGE_BYTES;
         total_bytes = total_bytes.min(limit);
         free_bytes = free_bytes.min(limit.saturating_sub(resident));
     }

@@ -1,7 +1,7 @@
 //! Files as memory: aligned copies, read-only mappings of trusted files, and bytes seen as words.
 //!
-//! Sits beside [`aligned`](crate::aligned), because a mapping and a cast both need `unsafe`. Does not interpret the bytes: formats, checksums and
-//! limits belong to the layers above.
+//! Sits beside [`aligned`](crate::aligned), because a mapping and a cast both need `unsafe`. Does not
+//! interpret the bytes: formats, checksums and limits belong to the layers above.
 
 use std::fmt;
 use std::fs::File;
@@ -19,14 +19,17 @@ use crate::text::counted;
 /// Bytes in a word.
 const WORD_BYTES: usize = size_of::<u64>();
 
-/// Words requested at a time by [`AlignedBytes::read_from`] (256 KiB): enough for full speed, few compared with a ciphertext.
+/// Words requested at a time by [`AlignedBytes::read_from`] (256 KiB): enough for full speed, few compared
+/// with a ciphertext.
 const CHUNK_WORDS: usize = 32 * 1024;
 
 /// The reasons why bytes cannot be viewed as words in place.
 #[derive(Debug, Error, Clone, Copy, PartialEq, Eq)]
 pub enum ViewError {
     /// The bytes do not begin at a word boundary.
-    #[error("bytes at an address {offset} past a multiple of 8 cannot be seen as words: copy them to aligned memory")]
+    #[error(
+        "bytes at an address {offset} past a multiple of 8 cannot be seen as words: copy them to aligned memory"
+    )]
     Misaligned {
         /// Address modulo 8.
         offset: usize,
@@ -44,8 +47,9 @@ pub enum ViewError {
 
 /// The promise that nothing changes a file while it is mapped, without which no file is mapped.
 ///
-/// A mapping shows the file, not a copy, and the compiler takes for granted that the words behind a `&[u64]` stay as they are. Only whoever opens a file can know that they do, so
-/// that program says so, in the only word of `unsafe` that mapping a file takes:
+/// A mapping shows the file, not a copy, and the compiler takes for granted that the words behind a `&[u64]`
+/// stay as they are. Only whoever opens a file can know that they do, so that program says so, in the only
+/// word of `unsafe` that mapping a file takes:
 ///
 /// ```
 /// use clathrate_arith::mapped::{MappedFile, TrustedMap};
@@ -78,9 +82,10 @@ impl TrustedMap {
     /// The promise.
     ///
     /// # Safety
-    /// As long as a mapping of a file that is opened with it lives, no program writes to the file or shortens it, this one included. (Otherwise bytes that were checked become
-    /// others, and an access beyond a shortened file kills the process: SIGBUS on Unix.) Replacing the file by renaming another over it changes nothing: the mapping keeps the
-    /// old contents.
+    /// As long as a mapping of a file that is opened with it lives, no program writes to the file or shortens
+    /// it, this one included. (Otherwise bytes that were checked become others, and an access beyond a
+    /// shortened file kills the process: SIGBUS on Unix.) Replacing the file by renaming another over it
+    /// changes nothing: the mapping keeps the old contents.
     #[must_use]
     pub const unsafe fn promised() -> Self {
         Self(())
@@ -89,7 +94,8 @@ impl TrustedMap {
 
 /// A regular file mapped read-only; dereferences to its bytes, which begin at a page boundary.
 ///
-/// For files that nothing changes, as [`TrustedMap`] promises. Where others may write in place, copy the bytes with [`AlignedBytes::filled`] or [`words_filled`] instead.
+/// For files that nothing changes, as [`TrustedMap`] promises. Where others may write in place, copy the
+/// bytes with [`AlignedBytes::filled`] or [`words_filled`] instead.
 pub struct MappedFile {
     map: Mmap,
 }
@@ -98,12 +104,14 @@ impl MappedFile {
     /// Maps `file`, whole.
     ///
     /// # Errors
-    /// `InvalidInput` if it is not a regular file (a directory, a pipe, a device); otherwise the operating system's error.
+    /// `InvalidInput` if it is not a regular file (a directory, a pipe, a device); otherwise the operating
+    /// system's error.
     pub fn map(file: &File, _: TrustedMap) -> io::Result<Self> {
         if !file.metadata()?.is_file() {
             return Err(io::Error::new(ErrorKind::InvalidInput, "not a regular file"));
         }
-        // SAFETY: the mapping is read-only and private to this value, and the caller has promised that the file does not change meanwhile.
+        // SAFETY: the mapping is read-only and private to this value, and the caller has promised that the
+        // file does not change meanwhile.
         let map = unsafe { Mmap::map(file)? };
         Ok(Self { map })
     }
@@ -195,7 +203,8 @@ pub struct AlignedBytes {
 impl AlignedBytes {
     /// Reads `source` to its end.
     ///
-    /// Memory use depends on the bytes that arrive, not on a length that the source states: at most twice their number, plus 256 KiB.
+    /// Memory use depends on the bytes that arrive, not on a length that the source states: at most twice
+    /// their number, plus 256 KiB.
     ///
     /// # Errors
     /// `FileTooLarge` if the source holds more than `limit_bytes`; otherwise the error of the source.
@@ -207,7 +216,10 @@ impl AlignedBytes {
             let filled = fill(source, bytes_of_words_mut(&mut chunk))?;
             len += filled;
             if len as u64 > limit_bytes {
-                return Err(io::Error::new(ErrorKind::FileTooLarge, format!("more than the {} allowed", counted(limit_bytes, "byte"))));
+                return Err(io::Error::new(
+                    ErrorKind::FileTooLarge,
+                    format!("more than the {} allowed", counted(limit_bytes, "byte")),
+                ));
             }
             let at_end = filled < CHUNK_WORDS * WORD_BYTES;
             chunks.push(chunk);
@@ -277,7 +289,8 @@ fn fill<R: Read + ?Sized>(source: &mut R, target: &mut [u8]) -> io::Result<usize
     Ok(filled)
 }
 
-/// `count` words from the little-endian bytes that `fill` writes, one piece of at most 256 KiB after the other, so that no memory is touched long before it is filled.
+/// `count` words from the little-endian bytes that `fill` writes, one piece of at most 256 KiB after the
+/// other, so that no memory is touched long before it is filled.
 ///
 /// # Errors
 /// `OutOfMemory` if the system refuses the memory; else the error of `fill`.
@@ -301,7 +314,8 @@ fn out_of_memory(bytes: usize) -> io::Error {
 /// Little-endian `bytes` as words, in place.
 ///
 /// # Errors
-/// [`ViewError`] if the bytes do not begin at a word boundary or end inside a word, or on a big-endian machine; copy them then.
+/// [`ViewError`] if the bytes do not begin at a word boundary or end inside a word, or on a big-endian
+/// machine; copy them then.
 pub fn little_endian_words(bytes: &[u8]) -> Result<&[u64], ViewError> {
     if cfg!(target_endian = "big") {
         return Err(ViewError::BigEndian);
@@ -313,12 +327,13 @@ pub fn little_endian_words(bytes: &[u8]) -> Result<&[u64], ViewError> {
     if offset != 0 {
         return Err(ViewError::Misaligned { offset });
     }
-    // SAFETY: the pointer is aligned for u64 and the length is a whole number of words, both checked above; every bit pattern is a u64;
-    // the result borrows `bytes`.
+    // SAFETY: the pointer is aligned for u64 and the length is a whole number of words, both checked above;
+    // every bit pattern is a u64; the result borrows `bytes`.
     Ok(unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast::<u64>(), bytes.len() / WORD_BYTES) })
 }
 
-/// `words` as the little-endian bytes that files hold, in place; `None` on a big-endian machine, which must convert word by word.
+/// `words` as the little-endian bytes that files hold, in place; `None` on a big-endian machine, which must
+/// convert word by word.
 #[must_use]
 pub fn little_endian_bytes(words: &[u64]) -> Option<&[u8]> {
     cfg!(target_endian = "little").then(|| bytes_of_words(words))
@@ -382,8 +397,14 @@ mod tests {
     fn mapping_a_folder_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         assert_eq!(MappedFile::open(folder.path(), PROMISE).unwrap_err().kind(), ErrorKind::InvalidInput);
-        assert_eq!(MappedFile::map(&File::open(folder.path()).unwrap(), PROMISE).unwrap_err().kind(), ErrorKind::InvalidInput);
-        assert_eq!(MappedFile::open(&folder.path().join("absent"), PROMISE).unwrap_err().kind(), ErrorKind::NotFound);
+        assert_eq!(
+            MappedFile::map(&File::open(folder.path()).unwrap(), PROMISE).unwrap_err().kind(),
+            ErrorKind::InvalidInput
+        );
+        assert_eq!(
+            MappedFile::open(&folder.path().join("absent"), PROMISE).unwrap_err().kind(),
+            ErrorKind::NotFound
+        );
     }
 
     /// Returns its bytes one to seven at a time, with interruptions, as a pipe may.
@@ -418,7 +439,10 @@ mod tests {
     fn reading_an_endless_source_stops_at_the_limit() {
         let error = AlignedBytes::read_from(&mut io::repeat(1), 1 << 20).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::FileTooLarge);
-        assert_eq!(AlignedBytes::read_from(&mut &[0u8; 9][..], 8).unwrap_err().kind(), ErrorKind::FileTooLarge);
+        assert_eq!(
+            AlignedBytes::read_from(&mut &[0u8; 9][..], 8).unwrap_err().kind(),
+            ErrorKind::FileTooLarge
+        );
     }
 
     #[test]
@@ -434,7 +458,10 @@ mod tests {
             Ok(())
         });
         assert_eq!(words.unwrap(), [1, 2 << 56]);
-        assert!(AlignedBytes::filled(0, |_| Ok(())).unwrap().is_empty() && words_filled(0, |_| Ok(())).unwrap().is_empty());
+        assert!(
+            AlignedBytes::filled(0, |_| Ok(())).unwrap().is_empty()
+                && words_filled(0, |_| Ok(())).unwrap().is_empty()
+        );
         let fails = |_: &mut [u8]| Err(ErrorKind::UnexpectedEof.into());
         assert_eq!(AlignedBytes::filled(5, fails).unwrap_err().kind(), ErrorKind::UnexpectedEof);
         assert_eq!(words_filled(5, fails).unwrap_err().kind(), ErrorKind::UnexpectedEof);
@@ -444,8 +471,16 @@ mod tests {
     fn lengths_beyond_the_address_space_are_errors_and_not_aborts() {
         for len in [usize::MAX, usize::MAX / 2, isize::MAX as usize - 64] {
             let unused = |_: &mut [u8]| -> io::Result<()> { panic!("nothing to fill") };
-            assert_eq!(AlignedBytes::filled(len, unused).unwrap_err().kind(), ErrorKind::OutOfMemory, "{len}");
-            assert_eq!(words_filled(len / 8 + 1, unused).unwrap_err().kind(), ErrorKind::OutOfMemory, "{len}");
+            assert_eq!(
+                AlignedBytes::filled(len, unused).unwrap_err().kind(),
+                ErrorKind::OutOfMemory,
+                "{len}"
+            );
+            assert_eq!(
+                words_filled(len / 8 + 1, unused).unwrap_err().kind(),
+                ErrorKind::OutOfMemory,
+                "{len}"
+            );
         }
     }
 

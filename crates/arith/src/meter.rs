@@ -1,7 +1,8 @@
-//! Counts the passes over rows that an engine executes, so that algorithms can be compared with the papers' cost tables.
+//! Counts the passes over rows that an engine executes, so that algorithms can be compared with the papers'
+//! cost tables.
 //!
-//! The loops that execute a pass report it, inside fused operations too, so that a count is an observation and not a formula. An engine without a
-//! meter checks one `Option` for each row.
+//! The loops that execute a pass report it, inside fused operations too, so that a count is an observation
+//! and not a formula. An engine without a meter checks one `Option` for each row.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -14,7 +15,8 @@ pub enum Pass {
     Inverse,
     /// A Hadamard product of an inner product or a ring product.
     Hadamard,
-    /// A Hadamard product of a base conversion with more than one source (a single prime needs none, as the papers count).
+    /// A Hadamard product of a base conversion with more than one source (a single prime needs none, as the
+    /// papers count).
     Conversion,
     /// A Hadamard product by the inverse of the divisor of a division: one per row of the quotient.
     Division,
@@ -29,8 +31,8 @@ pub struct ProductCounts {
     pub multiply_adds: usize,
     /// Digits that weights and residues are cut into, each converted to a double.
     pub digits: usize,
-    /// Number of results that are read: results of floating-point products that are added to integer sums or reduced modulo the prime, and integer
-    /// sums that are reduced.
+    /// Number of results that are read: results of floating-point products that are added to integer sums or
+    /// reduced modulo the prime, and integer sums that are reduced.
     pub sums: usize,
 }
 

@@ -70,11 +70,15 @@ impl Modulus {
     #[must_use]
     pub fn reduce_u128(&self, x: u128) -> u64 {
         let (low, high) = (x as u64, (x >> 64) as u64);
-        // quotient = floor(x * floor(2^128 / q) / 2^128), exact in its four partial products: floor(x / q) or one less.
+        // quotient = floor(x * floor(2^128 / q) / 2^128), exact in its four partial products: floor(x / q) or
+        // one less.
         let carry = (u128::from(low) * u128::from(self.barrett_low)) >> 64;
         let middle_a = u128::from(low) * u128::from(self.barrett_high) + carry;
         let middle_b = u128::from(high) * u128::from(self.barrett_low) + u128::from(middle_a as u64);
-        let quotient = high.wrapping_mul(self.barrett_high).wrapping_add((middle_a >> 64) as u64).wrapping_add((middle_b >> 64) as u64);
+        let quotient = high
+            .wrapping_mul(self.barrett_high)
+            .wrapping_add((middle_a >> 64) as u64)
+            .wrapping_add((middle_b >> 64) as u64);
         let rest = low.wrapping_sub(quotient.wrapping_mul(self.value));
         self.reduce_once(rest)
     }
@@ -202,7 +206,18 @@ mod tests {
     use super::*;
 
     fn edges() -> Vec<u64> {
-        vec![3, 5, 17, 257, (1 << 29) - 3, (1 << 45) - 55, (1 << 50) - 27, (1 << 52) - 47, (1 << 60) - 93, (1 << 61) - 1]
+        vec![
+            3,
+            5,
+            17,
+            257,
+            (1 << 29) - 3,
+            (1 << 45) - 55,
+            (1 << 50) - 27,
+            (1 << 52) - 47,
+            (1 << 60) - 93,
+            (1 << 61) - 1,
+        ]
     }
 
     #[test]
@@ -224,7 +239,11 @@ mod tests {
                     let double = (u128::from(x) << 64) | u128::from(y);
                     assert_eq!(modulus.reduce_u128(double), (double % u128::from(q)) as u64);
                     let signed = double.cast_signed();
-                    assert_eq!(i128::from(modulus.reduce_i128(signed)), signed.rem_euclid(i128::from(q)), "{signed} mod {q}");
+                    assert_eq!(
+                        i128::from(modulus.reduce_i128(signed)),
+                        signed.rem_euclid(i128::from(q)),
+                        "{signed} mod {q}"
+                    );
                     assert_eq!(modulus.mul(x, y), (u128::from(x) * u128::from(y) % u128::from(q)) as u64);
                     assert_eq!(modulus.mul_shoup(x, modulus.multiplier(y)), modulus.mul(x, y));
                 }

@@ -14,7 +14,8 @@ pub struct NttTable {
 }
 
 impl NttTable {
-    /// Builds the table for `modulus` at `degree` with the kernel of `isa`, or the next slower one that takes this modulus.
+    /// Builds the table for `modulus` at `degree` with the kernel of `isa`, or the next slower one that takes
+    /// this modulus.
     ///
     /// # Errors
     /// [`ArithError::InvalidDegree`], [`ArithError::NoRootOfUnity`].

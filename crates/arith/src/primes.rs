@@ -44,8 +44,8 @@ pub fn is_prime(n: u64) -> bool {
     })
 }
 
-/// The primes congruent to 1 mod `step` nearest to `target`, nearest first (of two equally near, the larger first),
-/// skipping those in `used`. Deterministic: the same arguments give the same primes everywhere.
+/// The primes congruent to 1 mod `step` nearest to `target`, nearest first (of two equally near, the larger
+/// first), skipping those in `used`. Deterministic: the same arguments give the same primes everywhere.
 pub fn primes_near(target: f64, step: u64, used: &[u64]) -> impl Iterator<Item = u64> {
     let used = used.to_vec();
     // The candidate at or just below the target.
@@ -81,7 +81,8 @@ pub fn primes_near(target: f64, step: u64, used: &[u64]) -> impl Iterator<Item =
     })
 }
 
-/// The largest `count` primes of exactly `bits` bits congruent to 1 mod `step`, largest first, skipping `used`.
+/// The largest `count` primes of exactly `bits` bits congruent to 1 mod `step`, largest first, skipping
+/// `used`.
 ///
 /// # Errors
 /// [`ArithError::NotEnoughPrimes`] where the range holds fewer.
@@ -107,10 +108,11 @@ pub fn largest_primes(bits: u32, step: u64, count: usize, used: &[u64]) -> Resul
     Ok(found)
 }
 
-/// A primitive `order`-th root of unity modulo a prime, `order` a power of two: `g^((q - 1) / order)` for the smallest quadratic non-residue `g`.
+/// A primitive `order`-th root of unity modulo a prime, `order` a power of two: `g^((q - 1) / order)` for the
+/// smallest quadratic non-residue `g`.
 ///
-/// The power has exact order `order` if and only if `g^((q - 1) / 2) = -1`, which does not depend on `order`. So the same prime always gives the same
-/// root, and the roots of all orders are powers of one another,
+/// The power has exact order `order` if and only if `g^((q - 1) / 2) = -1`, which does not depend on `order`.
+/// So the same prime always gives the same root, and the roots of all orders are powers of one another,
 ///
 /// ```text
 /// root(m) = root(k m)^k    for powers of two k, m with k m | q - 1
@@ -189,7 +191,8 @@ mod tests {
         for p in primes {
             let modulus = Modulus::new(p).expect("prime");
             let orders = (0..=(p - 1).trailing_zeros().min(18)).map(|log| 1usize << log);
-            let roots: Vec<u64> = orders.map(|order| primitive_root(&modulus, order).expect("divides")).collect();
+            let roots: Vec<u64> =
+                orders.map(|order| primitive_root(&modulus, order).expect("divides")).collect();
             assert_eq!(roots[..2], [1, p - 1]);
             for (log, pair) in roots.windows(2).enumerate() {
                 assert_eq!(modulus.mul(pair[1], pair[1]), pair[0], "prime {p}, order 2^{log}");

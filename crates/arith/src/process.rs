@@ -1,13 +1,15 @@
 //! Whether this is the process in which something was made, or a copy of it that a fork made.
 //!
-//! Sits beside [`mapped`](crate::mapped), because a page of memory that a fork clears needs `unsafe`. The number of a process does not tell: a child in a PID namespace of its
-//! own, as of a container, can have its parent's.
+//! Sits beside [`mapped`](crate::mapped), because a page of memory that a fork clears needs `unsafe`. The
+//! number of a process does not tell: a child in a PID namespace of its own, as of a container, can have its
+//! parent's.
 
 use std::fmt;
 
 /// A mark that holds in the process that made it, and in no process that is forked from it later.
 ///
-/// On Linux (4.14 and later) it is a page of memory that the system clears in the child; elsewhere the number of the process.
+/// On Linux (4.14 and later) it is a page of memory that the system clears in the child; elsewhere the number
+/// of the process.
 ///
 /// ```
 /// use clathrate_arith::process::ProcessMark;
@@ -53,7 +55,8 @@ mod page {
     /// A page whose first byte is 1 in the process that made it, and 0 in its children.
     pub(super) struct Page(NonNull<u8>);
 
-    // SAFETY: the page belongs to this value alone, is written before the value exists, and then only read until it is dropped.
+    // SAFETY: the page belongs to this value alone, is written before the value exists, and then only read
+    // until it is dropped.
     unsafe impl Send for Page {}
     // SAFETY: as above.
     unsafe impl Sync for Page {}
@@ -61,8 +64,10 @@ mod page {
     impl Page {
         /// `None` where the system gives no page, or cannot clear it in children.
         pub(super) fn marked() -> Option<Self> {
-            let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
-            // SAFETY: a new anonymous mapping at an address of the system's choice touches no memory that is in use.
+            let (access, kind) =
+                (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+            // SAFETY: a new anonymous mapping at an address of the system's choice touches no memory that is
+            // in use.
             let address = unsafe { libc::mmap(std::ptr::null_mut(), BYTES, access, kind, -1, 0) };
             if address == libc::MAP_FAILED {
                 return None;
@@ -76,7 +81,8 @@ mod page {
         }
 
         pub(super) fn is_marked(&self) -> bool {
-            // SAFETY: the page is mapped and readable as long as this value exists. Volatile, because the system changes it.
+            // SAFETY: the page is mapped and readable as long as this value exists. Volatile, because the
+            // system changes it.
             unsafe { self.0.as_ptr().read_volatile() == 1 }
         }
     }
@@ -139,6 +145,9 @@ mod tests {
             own.holds() && !in_a_child(|| own.holds() || mark.holds())
         }));
         assert!(mark.holds(), "a fork changes nothing here");
-        assert!(std::thread::scope(|scope| scope.spawn(|| mark.holds()).join().expect("a thread")), "threads are the same process");
+        assert!(
+            std::thread::scope(|scope| scope.spawn(|| mark.holds()).join().expect("a thread")),
+            "threads are the same process"
+        );
     }
 }

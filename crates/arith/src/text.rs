@@ -4,7 +4,8 @@ use std::fmt::Display;
 
 /// A number of things in words: `counted(1, "prime")` is "1 prime", `counted(2, "prime")` is "2 primes".
 ///
-/// `noun` is the singular. Its plural follows the rules of spelling: "key" keys, "body" bodies, "axis" axes, "index" indexes.
+/// `noun` is the singular. Its plural follows the rules of spelling: "key" keys, "body" bodies, "axis" axes,
+/// "index" indexes.
 #[must_use]
 pub fn counted<N: Display + PartialEq + From<u8>>(count: N, noun: &str) -> String {
     if count == N::from(1) { format!("{count} {noun}") } else { format!("{count} {}", plural(noun)) }
@@ -12,7 +13,8 @@ pub fn counted<N: Display + PartialEq + From<u8>>(count: N, noun: &str) -> Strin
 
 /// The plural of a noun whose plural is regular.
 fn plural(noun: &str) -> String {
-    let consonant_before_y = |stem: &str| stem.ends_with(|last: char| last.is_ascii_alphabetic() && !"aeiou".contains(last));
+    let consonant_before_y =
+        |stem: &str| stem.ends_with(|last: char| last.is_ascii_alphabetic() && !"aeiou".contains(last));
     if let Some(stem) = noun.strip_suffix('y').filter(|stem| consonant_before_y(stem)) {
         return format!("{stem}ies");
     }
@@ -33,7 +35,10 @@ mod tests {
         assert_eq!([of(0), of(1), of(2), of(11)], ["0 primes", "1 prime", "2 primes", "11 primes"]);
         assert_eq!(counted(1usize, "level"), "1 level");
         assert_eq!(counted(1u32, "bit"), "1 bit");
-        assert_eq!((counted(1i64, "step"), counted(-1i64, "step")), ("1 step".to_owned(), "-1 steps".to_owned()));
+        assert_eq!(
+            (counted(1i64, "step"), counted(-1i64, "step")),
+            ("1 step".to_owned(), "-1 steps".to_owned())
+        );
     }
 
     #[test]
@@ -41,6 +46,9 @@ mod tests {
         let nouns = ["key", "body", "axis", "index", "switch", "polynomial", "ciphertext prime"];
         let plurals = ["keys", "bodies", "axes", "indexes", "switches", "polynomials", "ciphertext primes"];
         assert_eq!(nouns.map(plural), plurals);
-        assert_eq!((counted(1, "entry"), counted(2, "entry")), ("1 entry".to_owned(), "2 entries".to_owned()));
+        assert_eq!(
+            (counted(1, "entry"), counted(2, "entry")),
+            ("1 entry".to_owned(), "2 entries".to_owned())
+        );
     }
 }

@@ -6,7 +6,8 @@ use clap::Parser;
 #[derive(Debug, Parser)]
 #[command(name = "clathrate-bench", version, about, after_help = sets_help(), max_term_width = 120)]
 pub struct Arguments {
-    /// What to time, several separated by commas [default: all but keyswitch, dpad and bootstrap; with --quick ntt,n14]
+    /// What to time, several separated by commas [default: all but keyswitch, dpad and bootstrap; with
+    /// --quick ntt,n14]
     #[arg(long, value_name = "SETS")]
     pub set: Vec<String>,
     /// Fewer runs; QUICK=1 in the environment does the same
@@ -113,17 +114,27 @@ impl BenchSet {
             Self::N15 => "presets bench_n15_one, bench_n15_mid and bench_n15_low",
             Self::N16 => "presets bench_n16_mid and bench_n16_one",
             Self::Ranks => "presets rank2_n14 and rank4_n13",
-            Self::Keyswitch => "every choice of key switching at every level of klss_n15, klss_n16 and level_aware",
-            Self::Dpad => "products, rotations, conversions and repeated squaring under RNS-CKKS, ModHE and DPad-HE",
+            Self::Keyswitch => {
+                "every choice of key switching at every level of klss_n15, klss_n16 and level_aware"
+            }
+            Self::Dpad => {
+                "products, rotations, conversions and repeated squaring under RNS-CKKS, ModHE and DPad-HE"
+            }
             Self::Bootstrap => {
                 "bootstraps at presets boot_n15, boot_fast, boot_fast_64, boot_default, boot_small and boot_precise, by stage"
             }
-            Self::Packing => "packing of 2^12 LWE samples at presets pack_n12 and paper_hermes_n12, by every method",
-            Self::Hermes => "samples to slots and transciphering, at presets boot_n15, paper_hermes_n15, boot_fast and paper_fgb",
+            Self::Packing => {
+                "packing of 2^12 LWE samples at presets pack_n12 and paper_hermes_n12, by every method"
+            }
+            Self::Hermes => {
+                "samples to slots and transciphering, at presets boot_n15, paper_hermes_n15, boot_fast and paper_fgb"
+            }
             Self::Mambo => {
                 "bootstraps of batches that share masks, and products inside bootstraps, at presets boot_n15_batch, boot_fast_batch and boot_n15_mambo"
             }
-            Self::Device => "copies, transforms, products, rotations and bootstraps on a device; without one, predicted times",
+            Self::Device => {
+                "copies, transforms, products, rotations and bootstraps on a device; without one, predicted times"
+            }
             Self::Matrix => {
                 "plain and encrypted times encrypted matrices of 2^8 to 2^12 rows, with --long 2^13, at presets paper_pcmm, matmul, ccmm_n12 and n14"
             }
@@ -133,7 +144,8 @@ impl BenchSet {
 
 /// The end of the help: every set with what it times.
 fn sets_help() -> String {
-    let lines: Vec<String> = BenchSet::ALL.iter().map(|set| format!("  {:<9}  {}", set.name(), set.about())).collect();
+    let lines: Vec<String> =
+        BenchSet::ALL.iter().map(|set| format!("  {:<9}  {}", set.name(), set.about())).collect();
     format!(
         "Sets:\n{}\n\nWith --quick, keyswitch, dpad, bootstrap, packing, hermes, mambo and matrix run at small degrees that are not secure.",
         lines.join("\n")

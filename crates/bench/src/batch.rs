@@ -1,8 +1,11 @@
-//! Batch bootstrapping: one polynomial at a time beside several that share masks in the linear maps, real numbers. [pcmm-mambo, Table 5]
+//! Batch bootstrapping: one polynomial at a time beside several that share masks in the linear maps, real
+//! numbers. [pcmm-mambo, Table 5]
 
 use clathrate_arith::sequence::numbers;
 use clathrate_ckks::keys::EncryptOptions;
-use clathrate_ckks::{BootstrapOptions, BootstrapPlan, Ciphertext, CkksError, Encoding, Params, Runtime, SecretKey};
+use clathrate_ckks::{
+    BootstrapOptions, BootstrapPlan, Ciphertext, CkksError, Encoding, Params, Runtime, SecretKey,
+};
 use serde_json::{Value, json};
 
 use crate::bootstrap::{peak_bytes, reset_peak};
@@ -29,7 +32,8 @@ const LARGE: usize = 32;
 /// Bootstraps of a batch that are timed, after one that is not.
 const RUNS: usize = 3;
 
-/// Memory that a batch takes with its keys, in multiples of these: what is derived from keys takes as much again.
+/// Memory that a batch takes with its keys, in multiples of these: what is derived from keys takes as much
+/// again.
 const MEMORY_FACTOR: f64 = 2.1;
 
 /// Bytes that a batch takes beside this.
@@ -66,11 +70,15 @@ pub fn run(timer: &Timer<'_>, presets: &[&'static str], runtime: &Runtime) -> Re
     Ok(())
 }
 
-/// The predicted milliseconds of each polynomial of real numbers and the bytes of keys, for the numbers of polynomials under a mask that are secure.
+/// The predicted milliseconds of each polynomial of real numbers and the bytes of keys, for the numbers of
+/// polynomials under a mask that are secure.
 fn curve(params: &Params, pairs: bool) -> Result<Vec<Value>, Failure> {
     let mut points = Vec::new();
     for bodies in PRICED {
-        let plan = match BootstrapPlan::with_options(params, BootstrapOptions { real: !pairs, bodies, ..BootstrapOptions::default() }) {
+        let plan = match BootstrapPlan::with_options(
+            params,
+            BootstrapOptions { real: !pairs, bodies, ..BootstrapOptions::default() },
+        ) {
             Err(CkksError::Insecure { .. }) => break,
             other => other?,
         };
@@ -95,13 +103,17 @@ impl Alone {
         if bodies == 1 && !pairs {
             return Ok(None);
         }
-        Ok(Some(BootstrapPlan::with_options(params, BootstrapOptions { real: true, ..BootstrapOptions::default() })?))
+        Ok(Some(BootstrapPlan::with_options(
+            params,
+            BootstrapOptions { real: true, ..BootstrapOptions::default() },
+        )?))
     }
 
     fn new(owner: &SecretKey, plan: BootstrapPlan) -> Result<Self, Failure> {
         let x: Vec<f64> = numbers(71).take(plan.slots()).collect();
         let (level, encoding) = (Some(plan.input_level()), Some(Encoding::Slots));
-        let options = EncryptOptions { level, encoding, capacity: Some(plan.slots()), ..EncryptOptions::default() };
+        let options =
+            EncryptOptions { level, encoding, capacity: Some(plan.slots()), ..EncryptOptions::default() };
         let low = owner.encrypt_array(&x, &[1, plan.slots()], options)?;
         let staged = Staged::new(owner.evaluation_keys(&plan.needs()?)?);
         Ok(Self { plan, staged, low, times: StageTimes::default() })
@@ -129,7 +141,10 @@ fn one(
 ) -> Result<(), Failure> {
     let runtime = Runtime { threads: threads.or(runtime.threads), ..runtime.clone() };
     let params = Params::preset(preset, &runtime)?;
-    let plan = BootstrapPlan::with_options(&params, BootstrapOptions { real: !pairs, bodies, ..BootstrapOptions::default() })?;
+    let plan = BootstrapPlan::with_options(
+        &params,
+        BootstrapOptions { real: !pairs, bodies, ..BootstrapOptions::default() },
+    )?;
     let batch = polys.map_or(String::new(), |polys| format!(", a batch of {polys}"));
     let filled = if pairs { 2 * bodies } else { bodies };
     let polys = polys.unwrap_or(filled);
@@ -149,13 +164,18 @@ fn one(
     let staged = Staged::new(owner.evaluation_keys(&plan.needs()?)?);
     let x: Vec<f64> = numbers(70).take(polys * plan.slots()).collect();
     let (level, encoding) = (Some(plan.input_level()), Some(Encoding::Slots));
-    let options = EncryptOptions { level, encoding, capacity: Some(plan.slots()), ..EncryptOptions::default() };
+    let options =
+        EncryptOptions { level, encoding, capacity: Some(plan.slots()), ..EncryptOptions::default() };
     let low = owner.encrypt_array(&x, &[polys, plan.slots()], options)?;
     let (mut times, mut untimed) = (StageTimes::default(), StageTimes::default());
     let fresh = staged.time(&mut untimed, |evaluator| evaluator.bootstrap(&low, &plan))?;
-    let errors: Vec<f64> = owner.decrypt(&fresh)?.into_real()?.iter().zip(&x).map(|(a, b)| (a - b).abs()).collect();
+    let errors: Vec<f64> =
+        owner.decrypt(&fresh)?.into_real()?.iter().zip(&x).map(|(a, b)| (a - b).abs()).collect();
     drop(fresh);
-    let (mean, worst) = (errors.iter().sum::<f64>() / errors.len() as f64, errors.iter().fold(0.0f64, |worst, &error| worst.max(error)));
+    let (mean, worst) = (
+        errors.iter().sum::<f64>() / errors.len() as f64,
+        errors.iter().fold(0.0f64, |worst, &error| worst.max(error)),
+    );
     if worst.is_nan() || worst > TOLERANCE {
         return Err(Failure::slot_error(worst, TOLERANCE));
     }
@@ -169,7 +189,11 @@ fn one(
     }
     let whole = times.whole();
     let stages_of = |times: StageTimes| -> Vec<Value> {
-        times.medians().into_iter().map(|(stage, median)| json!({ "stage": stage, "median_ms": median })).collect()
+        times
+            .medians()
+            .into_iter()
+            .map(|(stage, median)| json!({ "stage": stage, "median_ms": median }))
+            .collect()
     };
     let stages = stages_of(times);
     let (alone_ms, alone_stages) = match alone {

@@ -1,4 +1,5 @@
-//! Bootstraps of all slots: the whole and each stage, beside the predicted times; precision, failure, keys, memory.
+//! Bootstraps of all slots: the whole and each stage, beside the predicted times; precision, failure, keys,
+//! memory.
 
 use std::time::Instant;
 
@@ -18,13 +19,15 @@ use crate::timing::{Extra, Timer};
 pub const WORK: &str = "bootstrap";
 
 /// The parameter sets, cheapest first.
-pub const PRESETS: [&str; 6] = ["boot_n15", "boot_fast", "boot_fast_64", "boot_default", "boot_small", "boot_precise"];
+pub const PRESETS: [&str; 6] =
+    ["boot_n15", "boot_fast", "boot_fast_64", "boot_default", "boot_small", "boot_precise"];
 
 /// The sets that are timed with all threads, too.
 const THREADED: [&str; 2] = ["boot_n15", "boot_fast"];
 
 /// Slots that the first set is timed with, too, and whether by transforms of their own.
-const FEWER_SLOTS: [(usize, bool); 6] = [(1, false), (64, false), (1024, false), (8192, false), (1, true), (64, true)];
+const FEWER_SLOTS: [(usize, bool); 6] =
+    [(1, false), (64, false), (1024, false), (8192, false), (1, true), (64, true)];
 
 /// The set of a quick run.
 const QUICK: [&str; 1] = ["insecure_boot"];
@@ -44,11 +47,17 @@ pub fn run(timer: &Timer<'_>, presets: &[&'static str], runtime: &Runtime) -> Re
         return Ok(());
     }
     let all: &[&str] = if timer.is_quick() { &QUICK } else { &PRESETS };
-    for (index, preset) in all.iter().enumerate().filter(|(_, preset)| presets.is_empty() || presets.contains(preset)) {
+    for (index, preset) in
+        all.iter().enumerate().filter(|(_, preset)| presets.is_empty() || presets.contains(preset))
+    {
         let whole = Variant { preset, slots: None, own: false, threads: None };
         one(timer, whole, runtime)?;
         if THREADED.contains(preset) {
-            one(timer, Variant { threads: std::thread::available_parallelism().ok().map(usize::from), ..whole }, runtime)?;
+            one(
+                timer,
+                Variant { threads: std::thread::available_parallelism().ok().map(usize::from), ..whole },
+                runtime,
+            )?;
         }
         for (slots, own) in FEWER_SLOTS.into_iter().filter(|_| index == 0 && !timer.is_quick()) {
             one(timer, Variant { slots: Some(slots), own, ..whole }, runtime)?;
@@ -97,15 +106,22 @@ fn one(timer: &Timer<'_>, variant: Variant<'_>, runtime: &Runtime) -> Result<(),
     let keys = owner.evaluation_keys(&plan.needs()?)?;
     let key_seconds = start.elapsed().as_secs_f64();
     let staged = Staged::new(keys);
-    let x: Vec<Complex64> = numbers(40).zip(numbers(41)).map(|(re, im)| Complex64::new(re, im)).take(plan.slots()).collect();
-    let options = EncryptOptions { level: Some(plan.input_level()), capacity: Some(plan.slots()), ..EncryptOptions::default() };
+    let x: Vec<Complex64> =
+        numbers(40).zip(numbers(41)).map(|(re, im)| Complex64::new(re, im)).take(plan.slots()).collect();
+    let options = EncryptOptions {
+        level: Some(plan.input_level()),
+        capacity: Some(plan.slots()),
+        ..EncryptOptions::default()
+    };
     let low = owner.encrypt_array(&Values::Complex(x.clone()), &[x.len()], options)?;
     let mut times = StageTimes::default();
     let mut errors = (0.0, 0.0f64, 0.0);
     let predicted_deviation = plan.predicted_error()?.deviation();
     for round in 0..=RUNS {
         let mut untimed = StageTimes::default();
-        let fresh = staged.time(if round == 0 { &mut untimed } else { &mut times }, |evaluator| evaluator.bootstrap(&low, &plan))?;
+        let fresh = staged.time(if round == 0 { &mut untimed } else { &mut times }, |evaluator| {
+            evaluator.bootstrap(&low, &plan)
+        })?;
         if round == 0 {
             let found = owner.decrypt(&fresh)?.into_complex();
             let parts = || found.iter().zip(&x).flat_map(|(a, b)| [(a - b).re.abs(), (a - b).im.abs()]);
@@ -117,7 +133,8 @@ fn one(timer: &Timer<'_>, variant: Variant<'_>, runtime: &Runtime) -> Result<(),
         }
     }
     let whole = times.whole();
-    let cost = |stage: &str| recording.stages().iter().find(|known| known.name == stage).map(|known| known.cost);
+    let cost =
+        |stage: &str| recording.stages().iter().find(|known| known.name == stage).map(|known| known.cost);
     let row = |(stage, median): (String, f64)| {
         let cost = cost(&stage);
         json!({

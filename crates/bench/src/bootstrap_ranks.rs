@@ -1,4 +1,5 @@
-//! What the stages after the raise would cost at higher ranks, by dry runs: whether arrays of rank 2 or 4 should be bootstrapped as they are or converted first.
+//! What the stages after the raise would cost at higher ranks, by dry runs: whether arrays of rank 2 or 4
+//! should be bootstrapped as they are or converted first.
 
 use clathrate_ckks::arrays::Estimate;
 use clathrate_ckks::circuits::bootstrap::ModularReduction;
@@ -15,8 +16,9 @@ fn milliseconds(evaluator: &Evaluator) -> f64 {
     evaluator.recorded().cost().nanoseconds / 1e6
 }
 
-/// Predicted milliseconds for as many numbers as rank 1 has slots: of coefficients-to-slots without the raise's key, of the split, of the modular reduction, and
-/// of the conversion to rank 1 where a bootstrap starts.
+/// Predicted milliseconds for as many numbers as rank 1 has slots: of coefficients-to-slots without the
+/// raise's key, of the split, of the modular reduction, and of the conversion to rank 1 where a bootstrap
+/// starts.
 ///
 /// # Errors
 /// Those of the dry runs.
@@ -34,7 +36,8 @@ fn at_rank(plan: &BootstrapPlan, rank: usize) -> Result<Value, CkksError> {
     for (index, factor) in factors.iter().enumerate() {
         to_slots += factor.plan(&params, Level(top.0 - index))?.dry_run()?.cost().nanoseconds / 1e6;
     }
-    let symbol = |evaluator: &Evaluator, level: Level| evaluator.symbol(&[slots], Encoding::Slots, level, 1.0);
+    let symbol =
+        |evaluator: &Evaluator, level: Level| evaluator.symbol(&[slots], Encoding::Slots, level, 1.0);
     let split = Evaluator::recording(&params);
     split.conjugate(&symbol(&split, reduction.input_level())?)?;
     let halves = if plan.is_real() { 1.0 } else { 2.0 };

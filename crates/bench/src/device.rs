@@ -1,13 +1,17 @@
-//! Operations on a device: copies and transforms for a roofline, products at the parameters of [dpad-he, Table 8], rotations, bootstraps.
+//! Operations on a device: copies and transforms for a roofline, products at the parameters of [dpad-he,
+//! Table 8], rotations, bootstraps.
 //!
-//! Without a device nothing is measured: rows then hold the times that counts of unit operations and the computed profile of a large graphics processor predict, and say so.
+//! Without a device nothing is measured: rows then hold the times that counts of unit operations and the
+//! computed profile of a large graphics processor predict, and say so.
 
 use clathrate_arith::primes::largest_primes;
 use clathrate_arith::{Engine, Isa};
 use clathrate_ckks::circuits::bootstrap::{BootstrapOptions, BootstrapPlan};
 use clathrate_ckks::keys::EncryptOptions;
 use clathrate_ckks::parameters::{EngineRequest, Switching, set_device_graphs};
-use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, KeyLevel, KeyNeeds, Params, ParamsSpec, Runtime, SecretKey};
+use clathrate_ckks::{
+    Ciphertext, CkksError, Encoding, Evaluator, KeyLevel, KeyNeeds, Params, ParamsSpec, Runtime, SecretKey,
+};
 use clathrate_lattice::switch::MachineProfile;
 use serde_json::json;
 
@@ -57,7 +61,8 @@ struct Place<'a> {
 
 /// Measures on `device`, or predicts without one.
 pub fn run(timer: &Timer<'_>, device: Option<&str>, runtime: &Runtime) -> Result<(), Failure> {
-    let place = Place { timer, runtime: runtime.clone().on(device.unwrap_or(NONE))?, measured: device.is_some() };
+    let place =
+        Place { timer, runtime: runtime.clone().on(device.unwrap_or(NONE))?, measured: device.is_some() };
     if !place.measured {
         timer.note("no device is named (--device cuda): times are predicted, not measured");
     }
@@ -66,7 +71,10 @@ pub fn run(timer: &Timer<'_>, device: Option<&str>, runtime: &Runtime) -> Result
         place.products(name)?;
     }
     if timer.wants(BOOTSTRAP) {
-        BOOTSTRAPS.iter().take(if timer.is_quick() { 0 } else { 2 }).try_for_each(|preset| place.bootstrap(preset))?;
+        BOOTSTRAPS
+            .iter()
+            .take(if timer.is_quick() { 0 } else { 2 })
+            .try_for_each(|preset| place.bootstrap(preset))?;
     }
     Ok(())
 }
@@ -83,7 +91,10 @@ impl Place<'_> {
     ) -> Result<(), Failure> {
         extra.insert("predicted".to_owned(), json!(!self.measured));
         extra.insert("predicted_ms".to_owned(), json!(predicted_ms));
-        extra.insert("device".to_owned(), json!(if self.measured { engine.describe() } else { "none: predicted".to_owned() }));
+        extra.insert(
+            "device".to_owned(),
+            json!(if self.measured { engine.describe() } else { "none: predicted".to_owned() }),
+        );
         extra.insert("quick".to_owned(), json!(self.timer.is_quick()));
         if !self.measured {
             return self.timer.print(names, &Times::new(vec![predicted_ms]), &extra);
@@ -96,14 +107,22 @@ impl Place<'_> {
     }
 
     fn kernels(&self) -> Result<(), Failure> {
-        let factory = self.runtime.engine.as_ref().ok_or_else(|| Failure::Usage("give another device than cpu".to_owned()))?;
-        let profile = factory.device().map_or_else(|| MachineProfile::built_in_device(true), |device| device.profile.clone());
+        let factory = self
+            .runtime
+            .engine
+            .as_ref()
+            .ok_or_else(|| Failure::Usage("give another device than cpu".to_owned()))?;
+        let profile = factory
+            .device()
+            .map_or_else(|| MachineProfile::built_in_device(true), |device| device.profile.clone());
         let isa = Isa::detect().map_err(CkksError::from)?;
         for log_degree in if self.timer.is_quick() { 12..=12 } else { 12..=16 } {
             let degree = 1usize << log_degree;
             for bits in [45, 60] {
                 let moduli = largest_primes(bits, 2 * degree as u64, 1, &[]).map_err(CkksError::from)?;
-                let engine = factory.make(&EngineRequest { degree, moduli: &moduli, isa, threads: 1 }).map_err(CkksError::from)?;
+                let engine = factory
+                    .make(&EngineRequest { degree, moduli: &moduli, isa, threads: 1 })
+                    .map_err(CkksError::from)?;
                 let mut x = engine.scratch(ROWS);
                 let q = moduli[0];
                 engine.upload_rows(x.view_mut(), &|row, target| {
@@ -135,10 +154,14 @@ impl Place<'_> {
         Ok(())
     }
 
-    /// Products, and at rank 1 rotations, of one of the paper's sets: by one switch, and by way of the temporary rank where it has one; by keys as the paper makes them, and
-    /// as the planner of the device chooses, and on a device also in graphs.
+    /// Products, and at rank 1 rotations, of one of the paper's sets: by one switch, and by way of the
+    /// temporary rank where it has one; by keys as the paper makes them, and as the planner of the device
+    /// chooses, and on a device also in graphs.
     fn products(&self, name: &str) -> Result<(), Failure> {
-        let set = SETS.iter().find(|set| set.name == name).ok_or_else(|| Failure::Usage(format!("there is no set {name}")))?;
+        let set = SETS
+            .iter()
+            .find(|set| set.name == name)
+            .ok_or_else(|| Failure::Usage(format!("there is no set {name}")))?;
         let spec = set.spec(self.timer.is_quick())?;
         let scheme = if spec.rank == 1 { "RNS-CKKS" } else { "ModHE" };
         let mut ways = vec![(scheme, direct(spec.clone()))];
@@ -159,7 +182,12 @@ impl Place<'_> {
         Ok(())
     }
 
-    fn product(&self, (set, scheme, keys): (&str, &str, &str), spec: &ParamsSpec, switching: Switching) -> Result<(), Failure> {
+    fn product(
+        &self,
+        (set, scheme, keys): (&str, &str, &str),
+        spec: &ParamsSpec,
+        switching: Switching,
+    ) -> Result<(), Failure> {
         let params = Params::new(spec.clone(), &Runtime { switching, ..self.runtime.clone() })?;
         let (slots, top) = (params.slot_count(), params.max_level());
         let rotates = spec.rank == 1 && self.timer.wants(ROTATE);
@@ -184,11 +212,15 @@ impl Place<'_> {
         let operands = if self.measured {
             let owner = SecretKey::generate(&params)?;
             let data: Vec<f64> = numbers(7).take(slots).collect();
-            let x =
-                owner.encrypt_array(&data, &[slots], EncryptOptions { encoding: Some(Encoding::Slots), ..EncryptOptions::default() })?;
+            let x = owner.encrypt_array(
+                &data,
+                &[slots],
+                EncryptOptions { encoding: Some(Encoding::Slots), ..EncryptOptions::default() },
+            )?;
             let evaluator = Evaluator::with_keys(owner.evaluation_keys(&needs)?);
             let squares = owner.decrypt(&evaluator.multiply_rescale(&x, &x)?)?.into_real()?;
-            let error = squares.iter().zip(&data).map(|(square, x)| (square - x * x).abs()).fold(0.0, f64::max);
+            let error =
+                squares.iter().zip(&data).map(|(square, x)| (square - x * x).abs()).fold(0.0, f64::max);
             if error.is_nan() || error > TOLERANCE {
                 return Err(Failure::slot_error(error, TOLERANCE));
             }
@@ -221,8 +253,16 @@ impl Place<'_> {
         let operands = if self.measured {
             let owner = SecretKey::generate(&params)?;
             let data: Vec<f64> = numbers(9).take(plan.slots()).collect();
-            let options = EncryptOptions { level: Some(plan.input_level()), capacity: Some(plan.slots()), ..EncryptOptions::default() };
-            let x = owner.encrypt_array(&data, &[data.len()], EncryptOptions { encoding: Some(Encoding::Slots), ..options })?;
+            let options = EncryptOptions {
+                level: Some(plan.input_level()),
+                capacity: Some(plan.slots()),
+                ..EncryptOptions::default()
+            };
+            let x = owner.encrypt_array(
+                &data,
+                &[data.len()],
+                EncryptOptions { encoding: Some(Encoding::Slots), ..options },
+            )?;
             Some((Evaluator::with_keys(owner.evaluation_keys(&plan.needs()?)?), x))
         } else {
             None

@@ -1,4 +1,5 @@
-//! Products of two encrypted matrices: by products of residue matrices and transpositions, and slot by slot (JKLS18), beside the plain product.
+//! Products of two encrypted matrices: by products of residue matrices and transpositions, and slot by slot
+//! (JKLS18), beside the plain product.
 
 use std::time::Duration;
 
@@ -22,7 +23,8 @@ pub const PRESETS: [&str; 2] = ["ccmm_n12", "n14"];
 /// The sets of a quick run.
 const QUICK: [&str; 2] = ["insecure_small", "insecure_deep"];
 
-/// The largest matrices that are multiplied slot by slot, and those of long runs, where one product takes a quarter of an hour: the time grows with the third power.
+/// The largest matrices that are multiplied slot by slot, and those of long runs, where one product takes a
+/// quarter of an hour: the time grows with the third power.
 const LARGEST_IN_SLOTS: [usize; 2] = [1 << 9, 1 << 11];
 
 /// Binary logarithms of the sizes of square matrices.
@@ -35,11 +37,20 @@ const QUICK_SIZES: std::ops::RangeInclusive<u32> = 4..=5;
 const SEED: [u8; 32] = [12; 32];
 
 /// Times every size; `long`: also those whose products take minutes.
-pub fn run(timer: &Timer<'_>, presets: &[&'static str], runtime: &Runtime, long: bool) -> Result<(), Failure> {
+pub fn run(
+    timer: &Timer<'_>,
+    presets: &[&'static str],
+    runtime: &Runtime,
+    long: bool,
+) -> Result<(), Failure> {
     if !WORKS.iter().any(|work| timer.wants(work)) {
         return Ok(());
     }
-    let timer = timer.with_limits(Limits { budget: Duration::from_millis(if timer.is_quick() { 50 } else { 8000 }), least: 1, most: 9 });
+    let timer = timer.with_limits(Limits {
+        budget: Duration::from_millis(if timer.is_quick() { 50 } else { 8000 }),
+        least: 1,
+        most: 9,
+    });
     let sizes = if timer.is_quick() { QUICK_SIZES } else { SIZES };
     let sets = if timer.is_quick() { QUICK } else { PRESETS };
     for (index, preset) in sets.into_iter().enumerate() {
@@ -62,7 +73,8 @@ pub fn run(timer: &Timer<'_>, presets: &[&'static str], runtime: &Runtime, long:
 
 /// The matrices of a size, and their product.
 fn matrices(size: usize) -> Result<[Vec<f64>; 3], Failure> {
-    let (left, right): (Vec<f64>, Vec<f64>) = (numbers(60).take(size * size).collect(), numbers(61).take(size * size).collect());
+    let (left, right): (Vec<f64>, Vec<f64>) =
+        (numbers(60).take(size * size).collect(), numbers(61).take(size * size).collect());
     let product = multiply_f64(size, size, size, &left, &right).map_err(CkksError::from)?;
     Ok([left, right, product])
 }
@@ -75,9 +87,14 @@ fn slots(timer: &Timer<'_>, params: &Params, owner: &SecretKey, size: usize) -> 
     }
     let [left, right, exact] = matrices(size)?;
     let mut rng = SecretRng::from_seed(SEED);
-    let (x, y) = (product.encrypt(owner, &left, size, false, &mut rng)?, product.encrypt(owner, &right, size, true, &mut rng)?);
+    let (x, y) = (
+        product.encrypt(owner, &left, size, false, &mut rng)?,
+        product.encrypt(owner, &right, size, true, &mut rng)?,
+    );
     let recorder = Evaluator::recording(params);
-    let symbol = |z: &Ciphertext| Ciphertext::symbol_with(params, z.shape(), *z.layout(), z.secret(), z.level(), z.scale());
+    let symbol = |z: &Ciphertext| {
+        Ciphertext::symbol_with(params, z.shape(), *z.layout(), z.secret(), z.level(), z.scale())
+    };
     // The keys of one block are those of all.
     let one = |z: &Ciphertext| Ok::<_, CkksError>(vec![vec![recorder.take_symbol(symbol(z)?, None)?]]);
     product.multiply(&recorder, &one(&x[0][0])?, &one(&y[0][0])?)?;
@@ -96,21 +113,28 @@ fn slots(timer: &Timer<'_>, params: &Params, owner: &SecretKey, size: usize) -> 
 fn residues(timer: &Timer<'_>, params: &Params, owner: &SecretKey, size: usize) -> Result<(), Failure> {
     let [left, y, exact] = matrices(size)?;
     let x: Vec<f64> = (0..size * size).map(|index| left[index % size * size + index / size]).collect();
-    let plain = || multiply_f64(size, size, size, &left, &y).map_err(|error| Failure::from(CkksError::from(error)));
+    let plain =
+        || multiply_f64(size, size, size, &left, &y).map_err(|error| Failure::from(CkksError::from(error)));
     let label = format!("{}, {size}", params.spec().name);
     if timer.wants(WORKS[0]) {
         let nothing = json!({ "worst_bits": null, "mean_bits": null });
-        timer.print((WORKS[0], &label), &timer.measure(plain)?, &fields(params, size, &exact, &exact, &nothing)?)?;
+        timer.print(
+            (WORKS[0], &label),
+            &timer.measure(plain)?,
+            &fields(params, size, &exact, &exact, &nothing)?,
+        )?;
     }
     if timer.wants(WORKS[1]) {
         let lanes = (size < params.degree()).then_some(Lanes::Most);
-        let options = EncryptOptions { encoding: Some(Encoding::Coefficients), lanes, ..EncryptOptions::default() };
+        let options =
+            EncryptOptions { encoding: Some(Encoding::Coefficients), lanes, ..EncryptOptions::default() };
         let mut rng = SecretRng::from_seed(SEED);
         let x = owner.encrypt_array_rng(&x, &[size, size], options, &mut rng)?;
         let y = owner.encrypt_array_rng(&y, &[size, size], options, &mut rng)?;
         let recorder = Evaluator::recording(params);
         let symbol = |z: &Ciphertext| {
-            let symbol = Ciphertext::symbol_with(params, z.shape(), *z.layout(), z.secret(), z.level(), z.scale())?;
+            let symbol =
+                Ciphertext::symbol_with(params, z.shape(), *z.layout(), z.secret(), z.level(), z.scale())?;
             recorder.take_symbol(symbol, Some(1.0))
         };
         let planned = recorder.rescale(&recorder.multiply_transposed(&symbol(&x)?, &symbol(&y)?)?)?;

@@ -16,7 +16,9 @@ pub enum Failure {
     #[error("{0}")]
     Usage(String),
     /// An operation gave a wrong result, so its time means nothing.
-    #[error("a result is wrong, so its time is not printed: {error}; run `clathrate doctor` to test this machine")]
+    #[error(
+        "a result is wrong, so its time is not printed: {error}; run `clathrate doctor` to test this machine"
+    )]
     WrongResult {
         /// How far the result is from the true one.
         error: String,
@@ -43,7 +45,9 @@ impl Failure {
 
     /// The largest error of a slot is above `tolerance`.
     pub fn slot_error(error: f64, tolerance: f64) -> Self {
-        Self::WrongResult { error: format!("a slot is wrong by {error:.1e}, at most {tolerance:.1e} is allowed") }
+        Self::WrongResult {
+            error: format!("a slot is wrong by {error:.1e}, at most {tolerance:.1e} is allowed"),
+        }
     }
 
     /// A polynomial's error is above `most_bits`, or is not the same integer modulo all primes.

@@ -1,4 +1,5 @@
-//! From samples to slots: packing and half a bootstrap, for every count; transciphering with its offline and online phases.
+//! From samples to slots: packing and half a bootstrap, for every count; transciphering with its offline and
+//! online phases.
 
 use std::time::{Duration, Instant};
 
@@ -30,10 +31,12 @@ const LOG_COUNTS: [u32; 4] = [8, 10, 12, 15];
 /// Degrees of the samples that are transciphered. [hermes, Table 11]
 const DEGREES: [usize; 4] = [64, 32, 16, 1];
 
-/// The sets at which a full ring is packed in other ways too: by a column, by one midpoint, and at the ring's own degree. [hermes, Table 9]
+/// The sets at which a full ring is packed in other ways too: by a column, by one midpoint, and at the ring's
+/// own degree. [hermes, Table 9]
 const METHODS: [&str; 2] = ["boot_n15", "insecure_boot"];
 
-/// Sets that are measured with as many bytes of keys as the paper has, and with a full ring alone. [hermes, Table 6]
+/// Sets that are measured with as many bytes of keys as the paper has, and with a full ring alone. [hermes,
+/// Table 6]
 const FEW_KEYS: [(&str, usize); 1] = [("boot_small", 673_000_000)];
 
 /// What a plan does not choose by itself.
@@ -52,7 +55,11 @@ const TOLERANCE: f64 = 1e-3;
 
 /// Times every set.
 pub fn run(timer: &Timer<'_>, presets: &[&'static str], runtime: &Runtime) -> Result<(), Failure> {
-    let timer = timer.with_limits(Limits { budget: Duration::from_millis(if timer.is_quick() { 100 } else { 4000 }), least: 3, most: 7 });
+    let timer = timer.with_limits(Limits {
+        budget: Duration::from_millis(if timer.is_quick() { 100 } else { 4000 }),
+        least: 3,
+        most: 7,
+    });
     let all: &[&str] = if timer.is_quick() { &QUICK } else { &PRESETS };
     for preset in all.iter().filter(|preset| presets.is_empty() || presets.contains(preset)) {
         let params = Params::preset(preset, runtime)?;
@@ -65,7 +72,9 @@ pub fn run(timer: &Timer<'_>, presets: &[&'static str], runtime: &Runtime) -> Re
             continue;
         }
         if timer.wants(SAMPLES) {
-            for count in LOG_COUNTS.into_iter().map(|log| 1 << log).filter(|&count| count < full).chain([full]) {
+            for count in
+                LOG_COUNTS.into_iter().map(|log| 1 << log).filter(|&count| count < full).chain([full])
+            {
                 samples(&timer, &owner, count, Choice::Own)?;
             }
             if METHODS.contains(preset) {
@@ -84,8 +93,20 @@ pub fn run(timer: &Timer<'_>, presets: &[&'static str], runtime: &Runtime) -> Re
     Ok(())
 }
 
-fn plan_of(owner: &SecretKey, count: usize, degree: usize, pairs: bool, choice: Choice) -> Result<SamplesPlan, Failure> {
-    let mut options = SamplesOptions { count: Some(count), degree, secret: SecretName::Device(1), pairs, ..SamplesOptions::default() };
+fn plan_of(
+    owner: &SecretKey,
+    count: usize,
+    degree: usize,
+    pairs: bool,
+    choice: Choice,
+) -> Result<SamplesPlan, Failure> {
+    let mut options = SamplesOptions {
+        count: Some(count),
+        degree,
+        secret: SecretName::Device(1),
+        pairs,
+        ..SamplesOptions::default()
+    };
     match choice {
         Choice::Own => {}
         Choice::Midpoints(ranks) => options.midpoints = Some(ranks),
@@ -95,20 +116,33 @@ fn plan_of(owner: &SecretKey, count: usize, degree: usize, pairs: bool, choice: 
     Ok(SamplesPlan::new(owner.params(), &options)?)
 }
 
-fn devices(owner: &SecretKey, plan: &SamplesPlan, bits: Option<f64>) -> Result<(LightClient, Receiver), Failure> {
+fn devices(
+    owner: &SecretKey,
+    plan: &SamplesPlan,
+    bits: Option<f64>,
+) -> Result<(LightClient, Receiver), Failure> {
     let client = owner.light_client(&plan.client_options(bits))?;
     let receiver = Receiver::new(owner.params(), &client.introduction(), &owner.authentication_key())?;
     Ok((client, receiver))
 }
 
 /// The fields that all rows have.
-fn fields(owner: &SecretKey, plan: &SamplesPlan, found: &Ciphertext, x: &[f64], own: &Value) -> Result<Extra, Failure> {
+fn fields(
+    owner: &SecretKey,
+    plan: &SamplesPlan,
+    found: &Ciphertext,
+    x: &[f64],
+    own: &Value,
+) -> Result<Extra, Failure> {
     let found = match owner.decrypt(found)? {
         Values::Real(numbers) => numbers,
         Values::Complex(numbers) => numbers.into_iter().flat_map(|z| [z.re, z.im]).collect(),
     };
     let errors: Vec<f64> = found.iter().zip(x).map(|(a, b)| (a - b).abs()).collect();
-    let (mean, worst) = (errors.iter().sum::<f64>() / errors.len() as f64, errors.iter().fold(0.0f64, |worst, &error| worst.max(error)));
+    let (mean, worst) = (
+        errors.iter().sum::<f64>() / errors.len() as f64,
+        errors.iter().fold(0.0f64, |worst, &error| worst.max(error)),
+    );
     if errors.len() != x.len() || worst.is_nan() || worst > TOLERANCE {
         return Err(Failure::slot_error(worst, TOLERANCE));
     }
@@ -158,7 +192,11 @@ fn samples(timer: &Timer<'_>, owner: &SecretKey, count: usize, choice: Choice) -
     let whole = timer.measure(|| Ok(evaluator.bootstrap_samples(&samples, &plan)?))?;
     let parts = json!({ "packing_ms": packing.median(), "half_ms": half.median() });
     let extra = fields(owner, &plan, &fresh, &x, &parts)?;
-    let method = if own { String::new() } else { format!(", {}, {} MB of keys", plan.packing().name(), plan.key_bytes() / 1_000_000) };
+    let method = if own {
+        String::new()
+    } else {
+        format!(", {}, {} MB of keys", plan.packing().name(), plan.key_bytes() / 1_000_000)
+    };
     timer.print((SAMPLES, &format!("{}, {count}{method}", params.spec().name)), &whole, &extra)
 }
 
@@ -185,18 +223,25 @@ fn transcipher(timer: &Timer<'_>, owner: &SecretKey, degree: usize) -> Result<()
             client.precompute(count / degree)?;
             Ok(())
         })?;
-        let (mut prepared, server_offline) = milliseconds(|| Ok(evaluator.prepare_samples(&receiver, first..first + samples, &plan)?))?;
+        let (mut prepared, server_offline) =
+            milliseconds(|| Ok(evaluator.prepare_samples(&receiver, first..first + samples, &plan)?))?;
         let (message, client_online) = milliseconds(|| Ok(client.encrypt(&x)?))?;
-        let (fresh, server_online) = milliseconds(|| Ok(evaluator.bootstrap_prepared(&mut prepared, &receiver, &[&message], &plan)?))?;
-        for (times, time) in phases.iter_mut().zip([client_offline, server_offline, client_online, server_online]) {
+        let (fresh, server_online) = milliseconds(|| {
+            Ok(evaluator.bootstrap_prepared(&mut prepared, &receiver, &[&message], &plan)?)
+        })?;
+        for (times, time) in
+            phases.iter_mut().zip([client_offline, server_offline, client_online, server_online])
+        {
             times.push(time);
         }
         bytes = message.len();
         last = Some(fresh);
     }
     let Some(fresh) = last else { return Ok(()) };
-    let whole: Vec<f64> = (0..rounds as usize).map(|round| phases.iter().map(|times| times[round]).sum()).collect();
-    let [client_offline, server_offline, client_online, server_online] = phases.map(|times| Times::new(times).median());
+    let whole: Vec<f64> =
+        (0..rounds as usize).map(|round| phases.iter().map(|times| times[round]).sum()).collect();
+    let [client_offline, server_offline, client_online, server_online] =
+        phases.map(|times| Times::new(times).median());
     let bits = f64::from(client.bits_per_number());
     let own = json!({
         "client_offline_ms": client_offline,
@@ -206,9 +251,14 @@ fn transcipher(timer: &Timer<'_>, owner: &SecretKey, degree: usize) -> Result<()
         "bits_per_number": bits,
         "message_bytes": bytes,
         "client_bits": CLIENT_BITS,
-        // The bits that are sent over those of the numbers: as many as the client keeps, and a sign. [hermes, sec. 5.4]
+        // The bits that are sent over those of the numbers: as many as the client keeps, and a sign. [hermes,
+        // sec. 5.4]
         "expansion": bits / (CLIENT_BITS + 1.0),
     });
     let extra = fields(owner, &plan, &fresh, &x, &own)?;
-    timer.print((TRANSCIPHER, &format!("{}, degree {degree}", params.spec().name)), &Times::new(whole), &extra)
+    timer.print(
+        (TRANSCIPHER, &format!("{}, degree {degree}", params.spec().name)),
+        &Times::new(whole),
+        &extra,
+    )
 }

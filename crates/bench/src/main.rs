@@ -1,7 +1,9 @@
-//! `clathrate-bench`: times operations on one thread and prints one JSON row per line; `bench/README.md` describes the rows.
+//! `clathrate-bench`: times operations on one thread and prints one JSON row per line; `bench/README.md`
+//! describes the rows.
 //!
-//! Layers, lowest first: `failure`, `output`, `timing`; `stream`, `transform`, `scheme`, `keyswitch`, `dpad`, `bootstrap`, `batch` (with `one_reading`) and `mambo` on `stages`, `packing`, `hermes`, `matrix`, `encrypted_matrix` on `slot_matrix`, `device` on `dpad` (one benchmark each); `names`,
-//! `arguments`; `run`.
+//! Layers, lowest first: `failure`, `output`, `timing`; `stream`, `transform`, `scheme`, `keyswitch`, `dpad`,
+//! `bootstrap`, `batch` (with `one_reading`) and `mambo` on `stages`, `packing`, `hermes`, `matrix`,
+//! `encrypted_matrix` on `slot_matrix`, `device` on `dpad` (one benchmark each); `names`, `arguments`; `run`.
 #![forbid(unsafe_code)]
 
 mod arguments;

@@ -1,4 +1,5 @@
-//! Matrix products inside bootstraps beside bootstraps without a product, square matrices. [pcmm-mambo, Table 6]
+//! Matrix products inside bootstraps beside bootstraps without a product, square matrices. [pcmm-mambo, Table
+//! 6]
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -8,7 +9,9 @@ use clathrate_ckks::circuits::mambo::{MamboOptions, MamboPlan};
 use clathrate_ckks::circuits::matrix_plan::{MatrixMethod, MatrixOptions, MatrixPlan};
 use clathrate_ckks::circuits::prepared::{Arrangement, PreparedOptions};
 use clathrate_ckks::keys::{EncryptOptions, Values};
-use clathrate_ckks::{BootstrapOptions, BootstrapPlan, Encoding, Evaluator, Level, Params, Runtime, SecretKey};
+use clathrate_ckks::{
+    BootstrapOptions, BootstrapPlan, Encoding, Evaluator, Level, Params, Runtime, SecretKey,
+};
 use num_complex::Complex64;
 use serde_json::json;
 
@@ -38,7 +41,8 @@ const BODIES: usize = 4;
 /// Those of sets of degree 2^16, whose keys are larger.
 const BODIES_OF_LARGE: usize = 2;
 
-/// The most polynomials of a product that runs as a whole. Of larger ones the product runs alone, and the bootstrap of as many polynomials as share a mask.
+/// The most polynomials of a product that runs as a whole. Of larger ones the product runs alone, and the
+/// bootstrap of as many polynomials as share a mask.
 const MOST_WHOLE: usize = 32;
 
 /// Runs that are timed, of few polynomials and of many.
@@ -61,7 +65,8 @@ pub fn run(timer: &Timer<'_>, presets: &[&'static str], runtime: &Runtime) -> Re
     if !timer.wants(WORK) {
         return Ok(());
     }
-    let (all, sizes): (&[&str], &[u32]) = if timer.is_quick() { (&QUICK, &QUICK_LOG_ROWS) } else { (&PRESETS, &LOG_ROWS) };
+    let (all, sizes): (&[&str], &[u32]) =
+        if timer.is_quick() { (&QUICK, &QUICK_LOG_ROWS) } else { (&PRESETS, &LOG_ROWS) };
     for preset in all.iter().filter(|preset| presets.is_empty() || presets.contains(preset)) {
         let alone = alone(timer, preset, runtime)?;
         for &log in sizes {
@@ -75,10 +80,13 @@ pub fn run(timer: &Timer<'_>, presets: &[&'static str], runtime: &Runtime) -> Re
     Ok(())
 }
 
-/// Milliseconds of the bootstrap of one polynomial of real numbers and of one of complex ones, with a mask of its own; nothing where there is no memory.
+/// Milliseconds of the bootstrap of one polynomial of real numbers and of one of complex ones, with a mask of
+/// its own; nothing where there is no memory.
 fn alone(timer: &Timer<'_>, preset: &str, runtime: &Runtime) -> Result<Option<[f64; 2]>, Failure> {
     let params = Params::preset(preset, runtime)?;
-    let plans = [true, false].map(|real| BootstrapPlan::with_options(&params, BootstrapOptions { real, ..BootstrapOptions::default() }));
+    let plans = [true, false].map(|real| {
+        BootstrapPlan::with_options(&params, BootstrapOptions { real, ..BootstrapOptions::default() })
+    });
     let [real, complex] = plans;
     let (real, complex) = (real?, complex?);
     let needs = real.needs()?.merge(&complex.needs()?);
@@ -88,22 +96,34 @@ fn alone(timer: &Timer<'_>, preset: &str, runtime: &Runtime) -> Result<Option<[f
     }
     let owner = SecretKey::generate(&params)?;
     let evaluator = Evaluator::with_keys(owner.evaluation_keys(&needs)?);
-    let options = EncryptOptions { level: Some(real.input_level()), encoding: Some(Encoding::Slots), ..EncryptOptions::default() };
+    let options = EncryptOptions {
+        level: Some(real.input_level()),
+        encoding: Some(Encoding::Slots),
+        ..EncryptOptions::default()
+    };
     let x: Vec<f64> = numbers(83).take(params.slot_count()).collect();
     let low = owner.encrypt_array(&x, &[1, params.slot_count()], options)?;
     let pairs: Vec<Complex64> = x.iter().map(|&x| Complex64::new(x, -x)).collect();
     let low_pairs = owner.encrypt_array(&Values::Complex(pairs), &[1, params.slot_count()], options)?;
-    let (own, both) = timer.measure_both(|| Ok(evaluator.bootstrap(&low, &real)?), || Ok(evaluator.bootstrap(&low_pairs, &complex)?))?;
+    let (own, both) = timer.measure_both(
+        || Ok(evaluator.bootstrap(&low, &real)?),
+        || Ok(evaluator.bootstrap(&low_pairs, &complex)?),
+    )?;
     Ok(Some([own.median(), both.median()]))
 }
 
 /// The mean and the largest error of some rows of a product.
-fn errors(found: &[Complex64], (x, weights): (&[Complex64], &[f64]), rows: usize) -> Result<(f64, f64), Failure> {
+fn errors(
+    found: &[Complex64],
+    (x, weights): (&[Complex64], &[f64]),
+    rows: usize,
+) -> Result<(f64, f64), Failure> {
     let columns = x.len() / rows;
     let (mut sum, mut worst, mut count) = (0.0, 0.0f64, 0);
     for row in (0..rows).step_by((rows / 8).max(1)) {
         for column in (0..columns).step_by((columns / 64).max(1)) {
-            let expected: Complex64 = (0..rows).map(|k| x[k * columns + column] * weights[row * rows + k]).sum();
+            let expected: Complex64 =
+                (0..rows).map(|k| x[k * columns + column] * weights[row * rows + k]).sum();
             let error = found[row * columns + column] - expected;
             for error in [error.re.abs(), error.im.abs()] {
                 (sum, worst, count) = (sum + error, worst.max(error), count + 1);
@@ -116,7 +136,8 @@ fn errors(found: &[Complex64], (x, weights): (&[Complex64], &[f64]), rows: usize
     Ok((sum / f64::from(count), worst))
 }
 
-/// A square matrix of `rows` rows times one of as many rows and columns, two columns in one of complex numbers.
+/// A square matrix of `rows` rows times one of as many rows and columns, two columns in one of complex
+/// numbers.
 fn one(
     timer: &Timer<'_>,
     preset: &str,
@@ -143,10 +164,19 @@ fn one(
         &MamboOptions { bootstrap, matrix: own, ..MamboOptions::default() },
     )?);
     // The product alone, of rows in the order in which they are encrypted.
-    let arrangement = Arrangement { level: Some(Level(1)), lanes: Some(plan.lanes()), ..Arrangement::default() };
+    let arrangement =
+        Arrangement { level: Some(Level(1)), lanes: Some(plan.lanes()), ..Arrangement::default() };
     let precision = PreparedOptions { own_masks: true, ..PreparedOptions::default() };
-    let product = MatrixPlan::new(&params, (rows, rows, &weights), 2 * columns, &MatrixOptions { arrangement, precision, ..own })?;
-    let name = format!("{preset}, {rows} rows{}", threads.map_or(String::new(), |threads| format!(", {threads} threads")));
+    let product = MatrixPlan::new(
+        &params,
+        (rows, rows, &weights),
+        2 * columns,
+        &MatrixOptions { arrangement, precision, ..own },
+    )?;
+    let name = format!(
+        "{preset}, {rows} rows{}",
+        threads.map_or(String::new(), |threads| format!(", {threads} threads"))
+    );
     let ordinary = BootstrapPlan::with_options(&params, bootstrap)?;
     let whole = polys <= MOST_WHOLE;
     let key_bytes = params.required_keys(&plan.needs()?)?.bytes(&params)?;
@@ -161,12 +191,14 @@ fn one(
     reset_peak();
     let owner = SecretKey::generate(&params)?;
     let staged = Staged::new(owner.evaluation_keys(&needs)?);
-    let x: Vec<Complex64> = numbers(81).zip(numbers(82)).map(|(re, im)| Complex64::new(re, im)).take(rows * columns).collect();
+    let x: Vec<Complex64> =
+        numbers(81).zip(numbers(82)).map(|(re, im)| Complex64::new(re, im)).take(rows * columns).collect();
     let (product_ms, product_errors) = {
         let values: Vec<f64> = x.iter().flat_map(|x| [x.re, x.im]).collect();
         let low = owner.encrypt_array(&values, &[rows, 2 * columns], product.encryption())?;
         let matrix = staged.with(|evaluator| product.prepare(evaluator, &mut |_, _| true))?;
-        let mut result = staged.with(|evaluator| evaluator.multiply_planned(&matrix, &low, &mut |_, _| true))?;
+        let mut result =
+            staged.with(|evaluator| evaluator.multiply_planned(&matrix, &low, &mut |_, _| true))?;
         let mut times = Vec::new();
         for _ in 0..RUNS[usize::from(polys >= MANY)] {
             let start = Instant::now();
@@ -175,7 +207,8 @@ fn one(
         }
         let took = Times::new(times).median();
         let found = owner.decrypt(&result)?.into_real()?;
-        let pairs: Vec<Complex64> = found.chunks_exact(2).map(|pair| Complex64::new(pair[0], pair[1])).collect();
+        let pairs: Vec<Complex64> =
+            found.chunks_exact(2).map(|pair| Complex64::new(pair[0], pair[1])).collect();
         (took, errors(&pairs, (&x, &weights), rows)?)
     };
     let runs = if timer.is_quick() { 1 } else { RUNS[usize::from(polys >= MANY)] };
@@ -184,12 +217,14 @@ fn one(
         all.resize(plan.array_shapes().0.iter().product(), Complex64::default());
         let low = owner.encrypt_array(&Values::Complex(all), &plan.array_shapes().0, plan.encryption())?;
         let matrix = staged.with(|evaluator| plan.prepare(evaluator, &mut |_, _| true))?;
-        let (mut times, mut apart, mut untimed) = (StageTimes::default(), StageTimes::default(), StageTimes::default());
+        let (mut times, mut apart, mut untimed) =
+            (StageTimes::default(), StageTimes::default(), StageTimes::default());
         // The first bootstrap derives what the next ones use.
         staged.time(&mut untimed, |evaluator| evaluator.bootstrap(&low, &ordinary))?;
         let mut found = None;
         for _ in 0..runs {
-            found = Some(staged.time(&mut times, |evaluator| evaluator.mambo(&matrix, &low, &mut |_, _| true))?);
+            found =
+                Some(staged.time(&mut times, |evaluator| evaluator.mambo(&matrix, &low, &mut |_, _| true))?);
             staged.time(&mut apart, |evaluator| evaluator.bootstrap(&low, &ordinary))?;
         }
         let found = found.ok_or_else(|| Failure::slot_error(f64::NAN, TOLERANCE))?;
@@ -199,14 +234,18 @@ fn one(
         // The bootstrap with its level for a product, of as many polynomials as share a mask.
         let own: Vec<Complex64> = x.iter().copied().take(bodies * slots).collect();
         let low = owner.encrypt_array(&Values::Complex(own), &[bodies, slots], plan.encryption())?;
-        let (mut times, mut apart, mut untimed) = (StageTimes::default(), StageTimes::default(), StageTimes::default());
+        let (mut times, mut apart, mut untimed) =
+            (StageTimes::default(), StageTimes::default(), StageTimes::default());
         staged.time(&mut untimed, |evaluator| evaluator.bootstrap(&low, plan.bootstrap()))?;
         for _ in 0..RUNS[0] {
             staged.time(&mut times, |evaluator| evaluator.bootstrap(&low, plan.bootstrap()))?;
             staged.time(&mut apart, |evaluator| evaluator.bootstrap(&low, &ordinary))?;
         }
         let each = times.whole().median() / bodies as f64;
-        ((Times::new(vec![each * polys as f64 + product_ms]), apart.whole().median() / bodies as f64), product_errors)
+        (
+            (Times::new(vec![each * polys as f64 + product_ms]), apart.whole().median() / bodies as f64),
+            product_errors,
+        )
     };
     let fields = json!({
         "preset": preset,

@@ -1,5 +1,6 @@
-//! Products of a plain matrix with an encrypted one, beside the plain product: exact, and prepared with one and two floating-point products, each from ordinary
-//! ciphertexts to ordinary ciphertexts and the product alone.
+//! Products of a plain matrix with an encrypted one, beside the plain product: exact, and prepared with one
+//! and two floating-point products, each from ordinary ciphertexts to ordinary ciphertexts and the product
+//! alone.
 
 use std::time::{Duration, Instant};
 
@@ -48,12 +49,15 @@ const QUICK_SIZES: [u32; 3] = [4, 6, 8];
 /// A long run adds this size, with the paper's parameters.
 const LONG: u32 = 13;
 
-/// Free memory that prepared products of the size of a long run need: more than 24 GB, at which such a run ended, with room.
+/// Free memory that prepared products of the size of a long run need: more than 24 GB, at which such a run
+/// ended, with room.
 const LONG_BYTES: u64 = 40 << 30;
 
 /// The paper's largest size, and why it is not run.
-const ABSENT: (u32, &str) =
-    (14, "not run: 20 GB of keys of the matrix, 9 GB for the encrypted matrix, more than half an hour of preparation");
+const ABSENT: (u32, &str) = (
+    14,
+    "not run: 20 GB of keys of the matrix, 9 GB for the encrypted matrix, more than half an hour of preparation",
+);
 
 /// The largest relative error that a row may be printed with.
 const TOLERANCE: f64 = 1e-2;
@@ -62,12 +66,22 @@ const TOLERANCE: f64 = 1e-2;
 const SEED: [u8; 32] = [12; 32];
 
 /// Times every set and size; `long`: also the size whose products take minutes.
-pub fn run(timer: &Timer<'_>, presets: &[&'static str], runtime: &Runtime, long: bool) -> Result<(), Failure> {
+pub fn run(
+    timer: &Timer<'_>,
+    presets: &[&'static str],
+    runtime: &Runtime,
+    long: bool,
+) -> Result<(), Failure> {
     if !WORKS.iter().any(|work| timer.wants(work)) {
         return Ok(());
     }
-    let timer = timer.with_limits(Limits { budget: Duration::from_millis(if timer.is_quick() { 50 } else { 4000 }), least: 3, most: 21 });
-    let (all, sizes): (&[&str], &[u32]) = if timer.is_quick() { (&QUICK, &QUICK_SIZES) } else { (&PRESETS, &SIZES) };
+    let timer = timer.with_limits(Limits {
+        budget: Duration::from_millis(if timer.is_quick() { 50 } else { 4000 }),
+        least: 3,
+        most: 21,
+    });
+    let (all, sizes): (&[&str], &[u32]) =
+        if timer.is_quick() { (&QUICK, &QUICK_SIZES) } else { (&PRESETS, &SIZES) };
     for preset in all.iter().filter(|preset| presets.is_empty() || presets.contains(preset)) {
         let params = Params::preset(preset, runtime)?;
         let owner = SecretKey::generate_with(&params, &mut SecretRng::from_seed(SEED))?;
@@ -82,8 +96,15 @@ pub fn run(timer: &Timer<'_>, presets: &[&'static str], runtime: &Runtime, long:
     Ok(())
 }
 
-/// The fields of a row, with the accuracies of [pcmm-mambo, Table 3]: errors over the largest number of the product.
-pub fn fields(params: &Params, size: usize, got: &[f64], exact: &[f64], own: &Value) -> Result<Extra, Failure> {
+/// The fields of a row, with the accuracies of [pcmm-mambo, Table 3]: errors over the largest number of the
+/// product.
+pub fn fields(
+    params: &Params,
+    size: usize,
+    got: &[f64],
+    exact: &[f64],
+    own: &Value,
+) -> Result<Extra, Failure> {
     let largest = exact.iter().fold(0.0f64, |most, x| most.max(x.abs()));
     let errors = || got.iter().zip(exact).map(|(a, b)| (a - b).abs() / largest);
     let (worst, mean) = (errors().fold(0.0, f64::max), errors().sum::<f64>() / exact.len() as f64);
@@ -106,7 +127,8 @@ pub fn fields(params: &Params, size: usize, got: &[f64], exact: &[f64], own: &Va
     Ok(fields)
 }
 
-/// Products of square matrices of one size. The factors are made anew for each of them, because large ones take much memory.
+/// Products of square matrices of one size. The factors are made anew for each of them, because large ones
+/// take much memory.
 struct Square<'a> {
     timer: &'a Timer<'a>,
     params: &'a Params,
@@ -119,11 +141,19 @@ struct Square<'a> {
 
 impl<'a> Square<'a> {
     /// The sizes and the plain product, which is timed if it is wanted.
-    fn new(timer: &'a Timer<'a>, params: &'a Params, owner: &'a SecretKey, size: usize) -> Result<Self, Failure> {
+    fn new(
+        timer: &'a Timer<'a>,
+        params: &'a Params,
+        owner: &'a SecretKey,
+        size: usize,
+    ) -> Result<Self, Failure> {
         let label = format!("{}, {size}", params.spec().name);
         let mut all = Self { timer, params, owner, size, label, exact: Vec::new() };
         let (weights, data) = (all.weights(), all.data());
-        let plain = || multiply_f64(size, size, size, &weights, &data).map_err(|error| Failure::from(CkksError::from(error)));
+        let plain = || {
+            multiply_f64(size, size, size, &weights, &data)
+                .map_err(|error| Failure::from(CkksError::from(error)))
+        };
         if timer.wants(PLAIN) {
             let (exact, times) = timer.measure_checked(plain, Ok)?;
             let own = json!({ "worst_bits": null, "mean_bits": null });
@@ -148,7 +178,11 @@ impl<'a> Square<'a> {
         }
         let free = machine::memory().map_or(u64::MAX, |own| own.free_bytes);
         if self.size == 1 << LONG && free < LONG_BYTES {
-            let reason = format!("not run: preparation and product take up to {} GiB, of which {} are free", LONG_BYTES >> 30, free >> 30);
+            let reason = format!(
+                "not run: preparation and product take up to {} GiB, of which {} are free",
+                LONG_BYTES >> 30,
+                free >> 30
+            );
             for work in [OWN, PREPARED] {
                 self.timer.absent(work, &self.label, &reason)?;
             }
@@ -177,11 +211,21 @@ impl<'a> Square<'a> {
     }
 
     fn encrypted(&self, options: EncryptOptions) -> Result<Ciphertext, Failure> {
-        Ok(self.owner.encrypt_array_rng(&self.data(), &[self.size, self.size], options, &mut SecretRng::from_seed(SEED))?)
+        Ok(self.owner.encrypt_array_rng(
+            &self.data(),
+            &[self.size, self.size],
+            options,
+            &mut SecretRng::from_seed(SEED),
+        )?)
     }
 
     /// Checks a product, times it and prints a row.
-    fn time(&self, work: &str, own: &Value, product: impl FnMut() -> Result<Ciphertext, CkksError>) -> Result<(), Failure> {
+    fn time(
+        &self,
+        work: &str,
+        own: &Value,
+        product: impl FnMut() -> Result<Ciphertext, CkksError>,
+    ) -> Result<(), Failure> {
         let mut product = product;
         let check = |product: Ciphertext| {
             let got = self.owner.decrypt(&product)?.into_real()?;
@@ -194,7 +238,11 @@ impl<'a> Square<'a> {
     /// The exact product of rows apart, alone.
     fn apart(&self) -> Result<(), Failure> {
         let lanes = (self.size < self.params.degree()).then_some(Lanes::Most);
-        let x = self.encrypted(EncryptOptions { encoding: Some(Encoding::Coefficients), lanes, ..EncryptOptions::default() })?;
+        let x = self.encrypted(EncryptOptions {
+            encoding: Some(Encoding::Coefficients),
+            lanes,
+            ..EncryptOptions::default()
+        })?;
         let evaluator = Evaluator::new(self.params);
         let low = evaluator.to_mlwe(&x, x.layout().lanes)?;
         drop(x);
@@ -206,10 +254,15 @@ impl<'a> Square<'a> {
     /// The exact product with rows taken apart before and packed after.
     fn whole(&self) -> Result<(), Failure> {
         let options = MatrixOptions { method: Some(MatrixMethod::Exact), ..MatrixOptions::default() };
-        let plan = MatrixPlan::new(self.params, (self.size, self.size, &self.weights()), self.size, &options)?;
+        let plan =
+            MatrixPlan::new(self.params, (self.size, self.size, &self.weights()), self.size, &options)?;
         let needs = plan.needs();
         // Rows that fill a polynomial need no key.
-        let evaluator = if needs.is_empty() { Evaluator::new(self.params) } else { Evaluator::with_keys(self.keys(&needs)?) };
+        let evaluator = if needs.is_empty() {
+            Evaluator::new(self.params)
+        } else {
+            Evaluator::with_keys(self.keys(&needs)?)
+        };
         let matrix = plan.prepare(&evaluator, &mut |_, _| true)?;
         let cost = *plan.chosen();
         drop(plan);
@@ -247,7 +300,8 @@ impl<'a> Square<'a> {
             let arrays = if own_masks { &own } else { &shared };
             let (evaluator, round_bytes) = if own_masks {
                 let bodies = shared.encryption().bodies.unwrap_or(1);
-                let keys = self.keys(&KeyNeeds::new().shared_mask_in_rounds(bodies, KeyLevel::Level(own.level().0)))?;
+                let keys = self
+                    .keys(&KeyNeeds::new().shared_mask_in_rounds(bodies, KeyLevel::Level(own.level().0)))?;
                 let bytes = keys.bytes();
                 (Evaluator::with_keys(keys), bytes)
             } else {

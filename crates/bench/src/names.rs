@@ -7,11 +7,14 @@ use crate::failure::Failure;
 /// `kind` says what the names stand for, as in "there is no parameter set".
 ///
 /// # Errors
-/// [`Failure::Usage`] for a name that is not in `known`, is empty or has spaces around it; the message has all known names.
+/// [`Failure::Usage`] for a name that is not in `known`, is empty or has spaces around it; the message has
+/// all known names.
 pub fn listed<'k>(lists: &[String], kind: &str, known: &[&'k str]) -> Result<Vec<&'k str>, Failure> {
     let mut names: Vec<&'k str> = Vec::new();
     for given in lists.iter().flat_map(|list| list.split(',')) {
-        let Some(&name) = known.iter().find(|&&name| name == given) else { return Err(Failure::Usage(refusal(given, kind, known))) };
+        let Some(&name) = known.iter().find(|&&name| name == given) else {
+            return Err(Failure::Usage(refusal(given, kind, known)));
+        };
         if !names.contains(&name) {
             names.push(name);
         }
@@ -22,10 +25,14 @@ pub fn listed<'k>(lists: &[String], kind: &str, known: &[&'k str]) -> Result<Vec
 fn refusal(given: &str, kind: &str, known: &[&str]) -> String {
     let all = known.join(", ");
     if given.trim().is_empty() {
-        return format!("a name is empty in the list of {kind}s: separate names by one comma and no spaces; there are: {all}");
+        return format!(
+            "a name is empty in the list of {kind}s: separate names by one comma and no spaces; there are: {all}"
+        );
     }
     if given.contains(char::is_whitespace) {
-        return format!("there is no {kind} \"{given}\": separate names by one comma and no spaces; there are: {all}");
+        return format!(
+            "there is no {kind} \"{given}\": separate names by one comma and no spaces; there are: {all}"
+        );
     }
     format!("there is no {kind} \"{given}\"; there are: {all}")
 }
@@ -62,7 +69,10 @@ mod tests {
             ("ntt n14", "no set \"ntt n14\": separate names by one comma and no spaces"),
         ] {
             let message = of(&[list]).expect_err(list);
-            assert!(message.contains(told) && message.ends_with("there are: ntt, n14, ranks"), "{list}: {message}");
+            assert!(
+                message.contains(told) && message.ends_with("there are: ntt, n14, ranks"),
+                "{list}: {message}"
+            );
         }
     }
 }

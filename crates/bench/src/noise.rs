@@ -23,8 +23,13 @@ pub fn noise_bits(phase: Poly<Eval>, expected: &Poly<Eval>) -> Result<f64, Failu
     };
     let indices = difference.basis().indices();
     // A small integer is the same modulo every prime.
-    let agree = indices.iter().enumerate().all(|(row, &index)| centred(row, index).eq(centred(0, indices[0])));
+    let agree =
+        indices.iter().enumerate().all(|(row, &index)| centred(row, index).eq(centred(0, indices[0])));
     let largest = centred(0, indices[0]).map(i64::unsigned_abs).max().unwrap_or(0) as f64;
     let bits = largest.max(1.0).log2();
-    if agree && bits <= MOST_NOISE_BITS { Ok(bits) } else { Err(Failure::noise(bits, agree, MOST_NOISE_BITS)) }
+    if agree && bits <= MOST_NOISE_BITS {
+        Ok(bits)
+    } else {
+        Err(Failure::noise(bits, agree, MOST_NOISE_BITS))
+    }
 }

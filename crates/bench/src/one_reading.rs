@@ -1,7 +1,9 @@
-//! What one reading of a switching key for several ciphertexts saves: inner products with the key, ciphertext by ciphertext or prime by prime.
+//! What one reading of a switching key for several ciphertexts saves: inner products with the key, ciphertext
+//! by ciphertext or prime by prime.
 //!
-//! Ciphertext by ciphertext, all rows of the key come from memory for each of them. Prime by prime, the key's rows modulo one prime serve all ciphertexts before the next prime's are read. Both
-//! orders are the same products of the same polynomials.
+//! Ciphertext by ciphertext, all rows of the key come from memory for each of them. Prime by prime, the key's
+//! rows modulo one prime serve all ciphertexts before the next prime's are read. Both orders are the same
+//! products of the same polynomials.
 
 use std::time::Duration;
 
@@ -26,11 +28,15 @@ pub fn run(timer: &Timer<'_>, preset: &str, threads: usize, runtime: &Runtime) -
         return Ok(());
     }
     let params = Params::preset(preset, runtime)?;
-    let highest = |name: &str| params.segments().iter().find(|segment| segment.name == name).map(|segment| Level(segment.highest()));
+    let highest = |name: &str| {
+        params.segments().iter().find(|segment| segment.name == name).map(|segment| Level(segment.highest()))
+    };
     let level = highest(REDUCTION).or(highest(APPLICATION)).unwrap_or(params.max_level());
     let owner = SecretKey::generate(&params)?;
-    let evaluator = Evaluator::with_keys(owner.evaluation_keys(&KeyNeeds::new().relinearise(KeyLevel::Level(level.0)))?);
-    let options = EncryptOptions { level: Some(level), encoding: Some(Encoding::Slots), ..EncryptOptions::default() };
+    let evaluator =
+        Evaluator::with_keys(owner.evaluation_keys(&KeyNeeds::new().relinearise(KeyLevel::Level(level.0)))?);
+    let options =
+        EncryptOptions { level: Some(level), encoding: Some(Encoding::Slots), ..EncryptOptions::default() };
     let x = owner.encrypt_array(&vec![0.5; params.slot_count()], &[params.slot_count()], options)?;
     let (chain, digits) = (params.chain(), params.gadget()?.digit_count(params.chain(), level));
     // Digits and keys look uniform, as masks do; each has the primes of a key.
@@ -58,15 +64,20 @@ pub fn run(timer: &Timer<'_>, preset: &str, threads: usize, runtime: &Runtime) -
             inputs.iter().try_for_each(|input| (0..primes).try_for_each(|prime| product(input, prime)))
         }
     };
-    // Threads take ciphertexts of their own, or primes of their own by way of the whole: each its part of the inputs.
+    // Threads take ciphertexts of their own, or primes of their own by way of the whole: each its part of the
+    // inputs.
     let on = |threads: usize, together: bool| -> Result<(), Failure> {
         if threads == 1 {
             return work(&inputs, together);
         }
         std::thread::scope(|scope| {
-            let parts: Vec<_> =
-                inputs.chunks(CIPHERTEXTS.div_ceil(threads)).map(|part| scope.spawn(move || work(part, together))).collect();
-            parts.into_iter().try_for_each(|part| part.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            let parts: Vec<_> = inputs
+                .chunks(CIPHERTEXTS.div_ceil(threads))
+                .map(|part| scope.spawn(move || work(part, together)))
+                .collect();
+            parts
+                .into_iter()
+                .try_for_each(|part| part.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
         })
     };
     let timer = timer.with_limits(Limits { budget: Duration::from_secs(2), least: 5, most: 50 });
@@ -88,8 +99,10 @@ pub fn run(timer: &Timer<'_>, preset: &str, threads: usize, runtime: &Runtime) -
             "quick": timer.is_quick(),
         });
         let extra: Extra = fields.as_object().cloned().unwrap_or_default();
-        let name =
-            format!("{preset}, {CIPHERTEXTS} ciphertexts{}", if threads > 1 { format!(", {threads} threads") } else { String::new() });
+        let name = format!(
+            "{preset}, {CIPHERTEXTS} ciphertexts{}",
+            if threads > 1 { format!(", {threads} threads") } else { String::new() }
+        );
         timer.print((WORK, &name), &apart, &extra)?;
     }
     Ok(())

@@ -34,7 +34,11 @@ pub fn run(timer: &Timer<'_>, presets: &[&'static str], runtime: &Runtime) -> Re
     if !timer.wants(WORK) {
         return Ok(());
     }
-    let timer = timer.with_limits(Limits { budget: Duration::from_millis(if timer.is_quick() { 100 } else { 3000 }), least: 3, most: 40 });
+    let timer = timer.with_limits(Limits {
+        budget: Duration::from_millis(if timer.is_quick() { 100 } else { 3000 }),
+        least: 3,
+        most: 40,
+    });
     let all: &[&str] = if timer.is_quick() { &QUICK } else { &PRESETS };
     for preset in all.iter().filter(|preset| presets.is_empty() || presets.contains(preset)) {
         let params = Params::preset(preset, runtime)?;
@@ -52,7 +56,12 @@ pub fn run(timer: &Timer<'_>, presets: &[&'static str], runtime: &Runtime) -> Re
 }
 
 /// The fields of a row; `errors` are those of the numbers.
-fn fields(params: &Params, (method, dimension): (&PackingMethod, usize), errors: &[f64], own: &Value) -> Result<Extra, Failure> {
+fn fields(
+    params: &Params,
+    (method, dimension): (&PackingMethod, usize),
+    errors: &[f64],
+    own: &Value,
+) -> Result<Extra, Failure> {
     let mean = errors.iter().map(|error| error.abs()).sum::<f64>() / errors.len() as f64;
     let worst = errors.iter().fold(0.0f64, |worst, error| worst.max(error.abs()));
     if worst.is_nan() || worst > TOLERANCE {
@@ -80,7 +89,10 @@ fn fields(params: &Params, (method, dimension): (&PackingMethod, usize), errors:
 /// The row method, for samples of as large a dimension as the degree.
 fn rows(timer: &Timer<'_>, params: &Params, owner: &SecretKey) -> Result<(), Failure> {
     let method = PackingMethod::Rows;
-    let plan = PackingPlan::new(params, &PackingOptions { method: Some(method.clone()), ..PackingOptions::default() })?;
+    let plan = PackingPlan::new(
+        params,
+        &PackingOptions { method: Some(method.clone()), ..PackingOptions::default() },
+    )?;
     let keys = owner.evaluation_keys(plan.needs())?;
     let inputs = keys.iter().map(|(_, held)| held.key().inputs()).sum();
     let evaluator = Evaluator::with_keys(keys);
@@ -99,7 +111,8 @@ fn rows(timer: &Timer<'_>, params: &Params, owner: &SecretKey) -> Result<(), Fai
     timer.print((WORK, &params.spec().name), &times, &extra)
 }
 
-/// Bytes in a file of keys of so many inputs in all: a word for each residue of the bodies, seeds for the masks.
+/// Bytes in a file of keys of so many inputs in all: a word for each residue of the bodies, seeds for the
+/// masks.
 fn stored(params: &Params, inputs: usize) -> usize {
     let (chain, top) = (params.chain(), params.max_level());
     let digits = params.switcher().map_or(1, |switcher| switcher.gadget().digit_count(chain, top));
@@ -107,16 +120,24 @@ fn stored(params: &Params, inputs: usize) -> usize {
 }
 
 /// A method with midpoints, for samples under a secret of its own.
-fn one(timer: &Timer<'_>, params: &Params, owner: &SecretKey, (dimension, midpoints): (usize, &[usize])) -> Result<(), Failure> {
+fn one(
+    timer: &Timer<'_>,
+    params: &Params,
+    owner: &SecretKey,
+    (dimension, midpoints): (usize, &[usize]),
+) -> Result<(), Failure> {
     let (chain, switcher, top) = (params.chain(), params.switcher()?, params.max_level());
     let rng = &mut SecretRng::from_seed(SEED);
     let failed = |error| Failure::from(CkksError::from(error));
     let distribution = owner.secret().distribution();
-    let from = LatticeSecret::generate(Degree(1), Rank(dimension), Bodies(1), distribution, rng).map_err(failed)?;
-    let packing = Packing::generate(chain, switcher.gadget(), top, &from, midpoints, owner.secret(), rng).map_err(failed)?;
+    let from =
+        LatticeSecret::generate(Degree(1), Rank(dimension), Bodies(1), distribution, rng).map_err(failed)?;
+    let packing = Packing::generate(chain, switcher.gadget(), top, &from, midpoints, owner.secret(), rng)
+        .map_err(failed)?;
     let x: Vec<f64> = numbers(51).take(packing.count()).collect();
     let (batch, scaled) = samples(params, &from, &x, top, rng).map_err(failed)?;
-    let views = (0..batch.len()).map(|index| batch.sample(index)).collect::<Result<Vec<_>, _>>().map_err(failed)?;
+    let views =
+        (0..batch.len()).map(|index| batch.sample(index)).collect::<Result<Vec<_>, _>>().map_err(failed)?;
     let packed = packing.pack(&views, switcher).map_err(failed)?;
     let errors = coefficient_errors(params, &packed, owner, &scaled).map_err(failed)?;
     let own = json!({

@@ -1,7 +1,7 @@
 //! Which benchmarks run, and in which order.
 //!
-//! Every operation's result is checked before it is timed: a row's `max_error` is the largest distance of a decrypted slot from
-//! its true value.
+//! Every operation's result is checked before it is timed: a row's `max_error` is the largest distance of a
+//! decrypted slot from its true value.
 
 use clathrate_arith::Isa;
 use clathrate_ckks::{CkksError, Runtime};
@@ -12,7 +12,8 @@ use crate::names::listed;
 use crate::output::Output;
 use crate::timing::Timer;
 use crate::{
-    batch, bootstrap, device, dpad, encrypted_matrix, hermes, keyswitch, mambo, matrix, one_reading, packing, scheme, stream, transform,
+    batch, bootstrap, device, dpad, encrypted_matrix, hermes, keyswitch, mambo, matrix, one_reading, packing,
+    scheme, stream, transform,
 };
 
 /// The operations, in the order they are timed.
@@ -63,7 +64,8 @@ const WORKS: [&str; 43] = [
 ];
 
 /// The sets of `make bench`, cheapest first; key switching and ranks are benchmarks of their own.
-const ALL: [BenchSet; 6] = [BenchSet::Stream, BenchSet::Ntt, BenchSet::N14, BenchSet::N15, BenchSet::Ranks, BenchSet::N16];
+const ALL: [BenchSet; 6] =
+    [BenchSet::Stream, BenchSet::Ntt, BenchSet::N14, BenchSet::N15, BenchSet::Ranks, BenchSet::N16];
 
 /// What a quick run times unless told.
 const QUICK: [BenchSet; 2] = [BenchSet::Ntt, BenchSet::N14];
@@ -102,7 +104,8 @@ struct Selection {
 /// # Errors
 /// [`Failure::Usage`] for names that there are not, before anything runs; a benchmark's own.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let quick = arguments.quick || std::env::var(QUICK_VARIABLE).is_ok_and(|value| !matches!(value.as_str(), "" | "0"));
+    let quick = arguments.quick
+        || std::env::var(QUICK_VARIABLE).is_ok_and(|value| !matches!(value.as_str(), "" | "0"));
     let selection = select(arguments, quick)?;
     let output = Output::new(arguments.quiet);
     if cfg!(debug_assertions) {
@@ -143,7 +146,9 @@ fn select(arguments: &Arguments, quick: bool) -> Result<Selection, Failure> {
     if let Some(word) = arguments.stray.first() {
         let sets = BenchSet::ALL.map(BenchSet::name).join(", ");
         let remedy = "separate the names of a list by one comma and no spaces";
-        return Err(Failure::Usage(format!("\"{word}\" belongs to no option: {remedy}; the sets are: {sets}")));
+        return Err(Failure::Usage(format!(
+            "\"{word}\" belongs to no option: {remedy}; the sets are: {sets}"
+        )));
     }
     let names = listed(&arguments.set, "set", &BenchSet::ALL.map(BenchSet::name))?;
     let works = listed(&arguments.only, "operation", &WORKS)?;
@@ -161,7 +166,10 @@ fn select(arguments: &Arguments, quick: bool) -> Result<Selection, Failure> {
         .collect();
     let presets = listed(&arguments.preset, "parameter set", &known)?;
     let sets: Vec<BenchSet> = match (names.is_empty(), quick) {
-        (false, _) => names.iter().filter_map(|name| BenchSet::ALL.into_iter().find(|set| set.name() == *name)).collect(),
+        (false, _) => names
+            .iter()
+            .filter_map(|name| BenchSet::ALL.into_iter().find(|set| set.name() == *name))
+            .collect(),
         (true, true) => QUICK.to_vec(),
         (true, false) => ALL.to_vec(),
     };
@@ -173,9 +181,13 @@ fn select(arguments: &Arguments, quick: bool) -> Result<Selection, Failure> {
             (BenchSet::Packing, packing::PRESETS.contains(preset)),
             (BenchSet::Hermes, hermes::PRESETS.contains(preset)),
             (BenchSet::Mambo, batch::PRESETS.contains(preset) || mambo::PRESETS.contains(preset)),
-            (BenchSet::Matrix, matrix::PRESETS.contains(preset) || encrypted_matrix::PRESETS.contains(preset)),
+            (
+                BenchSet::Matrix,
+                matrix::PRESETS.contains(preset) || encrypted_matrix::PRESETS.contains(preset),
+            ),
         ];
-        let owners: Vec<BenchSet> = owners.into_iter().filter(|(_, owns)| *owns).map(|(set, _)| set).collect();
+        let owners: Vec<BenchSet> =
+            owners.into_iter().filter(|(_, owns)| *owns).map(|(set, _)| set).collect();
         if !owners.iter().any(|owner| sets.contains(owner)) {
             let owner = owners.first().map_or("", |owner| owner.name());
             return Err(Failure::Usage(format!(

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use clathrate_ckks::keys::KeyLevel;
 use clathrate_ckks::keys::Values;
-use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Params, Plaintext, Runtime, SecretKey};
+use clathrate_ckks::{
+    Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Params, Plaintext, Runtime, SecretKey,
+};
 use clathrate_lattice::{Level, Polys};
 use num_complex::Complex64;
 use serde_json::json;
@@ -48,7 +50,9 @@ pub fn run(timer: &Timer<'_>, preset: &str, runtime: &Runtime) -> Result<(), Fai
     let top = bench.params.max_level();
     bench.transforms(top)?;
     let (vx, vy) = (Values::Complex(x.clone()), Values::Complex(y.clone()));
-    let encode = |values: &Values| Plaintext::encode(&bench.params, values, &[count], Encoding::Slots, top, bench.params.scale(top));
+    let encode = |values: &Values| {
+        Plaintext::encode(&bench.params, values, &[count], Encoding::Slots, top, bench.params.scale(top))
+    };
     bench.time("encode", None, || Ok(encode(&vx)?))?;
     let (px, py) = (encode(&vx)?, encode(&vy)?);
     let (cx, cy) = (bench.secret.encrypt_encoded(&px)?, bench.secret.encrypt_encoded(&py)?);
@@ -57,33 +61,51 @@ pub fn run(timer: &Timer<'_>, preset: &str, runtime: &Runtime) -> Result<(), Fai
     let (chain, bundle) = (bench.params.chain(), &cx.bundles()[0]);
     let secret = bench.secret.secret().to_eval(chain.ring(), bundle.basis())?;
     let mut opened = Polys::zero(chain.ring(), bundle.basis(), 1);
-    bench.time("decrypt", Some((&cx, &x)), || Ok(bundle.phases_into(&secret, &mut opened).map_err(CkksError::from)?))?;
+    bench.time("decrypt", Some((&cx, &x)), || {
+        Ok(bundle.phases_into(&secret, &mut opened).map_err(CkksError::from)?)
+    })?;
     bench.time("decrypt_decode", Some((&cx, &x)), || Ok(bench.secret.decrypt(&cx)?))?;
     let plain = Evaluator::new(&bench.params);
-    let both = |f: fn(Complex64, Complex64) -> Complex64| x.iter().zip(&y).map(|(&x, &y)| f(x, y)).collect::<Vec<_>>();
+    let both = |f: fn(Complex64, Complex64) -> Complex64| {
+        x.iter().zip(&y).map(|(&x, &y)| f(x, y)).collect::<Vec<_>>()
+    };
     let mut sum = plain.add(&cx, &cy)?;
     plain.add_into(&mut sum, &cx, &cy)?;
-    bench.time("add", Some((&sum.clone(), &both(|x, y| x + y))), || Ok(plain.add_into(&mut sum, &cx, &cy)?))?;
-    let factor = Plaintext::encode(&bench.params, &vy, &[count], Encoding::Slots, top, plain.factor_scale(&cx)?)?;
+    bench
+        .time("add", Some((&sum.clone(), &both(|x, y| x + y))), || Ok(plain.add_into(&mut sum, &cx, &cy)?))?;
+    let factor =
+        Plaintext::encode(&bench.params, &vy, &[count], Encoding::Slots, top, plain.factor_scale(&cx)?)?;
     let product = plain.multiply_encoded(&cx, &factor)?;
-    bench.time("multiply_plain", Some((&product, &both(|x, y| x * y))), || Ok(plain.multiply_encoded(&cx, &factor)?))?;
-    if let Some(evaluator) = bench.keys("multiply_relinearise_rescale", KeyNeeds::new().relinearise(KeyLevel::Top))? {
+    bench.time("multiply_plain", Some((&product, &both(|x, y| x * y))), || {
+        Ok(plain.multiply_encoded(&cx, &factor)?)
+    })?;
+    if let Some(evaluator) =
+        bench.keys("multiply_relinearise_rescale", KeyNeeds::new().relinearise(KeyLevel::Top))?
+    {
         let product = evaluator.multiply_rescale(&cx, &cy)?;
         let expected = both(|x, y| x * y);
-        bench.time("multiply_relinearise_rescale", Some((&product, &expected)), || Ok(evaluator.multiply_rescale(&cx, &cy)?))?;
+        bench.time("multiply_relinearise_rescale", Some((&product, &expected)), || {
+            Ok(evaluator.multiply_rescale(&cx, &cy)?)
+        })?;
     }
     let rotated = |step: i64| (0..count).map(|i| x[(i + step as usize) % count]).collect::<Vec<_>>();
     if let Some(evaluator) = bench.keys("rotate", KeyNeeds::new().rotations([1], KeyLevel::Top))? {
-        bench.time("rotate", Some((&evaluator.rotate(&cx, 1)?, &rotated(1))), || Ok(evaluator.rotate(&cx, 1)?))?;
+        bench.time("rotate", Some((&evaluator.rotate(&cx, 1)?, &rotated(1))), || {
+            Ok(evaluator.rotate(&cx, 1)?)
+        })?;
     }
-    if let Some(evaluator) = bench.keys("hoisted_rotations_8", KeyNeeds::new().rotations(HOISTED, KeyLevel::Top))? {
+    if let Some(evaluator) =
+        bench.keys("hoisted_rotations_8", KeyNeeds::new().rotations(HOISTED, KeyLevel::Top))?
+    {
         let all = evaluator.rotate_many(&cx, &HOISTED)?;
         let mut worst = 0.0f64;
         for (ciphertext, step) in all.iter().zip(HOISTED) {
             worst = worst.max(bench.error(ciphertext, &rotated(step))?);
         }
         drop(all);
-        bench.time_with_error("hoisted_rotations_8", Some(worst), || Ok(evaluator.rotate_many(&cx, &HOISTED)?))?;
+        bench.time_with_error("hoisted_rotations_8", Some(worst), || {
+            Ok(evaluator.rotate_many(&cx, &HOISTED)?)
+        })?;
     }
     Ok(())
 }
@@ -174,25 +196,36 @@ impl Bench<'_> {
         self.time_with_error(work, error, f)
     }
 
-    fn time_with_error<T>(&self, work: &str, error: Option<f64>, f: impl FnMut() -> Result<T, Failure>) -> Result<(), Failure> {
+    fn time_with_error<T>(
+        &self,
+        work: &str,
+        error: Option<f64>,
+        f: impl FnMut() -> Result<T, Failure>,
+    ) -> Result<(), Failure> {
         self.timer.time((work, &self.label), 1, &self.extra_with(error)?, f)
     }
 
-    /// An evaluator with the keys that `work` needs; none where it is not wanted, or keys do not fit in memory (an absent row says so).
+    /// An evaluator with the keys that `work` needs; none where it is not wanted, or keys do not fit in
+    /// memory (an absent row says so).
     fn keys(&self, work: &str, needs: KeyNeeds) -> Result<Option<Evaluator>, Failure> {
         if !self.timer.wants(work) {
             return Ok(None);
         }
         let explanation = self.params.explain();
         let rotations = needs.rotation_steps().count() as f64 * explanation.rotation_key_mib;
-        let relinearisation =
-            needs.key_level_of(clathrate_ckks::keys::Operation::Multiply).map_or(0.0, |_| explanation.relinearisation_key_mib);
+        let relinearisation = needs
+            .key_level_of(clathrate_ckks::keys::Operation::Multiply)
+            .map_or(0.0, |_| explanation.relinearisation_key_mib);
         let needed = (rotations + relinearisation) * 1_048_576.0;
         if let Some(memory) = machine::memory()
             && needed > memory.free_bytes as f64 * MEMORY_SHARE
         {
             let gib = |bytes: f64| bytes / 1_073_741_824.0;
-            let reason = format!("keys of {:.1} GiB do not fit in {:.1} GiB of free memory", gib(needed), gib(memory.free_bytes as f64));
+            let reason = format!(
+                "keys of {:.1} GiB do not fit in {:.1} GiB of free memory",
+                gib(needed),
+                gib(memory.free_bytes as f64)
+            );
             self.timer.absent(work, &self.label, &reason)?;
             return Ok(None);
         }

@@ -1,24 +1,29 @@
-//! Products of two encrypted matrices slot by slot, for comparison: Jiang, Kim, Lauter, Song, "Secure outsourced matrix computation" (CCS 2018).
+//! Products of two encrypted matrices slot by slot, for comparison: Jiang, Kim, Lauter, Song, "Secure
+//! outsourced matrix computation" (CCS 2018).
 //!
 //! ```text
 //! A B = sum_k phi^k(sigma(A)) * psi^k(tau(B))
 //! sigma(A)[i][j] = A[i][i + j]    tau(B)[i][j] = B[i + j][j]    phi(A)[i][j] = A[i][j + 1]    psi(B)[i][j] = B[i + 1][j]
 //! ```
 //!
-//! with indices modulo the size `s` of a block, which fills a part of the slots; two blocks share a ciphertext, interleaved, so that `psi^k` is a rotation. Larger
-//! matrices are products of blocks; the terms of a block of the result share one relinearisation, those of the largest matrices two.
+//! with indices modulo the size `s` of a block, which fills a part of the slots; two blocks share a
+//! ciphertext, interleaved, so that `psi^k` is a rotation. Larger matrices are products of blocks; the terms
+//! of a block of the result share one relinearisation, those of the largest matrices two.
 
 use clathrate_ckks::evaluation::combinations::ProductTerm;
 use clathrate_ckks::keys::{EncryptOptions, Values};
-use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, LinearTransform, Params, Plaintext, SecretKey, SecretRng};
+use clathrate_ckks::{
+    Ciphertext, CkksError, Encoding, Evaluator, LinearTransform, Params, Plaintext, SecretKey, SecretRng,
+};
 use clathrate_lattice::Level;
 use num_complex::Complex64;
 
 /// Levels of a product: sigma, phi, the product itself.
 pub const DEPTH: usize = 3;
 
-/// Ciphertexts along the inner dimension whose rotations are in memory together, and whose products share a relinearisation: 2^10 rows at degree 2^14, where the
-/// rotations of one factor take 4 GB; those of twice as many rows would take 17 GB.
+/// Ciphertexts along the inner dimension whose rotations are in memory together, and whose products share a
+/// relinearisation: 2^10 rows at degree 2^14, where the rotations of one factor take 4 GB; those of twice as
+/// many rows would take 17 GB.
 const MOST_GROUPS: usize = 8;
 
 /// Matrices in blocks of `side` by `side`, `together` of them in a ciphertext.
@@ -29,7 +34,8 @@ pub struct SlotProduct {
     tau: LinearTransform,
 }
 
-/// An encrypted matrix: blocks by rows; a ciphertext has `together` blocks that the inner dimension runs over.
+/// An encrypted matrix: blocks by rows; a ciphertext has `together` blocks that the inner dimension runs
+/// over.
 type Blocks = Vec<Vec<Ciphertext>>;
 
 impl SlotProduct {
@@ -39,12 +45,14 @@ impl SlotProduct {
         let side = 1 << (slots.ilog2() / 2);
         let together = slots / (side * side);
         let map = |source: &dyn Fn(usize, usize) -> (usize, usize)| {
-            let mut diagonals: std::collections::BTreeMap<i64, Vec<Complex64>> = std::collections::BTreeMap::new();
+            let mut diagonals: std::collections::BTreeMap<i64, Vec<Complex64>> =
+                std::collections::BTreeMap::new();
             for (i, j) in (0..side).flat_map(|i| (0..side).map(move |j| (i, j))) {
                 let (r, c) = source(i, j);
                 let shift = (together * (r * side + c)) as i64 - (together * (i * side + j)) as i64;
                 let diagonal = diagonals.entry(shift).or_insert_with(|| vec![Complex64::default(); slots]);
-                (0..together).for_each(|which| diagonal[together * (i * side + j) + which] = Complex64::from(1.0));
+                (0..together)
+                    .for_each(|which| diagonal[together * (i * side + j) + which] = Complex64::from(1.0));
             }
             LinearTransform::from_diagonals(slots, diagonals)
         };
@@ -63,13 +71,20 @@ impl SlotProduct {
     ) -> Result<Blocks, CkksError> {
         let (side, together) = (self.side, self.together);
         let blocks = size / side;
-        let options = EncryptOptions { encoding: Some(Encoding::Slots), level: Some(Level(DEPTH)), ..EncryptOptions::default() };
+        let options = EncryptOptions {
+            encoding: Some(Encoding::Slots),
+            level: Some(Level(DEPTH)),
+            ..EncryptOptions::default()
+        };
         let block = |outer: usize, group: usize| {
             let mut values = vec![0.0; together * side * side];
-            for (which, i, j) in (0..together).flat_map(|w| (0..side).flat_map(move |i| (0..side).map(move |j| (w, i, j)))) {
+            for (which, i, j) in
+                (0..together).flat_map(|w| (0..side).flat_map(move |i| (0..side).map(move |j| (w, i, j))))
+            {
                 let inner = group * together + which;
                 let (row, column) = if inner_first { (inner, outer) } else { (outer, inner) };
-                values[together * (i * side + j) + which] = matrix[(row * side + i) * size + column * side + j];
+                values[together * (i * side + j) + which] =
+                    matrix[(row * side + i) * size + column * side + j];
             }
             values
         };
@@ -86,14 +101,26 @@ impl SlotProduct {
         let scale = evaluator.factor_scale(x)?;
         let mask = |k: usize, wraps: bool| {
             let kept = |index: usize| f64::from((index / together % side + k >= side) == wraps);
-            let values: Vec<f64> = (0..together * side * side).map(|index| if kept(index) > 0.0 { 1.0 } else { 0.0 }).collect();
-            evaluator.encode(&Values::Real(values), &[together * side * side], Encoding::Slots, x.level(), scale)
+            let values: Vec<f64> =
+                (0..together * side * side).map(|index| if kept(index) > 0.0 { 1.0 } else { 0.0 }).collect();
+            evaluator.encode(
+                &Values::Real(values),
+                &[together * side * side],
+                Encoding::Slots,
+                x.level(),
+                scale,
+            )
         };
         (1..side).map(|k| Ok([mask(k, false)?, mask(k, true)?])).collect()
     }
 
     /// `phi^k(sigma(x))` for all `k`, at level 1.
-    fn left(&self, evaluator: &Evaluator, x: &Ciphertext, masks: &mut Option<Vec<[Plaintext; 2]>>) -> Result<Vec<Ciphertext>, CkksError> {
+    fn left(
+        &self,
+        evaluator: &Evaluator,
+        x: &Ciphertext,
+        masks: &mut Option<Vec<[Plaintext; 2]>>,
+    ) -> Result<Vec<Ciphertext>, CkksError> {
         let x = evaluator.evaluate_linear(x, &self.sigma)?;
         if masks.is_none() && !x.is_symbol() {
             *masks = Some(self.masks(evaluator, &x)?);
@@ -111,7 +138,10 @@ impl SlotProduct {
                     &own
                 }
             };
-            let sum = evaluator.add(&evaluator.multiply_encoded(&pair[0], stay)?, &evaluator.multiply_encoded(&pair[1], wrap)?)?;
+            let sum = evaluator.add(
+                &evaluator.multiply_encoded(&pair[0], stay)?,
+                &evaluator.multiply_encoded(&pair[1], wrap)?,
+            )?;
             all.push(evaluator.rescale(&sum)?);
         }
         Ok(all)
@@ -120,7 +150,13 @@ impl SlotProduct {
     /// A mask of a dry run.
     fn blank(&self, evaluator: &Evaluator, x: &Ciphertext) -> Result<Plaintext, CkksError> {
         let count = self.together * self.side * self.side;
-        evaluator.encode(&Values::Real(vec![1.0; count]), &[count], Encoding::Slots, x.level(), evaluator.factor_scale(x)?)
+        evaluator.encode(
+            &Values::Real(vec![1.0; count]),
+            &[count],
+            Encoding::Slots,
+            x.level(),
+            evaluator.factor_scale(x)?,
+        )
     }
 
     /// `psi^k(tau(y))` for all `k`, at level 1.
@@ -138,13 +174,19 @@ impl SlotProduct {
         let groups = y.first().map_or(0, Vec::len);
         for start in (0..groups).step_by(MOST_GROUPS) {
             let some = start..groups.min(start + MOST_GROUPS);
-            let rights = |column: &Vec<Ciphertext>| column[some.clone()].iter().map(|y| self.right(evaluator, y)).collect();
+            let rights = |column: &Vec<Ciphertext>| {
+                column[some.clone()].iter().map(|y| self.right(evaluator, y)).collect()
+            };
             let right: Vec<Vec<Vec<Ciphertext>>> = y.iter().map(rights).collect::<Result<_, CkksError>>()?;
             for (row, sums) in x.iter().zip(&mut sums) {
-                let left = row[some.clone()].iter().map(|x| self.left(evaluator, x, &mut masks)).collect::<Result<Vec<_>, _>>()?;
+                let left = row[some.clone()]
+                    .iter()
+                    .map(|x| self.left(evaluator, x, &mut masks))
+                    .collect::<Result<Vec<_>, _>>()?;
                 for (column, sum) in right.iter().zip(sums) {
                     let pairs = left.iter().zip(column).flat_map(|(left, right)| left.iter().zip(right));
-                    let terms: Vec<ProductTerm<'_>> = pairs.map(|(left, right)| ProductTerm { left, right, twice: false }).collect();
+                    let terms: Vec<ProductTerm<'_>> =
+                        pairs.map(|(left, right)| ProductTerm { left, right, twice: false }).collect();
                     let more = evaluator.sum_of_products_rescale(&terms, None)?;
                     *sum = Some(match sum.take() {
                         Some(sum) => evaluator.add(&sum, &more)?,
@@ -154,7 +196,9 @@ impl SlotProduct {
             }
         }
         let together = |sum: Ciphertext| {
-            (0..self.together.ilog2()).map(|log| 1i64 << log).try_fold(sum, |sum, step| evaluator.add(&sum, &evaluator.rotate(&sum, step)?))
+            (0..self.together.ilog2())
+                .map(|log| 1i64 << log)
+                .try_fold(sum, |sum, step| evaluator.add(&sum, &evaluator.rotate(&sum, step)?))
         };
         sums.into_iter().map(|row| row.into_iter().flatten().map(together).collect()).collect()
     }

@@ -51,7 +51,11 @@ impl Times {
     /// The median.
     pub fn median(&self) -> f64 {
         let middle = self.sorted.len() / 2;
-        if self.sorted.len().is_multiple_of(2) { f64::midpoint(self.sorted[middle - 1], self.sorted[middle]) } else { self.sorted[middle] }
+        if self.sorted.len().is_multiple_of(2) {
+            f64::midpoint(self.sorted[middle - 1], self.sorted[middle])
+        } else {
+            self.sorted[middle]
+        }
     }
 }
 
@@ -80,7 +84,12 @@ impl<'a> Timer<'a> {
     /// A timer that prints to `output`, of the operations in `only`, or of all where that is empty.
     pub fn new(output: Output, quick: bool, only: &'a [&'static str]) -> Self {
         let (budget, least) = if quick { (150, 2) } else { (800, 3) };
-        Self { output, only, quick, limits: Limits { budget: Duration::from_millis(budget), least, most: MOST_RUNS } }
+        Self {
+            output,
+            only,
+            quick,
+            limits: Limits { budget: Duration::from_millis(budget), least, most: MOST_RUNS },
+        }
     }
 
     /// The same with other limits.
@@ -99,7 +108,11 @@ impl<'a> Timer<'a> {
     }
 
     /// Times of `f`, one run before them; `before` goes before each run, not timed.
-    pub fn measure_after<T>(&self, mut before: impl FnMut(), mut f: impl FnMut() -> Result<T, Failure>) -> Result<Times, Failure> {
+    pub fn measure_after<T>(
+        &self,
+        mut before: impl FnMut(),
+        mut f: impl FnMut() -> Result<T, Failure>,
+    ) -> Result<Times, Failure> {
         before();
         once(&mut f)?;
         let (mut times, mut spent) = (Vec::new(), Duration::ZERO);
@@ -117,8 +130,8 @@ impl<'a> Timer<'a> {
         self.measure_after(|| (), f)
     }
 
-    /// Times of `f`, and what `check` makes of its first result, which is freed before the timed runs. The first run is not timed, but where it took longer than eight
-    /// budgets it is the only one.
+    /// Times of `f`, and what `check` makes of its first result, which is freed before the timed runs. The
+    /// first run is not timed, but where it took longer than eight budgets it is the only one.
     pub fn measure_checked<T, U>(
         &self,
         mut f: impl FnMut() -> Result<T, Failure>,
@@ -160,7 +173,10 @@ impl<'a> Timer<'a> {
     }
 
     /// Times of several operations in turns, one run of each before them.
-    pub fn measure_turns<T>(&self, works: &mut [Box<dyn FnMut() -> Result<T, Failure> + '_>]) -> Result<Vec<Times>, Failure> {
+    pub fn measure_turns<T>(
+        &self,
+        works: &mut [Box<dyn FnMut() -> Result<T, Failure> + '_>],
+    ) -> Result<Vec<Times>, Failure> {
         works.iter_mut().try_for_each(|work| once(work).map(drop))?;
         let (mut times, mut spent) = (vec![Vec::new(); works.len()], Duration::ZERO);
         while times.first().is_some_and(|first| self.limits.want_more(first.len(), spent)) {
@@ -180,8 +196,15 @@ impl<'a> Timer<'a> {
         self.output.note(text);
     }
 
-    /// Times `f` and prints a row; one run does `parts` parts, and times are per part. One run goes before the timed ones.
-    pub fn time<T>(&self, names: (&str, &str), parts: usize, extra: &Extra, f: impl FnMut() -> Result<T, Failure>) -> Result<(), Failure> {
+    /// Times `f` and prints a row; one run does `parts` parts, and times are per part. One run goes before
+    /// the timed ones.
+    pub fn time<T>(
+        &self,
+        names: (&str, &str),
+        parts: usize,
+        extra: &Extra,
+        f: impl FnMut() -> Result<T, Failure>,
+    ) -> Result<(), Failure> {
         let mut times = self.measure(f)?;
         times.sorted.iter_mut().for_each(|time| *time /= parts as f64);
         self.print(names, &times, extra)
@@ -207,10 +230,14 @@ impl<'a> Timer<'a> {
         }))
     }
 
-    /// Whether `bytes` of memory are free for what is to be timed. Where they are not, prints a row that says so.
+    /// Whether `bytes` of memory are free for what is to be timed. Where they are not, prints a row that says
+    /// so.
     pub fn has_memory(&self, work: &str, params: &str, bytes: u64) -> Result<bool, Failure> {
-        let Some(memory) = machine::memory().filter(|memory| memory.free_bytes < bytes) else { return Ok(true) };
-        let reason = format!("{} MiB of free memory, about {} are needed", memory.free_bytes >> 20, bytes >> 20);
+        let Some(memory) = machine::memory().filter(|memory| memory.free_bytes < bytes) else {
+            return Ok(true);
+        };
+        let reason =
+            format!("{} MiB of free memory, about {} are needed", memory.free_bytes >> 20, bytes >> 20);
         self.absent(work, params, &reason).map(|()| false)
     }
 

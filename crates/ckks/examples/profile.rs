@@ -1,6 +1,6 @@
-//! Times the operations of one preset by the processor's time of this thread (Linux), so that a busy machine disturbs less:
-//! `cargo run --release -p clathrate-ckks --example profile -- bench_n15_mid 40 rotate` (preset,
-//! runs, operation).
+//! Times the operations of one preset by the processor's time of this thread (Linux), so that a busy machine
+//! disturbs less: `cargo run --release -p clathrate-ckks --example profile -- bench_n15_mid 40 rotate`
+//! (preset, runs, operation).
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -36,7 +36,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("{}", params.explain());
     let sk = SecretKey::generate(&params)?;
     let start = Instant::now();
-    let keys = sk.evaluation_keys(&KeyNeeds::new().relinearise(KeyLevel::Top).rotations(1..=8, KeyLevel::Top))?;
+    let keys =
+        sk.evaluation_keys(&KeyNeeds::new().relinearise(KeyLevel::Top).rotations(1..=8, KeyLevel::Top))?;
     println!("{:32} {:9.3} ms, {} MiB", "9 keys", start.elapsed().as_secs_f64() * 1e3, keys.bytes() >> 20);
     let ev = Evaluator::with_keys(Arc::new(keys));
     let values: Vec<f64> = (0..params.slot_count()).map(|i| (i % 100) as f64 / 100.0).collect();

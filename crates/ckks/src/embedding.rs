@@ -1,15 +1,18 @@
 //! Slots and coefficients: the canonical embedding, in double precision or in fixed point of 128 bits.
 //!
-//! Slot `j` of a real polynomial `m` is `m(zeta^(5^j))`, `zeta = exp(i pi / n)`. The exponents `5^j` are those congruent to 1 mod 4, and
+//! Slot `j` of a real polynomial `m` is `m(zeta^(5^j))`, `zeta = exp(i pi / n)`. The exponents `5^j` are
+//! those congruent to 1 mod 4, and
 //!
 //! ```text
 //! m(zeta^(4k + 1)) = sum_{t < n/2} (m_t + i m_{t + n/2}) zeta^t exp(2 pi i k t / (n/2))
 //! ```
 //!
-//! because `zeta^(n/2) = i`: one complex transform of length n/2 after a twist. Fewer slots live in the subring of `X^gap` and repeat.
+//! because `zeta^(n/2) = i`: one complex transform of length n/2 after a twist. Fewer slots live in the
+//! subring of `X^gap` and repeat.
 //!
-//! A transform in double precision spreads the rounding errors of large numbers over all numbers. Where that error would be more than a small part of the
-//! error that rounding to integers causes (`doubles_suffice`), the transform is computed in fixed point.
+//! A transform in double precision spreads the rounding errors of large numbers over all numbers. Where that
+//! error would be more than a small part of the error that rounding to integers causes (`doubles_suffice`),
+//! the transform is computed in fixed point.
 
 mod fixed;
 mod rounding;
@@ -25,20 +28,23 @@ use fixed::Roots;
 pub(crate) use fixed::{Integers, quotient, rounded_126, scaled_integers, short_integers};
 pub(crate) use rounding::{Rounding, encoding_errors, is_fine, mask_error};
 
-/// The root mean square of a slot's error by a transform in double precision, as a part of that of the slots, at any number of slots up to `2^16`. A test
-/// holds what is measured below it.
+/// The root mean square of a slot's error by a transform in double precision, as a part of that of the slots,
+/// at any number of slots up to `2^16`. A test holds what is measured below it.
 const DOUBLE_ERROR: f64 = 4.0 * f64::EPSILON;
 
-/// How large the error of a transform in double precision may be, as a part of the error that rounding to integers causes.
+/// How large the error of a transform in double precision may be, as a part of the error that rounding to
+/// integers causes.
 pub(crate) const DOUBLE_SHARE: f64 = 0.125;
 
-/// The root mean square of a slot's error where the `2 count` coefficients of a polynomial are rounded to integers.
+/// The root mean square of a slot's error where the `2 count` coefficients of a polynomial are rounded to
+/// integers.
 pub(crate) fn rounding_error(count: usize) -> f64 {
     (count as f64 / 6.0).sqrt()
 }
 
-/// Whether a transform in double precision of slots of at most this magnitude, in integers, adds little to the error of rounding to integers. Only
-/// arguments that everybody may know should decide this where the time must not depend on the numbers.
+/// Whether a transform in double precision of slots of at most this magnitude, in integers, adds little to
+/// the error of rounding to integers. Only arguments that everybody may know should decide this where the
+/// time must not depend on the numbers.
 pub(crate) fn doubles_suffice(count: usize, scaled: f64) -> bool {
     scaled * DOUBLE_ERROR <= DOUBLE_SHARE * rounding_error(count)
 }
@@ -76,14 +82,26 @@ impl Encoder {
     #[must_use]
     pub fn new(degree: usize) -> Self {
         let mut planner = FftPlanner::new();
-        let transforms = (0..degree.trailing_zeros()).map(|log| Arc::new(Transform::new(1 << log, &mut planner))).collect();
-        Self { degree, most_slots: (degree / 2).max(1), transforms, scratch: Arc::default(), roots: Arc::default() }
+        let transforms = (0..degree.trailing_zeros())
+            .map(|log| Arc::new(Transform::new(1 << log, &mut planner)))
+            .collect();
+        Self {
+            degree,
+            most_slots: (degree / 2).max(1),
+            transforms,
+            scratch: Arc::default(),
+            roots: Arc::default(),
+        }
     }
 
     /// The encoder of a smaller degree, which shares the tables of this one.
     #[must_use]
     pub(crate) fn of_subring(&self, degree: usize) -> Self {
-        Self { degree, transforms: self.transforms[..degree.trailing_zeros() as usize].to_vec(), ..self.clone() }
+        Self {
+            degree,
+            transforms: self.transforms[..degree.trailing_zeros() as usize].to_vec(),
+            ..self.clone()
+        }
     }
 
     fn roots(&self) -> &Roots {
@@ -91,7 +109,8 @@ impl Encoder {
         self.roots.get_or_init(|| Roots::new(self.most_slots))
     }
 
-    /// The real polynomial, `degree` coefficients, whose first `slots.len()` slots are `slots` (repeated through all `degree / 2`).
+    /// The real polynomial, `degree` coefficients, whose first `slots.len()` slots are `slots` (repeated
+    /// through all `degree / 2`).
     ///
     /// `slots.len()` is a power of two, at most `degree / 2`.
     #[must_use]
@@ -124,9 +143,11 @@ impl Encoder {
         })
     }
 
-    /// `round(scale * m)` for the polynomial `m` of [`Encoder::embed_with`], right to the last bit, whatever the magnitudes of the numbers.
+    /// `round(scale * m)` for the polynomial `m` of [`Encoder::embed_with`], right to the last bit, whatever
+    /// the magnitudes of the numbers.
     ///
-    /// Range: `largest` is a bound on the slots' magnitudes, and `largest * scale <= 2^120`. The time depends on the number of slots alone.
+    /// Range: `largest` is a bound on the slots' magnitudes, and `largest * scale <= 2^120`. The time depends
+    /// on the number of slots alone.
     pub(crate) fn embed_integers(
         &self,
         count: usize,
@@ -148,8 +169,15 @@ impl Encoder {
         integers
     }
 
-    /// As [`Encoder::evaluate_with`] for integers at a scale: each slot is right to its own last bits, whatever the magnitudes of the others.
-    pub(crate) fn evaluate_integers<T>(&self, integers: &Integers, scale: f64, count: usize, read: impl FnOnce(&[Complex64]) -> T) -> T {
+    /// As [`Encoder::evaluate_with`] for integers at a scale: each slot is right to its own last bits,
+    /// whatever the magnitudes of the others.
+    pub(crate) fn evaluate_integers<T>(
+        &self,
+        integers: &Integers,
+        scale: f64,
+        count: usize,
+        read: impl FnOnce(&[Complex64]) -> T,
+    ) -> T {
         read(&self.roots().evaluate(integers, self.degree / (2 * count), count, scale))
     }
 
@@ -160,7 +188,12 @@ impl Encoder {
     }
 
     /// As [`Encoder::evaluate`]; `read` receives the slots.
-    pub fn evaluate_with<T>(&self, coefficients: &[f64], count: usize, read: impl FnOnce(&[Complex64]) -> T) -> T {
+    pub fn evaluate_with<T>(
+        &self,
+        coefficients: &[f64],
+        count: usize,
+        read: impl FnOnce(&[Complex64]) -> T,
+    ) -> T {
         let transform = &self.transforms[count.trailing_zeros() as usize];
         self.scratch.with(2 * count + transform.forward.get_inplace_scratch_len(), |scratch| {
             let (slots, rest) = scratch.split_at_mut(count);
@@ -178,8 +211,9 @@ impl Encoder {
     }
 }
 
-/// Buffers of transforms, kept for the next one, one for each thread that used the encoder at the same time as others. The system's allocator may
-/// return buffers of this size to the operating system each time, and fresh memory costs more than the transform.
+/// Buffers of transforms, kept for the next one, one for each thread that used the encoder at the same time
+/// as others. The system's allocator may return buffers of this size to the operating system each time, and
+/// fresh memory costs more than the transform.
 #[derive(Default)]
 struct Scratch(Mutex<Vec<Vec<Complex64>>>);
 
@@ -228,7 +262,9 @@ mod tests {
     fn slot(coefficients: &[f64], j: usize) -> Complex64 {
         let n = coefficients.len();
         let exponent = (0..j).fold(1usize, |e, _| e * 5 % (2 * n));
-        let term = |(t, c): (usize, &f64)| Complex64::from_polar(*c, PI * (exponent * t % (2 * n)) as f64 / n as f64);
+        let term = |(t, c): (usize, &f64)| {
+            Complex64::from_polar(*c, PI * (exponent * t % (2 * n)) as f64 / n as f64)
+        };
         coefficients.iter().enumerate().map(term).sum()
     }
 
@@ -238,10 +274,14 @@ mod tests {
             let encoder = Encoder::new(degree);
             for log in 0..degree.trailing_zeros() {
                 let count = 1 << log;
-                let values: Vec<Complex64> = (0..count).map(|j| Complex64::new(j as f64 + 0.5, 1.0 - 3.0 * j as f64)).collect();
+                let values: Vec<Complex64> =
+                    (0..count).map(|j| Complex64::new(j as f64 + 0.5, 1.0 - 3.0 * j as f64)).collect();
                 let coefficients = encoder.embed(&values);
                 for j in 0..degree / 2 {
-                    assert!((slot(&coefficients, j) - values[j % count]).norm() < 1e-9, "degree {degree}, {count} slots, slot {j}");
+                    assert!(
+                        (slot(&coefficients, j) - values[j % count]).norm() < 1e-9,
+                        "degree {degree}, {count} slots, slot {j}"
+                    );
                 }
                 for (back, value) in encoder.evaluate(&coefficients, count).iter().zip(&values) {
                     assert!((back - value).norm() < 1e-9);
@@ -253,13 +293,15 @@ mod tests {
     #[test]
     fn embedding_error_stays_near_double_precision_at_the_largest_degree() {
         let encoder = Encoder::new(1 << 16);
-        let values: Vec<Complex64> = (0..1 << 15).map(|j| Complex64::from_polar(1.0, f64::from(j) * 1.7)).collect();
+        let values: Vec<Complex64> =
+            (0..1 << 15).map(|j| Complex64::from_polar(1.0, f64::from(j) * 1.7)).collect();
         let back = encoder.evaluate(&encoder.embed(&values), 1 << 15);
         let worst = back.iter().zip(&values).map(|(a, b)| (a - b).norm()).fold(0.0, f64::max);
         assert!(worst < 1e-13, "{worst:e}");
     }
 
-    /// Slots whose errors differ: random ones, equal ones, few large ones, real ones, ones of all magnitudes, one.
+    /// Slots whose errors differ: random ones, equal ones, few large ones, real ones, ones of all magnitudes,
+    /// one.
     fn kinds(count: usize) -> Vec<Vec<Complex64>> {
         let random = |j: usize| Complex64::new((j as f64 * 1.7 + 0.3).sin(), (j as f64 * 2.9 + 1.0).sin());
         let all = |slot: &dyn Fn(usize) -> Complex64| (0..count).map(slot).collect::<Vec<_>>();
@@ -284,16 +326,21 @@ mod tests {
                 let size = (slots.iter().map(Complex64::norm_sqr).sum::<f64>() / count as f64).sqrt();
                 // Not a power of two, and so large that rounding to integers is nothing.
                 let scale = 2f64.powi(100) * 1.3 / largest;
-                let integers = encoder.embed_integers(count, largest, (scale, Rounding::of(1)), |place| place.copy_from_slice(&slots));
+                let integers = encoder.embed_integers(count, largest, (scale, Rounding::of(1)), |place| {
+                    place.copy_from_slice(&slots)
+                });
                 let coefficients = encoder.embed(&slots);
-                let error = |(c, exact): (&f64, &i128)| (((c * scale) as i128 - exact) as f64 / scale).powi(2);
+                let error =
+                    |(c, exact): (&f64, &i128)| (((c * scale) as i128 - exact) as f64 / scale).powi(2);
                 let embedding = coefficients.iter().zip(&integers).map(error).sum::<f64>().sqrt() / size;
                 // And back: from integers, whose doubles are rounded.
                 let numbers: Vec<f64> = integers.iter().map(|&integer| integer as f64 / scale).collect();
                 let exact = Integers { words: integers, shift: 0 };
                 let exact = encoder.evaluate_integers(&exact, scale, count, <[_]>::to_vec);
                 let back = encoder.evaluate(&numbers, count);
-                let error = back.iter().zip(&exact).map(|(found, exact)| (found - exact).norm_sqr()).sum::<f64>() / count as f64;
+                let error =
+                    back.iter().zip(&exact).map(|(found, exact)| (found - exact).norm_sqr()).sum::<f64>()
+                        / count as f64;
                 let evaluation = error.sqrt() / size;
                 println!(
                     "2^{log} slots of kind {kind}: {:.2} and {:.2} of what is assumed",
@@ -312,19 +359,27 @@ mod tests {
             }
         }
         assert!(worst.0 < DOUBLE_ERROR && worst.1 < DOUBLE_ERROR, "{worst:?}");
-        assert!(worst.0 > 0.1 * DOUBLE_ERROR && worst.1 > 0.1 * DOUBLE_ERROR, "{worst:?}: not far below either");
+        assert!(
+            worst.0 > 0.1 * DOUBLE_ERROR && worst.1 > 0.1 * DOUBLE_ERROR,
+            "{worst:?}: not far below either"
+        );
     }
 
     #[test]
     fn an_encoder_of_a_subring_shares_tables_whichever_is_used_first() {
         let (whole, slots) = (Encoder::new(64), kinds(8).remove(0));
-        let embed =
-            |encoder: &Encoder| encoder.embed_integers(8, 2.0, (2f64.powi(80), Rounding::of(1)), |place| place.copy_from_slice(&slots));
+        let embed = |encoder: &Encoder| {
+            encoder.embed_integers(8, 2.0, (2f64.powi(80), Rounding::of(1)), |place| {
+                place.copy_from_slice(&slots)
+            })
+        };
         let small = embed(&whole.of_subring(16));
         assert_eq!(small, embed(&Encoder::new(16)));
         // The larger table is there for the whole ring, too.
         let large: Vec<i128> = embed(&whole);
-        assert!(large.iter().enumerate().all(|(t, &value)| value == if t % 4 == 0 { small[t / 4] } else { 0 }));
+        assert!(
+            large.iter().enumerate().all(|(t, &value)| value == if t % 4 == 0 { small[t / 4] } else { 0 })
+        );
         assert_eq!(whole.of_subring(16).embed(&slots), Encoder::new(16).embed(&slots));
     }
 
@@ -332,7 +387,10 @@ mod tests {
     fn moments(x: f64) -> [(f64, f64); 2] {
         let count = 1 << 16;
         let rounding = Rounding::of(x.to_bits());
-        let short: Vec<f64> = short_integers(vec![x; count], 1.0, rounding).into_iter().map(|integer| integer as f64 - x).collect();
+        let short: Vec<f64> = short_integers(vec![x; count], 1.0, rounding)
+            .into_iter()
+            .map(|integer| integer as f64 - x)
+            .collect();
         let wide = scaled_integers(&vec![x; count], 2.0 * x.abs(), 1.0, rounding);
         let wide: Vec<f64> = wide.into_iter().map(|integer| integer as f64 - x).collect();
         [short, wide].map(|errors| {
@@ -356,9 +414,15 @@ mod tests {
 
     #[test]
     fn halves_round_to_the_nearest() {
-        for x in [0.0, 1.0, -7.0, 0.499, 0.501, -0.499, -0.501, 1e6 + 0.3, -3e9 - 0.9, 2f64.powi(45) + 0.125] {
+        for x in [0.0, 1.0, -7.0, 0.499, 0.501, -0.499, -0.501, 1e6 + 0.3, -3e9 - 0.9, 2f64.powi(45) + 0.125]
+        {
             let nearest = x.round();
-            assert!(short_integers(vec![x; 9], 1.0, Rounding::Nearest).iter().all(|&integer| integer == nearest as i64), "{x}");
+            assert!(
+                short_integers(vec![x; 9], 1.0, Rounding::Nearest)
+                    .iter()
+                    .all(|&integer| integer == nearest as i64),
+                "{x}"
+            );
             let wide = scaled_integers(&[x; 9], 2.0 * x.abs(), 1.0, Rounding::Nearest.of_case(3));
             assert!(wide.iter().all(|&integer| integer == nearest as i128), "{x}");
         }
@@ -374,7 +438,9 @@ mod tests {
             // Numbers half way between integers become one or the other one in a quarter of two times a half.
             let differ = |x: &[i64], y: &[i64]| x.iter().zip(y).filter(|(x, y)| x != y).count();
             assert!((200..500).contains(&differ(other, &with(Rounding::of(5)))), "{index}");
-            others[..index].iter().for_each(|earlier| assert!((200..500).contains(&differ(other, earlier)), "{index}"));
+            others[..index]
+                .iter()
+                .for_each(|earlier| assert!((200..500).contains(&differ(other, earlier)), "{index}"));
         }
     }
 
@@ -385,34 +451,51 @@ mod tests {
             let (degree, encoder) = (2 * count, Encoder::new(2 * count));
             let beyond = |scaled: f64, slots: usize| {
                 let fill = |values: &mut [Complex64]| values[..slots].fill(Complex64::new(scaled, 0.0));
-                let rounded: Vec<f64> = short_integers(encoder.embed_with(count, fill), 1.0, Rounding::Nearest)
-                    .into_iter()
-                    .map(|integer| integer as f64)
-                    .collect();
+                let rounded: Vec<f64> =
+                    short_integers(encoder.embed_with(count, fill), 1.0, Rounding::Nearest)
+                        .into_iter()
+                        .map(|integer| integer as f64)
+                        .collect();
                 let expected = |slot: usize| if slot < slots { scaled } else { 0.0 };
-                let errors = encoder.evaluate(&rounded, count).into_iter().enumerate().map(|(slot, value)| (value - expected(slot)).norm());
+                let errors = encoder
+                    .evaluate(&rounded, count)
+                    .into_iter()
+                    .enumerate()
+                    .map(|(slot, value)| (value - expected(slot)).norm());
                 errors.fold(0.0, f64::max) / mask_error(degree, 1.0)
             };
             let least = (degree as f64 / 4.0).powi(2);
             assert!(is_fine(degree, least) && !is_fine(degree, 0.99 * least));
             for scaled in [1.0, 1.1, 1.37, 2.0, 3.3, 17.0, 1000.3].map(|times| times * least) {
                 for slots in [1, 2, 3, 7, 100, count / 2 + 1, count - 1] {
-                    assert!(beyond(scaled, slots) < 6.5, "degree {degree}, {scaled}, {slots} slots: {}", beyond(scaled, slots));
+                    assert!(
+                        beyond(scaled, slots) < 6.5,
+                        "degree {degree}, {scaled}, {slots} slots: {}",
+                        beyond(scaled, slots)
+                    );
                 }
             }
             // Coarser ones have not.
-            assert!(log < 14 || beyond(least / 64.0, 1) > 7.7, "degree {degree}: {}", beyond(least / 64.0, 1));
+            assert!(
+                log < 14 || beyond(least / 64.0, 1) > 7.7,
+                "degree {degree}: {}",
+                beyond(least / 64.0, 1)
+            );
         }
     }
 
     #[test]
     fn errors_of_coefficients_do_not_meet_in_a_slot() {
-        // Among zeros, one number just below the precision: rounded to the nearest integers, all coefficients become 0, and the errors in its slot are all of one sign.
+        // Among zeros, one number just below the precision: rounded to the nearest integers, all coefficients
+        // become 0, and the errors in its slot are all of one sign.
         let count = 1 << 12;
         let encoder = Encoder::new(2 * count);
         let error_in_slot = |scaled: f64, rounding: Rounding| {
             let coefficients = encoder.embed_with(count, |slots| slots[0] = Complex64::new(scaled, 0.0));
-            let rounded: Vec<f64> = short_integers(coefficients, 1.0, rounding).into_iter().map(|integer| integer as f64).collect();
+            let rounded: Vec<f64> = short_integers(coefficients, 1.0, rounding)
+                .into_iter()
+                .map(|integer| integer as f64)
+                .collect();
             (encoder.evaluate(&rounded, count)[0].re - scaled).abs()
         };
         let (_, worst) = encoding_errors(2 * count, 1.0);

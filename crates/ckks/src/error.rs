@@ -11,8 +11,9 @@ use crate::shape::ModuleShape;
 
 /// Errors of the CKKS layer.
 ///
-/// Operations check their operands before they work: keys, parameters, secrets, shapes, levels, scales and bounds. What they refuse is unchanged. `# Errors` of an operation says what is special
-/// to it; it also has the errors of the operations that it consists of.
+/// Operations check their operands before they work: keys, parameters, secrets, shapes, levels, scales and
+/// bounds. What they refuse is unchanged. `# Errors` of an operation says what is special to it; it also has
+/// the errors of the operations that it consists of.
 ///
 /// ```
 /// use clathrate_ckks::error::ErrorKind;
@@ -105,22 +106,30 @@ pub enum CkksError {
         operation: &'static str,
     },
     /// An ephemeral secret that the parameters do not have.
-    #[error("these parameters have no ephemeral secret: set `ephemeral_weight`, e.g. to 32, in the specification")]
+    #[error(
+        "these parameters have no ephemeral secret: set `ephemeral_weight`, e.g. to 32, in the specification"
+    )]
     NoEphemeralSecret,
     /// A secret of another library that was not given to the key.
-    #[error("the secret key does not have the secret of another library with the number {number}: give it by with_outside_secret")]
+    #[error(
+        "the secret key does not have the secret of another library with the number {number}: give it by with_outside_secret"
+    )]
     NoOutsideSecret {
         /// Its number.
         number: u64,
     },
     /// A direct key at a shape at which no level is secure over the widened chain.
-    #[error("at degree and rank {shape} no level is secure over the widened chain: products go through the temporary rank")]
+    #[error(
+        "at degree and rank {shape} no level is secure over the widened chain: products go through the temporary rank"
+    )]
     NoDirectKey {
         /// Degree and rank.
         shape: ModuleShape,
     },
     /// A switch at a degree too low for switching keys.
-    #[error("there are no switching keys at degree and rank {shape}: convert to degree {least} or higher first")]
+    #[error(
+        "there are no switching keys at degree and rank {shape}: convert to degree {least} or higher first"
+    )]
     DegreeWithoutKeys {
         /// Degree and rank.
         shape: ModuleShape,
@@ -210,7 +219,9 @@ pub enum CkksError {
         value: f64,
     },
     /// A function to be approximated has no finite value somewhere.
-    #[error("the function is {value} at x = {x}: a fit needs finite values on the whole domain; choose a domain without this point")]
+    #[error(
+        "the function is {value} at x = {x}: a fit needs finite values on the whole domain; choose a domain without this point"
+    )]
     FunctionNotFinite {
         /// The point.
         x: f64,
@@ -276,13 +287,17 @@ pub enum CkksError {
         remedy: String,
     },
     /// Slots in bit-reversed order, for an operation that moves slots in natural order.
-    #[error("{operation} moves slots in natural order, and these are in bit-reversed order: encrypt the array in natural order")]
+    #[error(
+        "{operation} moves slots in natural order, and these are in bit-reversed order: encrypt the array in natural order"
+    )]
     BitReversed {
         /// The operation.
         operation: &'static str,
     },
     /// Operands encoded differently.
-    #[error("{operation} needs the encoding {expected}, and {got} was given: encrypt the array in {expected}")]
+    #[error(
+        "{operation} needs the encoding {expected}, and {got} was given: encrypt the array in {expected}"
+    )]
     Encoding {
         /// The operation.
         operation: &'static str,
@@ -300,7 +315,9 @@ pub enum CkksError {
         error: Box<CkksError>,
     },
     /// Scales that cannot be brought together.
-    #[error("scales 2^{left:.4} and 2^{right:.4} do not match: rescale one operand, or encode the other at its scale")]
+    #[error(
+        "scales 2^{left:.4} and 2^{right:.4} do not match: rescale one operand, or encode the other at its scale"
+    )]
     ScaleMismatch {
         /// Left scale.
         left: f64,
@@ -395,7 +412,9 @@ pub enum CkksError {
         headroom: f64,
     },
     /// A rescale of an array that is no product.
-    #[error("nothing to rescale: the scale 2^{log2_scale:.2} is that of level {level} already; only products have a larger one")]
+    #[error(
+        "nothing to rescale: the scale 2^{log2_scale:.2} is that of level {level} already; only products have a larger one"
+    )]
     NothingToRescale {
         /// Binary logarithm of the scale.
         log2_scale: f64,
@@ -415,7 +434,8 @@ pub enum CkksError {
         depth: usize,
         /// The level there is.
         level: usize,
-        /// The lowest level that a result may have: of parameters that bootstrap, the lowest of the application.
+        /// The lowest level that a result may have: of parameters that bootstrap, the lowest of the
+        /// application.
         lowest: usize,
         /// The highest level of arrays ([`Params::fresh_level`](crate::Params::fresh_level)).
         highest: usize,
@@ -429,7 +449,9 @@ pub enum CkksError {
         to: usize,
     },
     /// No evaluation keys at all.
-    #[error("{operation} needs evaluation keys: make them with the secret key and give them to the evaluator")]
+    #[error(
+        "{operation} needs evaluation keys: make them with the secret key and give them to the evaluator"
+    )]
     NoKeys {
         /// The operation.
         operation: &'static str,
@@ -465,13 +487,17 @@ pub enum CkksError {
     #[error(transparent)]
     Device(#[from] DeviceError),
     /// No relinearisation key.
-    #[error("multiplying ciphertexts needs a relinearisation key; the key set has none: ask for `relinearise` when making evaluation keys")]
+    #[error(
+        "multiplying ciphertexts needs a relinearisation key; the key set has none: ask for `relinearise` when making evaluation keys"
+    )]
     NoRelinearisationKey,
     /// No conjugation key.
     #[error("conjugation needs a key; the key set has none: ask for `conjugate` when making evaluation keys")]
     NoConjugationKey,
     /// No key for this rotation.
-    #[error("rotation by {steps} needs a key; the key set has {available}: ask for it when making evaluation keys")]
+    #[error(
+        "rotation by {steps} needs a key; the key set has {available}: ask for it when making evaluation keys"
+    )]
     NoRotationKey {
         /// Steps asked for.
         steps: i64,
@@ -479,7 +505,9 @@ pub enum CkksError {
         available: String,
     },
     /// Objects of different parameters.
-    #[error("{what} was made for other parameters: {found} instead of {expected}; use objects of one parameter set")]
+    #[error(
+        "{what} was made for other parameters: {found} instead of {expected}; use objects of one parameter set"
+    )]
     WrongParams {
         /// What does not fit.
         what: &'static str,
@@ -489,7 +517,9 @@ pub enum CkksError {
         expected: String,
     },
     /// A key of another secret.
-    #[error("{what} belongs to secret {found}, expected {expected}: it cannot be combined or decrypted with this one")]
+    #[error(
+        "{what} belongs to secret {found}, expected {expected}: it cannot be combined or decrypted with this one"
+    )]
     WrongSecret {
         /// What does not fit.
         what: &'static str,
@@ -557,7 +587,9 @@ pub enum CkksError {
         places: usize,
     },
     /// Numbers that a polynomial has no room for.
-    #[error("{what} do not fit polynomials of degree {degree}: use a higher degree, or real numbers in coefficients")]
+    #[error(
+        "{what} do not fit polynomials of degree {degree}: use a higher degree, or real numbers in coefficients"
+    )]
     NoRoom {
         /// Which numbers.
         what: &'static str,
@@ -598,7 +630,10 @@ impl CkksError {
     pub fn kind(&self) -> ErrorKind {
         match self {
             Self::InBatch { error, .. } => error.kind(),
-            Self::InvalidParams { .. } | Self::UnknownPreset { .. } | Self::TablesTooLarge { .. } | Self::Arith(_) => ErrorKind::Params,
+            Self::InvalidParams { .. }
+            | Self::UnknownPreset { .. }
+            | Self::TablesTooLarge { .. }
+            | Self::Arith(_) => ErrorKind::Params,
             Self::Insecure { .. } | Self::InsecureSpec { .. } => ErrorKind::Security,
             Self::NotFinite { .. }
             | Self::FunctionNotFinite { .. }
@@ -643,9 +678,10 @@ impl CkksError {
             | Self::NoKey { .. }
             | Self::NoRelativeKeys { .. } => ErrorKind::MissingKey,
             Self::WrongParams { .. } => ErrorKind::WrongParams,
-            Self::NoOutsideSecret { .. } | Self::WrongSecret { .. } | Self::DifferentSecrets { .. } | Self::SecretWithoutKeys { .. } => {
-                ErrorKind::WrongSecret
-            }
+            Self::NoOutsideSecret { .. }
+            | Self::WrongSecret { .. }
+            | Self::DifferentSecrets { .. }
+            | Self::SecretWithoutKeys { .. } => ErrorKind::WrongSecret,
             Self::File(error) => file_kind(error),
             Self::Sampling(_) => ErrorKind::Random,
             Self::Cancelled => ErrorKind::Cancelled,
@@ -661,7 +697,10 @@ impl CkksError {
 fn insecure_in_words(bits: &f64, dimension: &usize, log2_qp: &f64, distribution: &str) -> String {
     let key = format!("(dimension {dimension}, log2 QP = {log2_qp:.1}, {distribution})");
     if *bits > 0.0 {
-        format!("parameters have an estimated {:.1} bits of security {key}, below 128", (bits * 10.0).floor() / 10.0)
+        format!(
+            "parameters have an estimated {:.1} bits of security {key}, below 128",
+            (bits * 10.0).floor() / 10.0
+        )
     } else {
         format!("the security table does not cover these parameters {key}, which count as below 128 bits")
     }
@@ -675,14 +714,18 @@ fn gib(bytes: u64) -> f64 {
 /// The part of a remedy that asks for level `needed`, where arrays have levels up to `highest`.
 fn higher_level(needed: usize, highest: usize) -> String {
     if needed > highest {
-        return format!("level {needed} would be needed, and arrays under these parameters have levels up to {highest}: ");
+        return format!(
+            "level {needed} would be needed, and arrays under these parameters have levels up to {highest}: "
+        );
     }
     format!("start from level {needed} or higher, ")
 }
 
 fn lattice_kind(error: &LatticeError) -> ErrorKind {
     match error {
-        LatticeError::LevelOutOfRange { .. } | LatticeError::NoLevelLeft | LatticeError::KeyLevelTooLow { .. } => ErrorKind::Level,
+        LatticeError::LevelOutOfRange { .. }
+        | LatticeError::NoLevelLeft
+        | LatticeError::KeyLevelTooLow { .. } => ErrorKind::Level,
         LatticeError::KeyInputs { .. } | LatticeError::KeyGadget { .. } => ErrorKind::WrongParams,
         LatticeError::NoSpecialPrimes
         | LatticeError::DigitTooLarge { .. }

@@ -1,4 +1,5 @@
-//! LWE samples of other libraries: under a secret of their own, of any dimension, modulo a power of two or any other number.
+//! LWE samples of other libraries: under a secret of their own, of any dimension, modulo a power of two or
+//! any other number.
 //!
 //! ```text
 //! owner      SecretKey::with_outside_secret    the owner of both secrets makes keys that pack samples from one to the other
@@ -6,10 +7,12 @@
 //!            Evaluator::bootstrap_samples      numbers in slots
 //! ```
 //!
-//! The modulus switch rounds `K + 1` words; under a secret of weight `h` that adds an error of variance `(h + 1) / 12` to the phase, against a scale of many bits. The security of the samples
-//! is that of the library they come from.
+//! The modulus switch rounds `K + 1` words; under a secret of weight `h` that adds an error of variance `(h +
+//! 1) / 12` to the phase, against a scale of many bits. The security of the samples is that of the library
+//! they come from.
 //!
-//! Source: the bridge from LWE to CKKS of CHIMERA (Boura et al., 2020) and PEGASUS (Lu et al., 2021), by [hermes, sec. 4.5].
+//! Source: the bridge from LWE to CKKS of CHIMERA (Boura et al., 2020) and PEGASUS (Lu et al., 2021), by
+//! [hermes, sec. 4.5].
 
 use clathrate_lattice::shape::Rank;
 use clathrate_lattice::{Bundle, Level};
@@ -62,9 +65,11 @@ pub struct OutsideSamples<'a> {
     pub modulus: OutsideModulus,
     /// How the message follows from a sample.
     pub phase: Phase,
-    /// What numbers were multiplied by, in units of the modulus' integers: [`Params::outside_scale`] of a plan's scale.
+    /// What numbers were multiplied by, in units of the modulus' integers: [`Params::outside_scale`] of a
+    /// plan's scale.
     pub scale: f64,
-    /// The number that the owner gave to the secret ([`SecretKey::with_outside_secret`](crate::SecretKey::with_outside_secret)).
+    /// The number that the owner gave to the secret
+    /// ([`SecretKey::with_outside_secret`](crate::SecretKey::with_outside_secret)).
     pub secret: u64,
 }
 
@@ -78,13 +83,19 @@ impl Params {
         Ok(scale * (checked(modulus)? as f64 / own))
     }
 
-    /// Samples of another library as a vector of LWE samples at level 0, for [`Evaluator::bootstrap_samples`](crate::Evaluator::bootstrap_samples). `key_id` names the owner's key. Their shape has
-    /// the dimension rounded up to a power of two.
+    /// Samples of another library as a vector of LWE samples at level 0, for
+    /// [`Evaluator::bootstrap_samples`](crate::Evaluator::bootstrap_samples). `key_id` names the owner's key.
+    /// Their shape has the dimension rounded up to a power of two.
     ///
     /// # Errors
-    /// [`CkksError::OutOfRange`] for an impossible modulus, words beyond it, a dimension of 0 or above these parameters', a count of words that is no multiple of the samples', and a level 0 of more
-    /// than 62 bits; [`CkksError::Empty`] without samples; [`CkksError::ScaleOutOfRange`]; [`CkksError::NotEnoughMemory`].
-    pub fn outside_samples(&self, key_id: KeyId, samples: &OutsideSamples<'_>) -> Result<Ciphertext, CkksError> {
+    /// [`CkksError::OutOfRange`] for an impossible modulus, words beyond it, a dimension of 0 or above these
+    /// parameters', a count of words that is no multiple of the samples', and a level 0 of more than 62 bits;
+    /// [`CkksError::Empty`] without samples; [`CkksError::ScaleOutOfRange`]; [`CkksError::NotEnoughMemory`].
+    pub fn outside_samples(
+        &self,
+        key_id: KeyId,
+        samples: &OutsideSamples<'_>,
+    ) -> Result<Ciphertext, CkksError> {
         let &OutsideSamples { words, dimension, modulus, phase, scale, secret } = samples;
         let refuse = |value: String, remedy: String| Err(CkksError::OutOfRange { what: WHAT, value, remedy });
         let (from, most) = (checked(modulus)?, self.root_shape().dimension());
@@ -95,7 +106,10 @@ impl Params {
             return Err(CkksError::Empty { shape: vec![0] });
         }
         if !words.len().is_multiple_of(dimension + 1) {
-            return refuse(format!("{} words", words.len()), format!("give {} for each sample: the mask, then the body", dimension + 1));
+            return refuse(
+                format!("{} words", words.len()),
+                format!("give {} for each sample: the mask, then the body", dimension + 1),
+            );
         }
         if let Some(place) = words.iter().position(|&word| u128::from(word) >= from) {
             let value = format!("the word {} at place {place}", words[place]);

@@ -22,6 +22,8 @@ pub use crate::encoding::values::Values;
 pub use crate::error::CkksError;
 pub use crate::evaluation::Evaluator;
 pub use crate::file::{FileReader, Stored};
-pub use crate::keys::{EncryptOptions, EvaluationKeys, HonestEvaluator, KeyLevel, KeyNeeds, Lanes, PublicKey, SecretKey};
+pub use crate::keys::{
+    EncryptOptions, EvaluationKeys, HonestEvaluator, KeyLevel, KeyNeeds, Lanes, PublicKey, SecretKey,
+};
 pub use crate::parameters::{Params, ParamsSpec, Runtime};
 pub use crate::{Complex64, Level};

@@ -1,9 +1,11 @@
 //! How long operations report their progress and are cancelled.
 
-/// The progress callback of a long operation: called with (steps done, steps in all), it returns whether to continue.
+/// The progress callback of a long operation: called with (steps done, steps in all), it returns whether to
+/// continue.
 ///
-/// Functions whose names end in `_with_progress` take a callback and return [`CkksError::Cancelled`](crate::CkksError::Cancelled) if it returns `false`. The
-/// same functions without the suffix report nothing.
+/// Functions whose names end in `_with_progress` take a callback and return
+/// [`CkksError::Cancelled`](crate::CkksError::Cancelled) if it returns `false`. The same functions without
+/// the suffix report nothing.
 ///
 /// ```
 /// use clathrate_ckks::prelude::*;

@@ -39,7 +39,9 @@ impl FromStr for ModuleShape {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let parsed = text.split_once('x').and_then(|(degree, rank)| Some(Self { degree: degree.parse().ok()?, rank: rank.parse().ok()? }));
+        let parsed = text
+            .split_once('x')
+            .and_then(|(degree, rank)| Some(Self { degree: degree.parse().ok()?, rank: rank.parse().ok()? }));
         parsed.ok_or_else(|| format!("\"{text}\" is not a degree and a rank: write them as 8192x4"))
     }
 }

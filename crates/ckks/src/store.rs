@@ -1,7 +1,8 @@
 //! File forms of parameters, keys and ciphertexts.
 //!
-//! Metadata holds shape, level and scale; sections hold words. A mask that has not changed since it was expanded from its seed is stored as the seed.
-//! The memory that reading allocates is bounded by the parameters and by the bytes present in the file, never by a number in the file alone.
+//! Metadata holds shape, level and scale; sections hold words. A mask that has not changed since it was
+//! expanded from its seed is stored as the seed. The memory that reading allocates is bounded by the
+//! parameters and by the bytes present in the file, never by a number in the file alone.
 
 mod plan;
 mod prepared;
@@ -10,7 +11,9 @@ mod samples;
 use std::io::{Seek, Write};
 use std::path::Path;
 
-use clathrate_lattice::{Basis, Bodies, Bundle, Degree, Eval, Level, MaskSeed, Poly, PolyRef, Rank, SwitchKey};
+use clathrate_lattice::{
+    Basis, Bodies, Bundle, Degree, Eval, Level, MaskSeed, Poly, PolyRef, Rank, SwitchKey,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::arrays::ciphertext::check_bodies;
@@ -18,10 +21,14 @@ use crate::arrays::estimate::StoredEstimate;
 use crate::arrays::{Ciphertext, Estimate, Layout, SecretName};
 use crate::error::CkksError;
 use crate::file::{
-    FileError, FileKind, FileLabel, FileReader, FileWriter, ParameterId, Replaced, Stored, Watch, check_residues, save_with,
+    FileError, FileKind, FileLabel, FileReader, FileWriter, ParameterId, Replaced, Stored, Watch,
+    check_residues, save_with,
 };
 use crate::key_id::KeyId;
-use crate::keys::{Budget, EvaluationKeys, HeldKey, KeyAddress, KeyDefinition, KeyName, PublicKey, SecretKey, SecretKeyMetadata};
+use crate::keys::{
+    Budget, EvaluationKeys, HeldKey, KeyAddress, KeyDefinition, KeyName, PublicKey, SecretKey,
+    SecretKeyMetadata,
+};
 use crate::light::AuthenticationKey;
 use crate::parameters::{Params, ParamsSpec, Runtime};
 use crate::shape::ModuleShape;
@@ -48,7 +55,8 @@ fn expect(reader: &FileReader<'_>, kind: FileKind, params: &Params) -> Result<()
     expect_mark(reader, params)
 }
 
-/// Refuses a file whose insecurity mark disagrees with its parameters, because programs that read only labels rely on the mark.
+/// Refuses a file whose insecurity mark disagrees with its parameters, because programs that read only labels
+/// rely on the mark.
 fn expect_mark(reader: &FileReader<'_>, params: &Params) -> Result<(), CkksError> {
     if reader.label().insecure == params.is_insecure() {
         return Ok(());
@@ -95,17 +103,26 @@ fn write_polys<W: Write + Seek>(
 }
 
 /// Reads `count` polynomials over `basis` from a section, checking every residue.
-fn read_polys(reader: &FileReader<'_>, name: &str, params: &Params, basis: &Basis, count: usize) -> Result<Vec<Poly<Eval>>, CkksError> {
+fn read_polys(
+    reader: &FileReader<'_>,
+    name: &str,
+    params: &Params,
+    basis: &Basis,
+    count: usize,
+) -> Result<Vec<Poly<Eval>>, CkksError> {
     let ring = params.chain().ring();
     let moduli: Vec<u64> = basis.indices().iter().map(|&i| ring.moduli()[i].value()).collect();
     let each = basis.len() * params.degree();
-    let words = reader.words(name, each.checked_mul(count).ok_or_else(|| inconsistent("the shape overflows"))?)?;
+    let words =
+        reader.words(name, each.checked_mul(count).ok_or_else(|| inconsistent("the shape overflows"))?)?;
     words
         .chunks_exact(each)
         .map(|chunk| {
             reader.go_on()?;
             check_residues(chunk, params.degree(), &moduli)?;
-            Ok(Poly::upload(ring, basis, |row, words| words.copy_from_slice(&chunk[row * words.len()..(row + 1) * words.len()])))
+            Ok(Poly::upload(ring, basis, |row, words| {
+                words.copy_from_slice(&chunk[row * words.len()..(row + 1) * words.len()])
+            }))
         })
         .collect()
 }
@@ -143,11 +160,17 @@ impl Stored for Params {
 }
 
 impl Params {
-    /// Parameters from a file; those below 128 bits of security with the caller's word, `allow_insecure`, alone.
+    /// Parameters from a file; those below 128 bits of security with the caller's word, `allow_insecure`,
+    /// alone.
     ///
     /// # Errors
-    /// [`CkksError::File`]; [`CkksError::InsecureSpec`]; [`CkksError::InvalidParams`] and its like; `WrongParameters` where the file's digest is not its specification's.
-    pub fn from_reader(reader: &FileReader<'_>, allow_insecure: bool, runtime: &Runtime) -> Result<Self, CkksError> {
+    /// [`CkksError::File`]; [`CkksError::InsecureSpec`]; [`CkksError::InvalidParams`] and its like;
+    /// `WrongParameters` where the file's digest is not its specification's.
+    pub fn from_reader(
+        reader: &FileReader<'_>,
+        allow_insecure: bool,
+        runtime: &Runtime,
+    ) -> Result<Self, CkksError> {
         reader.expect_kind(FileKind::Params)?;
         reader.verify_all()?;
         let params = Self::received(reader.metadata::<ParamsMetadata>()?.spec, allow_insecure, runtime)?;
@@ -168,7 +191,12 @@ impl Stored for SecretKey {
         SecretKeyMetadata { key_id: hex(&self.id().0), shares: self.shares() }
     }
 
-    fn save_as(&self, path: impl AsRef<Path>, replaced: Replaced, watch: Option<Watch>) -> Result<u64, FileError> {
+    fn save_as(
+        &self,
+        path: impl AsRef<Path>,
+        replaced: Replaced,
+        watch: Option<Watch>,
+    ) -> Result<u64, FileError> {
         let path = path.as_ref();
         let store = |shares| {
             let metadata = SecretKeyMetadata { key_id: hex(&self.id().0), shares };
@@ -182,8 +210,9 @@ impl Stored for SecretKey {
 
     fn write_sections<W: Write + Seek>(&self, writer: &mut FileWriter<W>) -> Result<(), FileError> {
         // One signed byte per coefficient; the copy is overwritten when dropped.
-        let bytes: zeroize::Zeroizing<Vec<u8>> =
-            zeroize::Zeroizing::new(self.secret().all_coefficients().iter().map(|&c| (c as i8).cast_unsigned()).collect());
+        let bytes: zeroize::Zeroizing<Vec<u8>> = zeroize::Zeroizing::new(
+            self.secret().all_coefficients().iter().map(|&c| (c as i8).cast_unsigned()).collect(),
+        );
         writer.add_section("secret", &bytes)?;
         writer.add_section("seed", self.seed())
     }
@@ -198,7 +227,9 @@ impl SecretKey {
         expect(reader, FileKind::SecretKey, params)?;
         let metadata: SecretKeyMetadata = reader.metadata()?;
         let section = reader.section_of_length("secret", (params.degree() * params.rank()) as u64)?;
-        let coefficients = zeroize::Zeroizing::new(section.bytes().iter().map(|&byte| i64::from(byte.cast_signed())).collect::<Vec<_>>());
+        let coefficients = zeroize::Zeroizing::new(
+            section.bytes().iter().map(|&byte| i64::from(byte.cast_signed())).collect::<Vec<_>>(),
+        );
         if coefficients.iter().any(|c| c.abs() > 1) {
             return Err(inconsistent("a secret coefficient is not -1, 0 or 1"));
         }
@@ -207,7 +238,9 @@ impl SecretKey {
         if let (Some(expected), None) = (params.spec().secret_weight, params.spec().relative)
             && weight != expected
         {
-            return Err(inconsistent(&format!("the secret does not have the parameters' weight, {expected}")));
+            return Err(inconsistent(&format!(
+                "the secret does not have the parameters' weight, {expected}"
+            )));
         }
         let distribution = params.distribution_of(params.rank());
         let secret = clathrate_lattice::SecretKey::from_coefficients(
@@ -297,10 +330,11 @@ impl PublicKey {
         Ok(Self { params: params.clone(), id: KeyId(unhex(&metadata.key_id)?), key })
     }
 
-    /// A fingerprint: 128 bits of a hash of the parameters' digest, the key's name and the key itself, as eight groups of four hexadecimal digits.
+    /// A fingerprint: 128 bits of a hash of the parameters' digest, the key's name and the key itself, as
+    /// eight groups of four hexadecimal digits.
     ///
-    /// [`PublicKey::id`] is a label, which anybody can give to another key. Whoever receives a public key compares its fingerprint with the one that the owner reads out, and only
-    /// then encrypts for the owner.
+    /// [`PublicKey::id`] is a label, which anybody can give to another key. Whoever receives a public key
+    /// compares its fingerprint with the one that the owner reads out, and only then encrypts for the owner.
     ///
     /// # Errors
     /// [`CkksError::File`] where the key cannot be stored.
@@ -330,13 +364,19 @@ pub fn fingerprint(reader: &FileReader<'_>) -> Result<String, CkksError> {
     Ok(groups.join(" "))
 }
 
-/// Writes bundles as a section `seeds` or `masks`, with one seed or mask for each bundle, then a section `bodies`, bundle by bundle.
-fn write_bundles<W: Write + Seek>(writer: &mut FileWriter<W>, bundles: &[Bundle<Eval>]) -> Result<(), FileError> {
+/// Writes bundles as a section `seeds` or `masks`, with one seed or mask for each bundle, then a section
+/// `bodies`, bundle by bundle.
+fn write_bundles<W: Write + Seek>(
+    writer: &mut FileWriter<W>,
+    bundles: &[Bundle<Eval>],
+) -> Result<(), FileError> {
     let Some(first) = bundles.first() else { return writer.add_section("bodies", &[]) };
     let words = first.basis().len() * first.ring().degree();
     match seeds_of(bundles) {
         Some(seeds) => write_seeds(writer, &seeds)?,
-        None => write_polys(writer, "masks", words, &bundles.iter().flat_map(Bundle::mask).collect::<Vec<_>>())?,
+        None => {
+            write_polys(writer, "masks", words, &bundles.iter().flat_map(Bundle::mask).collect::<Vec<_>>())?
+        }
     }
     write_polys(writer, "bodies", words, &bundles.iter().flat_map(Bundle::bodies).collect::<Vec<_>>())
 }
@@ -425,7 +465,8 @@ impl Ciphertext {
     /// Ciphertexts from a file.
     ///
     /// # Errors
-    /// [`CkksError::File`] where the file does not hold ciphertexts of these parameters, or not what its metadata says.
+    /// [`CkksError::File`] where the file does not hold ciphertexts of these parameters, or not what its
+    /// metadata says.
     pub fn from_reader(reader: &FileReader<'_>, params: &Params) -> Result<Self, CkksError> {
         reader.expect_kind(FileKind::Ciphertext)?;
         let metadata: CiphertextMetadata = reader.metadata()?;
@@ -448,8 +489,13 @@ impl Ciphertext {
             // As for keys, a file holds nothing that has fewer bits of security than its mark says.
             params.check_fresh(secret, level)?;
         }
-        let bundles =
-            read_bundles(reader, params, &params.chain().basis(level), (layout.bundles(), Bodies(layout.bodies)), metadata.seeded)?;
+        let bundles = read_bundles(
+            reader,
+            params,
+            &params.chain().basis(level),
+            (layout.bundles(), Bodies(layout.bodies)),
+            metadata.seeded,
+        )?;
         Ok(Self {
             params: params.clone(),
             key_id: KeyId(unhex(&metadata.key_id)?),
@@ -471,8 +517,12 @@ fn check_secret(params: &Params, secret: SecretName, layout: &Layout, level: Lev
     check_bodies(layout, secret)?;
     match secret {
         SecretName::Temporary => Err(inconsistent("no array is under the secret of the temporary rank")),
-        secret if secret.is_ephemeral() && level.0 > 0 => Err(inconsistent("arrays under the ephemeral secret are at level 0")),
-        SecretName::Packing if level.0 > 0 => Err(inconsistent("arrays under the secret of a ring of packing are at level 0")),
+        secret if secret.is_ephemeral() && level.0 > 0 => {
+            Err(inconsistent("arrays under the ephemeral secret are at level 0"))
+        }
+        SecretName::Packing if level.0 > 0 => {
+            Err(inconsistent("arrays under the secret of a ring of packing are at level 0"))
+        }
         SecretName::Embedded(_) => Err(inconsistent("no array is under the secret of a smaller ring")),
         _ => Ok(()),
     }
@@ -550,8 +600,11 @@ fn read_key(
     definition.check_security(level)?;
     let (chain, gadget) = (definition.chain()?, definition.gadget()?);
     let (inputs, bodies) = (definition.inputs(), definition.bodies());
-    let count = (inputs * gadget.digit_count(chain, level)).checked_mul(bodies).ok_or_else(|| inconsistent("the shape overflows"))?;
-    let mut polys = read_polys(reader, &key_section(index), params, &chain.key_basis(level), count)?.into_iter();
+    let count = (inputs * gadget.digit_count(chain, level))
+        .checked_mul(bodies)
+        .ok_or_else(|| inconsistent("the shape overflows"))?;
+    let mut polys =
+        read_polys(reader, &key_section(index), params, &chain.key_basis(level), count)?.into_iter();
     let entries = (0..count / bodies).map(|_| polys.by_ref().take(bodies).collect()).collect();
     Ok(SwitchKey::from_bodies(chain, gadget, level, inputs, Rank(definition.rank()), seed, entries)?)
 }
@@ -574,7 +627,8 @@ impl PublicKey {
 }
 
 impl EvaluationKeys {
-    /// The same keys under another runtime: on another device, they are copied there. Takes twice the memory of the keys meanwhile.
+    /// The same keys under another runtime: on another device, they are copied there. Takes twice the memory
+    /// of the keys meanwhile.
     pub fn under(&self, runtime: &Runtime) -> Result<Self, CkksError> {
         through_file(self, &self.params().under(runtime)?, Self::from_reader)
     }
@@ -593,7 +647,10 @@ impl EvaluationKeys {
             let name = KeyName::parse(&entry.name, at.degree())?;
             let definition = at.key_definition(name)?;
             let key = read_key(reader, &at, &definition, Level(entry.level), index, seed)?;
-            if !keys.insert(KeyAddress { shape: entry.shape, name }, HeldKey::new(definition, key, entry.shape.degree)) {
+            if !keys.insert(
+                KeyAddress { shape: entry.shape, name },
+                HeldKey::new(definition, key, entry.shape.degree),
+            ) {
                 return Err(inconsistent(&format!("two keys called \"{}\" at {}", entry.name, entry.shape)));
             }
         }

@@ -1,11 +1,14 @@
-//! Whether a branch or an address depends on a secret, on its errors, or on numbers that are encrypted or decrypted. Valgrind's memcheck follows undefined memory and reports each
-//! branch and each address that depends on it, so secrets are marked as undefined.
+//! Whether a branch or an address depends on a secret, on its errors, or on numbers that are encrypted or
+//! decrypted. Valgrind's memcheck follows undefined memory and reports each branch and each address that
+//! depends on it, so secrets are marked as undefined.
 //!
-//! A program of its own, which starts itself again under valgrind, once for each instruction set that valgrind knows (it hides AVX-512). Each stage is a process of its own, because
-//! valgrind tells a place only once. Controls show that branches and addresses are seen. What an instruction takes of time is not measured.
+//! A program of its own, which starts itself again under valgrind, once for each instruction set that
+//! valgrind knows (it hides AVX-512). Each stage is a process of its own, because valgrind tells a place only
+//! once. Controls show that branches and addresses are seen. What an instruction takes of time is not
+//! measured.
 //!
-//! Debug builds check the ranges of what they compute, secrets included, so the test needs `--release`; without valgrind, or on another system than Linux on x86-64, it says that it
-//! is skipped.
+//! Debug builds check the ranges of what they compute, secrets included, so the test needs `--release`;
+//! without valgrind, or on another system than Linux on x86-64, it says that it is skipped.
 #![allow(clippy::unwrap_used, missing_docs)] // a failed unwrap is a failed test
 
 fn main() {
@@ -34,7 +37,8 @@ mod on_linux {
     use clathrate_lattice::counted::mask_times_secret;
     use clathrate_lattice::switch::SecretMatrix;
     use clathrate_lattice::{
-        Basis, Bodies, Bundle, Chain, Degree, Gadget, MaskSeed, Poly, PublicKey, Rank, Ring, SecretDistribution, SecretRng, SwitchKey,
+        Basis, Bodies, Bundle, Chain, Degree, Gadget, MaskSeed, Poly, PublicKey, Rank, Ring,
+        SecretDistribution, SecretRng, SwitchKey,
     };
     use zeroize::Zeroizing;
 
@@ -57,8 +61,10 @@ mod on_linux {
         run: fn(&Desk),
     }
 
-    /// Uniform ternary values come from bytes, of which 255 is skipped. How many are skipped shows, and does not depend on the values: the end of the loop, the next place that is written,
-    /// and the place in the stream from then on (which is all that `fill_bytes` branches on, as the stage of errors shows). Encryptions by a public key have that loop in line.
+    /// Uniform ternary values come from bytes, of which 255 is skipped. How many are skipped shows, and does
+    /// not depend on the values: the end of the loop, the next place that is written, and the place in the
+    /// stream from then on (which is all that `fill_bytes` branches on, as the stage of errors shows).
+    /// Encryptions by a public key have that loop in line.
     const SKIPPED_BYTES: [(&str, usize); 3] =
         [("ternary_uniform", 6), ("PublicKey::encrypt_zero", 6), ("SecretRng::fill_bytes", usize::MAX)];
     /// Two equal tags of 61 bits restart the sorting, whatever the arrangement.
@@ -70,15 +76,31 @@ mod on_linux {
     const RANGES: Finds = Only(&[SIGNED_RANGE, RESIDUE_RANGE]);
 
     /// Whether numbers are refused: not finite, beyond the bound, or too large for the modulus.
-    const REFUSED: [(&str, usize); 4] =
-        [("ValuesRef::check_finite", 1), ("EncryptOptions::check_bound", 1), ("encode_slots", 2), ("encode_coefficients_below", 3)];
+    const REFUSED: [(&str, usize); 4] = [
+        ("ValuesRef::check_finite", 1),
+        ("EncryptOptions::check_bound", 1),
+        ("encode_slots", 2),
+        ("encode_coefficients_below", 3),
+    ];
     const ENCODING: Finds = Only(&[REFUSED[0], REFUSED[1], REFUSED[2], REFUSED[3], SIGNED_RANGE]);
-    /// Without a declared bound the largest number decides how encoding is computed: whether doubles suffice, whether words of 64 bits do, and whether it is refused.
-    const ENCODING_WITHOUT_BOUND: Finds =
-        Only(&[REFUSED[0], ("encode_slots", 7), ("encode_coefficients_below", 5), ("integers_to_poly", 1), SIGNED_RANGE]);
-    /// Of the decrypted numbers, whether the first primes decide them all, whether all integers have 53 bits, whether they have outgrown the modulus, and whether doubles suffice for them.
-    const DECODING: Finds =
-        Only(&[("compose_short", 1), ("decode_coefficients", 1), ("check_guard", 2), ("read_coefficients", 1), SIGNED_RANGE]);
+    /// Without a declared bound the largest number decides how encoding is computed: whether doubles suffice,
+    /// whether words of 64 bits do, and whether it is refused.
+    const ENCODING_WITHOUT_BOUND: Finds = Only(&[
+        REFUSED[0],
+        ("encode_slots", 7),
+        ("encode_coefficients_below", 5),
+        ("integers_to_poly", 1),
+        SIGNED_RANGE,
+    ]);
+    /// Of the decrypted numbers, whether the first primes decide them all, whether all integers have 53 bits,
+    /// whether they have outgrown the modulus, and whether doubles suffice for them.
+    const DECODING: Finds = Only(&[
+        ("compose_short", 1),
+        ("decode_coefficients", 1),
+        ("check_guard", 2),
+        ("read_coefficients", 1),
+        SIGNED_RANGE,
+    ]);
     /// Whether numbers are refused, and whether what is sent, which is public, is rounded to the modulus.
     const LIGHT_ENCODING: Finds = Only(&[("LightClient::encrypt_at", 2)]);
     /// Whether the reply's tag is right, and whether it has all numbers.
@@ -91,7 +113,11 @@ mod on_linux {
         Stage { name: "control: a branch", finds: Something, run: |_| control_of_branches() },
         Stage { name: "control: an address", finds: Something, run: |_| control_of_addresses() },
         Stage { name: "control: neither", finds: Nothing, run: |_| control_without_either() },
-        Stage { name: "errors", finds: Nothing, run: |desk| tainted_rng().gaussian(&mut vec![0; desk.degree]) },
+        Stage {
+            name: "errors",
+            finds: Nothing,
+            run: |desk| tainted_rng().gaussian(&mut vec![0; desk.degree]),
+        },
         Stage {
             name: "flooding noise",
             finds: Nothing,
@@ -119,13 +145,29 @@ mod on_linux {
             run: |desk| desk.each_ring(encryptions_by_public_keys),
         },
         Stage { name: "switching keys", finds: RANGES, run: |desk| desk.each_ring(switching_keys) },
-        Stage { name: "masks times secrets of light clients", finds: Nothing, run: |desk| desk.each_ring(masks_times_secrets) },
+        Stage {
+            name: "masks times secrets of light clients",
+            finds: Nothing,
+            run: |desk| desk.each_ring(masks_times_secrets),
+        },
         Stage { name: "keys of an owner", finds: RANGES, run: owners_keys },
         Stage { name: "keys of higher and reduced ranks", finds: RANGES, run: keys_of_ranks },
         Stage { name: "keys to and from an ephemeral secret", finds: RANGES, run: ephemeral_keys },
-        Stage { name: "encrypting plain numbers, the secret followed", finds: RANGES, run: encryptions_under_a_secret },
-        Stage { name: "real numbers in slots", finds: ENCODING, run: |desk| encrypt_numbers(desk, Encoding::Slots, false, BOUND) },
-        Stage { name: "complex numbers in slots", finds: ENCODING, run: |desk| encrypt_numbers(desk, Encoding::Slots, true, BOUND) },
+        Stage {
+            name: "encrypting plain numbers, the secret followed",
+            finds: RANGES,
+            run: encryptions_under_a_secret,
+        },
+        Stage {
+            name: "real numbers in slots",
+            finds: ENCODING,
+            run: |desk| encrypt_numbers(desk, Encoding::Slots, false, BOUND),
+        },
+        Stage {
+            name: "complex numbers in slots",
+            finds: ENCODING,
+            run: |desk| encrypt_numbers(desk, Encoding::Slots, true, BOUND),
+        },
         Stage {
             name: "real numbers in coefficients",
             finds: ENCODING,
@@ -137,8 +179,16 @@ mod on_linux {
             run: |desk| encrypt_numbers(desk, Encoding::Slots, false, None),
         },
         Stage { name: "numbers under a public key", finds: ENCODING, run: numbers_under_public_keys },
-        Stage { name: "numbers at a scale of 2^50", finds: ENCODING_WITHOUT_BOUND, run: |desk| encoded_at(desk, 50.0) },
-        Stage { name: "numbers at a scale of 2^70", finds: ENCODING_WITHOUT_BOUND, run: |desk| encoded_at(desk, 70.0) },
+        Stage {
+            name: "numbers at a scale of 2^50",
+            finds: ENCODING_WITHOUT_BOUND,
+            run: |desk| encoded_at(desk, 50.0),
+        },
+        Stage {
+            name: "numbers at a scale of 2^70",
+            finds: ENCODING_WITHOUT_BOUND,
+            run: |desk| encoded_at(desk, 70.0),
+        },
         Stage { name: "decryption", finds: DECODING, run: decryption },
         Stage { name: "decryption to share", finds: DECODING, run: decryption_to_share },
         Stage { name: "products that a light client computes ahead", finds: Nothing, run: light_products },
@@ -150,7 +200,8 @@ mod on_linux {
     /// A request to valgrind: without it, nothing happens.
     fn request(code: u64, address: u64, bytes: u64) {
         let arguments = [code, address, bytes, 0, 0, 0];
-        // SAFETY: valgrind knows these instructions, which outside of it do nothing: rotations by 128 bits in all, and an exchange of a register with itself. It reads the six words.
+        // SAFETY: valgrind knows these instructions, which outside of it do nothing: rotations by 128 bits in
+        // all, and an exchange of a register with itself. It reads the six words.
         unsafe {
             asm!(
                 "rol rdi, 3", "rol rdi, 13", "rol rdi, 61", "rol rdi, 51", "xchg rbx, rbx",
@@ -159,8 +210,9 @@ mod on_linux {
         }
     }
 
-    /// Marks what `x` holds as undefined. (It stays as it is: only valgrind sees the mark.) What the compiler has in a register already is not marked, so a value on the stack is to be
-    /// read through a [`black_box`] of its reference.
+    /// Marks what `x` holds as undefined. (It stays as it is: only valgrind sees the mark.) What the compiler
+    /// has in a register already is not marked, so a value on the stack is to be read through a [`black_box`]
+    /// of its reference.
     fn taint<T>(x: &[T]) {
         request(0x4d43_0001, x.as_ptr().expose_provenance() as u64, size_of_val(x) as u64);
     }
@@ -214,7 +266,11 @@ mod on_linux {
                 let primes = largest_primes(bits, 2 * degree as u64, 4, &[]).unwrap();
                 Ring::with_engine(Arc::new(CpuEngine::new(degree, &primes, isa).unwrap()))
             };
-            Self { degree, rings: [45, 58].map(ring).into(), runtime: Runtime { isa: Some(isa.name().to_owned()), ..Runtime::default() } }
+            Self {
+                degree,
+                rings: [45, 58].map(ring).into(),
+                runtime: Runtime { isa: Some(isa.name().to_owned()), ..Runtime::default() },
+            }
         }
 
         fn each_ring(&self, run: fn(&Ring, &Basis)) {
@@ -230,7 +286,11 @@ mod on_linux {
         }
 
         fn plain_owner(&self, preset: &str) -> SecretKey {
-            SecretKey::generate_with(&Params::preset(preset, &self.runtime).unwrap(), &mut SecretRng::from_seed([3; 32])).unwrap()
+            SecretKey::generate_with(
+                &Params::preset(preset, &self.runtime).unwrap(),
+                &mut SecretRng::from_seed([3; 32]),
+            )
+            .unwrap()
         }
     }
 
@@ -245,7 +305,14 @@ mod on_linux {
         let coefficients = coefficients(ring.degree() * rank * bodies, 3);
         taint(&coefficients);
         let (degree, distribution) = (Degree(ring.degree()), SecretDistribution::UniformTernary);
-        clathrate_lattice::SecretKey::from_coefficients(degree, Rank(rank), Bodies(bodies), distribution, coefficients).unwrap()
+        clathrate_lattice::SecretKey::from_coefficients(
+            degree,
+            Rank(rank),
+            Bodies(bodies),
+            distribution,
+            coefficients,
+        )
+        .unwrap()
     }
 
     fn plain_rng() -> SecretRng {
@@ -270,7 +337,9 @@ mod on_linux {
 
     fn encryptions_of_zero(ring: &Ring, basis: &Basis) {
         for (rank, bodies) in [(1, 1), (2, 1), (1, 3)] {
-            black_box(Bundle::encrypt_zero(&secret(ring, rank, bodies), ring, basis, &mut plain_rng()).unwrap());
+            black_box(
+                Bundle::encrypt_zero(&secret(ring, rank, bodies), ring, basis, &mut plain_rng()).unwrap(),
+            );
         }
     }
 
@@ -300,9 +369,14 @@ mod on_linux {
 
     fn encryptions_by_public_keys(ring: &Ring, basis: &Basis) {
         let (degree, distribution) = (Degree(ring.degree()), SecretDistribution::UniformTernary);
-        let plain =
-            clathrate_lattice::SecretKey::from_coefficients(degree, Rank(1), Bodies(1), distribution, coefficients(ring.degree(), 3))
-                .unwrap();
+        let plain = clathrate_lattice::SecretKey::from_coefficients(
+            degree,
+            Rank(1),
+            Bodies(1),
+            distribution,
+            coefficients(ring.degree(), 3),
+        )
+        .unwrap();
         let key = PublicKey::generate(&plain, ring, basis, &mut plain_rng()).unwrap();
         // What it draws is as secret as the message, errors included.
         black_box(key.encrypt_zero(basis, &mut tainted_rng()).unwrap());
@@ -334,7 +408,9 @@ mod on_linux {
     }
 
     fn make(owner: &SecretKey, operations: impl IntoIterator<Item = Operation>) {
-        let needs = operations.into_iter().fold(KeyNeeds::new(), |needs, operation| needs.operation(operation, KeyLevel::Top));
+        let needs = operations
+            .into_iter()
+            .fold(KeyNeeds::new(), |needs, operation| needs.operation(operation, KeyLevel::Top));
         assert!(!needs.is_empty());
         black_box(owner.evaluation_keys_rng(&needs, &mut plain_rng()).unwrap());
     }
@@ -342,7 +418,12 @@ mod on_linux {
     fn owners_keys(desk: &Desk) {
         let owner = desk.owner("insecure_tiny");
         let device = SecretName::Device(7);
-        let pack = |under| Operation::Pack { from: ModuleShape { degree: 1, rank: 64 }, to: 64, under, onto: SecretName::Main };
+        let pack = |under| Operation::Pack {
+            from: ModuleShape { degree: 1, rank: 64 },
+            to: 64,
+            under,
+            onto: SecretName::Main,
+        };
         make(
             &owner,
             [
@@ -362,13 +443,19 @@ mod on_linux {
     }
 
     fn keys_of_ranks(desk: &Desk) {
-        make(&desk.owner("insecure_dpad"), [Operation::Multiply, Operation::Rotate(1), Operation::ReduceRank(2)]);
+        make(
+            &desk.owner("insecure_dpad"),
+            [Operation::Multiply, Operation::Rotate(1), Operation::ReduceRank(2)],
+        );
         make(&desk.owner("insecure_rank3"), [Operation::Multiply, Operation::Conjugate]);
     }
 
     fn ephemeral_keys(desk: &Desk) {
         let (main, short) = (SecretName::Main, SecretName::Ephemeral);
-        make(&desk.owner("insecure_boot"), [Operation::ChangeSecret(main, short), Operation::ChangeSecret(short, main)]);
+        make(
+            &desk.owner("insecure_boot"),
+            [Operation::ChangeSecret(main, short), Operation::ChangeSecret(short, main)],
+        );
     }
 
     fn numbers(count: usize) -> Vec<f64> {
@@ -382,20 +469,34 @@ mod on_linux {
     }
 
     fn encryptions_under_a_secret(desk: &Desk) {
-        for (preset, bodies) in [("insecure_small", None), ("insecure_small", Some(2)), ("insecure_rank2", None)] {
+        for (preset, bodies) in
+            [("insecure_small", None), ("insecure_small", Some(2)), ("insecure_rank2", None)]
+        {
             let options = EncryptOptions { bodies, ..EncryptOptions::default() };
-            black_box(desk.owner(preset).encrypt_array_rng(&numbers(64), &[8, 8], options, &mut plain_rng()).unwrap());
+            black_box(
+                desk.owner(preset)
+                    .encrypt_array_rng(&numbers(64), &[8, 8], options, &mut plain_rng())
+                    .unwrap(),
+            );
         }
     }
 
     fn encrypt_numbers(desk: &Desk, encoding: Encoding, complex: bool, bound: Option<f64>) {
         let (owner, numbers) = (desk.plain_owner("insecure_small"), tainted_numbers(256));
-        let complex = complex.then(|| numbers.chunks_exact(2).map(|pair| Complex64::new(pair[0], pair[1])).collect::<Vec<_>>());
+        let complex = complex.then(|| {
+            numbers.chunks_exact(2).map(|pair| Complex64::new(pair[0], pair[1])).collect::<Vec<_>>()
+        });
         for (shape, lanes) in [(vec![128], None), (vec![8, 16], None), (vec![8, 16], Some(Lanes::Most))] {
-            let options = EncryptOptions { encoding: Some(encoding), lanes, bound, ..EncryptOptions::default() };
+            let options =
+                EncryptOptions { encoding: Some(encoding), lanes, bound, ..EncryptOptions::default() };
             let rng = &mut plain_rng();
             match &complex {
-                Some(numbers) => black_box(owner.encrypt_array_rng(numbers, &shape, EncryptOptions { lanes: None, ..options }, rng)),
+                Some(numbers) => black_box(owner.encrypt_array_rng(
+                    numbers,
+                    &shape,
+                    EncryptOptions { lanes: None, ..options },
+                    rng,
+                )),
                 None => black_box(owner.encrypt_array_rng(&numbers[..128], &shape, options, rng)),
             }
             .unwrap();
@@ -412,7 +513,9 @@ mod on_linux {
         let (owner, numbers) = (desk.plain_owner("insecure_small"), tainted_numbers(64));
         let level = owner.params().max_level();
         for encoding in [Encoding::Slots, Encoding::Coefficients] {
-            let encoded = Plaintext::encode(owner.params(), &numbers, &[64], encoding, level, log2_scale.exp2()).unwrap();
+            let encoded =
+                Plaintext::encode(owner.params(), &numbers, &[64], encoding, level, log2_scale.exp2())
+                    .unwrap();
             black_box(owner.encrypt_encoded_rng(&encoded, &mut plain_rng()).unwrap());
         }
     }
@@ -431,7 +534,9 @@ mod on_linux {
 
     fn decryption_to_share(desk: &Desk) {
         let owner = desk.plain_owner("insecure_small");
-        let array = owner.encrypt_array_rng(&numbers(64), &[64], EncryptOptions::default(), &mut plain_rng()).unwrap();
+        let array = owner
+            .encrypt_array_rng(&numbers(64), &[64], EncryptOptions::default(), &mut plain_rng())
+            .unwrap();
         taint(owner.secret().all_coefficients());
         black_box(owner.decrypt_to_share(&array, 20, HonestEvaluator).unwrap());
     }
@@ -498,18 +603,24 @@ mod on_linux {
 
     /// The places of each process in valgrind's log.
     fn places(log: &str) -> BTreeMap<u32, Vec<Place>> {
-        const KINDS: [&str; 3] = ["Conditional jump or move depends on", "Use of uninitialised value", "Syscall param"];
+        const KINDS: [&str; 3] =
+            ["Conditional jump or move depends on", "Use of uninitialised value", "Syscall param"];
         let mut found: BTreeMap<u32, Vec<Place>> = BTreeMap::new();
         let mut open: BTreeMap<u32, Place> = BTreeMap::new();
         for line in log.lines() {
-            let Some((process, text)) = line.strip_prefix("==").and_then(|rest| rest.split_once("==")) else { continue };
+            let Some((process, text)) = line.strip_prefix("==").and_then(|rest| rest.split_once("==")) else {
+                continue;
+            };
             let (Ok(process), text) = (process.parse(), text.trim()) else { continue };
             if KINDS.iter().any(|kind| text.starts_with(kind)) {
                 open.insert(process, Vec::new());
             } else if let Some(frame) = text.strip_prefix("at ").or_else(|| text.strip_prefix("by ")) {
                 let (address, function) = frame.split_once(": ").unwrap_or((frame, ""));
                 if let Some(place) = open.get_mut(&process) {
-                    place.push((address.to_owned(), function.split(" (in ").next().unwrap_or(function).to_owned()));
+                    place.push((
+                        address.to_owned(),
+                        function.split(" (in ").next().unwrap_or(function).to_owned(),
+                    ));
                 }
             } else if let Some(place) = open.remove(&process) {
                 found.entry(process).or_default().push(place);
@@ -525,8 +636,9 @@ mod on_linux {
         let ours = |frame: &&(String, String)| frame.1.trim_start_matches('<').starts_with("clathrate");
         let own_of = |place: &Place| place.iter().find(ours).or(place.first()).cloned().unwrap_or_default();
         let told = |places: &[&Place]| {
-            let lines =
-                places.iter().map(|place| place.iter().take(6).map(|(_, function)| function.as_str()).collect::<Vec<_>>().join(" < "));
+            let lines = places.iter().map(|place| {
+                place.iter().take(6).map(|(_, function)| function.as_str()).collect::<Vec<_>>().join(" < ")
+            });
             lines.fold(String::new(), |mut text, line| {
                 write!(text, "\n      {line}").unwrap();
                 text
@@ -541,14 +653,19 @@ mod on_linux {
                     .iter()
                     .filter(|place| {
                         let (address, function) = own_of(place);
-                        let Some(own) = allowed.iter().position(|(name, _)| function.contains(name)) else { return true };
+                        let Some(own) = allowed.iter().position(|(name, _)| function.contains(name)) else {
+                            return true;
+                        };
                         seen[own].insert(address);
                         seen[own].len() > allowed[own].1
                     })
                     .collect();
-                (!beyond.is_empty()).then(|| format!("{} places depend on secrets:{}", beyond.len(), told(&beyond)))
+                (!beyond.is_empty())
+                    .then(|| format!("{} places depend on secrets:{}", beyond.len(), told(&beyond)))
             }
-            Something => places.is_empty().then(|| "valgrind sees nothing, so the test shows nothing".to_owned()),
+            Something => {
+                places.is_empty().then(|| "valgrind sees nothing, so the test shows nothing".to_owned())
+            }
         }
     }
 
@@ -561,10 +678,14 @@ mod on_linux {
             return;
         }
         if cfg!(debug_assertions) {
-            return println!("constant_time: skipped, because debug builds check the ranges of secrets: run it with --release");
+            return println!(
+                "constant_time: skipped, because debug builds check the ranges of secrets: run it with --release"
+            );
         }
         if !Command::new("valgrind").arg("--version").output().is_ok_and(|output| output.status.success()) {
-            return println!("constant_time: skipped, because valgrind is not installed here (the package `valgrind` of most systems)");
+            return println!(
+                "constant_time: skipped, because valgrind is not installed here (the package `valgrind` of most systems)"
+            );
         }
         let folder = tempfile::tempdir().unwrap();
         let mut wrong = 0;
@@ -577,12 +698,16 @@ mod on_linux {
                 .env(WITHIN, isa.name())
                 .output()
                 .unwrap();
-            let (told, log) = (String::from_utf8_lossy(&output.stdout).into_owned(), std::fs::read_to_string(&log).unwrap());
+            let (told, log) = (
+                String::from_utf8_lossy(&output.stdout).into_owned(),
+                std::fs::read_to_string(&log).unwrap(),
+            );
             let mut found = places(&log);
             for (index, stage) in STAGES.iter().enumerate() {
                 let line = told.lines().find_map(|line| line.strip_prefix(&format!("stage {index} ")));
                 let ended = line.and_then(|line| line.split_once(' ')).filter(|&(_, ended)| ended == "true");
-                let places = ended.map(|(process, _)| found.remove(&process.parse().unwrap()).unwrap_or_default());
+                let places =
+                    ended.map(|(process, _)| found.remove(&process.parse().unwrap()).unwrap_or_default());
                 let fault = match &places {
                     Some(places) => judge(&stage.finds, places),
                     None => Some(format!("it did not end well: {}", String::from_utf8_lossy(&output.stderr))),

@@ -1,5 +1,5 @@
-//! The matrix product at full size: right to the predicted error, in memory that grows as the data. Alone in its program, whose
-//! peak memory is what it measures.
+//! The matrix product at full size: right to the predicted error, in memory that grows as the data. Alone in
+//! its program, whose peak memory is what it measures.
 
 #[path = "all/common/mod.rs"]
 mod common;
@@ -41,7 +41,8 @@ fn product_of_2_to_10_by_2_to_10_with_2_to_12_columns_is_right_in_bounded_memory
         assert!(peak <= 2 * data + (256 << 20), "{peak} bytes for {data} of ciphertexts");
     }
     let Values::Real(m) = m else { unreachable!("made so above") };
-    // Uniform in [-1, 1): mean square 1/3. Errors of the encryption and of both roundings to integers, then of the rescale.
+    // Uniform in [-1, 1): mean square 1/3. Errors of the encryption and of both roundings to integers, then
+    // of the rescale.
     let (terms, third, model) = (inner as f64, 1.0 / 3.0, params.noise_model());
     let variance = terms * third * (model.fresh_secret() + 1.0 / 12.0) / ct.scale().powi(2)
         + terms * third / 12.0 / weights.scale().powi(2)

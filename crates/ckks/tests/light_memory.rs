@@ -48,7 +48,8 @@ fn what_waits_takes_the_bytes_of_its_messages_and_a_stranger_takes_nothing() {
     let params = Params::preset("insecure_small", &Runtime::default()).expect("preset");
     let owner = SecretKey::generate(&params).expect("a key");
     let folder = tempfile::tempdir().expect("a folder");
-    let open = || Inbox::open(folder.path().join("inbox"), &params, &owner.authentication_key()).expect("an inbox");
+    let open =
+        || Inbox::open(folder.path().join("inbox"), &params, &owner.authentication_key()).expect("an inbox");
     let mut inbox = open();
     // As few bits for a number as there can be.
     let options = LightOptions { precision_bits: Some(-10.0), ..LightOptions::default() };
@@ -85,15 +86,22 @@ fn a_client_at_a_secure_set_stays_below_a_quarter_of_a_mebibyte() {
     let params = Params::preset("pack_n12", &Runtime::default()).expect("preset");
     assert!(params.security_bits() >= 128.0);
     let owner = SecretKey::generate(&params).expect("a key");
-    let state = owner.light_client(&LightOptions { precision_bits: Some(20.0), ..LightOptions::default() }).expect("a client").to_bytes();
+    let state = owner
+        .light_client(&LightOptions { precision_bits: Some(20.0), ..LightOptions::default() })
+        .expect("a client")
+        .to_bytes();
     let (mut client, made) = peak(|| LightClient::from_bytes(&state).expect("a client"));
     let (message, encrypting) = peak(|| client.encrypt(&[0.5; 8]).expect("a message"));
-    let receiver = Receiver::new(&params, &client.introduction(), &owner.authentication_key()).expect("a receiver");
+    let receiver =
+        Receiver::new(&params, &client.introduction(), &owner.authentication_key()).expect("a receiver");
     let bytes = receiver.reply(&receiver.receive(&[&message], None).expect("samples")).expect("a reply");
     let (numbers, decrypting) = peak(|| client.decrypt(&bytes).expect("numbers"));
     assert!(numbers.iter().all(|number| (number - 0.5).abs() < 1e-4));
     let limit = 256 << 10;
-    assert!(made + encrypting < limit && made + decrypting < limit, "{made}, {encrypting} and {decrypting} bytes");
+    assert!(
+        made + encrypting < limit && made + decrypting < limit,
+        "{made}, {encrypting} and {decrypting} bytes"
+    );
     assert_eq!(
         (client.bits_per_number(), message.len()),
         (31, 28 + 31),

@@ -24,13 +24,18 @@ pub struct Arguments {
 
 /// What follows the list of verbs.
 fn help() -> String {
-    format!("A file that is read or written can be -, standard input or output, and one that is read can be a pipe.\n\n{EXIT_CODES}")
+    format!(
+        "A file that is read or written can be -, standard input or output, and one that is read can be a pipe.\n\n{EXIT_CODES}"
+    )
 }
 
-/// The name of a device, which is looked for later. Numbers are those of clients' secrets, which belong elsewhere.
+/// The name of a device, which is looked for later. Numbers are those of clients' secrets, which belong
+/// elsewhere.
 fn parse_device(text: &str) -> Result<String, String> {
     if text.starts_with(|first: char| first.is_ascii_digit()) {
-        return Err(format!("a device to compute on is named as in cuda:{text}; the numbers of clients' secrets go to --client"));
+        return Err(format!(
+            "a device to compute on is named as in cuda:{text}; the numbers of clients' secrets go to --client"
+        ));
     }
     Ok(text.to_owned())
 }
@@ -39,7 +44,12 @@ fn parse_device(text: &str) -> Result<String, String> {
 fn parse_lanes(text: &str) -> Result<Lanes, String> {
     match text {
         "most" => Ok(Lanes::Most),
-        _ => text.parse().ok().filter(|&count| count > 0).map(Lanes::Of).ok_or_else(|| "give a whole number from 1 up, or most".to_owned()),
+        _ => text
+            .parse()
+            .ok()
+            .filter(|&count| count > 0)
+            .map(Lanes::Of)
+            .ok_or_else(|| "give a whole number from 1 up, or most".to_owned()),
     }
 }
 
@@ -82,7 +92,8 @@ pub enum Verb {
     Add(Add),
     /// Multiply an encrypted array, entry by entry: by another one, a plain array, or a number
     Multiply(Multiply),
-    /// Rotate the rows of an encrypted array in slots to the left, each within its length rounded up to a power of two, with zeros behind its numbers
+    /// Rotate the rows of an encrypted array in slots to the left, each within its length rounded up to a
+    /// power of two, with zeros behind its numbers
     Rotate(Rotate),
     /// Add up the numbers of each row of an encrypted array, or its rows
     Sum(Sum),
@@ -94,32 +105,39 @@ pub enum Verb {
     Bootstrap(Bootstrap),
     /// Bring messages of light clients to slots, as they come: from a folder, or from standard input
     ///
-    /// Every message is stored in the inbox before it is acknowledged, so that nothing acknowledged is lost when the program ends, however it
-    /// ends. A batch is computed when there are as many numbers as --samples says, or when the deadline of the oldest one comes near. The
-    /// results are OUTPUT/00000001.clt and so on, each with whose numbers it has, in their order, in a .json file beside it. Clients take
+    /// Every message is stored in the inbox before it is acknowledged, so that nothing acknowledged is lost
+    /// when the program ends, however it ends. A batch is computed when there are as many numbers as
+    /// --samples says, or when the deadline of the oldest one comes near. The results are OUTPUT/00000001.clt
+    /// and so on, each with whose numbers it has, in their order, in a .json file beside it. Clients take
     /// turns in batches, and at most 65536 numbers of one client wait, or two batches where these are more.
     ///
-    /// Standard input has one JSON object in a line, {"introduction": BASE64} or {"message": BASE64}; each line has an answer on standard
-    /// output. In a folder, files are given names that end in .introduction or .message when they are whole; the server takes them over, which
-    /// hides them, and removes them when they are stored; those that are refused are renamed to end in .refused.
+    /// Standard input has one JSON object in a line, {"introduction": BASE64} or {"message": BASE64}; each
+    /// line has an answer on standard output. In a folder, files are given names that end in .introduction or
+    /// .message when they are whole; the server takes them over, which hides them, and removes them when they
+    /// are stored; those that are refused are renamed to end in .refused.
     Pack(Pack),
     /// Decrypt to a NumPy array, for the owner of the key
     ///
-    /// The numbers carry an error that depends on the secret key. Neither they nor whether decryption failed may reach whoever computed the ciphertext, or its friends: with changed
-    /// ciphertexts, each file read or refused gives a part of the key away.
+    /// The numbers carry an error that depends on the secret key. Neither they nor whether decryption failed
+    /// may reach whoever computed the ciphertext, or its friends: with changed ciphertexts, each file read or
+    /// refused gives a part of the key away.
     ///
-    /// With --share the numbers may be shown to others: noise hides the error of an evaluator that computed what was asked. It does not hide the key from one that did not, which
-    /// is why --share needs your word, --honest-evaluator. Where you cannot give it, compute the result again, or have a second evaluator do so, and compare both first (`clathrate compare`).
+    /// With --share the numbers may be shown to others: noise hides the error of an evaluator that computed
+    /// what was asked. It does not hide the key from one that did not, which is why --share needs your word,
+    /// --honest-evaluator. Where you cannot give it, compute the result again, or have a second evaluator do
+    /// so, and compare both first (`clathrate compare`).
     Decrypt(Decrypt),
     /// Say whether two encrypted arrays are the same to the last bit, and where not
     ///
-    /// Evaluators of one version that compute the same on the same files write the same array, on every processor. So a result that was computed twice shows whether it is what was asked for.
-    /// Machines with one version plan alike, on processors.
+    /// Evaluators of one version that compute the same on the same files write the same array, on every
+    /// processor. So a result that was computed twice shows whether it is what was asked for. Machines with
+    /// one version plan alike, on processors.
     Compare(Compare),
     /// Print the tag of a file under a name, by which the owner of the key knows the file again
     ///
-    /// Whoever stores the file cannot make the tag of another file, or of this one under another name. Keep the tag, and compare it before you use the file again: it is another one where the
-    /// file was changed, exchanged or set back to an older one.
+    /// Whoever stores the file cannot make the tag of another file, or of this one under another name. Keep
+    /// the tag, and compare it before you use the file again: it is another one where the file was changed,
+    /// exchanged or set back to an older one.
     Tag(Tag),
     /// Say what a file holds and check all of it
     Inspect(Inspect),
@@ -127,8 +145,8 @@ pub enum Verb {
     Doctor,
     /// Measure this machine's kernels, a few seconds, so that predicted times are its own
     ///
-    /// The profile is kept in the user's cache directory, or in the file that the environment variable CLATHRATE_PROFILE names. Where that is
-    /// `none`, no profile is read or stored.
+    /// The profile is kept in the user's cache directory, or in the file that the environment variable
+    /// CLATHRATE_PROFILE names. Where that is `none`, no profile is read or stored.
     Tune(Tune),
 }
 
@@ -136,8 +154,12 @@ impl Verb {
     /// The files that it reads.
     pub fn inputs(&self) -> Vec<&Path> {
         let (params, files): (&str, Vec<&PathBuf>) = match self {
-            Self::Params { action: ParamsAction::Show { source, .. } | ParamsAction::Save { source, .. } } => (source, Vec::new()),
-            Self::Keygen(keygen) => (&keygen.params.params, keygen.existing.then_some(&keygen.secret).into_iter().collect()),
+            Self::Params {
+                action: ParamsAction::Show { source, .. } | ParamsAction::Save { source, .. },
+            } => (source, Vec::new()),
+            Self::Keygen(keygen) => {
+                (&keygen.params.params, keygen.existing.then_some(&keygen.secret).into_iter().collect())
+            }
             Self::Encrypt(Encrypt { params, key, input, .. }) => (&params.params, vec![key, input]),
             Self::Matmul(Matmul { params, weights, input, .. }) => (&params.params, vec![weights, input]),
             Self::Add(Add { on, operand, .. }) | Self::Multiply(Multiply { on, operand, .. }) => {
@@ -147,8 +169,12 @@ impl Verb {
             | Self::Sum(Sum { on, .. })
             | Self::Polynomial(PolynomialOf { on, .. })
             | Self::Convert(Convert { on, .. }) => (&on.params.params, on.inputs().collect()),
-            Self::Bootstrap(Bootstrap { params, evaluation, input, .. }) => (&params.params, vec![evaluation, input]),
-            Self::Pack(Pack { params, evaluation, authentication, from, .. }) => (&params.params, vec![evaluation, authentication, from]),
+            Self::Bootstrap(Bootstrap { params, evaluation, input, .. }) => {
+                (&params.params, vec![evaluation, input])
+            }
+            Self::Pack(Pack { params, evaluation, authentication, from, .. }) => {
+                (&params.params, vec![evaluation, authentication, from])
+            }
             Self::Decrypt(Decrypt { params, secret, input, .. }) => (&params.params, vec![secret, input]),
             Self::Compare(Compare { params, input, with }) => (&params.params, vec![input, with]),
             Self::Tag(Tag { params, secret, input, .. }) => (&params.params, vec![secret, input]),
@@ -183,9 +209,13 @@ impl Verb {
             | Self::Convert(Convert { on: On { output, .. }, .. })
             | Self::Bootstrap(Bootstrap { output, .. })
             | Self::Decrypt(Decrypt { output, .. }) => vec![output],
-            Self::Params { .. } | Self::Pack(_) | Self::Compare(_) | Self::Tag(_) | Self::Inspect(_) | Self::Doctor | Self::Tune(_) => {
-                Vec::new()
-            }
+            Self::Params { .. }
+            | Self::Pack(_)
+            | Self::Compare(_)
+            | Self::Tag(_)
+            | Self::Inspect(_)
+            | Self::Doctor
+            | Self::Tune(_) => Vec::new(),
         }
     }
 }
@@ -257,14 +287,21 @@ pub struct Keygen {
     /// The evaluation keys to write
     #[arg(long, value_name = "FILE", requires = "needs")]
     pub evaluation: Option<PathBuf>,
-    /// The key to write by which `pack` knows what this owner's light clients send; readable by its owner only
+    /// The key to write by which `pack` knows what this owner's light clients send; readable by its owner
+    /// only
     #[arg(long, value_name = "FILE")]
     pub authentication: Option<PathBuf>,
     /// With a key for products of ciphertexts
     #[arg(long, requires = "evaluation")]
     pub relinearise: bool,
     /// With keys for rotations by these steps, left when positive
-    #[arg(long, value_name = "STEPS", value_delimiter = ',', allow_hyphen_values = true, requires = "evaluation")]
+    #[arg(
+        long,
+        value_name = "STEPS",
+        value_delimiter = ',',
+        allow_hyphen_values = true,
+        requires = "evaluation"
+    )]
     pub rotations: Vec<i64>,
     /// With a key for complex conjugation
     #[arg(long, requires = "evaluation")]
@@ -293,13 +330,15 @@ pub struct Keygen {
     /// Which samples.
     #[command(flatten)]
     pub kind: SampleKind,
-    /// Most bytes that the keys of bootstraps, and those of `pack`, may take in memory each, more than in the file; fewer keys take more time [default: by the parameters]
+    /// Most bytes that the keys of bootstraps, and those of `pack`, may take in memory each, more than in the
+    /// file; fewer keys take more time [default: by the parameters]
     #[arg(long, value_name = "BYTES", requires = "limited")]
     pub key_bytes: Option<usize>,
     /// Highest level the evaluation keys serve [default: that of encrypt]
     #[arg(long, value_name = "L", requires = "evaluation")]
     pub level: Option<usize>,
-    /// Let the secret key share N results (`decrypt --share`) and no more; its file counts them [default: nobody counts]
+    /// Let the secret key share N results (`decrypt --share`) and no more; its file counts them [default:
+    /// nobody counts]
     #[arg(long, value_name = "N", conflicts_with = "existing")]
     pub share_budget: Option<u64>,
     /// Make further keys for the secret key that is there already
@@ -316,7 +355,8 @@ pub struct SampleKind {
     /// How many numbers of a sample share a mask, a power of two
     #[arg(long, value_name = "N", default_value_t = 1, requires = "samples")]
     pub sample_degree: usize,
-    /// The numbers of the clients' secrets (`device=` in Python); each further one takes a key, and packing once more in a batch that has samples under it [default: the owner's secret]
+    /// The numbers of the clients' secrets (`device=` in Python); each further one takes a key, and packing
+    /// once more in a batch that has samples under it [default: the owner's secret]
     #[arg(long, value_name = "NUMBERS", value_delimiter = ',', requires = "samples", value_parser = clap::value_parser!(u64).range(..1 << 62))]
     pub client: Vec<u64>,
     /// Put two consecutive numbers into each slot, as real and imaginary part; always so above a degree of 1
@@ -333,7 +373,8 @@ pub struct Pack {
     /// Evaluation keys, made with `keygen --samples` and the same options
     #[arg(long, value_name = "FILE")]
     pub evaluation: PathBuf,
-    /// The key of the clients' owner that `keygen --authentication` made: what no client of that owner sent is refused
+    /// The key of the clients' owner that `keygen --authentication` made: what no client of that owner sent
+    /// is refused
     #[arg(long, value_name = "FILE")]
     pub authentication: PathBuf,
     /// Where messages come from: a folder, or - for standard input
@@ -354,7 +395,8 @@ pub struct Pack {
     /// As given to `keygen --key-bytes`
     #[arg(long, value_name = "BYTES")]
     pub key_bytes: Option<usize>,
-    /// When the result of a message is due, which a batch that is not full then begins in time for [default: full batches only, and the rest at the end]
+    /// When the result of a message is due, which a batch that is not full then begins in time for [default:
+    /// full batches only, and the rest at the end]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub deadline: Option<f64>,
     /// End when nothing has come into the folder for so long [default: go on until the program is stopped]
@@ -412,13 +454,15 @@ pub struct Encrypt {
     /// The level to encrypt at [default: the highest, and below the levels of bootstraps]
     #[arg(long, value_name = "L")]
     pub level: Option<usize>,
-    /// Put N polynomials under one mask, with a secret key: chunks of a row where it needs several, else rows [default: 1, under the main secret]
+    /// Put N polynomials under one mask, with a secret key: chunks of a row where it needs several, else rows
+    /// [default: 1, under the main secret]
     #[arg(long, value_name = "N", value_parser = body_count())]
     pub bodies: Option<u16>,
     /// How many consecutive rows share a polynomial: a number, or `most` for as many as fit [default: 1]
     #[arg(long, value_name = "N", value_parser = parse_lanes)]
     pub lanes: Option<Lanes>,
-    /// The largest magnitude that the numbers may have, which everybody sees; computations that might exceed the modulus are then refused [default: none]
+    /// The largest magnitude that the numbers may have, which everybody sees; computations that might exceed
+    /// the modulus are then refused [default: none]
     #[arg(long, value_name = "X")]
     pub bound: Option<f64>,
 }
@@ -483,7 +527,9 @@ impl Number {
 /// Reads a number.
 fn number(text: &str) -> Result<Number, String> {
     let whole = text.parse().map(Number::Whole);
-    whole.or_else(|_| text.parse().map(Number::Real)).map_err(|_| format!("use a number, such as 3 or 0.25; got {text}"))
+    whole
+        .or_else(|_| text.parse().map(Number::Real))
+        .map_err(|_| format!("use a number, such as 3 or 0.25; got {text}"))
 }
 
 /// Arguments of `add`.
@@ -531,7 +577,8 @@ pub struct Sum {
     /// The array.
     #[command(flatten)]
     pub on: On,
-    /// 0 adds the rows of a matrix to each other, without a key; 1 the numbers of each row, to one column, in slots by rotations
+    /// 0 adds the rows of a matrix to each other, without a key; 1 the numbers of each row, to one column, in
+    /// slots by rotations
     #[arg(long, value_name = "0|1", default_value_t = 1, value_parser = clap::value_parser!(u8).range(0..=1))]
     pub axis: u8,
 }
@@ -588,7 +635,8 @@ pub struct Bootstrap {
     /// File to write
     #[arg(long, value_name = "FILE")]
     pub output: PathBuf,
-    /// Bootstrap the error that is left once more, N - 1 times: more precise, for a level each [default: by the parameters]
+    /// Bootstrap the error that is left once more, N - 1 times: more precise, for a level each [default: by
+    /// the parameters]
     #[arg(long, value_name = "N")]
     pub rounds: Option<usize>,
     /// As given to `keygen --key-bytes`
@@ -640,10 +688,12 @@ pub struct Decrypt {
     /// With --share: your word that the ciphertext is what you asked to be computed
     #[arg(long, requires = "share")]
     pub honest_evaluator: bool,
-    /// With --share: your bound on how far the numbers may be from the exact ones [default: what the ciphertext states]
+    /// With --share: your bound on how far the numbers may be from the exact ones [default: what the
+    /// ciphertext states]
     #[arg(long, value_name = "X", requires = "share")]
     pub error_bound: Option<f64>,
-    /// With --share: how many results this key will share in all, at least its budget [default: its budget, or 1 without one]
+    /// With --share: how many results this key will share in all, at least its budget [default: its budget,
+    /// or 1 without one]
     #[arg(long, value_name = "N", requires = "share", value_parser = clap::value_parser!(u64).range(1..))]
     pub queries: Option<u64>,
     /// With --share: the statistical distance of all shared results from such without errors is at most 2^-N

@@ -1,5 +1,5 @@
-//! What a command says: results on stdout, warnings and progress on stderr, as the global options ask. Where the command writes a file to
-//! stdout, results go to stderr.
+//! What a command says: results on stdout, warnings and progress on stderr, as the global options ask. Where
+//! the command writes a file to stdout, results go to stderr.
 
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
@@ -51,7 +51,8 @@ impl Console {
         }
         let mut stdout = io::stdout().lock();
         match writeln!(stdout, "{text}").and_then(|()| stdout.flush()) {
-            // Whoever read has enough (`clathrate params list | head -1`): the command ends as it would have, and says nothing.
+            // Whoever read has enough (`clathrate params list | head -1`): the command ends as it would have,
+            // and says nothing.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
             done => done.map_err(print_failure),
         }

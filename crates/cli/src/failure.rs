@@ -113,7 +113,9 @@ pub enum Failure {
     #[error(transparent)]
     Memory(#[from] OutOfMemory),
     /// A self-test failed.
-    #[error("{failed} of {total} self-tests failed: this machine, or this build, computes wrongly; see the report")]
+    #[error(
+        "{failed} of {total} self-tests failed: this machine, or this build, computes wrongly; see the report"
+    )]
     SelfTest {
         /// Tests that failed.
         failed: usize,
@@ -126,7 +128,9 @@ pub enum Failure {
 fn in_options(error: &CkksError) -> String {
     let text = error.to_string();
     match error {
-        CkksError::Insecure { .. } | CkksError::InsecureSpec { .. } => text.replace("`allow_insecure`", "--allow-insecure"),
+        CkksError::Insecure { .. } | CkksError::InsecureSpec { .. } => {
+            text.replace("`allow_insecure`", "--allow-insecure")
+        }
         CkksError::TablesTooLarge { bytes, .. } => {
             text.replace("`table_bytes` of the runtime", &format!("the limit with --table-bytes {bytes}"))
         }
@@ -234,12 +238,19 @@ mod tests {
             Failure::Exists { path: PathBuf::new(), what: "", remedy: "" },
             Failure::SelfTest { failed: 1, total: 1 },
             Failure::Internal(String::new()),
-            Failure::Different { input: PathBuf::new(), with: PathBuf::new(), comparison: Comparison { differences: Vec::new() } },
+            Failure::Different {
+                input: PathBuf::new(),
+                with: PathBuf::new(),
+                comparison: Comparison { differences: Vec::new() },
+            },
         ];
         let mut all: Vec<(&str, u8)> = core.into_iter().chain(own.iter().map(Failure::kind)).collect();
         for (name, code) in &all {
             let line = EXIT_CODES.lines().find(|line| line.trim_start().starts_with(&format!("{code} ")));
-            assert!(line.is_some_and(|line| line.split_whitespace().nth(1) == Some(name)), "{name} {code}: {line:?}");
+            assert!(
+                line.is_some_and(|line| line.split_whitespace().nth(1) == Some(name)),
+                "{name} {code}: {line:?}"
+            );
         }
         assert_eq!(all.len() + 2, EXIT_CODES.lines().count());
         all.sort_by_key(|entry| entry.1);

@@ -15,7 +15,11 @@ use crate::streams;
 /// # Errors
 /// `Failure::File`, `Failure::Core` for input and output.
 pub fn open(path: &Path) -> Result<FileReader<'static>, Failure> {
-    let stream = streams::input(path).map_err(|source| Failure::Io { path: path.to_owned(), action: "open", source })?;
+    let stream = streams::input(path).map_err(|source| Failure::Io {
+        path: path.to_owned(),
+        action: "open",
+        source,
+    })?;
     match stream {
         // While it is read, the stream is in memory twice.
         Some(mut stream) => FileReader::from_stream(&mut *stream, streams::free_memory() / 2),
@@ -25,13 +29,17 @@ pub fn open(path: &Path) -> Result<FileReader<'static>, Failure> {
 }
 
 /// Opens a Clathrate file and reads a value from it, naming the file in errors.
-pub fn load<T>(path: &Path, read: impl FnOnce(&FileReader<'static>) -> Result<T, CkksError>) -> Result<T, Failure> {
+pub fn load<T>(
+    path: &Path,
+    read: impl FnOnce(&FileReader<'static>) -> Result<T, CkksError>,
+) -> Result<T, Failure> {
     let reader = open(path)?;
     read(&reader).map_err(|error| Failure::file(path, error))
 }
 
-/// The parameters that `source` names: a preset, a specification in TOML, or a parameter file. Whoever asks for a preset by its name knows it; in a file, sets
-/// below 128 bits of security are taken where the caller accepts that.
+/// The parameters that `source` names: a preset, a specification in TOML, or a parameter file. Whoever asks
+/// for a preset by its name knows it; in a file, sets below 128 bits of security are taken where the caller
+/// accepts that.
 ///
 /// # Errors
 /// Those of the file, of the specification, or of an unknown name.
@@ -41,12 +49,17 @@ pub fn params(source: &str, accepted: Accepted, runtime: &Runtime) -> Result<Par
         return Ok(Params::preset(source, runtime)?);
     }
     if path.extension().is_some_and(|extension| extension == "toml") {
-        let text = std::fs::read_to_string(path).map_err(|error| Failure::Io { path: path.to_owned(), action: "read", source: error })?;
+        let text = std::fs::read_to_string(path).map_err(|error| Failure::Io {
+            path: path.to_owned(),
+            action: "read",
+            source: error,
+        })?;
         let spec: ParamsSpec = toml::from_str(&text).map_err(|error| {
             let reason = error.to_string().trim_end().to_owned();
             Failure::file(path, CkksError::InvalidParams { reason })
         })?;
-        return Params::received(spec, accepted.allow_insecure, runtime).map_err(|error| Failure::file(path, error));
+        return Params::received(spec, accepted.allow_insecure, runtime)
+            .map_err(|error| Failure::file(path, error));
     }
     // A name without a dot or a separator that is no file was meant as a preset.
     if !streams::is_stdin(path) && !path.exists() && !source.contains(['.', '/', '\\']) {
@@ -61,7 +74,11 @@ pub fn params(source: &str, accepted: Accepted, runtime: &Runtime) -> Result<Par
 /// `Failure::Exists`.
 pub fn guard(path: &Path) -> Result<(), Failure> {
     if !streams::is_stdout(path) && holds_secret_key(path) {
-        return Err(Failure::Exists { path: path.to_owned(), what: "holds a secret key", remedy: "write to another name" });
+        return Err(Failure::Exists {
+            path: path.to_owned(),
+            what: "holds a secret key",
+            remedy: "write to another name",
+        });
     }
     Ok(())
 }
@@ -79,7 +96,8 @@ pub fn prepare(path: &Path, value: &impl Stored) -> Result<FileWriter<OutputFile
     Ok(writer)
 }
 
-/// Writes `value` to `path`: a regular file whole or not at all, a pipe or a device in one stream. The file's length in bytes.
+/// Writes `value` to `path`: a regular file whole or not at all, a pipe or a device in one stream. The file's
+/// length in bytes.
 ///
 /// # Errors
 /// `Failure::Exists` for a secret key in the way; those of the writer.
@@ -88,7 +106,8 @@ pub fn save(path: &Path, value: &impl Stored) -> Result<u64, Failure> {
     prepare(path, value)?.finish().map_err(|error| Failure::file(path, CkksError::File(error)))
 }
 
-/// Refuses early what could not be written in the end, before hours of work: makes the temporary file of an output, and removes it.
+/// Refuses early what could not be written in the end, before hours of work: makes the temporary file of an
+/// output, and removes it.
 ///
 /// # Errors
 /// `Failure::Exists`; those of [`streams::create`].

@@ -124,7 +124,8 @@ impl Intake {
                 let failed = item.is_err();
                 // So that what is read ahead takes no more memory than one longest line.
                 let more = item.as_ref().map_or(0, |item| item.bytes() / PLACE_BYTES);
-                let fillers = (0..more.min(LINES_AHEAD)).map(|_| Ok(Item { name: String::new(), content: Content::Nothing, claim: None }));
+                let fillers = (0..more.min(LINES_AHEAD))
+                    .map(|_| Ok(Item { name: String::new(), content: Content::Nothing, claim: None }));
                 if std::iter::once(item).chain(fillers).any(|item| send.send(item).is_err()) || failed {
                     return;
                 }
@@ -136,26 +137,43 @@ impl Intake {
     /// Files of the folder `path`, which no other server serves.
     ///
     /// # Errors
-    /// `Failure::Io` where it cannot be read or written to; [`CkksError::OutOfRange`] where another server has it.
+    /// `Failure::Io` where it cannot be read or written to; [`CkksError::OutOfRange`] where another server
+    /// has it.
     pub fn folder(path: &Path, idle: Option<Duration>) -> Result<Self, Failure> {
         let failed = |action| move |source| Failure::Io { path: path.to_owned(), action, source };
         let found = fs::read_dir(path).map_err(failed("read the folder"))?;
         let lock = File::create(path.join(LOCK)).map_err(failed("write to the folder"))?;
         if lock.try_lock().is_err() {
             let remedy = "another server takes its files: stop that, or use another folder".to_owned();
-            return Err(CkksError::OutOfRange { what: "the folder of messages", value: path.display().to_string(), remedy }.into());
+            return Err(CkksError::OutOfRange {
+                what: "the folder of messages",
+                value: path.display().to_string(),
+                remedy,
+            }
+            .into());
         }
         let mut again = Vec::new();
         for entry in found {
             let path = entry.map_err(failed("read the folder"))?.path();
             let known = path.file_name().map(|name| name.to_string_lossy().into_owned());
             // What an earlier run took over: its prefix, a number, the name.
-            let name = known.as_deref().and_then(|name| name.strip_prefix(TAKEN)?.split_once('-')).map(|(_, name)| name.to_owned());
+            let name = known
+                .as_deref()
+                .and_then(|name| name.strip_prefix(TAKEN)?.split_once('-'))
+                .map(|(_, name)| name.to_owned());
             again.extend(name.map(|name| Claim { path, name, first: true }));
         }
         again.sort_by_key(|claim| (!claim.name.ends_with(INTRODUCTION), claim.path.clone()));
         let serial = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos() as u64;
-        Ok(Self::Folder(Folder { path: path.to_owned(), _lock: lock, last: Instant::now(), idle, again, held: Vec::new(), serial }))
+        Ok(Self::Folder(Folder {
+            path: path.to_owned(),
+            _lock: lock,
+            last: Instant::now(),
+            idle,
+            again,
+            held: Vec::new(),
+            serial,
+        }))
     }
 
     /// What has come, after waiting for it for at most `patience`; and whether it was the last.
@@ -183,7 +201,8 @@ impl Intake {
             Self::Folder(folder) => {
                 let items = folder.look()?;
                 if items.is_empty() {
-                    let ended = folder.held.is_empty() && folder.idle.is_some_and(|idle| folder.last.elapsed() >= idle);
+                    let ended = folder.held.is_empty()
+                        && folder.idle.is_some_and(|idle| folder.last.elapsed() >= idle);
                     thread::sleep(patience);
                     return Ok((items, ended));
                 }
@@ -193,7 +212,8 @@ impl Intake {
         }
     }
 
-    /// Puts an item back that may be understood at the next look, and says whether it will come again: a file, once. Its client's introduction may have come while the folder was read.
+    /// Puts an item back that may be understood at the next look, and says whether it will come again: a
+    /// file, once. Its client's introduction may have come while the folder was read.
     pub fn put_back(&mut self, item: &Item) -> bool {
         match (self, &item.claim) {
             (Self::Folder(folder), Some(claim)) if claim.first => {
@@ -204,7 +224,8 @@ impl Intake {
         }
     }
 
-    /// Puts an item back until [`Intake::release`], and says whether it will come again: a file. Too many numbers of its client wait.
+    /// Puts an item back until [`Intake::release`], and says whether it will come again: a file. Too many
+    /// numbers of its client wait.
     pub fn hold(&mut self, item: &Item) -> bool {
         let (Self::Folder(folder), Some(claim)) = (self, &item.claim) else { return false };
         folder.held.push(claim.clone());
@@ -218,12 +239,19 @@ impl Intake {
         }
     }
 
-    /// An item is dealt with: a file that was stored is removed, a refused one set aside under a name that is free. What went wrong with that, which loses nothing: the next run finds it.
+    /// An item is dealt with: a file that was stored is removed, a refused one set aside under a name that is
+    /// free. What went wrong with that, which loses nothing: the next run finds it.
     pub fn settle(&mut self, item: &Item, refused: bool) -> Result<(), String> {
         let (Self::Folder(folder), Some(claim)) = (self, &item.claim) else { return Ok(()) };
-        let done = if refused { fs::rename(&claim.path, folder.free_name(&claim.name)) } else { fs::remove_file(&claim.path) };
+        let done = if refused {
+            fs::rename(&claim.path, folder.free_name(&claim.name))
+        } else {
+            fs::remove_file(&claim.path)
+        };
         match done {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(format!("{} stays in the folder: {error}", claim.path.display())),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(format!("{} stays in the folder: {error}", claim.path.display()))
+            }
             _ => Ok(()),
         }
     }
@@ -269,13 +297,16 @@ impl Folder {
         Ok(items)
     }
 
-    /// Gives files that are there names that nobody else uses, introductions first: who puts another file in the same place later loses neither.
+    /// Gives files that are there names that nobody else uses, introductions first: who puts another file in
+    /// the same place later loses neither.
     fn claim(&mut self) -> Result<Vec<Claim>, Failure> {
         let failed = |source| Failure::Io { path: self.path.clone(), action: "read the folder", source };
         let mut found: Vec<(bool, String, PathBuf)> = Vec::new();
         for entry in fs::read_dir(&self.path).map_err(failed)? {
             let path = entry.map_err(failed)?.path();
-            let Some(name) = path.file_name().map(|name| name.to_string_lossy().into_owned()) else { continue };
+            let Some(name) = path.file_name().map(|name| name.to_string_lossy().into_owned()) else {
+                continue;
+            };
             // A hidden file is one that is being written.
             if !name.starts_with('.') && (name.ends_with(INTRODUCTION) || name.ends_with(MESSAGE)) {
                 found.push((name.ends_with(MESSAGE), name, path));
@@ -326,12 +357,15 @@ fn read_line(input: &mut impl BufRead) -> io::Result<Option<Content>> {
             line.clear();
             input.by_ref().take(1 << 16).read_until(b'\n', &mut line)?;
         }
-        return Ok(Some(Content::Malformed(format!("a line of more than {MOST_BYTES} bytes: send fewer numbers at a time"))));
+        return Ok(Some(Content::Malformed(format!(
+            "a line of more than {MOST_BYTES} bytes: send fewer numbers at a time"
+        ))));
     }
     Ok(Some(content(&line)))
 }
 
-/// What a line says. Text of any other form is refused where it begins to differ, so that a long line takes no more memory than its text.
+/// What a line says. Text of any other form is refused where it begins to differ, so that a long line takes
+/// no more memory than its text.
 #[derive(Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Line<'l> {
@@ -344,8 +378,13 @@ fn content(line: &[u8]) -> Content {
     match serde_json::from_slice(line) {
         Ok(Line::Introduction(text)) => decoded(&text, "introduction", Content::Introduction),
         Ok(Line::Message(text)) => decoded(&text, "message", Content::Message),
-        Err(error) if error.is_data() => Content::Malformed(format!("a line without the one field: {wanted}")),
-        Err(_) => Content::Malformed(format!("a line of {} bytes is no JSON object with one field: {wanted}", line.len())),
+        Err(error) if error.is_data() => {
+            Content::Malformed(format!("a line without the one field: {wanted}"))
+        }
+        Err(_) => Content::Malformed(format!(
+            "a line of {} bytes is no JSON object with one field: {wanted}",
+            line.len()
+        )),
     }
 }
 
@@ -363,7 +402,10 @@ fn read_file(path: &Path) -> io::Result<Result<Vec<u8>, String>> {
         return Ok(Err("it is no regular file: put files into the folder".to_owned()));
     }
     if about.len() > MOST_BYTES {
-        return Ok(Err(format!("it has {} bytes, more than {MOST_BYTES}: send fewer numbers at a time", about.len())));
+        return Ok(Err(format!(
+            "it has {} bytes, more than {MOST_BYTES}: send fewer numbers at a time",
+            about.len()
+        )));
     }
     fs::read(path).map(Ok)
 }

@@ -1,4 +1,5 @@
-//! The `clathrate` command as a function: parses, runs one verb, and turns what went wrong into a message and an exit code. The program and the Python package call it.
+//! The `clathrate` command as a function: parses, runs one verb, and turns what went wrong into a message and
+//! an exit code. The program and the Python package call it.
 //!
 //! Layers, lowest first: `streams`, `npy`, `failure`, `arguments`, `console`, `files` and `intake`, `verbs`.
 #![forbid(unsafe_code)]
@@ -39,7 +40,8 @@ pub fn command(arguments: &[OsString]) -> u8 {
             // The options did not parse, so whether they hold this one is looked up by hand.
             if arguments.iter().any(|argument| argument == "--json") {
                 let text = error.render().to_string();
-                let message = text.trim_start_matches("error: ").split("\n\nUsage:").next().unwrap_or_default().trim();
+                let message =
+                    text.trim_start_matches("error: ").split("\n\nUsage:").next().unwrap_or_default().trim();
                 return report(&Failure::Usage(message.to_owned()), true);
             }
             let _ = error.print();
@@ -50,7 +52,8 @@ pub fn command(arguments: &[OsString]) -> u8 {
     match catch_unwind(AssertUnwindSafe(|| run(&parsed))) {
         Ok(Ok(())) => 0,
         Ok(Err(failure)) => report(&failure, json),
-        // What a device refuses, or the system has no memory for, comes as a panic, because operations on residues have no results.
+        // What a device refuses, or the system has no memory for, comes as a panic, because operations on
+        // residues have no results.
         Err(panic) => match panic.downcast::<DeviceError>() {
             Ok(error) => report(&Failure::Core(CkksError::Device(*error)), json),
             Err(panic) => match panic.downcast::<OutOfMemory>() {
@@ -68,15 +71,20 @@ fn report(failure: &Failure, json: bool) -> u8 {
     failure.kind().1
 }
 
-/// Refuses two files in one stream, files on a terminal, and folders that are none; whether standard output is taken.
+/// Refuses two files in one stream, files on a terminal, and folders that are none; whether standard output
+/// is taken.
 fn takes_streams_once(verb: &Verb) -> Result<bool, Failure> {
     let read = verb.inputs().into_iter().filter(|path| streams::is_stdin(path)).count();
     if read > 1 {
-        return Err(Failure::Usage(format!("{read} inputs are standard input, which holds one: give files for the others")));
+        return Err(Failure::Usage(format!(
+            "{read} inputs are standard input, which holds one: give files for the others"
+        )));
     }
     let written = verb.outputs().into_iter().filter(|path| streams::is_stdout(path)).count();
     if written > 1 {
-        return Err(Failure::Usage(format!("{written} outputs go to standard output, which takes one: give files for the others")));
+        return Err(Failure::Usage(format!(
+            "{written} outputs go to standard output, which takes one: give files for the others"
+        )));
     }
     if written == 1 && std::io::stdout().is_terminal() {
         return Err(Failure::Usage(
@@ -87,7 +95,9 @@ fn takes_streams_once(verb: &Verb) -> Result<bool, Failure> {
     if let Verb::Pack(pack) = verb
         && [&pack.inbox, &pack.output].into_iter().any(|path| path.as_os_str() == "-")
     {
-        return Err(Failure::Usage("--inbox and --output of `pack` are a file and a folder, not -".to_owned()));
+        return Err(Failure::Usage(
+            "--inbox and --output of `pack` are a file and a folder, not -".to_owned(),
+        ));
     }
     Ok(written == 1)
 }
@@ -95,7 +105,10 @@ fn takes_streams_once(verb: &Verb) -> Result<bool, Failure> {
 fn run(arguments: &Arguments) -> Result<(), Failure> {
     // Before any file is opened, which would take its number.
     if streams::stdout_is_closed() {
-        return Err(Failure::Usage("standard output is closed, so results would be lost: open it, or send it to /dev/null".to_owned()));
+        return Err(Failure::Usage(
+            "standard output is closed, so results would be lost: open it, or send it to /dev/null"
+                .to_owned(),
+        ));
     }
     // Secret keys and plain numbers will be in memory.
     secrecy::forbid_core_dumps();
@@ -104,7 +117,8 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
     let threads = arguments.global.threads.map_or_else(cores, usize::from);
     let runtime =
-        Runtime { threads: Some(threads), table_bytes: arguments.global.table_bytes, ..Runtime::default() }.on(&arguments.global.device)?;
+        Runtime { threads: Some(threads), table_bytes: arguments.global.table_bytes, ..Runtime::default() }
+            .on(&arguments.global.device)?;
     match &arguments.verb {
         Verb::Params { action } => verbs::params::run(action, &console, &runtime),
         Verb::Keygen(arguments) => verbs::keygen::run(arguments, &console, &runtime),

@@ -1,7 +1,9 @@
-//! Arrays from and to `.npy` files: every numeric type NumPy writes but extended floats, C and Fortran order, up to two axes.
+//! Arrays from and to `.npy` files: every numeric type NumPy writes but extended floats, C and Fortran order,
+//! up to two axes.
 //!
-//! `npyz` parses; what it takes on trust is checked here first: the header's length and nesting, the shape's product, and that the
-//! file holds exactly the bytes that dtype and shape ask for. Nothing is allocated by a size the file merely claims.
+//! `npyz` parses; what it takes on trust is checked here first: the header's length and nesting, the shape's
+//! product, and that the file holds exactly the bytes that dtype and shape ask for. Nothing is allocated by a
+//! size the file merely claims.
 
 use clathrate_arith::text::counted;
 use std::fs::File;
@@ -47,7 +49,9 @@ pub enum ArrayError {
         reason: String,
     },
     /// A dtype without a number, or one that is not supported.
-    #[error("dtype {dtype} is not supported: use bool, integers of 8 to 64 bits, float16, float32, float64, complex64 or complex128")]
+    #[error(
+        "dtype {dtype} is not supported: use bool, integers of 8 to 64 bits, float16, float32, float64, complex64 or complex128"
+    )]
     Dtype {
         /// The type as the file has it.
         dtype: String,
@@ -121,7 +125,8 @@ pub fn read(path: &Path) -> Result<Array, ArrayError> {
     parse(BufReader::new(file), Some(about.len()))
 }
 
-/// Reads an array from a file of `total` bytes, or from a stream of unknown length, of which no more is read than the array and one byte.
+/// Reads an array from a file of `total` bytes, or from a stream of unknown length, of which no more is read
+/// than the array and one byte.
 pub fn parse(mut source: impl Read, total: Option<u64>) -> Result<Array, ArrayError> {
     let head = read_head(&mut source)?;
     let header = NpyHeader::from_reader(&head[..]).map_err(|error| header_error(error.to_string()))?;
@@ -135,10 +140,14 @@ pub fn parse(mut source: impl Read, total: Option<u64>) -> Result<Array, ArrayEr
     if shape.len() > 2 {
         return Err(ArrayError::Axes { axes: shape.len(), shape });
     }
-    let expected = shape.iter().try_fold(item_bytes, |bytes, &axis| bytes.checked_mul(axis)).unwrap_or(u64::MAX);
+    let expected =
+        shape.iter().try_fold(item_bytes, |bytes, &axis| bytes.checked_mul(axis)).unwrap_or(u64::MAX);
     let readable = matches!(
         (kind, item_bytes),
-        (TypeChar::Bool, 1) | (TypeChar::Int | TypeChar::Uint, 1 | 2 | 4 | 8) | (TypeChar::Float, 2 | 4 | 8) | (TypeChar::Complex, 8 | 16)
+        (TypeChar::Bool, 1)
+            | (TypeChar::Int | TypeChar::Uint, 1 | 2 | 4 | 8)
+            | (TypeChar::Float, 2 | 4 | 8)
+            | (TypeChar::Complex, 8 | 16)
     );
     if !readable {
         return Err(unsupported());
@@ -179,7 +188,12 @@ fn header_shape(shape: &[usize]) -> Vec<u64> {
 }
 
 /// The numbers, of the type that `kind` and the bytes of an item say.
-fn values(npy: NpyFile<impl Read>, (kind, item_bytes): (TypeChar, u64), shape: &[usize], order: Order) -> Result<Values, ArrayError> {
+fn values(
+    npy: NpyFile<impl Read>,
+    (kind, item_bytes): (TypeChar, u64),
+    shape: &[usize],
+    order: Order,
+) -> Result<Values, ArrayError> {
     Ok(match (kind, item_bytes) {
         (TypeChar::Bool, _) => Values::Real(elements(npy, shape, order, |x: bool| f64::from(u8::from(x)))?),
         (TypeChar::Int, 1) => Values::Real(elements(npy, shape, order, |x: i8| f64::from(x))?),
@@ -194,7 +208,9 @@ fn values(npy: NpyFile<impl Read>, (kind, item_bytes): (TypeChar, u64), shape: &
         (TypeChar::Float, 2) => Values::Real(elements(npy, shape, order, |x: f16| f64::from(x))?),
         (TypeChar::Float, 4) => Values::Real(elements(npy, shape, order, |x: f32| f64::from(x))?),
         (TypeChar::Float, _) => Values::Real(elements(npy, shape, order, |x: f64| x)?),
-        (_, 8) => Values::Complex(elements(npy, shape, order, |x: Complex32| Complex64::new(x.re.into(), x.im.into()))?),
+        (_, 8) => Values::Complex(elements(npy, shape, order, |x: Complex32| {
+            Complex64::new(x.re.into(), x.im.into())
+        })?),
         _ => Values::Complex(elements(npy, shape, order, |x: Complex64| x)?),
     })
 }
@@ -234,12 +250,21 @@ fn read_head(source: &mut impl Read) -> Result<Vec<u8>, ArrayError> {
     if text.chars().filter(|c| "([{".contains(*c)).count() > BRACKET_LIMIT {
         return Err(header_error("it is nested too deeply"));
     }
-    // The parser multiplies the axes without a check; so that it finds the ones checked here, there is one plain `shape`.
+    // The parser multiplies the axes without a check; so that it finds the ones checked here, there is one
+    // plain `shape`.
     if text.matches("shape").count() > 1 || text.contains('\\') {
         return Err(header_error("it says more than an array's header does"));
     }
-    let shape = text.split_once("shape").and_then(|(_, rest)| rest.split_once('(')).and_then(|(_, rest)| rest.split_once(')'));
-    let axes = shape.ok_or_else(|| header_error("it has no shape"))?.0.split(',').map(str::trim).filter(|axis| !axis.is_empty());
+    let shape = text
+        .split_once("shape")
+        .and_then(|(_, rest)| rest.split_once('('))
+        .and_then(|(_, rest)| rest.split_once(')'));
+    let axes = shape
+        .ok_or_else(|| header_error("it has no shape"))?
+        .0
+        .split(',')
+        .map(str::trim)
+        .filter(|axis| !axis.is_empty());
     let product = axes
         .map(|axis| axis.trim_end_matches('L').parse::<u64>().ok().map(|n| n.max(1)))
         .try_fold(1u64, |product, axis| product.checked_mul(axis?));
@@ -259,12 +284,16 @@ fn elements<T: Deserialize, U: Copy>(
     let data = npy.data::<T>().map_err(|error| header_error(error.to_string()))?;
     let stored: Vec<U> = data.map(|element| element.map(&convert)).collect::<Result<_, _>>()?;
     if let (Order::Fortran, &[rows, columns]) = (order, shape) {
-        return Ok((0..rows).flat_map(|i| (0..columns).map(move |j| (i, j))).map(|(i, j)| stored[j * rows + i]).collect());
+        return Ok((0..rows)
+            .flat_map(|i| (0..columns).map(move |j| (i, j)))
+            .map(|(i, j)| stored[j * rows + i])
+            .collect());
     }
     Ok(stored)
 }
 
-/// Writes an array, float64 or complex128 in C order; a regular file at `path` has it whole or stays as it was. The file's length in bytes.
+/// Writes an array, float64 or complex128 in C order; a regular file at `path` has it whole or stays as it
+/// was. The file's length in bytes.
 ///
 /// # Errors
 /// [`FileError::Io`].
@@ -282,7 +311,11 @@ pub fn write(path: &Path, shape: &[usize], values: &Values) -> Result<u64, FileE
     output.commit()
 }
 
-fn write_elements<T: npyz::AutoSerialize + Copy>(target: impl Write, shape: &[u64], values: &[T]) -> io::Result<()> {
+fn write_elements<T: npyz::AutoSerialize + Copy>(
+    target: impl Write,
+    shape: &[u64],
+    values: &[T],
+) -> io::Result<()> {
     let mut writer = npyz::WriteOptions::new().default_dtype().shape(shape).writer(target).begin_nd()?;
     writer.extend(values.iter().copied())?;
     writer.finish()

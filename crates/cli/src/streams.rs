@@ -24,9 +24,11 @@ pub fn is_stdout(path: &Path) -> bool {
     is_dash(path) || leads_to_stdout(path)
 }
 
-/// Whether this process was started without a standard output. What is printed then vanishes without an error.
+/// Whether this process was started without a standard output. What is printed then vanishes without an
+/// error.
 ///
-/// A program of its own never is: Rust opens `/dev/null` in place of closed streams. A process of Python's can be.
+/// A program of its own never is: Rust opens `/dev/null` in place of closed streams. A process of Python's
+/// can be.
 pub fn stdout_is_closed() -> bool {
     #[cfg(unix)]
     let duplicate = std::os::fd::AsFd::as_fd(&io::stdout()).try_clone_to_owned();
@@ -39,10 +41,12 @@ pub fn stdout_is_closed() -> bool {
 pub fn is_occupied(path: &Path) -> bool {
     let replaced = |about: Metadata| about.is_file() || about.is_symlink();
     // Links are followed; one that leads nowhere is in the way itself.
-    !is_stdout(path) && std::fs::metadata(path).or_else(|_| std::fs::symlink_metadata(path)).is_ok_and(replaced)
+    !is_stdout(path)
+        && std::fs::metadata(path).or_else(|_| std::fs::symlink_metadata(path)).is_ok_and(replaced)
 }
 
-/// Where writing to `path` puts a file, whatever the path is called: links are followed, and folders named in one way.
+/// Where writing to `path` puts a file, whatever the path is called: links are followed, and folders named in
+/// one way.
 pub fn place(path: &Path) -> PathBuf {
     const MOST_LINKS: usize = 40;
     let mut path = path.to_path_buf();
@@ -62,7 +66,8 @@ pub fn input_name(path: PathBuf) -> PathBuf {
     if is_dash(&path) { PathBuf::from("(stdin)") } else { path }
 }
 
-/// The stream that `path` stands for, opened; nothing where it is a file, a folder or missing. A pipe without a writer is waited for.
+/// The stream that `path` stands for, opened; nothing where it is a file, a folder or missing. A pipe without
+/// a writer is waited for.
 ///
 /// # Errors
 /// Those of opening it.

@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use clathrate_arith::DeviceError;
 
-/// The bytes that one process has of a device, under a limit. Threads that allocate at one moment do not exceed it together.
+/// The bytes that one process has of a device, under a limit. Threads that allocate at one moment do not
+/// exceed it together.
 #[derive(Debug)]
 pub(crate) struct Budget {
     allocated: AtomicU64,
@@ -24,13 +25,15 @@ impl Budget {
     pub(crate) fn take(&self, bytes: u64, device: impl FnOnce() -> String) -> Result<(), DeviceError> {
         let limit = self.limit.load(Ordering::Relaxed);
         let fits = |allocated: u64| allocated.checked_add(bytes).filter(|&sum| sum <= limit);
-        self.allocated.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).map(drop).map_err(|allocated| DeviceError::OutOfMemory {
-            device: device(),
-            needed: bytes,
-            free: limit.saturating_sub(allocated),
-            total: limit,
-            limited: true,
-        })
+        self.allocated.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).map(drop).map_err(
+            |allocated| DeviceError::OutOfMemory {
+                device: device(),
+                needed: bytes,
+                free: limit.saturating_sub(allocated),
+                total: limit,
+                limited: true,
+            },
+        )
     }
 
     /// As [`Budget::take`], whatever the limit is.
@@ -79,7 +82,16 @@ mod tests {
         budget.take_unlimited(600);
         budget.set_limit(500);
         let error = budget.take(8, || "cuda:0".to_owned()).expect_err("above the limit");
-        assert_eq!(error, DeviceError::OutOfMemory { device: "cuda:0".to_owned(), needed: 8, free: 0, total: 500, limited: true });
+        assert_eq!(
+            error,
+            DeviceError::OutOfMemory {
+                device: "cuda:0".to_owned(),
+                needed: 8,
+                free: 0,
+                total: 500,
+                limited: true
+            }
+        );
         assert!(error.to_string().contains("0 of the 500 bytes that its memory limit allows"), "{error}");
         assert!(budget.take(u64::MAX, || "cuda:0".to_owned()).is_err());
         assert_eq!(budget.allocated(), 600);

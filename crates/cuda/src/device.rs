@@ -1,12 +1,14 @@
 //! The interface of a device: memory that only it can address, and launches of kernels by name.
 //!
-//! Copies and launches take effect in the order of the calls. A launch may return before its kernel has run; [`Addressed::read`] waits.
+//! Copies and launches take effect in the order of the calls. A launch may return before its kernel has run;
+//! [`Addressed::read`] waits.
 
 use std::fmt::Debug;
 
 use clathrate_arith::DeviceError;
 
-/// The arithmetic of butterflies that a device is fast at; the others, and all moduli that are too long for these, take words of 64 bits.
+/// The arithmetic of butterflies that a device is fast at; the others, and all moduli that are too long for
+/// these, take words of 64 bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Butterflies {
     /// Words of 32 bits for moduli below 2^30.
@@ -57,8 +59,9 @@ impl Launch {
 
 /// A device with memory of its own, which the engines of this crate compute on.
 ///
-/// Only this crate can address the memory or launch a kernel ([`Addressed`]), because both take addresses that nothing checks: elsewhere, safe code cannot read, write or free
-/// memory that is not its own. Buffers reach a device by way of [`DeviceEngine`](crate::DeviceEngine).
+/// Only this crate can address the memory or launch a kernel ([`Addressed`]), because both take addresses
+/// that nothing checks: elsewhere, safe code cannot read, write or free memory that is not its own. Buffers
+/// reach a device by way of [`DeviceEngine`](crate::DeviceEngine).
 ///
 /// ```
 /// # #[cfg(feature = "host-device")] {
@@ -96,7 +99,10 @@ impl Launch {
 /// ```compile_fail,E0603
 /// let _ = clathrate_cuda::device::Launch { kernel: "fill", grid: (1, 1), first_row: 0, units: 1, shared_words: 0, args: vec![8] };
 /// ```
-#[expect(private_bounds, reason = "only this crate may use addresses of a device, and only its devices are devices")]
+#[expect(
+    private_bounds,
+    reason = "only this crate may use addresses of a device, and only its devices are devices"
+)]
 pub trait Device: Addressed {
     /// Its name for people.
     fn name(&self) -> String;
@@ -128,12 +134,13 @@ pub trait Device: Addressed {
     /// Bytes that are allocated now.
     fn allocated_bytes(&self) -> u64;
 
-    /// Limits what this process may allocate from now on; `u64::MAX` for all that the device has. What is allocated stays.
+    /// Limits what this process may allocate from now on; `u64::MAX` for all that the device has. What is
+    /// allocated stays.
     fn set_memory_limit(&self, bytes: u64);
 }
 
-/// What a device does with addresses of its memory. The caller answers for them: an address comes from [`Addressed::allocate`] of this device, is not freed yet, and has room for
-/// the words.
+/// What a device does with addresses of its memory. The caller answers for them: an address comes from
+/// [`Addressed::allocate`] of this device, is not freed yet, and has room for the words.
 pub(crate) trait Addressed: Send + Sync + Debug {
     /// The address of `words` words with any contents; an address that is not 0 for no words.
     ///

@@ -1,6 +1,8 @@
-//! The host device: the kernels compiled as C++, run by this machine's processor, in memory that only the device addresses.
+//! The host device: the kernels compiled as C++, run by this machine's processor, in memory that only the
+//! device addresses.
 //!
-//! A block is a loop over its units between barriers, or a thread for each unit with real barriers ([`HostDevice::with_threads`]), which is slow and for small tests.
+//! A block is a loop over its units between barriers, or a thread for each unit with real barriers
+//! ([`HostDevice::with_threads`]), which is slow and for small tests.
 
 use std::collections::HashMap;
 use std::ffi::{CString, c_char, c_int};
@@ -99,7 +101,8 @@ impl HostDevice {
         self
     }
 
-    /// From now on the device takes so many calls, then fails as one that is gone; `u64::MAX` for as many as come.
+    /// From now on the device takes so many calls, then fails as one that is gone; `u64::MAX` for as many as
+    /// come.
     pub fn fail_after(&self, calls: u64) {
         self.calls_left.store(calls, Ordering::Relaxed);
     }
@@ -108,7 +111,11 @@ impl HostDevice {
     fn take_call(&self, call: &'static str) -> Result<(), DeviceError> {
         match self.calls_left.load(Ordering::Relaxed) {
             u64::MAX => Ok(()),
-            0 => Err(DeviceError::Failed { device: self.name(), call, reason: "it is gone, as a test asked for".to_owned() }),
+            0 => Err(DeviceError::Failed {
+                device: self.name(),
+                call,
+                reason: "it is gone, as a test asked for".to_owned(),
+            }),
             left => {
                 self.calls_left.store(left - 1, Ordering::Relaxed);
                 Ok(())
@@ -139,7 +146,11 @@ impl HostDevice {
         // SAFETY: the text ends with a zero.
         let number = unsafe { clathrate_host_kernel(text.as_ptr()) };
         if number < 0 {
-            return Err(DeviceError::Failed { device: self.name(), call: "launch", reason: format!("there is no kernel `{name}`") });
+            return Err(DeviceError::Failed {
+                device: self.name(),
+                call: "launch",
+                reason: format!("there is no kernel `{name}`"),
+            });
         }
         // SAFETY: the number is that of a kernel.
         let kernel = HostKernel { number, units: unsafe { clathrate_host_units(number) } };
@@ -196,7 +207,8 @@ impl Addressed for HostDevice {
 
     fn write(&self, address: u64, words: &[u64]) -> Result<(), DeviceError> {
         self.take_call("copying to the device")?;
-        // SAFETY: an address of this device's memory with room for the words, as [`Addressed`] asks of its callers, which are all in this crate.
+        // SAFETY: an address of this device's memory with room for the words, as [`Addressed`] asks of its
+        // callers, which are all in this crate.
         unsafe { std::ptr::copy_nonoverlapping(words.as_ptr(), address as *mut u64, words.len()) };
         Ok(())
     }
@@ -237,7 +249,8 @@ impl Addressed for HostDevice {
             });
         }
         let blocks = u64::from(width) * u64::from(height);
-        // SAFETY: the kernel is known; the words are those that it reads, with addresses of this device's memory, by the engine's code.
+        // SAFETY: the kernel is known; the words are those that it reads, with addresses of this device's
+        // memory, by the engine's code.
         unsafe {
             clathrate_host_launch(
                 kernel.number,

@@ -104,13 +104,26 @@ impl DeviceMemory for Allocation {
     fn equals(&self, first: usize, other: &dyn DeviceMemory, other_first: usize, words: usize) -> bool {
         let Some(other) = other.as_any().downcast_ref::<Self>() else { return false };
         let flag = Self::zeroed(self.device(), 1);
-        let within = |own: &Self, first: usize| first.checked_add(words).is_some_and(|end| end <= own.words());
+        let within =
+            |own: &Self, first: usize| first.checked_add(words).is_some_and(|end| end <= own.words());
         assert!(within(self, first) && within(other, other_first), "words of both memories");
-        let args = vec![self.address() + first as u64 * 8, other.address() + other_first as u64 * 8, words as u64, flag.address()];
+        let args = vec![
+            self.address() + first as u64 * 8,
+            other.address() + other_first as u64 * 8,
+            words as u64,
+            flag.address(),
+        ];
         if words > 0 {
             let units = DEFAULT_UNITS.min(self.device().limits().units);
             let grid = ((words as u64).div_ceil(u64::from(units)) as u32, 1);
-            or_panic(self.device().launch(&Launch { kernel: "compare", grid, first_row: 0, units, shared_words: 0, args }));
+            or_panic(self.device().launch(&Launch {
+                kernel: "compare",
+                grid,
+                first_row: 0,
+                units,
+                shared_words: 0,
+                args,
+            }));
         }
         let mut different = [0];
         or_panic(self.device().read(&mut different, flag.address()));
@@ -118,7 +131,8 @@ impl DeviceMemory for Allocation {
     }
 
     fn zeroize(&self) {
-        // Secrets are overwritten when they are dropped, where nothing may unwind: the memory of a device that fails is gone with it.
+        // Secrets are overwritten when they are dropped, where nothing may unwind: the memory of a device
+        // that fails is gone with it.
         drop(self.device().zero(self.address(), self.words()));
     }
 }
@@ -126,12 +140,17 @@ impl DeviceMemory for Allocation {
 /// Units of a block whose units do not depend on one another.
 pub(crate) const DEFAULT_UNITS: u32 = 256;
 
-/// The address of the first word of a view, all of which is in the memory behind it: a buffer takes its shape from whoever makes it.
+/// The address of the first word of a view, all of which is in the memory behind it: a buffer takes its shape
+/// from whoever makes it.
 pub(crate) fn address(x: &Rows<'_>) -> u64 {
     let (memory, first) = x.device().expect(FOREIGN);
     let allocation = Allocation::behind(memory);
     let words = x.rows().checked_mul(x.degree()).and_then(|words| words.checked_add(first));
-    assert!(words.is_some_and(|words| words <= allocation.words()), "a view within its memory of {} words", allocation.words());
+    assert!(
+        words.is_some_and(|words| words <= allocation.words()),
+        "a view within its memory of {} words",
+        allocation.words()
+    );
     allocation.address() + first as u64 * 8
 }
 

@@ -1,6 +1,8 @@
-//! NVIDIA's devices through the driver, which is opened at run time. The kernels come as PTX, which the driver compiles for its device.
+//! NVIDIA's devices through the driver, which is opened at run time. The kernels come as PTX, which the
+//! driver compiles for its device.
 //!
-//! One stream for each device: copies, launches and frees take effect in the order of the calls, and only [`Addressed::read`] waits.
+//! One stream for each device: copies, launches and frees take effect in the order of the calls, and only
+//! [`Addressed::read`] waits.
 
 use std::collections::HashMap;
 use std::ffi::{CString, c_int, c_void};
@@ -24,9 +26,11 @@ const LEAST_DRIVER: c_int = 12_020;
 const LEAST_CAPABILITY: (c_int, c_int) = (8, 0);
 
 /// What to do without a driver.
-const REMEDY: &str = "install NVIDIA's driver, version 535 or later, or compute on the processor (device=\"cpu\")";
+const REMEDY: &str =
+    "install NVIDIA's driver, version 535 or later, or compute on the processor (device=\"cpu\")";
 
-/// Devices whose rate of doubles is at least one in so many of that of floats take butterflies of doubles: those for computing, at 2; for graphics it is 32 or 64.
+/// Devices whose rate of doubles is at least one in so many of that of floats take butterflies of doubles:
+/// those for computing, at 2; for graphics it is 32 or 64.
 const FAST_DOUBLES: c_int = 2;
 
 /// Words that are passed with a launch; `INLINE_WORDS` of `kernels/dialect.h`.
@@ -38,7 +42,8 @@ const MOST_SHARED_WORDS: u32 = 1 << 14;
 /// Most graphs that are kept: with more kinds of runs than that, all are made anew.
 const MOST_GRAPHS: usize = 256;
 
-/// Most kernels of a graph: longer runs, such as those that derive a key, are rare, and their graphs take memory.
+/// Most kernels of a graph: longer runs, such as those that derive a key, are rare, and their graphs take
+/// memory.
 const LONGEST_GRAPH: usize = 128;
 
 /// A kernel of a graph, as the driver takes it.
@@ -52,7 +57,8 @@ struct Arguments {
     words: [u64; INLINE_WORDS],
 }
 
-/// The arguments of a launch, and the memory of those that are too many, which is freed after what was launched before this is dropped.
+/// The arguments of a launch, and the memory of those that are too many, which is freed after what was
+/// launched before this is dropped.
 struct StagedArguments<'a> {
     device: &'a NvidiaDevice,
     arguments: Box<Arguments>,
@@ -119,14 +125,18 @@ impl Graph {
     /// # Safety
     /// The parameters point to arguments of the kernels, and a context is current.
     unsafe fn new(parameters: &[NodeParameters]) -> Result<Self, DriverError> {
-        let mut made = Self { graph: std::ptr::null_mut(), runnable: std::ptr::null_mut(), nodes: Vec::new() };
+        let mut made =
+            Self { graph: std::ptr::null_mut(), runnable: std::ptr::null_mut(), nodes: Vec::new() };
         // SAFETY: writes one handle.
         unsafe { sys::cuGraphCreate(&mut made.graph, 0) }.result()?;
         for own in parameters {
             let mut node = std::ptr::null_mut();
             let before = made.nodes.last().map_or(std::ptr::null(), std::ptr::from_ref);
             // SAFETY: the graph is there, the node before is its, and the driver copies the parameters.
-            unsafe { sys::cuGraphAddKernelNode_v2(&mut node, made.graph, before, made.nodes.len().min(1), own) }.result()?;
+            unsafe {
+                sys::cuGraphAddKernelNode_v2(&mut node, made.graph, before, made.nodes.len().min(1), own)
+            }
+            .result()?;
             made.nodes.push(node);
         }
         // SAFETY: the graph is whole.
@@ -148,7 +158,8 @@ impl Graph {
 
 impl Drop for Graph {
     fn drop(&mut self) {
-        // SAFETY: what was made is destroyed once; the driver lets a running graph end first. Where it fails, the next call says so.
+        // SAFETY: what was made is destroyed once; the driver lets a running graph end first. Where it fails,
+        // the next call says so.
         unsafe {
             if !self.runnable.is_null() {
                 let _ = sys::cuGraphExecDestroy(self.runnable);
@@ -182,7 +193,8 @@ fn words(error: DriverError) -> String {
     format!("{} ({})", text(error.error_string()), text(error.error_name()))
 }
 
-/// Makes a context current on this thread until it is dropped, and then the one that was before: other libraries of the program have their own.
+/// Makes a context current on this thread until it is dropped, and then the one that was before: other
+/// libraries of the program have their own.
 struct Current;
 
 impl Current {
@@ -204,7 +216,9 @@ impl Drop for Current {
 fn check_driver() -> Result<(), DeviceError> {
     // SAFETY: loads a library; it is NVIDIA's driver or nothing.
     if !unsafe { sys::is_culib_present() } {
-        return Err(missing(format!("there is no NVIDIA driver on this machine (libcuda is not found): {REMEDY}")));
+        return Err(missing(format!(
+            "there is no NVIDIA driver on this machine (libcuda is not found): {REMEDY}"
+        )));
     }
     // A driver without a symbol that the bindings know makes them panic.
     let version = catch_unwind(|| {
@@ -214,8 +228,12 @@ fn check_driver() -> Result<(), DeviceError> {
         unsafe { sys::cuDriverGetVersion(&mut version) }.result()?;
         Ok(version)
     })
-    .map_err(|_| missing(format!("NVIDIA's driver on this machine lacks functions that are needed: {REMEDY}")))?
-    .map_err(|error: DriverError| missing(format!("NVIDIA's driver does not start: {}. Check `nvidia-smi`, or {REMEDY}", words(error))))?;
+    .map_err(|_| {
+        missing(format!("NVIDIA's driver on this machine lacks functions that are needed: {REMEDY}"))
+    })?
+    .map_err(|error: DriverError| {
+        missing(format!("NVIDIA's driver does not start: {}. Check `nvidia-smi`, or {REMEDY}", words(error)))
+    })?;
     check_version(version)
 }
 
@@ -226,7 +244,9 @@ fn check_version(version: c_int) -> Result<(), DeviceError> {
     }
     let shown = |version: c_int| format!("{}.{}", version / 1000, version % 1000 / 10);
     let (has, needs) = (shown(version), shown(LEAST_DRIVER));
-    Err(missing(format!("NVIDIA's driver on this machine supports CUDA {has}, and {needs} or later is needed: {REMEDY}")))
+    Err(missing(format!(
+        "NVIDIA's driver on this machine supports CUDA {has}, and {needs} or later is needed: {REMEDY}"
+    )))
 }
 
 /// Refuses devices of which the PTX is not.
@@ -246,7 +266,8 @@ fn check_capability(device: &str, (major, minor): (c_int, c_int)) -> Result<(), 
 /// [`DeviceError::Missing`] without a driver, or with one that is too old.
 pub fn count() -> Result<usize, DeviceError> {
     check_driver()?;
-    let count = result::device::get_count().map_err(|error| missing(format!("NVIDIA's driver lists no devices: {}", words(error))))?;
+    let count = result::device::get_count()
+        .map_err(|error| missing(format!("NVIDIA's driver lists no devices: {}", words(error))))?;
     Ok(count.max(0) as usize)
 }
 
@@ -261,7 +282,8 @@ pub fn list() -> Result<Vec<Result<String, DeviceError>>, DeviceError> {
         let device = result::device::get(ordinal as c_int).map_err(failed)?;
         let name = format!("cuda:{ordinal}, {}", result::device::get_name(device).map_err(failed)?);
         // SAFETY: the device comes from the driver.
-        let number = |which: Attribute| unsafe { result::device::get_attribute(device, which) }.map_err(failed);
+        let number =
+            |which: Attribute| unsafe { result::device::get_attribute(device, which) }.map_err(failed);
         let capability = (
             number(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
             number(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
@@ -275,7 +297,8 @@ impl NvidiaDevice {
     /// Device number `ordinal`, opened at the first call.
     ///
     /// # Errors
-    /// [`DeviceError::Missing`] without a driver or such a device, or where either is too old; [`DeviceError::Failed`] where the driver refuses it.
+    /// [`DeviceError::Missing`] without a driver or such a device, or where either is too old;
+    /// [`DeviceError::Failed`] where the driver refuses it.
     pub fn open(ordinal: usize) -> Result<Arc<Self>, DeviceError> {
         static OPENED: Mutex<Vec<(usize, Arc<NvidiaDevice>)>> = Mutex::new(Vec::new());
         let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -306,7 +329,8 @@ impl NvidiaDevice {
         let name = result::device::get_name(device).map_err(failed("asking for its name"))?;
         let attribute = |which: Attribute| {
             // SAFETY: the device comes from the driver.
-            unsafe { result::device::get_attribute(device, which) }.map_err(failed("asking for its properties"))
+            unsafe { result::device::get_attribute(device, which) }
+                .map_err(failed("asking for its properties"))
         };
         let capability = (
             attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
@@ -314,25 +338,31 @@ impl NvidiaDevice {
         );
         check_capability(&format!("{label}, {name},"), capability)?;
         let doubles = attribute(Attribute::CU_DEVICE_ATTRIBUTE_SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO)?;
-        let shared = attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?.max(0) as u32 / 8;
+        let shared =
+            attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?.max(0) as u32 / 8;
         let shared_words = (1 << shared.max(1).ilog2()).min(MOST_SHARED_WORDS);
         let grid_y = attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y)?.max(1) as u32;
         // SAFETY: the device comes from the driver; the context is kept for the life of the process.
         let context = unsafe { result::primary_ctx::retain(device) }.map_err(failed("starting a context"))?;
         let _current = Current::push(context).map_err(failed("starting a context"))?;
-        let stream = result::stream::create(result::stream::StreamKind::NonBlocking).map_err(failed("creating a stream"))?;
+        let stream = result::stream::create(result::stream::StreamKind::NonBlocking)
+            .map_err(failed("creating a stream"))?;
         // What is freed stays with the process, so that the next allocation takes no call of the system.
         // SAFETY: the device comes from the driver; the threshold is one word.
         let pool = unsafe {
-            let pool = result::device::get_default_mem_pool(device).map_err(failed("asking for its memory"))?;
+            let pool =
+                result::device::get_default_mem_pool(device).map_err(failed("asking for its memory"))?;
             let mut threshold = u64::MAX;
             let release = sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
-            sys::cuMemPoolSetAttribute(pool, release, (&raw mut threshold).cast()).result().map_err(failed("keeping its memory"))?;
+            sys::cuMemPoolSetAttribute(pool, release, (&raw mut threshold).cast())
+                .result()
+                .map_err(failed("keeping its memory"))?;
             pool
         };
         let text = CString::new(PTX).expect("PTX has no zeroes");
         // SAFETY: the text ends with a zero.
-        let module = unsafe { result::module::load_data(text.as_ptr().cast()) }.map_err(failed("compiling the kernels"))?;
+        let module = unsafe { result::module::load_data(text.as_ptr().cast()) }
+            .map_err(failed("compiling the kernels"))?;
         let kind = if ordinal == 0 { "cuda:0" } else { String::leak(label.clone()) };
         Ok(Self {
             name: format!("{label}, {name}"),
@@ -348,7 +378,8 @@ impl NvidiaDevice {
         })
     }
 
-    /// Bytes that are free on the device, and all of them. What this process has freed stays in its pool, and counts as free.
+    /// Bytes that are free on the device, and all of them. What this process has freed stays in its pool, and
+    /// counts as free.
     ///
     /// # Errors
     /// [`DeviceError::Failed`].
@@ -358,7 +389,9 @@ impl NvidiaDevice {
             let pooled = |which: sys::CUmemPool_attribute| {
                 let mut bytes = 0u64;
                 // SAFETY: the pool is this device's; these attributes are one word each.
-                unsafe { sys::cuMemPoolGetAttribute(self.handles.pool, which, (&raw mut bytes).cast()) }.result().map(|()| bytes)
+                unsafe { sys::cuMemPoolGetAttribute(self.handles.pool, which, (&raw mut bytes).cast()) }
+                    .result()
+                    .map(|()| bytes)
             };
             let reserved = pooled(sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT)?;
             let used = pooled(sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_USED_MEM_CURRENT)?;
@@ -376,7 +409,11 @@ impl NvidiaDevice {
     }
 
     /// Makes the context current and calls the driver.
-    fn call<T>(&self, call: &'static str, work: impl FnOnce() -> Result<T, DriverError>) -> Result<T, DeviceError> {
+    fn call<T>(
+        &self,
+        call: &'static str,
+        work: impl FnOnce() -> Result<T, DriverError>,
+    ) -> Result<T, DeviceError> {
         self.check_process(call)?;
         let run = || {
             let _current = Current::push(self.handles.context)?;
@@ -411,8 +448,10 @@ impl NvidiaDevice {
 
     /// The words of a launch as the driver takes them.
     fn arguments(&self, launch: &Launch) -> Result<StagedArguments<'_>, DeviceError> {
-        let inline = Arguments { elsewhere: 0, first_row: u64::from(launch.first_row), words: [0; INLINE_WORDS] };
-        let mut staged = StagedArguments { device: self, arguments: Box::new(inline), count: launch.args.len() };
+        let inline =
+            Arguments { elsewhere: 0, first_row: u64::from(launch.first_row), words: [0; INLINE_WORDS] };
+        let mut staged =
+            StagedArguments { device: self, arguments: Box::new(inline), count: launch.args.len() };
         if launch.args.len() > INLINE_WORDS {
             // A few kibibytes for the length of a launch are no matter of the limit.
             let needed = launch.args.len() as u64 * 8;
@@ -436,7 +475,11 @@ impl NvidiaDevice {
             // SAFETY: the module is loaded and never unloaded.
             unsafe {
                 let function = result::module::get_function(self.handles.module, text)?;
-                result::function::set_function_attribute(function, shared, self.limits.shared_words as i32 * 8)?;
+                result::function::set_function_attribute(
+                    function,
+                    shared,
+                    self.limits.shared_words as i32 * 8,
+                )?;
                 Ok(Kernel(function))
             }
         })?;
@@ -494,7 +537,8 @@ impl Addressed for NvidiaDevice {
 
     fn free(&self, address: u64, words: usize) {
         // SAFETY: the address comes from `allocate`, and what uses it is ahead of this call in the stream.
-        let freed = self.call("freeing memory", || unsafe { result::free_async(address, self.handles.stream) });
+        let freed =
+            self.call("freeing memory", || unsafe { result::free_async(address, self.handles.stream) });
         // Where the driver fails, the next call says so: a destructor cannot.
         drop(freed);
         self.budget.give_back(words.max(1) as u64 * 8);
@@ -504,8 +548,9 @@ impl Addressed for NvidiaDevice {
         if words.is_empty() {
             return Ok(());
         }
-        // SAFETY: an address of this device's memory with room for the words, as [`Addressed`] asks of its callers, which are all in this crate. The words are read before the call
-        // returns: drivers stage ordinary memory of the host, and where the device could read it by itself the stream is waited for.
+        // SAFETY: an address of this device's memory with room for the words, as [`Addressed`] asks of its
+        // callers, which are all in this crate. The words are read before the call returns: drivers stage
+        // ordinary memory of the host, and where the device could read it by itself the stream is waited for.
         self.call("copying to the device", || unsafe {
             result::memcpy_htod_async(address, words, self.handles.stream)?;
             if self.reads_host_memory { result::stream::synchronize(self.handles.stream) } else { Ok(()) }
@@ -516,7 +561,8 @@ impl Addressed for NvidiaDevice {
         if words.is_empty() {
             return Ok(());
         }
-        // SAFETY: as in `write`; the words are written before the stream is synchronised, which ends the borrow.
+        // SAFETY: as in `write`; the words are written before the stream is synchronised, which ends the
+        // borrow.
         self.call("copying from the device", || unsafe {
             result::memcpy_dtoh_async(words, address, self.handles.stream)?;
             result::stream::synchronize(self.handles.stream)
@@ -528,7 +574,9 @@ impl Addressed for NvidiaDevice {
             return Ok(());
         }
         // SAFETY: as in `write`, on both sides.
-        self.call("copying", || unsafe { result::memcpy_dtod_async(to, from, words * 8, self.handles.stream) })
+        self.call("copying", || unsafe {
+            result::memcpy_dtod_async(to, from, words * 8, self.handles.stream)
+        })
     }
 
     fn zero(&self, address: u64, words: usize) -> Result<(), DeviceError> {
@@ -536,7 +584,9 @@ impl Addressed for NvidiaDevice {
             return Ok(());
         }
         // SAFETY: as in `write`.
-        self.call("overwriting", || unsafe { result::memset_d8_async(address, 0, words * 8, self.handles.stream) })
+        self.call("overwriting", || unsafe {
+            result::memset_d8_async(address, 0, words * 8, self.handles.stream)
+        })
     }
 
     fn launch(&self, launch: &Launch) -> Result<(), DeviceError> {
@@ -545,43 +595,56 @@ impl Addressed for NvidiaDevice {
         let mut parameters = [arguments.pointer()];
         let (width, height) = launch.grid;
         self.call(launch.kernel, || {
-            // SAFETY: the function is of the loaded module and takes one `Arguments`, which the driver copies; the words are those that the kernel reads, with
-            // addresses of this device's memory, by the engine's code.
+            // SAFETY: the function is of the loaded module and takes one `Arguments`, which the driver
+            // copies; the words are those that the kernel reads, with addresses of this device's memory, by
+            // the engine's code.
             unsafe {
                 let (grid, block) = ((width, height, 1), (launch.units, 1, 1));
-                result::launch_kernel(function, grid, block, launch.shared_words * 8, self.handles.stream, &mut parameters)
+                result::launch_kernel(
+                    function,
+                    grid,
+                    block,
+                    launch.shared_words * 8,
+                    self.handles.stream,
+                    &mut parameters,
+                )
             }
         })
     }
 
     fn run(&self, launches: &[Launch]) -> Result<(), DeviceError> {
         self.check_process("launching")?;
-        let kernels = launches.iter().map(|launch| self.kernel(launch.kernel)).collect::<Result<Vec<_>, _>>()?;
+        let kernels =
+            launches.iter().map(|launch| self.kernel(launch.kernel)).collect::<Result<Vec<_>, _>>()?;
         let mut held = self.graphs.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(graphs) = held.as_mut().filter(|_| (2..=LONGEST_GRAPH).contains(&launches.len())) else {
             drop(held);
             return launches.iter().try_for_each(|launch| self.launch(launch));
         };
-        let mut arguments = launches.iter().map(|launch| self.arguments(launch)).collect::<Result<Vec<_>, _>>()?;
+        let mut arguments =
+            launches.iter().map(|launch| self.arguments(launch)).collect::<Result<Vec<_>, _>>()?;
         let mut pointers: Vec<*mut c_void> = arguments.iter_mut().map(StagedArguments::pointer).collect();
-        let node = |((launch, &Kernel(func)), pointer): ((&Launch, &Kernel), &mut *mut c_void)| NodeParameters {
-            func,
-            gridDimX: launch.grid.0,
-            gridDimY: launch.grid.1,
-            gridDimZ: 1,
-            blockDimX: launch.units,
-            blockDimY: 1,
-            blockDimZ: 1,
-            sharedMemBytes: launch.shared_words * 8,
-            kernelParams: pointer,
-            extra: std::ptr::null_mut(),
-            kern: std::ptr::null_mut(),
-            ctx: std::ptr::null_mut(),
-        };
-        let parameters: Vec<NodeParameters> = launches.iter().zip(&kernels).zip(&mut pointers).map(node).collect();
+        let node =
+            |((launch, &Kernel(func)), pointer): ((&Launch, &Kernel), &mut *mut c_void)| NodeParameters {
+                func,
+                gridDimX: launch.grid.0,
+                gridDimY: launch.grid.1,
+                gridDimZ: 1,
+                blockDimX: launch.units,
+                blockDimY: 1,
+                blockDimZ: 1,
+                sharedMemBytes: launch.shared_words * 8,
+                kernelParams: pointer,
+                extra: std::ptr::null_mut(),
+                kern: std::ptr::null_mut(),
+                ctx: std::ptr::null_mut(),
+            };
+        let parameters: Vec<NodeParameters> =
+            launches.iter().zip(&kernels).zip(&mut pointers).map(node).collect();
         let names: Vec<&'static str> = launches.iter().map(|launch| launch.kernel).collect();
         let ready = self.call("making a graph", || {
-            // SAFETY: the functions are of the loaded module; otherwise as in `launch`. The addresses in `pointers` and what they point to outlive the calls.
+            // SAFETY: the functions are of the loaded module; otherwise as in `launch`. The addresses in
+            // `pointers` and what they point to outlive the calls.
             unsafe {
                 match graphs.get(&names) {
                     Some(known) => known.update(&parameters),
@@ -617,15 +680,23 @@ mod tests {
     /// Every kernel that the host knows is in the PTX, with bounds that its launches keep to.
     #[test]
     fn all_kernels_are_in_the_ptx() {
-        let names = include_str!("../kernels/kernels.list").lines().map(|line| line.trim_start_matches("ENTRY(").trim_end_matches(')'));
+        let names = include_str!("../kernels/kernels.list")
+            .lines()
+            .map(|line| line.trim_start_matches("ENTRY(").trim_end_matches(')'));
         let mut count = 0;
         for name in names {
-            assert!(PTX.contains(&format!(".entry {name}(")), "{name} is not in kernels.ptx: run scripts/device_kernels.py");
+            assert!(
+                PTX.contains(&format!(".entry {name}(")),
+                "{name} is not in kernels.ptx: run scripts/device_kernels.py"
+            );
             count += 1;
         }
         assert_eq!(PTX.matches(".entry ").count(), count);
         // What drivers from LEAST_DRIVER on and devices from LEAST_CAPABILITY on take.
-        assert!(PTX.contains("\n.version 8.2\n.target sm_80\n"), "other compilers made kernels.ptx than requirements/cuda.txt names");
+        assert!(
+            PTX.contains("\n.version 8.2\n.target sm_80\n"),
+            "other compilers made kernels.ptx than requirements/cuda.txt names"
+        );
     }
 
     #[test]
@@ -633,10 +704,17 @@ mod tests {
         let reason = |result: Result<(), DeviceError>| result.expect_err("too old").to_string();
         assert!(check_version(LEAST_DRIVER).is_ok() && check_version(13_000).is_ok());
         let old = reason(check_version(11_080));
-        assert!(old.contains("supports CUDA 11.8, and 12.2 or later") && old.contains("version 535"), "{old}");
+        assert!(
+            old.contains("supports CUDA 11.8, and 12.2 or later") && old.contains("version 535"),
+            "{old}"
+        );
         assert!(check_capability("cuda:0", (8, 0)).is_ok() && check_capability("cuda:0", (10, 3)).is_ok());
         let old = reason(check_capability("cuda:0, a card,", (7, 5)));
-        assert!(old.starts_with("cuda:0, a card, has compute capability 7.5, and 8.0") && old.contains("device=\"cpu\""), "{old}");
+        assert!(
+            old.starts_with("cuda:0, a card, has compute capability 7.5, and 8.0")
+                && old.contains("device=\"cpu\""),
+            "{old}"
+        );
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! Launches that are held back while an operation is put together, and given to the device as one.
 //!
-//! A thread opens a queue for a device ([`Queued::open`]); until it closes it, its launches wait, and with them the memory that it frees. Whatever else it asks of the
-//! device, but for memory, first sends off what waits, so that everything still takes effect in the order of the calls. Other threads are not held back, and need not
-//! be: they cannot have the results of an operation that is not finished.
+//! A thread opens a queue for a device ([`Queued::open`]); until it closes it, its launches wait, and with
+//! them the memory that it frees. Whatever else it asks of the device, but for memory, first sends off what
+//! waits, so that everything still takes effect in the order of the calls. Other threads are not held back,
+//! and need not be: they cannot have the results of an operation that is not finished.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -49,14 +50,22 @@ impl Queued {
     /// Works on what waits, if this thread's queue is open.
     fn waiting<T>(&self, work: impl FnOnce(&mut Waiting) -> T) -> Option<T> {
         // While a thread ends, its queues are gone.
-        let found = WAITING.try_with(|all| all.borrow_mut().iter_mut().find(|own| own.device == self.key()).map(work));
+        let found = WAITING
+            .try_with(|all| all.borrow_mut().iter_mut().find(|own| own.device == self.key()).map(work));
         found.ok().flatten()
     }
 
     /// Holds this thread's launches back.
     pub(crate) fn open(&self) {
         if self.waiting(|own| own.depth += 1).is_none() {
-            let own = Waiting { device: self.key(), depth: 1, launches: Vec::new(), freed: Vec::new(), kept: Vec::new(), failed: None };
+            let own = Waiting {
+                device: self.key(),
+                depth: 1,
+                launches: Vec::new(),
+                freed: Vec::new(),
+                kept: Vec::new(),
+                failed: None,
+            };
             WAITING.with(|all| all.borrow_mut().push(own));
         }
     }
@@ -159,7 +168,9 @@ impl Addressed for Queued {
     fn allocate(&self, words: usize) -> Result<u64, DeviceError> {
         match self.inner.allocate(words) {
             // There may be room when what waits to be freed is.
-            Err(DeviceError::OutOfMemory { .. }) if self.waiting(|own| !own.freed.is_empty() || !own.kept.is_empty()) == Some(true) => {
+            Err(DeviceError::OutOfMemory { .. })
+                if self.waiting(|own| !own.freed.is_empty() || !own.kept.is_empty()) == Some(true) =>
+            {
                 self.send()?;
                 self.inner.allocate(words)
             }

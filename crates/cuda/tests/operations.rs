@@ -1,4 +1,5 @@
-//! Every operation of the device's engine, run by the host device, bit for bit that of the CPU's engine, in as many passes over rows.
+//! Every operation of the device's engine, run by the host device, bit for bit that of the CPU's engine, in
+//! as many passes over rows.
 
 use std::sync::Arc;
 
@@ -10,16 +11,24 @@ use clathrate_testkit::conformance::{assert_same, moduli, outcomes};
 fn check(degree: usize, gap: usize, device: HostDevice) {
     let moduli = moduli(degree);
     let (expected_passes, passes) = (Arc::new(Meter::default()), Arc::new(Meter::default()));
-    let cpu = |degree| CpuEngine::new(degree, &moduli, Isa::Scalar).expect("engine").with_meter(expected_passes.clone());
+    let cpu = |degree| {
+        CpuEngine::new(degree, &moduli, Isa::Scalar).expect("engine").with_meter(expected_passes.clone())
+    };
     let expected = outcomes(&cpu(degree), &cpu(degree / gap));
     let what = format!("{}, {:?}, degree {degree}", device.name(), device.butterflies());
     let device = Arc::new(device);
-    let engine = |degree| DeviceEngine::new(device.clone(), degree, &moduli).expect("engine").with_meter(Some(passes.clone()));
+    let engine = |degree| {
+        DeviceEngine::new(device.clone(), degree, &moduli).expect("engine").with_meter(Some(passes.clone()))
+    };
     let found = outcomes(&engine(degree), &engine(degree / gap));
     assert_same(&found, &expected, &what);
     // Products of matrices are other ones: words are multiplied as they are, not as floating-point digits.
     let (expected, found) = (expected_passes.take(), passes.take());
-    assert_eq!(Counts { product: ProductCounts::default(), ..found }, Counts { product: ProductCounts::default(), ..expected }, "{what}");
+    assert_eq!(
+        Counts { product: ProductCounts::default(), ..found },
+        Counts { product: ProductCounts::default(), ..expected },
+        "{what}"
+    );
 }
 
 #[test]
@@ -105,7 +114,8 @@ fn transforms_of_extreme_rows_equal_the_cpus_for_primes_at_every_border() {
     }
 }
 
-/// A kernel reads what it is told to read, so whatever is not there is refused before: shapes beyond the memory behind them, moduli, rows, terms and columns that do not exist.
+/// A kernel reads what it is told to read, so whatever is not there is refused before: shapes beyond the
+/// memory behind them, moduli, rows, terms and columns that do not exist.
 #[test]
 fn what_is_not_there_is_refused_before_a_kernel_reads_it() {
     use clathrate_arith::{Buffer, FactorShape, Rows};
@@ -124,12 +134,19 @@ fn what_is_not_there_is_refused_before_a_kernel_reads_it() {
     // A control: the same calls, with what is there.
     engine.add_assign(x.view_mut(), y.view(), &[0, 1]);
     engine.forward_ntt(x.view_mut(), &[0, 1]);
-    drop((engine.unpack_factors(&factors, 0, &[1], 0..1, &[0]), engine.sum_factors(&factors, &[vec![0, 1]], &[0, 1])));
+    drop((
+        engine.unpack_factors(&factors, 0, &[1], 0..1, &[0]),
+        engine.sum_factors(&factors, &[vec![0, 1]], &[0, 1]),
+    ));
     refused("a read beyond the memory", &mut || assert_eq!(engine.download(tall.view()).len(), 192));
     refused("a write beyond the memory", &mut || engine.upload(tall.view_mut(), &[0; 192]));
     refused("a transform beyond the memory", &mut || engine.forward_ntt(tall.view_mut(), &[0, 1, 2]));
-    refused("a sum under a modulus beyond the table", &mut || engine.add_assign(x.view_mut(), y.view(), &[0, beyond]));
-    refused("a transform under a modulus beyond the table", &mut || engine.forward_ntt(x.view_mut(), &[0, beyond]));
+    refused("a sum under a modulus beyond the table", &mut || {
+        engine.add_assign(x.view_mut(), y.view(), &[0, beyond])
+    });
+    refused("a transform under a modulus beyond the table", &mut || {
+        engine.forward_ntt(x.view_mut(), &[0, beyond])
+    });
     refused("a row that is not there", &mut || engine.copy_rows(x.view_mut(), &[0], y.view(), &[2]));
     refused("a term that is not there", &mut || drop(engine.sum_factors(&factors, &[vec![0, 2]], &[0, 1])));
     refused("a group that is not there", &mut || drop(engine.unpack_factors(&factors, 1, &[0], 0..1, &[0])));

@@ -1,8 +1,10 @@
-//! [`NvidiaDevice`] on a stand-in for NVIDIA's driver (`driver/driver.cpp`), which puts work off until it is waited for: every operation bit for bit the processor's,
-//! kernel by kernel and in graphs, and what a device does that is full or gone.
+//! [`NvidiaDevice`] on a stand-in for NVIDIA's driver (`driver/driver.cpp`), which puts work off until it is
+//! waited for: every operation bit for bit the processor's, kernel by kernel and in graphs, and what a device
+//! does that is full or gone.
 //!
-//! A program of its own, because a process loads the driver once: it builds the stand-in as `libcuda.so` and starts itself again with that library in front. Where
-//! `CLATHRATE_TEST_ENGINE` names NVIDIA's device, the operations are compared on the driver that is there, which is a real device's where the machine has one.
+//! A program of its own, because a process loads the driver once: it builds the stand-in as `libcuda.so` and
+//! starts itself again with that library in front. Where `CLATHRATE_TEST_ENGINE` names NVIDIA's device, the
+//! operations are compared on the driver that is there, which is a real device's where the machine has one.
 
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -61,8 +63,24 @@ fn main() -> ExitCode {
 fn build(folder: &Path) {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/driver/driver.cpp");
     let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".to_owned());
-    let flags = ["-std=c++17", "-O2", "-shared", "-fPIC", "-ffp-contract=off", "-pthread", "-Wl,-Bsymbolic", "-Wall", "-Werror"];
-    let built = Command::new(compiler).args(flags).arg(source).arg("-o").arg(folder.join("libcuda.so")).status().expect("a C++ compiler");
+    let flags = [
+        "-std=c++17",
+        "-O2",
+        "-shared",
+        "-fPIC",
+        "-ffp-contract=off",
+        "-pthread",
+        "-Wl,-Bsymbolic",
+        "-Wall",
+        "-Werror",
+    ];
+    let built = Command::new(compiler)
+        .args(flags)
+        .arg(source)
+        .arg("-o")
+        .arg(folder.join("libcuda.so"))
+        .status()
+        .expect("a C++ compiler");
     assert!(built.success(), "the stand-in does not compile");
 }
 
@@ -84,7 +102,11 @@ fn operations_equal_the_cpus() {
             let what = format!("degree 2^{log}, graphs {graphs}");
             assert_same(&outcomes(&large, &small), &expected, &what);
             // Held back as far as results are not asked for.
-            assert_same(&together(&large, || outcomes(&large, &small)), &expected, &format!("{what}, held back"));
+            assert_same(
+                &together(&large, || outcomes(&large, &small)),
+                &expected,
+                &format!("{what}, held back"),
+            );
         }
         assert_eq!(device.graphs() > 0, graphs);
     }
@@ -93,7 +115,8 @@ fn operations_equal_the_cpus() {
     assert_eq!(device.allocated_bytes(), 0);
 }
 
-/// Sums of products that are computed in graphs over and over, with new addresses each time, and while other threads compute too.
+/// Sums of products that are computed in graphs over and over, with new addresses each time, and while other
+/// threads compute too.
 fn results_do_not_depend_on_when_work_is_done() {
     let device = device();
     device.set_graphs(true).expect("graphs");
@@ -102,7 +125,9 @@ fn results_do_not_depend_on_when_work_is_done() {
     let cpu = CpuEngine::new(1 << 10, &moduli, Isa::Scalar).expect("engine");
     let polynomial = |engine: &dyn Engine, seed: u64| {
         let (mut x, all) = (engine.scratch(moduli.len()), [0, 1, 2, 3, 4, 5, 6]);
-        let words: Vec<u64> = (0..moduli.len() << 10).map(|i| (i as u64 + 1).wrapping_mul(seed | 1) % moduli[i >> 10]).collect();
+        let words: Vec<u64> = (0..moduli.len() << 10)
+            .map(|i| (i as u64 + 1).wrapping_mul(seed | 1) % moduli[i >> 10])
+            .collect();
         engine.upload(x.view_mut(), &words);
         let mut y = engine.scratch(moduli.len());
         together(engine, || {
@@ -121,7 +146,10 @@ fn results_do_not_depend_on_when_work_is_done() {
             scope.spawn(move || {
                 for round in 0..20 {
                     let seed = 1 + 1000 * thread + round;
-                    assert!(polynomial(engine, seed) == polynomial(cpu, seed), "thread {thread}, round {round}");
+                    assert!(
+                        polynomial(engine, seed) == polynomial(cpu, seed),
+                        "thread {thread}, round {round}"
+                    );
                 }
             });
         }
@@ -137,7 +165,9 @@ fn full_devices_say_so() {
     let allocate = |words| Allocation::try_new(&memory, words);
     allocate(1 << 40).map_or_else(
         |error| match error {
-            DeviceError::OutOfMemory { needed, total, limited, .. } => assert_eq!((needed, total, limited), (8 << 40, 600_000_000, false)),
+            DeviceError::OutOfMemory { needed, total, limited, .. } => {
+                assert_eq!((needed, total, limited), (8 << 40, 600_000_000, false))
+            }
             other => panic!("{other}"),
         },
         |_| panic!("eight tebibytes"),
@@ -151,7 +181,13 @@ fn devices_with_a_limit_say_so() {
     let allocate = |words| Allocation::try_new(&memory, words);
     device.set_memory_limit(1000);
     let refused = allocate(126).expect_err("above the limit");
-    assert!(matches!(refused, DeviceError::OutOfMemory { needed: 1008, free: 1000, total: 1000, limited: true, .. }), "{refused}");
+    assert!(
+        matches!(
+            refused,
+            DeviceError::OutOfMemory { needed: 1008, free: 1000, total: 1000, limited: true, .. }
+        ),
+        "{refused}"
+    );
     drop(allocate(125).expect("the limit itself"));
     device.set_memory_limit(u64::MAX);
     assert_eq!(device.allocated_bytes(), 0);
@@ -162,7 +198,8 @@ fn stand_in(name: &str, argument: u64) -> u64 {
     // SAFETY: the stand-in has these functions, which take a word or nothing and give a word or nothing.
     unsafe {
         let library = libloading::Library::new("libcuda.so").expect("the stand-in");
-        let function: libloading::Symbol<'_, unsafe extern "C" fn(u64) -> u64> = library.get(name.as_bytes()).expect("its function");
+        let function: libloading::Symbol<'_, unsafe extern "C" fn(u64) -> u64> =
+            library.get(name.as_bytes()).expect("its function");
         function(argument)
     }
 }
@@ -213,7 +250,10 @@ fn devices_that_fail_say_so() {
             fail_after(u64::MAX);
             let Err(panic) = result else { break };
             let error = *panic.downcast::<DeviceError>().expect("the device's error");
-            assert!(error.to_string().contains("the stand-in refuses with 719 (CUDA_ERROR_LAUNCH_FAILED)"), "{error}");
+            assert!(
+                error.to_string().contains("the stand-in refuses with 719 (CUDA_ERROR_LAUNCH_FAILED)"),
+                "{error}"
+            );
             assert_eq!(device.allocated_bytes(), before, "after {calls} calls, graphs {graphs}");
             failures += 1;
         }

@@ -1,5 +1,6 @@
-//! Moves of the degree on this machine, one thread: a bundle between degree 2^16 at rank 1 and smaller degrees, in Eval form, through Coeff form,
-//! and beside the time that reading and writing its words takes at all.
+//! Moves of the degree on this machine, one thread: a bundle between degree 2^16 at rank 1 and smaller
+//! degrees, in Eval form, through Coeff form, and beside the time that reading and writing its words takes at
+//! all.
 //!
 //! `cargo run --release -p clathrate-lattice --example degree_moves [primes] [runs]`
 
@@ -44,7 +45,9 @@ fn medians(contenders: &[Contender], runs: usize) -> Result<Vec<f64>, LatticeErr
 }
 
 fn main() -> Result<(), LatticeError> {
-    let argument = |index: usize, default: usize| std::env::args().nth(index).and_then(|text| text.parse().ok()).unwrap_or(default);
+    let argument = |index: usize, default: usize| {
+        std::env::args().nth(index).and_then(|text| text.parse().ok()).unwrap_or(default)
+    };
     let (primes, runs) = (argument(1, 42), argument(2, 15));
     let moduli = largest_primes(BITS, 2 * DEGREE as u64, primes, &[])?;
     let (large, basis) = (Ring::new(DEGREE, &moduli)?, Basis::new(0..primes));
@@ -59,7 +62,8 @@ fn main() -> Result<(), LatticeError> {
     for gap in [2, 4, 8] {
         let small = Ring::new(DEGREE / gap, &moduli)?;
         let parts = bundle(&small, &basis, gap, 3)?;
-        // Mask and body at the large degree, mask and 1/gap of a body at the small one, and 1 - 1/gap of a polynomial of quotients from the tables.
+        // Mask and body at the large degree, mask and 1/gap of a body at the small one, and 1 - 1/gap of a
+        // polynomial of quotients from the tables.
         let moved = 4.0 * polynomial;
         let embed = || {
             black_box(parts.embed(&large)?);
@@ -97,7 +101,8 @@ fn main() -> Result<(), LatticeError> {
             ("copying as many words".into(), 4.0 * polynomial, Box::new(copied)),
         ];
         let times = medians(&contenders, runs)?;
-        let rates: Vec<f64> = contenders.iter().zip(&times).map(|((_, bytes, _), time)| bytes / time / 1e9).collect();
+        let rates: Vec<f64> =
+            contenders.iter().zip(&times).map(|((_, bytes, _), time)| bytes / time / 1e9).collect();
         for (((name, ..), time), rate) in contenders.iter().zip(&times).zip(&rates) {
             println!("{name:36} {:8.2} ms {rate:6.1} GB/s", time * 1e3);
         }

@@ -1,4 +1,5 @@
-//! How fast masks come from their seed, beside what keys are read at: `cargo run --release -p clathrate-lattice --example masks`.
+//! How fast masks come from their seed, beside what keys are read at: `cargo run --release -p
+//! clathrate-lattice --example masks`.
 
 use std::time::Instant;
 
@@ -20,6 +21,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         .collect();
     times.sort_by(f64::total_cmp);
     let packed = (rows * degree * 44 / 8) as f64;
-    println!("masks from a seed: {:.1} GB/s of packed 44-bit residues (median of 9)", packed / times[4] / 1e9);
+    println!(
+        "masks from a seed: {:.1} GB/s of packed 44-bit residues (median of 9)",
+        packed / times[4] / 1e9
+    );
     Ok(())
 }

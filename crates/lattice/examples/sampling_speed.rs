@@ -45,16 +45,22 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for q in [(1u64 << 40) - 87, (1 << 49) - 81, (1 << 60) - 93] {
         let modulus = Modulus::new(q)?;
         let mut xof = MaskXof::new(&seed, "speed", &[q]);
-        report(&format!("uniform residues, {} bits", modulus.bits()), bytes, || xof.fill_uniform(&modulus, black_box(&mut row)));
+        report(&format!("uniform residues, {} bits", modulus.bits()), bytes, || {
+            xof.fill_uniform(&modulus, black_box(&mut row))
+        });
     }
     let mut rng = SecretRng::from_os()?;
     report("ChaCha20 bytes", bytes, || rng.fill_bytes(black_box(&mut raw)));
     let mut samples = vec![0i64; COUNT];
     report("ternary uniform", bytes, || rng.ternary_uniform(black_box(&mut samples)));
     report("gaussian", bytes, || rng.gaussian(black_box(&mut samples)));
-    report("flooding, 40 bits", bytes, || rng.flooding_uniform(black_box(&mut samples), 40).expect("40 bits are supported"));
+    report("flooding, 40 bits", bytes, || {
+        rng.flooding_uniform(black_box(&mut samples), 40).expect("40 bits are supported")
+    });
     let mut result: Result<(), SamplingError> = Ok(());
-    report("ternary of weight 192", bytes, || result = rng.ternary_fixed_weight(black_box(&mut samples), 192));
+    report("ternary of weight 192", bytes, || {
+        result = rng.ternary_fixed_weight(black_box(&mut samples), 192)
+    });
     result?;
     Ok(())
 }

@@ -55,7 +55,8 @@ impl Basis {
     /// Refuses a basis that `ring` does not have.
     ///
     /// # Errors
-    /// [`LatticeError::EmptyShape`] without primes; [`LatticeError::BasisMismatch`] where the ring lacks one, or one is repeated.
+    /// [`LatticeError::EmptyShape`] without primes; [`LatticeError::BasisMismatch`] where the ring lacks one,
+    /// or one is repeated.
     pub fn check(&self, ring: &Ring) -> Result<(), LatticeError> {
         if self.is_empty() {
             return Err(LatticeError::EmptyShape { what: "the number of primes", got: 0 });

@@ -12,7 +12,10 @@ impl<D: Domain> Bundle<D> {
     /// # Errors
     /// [`LatticeError::BodyOutOfRange`] where there is no such body.
     pub fn split_body(&self, body: usize) -> Result<Self, LatticeError> {
-        let poly = self.bodies().get(body).ok_or(LatticeError::BodyOutOfRange { body, bodies: self.body_count() })?;
+        let poly = self
+            .bodies()
+            .get(body)
+            .ok_or(LatticeError::BodyOutOfRange { body, bodies: self.body_count() })?;
         Self::new(self.mask().iter(), [poly])
     }
 }

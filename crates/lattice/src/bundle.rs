@@ -54,7 +54,8 @@ pub struct Bundle<D: Domain> {
     /// The mask, then the bodies.
     polys: Polys<D>,
     rank: usize,
-    /// The seed that the mask was expanded from, as long as the mask is unchanged; files store the seed instead of the mask.
+    /// The seed that the mask was expanded from, as long as the mask is unchanged; files store the seed
+    /// instead of the mask.
     seed: Option<MaskSeed>,
 }
 
@@ -68,8 +69,8 @@ impl<D: Domain> Bundle<D> {
     /// A bundle of copies of the given polynomials, without a seed.
     ///
     /// # Errors
-    /// [`LatticeError::EmptyShape`] without mask or body; [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`] where the polynomials
-    /// differ.
+    /// [`LatticeError::EmptyShape`] without mask or body; [`LatticeError::RingMismatch`],
+    /// [`LatticeError::BasisMismatch`] where the polynomials differ.
     pub fn new<A, B>(mask: A, bodies: B) -> Result<Self, LatticeError>
     where
         A: IntoIterator<Item: AsPoly<D>>,
@@ -81,7 +82,8 @@ impl<D: Domain> Bundle<D> {
         Ok(Self { polys, rank: mask.len(), seed: None })
     }
 
-    /// Wraps polynomials that already share one allocation: the first `rank` are the mask, the others the bodies.
+    /// Wraps polynomials that already share one allocation: the first `rank` are the mask, the others the
+    /// bodies.
     ///
     /// # Errors
     /// [`LatticeError::EmptyShape`] without mask or body.
@@ -93,8 +95,14 @@ impl<D: Domain> Bundle<D> {
     /// A bundle of zero polynomials.
     ///
     /// # Errors
-    /// [`LatticeError::EmptyShape`] for rank 0, no bodies or an empty basis; [`LatticeError::BasisMismatch`] where the ring lacks a prime.
-    pub fn zero(ring: &Ring, basis: &Basis, Rank(rank): Rank, Bodies(bodies): Bodies) -> Result<Self, LatticeError> {
+    /// [`LatticeError::EmptyShape`] for rank 0, no bodies or an empty basis; [`LatticeError::BasisMismatch`]
+    /// where the ring lacks a prime.
+    pub fn zero(
+        ring: &Ring,
+        basis: &Basis,
+        Rank(rank): Rank,
+        Bodies(bodies): Bodies,
+    ) -> Result<Self, LatticeError> {
         check_shape(Rank(rank), rank + bodies)?;
         basis.check(ring)?;
         Self::from_polys(Polys::zero(ring, basis, rank + bodies), rank)
@@ -182,7 +190,8 @@ impl<D: Domain> Bundle<D> {
     /// Checks that both bundles have the same rank, number of bodies, ring and basis.
     ///
     /// # Errors
-    /// [`LatticeError::RankMismatch`], [`LatticeError::BodiesMismatch`], [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`].
+    /// [`LatticeError::RankMismatch`], [`LatticeError::BodiesMismatch`], [`LatticeError::RingMismatch`],
+    /// [`LatticeError::BasisMismatch`].
     pub fn check_same_shape(&self, other: &Self) -> Result<(), LatticeError> {
         if self.rank() != other.rank() {
             return Err(LatticeError::RankMismatch { left: self.rank(), right: other.rank() });
@@ -214,8 +223,12 @@ impl<D: Domain> Bundle<D> {
     /// Applies `f` to every polynomial. The results form a bundle of the same rank.
     ///
     /// # Errors
-    /// The errors of `f`; [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`] where the results differ.
-    pub fn try_map<T: Domain>(&self, f: impl Fn(PolyRef<'_, D>) -> Result<Poly<T>, LatticeError>) -> Result<Bundle<T>, LatticeError> {
+    /// The errors of `f`; [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`] where the results
+    /// differ.
+    pub fn try_map<T: Domain>(
+        &self,
+        f: impl Fn(PolyRef<'_, D>) -> Result<Poly<T>, LatticeError>,
+    ) -> Result<Bundle<T>, LatticeError> {
         let polys = self.polys().map(f).collect::<Result<Vec<_>, _>>()?;
         Bundle::from_polys(Polys::copied(&polys)?, self.rank)
     }
@@ -255,7 +268,11 @@ impl<D: Domain> Bundle<D> {
     /// `self + other`, in one pass over memory; a clone followed by an addition in place would take two.
     pub fn sum(&self, other: &Self) -> Result<Self, LatticeError> {
         self.check_same_shape(other)?;
-        let mut sum = Self { polys: Polys::scratch(self.ring(), self.basis(), self.polys.len()), rank: self.rank, seed: None };
+        let mut sum = Self {
+            polys: Polys::scratch(self.ring(), self.basis(), self.polys.len()),
+            rank: self.rank,
+            seed: None,
+        };
         sum.assign_sum(self, other)?;
         Ok(sum)
     }
@@ -263,7 +280,11 @@ impl<D: Domain> Bundle<D> {
     /// `self - other`, in one pass over memory.
     pub fn difference(&self, other: &Self) -> Result<Self, LatticeError> {
         self.check_same_shape(other)?;
-        let mut difference = Self { polys: Polys::scratch(self.ring(), self.basis(), self.polys.len()), rank: self.rank, seed: None };
+        let mut difference = Self {
+            polys: Polys::scratch(self.ring(), self.basis(), self.polys.len()),
+            rank: self.rank,
+            seed: None,
+        };
         difference.assign_difference(self, other)?;
         Ok(difference)
     }
@@ -283,8 +304,8 @@ impl<D: Domain> Bundle<D> {
         self.view_mut().mul_integer_assign(c);
     }
 
-    /// `self <- self + c * other` for an integer, in one pass over memory. The basis of `other` may have further primes after those of `self`; their residues
-    /// are not read.
+    /// `self <- self + c * other` for an integer, in one pass over memory. The basis of `other` may have
+    /// further primes after those of `self`; their residues are not read.
     pub fn add_multiple(&mut self, other: &Self, c: i128) -> Result<(), LatticeError> {
         if !other.basis().indices().starts_with(self.basis().indices())
             || self.rank() != other.rank()
@@ -295,7 +316,8 @@ impl<D: Domain> Bundle<D> {
         self.view_mut().add_multiple(other.view(), c)
     }
 
-    /// The same samples modulo fewer primes. The seed is kept, because each row of residues is expanded from its own stream.
+    /// The same samples modulo fewer primes. The seed is kept, because each row of residues is expanded from
+    /// its own stream.
     ///
     /// # Errors
     /// [`LatticeError::BasisMismatch`] where the bundle lacks a prime of `basis`.
@@ -303,24 +325,25 @@ impl<D: Domain> Bundle<D> {
         Ok(Self { polys: self.polys.view().restrict(basis)?, ..*self })
     }
 
-    /// Integer combinations of bundles of one shape: `out_i = sum_j left[i][j] inputs[j]`, exact. Works in Coeff and in Eval form, because linear
-    /// combinations commute with the transform.
+    /// Integer combinations of bundles of one shape: `out_i = sum_j left[i][j] inputs[j]`, exact. Works in
+    /// Coeff and in Eval form, because linear combinations commute with the transform.
     ///
     /// # Errors
-    /// [`LatticeError::EmptyShape`] without inputs; as [`Bundle::check_same_shape`]; [`LatticeError::Arith`] where the number of columns of the
-    /// matrix is not the number of inputs.
+    /// [`LatticeError::EmptyShape`] without inputs; as [`Bundle::check_same_shape`]; [`LatticeError::Arith`]
+    /// where the number of columns of the matrix is not the number of inputs.
     pub fn combine(left: &LeftMatrix, inputs: &[&Self]) -> Result<Vec<Self>, LatticeError> {
         Self::combine_with_progress(left, inputs, &mut || true).map(Option::unwrap_or_default)
     }
 
-    /// As [`Bundle::combine`]. `progress` is called before each of the `(k + m) * primes` rows of residues; if it returns `false`, the work stops and
-    /// the result is `None`.
+    /// As [`Bundle::combine`]. `progress` is called before each of the `(k + m) * primes` rows of residues;
+    /// if it returns `false`, the work stops and the result is `None`.
     pub fn combine_with_progress(
         left: &LeftMatrix,
         inputs: &[&Self],
         progress: &mut dyn FnMut() -> bool,
     ) -> Result<Option<Vec<Self>>, LatticeError> {
-        let first = inputs.first().ok_or(LatticeError::EmptyShape { what: "the number of bundles", got: 0 })?;
+        let first =
+            inputs.first().ok_or(LatticeError::EmptyShape { what: "the number of bundles", got: 0 })?;
         inputs.iter().try_for_each(|input| first.check_same_shape(input))?;
         let (ring, basis, count) = (first.ring(), first.basis(), first.polys.len());
         let mut out: Vec<Polys<D>> = (0..left.rows()).map(|_| Polys::scratch(ring, basis, count)).collect();
@@ -329,7 +352,8 @@ impl<D: Domain> Bundle<D> {
                 return Ok(None);
             }
             let right: Vec<_> = inputs.iter().map(|input| input.polys.rows().slice(row..row + 1)).collect();
-            let mut targets: Vec<_> = out.iter_mut().map(|out| out.view_mut().into_rows().slice(row..row + 1)).collect();
+            let mut targets: Vec<_> =
+                out.iter_mut().map(|out| out.view_mut().into_rows().slice(row..row + 1)).collect();
             ring.engine().combine(&mut targets, left, &right, &basis.indices()[row % basis.len()..][..1])?;
         }
         out.into_iter().map(|polys| Self::from_polys(polys, first.rank)).collect::<Result<_, _>>().map(Some)
@@ -359,11 +383,12 @@ fn check_shape(Rank(rank): Rank, polys: usize) -> Result<(), LatticeError> {
 }
 
 impl Bundle<Coeff> {
-    /// A bundle of one body whose residues `words` writes: called with the number of a polynomial, that of a prime in the basis, and the `n` residues there. The mask's polynomials
-    /// come first.
+    /// A bundle of one body whose residues `words` writes: called with the number of a polynomial, that of a
+    /// prime in the basis, and the `n` residues there. The mask's polynomials come first.
     ///
     /// # Errors
-    /// [`LatticeError::EmptyShape`] for rank 0; [`LatticeError::BasisMismatch`] where the ring lacks a prime of `basis`.
+    /// [`LatticeError::EmptyShape`] for rank 0; [`LatticeError::BasisMismatch`] where the ring lacks a prime
+    /// of `basis`.
     pub fn from_words(
         ring: &Ring,
         basis: &Basis,
@@ -373,7 +398,9 @@ impl Bundle<Coeff> {
         basis.check(ring)?;
         let mut polys = Polys::scratch(ring, basis, rank + 1);
         let primes = basis.len();
-        ring.engine().upload_rows(polys.view_mut().into_rows(), &|row, target| words(row / primes, row % primes, target));
+        ring.engine().upload_rows(polys.view_mut().into_rows(), &|row, target| {
+            words(row / primes, row % primes, target)
+        });
         Self::from_polys(polys, rank)
     }
 
@@ -388,14 +415,16 @@ impl Bundle<Eval> {
     /// A bundle whose mask is expanded from `seed`, with copies of the given bodies.
     ///
     /// # Errors
-    /// [`LatticeError::EmptyShape`] for rank 0 or no bodies; [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`] where the bodies differ.
+    /// [`LatticeError::EmptyShape`] for rank 0 or no bodies; [`LatticeError::RingMismatch`],
+    /// [`LatticeError::BasisMismatch`] where the bodies differ.
     pub fn from_seed<B>(seed: MaskSeed, rank: usize, bodies: B) -> Result<Self, LatticeError>
     where
         B: IntoIterator<Item: AsPoly<Eval>>,
     {
         let bodies: Vec<_> = bodies.into_iter().collect();
         let bodies: Vec<PolyRef<'_, Eval>> = bodies.iter().map(AsPoly::poly).collect();
-        let first = bodies.first().ok_or(LatticeError::EmptyShape { what: "the number of bodies", got: 0 })?;
+        let first =
+            bodies.first().ok_or(LatticeError::EmptyShape { what: "the number of bodies", got: 0 })?;
         let (ring, basis) = (first.ring(), first.basis());
         Self::seeded(&seed, ring, basis, Rank(rank), Bodies(bodies.len()), |_, targets| {
             targets.into_iter().zip(&bodies).try_for_each(|(mut target, body)| target.assign(*body))
@@ -419,14 +448,21 @@ impl Bundle<Eval> {
         Ok(Self { polys, rank, seed: Some(*seed) })
     }
 
-    /// Fresh encryptions of zero under each body's secret, with a seeded mask and independent Gaussian errors.
+    /// Fresh encryptions of zero under each body's secret, with a seeded mask and independent Gaussian
+    /// errors.
     ///
     /// `b_i = -<a, s_i> + e_i`, sigma = 3.2.
     ///
     /// # Errors
-    /// [`LatticeError::RingMismatch`] where the secret's degree is not the ring's; [`LatticeError::EmptyShape`] where `basis` is empty;
-    /// [`LatticeError::BasisMismatch`] where the ring lacks a prime of `basis`.
-    pub fn encrypt_zero(secret: &SecretKey, ring: &Ring, basis: &Basis, rng: &mut SecretRng) -> Result<Self, LatticeError> {
+    /// [`LatticeError::RingMismatch`] where the secret's degree is not the ring's;
+    /// [`LatticeError::EmptyShape`] where `basis` is empty; [`LatticeError::BasisMismatch`] where the ring
+    /// lacks a prime of `basis`.
+    pub fn encrypt_zero(
+        secret: &SecretKey,
+        ring: &Ring,
+        basis: &Basis,
+        rng: &mut SecretRng,
+    ) -> Result<Self, LatticeError> {
         secret.check_degree(ring)?;
         basis.check(ring)?;
         let seed = rng.mask_seed();
@@ -443,8 +479,13 @@ impl Bundle<Eval> {
     /// Adds `message` to body `body`.
     ///
     /// # Errors
-    /// [`LatticeError::BodyOutOfRange`]; [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`] where `message` has another ring or basis.
-    pub fn add_message<'b>(&mut self, body: usize, message: impl Into<PolyRef<'b, Eval>>) -> Result<(), LatticeError> {
+    /// [`LatticeError::BodyOutOfRange`]; [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`]
+    /// where `message` has another ring or basis.
+    pub fn add_message<'b>(
+        &mut self,
+        body: usize,
+        message: impl Into<PolyRef<'b, Eval>>,
+    ) -> Result<(), LatticeError> {
         let bodies = self.body_count();
         if body >= bodies {
             return Err(LatticeError::BodyOutOfRange { body, bodies });
@@ -452,8 +493,8 @@ impl Bundle<Eval> {
         self.bodies_mut().at(body).add_assign(message)
     }
 
-    /// `self * p` for a plaintext polynomial, in one pass over memory; a clone followed by a product in place would take two. `p` may have more
-    /// primes than the bundle.
+    /// `self * p` for a plaintext polynomial, in one pass over memory; a clone followed by a product in place
+    /// would take two. `p` may have more primes than the bundle.
     ///
     /// # Errors
     /// [`LatticeError::BasisMismatch`] where `p` lacks a prime; [`LatticeError::RingMismatch`].
@@ -465,7 +506,8 @@ impl Bundle<Eval> {
         let missing = || LatticeError::BasisMismatch { left: basis.len(), right: p.basis().len() };
         let rows = p.basis().rows_of(basis.indices()).ok_or_else(missing)?;
         let terms: Vec<Vec<_>> = self.polys.iter().map(|x| vec![(x.rows(), p.rows())]).collect();
-        let mut product = Self { polys: Polys::scratch(ring, basis, self.polys.len()), rank: self.rank, seed: None };
+        let mut product =
+            Self { polys: Polys::scratch(ring, basis, self.polys.len()), rank: self.rank, seed: None };
         ring.engine().dot_products(product.view_mut().into_rows(), &terms, &rows, basis.indices());
         Ok(product)
     }
@@ -491,17 +533,23 @@ impl Bundle<Eval> {
     }
 }
 
-/// `<a, s_body>` modulo the primes of `basis`. The result is secret, because with the public mask it reveals the secret.
-fn mask_times_secret(mask: PolysRef<'_, Eval>, secret: &SecretKey, basis: &Basis, body: usize) -> Result<SecretPoly, LatticeError> {
+/// `<a, s_body>` modulo the primes of `basis`. The result is secret, because with the public mask it reveals
+/// the secret.
+fn mask_times_secret(
+    mask: PolysRef<'_, Eval>,
+    secret: &SecretKey,
+    basis: &Basis,
+    body: usize,
+) -> Result<SecretPoly, LatticeError> {
     let polys = secret.eval(mask.ring(), basis, body);
     let xs: Vec<&Poly<Eval>> = polys.iter().map(SecretPoly::get).collect();
     let ys: Vec<PolyRef<'_, Eval>> = mask.iter().collect();
     Poly::inner_product(&xs, &ys).map(SecretPoly::new)
 }
 
-/// The mask of `rank` polynomials that `seed` expands to. The residues of polynomial `i` modulo the ring's modulus number `index` are the stream of
-/// (seed, i, index), so any subset of rows can be expanded alone. They are read as Eval form; the mask is uniform in Coeff form too, because the
-/// transform is a bijection.
+/// The mask of `rank` polynomials that `seed` expands to. The residues of polynomial `i` modulo the ring's
+/// modulus number `index` are the stream of (seed, i, index), so any subset of rows can be expanded alone.
+/// They are read as Eval form; the mask is uniform in Coeff form too, because the transform is a bijection.
 #[must_use]
 pub fn expand_mask(seed: &MaskSeed, ring: &Ring, basis: &Basis, rank: usize) -> Polys<Eval> {
     let mut mask = Polys::scratch(ring, basis, rank);
@@ -514,12 +562,13 @@ fn expand_into(seed: &MaskSeed, mask: PolysMut<'_, Eval>) {
     let (ring, indices) = (mask.ring(), mask.basis().indices());
     ring.engine().upload_rows(mask.into_rows(), &|row, words| {
         let (poly, index) = (row / indices.len(), indices[row % indices.len()]);
-        MaskXof::new(seed, MASK_DOMAIN, &[poly as u64, index as u64]).fill_uniform(&ring.moduli()[index], words);
+        MaskXof::new(seed, MASK_DOMAIN, &[poly as u64, index as u64])
+            .fill_uniform(&ring.moduli()[index], words);
     });
 }
 
-/// `target <-` a polynomial of independent Gaussian errors, sigma = 3.2. It is written where its sum with other terms is wanted, so that no polynomial of
-/// errors alone is left in memory.
+/// `target <-` a polynomial of independent Gaussian errors, sigma = 3.2. It is written where its sum with
+/// other terms is wanted, so that no polynomial of errors alone is left in memory.
 pub(crate) fn set_gaussian(target: &mut PolyMut<'_, Eval>, rng: &mut SecretRng) {
     let mut errors = zeroize::Zeroizing::new(vec![0i64; target.ring().degree()]);
     rng.gaussian(&mut errors);

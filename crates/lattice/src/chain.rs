@@ -1,11 +1,13 @@
 //! The modulus chain: the roles of the primes of a ring.
 //!
-//! The ring's moduli, in order: ciphertext primes in steps, special primes, temporary primes, auxiliary primes.
+//! The ring's moduli, in order: ciphertext primes in steps, special primes, temporary primes, auxiliary
+//! primes.
 //!
-//! At level `l`, a ciphertext has the primes of steps `0..=l`. A step is one or more primes (two 29-bit primes give a 58-bit step); a rescale divides
-//! by one step. Special primes are used only by key switching, which may also use the primes of steps above the level as special primes. Temporary
-//! primes become special primes in a widened chain, for keys of a higher rank [dpad-he, sec. 3.2]. Auxiliary primes divide no ciphertext or key
-//! modulus: the KLSS method computes inner products modulo them.
+//! At level `l`, a ciphertext has the primes of steps `0..=l`. A step is one or more primes (two 29-bit
+//! primes give a 58-bit step); a rescale divides by one step. Special primes are used only by key switching,
+//! which may also use the primes of steps above the level as special primes. Temporary primes become special
+//! primes in a widened chain, for keys of a higher rank [dpad-he, sec. 3.2]. Auxiliary primes divide no
+//! ciphertext or key modulus: the KLSS method computes inner products modulo them.
 
 use std::fmt;
 use std::ops::Range;
@@ -24,7 +26,8 @@ impl fmt::Display for Level {
     }
 }
 
-/// Steps of ciphertext primes `q_0 .. q_L`, then special primes, temporary primes and auxiliary primes, all of one ring.
+/// Steps of ciphertext primes `q_0 .. q_L`, then special primes, temporary primes and auxiliary primes, all
+/// of one ring.
 #[derive(Debug, Clone)]
 pub struct Chain {
     ring: Ring,
@@ -34,7 +37,8 @@ pub struct Chain {
 }
 
 impl Chain {
-    /// A chain over all moduli of `ring`: step `i` has `step_lengths[i]` primes, and the moduli after the last step are special primes.
+    /// A chain over all moduli of `ring`: step `i` has `step_lengths[i]` primes, and the moduli after the
+    /// last step are special primes.
     ///
     /// # Errors
     /// [`LatticeError::EmptyShape`] where a step (or the chain) is empty or the ring has too few moduli;
@@ -43,28 +47,45 @@ impl Chain {
         Self::with_auxiliary(ring, step_lengths, 0)
     }
 
-    /// As [`Chain::new`], but the last `auxiliary` moduli of the ring are neither ciphertext nor special primes.
-    pub fn with_auxiliary(ring: Ring, step_lengths: &[usize], auxiliary: usize) -> Result<Self, LatticeError> {
+    /// As [`Chain::new`], but the last `auxiliary` moduli of the ring are neither ciphertext nor special
+    /// primes.
+    pub fn with_auxiliary(
+        ring: Ring,
+        step_lengths: &[usize],
+        auxiliary: usize,
+    ) -> Result<Self, LatticeError> {
         Self::with_temporary(ring, step_lengths, 0, auxiliary)
     }
 
-    /// As [`Chain::with_auxiliary`], but the `temporary` moduli before the auxiliary ones are temporary primes: special primes in [`Chain::widened`]
-    /// chains only.
-    pub fn with_temporary(ring: Ring, step_lengths: &[usize], temporary: usize, auxiliary: usize) -> Result<Self, LatticeError> {
+    /// As [`Chain::with_auxiliary`], but the `temporary` moduli before the auxiliary ones are temporary
+    /// primes: special primes in [`Chain::widened`] chains only.
+    pub fn with_temporary(
+        ring: Ring,
+        step_lengths: &[usize],
+        temporary: usize,
+        auxiliary: usize,
+    ) -> Result<Self, LatticeError> {
         let mut steps = Vec::with_capacity(step_lengths.len());
         let mut next = 0usize;
         for &length in step_lengths {
             if length == 0 {
-                return Err(LatticeError::EmptyShape { what: "the number of primes of a modulus step", got: 0 });
+                return Err(LatticeError::EmptyShape {
+                    what: "the number of primes of a modulus step",
+                    got: 0,
+                });
             }
             let end = next.saturating_add(length);
             steps.push(next..end);
             next = end;
         }
         let last = ring.moduli().len().checked_sub(auxiliary);
-        let ends = last.and_then(|last| Some((last.checked_sub(temporary)?, last))).filter(|&(end, _)| !steps.is_empty() && next <= end);
-        let (end, last) =
-            ends.ok_or(LatticeError::EmptyShape { what: "the number of modulus steps that fit the ring's primes", got: 0 })?;
+        let ends = last
+            .and_then(|last| Some((last.checked_sub(temporary)?, last)))
+            .filter(|&(end, _)| !steps.is_empty() && next <= end);
+        let (end, last) = ends.ok_or(LatticeError::EmptyShape {
+            what: "the number of modulus steps that fit the ring's primes",
+            got: 0,
+        })?;
         let moduli = ring.moduli();
         if let Some((_, q)) = moduli.iter().enumerate().find(|&(i, q)| moduli[..i].contains(q)) {
             return Err(LatticeError::RepeatedPrime { prime: q.value() });
@@ -72,8 +93,9 @@ impl Chain {
         Ok(Self { ring, steps, special: next..end, temporary: end..last })
     }
 
-    /// The chain of the same levels with the special modulus `P^ = P T`, where `T` is the product of the first `count` temporary primes. It is used
-    /// for keys to a secret of higher rank. Its special primes begin with this chain's. [dpad-he, sec. 3.2.2]
+    /// The chain of the same levels with the special modulus `P^ = P T`, where `T` is the product of the
+    /// first `count` temporary primes. It is used for keys to a secret of higher rank. Its special primes
+    /// begin with this chain's. [dpad-he, sec. 3.2.2]
     ///
     /// # Errors
     /// [`LatticeError::FewTemporaryPrimes`].
@@ -85,13 +107,15 @@ impl Chain {
         Ok(Self { special: self.special.start..end, temporary: end..self.temporary.end, ..self.clone() })
     }
 
-    /// The chain of levels `0..=most` with the primes of index range `special` as its special ones: some of this chain's special primes, or of the primes of its
-    /// higher levels. It is used for keys to a secret that is not secure over the whole modulus. Its gadget is that of its own `Q`, so its keys work with no
+    /// The chain of levels `0..=most` with the primes of index range `special` as its special ones: some of
+    /// this chain's special primes, or of the primes of its higher levels. It is used for keys to a secret
+    /// that is not secure over the whole modulus. Its gadget is that of its own `Q`, so its keys work with no
     /// other chain.
     ///
     /// # Errors
-    /// [`LatticeError::LevelOutOfRange`]; [`LatticeError::NoSpecialPrimes`] where `special` is empty; [`LatticeError::BasisMismatch`] where a prime of it belongs to the
-    /// levels that are kept, or is beyond this chain's special primes.
+    /// [`LatticeError::LevelOutOfRange`]; [`LatticeError::NoSpecialPrimes`] where `special` is empty;
+    /// [`LatticeError::BasisMismatch`] where a prime of it belongs to the levels that are kept, or is beyond
+    /// this chain's special primes.
     pub fn narrowed(&self, most: Level, special: Range<usize>) -> Result<Self, LatticeError> {
         self.check_level(most)?;
         if special.is_empty() {
@@ -103,7 +127,8 @@ impl Chain {
         Ok(Self { steps: self.steps[..=most.0].to_vec(), special, ..self.clone() })
     }
 
-    /// The chain with the first `count` special primes as a further step; `None` unless a special prime remains.
+    /// The chain with the first `count` special primes as a further step; `None` unless a special prime
+    /// remains.
     pub(crate) fn moved_special(&self, count: usize) -> Option<Self> {
         let start = self.special.start + count;
         if count == 0 || start >= self.special.end {

@@ -1,10 +1,13 @@
-//! Samples whose mask is expanded from a seed and a counter: the two halves of an encryption by a device that holds a secret and a counter, and nothing of a ring.
+//! Samples whose mask is expanded from a seed and a counter: the two halves of an encryption by a device that
+//! holds a secret and a counter, and nothing of a ring.
 //!
-//! A sample of degree `n` and rank `k` under the counter `c` has the mask whose residues modulo the ring's modulus number `index` are the stream of
-//! (seed, c, index), polynomial after polynomial, in Coeff form. The device computes the body from the stream, `b = m + e - <a, s>`, word by word; the receiver
-//! expands the same stream into a bundle. With `n = 1` a sample is an LWE sample.
+//! A sample of degree `n` and rank `k` under the counter `c` has the mask whose residues modulo the ring's
+//! modulus number `index` are the stream of (seed, c, index), polynomial after polynomial, in Coeff form. The
+//! device computes the body from the stream, `b = m + e - <a, s>`, word by word; the receiver expands the
+//! same stream into a bundle. With `n = 1` a sample is an LWE sample.
 //!
-//! A counter must not be used twice with one seed: the difference of two bodies under one mask is the difference of the messages and errors.
+//! A counter must not be used twice with one seed: the difference of two bodies under one mask is the
+//! difference of the messages and errors.
 //!
 //! Source: [hermes, sec. 5.4], the client's half.
 
@@ -23,10 +26,12 @@ const DOMAIN: &str = "counted mask";
 /// Words of a mask that are expanded at a time.
 const BLOCK: usize = 1024;
 
-/// `<a, s>` modulo `modulus`, which is number `index` of the ring, for the mask of counter `counter`: `n` residues.
+/// `<a, s>` modulo `modulus`, which is number `index` of the ring, for the mask of counter `counter`: `n`
+/// residues.
 ///
-/// `secret` has the `k n` coefficients of the polynomials of the secret, one after the other, `n` a power of two. Neither branches nor addresses depend on them. The
-/// result is secret: with the public mask it reveals the secret.
+/// `secret` has the `k n` coefficients of the polynomials of the secret, one after the other, `n` a power of
+/// two. Neither branches nor addresses depend on them. The result is secret: with the public mask it reveals
+/// the secret.
 #[must_use]
 pub fn mask_times_secret(
     seed: &MaskSeed,
@@ -54,17 +59,20 @@ pub fn mask_times_secret(
     Zeroizing::new(sums.iter().map(|&sum| reduced(modulus, sum)).collect())
 }
 
-/// A sum of at most 2^40 products of residues with ternary numbers, modulo `modulus`, without a branch on its sign.
+/// A sum of at most 2^40 products of residues with ternary numbers, modulo `modulus`, without a branch on its
+/// sign.
 #[must_use]
 pub fn reduced(modulus: &Modulus, sum: i128) -> u64 {
     modulus.reduce_u128((sum + (i128::from(modulus.value()) << 64)) as u128)
 }
 
 impl Bundle<Coeff> {
-    /// The sample with the mask of counter `counter` and the body that `body` writes: called with the number of a modulus of the ring and its `n` residues.
+    /// The sample with the mask of counter `counter` and the body that `body` writes: called with the number
+    /// of a modulus of the ring and its `n` residues.
     ///
     /// # Errors
-    /// [`LatticeError::EmptyShape`] for rank 0; [`LatticeError::BasisMismatch`] where the ring lacks a prime of `basis`.
+    /// [`LatticeError::EmptyShape`] for rank 0; [`LatticeError::BasisMismatch`] where the ring lacks a prime
+    /// of `basis`.
     pub fn counted(
         ring: &Ring,
         basis: &Basis,
@@ -75,13 +83,15 @@ impl Bundle<Coeff> {
     ) -> Result<Self, LatticeError> {
         basis.check(ring)?;
         let degree = ring.degree();
-        // Polynomials of one prime are expanded together, because their residues follow one another in the stream.
+        // Polynomials of one prime are expanded together, because their residues follow one another in the
+        // stream.
         let streams: Vec<Vec<u64>> = basis
             .indices()
             .iter()
             .map(|&index| {
                 let mut words = vec![0; rank * degree];
-                MaskXof::new(seed, DOMAIN, &[counter, index as u64]).fill_uniform(&ring.moduli()[index], &mut words);
+                MaskXof::new(seed, DOMAIN, &[counter, index as u64])
+                    .fill_uniform(&ring.moduli()[index], &mut words);
                 words
             })
             .collect();

@@ -8,7 +8,8 @@ use crate::sampling::SamplingError;
 
 /// Errors of the lattice layer.
 ///
-/// Operations check rings, bases, ranks, bodies and levels of their operands. `# Errors` of an operation says what is special to it; it also has the errors of the operations that it consists of.
+/// Operations check rings, bases, ranks, bodies and levels of their operands. `# Errors` of an operation says
+/// what is special to it; it also has the errors of the operations that it consists of.
 #[derive(Debug, Error, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum LatticeError {
@@ -77,7 +78,9 @@ pub enum LatticeError {
         right: usize,
     },
     /// Operands in the memory of two devices.
-    #[error("one operand is in the memory of the device `{left}`, the other in that of `{right}`: bring both to one device")]
+    #[error(
+        "one operand is in the memory of the device `{left}`, the other in that of `{right}`: bring both to one device"
+    )]
     MemoryMismatch {
         /// The kind of memory of the left operand.
         left: &'static str,
@@ -96,7 +99,9 @@ pub enum LatticeError {
     #[error("rescaling needs a level above 0: this bundle is at level 0 and has one modulus step left")]
     NoLevelLeft,
     /// A switching key whose highest level is below the level of the input.
-    #[error("the key reaches level {key_level}, the input is at level {level}: drop the input's level or generate the key higher")]
+    #[error(
+        "the key reaches level {key_level}, the input is at level {level}: drop the input's level or generate the key higher"
+    )]
     KeyLevelTooLow {
         /// Highest level the key serves.
         key_level: usize,
@@ -216,7 +221,9 @@ pub enum LatticeError {
         available: f64,
     },
     /// A key switch on a chain without special primes.
-    #[error("the chain has no special primes, so it has no switching keys: add special primes to the parameters")]
+    #[error(
+        "the chain has no special primes, so it has no switching keys: add special primes to the parameters"
+    )]
     NoSpecialPrimes,
     /// More temporary primes requested than the chain has.
     #[error("{} asked for, the chain has {available}", counted(*wanted, "temporary prime"))]
@@ -273,7 +280,9 @@ pub enum LatticeError {
         requested: usize,
     },
     /// A secret cut to more polynomials than it has.
-    #[error("the secret has {rank} polynomials in each body, so it cannot be cut to {requested}: use 1 to {rank}")]
+    #[error(
+        "the secret has {rank} polynomials in each body, so it cannot be cut to {requested}: use 1 to {rank}"
+    )]
     SecretRank {
         /// The secret's rank.
         rank: usize,
@@ -281,7 +290,9 @@ pub enum LatticeError {
         requested: usize,
     },
     /// A change of degree by an unsupported factor.
-    #[error("degree {degree} with rank {rank} cannot become degree {target}: the factor must be a power of two that divides the {what}")]
+    #[error(
+        "degree {degree} with rank {rank} cannot become degree {target}: the factor must be a power of two that divides the {what}"
+    )]
     DegreeChange {
         /// Current degree.
         degree: usize,

@@ -1,17 +1,19 @@
-//! Format switches: from several bundles, each with its own mask, to one bundle whose bodies share a mask, and back.
+//! Format switches: from several bundles, each with its own mask, to one bundle whose bodies share a mask,
+//! and back.
 //!
 //! ```text
 //! (a_b; b_b) under s_b, b in 0..m    ->    (a'; b'_0 .. b'_{m-1}) under s'_0 .. s'_{m-1}
 //! b'_b + <a', s'_b>  ~  b_b + <a_b, s_b>
 //! ```
 //!
-//! The forward direction is one switch of all masks together, with the secrets `s_b` on the block diagonal of its matrix. Its key has `m k` inputs and `m`
-//! bodies, so it grows with `m^2`. In the recursive version, pairs of bundles are switched, then pairs of the results and so on, with one key for each
-//! round; these keys together grow with `m`. The backward direction is an ordinary change of secret for each body; all of them share one decomposition of the
-//! mask.
+//! The forward direction is one switch of all masks together, with the secrets `s_b` on the block diagonal of
+//! its matrix. Its key has `m k` inputs and `m` bodies, so it grows with `m^2`. In the recursive version,
+//! pairs of bundles are switched, then pairs of the results and so on, with one key for each round; these
+//! keys together grow with `m`. The backward direction is an ordinary change of secret for each body; all of
+//! them share one decomposition of the mask.
 //!
-//! Source: [pcmm-mambo, sec. 3.2 (forward), 3.3 (recursive), 3.4 (backward)]; differs: any rank, bundles of any numbers of bodies, secrets that may differ from
-//! bundle to bundle, groups of any size.
+//! Source: [pcmm-mambo, sec. 3.2 (forward), 3.3 (recursive), 3.4 (backward)]; differs: any rank, bundles of
+//! any numbers of bodies, secrets that may differ from bundle to bundle, groups of any size.
 
 use crate::bundle::Bundle;
 use crate::chain::{Chain, Level};
@@ -23,7 +25,8 @@ use crate::secret::SecretKey;
 use crate::switch::{Digits, SecretMatrix, SwitchKey, Switcher};
 
 impl SwitchKey {
-    /// A key that switches bundles under the secrets `from`, in this order, to one bundle under `to`, which has as many bodies as the secrets `from` together.
+    /// A key that switches bundles under the secrets `from`, in this order, to one bundle under `to`, which
+    /// has as many bodies as the secrets `from` together.
     ///
     /// # Errors
     /// As [`SwitchKey::generate`]; [`LatticeError::EmptyShape`] without secrets.
@@ -42,13 +45,19 @@ impl SwitchKey {
 }
 
 impl Bundle<Eval> {
-    /// One bundle with the bodies of all `bundles` under one mask; `key` was made by [`SwitchKey::format_switch`] for their secrets in this order.
+    /// One bundle with the bodies of all `bundles` under one mask; `key` was made by
+    /// [`SwitchKey::format_switch`] for their secrets in this order.
     ///
     /// The added noise is the noise of one switch whose inputs are the polynomials of all masks.
     ///
     /// # Errors
-    /// [`LatticeError::EmptyShape`] without bundles; [`LatticeError::BodiesMismatch`] where the key's result has other bodies; as [`Switcher::switch`].
-    pub fn format_switch(bundles: &[&Self], switcher: &Switcher, key: &SwitchKey) -> Result<Self, LatticeError> {
+    /// [`LatticeError::EmptyShape`] without bundles; [`LatticeError::BodiesMismatch`] where the key's result
+    /// has other bodies; as [`Switcher::switch`].
+    pub fn format_switch(
+        bundles: &[&Self],
+        switcher: &Switcher,
+        key: &SwitchKey,
+    ) -> Result<Self, LatticeError> {
         if bundles.is_empty() {
             return Err(LatticeError::EmptyShape { what: "the number of bundles", got: 0 });
         }
@@ -69,36 +78,57 @@ impl Bundle<Eval> {
         })
     }
 
-    /// As [`Bundle::format_switch`], in several rounds with one key each. A round switches groups of neighbouring bundles, as many as its key takes; the last
-    /// round leaves one bundle.
+    /// As [`Bundle::format_switch`], in several rounds with one key each. A round switches groups of
+    /// neighbouring bundles, as many as its key takes; the last round leaves one bundle.
     ///
     /// # Errors
-    /// As [`Bundle::format_switch`]; [`LatticeError::KeyInputs`] where the bundles of a round do not make whole groups;
-    /// [`LatticeError::BodiesMismatch`] where the last round leaves several bundles, which have fewer bodies than asked for.
-    pub fn format_switch_recursive(bundles: &[&Self], switcher: &Switcher, keys: &[&SwitchKey]) -> Result<Self, LatticeError> {
+    /// As [`Bundle::format_switch`]; [`LatticeError::KeyInputs`] where the bundles of a round do not make
+    /// whole groups; [`LatticeError::BodiesMismatch`] where the last round leaves several bundles, which have
+    /// fewer bodies than asked for.
+    pub fn format_switch_recursive(
+        bundles: &[&Self],
+        switcher: &Switcher,
+        keys: &[&SwitchKey],
+    ) -> Result<Self, LatticeError> {
         let mut round: Vec<Self> = bundles.iter().map(|&bundle| bundle.clone()).collect();
         for key in keys {
             let rank = round.first().map_or(0, Self::rank);
-            let group = key.inputs().checked_div(rank).filter(|&group| group * rank == key.inputs() && round.len().is_multiple_of(group));
-            let group = group.ok_or(LatticeError::KeyInputs { key_inputs: key.inputs(), inputs: round.len() * rank })?;
-            let groups = round.chunks_exact(group).map(|group| Self::format_switch(&group.iter().collect::<Vec<_>>(), switcher, key));
+            let group = key
+                .inputs()
+                .checked_div(rank)
+                .filter(|&group| group * rank == key.inputs() && round.len().is_multiple_of(group));
+            let group = group
+                .ok_or(LatticeError::KeyInputs { key_inputs: key.inputs(), inputs: round.len() * rank })?;
+            let groups = round
+                .chunks_exact(group)
+                .map(|group| Self::format_switch(&group.iter().collect::<Vec<_>>(), switcher, key));
             round = groups.collect::<Result<_, _>>()?;
         }
         let bodies = round.iter().map(Self::body_count).sum();
-        let first = round.into_iter().next().ok_or(LatticeError::EmptyShape { what: "the number of bundles", got: 0 })?;
+        let first = round
+            .into_iter()
+            .next()
+            .ok_or(LatticeError::EmptyShape { what: "the number of bundles", got: 0 })?;
         if first.body_count() != bodies {
             return Err(LatticeError::BodiesMismatch { left: bodies, right: first.body_count() });
         }
         Ok(first)
     }
 
-    /// One bundle for each body, under the secret that its key switches to: `keys[b]` was made by [`SwitchKey::change_of_secret`] from the secret of body `b`.
+    /// One bundle for each body, under the secret that its key switches to: `keys[b]` was made by
+    /// [`SwitchKey::change_of_secret`] from the secret of body `b`.
     ///
-    /// The mask is decomposed once. Cost, for each body: one product of the digits with its key and one mod-down.
+    /// The mask is decomposed once. Cost, for each body: one product of the digits with its key and one
+    /// mod-down.
     ///
     /// # Errors
-    /// [`LatticeError::BodiesMismatch`] where there is not one key for each body, or a key's result has several; as [`Switcher::inner_product`].
-    pub fn format_switch_back(&self, switcher: &Switcher, keys: &[&SwitchKey]) -> Result<Vec<Self>, LatticeError> {
+    /// [`LatticeError::BodiesMismatch`] where there is not one key for each body, or a key's result has
+    /// several; as [`Switcher::inner_product`].
+    pub fn format_switch_back(
+        &self,
+        switcher: &Switcher,
+        keys: &[&SwitchKey],
+    ) -> Result<Vec<Self>, LatticeError> {
         if keys.len() != self.body_count() {
             return Err(LatticeError::BodiesMismatch { left: self.body_count(), right: keys.len() });
         }

@@ -1,21 +1,24 @@
 //! The gadget, the same at every level: component `j` of a key encrypts `T * Q / D_j` over the whole modulus.
 //!
-//! `Q` is the product of *all* primes of the chain, special ones included, and `D_j` a base digit: a run of consecutive primes. Modulo a prime of
-//! `D_j` the entry is `Q / D_j`, modulo every other prime it is 0, so the key does not depend on where the ciphertext modulus ends and the special
-//! modulus `P` begins. A key switch at level `l` with `M = P Q_l` computes
+//! `Q` is the product of *all* primes of the chain, special ones included, and `D_j` a base digit: a run of
+//! consecutive primes. Modulo a prime of `D_j` the entry is `Q / D_j`, modulo every other prime it is 0, so
+//! the key does not depend on where the ciphertext modulus ends and the special modulus `P` begins. A key
+//! switch at level `l` with `M = P Q_l` computes
 //!
 //! ```text
 //! sum_j d_j (Q / D_j) = P u  mod M,     d_j = [u / (Q / (P D_j))] mod D_j
 //! ```
 //!
-//! because `Q / (P D_j)` is 0 modulo every other digit, whichever primes were dropped from the ciphertext modulus.
-//! Source: [level-aware, sec. 3.2]; differs: base digits may have any length, so that a key can be generated with fewer, longer digits.
+//! because `Q / (P D_j)` is 0 modulo every other digit, whichever primes were dropped from the ciphertext
+//! modulus. Source: [level-aware, sec. 3.2]; differs: base digits may have any length, so that a key can be
+//! generated with fewer, longer digits.
 
 use crate::chain::{Chain, Level};
 use crate::error::LatticeError;
 use crate::poly::Basis;
 
-/// A digit may exceed the special modulus by this many bits, because primes of one nominal size differ by fractions of a bit.
+/// A digit may exceed the special modulus by this many bits, because primes of one nominal size differ by
+/// fractions of a bit.
 pub const DIGIT_SLACK_BITS: f64 = 0.5;
 
 /// A partition of the chain's ciphertext primes into base digits.
@@ -25,8 +28,8 @@ pub struct Gadget {
 }
 
 impl Gadget {
-    /// Digits of consecutive primes, each as long as `max_bits` allows and at least one prime. The bound is in bits rather than in primes, because a
-    /// chain may mix 60- and 40-bit primes.
+    /// Digits of consecutive primes, each as long as `max_bits` allows and at least one prime. The bound is
+    /// in bits rather than in primes, because a chain may mix 60- and 40-bit primes.
     #[must_use]
     pub fn by_bits(chain: &Chain, max_bits: f64) -> Self {
         let bits_of = |index: usize| (chain.ring().moduli()[index].value() as f64).log2();
@@ -45,11 +48,12 @@ impl Gadget {
         Self { digits: digits.into_iter().map(Basis::new).collect() }
     }
 
-    /// Digits that fit the special modulus, so that the division by `P` keeps the noise small: each has at most the bits of the special modulus plus
-    /// `slack_bits`.
+    /// Digits that fit the special modulus, so that the division by `P` keeps the noise small: each has at
+    /// most the bits of the special modulus plus `slack_bits`.
     ///
     /// # Errors
-    /// [`LatticeError::NoSpecialPrimes`]; [`LatticeError::DigitTooLarge`] where a single prime exceeds this bound.
+    /// [`LatticeError::NoSpecialPrimes`]; [`LatticeError::DigitTooLarge`] where a single prime exceeds this
+    /// bound.
     pub fn for_special_modulus(chain: &Chain, slack_bits: f64) -> Result<Self, LatticeError> {
         let special = chain.special_basis();
         if special.is_empty() {
@@ -105,21 +109,31 @@ impl Gadget {
     #[must_use]
     pub fn entry_constants(&self, chain: &Chain, basis: &Basis, digit: usize) -> Vec<u64> {
         let inside = |i: usize| self.digits[digit].row_of(i).is_some();
-        basis.indices().iter().map(|&i| if inside(i) { self.cofactor(chain, i, digit, &[]) } else { 0 }).collect()
+        basis
+            .indices()
+            .iter()
+            .map(|&i| if inside(i) { self.cofactor(chain, i, digit, &[]) } else { 0 })
+            .collect()
     }
 
     /// `(Q / (P D_digit))^-1` modulo prime `index` of the digit, `P` the product of `special`.
     #[must_use]
     pub fn inverse_constant(&self, chain: &Chain, index: usize, digit: usize, special: &Basis) -> u64 {
         // The primes are distinct, so the cofactor is invertible; the fallback value is never used.
-        chain.ring().moduli()[index].inverse(self.cofactor(chain, index, digit, special.indices())).unwrap_or(0)
+        chain.ring().moduli()[index]
+            .inverse(self.cofactor(chain, index, digit, special.indices()))
+            .unwrap_or(0)
     }
 
     /// The product of all primes of `Q` outside the digit and `special`, modulo prime `index`.
     fn cofactor(&self, chain: &Chain, index: usize, digit: usize, special: &[usize]) -> u64 {
         let (moduli, whole) = (chain.ring().moduli(), chain.whole_basis());
         let modulus = &moduli[index];
-        let others = whole.indices().iter().copied().filter(|i| self.digits[digit].row_of(*i).is_none() && !special.contains(i));
+        let others = whole
+            .indices()
+            .iter()
+            .copied()
+            .filter(|i| self.digits[digit].row_of(*i).is_none() && !special.contains(i));
         others.fold(1, |product, i| modulus.mul(product, moduli[i].value()))
     }
 }

@@ -1,10 +1,12 @@
 //! Clathrate's lattice layer: polynomials over RNS bases, bundles of Module-LWE samples, and key switching.
 //!
-//! Every ciphertext is a [`Bundle`]: a mask of `k` polynomials (the rank) shared by `m` bodies, with phase `b_i + <a, s_i>`. LWE, RLWE, MLWE and
-//! shared-mask ciphertexts are values of this one type. All operations that need a key use one key switch, [`switch`]. Changes of the modulus, the
-//! rank, the degree and the number of bodies are in [`modulus`], [`rank`], [`degree`] and [`bodies`].
+//! Every ciphertext is a [`Bundle`]: a mask of `k` polynomials (the rank) shared by `m` bodies, with phase
+//! `b_i + <a, s_i>`. LWE, RLWE, MLWE and shared-mask ciphertexts are values of this one type. All operations
+//! that need a key use one key switch, [`switch`]. Changes of the modulus, the rank, the degree and the
+//! number of bodies are in [`modulus`], [`rank`], [`degree`] and [`bodies`].
 //!
-//! This crate does not depend on encodings, scales or slots. It computes only through [`clathrate_arith::Engine`].
+//! This crate does not depend on encodings, scales or slots. It computes only through
+//! [`clathrate_arith::Engine`].
 #![forbid(unsafe_code)]
 #![warn(unnameable_types)]
 

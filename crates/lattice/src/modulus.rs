@@ -1,7 +1,8 @@
 //! Moves of the modulus: exact rounding division (rescale, mod-down) and dropping primes.
 //!
-//! A rescale divides by the primes of the last step, the mod-down of a switch divides by the special primes, and a relinearisation with a rescale
-//! divides by both at once. All are the same operation: division by a product `D` of primes of the basis.
+//! A rescale divides by the primes of the last step, the mod-down of a switch divides by the special primes,
+//! and a relinearisation with a rescale divides by both at once. All are the same operation: division by a
+//! product `D` of primes of the basis.
 //!
 //! ```text
 //! round(x / D) = (x - [x]_D) / D mod Q',     [x]_D centred in [-D/2, D/2]
@@ -23,11 +24,13 @@ pub struct Division {
     divisors: Basis,
     kept: Basis,
     conversion: BaseConversion,
-    /// `-1 / D` modulo each kept prime. The quotient is computed as `(remainder - x) * (-1/D)`, so that it overwrites the remainder's buffer.
+    /// `-1 / D` modulo each kept prime. The quotient is computed as `(remainder - x) * (-1/D)`, so that it
+    /// overwrites the remainder's buffer.
     negative_inverse: Vec<u64>,
 }
 
-/// Polynomials to be divided, each the sum of a part in Coeff form and a part in Eval form; one of the parts may be missing.
+/// Polynomials to be divided, each the sum of a part in Coeff form and a part in Eval form; one of the parts
+/// may be missing.
 #[derive(Debug, Clone, Copy)]
 enum Parts<'a> {
     Coeff(PolysRef<'a, Coeff>),
@@ -55,27 +58,36 @@ impl Division {
     /// Division by the product of `divisors`, leaving `kept`.
     ///
     /// # Errors
-    /// [`LatticeError::BasisMismatch`] where the two share a prime or the ring lacks one; [`LatticeError::EmptyShape`] where one is
-    /// empty.
+    /// [`LatticeError::BasisMismatch`] where the two share a prime or the ring lacks one;
+    /// [`LatticeError::EmptyShape`] where one is empty.
     pub fn new(ring: &Ring, divisors: &Basis, kept: &Basis) -> Result<Self, LatticeError> {
         divisors.check(ring)?;
         kept.check(ring)?;
         let clash = LatticeError::BasisMismatch { left: divisors.len(), right: kept.len() };
         let moduli = ring.moduli();
         let ones = vec![1; divisors.len()];
-        let conversion =
-            ring.engine().base_conversion(divisors.indices(), kept.indices(), &ones, Rounding::Centred).ok_or(clash.clone())?;
+        let conversion = ring
+            .engine()
+            .base_conversion(divisors.indices(), kept.indices(), &ones, Rounding::Centred)
+            .ok_or(clash.clone())?;
         let negative_inverse = kept
             .indices()
             .iter()
             .map(|&k| {
                 let modulus = &moduli[k];
-                let product = divisors.indices().iter().fold(1, |product, &d| modulus.mul(product, moduli[d].value()));
+                let product =
+                    divisors.indices().iter().fold(1, |product, &d| modulus.mul(product, moduli[d].value()));
                 modulus.inverse(product).map(|inverse| modulus.neg(inverse))
             })
             .collect::<Option<Vec<_>>>()
             .ok_or(clash)?;
-        Ok(Self { ring: ring.clone(), divisors: divisors.clone(), kept: kept.clone(), conversion, negative_inverse })
+        Ok(Self {
+            ring: ring.clone(),
+            divisors: divisors.clone(),
+            kept: kept.clone(),
+            conversion,
+            negative_inverse,
+        })
     }
 
     /// The primes that remain.
@@ -105,13 +117,20 @@ impl Division {
     /// `x <- x + y` modulo the divisors that `y` has; `x` holds the rows of the divisors.
     fn add_divisor_rows(&self, x: &mut Buffer, y: PolysRef<'_, Eval>) {
         let engine = self.ring.engine();
-        let places = self.divisors.indices().iter().enumerate().filter_map(|(row, &index)| Some((row, y.basis().row_of(index)?)));
+        let places = self
+            .divisors
+            .indices()
+            .iter()
+            .enumerate()
+            .filter_map(|(row, &index)| Some((row, y.basis().row_of(index)?)));
         let (rows, others): (Vec<usize>, Vec<usize>) = places.unzip();
         if rows.is_empty() {
             return;
         }
         let moduli: Vec<usize> = rows.iter().map(|&row| self.divisors.indices()[row]).collect();
-        let rows: Vec<usize> = (0..y.len()).flat_map(|poly| rows.iter().map(move |row| poly * self.divisors.len() + row)).collect();
+        let rows: Vec<usize> = (0..y.len())
+            .flat_map(|poly| rows.iter().map(move |row| poly * self.divisors.len() + row))
+            .collect();
         let mut own = engine.select(y.rows(), &y.repeated(&others));
         engine.inverse_ntt(own.view_mut(), &moduli);
         let mut sums = engine.select(x.view(), &rows);
@@ -119,7 +138,8 @@ impl Division {
         engine.copy_rows(x.view_mut(), &rows, sums.view(), &(0..rows.len()).collect::<Vec<_>>());
     }
 
-    /// The quotients of several polynomials, which the engine divides together, prime by prime; in Eval form if `transform`. Refuses parts that lack a prime.
+    /// The quotients of several polynomials, which the engine divides together, prime by prime; in Eval form
+    /// if `transform`. Refuses parts that lack a prime.
     fn quotients(&self, parts: Parts<'_>, transform: bool) -> Result<Buffer, LatticeError> {
         let coeff_rows = parts.coeff().map(|x| self.kept_rows(x)).transpose()?.unwrap_or_default();
         let eval_rows = parts.eval().map(|x| self.kept_rows(x)).transpose()?.unwrap_or_default();
@@ -163,7 +183,8 @@ impl Division {
         Ok(Polys::from_buffer(&self.ring, &self.kept, self.quotients(Parts::Coeff(x), false)?))
     }
 
-    /// `round(x / D)` in Eval form. Cost: one inverse transform per divisor, one forward transform per kept prime.
+    /// `round(x / D)` in Eval form. Cost: one inverse transform per divisor, one forward transform per kept
+    /// prime.
     ///
     /// # Errors
     /// [`LatticeError::BasisMismatch`] where `x` lacks one of the primes; [`LatticeError::RingMismatch`].
@@ -176,13 +197,19 @@ impl Division {
         Ok(Polys::from_buffer(&self.ring, &self.kept, self.quotients(Parts::Eval(x), true)?))
     }
 
-    /// `round((x + y) / D)` in Eval form for every polynomial, from a part in Coeff and a part in Eval form; `y` is zero modulo the divisors it
-    /// lacks. Cost for each polynomial: one inverse transform per divisor that `y` has, one forward transform per kept prime.
+    /// `round((x + y) / D)` in Eval form for every polynomial, from a part in Coeff and a part in Eval form;
+    /// `y` is zero modulo the divisors it lacks. Cost for each polynomial: one inverse transform per divisor
+    /// that `y` has, one forward transform per kept prime.
     ///
     /// # Errors
-    /// [`LatticeError::BasisMismatch`] where `x` lacks one of the primes, or `y` a kept one; [`LatticeError::RingMismatch`];
-    /// [`LatticeError::RankMismatch`], [`LatticeError::BodiesMismatch`] where the two differ in shape.
-    pub fn divide_parts(&self, x: &Bundle<Coeff>, y: Option<&Bundle<Eval>>) -> Result<Bundle<Eval>, LatticeError> {
+    /// [`LatticeError::BasisMismatch`] where `x` lacks one of the primes, or `y` a kept one;
+    /// [`LatticeError::RingMismatch`]; [`LatticeError::RankMismatch`], [`LatticeError::BodiesMismatch`] where
+    /// the two differ in shape.
+    pub fn divide_parts(
+        &self,
+        x: &Bundle<Coeff>,
+        y: Option<&Bundle<Eval>>,
+    ) -> Result<Bundle<Eval>, LatticeError> {
         if let Some(y) = y.filter(|y| y.rank() != x.rank()) {
             return Err(LatticeError::RankMismatch { left: x.rank(), right: y.rank() });
         }
@@ -192,7 +219,12 @@ impl Division {
         self.bundle(x.rank(), y.map_or(Parts::Coeff(x.view()), |y| Parts::Both(x.view(), y.view())), true)
     }
 
-    fn bundle<D: Domain>(&self, rank: usize, parts: Parts<'_>, transform: bool) -> Result<Bundle<D>, LatticeError> {
+    fn bundle<D: Domain>(
+        &self,
+        rank: usize,
+        parts: Parts<'_>,
+        transform: bool,
+    ) -> Result<Bundle<D>, LatticeError> {
         let quotients = self.quotients(parts, transform)?;
         Bundle::from_polys(Polys::from_buffer(&self.ring, &self.kept, quotients), rank)
     }
@@ -214,7 +246,8 @@ impl Bundle<Eval> {
     /// `round(self / D)` for every polynomial: a rescale or a mod-down.
     ///
     /// # Errors
-    /// [`LatticeError::BasisMismatch`] where the bundle lacks one of the primes; [`LatticeError::RingMismatch`].
+    /// [`LatticeError::BasisMismatch`] where the bundle lacks one of the primes;
+    /// [`LatticeError::RingMismatch`].
     pub fn divide(&self, division: &Division) -> Result<Self, LatticeError> {
         division.bundle(self.rank(), Parts::Eval(self.view()), true)
     }
@@ -224,7 +257,8 @@ impl Bundle<Coeff> {
     /// `round(self / D)` for every polynomial, in Coeff form.
     ///
     /// # Errors
-    /// [`LatticeError::BasisMismatch`] where the bundle lacks one of the primes; [`LatticeError::RingMismatch`].
+    /// [`LatticeError::BasisMismatch`] where the bundle lacks one of the primes;
+    /// [`LatticeError::RingMismatch`].
     pub fn divide(&self, division: &Division) -> Result<Self, LatticeError> {
         division.bundle(self.rank(), Parts::Coeff(self.view()), false)
     }

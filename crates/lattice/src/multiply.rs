@@ -27,18 +27,23 @@ pub struct Tensor {
 }
 
 impl Tensor {
-    /// The tensor of these polynomials: those that are multiplied by `s_i` in the phase, then the body, then those multiplied by `s_i s_j`, `i <= j` in
-    /// lexicographic order.
+    /// The tensor of these polynomials: those that are multiplied by `s_i` in the phase, then the body, then
+    /// those multiplied by `s_i s_j`, `i <= j` in lexicographic order.
     ///
     /// # Errors
-    /// [`LatticeError::EmptyShape`] for rank 0; [`LatticeError::PolynomialCount`] for another number of polynomials than the rank asks for.
+    /// [`LatticeError::EmptyShape`] for rank 0; [`LatticeError::PolynomialCount`] for another number of
+    /// polynomials than the rank asks for.
     pub fn from_polys(polys: Polys<Eval>, Rank(rank): Rank) -> Result<Self, LatticeError> {
         if rank == 0 {
             return Err(LatticeError::EmptyShape { what: "the rank", got: 0 });
         }
         let expected = rank + 1 + rank * (rank + 1) / 2;
         if polys.len() != expected {
-            return Err(LatticeError::PolynomialCount { what: "a product of ciphertexts", expected, got: polys.len() });
+            return Err(LatticeError::PolynomialCount {
+                what: "a product of ciphertexts",
+                expected,
+                got: polys.len(),
+            });
         }
         Ok(Self { polys, rank })
     }
@@ -63,13 +68,17 @@ impl Tensor {
     /// `self <- self + bundle`: adds a bundle, which needs no relinearisation, to a sum of products.
     ///
     /// # Errors
-    /// [`LatticeError::RankMismatch`], [`LatticeError::ManyBodies`], [`LatticeError::BasisMismatch`] where it does not fit.
+    /// [`LatticeError::RankMismatch`], [`LatticeError::ManyBodies`], [`LatticeError::BasisMismatch`] where it
+    /// does not fit.
     pub fn add_bundle(&mut self, bundle: &Bundle<Eval>) -> Result<(), LatticeError> {
         if self.rank != bundle.rank() {
             return Err(LatticeError::RankMismatch { left: self.rank, right: bundle.rank() });
         }
         if bundle.body_count() != 1 {
-            return Err(LatticeError::ManyBodies { operation: "a product of ciphertexts", bodies: bundle.body_count() });
+            return Err(LatticeError::ManyBodies {
+                operation: "a product of ciphertexts",
+                bodies: bundle.body_count(),
+            });
         }
         self.polys.view_mut().split_at(self.rank + 1).0.add_assign(bundle.view())
     }
@@ -107,8 +116,8 @@ impl Tensor {
     /// Relinearises the product: returns the bundle with the same phase.
     ///
     /// # Errors
-    /// As [`Switcher::inner_product`]; [`LatticeError::RankMismatch`], [`LatticeError::BodiesMismatch`] where the key's result is of
-    /// another shape.
+    /// As [`Switcher::inner_product`]; [`LatticeError::RankMismatch`], [`LatticeError::BodiesMismatch`] where
+    /// the key's result is of another shape.
     pub fn relinearise(&self, switcher: &Switcher, key: &SwitchKey) -> Result<Bundle<Eval>, LatticeError> {
         self.check_key(key)?;
         switcher.chain().ring().together(|| {
@@ -118,23 +127,35 @@ impl Tensor {
         })
     }
 
-    /// Relinearises and rescales with one division by `P q_l`, which takes fewer transforms and one rounding less than two divisions.
+    /// Relinearises and rescales with one division by `P q_l`, which takes fewer transforms and one rounding
+    /// less than two divisions.
     ///
     /// # Errors
     /// As [`Tensor::relinearise`]; [`LatticeError::NoLevelLeft`] at level 0.
-    pub fn relinearise_rescale(&self, switcher: &Switcher, key: &SwitchKey) -> Result<Bundle<Eval>, LatticeError> {
-        switcher.chain().ring().together(|| switcher.mod_down_rescale(&self.relinearise_extended(switcher, key)?))
+    pub fn relinearise_rescale(
+        &self,
+        switcher: &Switcher,
+        key: &SwitchKey,
+    ) -> Result<Bundle<Eval>, LatticeError> {
+        switcher
+            .chain()
+            .ring()
+            .together(|| switcher.mod_down_rescale(&self.relinearise_extended(switcher, key)?))
     }
 }
 
 impl Bundle<Eval> {
-    /// The product of two one-body bundles before relinearisation. Cost: `(r + 1)^2 l` Hadamard products. [dpad-he, Table 1]
+    /// The product of two one-body bundles before relinearisation. Cost: `(r + 1)^2 l` Hadamard products.
+    /// [dpad-he, Table 1]
     ///
     /// # Errors
     /// [`LatticeError::ManyBodies`]; as [`Bundle::check_same_shape`].
     pub fn tensor(&self, other: &Self) -> Result<Tensor, LatticeError> {
         if self.body_count() != 1 {
-            return Err(LatticeError::ManyBodies { operation: "a product of ciphertexts", bodies: self.body_count() });
+            return Err(LatticeError::ManyBodies {
+                operation: "a product of ciphertexts",
+                bodies: self.body_count(),
+            });
         }
         self.check_same_shape(other)?;
         let (ring, basis, rank) = (self.ring(), self.basis(), self.rank());
@@ -158,14 +179,21 @@ impl Bundle<Eval> {
     }
 
     /// Decomposes every mask polynomial by `plan`; all rotations of one bundle can share the digits.
-    pub fn decompose_mask(&self, switcher: &Switcher, plan: &Arc<SwitchTables>) -> Result<Vec<Digits>, LatticeError> {
+    pub fn decompose_mask(
+        &self,
+        switcher: &Switcher,
+        plan: &Arc<SwitchTables>,
+    ) -> Result<Vec<Digits>, LatticeError> {
         self.mask().iter().map(|poly| switcher.decompose_by(plan, poly)).collect()
     }
 
     /// Adds this bundle's bodies to its switched mask: the last step of every linear switch.
     pub(crate) fn finish(&self, mut switched: Self) -> Result<Self, LatticeError> {
         if switched.body_count() != self.body_count() {
-            return Err(LatticeError::BodiesMismatch { left: self.body_count(), right: switched.body_count() });
+            return Err(LatticeError::BodiesMismatch {
+                left: self.body_count(),
+                right: switched.body_count(),
+            });
         }
         switched.bodies_mut().add_assign(self.bodies())?;
         Ok(switched)
@@ -183,12 +211,18 @@ impl Bundle<Eval> {
     ///
     /// # Errors
     /// As [`Bundle::switch_secret`]; [`LatticeError::RingMismatch`] for an automorphism of another degree.
-    pub fn rotate(&self, phi: &Automorphism, switcher: &Switcher, key: &SwitchKey) -> Result<Self, LatticeError> {
+    pub fn rotate(
+        &self,
+        phi: &Automorphism,
+        switcher: &Switcher,
+        key: &SwitchKey,
+    ) -> Result<Self, LatticeError> {
         check_automorphism(phi, self.ring())?;
         self.ring().together(|| Ok(self.switch_secret(switcher, key)?.automorphism(phi)))
     }
 
-    /// As [`Bundle::rotate`], from this bundle's digits, which are computed once for many rotations ([`Bundle::decompose_mask`]).
+    /// As [`Bundle::rotate`], from this bundle's digits, which are computed once for many rotations
+    /// ([`Bundle::decompose_mask`]).
     ///
     /// # Errors
     /// As [`Bundle::switch_secret`]; [`LatticeError::RingMismatch`] for an automorphism of another degree.
@@ -225,8 +259,9 @@ impl SwitchKey {
         Self::generate(chain, gadget, level, &matrix, secret, rng)
     }
 
-    /// A key for `phi`: switches from `s` to `phi^-1(s)`, so that the switch comes first and the automorphism permutes its few results instead of its many
-    /// digits. Source: [klss, sec. 4.3], [dpad-he, sec. 3.1]; differs: the papers permute first; the message is the same.
+    /// A key for `phi`: switches from `s` to `phi^-1(s)`, so that the switch comes first and the automorphism
+    /// permutes its few results instead of its many digits. Source: [klss, sec. 4.3], [dpad-he, sec. 3.1];
+    /// differs: the papers permute first; the message is the same.
     pub fn automorphism(
         chain: &Chain,
         gadget: &Gadget,
@@ -274,7 +309,8 @@ pub(crate) fn inverse_automorphism(phi: &Automorphism) -> Result<Automorphism, L
 /// [`LatticeError::Arith`] where `g` is no element of the degree.
 pub fn inverse_element(element: GaloisElement, degree: usize) -> Result<GaloisElement, LatticeError> {
     let (mask, element) = (2 * degree - 1, element.value());
-    // Newton's iteration doubles the number of correct bits in each step; it starts with three, because g g = 1 mod 8 for odd g.
+    // Newton's iteration doubles the number of correct bits in each step; it starts with three, because g g =
+    // 1 mod 8 for odd g.
     let mut inverse = element;
     for _ in 0..usize::BITS.ilog2() {
         inverse = inverse.wrapping_mul(2usize.wrapping_sub(element.wrapping_mul(inverse)));

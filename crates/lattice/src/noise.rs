@@ -1,12 +1,15 @@
 //! Closed-form noise: variances per coefficient, named like the operations they describe.
 //!
-//! Model: error coefficients are independent and centred; residues modulo a large number are uniform. Every figure is the
-//! *variance* of one coefficient of the phase error, in units of the plaintext's integers. [`bound`] turns a variance into a bound
-//! that holds for all coefficients with a stated probability. Tests measure every operation against these.
+//! Model: error coefficients are independent and centred; residues modulo a large number are uniform. Every
+//! figure is the *variance* of one coefficient of the phase error, in units of the plaintext's integers.
+//! [`bound`] turns a variance into a bound that holds for all coefficients with a stated probability. Tests
+//! measure every operation against these.
 //!
-//! The `canonical_` figures are heuristic bounds from the literature on the canonical embedding norm, the largest `|e(zeta)|` over the roots `zeta` of
-//! `X^n + 1`. The variance of `e(zeta)` is `n` times a coefficient's variance. The rules are: 6 standard deviations bound one value, 16 times the product of
-//! two standard deviations bounds a product of two values, and the bound of a sum is the sum of the bounds. [dpad-he, sec. A.1]
+//! The `canonical_` figures are heuristic bounds from the literature on the canonical embedding norm, the
+//! largest `|e(zeta)|` over the roots `zeta` of `X^n + 1`. The variance of `e(zeta)` is `n` times a
+//! coefficient's variance. The rules are: 6 standard deviations bound one value, 16 times the product of two
+//! standard deviations bounds a product of two values, and the bound of a sum is the sum of the bounds.
+//! [dpad-he, sec. A.1]
 
 use crate::sampling::{ERROR_BOUND, ERROR_STANDARD_DEVIATION};
 use crate::shape::{Degree, Rank};
@@ -60,36 +63,42 @@ impl NoiseModel {
         variance * self.degree as f64 * mean_square
     }
 
-    /// A product of two ciphertexts before relinearisation: `n (v_x m_y + v_y m_x + v_x v_y)` with `m` the mean squares of the
-    /// messages' coefficients.
+    /// A product of two ciphertexts before relinearisation: `n (v_x m_y + v_y m_x + v_x v_y)` with `m` the
+    /// mean squares of the messages' coefficients.
     #[must_use]
     pub fn multiply(&self, x: (f64, f64), y: (f64, f64)) -> f64 {
         let ((variance_x, square_x), (variance_y, square_y)) = (x, y);
         self.degree as f64 * (variance_x * square_y + variance_y * square_x + variance_x * variance_y)
     }
 
-    /// The noise of the products of a switch of `inputs` polynomials, over the extended modulus, before the mod-down:
-    /// `sigma^2 R n sum_j D_j^2 / 12` for digits of the given sizes.
+    /// The noise of the products of a switch of `inputs` polynomials, over the extended modulus, before the
+    /// mod-down: `sigma^2 R n sum_j D_j^2 / 12` for digits of the given sizes.
     #[must_use]
     pub fn switch_products(&self, inputs: usize, log2_digits: &[f64]) -> f64 {
         self.coalesced_products(inputs, &single(log2_digits))
     }
 
-    /// The same for merged digits `(log2 D_j, len_j)`, each multiplied with the sum of `len_j` key components: `sigma^2 R n sum_j len_j D_j^2 / 12`,
-    /// because the errors of the components add up. Source: [level-aware, sec. 4.3, Noise Analysis]; differs: variances, not maxima.
+    /// The same for merged digits `(log2 D_j, len_j)`, each multiplied with the sum of `len_j` key
+    /// components: `sigma^2 R n sum_j len_j D_j^2 / 12`, because the errors of the components add up. Source:
+    /// [level-aware, sec. 4.3, Noise Analysis]; differs: variances, not maxima.
     #[must_use]
     pub fn coalesced_products(&self, inputs: usize, digits: &[(f64, usize)]) -> f64 {
         self.products_over(inputs, digits, 0.0)
     }
 
-    /// The same divided by `P^2`. Each digit is divided before it is squared, because the square of a digit of 512 or more bits overflows a double.
+    /// The same divided by `P^2`. Each digit is divided before it is squared, because the square of a digit
+    /// of 512 or more bits overflows a double.
     #[must_use]
     pub fn products_over(&self, inputs: usize, digits: &[(f64, usize)], log2_special: f64) -> f64 {
-        let digits: f64 = digits.iter().map(|&(bits, components)| components as f64 * (2.0 * (bits - log2_special)).exp2()).sum();
+        let digits: f64 = digits
+            .iter()
+            .map(|&(bits, components)| components as f64 * (2.0 * (bits - log2_special)).exp2())
+            .sum();
         ERROR_STANDARD_DEVIATION.powi(2) * (inputs * self.degree) as f64 * digits / 12.0
     }
 
-    /// The noise that a whole switch adds: the noise of its products, divided by `P^2`, plus the rounding of the mod-down.
+    /// The noise that a whole switch adds: the noise of its products, divided by `P^2`, plus the rounding of
+    /// the mod-down.
     #[must_use]
     pub fn switch(&self, inputs: usize, log2_digits: &[f64], log2_special: f64) -> f64 {
         self.coalesced_switch(inputs, &single(log2_digits), log2_special)
@@ -101,36 +110,53 @@ impl NoiseModel {
         self.products_over(inputs, digits, log2_special) + self.rounding()
     }
 
-    /// The noise that a cross-relinearisation with one mod-down adds: the products of the first stage divided by `P^`, the rounding of the `high` polynomials
-    /// that the rank-down switches, the products of the rank-down divided by `P`, and the rounding of the result. Source: [dpad-he, sec. 3.4]; differs:
+    /// The noise that a cross-relinearisation with one mod-down adds: the products of the first stage divided
+    /// by `P^`, the rounding of the `high` polynomials that the rank-down switches, the products of the
+    /// rank-down divided by `P`, and the rounding of the result. Source: [dpad-he, sec. 3.4]; differs:
     /// variances, not maxima.
     #[must_use]
-    pub fn cross_relinearisation(&self, inputs: usize, wide: (&[(f64, usize)], f64), high: usize, base: (&[(f64, usize)], f64)) -> f64 {
+    pub fn cross_relinearisation(
+        &self,
+        inputs: usize,
+        wide: (&[(f64, usize)], f64),
+        high: usize,
+        base: (&[(f64, usize)], f64),
+    ) -> f64 {
         let high_rounding = (high * self.degree) as f64 * self.secret_variance / 12.0;
-        self.products_over(inputs, wide.0, wide.1) + high_rounding + self.coalesced_switch(high, base.0, base.1)
+        self.products_over(inputs, wide.0, wide.1)
+            + high_rounding
+            + self.coalesced_switch(high, base.0, base.1)
     }
 
-    /// The noise that `count` rotations at a temporary rank and the rank-down add: for each rotation, the products of a switch divided by `P^` and the
-    /// rounding at rank `k^ = k + high`; then a switch with special modulus `P`. The first rotation has `k` inputs that are not zero, the others have `k^`.
+    /// The noise that `count` rotations at a temporary rank and the rank-down add: for each rotation, the
+    /// products of a switch divided by `P^` and the rounding at rank `k^ = k + high`; then a switch with
+    /// special modulus `P`. The first rotation has `k` inputs that are not zero, the others have `k^`.
     /// Source: [dpad-he, Algorithm 2]
     #[must_use]
-    pub fn rank_hoisted_rotation(&self, count: usize, wide: (&[(f64, usize)], f64), high: usize, base: (&[(f64, usize)], f64)) -> f64 {
+    pub fn rank_hoisted_rotation(
+        &self,
+        count: usize,
+        wide: (&[(f64, usize)], f64),
+        high: usize,
+        base: (&[(f64, usize)], f64),
+    ) -> f64 {
         let Some(further) = count.checked_sub(1) else { return 0.0 };
         let at_high = Self { rank: self.rank + high, ..*self };
         let products = self.products_over(self.rank + further * at_high.rank, wide.0, wide.1);
         products + count as f64 * at_high.rounding() + self.coalesced_switch(high, base.0, base.1)
     }
 
-    /// A worst-case bound of every coefficient of a switch's error, for ternary secrets and whatever the random choices:
+    /// A worst-case bound of every coefficient of a switch's error, for ternary secrets and whatever the
+    /// random choices:
     ///
     /// ```text
     /// (1 + k n) / 2  +  R n ||e|| sum_j len_j D_j / (2 P)
     /// ```
     ///
-    /// The first term bounds the roundings of body and mask. The second bounds the products of digits, at most `D_j / 2`, with sums of `len_j` errors, each at
-    /// most `||e||`, which is [`ERROR_BOUND`].
-    /// Source: [level-aware, sec. 4.3, Noise Analysis]; differs: any rank and number of inputs, each digit with its own size, no slack of 1
-    /// (the division rounds to the nearest).
+    /// The first term bounds the roundings of body and mask. The second bounds the products of digits, at
+    /// most `D_j / 2`, with sums of `len_j` errors, each at most `||e||`, which is [`ERROR_BOUND`]. Source:
+    /// [level-aware, sec. 4.3, Noise Analysis]; differs: any rank and number of inputs, each digit with its
+    /// own size, no slack of 1 (the division rounds to the nearest).
     #[must_use]
     pub fn switch_limit(&self, inputs: usize, digits: &[(f64, usize)], log2_special: f64) -> f64 {
         let rounding = (1.0 + (self.rank * self.degree) as f64) / 2.0;
@@ -138,12 +164,14 @@ impl NoiseModel {
     }
 
     fn products_limit(&self, inputs: usize, digits: &[(f64, usize)], log2_special: f64) -> f64 {
-        let digits: f64 = digits.iter().map(|&(bits, components)| components as f64 * (bits - log2_special).exp2()).sum();
+        let digits: f64 =
+            digits.iter().map(|&(bits, components)| components as f64 * (bits - log2_special).exp2()).sum();
         (inputs * self.degree) as f64 * ERROR_BOUND as f64 * digits / 2.0
     }
 
-    /// As [`NoiseModel::switch_limit`], for a cross-relinearisation with one mod-down: the products of the first stage, the rounding of the polynomials that
-    /// the rank-down switches, and the rank-down as a whole switch.
+    /// As [`NoiseModel::switch_limit`], for a cross-relinearisation with one mod-down: the products of the
+    /// first stage, the rounding of the polynomials that the rank-down switches, and the rank-down as a whole
+    /// switch.
     #[must_use]
     pub fn cross_relinearisation_limit(
         &self,
@@ -166,7 +194,8 @@ impl NoiseModel {
         base: (&[(f64, usize)], f64),
     ) -> f64 {
         let at_high = Self { rank: self.rank + high, ..*self };
-        count as f64 * at_high.switch_limit(at_high.rank, wide.0, wide.1) + self.switch_limit(high, base.0, base.1)
+        count as f64 * at_high.switch_limit(at_high.rank, wide.0, wide.1)
+            + self.switch_limit(high, base.0, base.1)
     }
 
     /// The heuristic bound of a switch's error in the canonical embedding norm:
@@ -175,18 +204,22 @@ impl NoiseModel {
     /// 8 d sigma R n max_j D_j / (sqrt(3) P)  +  sqrt(3 n)  +  16 k n sqrt(E[s^2] / 12)
     /// ```
     ///
-    /// The terms are `16 sigma n D / sqrt(12)` for each of the `d R` products of a digit and an error, `6 sqrt(n / 12)` for the rounding of the body, and one
-    /// product of a rounding and a secret for each mask polynomial. The last term is `8 sqrt(2) k n / 3` for ternary secrets, whose variance is 2/3. For a
-    /// digit merged from `len` base digits, the error is `sqrt(len)` times as large. Source: [dpad-he, Lemma 3.1]; we follow the lemma's derivation: its proof
-    /// prints the bound of a product as `16 sigma_1 sigma_2 n^2` and the body's rounding as `sqrt(3) n`, but continues with `n` and `sqrt(3 n)`.
+    /// The terms are `16 sigma n D / sqrt(12)` for each of the `d R` products of a digit and an error, `6
+    /// sqrt(n / 12)` for the rounding of the body, and one product of a rounding and a secret for each mask
+    /// polynomial. The last term is `8 sqrt(2) k n / 3` for ternary secrets, whose variance is 2/3. For a
+    /// digit merged from `len` base digits, the error is `sqrt(len)` times as large. Source: [dpad-he, Lemma
+    /// 3.1]; we follow the lemma's derivation: its proof prints the bound of a product as `16 sigma_1 sigma_2
+    /// n^2` and the body's rounding as `sqrt(3) n`, but continues with `n` and `sqrt(3 n)`.
     #[must_use]
     pub fn canonical_switch(&self, inputs: usize, digits: &[(f64, usize)], log2_special: f64) -> f64 {
         self.canonical_products(inputs, digits, log2_special) + self.canonical_rounding()
     }
 
     fn canonical_products(&self, inputs: usize, digits: &[(f64, usize)], log2_special: f64) -> f64 {
-        let largest =
-            digits.iter().map(|&(bits, components)| (components as f64).sqrt() * (bits - log2_special).exp2()).fold(0.0, f64::max);
+        let largest = digits
+            .iter()
+            .map(|&(bits, components)| (components as f64).sqrt() * (bits - log2_special).exp2())
+            .fold(0.0, f64::max);
         let products = (digits.len() * inputs * self.degree) as f64;
         8.0 / 3f64.sqrt() * ERROR_STANDARD_DEVIATION * products * largest
     }
@@ -196,14 +229,16 @@ impl NoiseModel {
         (3.0 * degree).sqrt() + 16.0 * mask * (self.secret_variance / 12.0).sqrt()
     }
 
-    /// The same bound of a cross-relinearisation: a switch of `inputs` polynomials to rank `k^ = k + high`, then one of `high` polynomials to rank `k`.
+    /// The same bound of a cross-relinearisation: a switch of `inputs` polynomials to rank `k^ = k + high`,
+    /// then one of `high` polynomials to rank `k`.
     ///
     /// ```text
     /// 8 mu sigma R n max_j D^_j / (sqrt(3) P^)  +  8 d sigma (k^ - k) n max_j D_j / (sqrt(3) P)  +  2 sqrt(3 n)  +  16 (k^ + k) n sqrt(E[s^2] / 12)
     /// ```
     ///
-    /// This bound counts the roundings of two mod-downs. Our cross-relinearisation rounds the `k^ - k` additional polynomials once and the other `k + 1` once,
-    /// so its bound by the same rules would be smaller by `sqrt(3 n)` and `16 k n sqrt(E[s^2] / 12)`. Source: [dpad-he, Lemma 3.2].
+    /// This bound counts the roundings of two mod-downs. Our cross-relinearisation rounds the `k^ - k`
+    /// additional polynomials once and the other `k + 1` once, so its bound by the same rules would be
+    /// smaller by `sqrt(3 n)` and `16 k n sqrt(E[s^2] / 12)`. Source: [dpad-he, Lemma 3.2].
     #[must_use]
     pub fn canonical_cross_relinearisation(
         &self,
@@ -217,19 +252,22 @@ impl NoiseModel {
     }
 }
 
-/// By how much [`NoiseModel::canonical_cross_relinearisation`] is below [`NoiseModel::canonical_switch`] for a relinearisation of ternary secrets at rank `k`, where digits
-/// are as large as the special moduli that divide them away:
+/// By how much [`NoiseModel::canonical_cross_relinearisation`] is below [`NoiseModel::canonical_switch`] for
+/// a relinearisation of ternary secrets at rank `k`, where digits are as large as the special moduli that
+/// divide them away:
 ///
 /// ```text
 /// (4 / sqrt(3)) sigma n ((d - mu) k (k + 1) - 2 d (k^ - k))  -  sqrt(3 n)  -  8 sqrt(2) k^ n / 3
 /// ```
 ///
-/// Source: [dpad-he, sec. 3.4]; differs: the paper leaves out `sigma`, `2 d (k^ - k)` and `sqrt(3 n)`. The noise of the rank-down's products is of the same
-/// order as the gain: with `k^ = 2 k` there is a gain only if `d (k - 1) > mu (k + 1)`, hence never at rank 1.
+/// Source: [dpad-he, sec. 3.4]; differs: the paper leaves out `sigma`, `2 d (k^ - k)` and `sqrt(3 n)`. The
+/// noise of the rank-down's products is of the same order as the gain: with `k^ = 2 k` there is a gain only
+/// if `d (k - 1) > mu (k + 1)`, hence never at rank 1.
 #[must_use]
 pub fn canonical_gain(Degree(degree): Degree, ranks: (Rank, Rank), digits: usize, wide_digits: usize) -> f64 {
     let ((Rank(rank), Rank(high)), degree) = (ranks, degree as f64);
-    let products = (digits as f64 - wide_digits as f64) * (rank * (rank + 1)) as f64 - 2.0 * (digits * (high - rank)) as f64;
+    let products = (digits as f64 - wide_digits as f64) * (rank * (rank + 1)) as f64
+        - 2.0 * (digits * (high - rank)) as f64;
     4.0 / 3f64.sqrt() * ERROR_STANDARD_DEVIATION * degree * products
         - (3.0 * degree).sqrt()
         - 8.0 * 2f64.sqrt() / 3.0 * high as f64 * degree
@@ -240,8 +278,8 @@ fn single(log2_digits: &[f64]) -> Vec<(f64, usize)> {
     log2_digits.iter().map(|&bits| (bits, 1)).collect()
 }
 
-/// A bound for `count` centred near-Gaussian coefficients of the given variance that fails with probability at most
-/// `2^-log2_failure`: `sqrt(2 ln 2 (log2_failure + log2(count) + 1) v)` (union and Chernoff bounds).
+/// A bound for `count` centred near-Gaussian coefficients of the given variance that fails with probability
+/// at most `2^-log2_failure`: `sqrt(2 ln 2 (log2_failure + log2(count) + 1) v)` (union and Chernoff bounds).
 #[must_use]
 pub fn bound(variance: f64, count: usize, log2_failure: f64) -> f64 {
     (2.0 * std::f64::consts::LN_2 * (log2_failure + (count as f64).log2() + 1.0) * variance).sqrt()

@@ -6,8 +6,8 @@
 //! y_p = sum_r l_r[p] x_r,        l_r[p] the coefficient of X^p
 //! ```
 //!
-//! is row `p` of `L^T X` for the matrix `L` of the coefficients of the `l_r`. It is the sum of the outer products of `l_r` with `x_r`: the step that products of two
-//! encrypted matrices consist of.
+//! is row `p` of `L^T X` for the matrix `L` of the coefficients of the `l_r`. It is the sum of the outer
+//! products of `l_r` with `x_r`: the step that products of two encrypted matrices consist of.
 
 use clathrate_arith::product::COLUMN_BAND;
 use clathrate_arith::{Rows, RowsMut};
@@ -17,13 +17,16 @@ use crate::poly::{Basis, Coeff, Eval, PolyRef};
 use crate::polys::{Polys, PolysRef};
 use crate::ring::Ring;
 
-/// `y_p` of the positions `positions`, exactly, where each `x_r` is one or more polynomials, as many for each.
+/// `y_p` of the positions `positions`, exactly, where each `x_r` is one or more polynomials, as many for
+/// each.
 ///
-/// `progress` is called before each [`COLUMN_BAND`] positions; if it returns `false`, the work stops and the result is `None`.
+/// `progress` is called before each [`COLUMN_BAND`] positions; if it returns `false`, the work stops and the
+/// result is `None`.
 ///
 /// # Errors
-/// [`LatticeError::EmptyShape`] without rows; [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`] where polynomials differ;
-/// [`LatticeError::Arith`] where there are not as many `left` as `right`, or for a position beyond the degree.
+/// [`LatticeError::EmptyShape`] without rows; [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`]
+/// where polynomials differ; [`LatticeError::Arith`] where there are not as many `left` as `right`, or for a
+/// position beyond the degree.
 pub fn outer_products(
     left: &[PolyRef<'_, Coeff>],
     positions: &[usize],
@@ -50,7 +53,8 @@ pub fn outer_products(
         if !progress() {
             return Ok(None);
         }
-        let mut targets: Vec<RowsMut<'_>> = out.iter_mut().map(|polys| polys.view_mut().into_rows()).collect();
+        let mut targets: Vec<RowsMut<'_>> =
+            out.iter_mut().map(|polys| polys.view_mut().into_rows()).collect();
         ring.engine().combine_coefficients(&mut targets, &left, positions, &right, basis.indices())?;
     }
     Ok(Some(out))

@@ -1,7 +1,8 @@
 //! Plaintext polynomials packed to the width of their primes.
 //!
-//! A linear transform reads its plaintexts from memory once per use, so their size bounds its speed. Packed, a residue modulo a 36-bit prime takes 36 bits
-//! instead of 64. The products of [`crate::linear_combination`] and [`crate::switch::Extended`] read packed plaintexts in place.
+//! A linear transform reads its plaintexts from memory once per use, so their size bounds its speed. Packed,
+//! a residue modulo a 36-bit prime takes 36 bits instead of 64. The products of [`crate::linear_combination`]
+//! and [`crate::switch::Extended`] read packed plaintexts in place.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -15,10 +16,12 @@ use crate::error::LatticeError;
 use crate::poly::{Basis, Eval, Poly};
 use crate::ring::Ring;
 
-/// Plaintext polynomials in Eval form, packed to the width of their primes: the plaintexts of one linear combination, in the order of its terms.
+/// Plaintext polynomials in Eval form, packed to the width of their primes: the plaintexts of one linear
+/// combination, in the order of its terms.
 ///
-/// They belong to the ring of the bundles that they multiply or to a subring of it ([`Ring::subring`]), over the primes of those bundles and any others:
-/// plaintexts over the primes of a high level, or over the extended modulus `P Q_l`, serve lower levels too.
+/// They belong to the ring of the bundles that they multiply or to a subring of it ([`Ring::subring`]), over
+/// the primes of those bundles and any others: plaintexts over the primes of a high level, or over the
+/// extended modulus `P Q_l`, serve lower levels too.
 #[derive(Clone)]
 pub struct PackedPlaintexts {
     ring: Ring,
@@ -30,9 +33,12 @@ impl PackedPlaintexts {
     /// Packs `plaintexts`.
     ///
     /// # Errors
-    /// [`LatticeError::EmptyShape`] without plaintexts; [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`] where they differ.
+    /// [`LatticeError::EmptyShape`] without plaintexts; [`LatticeError::RingMismatch`],
+    /// [`LatticeError::BasisMismatch`] where they differ.
     pub fn pack(plaintexts: &[&Poly<Eval>]) -> Result<Self, LatticeError> {
-        let first = plaintexts.first().ok_or(LatticeError::EmptyShape { what: "the number of plaintexts", got: 0 })?;
+        let first = plaintexts
+            .first()
+            .ok_or(LatticeError::EmptyShape { what: "the number of plaintexts", got: 0 })?;
         plaintexts.iter().try_for_each(|&plaintext| first.check_same_basis(plaintext))?;
         let (ring, basis) = (first.ring().clone(), first.basis().clone());
         let shape = FactorShape { groups: 1, terms: plaintexts.len(), columns: 1, packed: true };
@@ -50,31 +56,46 @@ impl PackedPlaintexts {
 
     fn layout(ring: &Ring, basis: &Basis, terms: usize) -> FactorLayout {
         let shape = FactorShape { groups: 1, terms, columns: 1, packed: true };
-        FactorLayout::new(shape, ring.degree(), basis.indices().iter().map(|&index| (index, ring.moduli()[index].bits())))
+        FactorLayout::new(
+            shape,
+            ring.degree(),
+            basis.indices().iter().map(|&index| (index, ring.moduli()[index].bits())),
+        )
     }
 
-    /// The first residue of packed plaintexts in `words` that is not below its prime: its row, its place within the row, its value. `None` where there is none, or
-    /// the words are too few.
+    /// The first residue of packed plaintexts in `words` that is not below its prime: its row, its place
+    /// within the row, its value. `None` where there is none, or the words are too few.
     #[must_use]
-    pub fn first_not_reduced(ring: &Ring, basis: &Basis, count: usize, words: &[u64]) -> Option<(usize, usize, u64)> {
+    pub fn first_not_reduced(
+        ring: &Ring,
+        basis: &Basis,
+        count: usize,
+        words: &[u64],
+    ) -> Option<(usize, usize, u64)> {
         let layout = Self::layout(ring, basis, count);
         let primes: Vec<u64> = basis.indices().iter().map(|&index| ring.moduli()[index].value()).collect();
         if words.len() < layout.words() { None } else { layout.first_not_below(words, &primes) }
     }
 
-    /// The packed residues, in the layout of [`clathrate_arith::factors`]; bytes between and after the rows are of no meaning.
+    /// The packed residues, in the layout of [`clathrate_arith::factors`]; bytes between and after the rows
+    /// are of no meaning.
     #[must_use]
     pub fn words(&self) -> Cow<'_, [u64]> {
         self.ring.engine().factor_words(&self.factors)
     }
 
-    /// `count` plaintexts from their packed residues ([`PackedPlaintexts::words`]), which may stay in a mapped file. Residues are not checked: products with
-    /// those that are not reduced are wrong.
+    /// `count` plaintexts from their packed residues ([`PackedPlaintexts::words`]), which may stay in a
+    /// mapped file. Residues are not checked: products with those that are not reduced are wrong.
     ///
     /// # Errors
-    /// [`LatticeError::EmptyShape`] without plaintexts; [`LatticeError::BasisMismatch`] for a prime that the ring does not have; [`LatticeError::WordCount`] for
-    /// another number of words.
-    pub fn from_words(ring: &Ring, basis: &Basis, count: usize, words: FileWords) -> Result<Self, LatticeError> {
+    /// [`LatticeError::EmptyShape`] without plaintexts; [`LatticeError::BasisMismatch`] for a prime that the
+    /// ring does not have; [`LatticeError::WordCount`] for another number of words.
+    pub fn from_words(
+        ring: &Ring,
+        basis: &Basis,
+        count: usize,
+        words: FileWords,
+    ) -> Result<Self, LatticeError> {
         if count == 0 {
             return Err(LatticeError::EmptyShape { what: "the number of plaintexts", got: 0 });
         }
@@ -88,7 +109,8 @@ impl PackedPlaintexts {
         Ok(Self { ring: ring.clone(), basis: basis.clone(), factors: Arc::new(factors) })
     }
 
-    /// Plaintext `index`, unpacked: the polynomial that was packed, bit for bit. `None` where there is no such plaintext.
+    /// Plaintext `index`, unpacked: the polynomial that was packed, bit for bit. `None` where there is no
+    /// such plaintext.
     #[must_use]
     pub fn unpack(&self, index: usize) -> Option<Poly<Eval>> {
         if index >= self.len() {
@@ -105,7 +127,8 @@ impl PackedPlaintexts {
         self.factors.shape().terms
     }
 
-    /// Whether there are no plaintexts: always false, because [`PackedPlaintexts::pack`] refuses an empty list.
+    /// Whether there are no plaintexts: always false, because [`PackedPlaintexts::pack`] refuses an empty
+    /// list.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -138,6 +161,10 @@ impl PackedPlaintexts {
 impl fmt::Debug for PackedPlaintexts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (count, degree, primes) = (self.len(), self.ring.degree(), counted(self.basis.len(), "prime"));
-        write!(f, "PackedPlaintexts({count} of degree {degree} over {primes}, {})", counted(self.bytes(), "byte"))
+        write!(
+            f,
+            "PackedPlaintexts({count} of degree {degree} over {primes}, {})",
+            counted(self.bytes(), "byte")
+        )
     }
 }

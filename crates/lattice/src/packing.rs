@@ -1,6 +1,7 @@
 //! Packing: many samples of a small degree become one of a larger degree, at equal dimension of the result.
 //!
-//! A step of packing (ModPack) takes `g` samples of degree `n` and rank `K` under one secret and gives one of degree `n' = g n` and rank `k' = N / n'`:
+//! A step of packing (ModPack) takes `g` samples of degree `n` and rank `K` under one secret and gives one of
+//! degree `n' = g n` and rank `k' = N / n'`:
 //!
 //! ```text
 //! 1. combine       b(X) = sum_p X^brv(p) b_p(X^g), and so each of the K mask polynomials: a sample of degree n' and rank K under the secrets s_t(X^g)
@@ -9,14 +10,14 @@
 //! 4. extract       degree n', rank k'
 //! ```
 //!
-//! The column method is the step from degree 1 to degree `N`. Several steps one after another, with samples of middle degrees in between, take fewer keys: a step
-//! has `K / k'` inputs ([`Packing`]).
+//! The column method is the step from degree 1 to degree `N`. Several steps one after another, with samples
+//! of middle degrees in between, take fewer keys: a step has `K / k'` inputs ([`Packing`]).
 //!
-//! Samples are joined and embedded by one call of the engine for all polynomials, so that LWE samples need one handle each and not one for each word, and a
-//! run of words of a sample becomes a run of coefficients.
+//! Samples are joined and embedded by one call of the engine for all polynomials, so that LWE samples need
+//! one handle each and not one for each word, and a run of words of a sample becomes a run of coefficients.
 //!
-//! Source: [hermes, sec. 4.3 (ModPack), 4.4 (BaseHERMES)]; differs: the order of components, in which steps nest ([`crate::degree`]); fewer samples than a step
-//! takes are filled up with zeroes.
+//! Source: [hermes, sec. 4.3 (ModPack), 4.4 (BaseHERMES)]; differs: the order of components, in which steps
+//! nest ([`crate::degree`]); fewer samples than a step takes are filled up with zeroes.
 
 use std::ops::Range;
 
@@ -35,7 +36,8 @@ use crate::secret::SecretKey;
 use crate::shape::{Bodies, Degree, Rank};
 use crate::switch::{SecretMatrix, SwitchKey, Switcher};
 
-/// One step of packing: `target / degree` samples of degree `degree` and rank `rank` become one of degree `target`, by a switch at degree `large`.
+/// One step of packing: `target / degree` samples of degree `degree` and rank `rank` become one of degree
+/// `target`, by a switch at degree `large`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PackingStep {
     degree: usize,
@@ -45,14 +47,22 @@ pub struct PackingStep {
 }
 
 impl PackingStep {
-    /// The step from samples of degree `n` and rank `K` to one of degree `target`, in the ring of degree `large`.
+    /// The step from samples of degree `n` and rank `K` to one of degree `target`, in the ring of degree
+    /// `large`.
     ///
     /// # Errors
-    /// [`LatticeError::DegreeChange`] unless the three degrees divide one another in powers of two, the first two differ, and the rank of the result divides
-    /// that of the samples.
-    pub fn new(Degree(degree): Degree, Rank(rank): Rank, Degree(target): Degree, Degree(large): Degree) -> Result<Self, LatticeError> {
+    /// [`LatticeError::DegreeChange`] unless the three degrees divide one another in powers of two, the first
+    /// two differ, and the rank of the result divides that of the samples.
+    pub fn new(
+        Degree(degree): Degree,
+        Rank(rank): Rank,
+        Degree(target): Degree,
+        Degree(large): Degree,
+    ) -> Result<Self, LatticeError> {
         let refused = |what: &'static str| Err(LatticeError::DegreeChange { degree, rank, target, what });
-        let steps = |small: usize, large: usize| large.checked_div(small).is_some_and(|gap| gap * small == large && gap.is_power_of_two());
+        let steps = |small: usize, large: usize| {
+            large.checked_div(small).is_some_and(|gap| gap * small == large && gap.is_power_of_two())
+        };
         if !steps(degree, target) || !steps(target, large) || degree == target {
             return refused("degree");
         }
@@ -62,18 +72,28 @@ impl PackingStep {
         Ok(Self { degree, rank, target, large })
     }
 
-    /// The steps from samples of degree `n` and rank `K` to the ring of degree `large`, with samples of the ranks `midpoints`, falling, in between; without
-    /// midpoints it is one step, the column method.
+    /// The steps from samples of degree `n` and rank `K` to the ring of degree `large`, with samples of the
+    /// ranks `midpoints`, falling, in between; without midpoints it is one step, the column method.
     ///
     /// # Errors
     /// [`LatticeError::DegreeChange`] for midpoints that do not fall or do not fit; as [`PackingStep::new`].
-    pub fn all(degree: Degree, rank: Rank, midpoints: &[usize], large: Degree) -> Result<Vec<Self>, LatticeError> {
+    pub fn all(
+        degree: Degree,
+        rank: Rank,
+        midpoints: &[usize],
+        large: Degree,
+    ) -> Result<Vec<Self>, LatticeError> {
         let mut steps: Vec<Self> = Vec::with_capacity(midpoints.len() + 1);
         let mut below = (degree, rank);
         for &rank in midpoints.iter().chain(&[1]) {
-            let target = large.0.checked_div(rank).filter(|degree| degree * rank == large.0 && *degree > below.0.0);
-            let refused =
-                LatticeError::DegreeChange { degree: below.0.0, rank: below.1.0, target: large.0 / rank.max(1), what: "midpoint" };
+            let target =
+                large.0.checked_div(rank).filter(|degree| degree * rank == large.0 && *degree > below.0.0);
+            let refused = LatticeError::DegreeChange {
+                degree: below.0.0,
+                rank: below.1.0,
+                target: large.0 / rank.max(1),
+                what: "midpoint",
+            };
             let step = Self::new(below.0, below.1, Degree(target.ok_or(refused)?), large)?;
             below = (Degree(step.target), Rank(step.result_rank()));
             steps.push(step);
@@ -117,11 +137,12 @@ impl PackingStep {
         self.rank / self.result_rank()
     }
 
-    /// The secret that the key switches from, for samples under `from`: `s_t(X^g)` of its polynomials, of which as many as the result's rank make one of degree
-    /// `large`.
+    /// The secret that the key switches from, for samples under `from`: `s_t(X^g)` of its polynomials, of
+    /// which as many as the result's rank make one of degree `large`.
     ///
     /// # Errors
-    /// [`LatticeError::ManyBodies`]; [`LatticeError::DegreeChange`], [`LatticeError::RankMismatch`] for a secret of another shape than the samples.
+    /// [`LatticeError::ManyBodies`]; [`LatticeError::DegreeChange`], [`LatticeError::RankMismatch`] for a
+    /// secret of another shape than the samples.
     pub fn inputs_secret(&self, from: &SecretKey) -> Result<SecretKey, LatticeError> {
         if from.bodies() != 1 {
             return Err(LatticeError::ManyBodies { operation: "packing", bodies: from.bodies() });
@@ -136,14 +157,22 @@ impl PackingStep {
         let mut coefficients = zeroize::Zeroizing::new(vec![0; self.target * self.rank]);
         let targets = coefficients.iter_mut().step_by(self.count());
         targets.zip(from.all_coefficients()).for_each(|(target, &value)| *target = value);
-        let raised = SecretKey::from_coefficients(Degree(self.target), Rank(self.rank), Bodies(1), from.distribution(), coefficients)?;
+        let raised = SecretKey::from_coefficients(
+            Degree(self.target),
+            Rank(self.rank),
+            Bodies(1),
+            from.distribution(),
+            coefficients,
+        )?;
         raised.combine_degree(self.large)
     }
 
-    /// A key of the step for samples under `from`, of levels up to `level`, to samples under the parts of `to`, a secret of the chain's degree and of rank 1.
+    /// A key of the step for samples under `from`, of levels up to `level`, to samples under the parts of
+    /// `to`, a secret of the chain's degree and of rank 1.
     ///
     /// # Errors
-    /// [`LatticeError::RankMismatch`] where `to` has another rank than 1; as [`PackingStep::inputs_secret`] and [`SwitchKey::generate`].
+    /// [`LatticeError::RankMismatch`] where `to` has another rank than 1; as [`PackingStep::inputs_secret`]
+    /// and [`SwitchKey::generate`].
     pub fn key(
         &self,
         chain: &Chain,
@@ -161,15 +190,17 @@ impl PackingStep {
         SwitchKey::generate(chain, gadget, level, &matrix, to, rng)
     }
 
-    /// One sample of degree `n'` whose messages are those of the samples: `m(X) = sum_p X^brv(p) m_p(X^gap)`, for `p` from 0 on; missing samples, and those
-    /// behind the last one, count as zero. A sample is `K` polynomials of the mask and one body. Its secret is `to.split_degree(n')` ([`PackingStep::key`]).
+    /// One sample of degree `n'` whose messages are those of the samples: `m(X) = sum_p X^brv(p) m_p(X^gap)`,
+    /// for `p` from 0 on; missing samples, and those behind the last one, count as zero. A sample is `K`
+    /// polynomials of the mask and one body. Its secret is `to.split_degree(n')` ([`PackingStep::key`]).
     ///
     /// The added noise is that of one switch of [`PackingStep::inputs`] polynomials.
     ///
     /// # Errors
-    /// [`LatticeError::EmptyShape`] without samples; [`LatticeError::DegreeChange`] for too many, or samples of another degree;
-    /// [`LatticeError::RankMismatch`], [`LatticeError::BasisMismatch`], [`LatticeError::RingMismatch`] where samples differ from each other or from the step's;
-    /// as [`Switcher::switch_coeff`].
+    /// [`LatticeError::EmptyShape`] without samples; [`LatticeError::DegreeChange`] for too many, or samples
+    /// of another degree; [`LatticeError::RankMismatch`], [`LatticeError::BasisMismatch`],
+    /// [`LatticeError::RingMismatch`] where samples differ from each other or from the step's; as
+    /// [`Switcher::switch_coeff`].
     pub fn pack(
         &self,
         samples: &[Option<PolysRef<'_, Coeff>>],
@@ -187,14 +218,29 @@ impl PackingStep {
         switcher: &Switcher,
         key: &SwitchKey,
     ) -> Result<Bundle<Coeff>, LatticeError> {
-        let first = samples.iter().flatten().next().ok_or(LatticeError::EmptyShape { what: "the number of samples", got: 0 })?;
-        if samples.len() > self.count() || first.ring().degree() != self.degree || switcher.chain().ring().degree() != self.large {
+        let first = samples
+            .iter()
+            .flatten()
+            .next()
+            .ok_or(LatticeError::EmptyShape { what: "the number of samples", got: 0 })?;
+        if samples.len() > self.count()
+            || first.ring().degree() != self.degree
+            || switcher.chain().ring().degree() != self.large
+        {
             let (degree, target) = (first.ring().degree(), self.target);
-            return Err(LatticeError::DegreeChange { degree, rank: self.rank, target, what: "number of samples" });
+            return Err(LatticeError::DegreeChange {
+                degree,
+                rank: self.rank,
+                target,
+                what: "number of samples",
+            });
         }
         for sample in samples.iter().flatten() {
             if sample.len() != self.rank + 1 {
-                return Err(LatticeError::RankMismatch { left: self.rank, right: sample.len().saturating_sub(1) });
+                return Err(LatticeError::RankMismatch {
+                    left: self.rank,
+                    right: sample.len().saturating_sub(1),
+                });
             }
             sample.at(0).check_same_basis(first.at(0))?;
         }
@@ -202,15 +248,27 @@ impl PackingStep {
         let zero = Polys::zero(first.ring(), basis, self.rank + 1);
         let samples = samples.iter().map(|sample| sample.unwrap_or(zero.view()));
         let samples: Vec<_> = samples.chain(std::iter::repeat(zero.view())).take(self.count()).collect();
-        let parts = |polys: Range<usize>| samples.iter().map(|sample| sample.range(polys.clone()).rows()).collect::<Vec<_>>();
+        let parts = |polys: Range<usize>| {
+            samples.iter().map(|sample| sample.range(polys.clone()).rows()).collect::<Vec<_>>()
+        };
         let mut mask: Polys<Coeff> = Polys::scratch(large, basis, self.inputs());
         if self.result_rank() == 1 {
-            large.engine().join_samples(Form::Coeff, mask.view_mut().into_rows(), &parts(0..self.rank), basis.indices());
+            large.engine().join_samples(
+                Form::Coeff,
+                mask.view_mut().into_rows(),
+                &parts(0..self.rank),
+                basis.indices(),
+            );
         } else {
             large.engine().join_masks(mask.view_mut().into_rows(), &parts(0..self.rank), basis.indices());
         }
         let mut body: Polys<Coeff> = Polys::scratch(middle, basis, 1);
-        middle.engine().join_samples(Form::Coeff, body.view_mut().into_rows(), &parts(self.rank..self.rank + 1), basis.indices());
+        middle.engine().join_samples(
+            Form::Coeff,
+            body.view_mut().into_rows(),
+            &parts(self.rank..self.rank + 1),
+            basis.indices(),
+        );
         let inputs: Vec<PolyRef<'_, Coeff>> = mask.view().iter().collect();
         let mut switched = switcher.switch_coeff(&inputs, key)?;
         switched.bodies_mut().at(0).add_assign(&body.at(0).iota(large)?)?;
@@ -218,10 +276,12 @@ impl PackingStep {
     }
 }
 
-/// Samples packed by `steps`, each with its key: sample `p` of the first step's samples at `X^brv(p)`. Missing samples count as zero.
+/// Samples packed by `steps`, each with its key: sample `p` of the first step's samples at `X^brv(p)`.
+/// Missing samples count as zero.
 ///
 /// # Errors
-/// [`LatticeError::EmptyShape`] where all samples are missing; [`LatticeError::DegreeChange`] for too many samples; as [`PackingStep::pack`].
+/// [`LatticeError::EmptyShape`] where all samples are missing; [`LatticeError::DegreeChange`] for too many
+/// samples; as [`PackingStep::pack`].
 pub fn pack_places(
     steps: &[(PackingStep, &SwitchKey)],
     samples: &[Option<PolysRef<'_, Coeff>>],
@@ -231,15 +291,27 @@ pub fn pack_places(
     let none = || LatticeError::EmptyShape { what: "the number of samples", got: 0 };
     if samples.len() > count {
         let (degree, rank) = steps.first().map_or((0, 0), |(step, _)| (step.degree, step.rank));
-        return Err(LatticeError::DegreeChange { degree, rank, target: switcher.chain().ring().degree(), what: "number of samples" });
+        return Err(LatticeError::DegreeChange {
+            degree,
+            rank,
+            target: switcher.chain().ring().degree(),
+            what: "number of samples",
+        });
     }
     let mut round: Vec<Option<Bundle<Coeff>>> = Vec::new();
     for (number, (step, key)) in steps.iter().enumerate() {
-        let own: Vec<Option<PolysRef<'_, Coeff>>> =
-            if number == 0 { samples.to_vec() } else { round.iter().map(|sample| sample.as_ref().map(Bundle::view)).collect() };
+        let own: Vec<Option<PolysRef<'_, Coeff>>> = if number == 0 {
+            samples.to_vec()
+        } else {
+            round.iter().map(|sample| sample.as_ref().map(Bundle::view)).collect()
+        };
         let middle = switcher.chain().ring().subring(step.target)?;
         let pack = |samples: &[Option<PolysRef<'_, Coeff>>]| {
-            samples.iter().any(Option::is_some).then(|| step.pack_in(&middle, samples, switcher, key)).transpose()
+            samples
+                .iter()
+                .any(Option::is_some)
+                .then(|| step.pack_in(&middle, samples, switcher, key))
+                .transpose()
         };
         let packed = own.chunks(step.count()).map(pack).collect::<Result<Vec<_>, _>>()?;
         drop(own);
@@ -255,8 +327,9 @@ pub struct Packing {
 }
 
 impl Packing {
-    /// Keys for samples under `from` to the ring of the chain under `to`, with samples of the ranks `midpoints`, falling, in between; without them, the column
-    /// method. The secrets of the midpoints are the parts of `to`.
+    /// Keys for samples under `from` to the ring of the chain under `to`, with samples of the ranks
+    /// `midpoints`, falling, in between; without them, the column method. The secrets of the midpoints are
+    /// the parts of `to`.
     pub fn generate(
         chain: &Chain,
         gadget: &Gadget,
@@ -266,7 +339,12 @@ impl Packing {
         to: &SecretKey,
         rng: &mut SecretRng,
     ) -> Result<Self, LatticeError> {
-        let steps = PackingStep::all(Degree(from.degree()), Rank(from.rank()), midpoints, Degree(chain.ring().degree()))?;
+        let steps = PackingStep::all(
+            Degree(from.degree()),
+            Rank(from.rank()),
+            midpoints,
+            Degree(chain.ring().degree()),
+        )?;
         let key = |(number, step): (usize, PackingStep)| {
             let secret = if number == 0 { None } else { Some(to.split_degree(step.degree)?) };
             Ok((step, step.key(chain, gadget, level, secret.as_ref().unwrap_or(from), to, rng)?))
@@ -286,12 +364,18 @@ impl Packing {
         self.steps.iter().map(|(step, _)| step.count()).product()
     }
 
-    /// One sample of the chain's degree: message `c` of the samples, counted from 0, is at `X^c` of each block of `X^count`: for samples of degree 1 it is
-    /// coefficient `c`. What is missing is zero. A sample is `K` polynomials of the mask and one body: the view of a bundle, or a sample of a
+    /// One sample of the chain's degree: message `c` of the samples, counted from 0, is at `X^c` of each
+    /// block of `X^count`: for samples of degree 1 it is coefficient `c`. What is missing is zero. A sample
+    /// is `K` polynomials of the mask and one body: the view of a bundle, or a sample of a
     /// [`SampleBatch`](crate::SampleBatch).
-    pub fn pack(&self, samples: &[PolysRef<'_, Coeff>], switcher: &Switcher) -> Result<Bundle<Coeff>, LatticeError> {
+    pub fn pack(
+        &self,
+        samples: &[PolysRef<'_, Coeff>],
+        switcher: &Switcher,
+    ) -> Result<Bundle<Coeff>, LatticeError> {
         let count = self.count();
-        let steps: Vec<(PackingStep, &SwitchKey)> = self.steps.iter().map(|(step, key)| (*step, key)).collect();
+        let steps: Vec<(PackingStep, &SwitchKey)> =
+            self.steps.iter().map(|(step, key)| (*step, key)).collect();
         if samples.len() > count {
             return pack_places(&steps, &samples.iter().copied().map(Some).collect::<Vec<_>>(), switcher);
         }

@@ -10,8 +10,8 @@ use crate::polys::Polys;
 use crate::ring::Ring;
 use crate::secret::{SecretKey, SecretPoly};
 
-/// A secret in Eval form modulo the primes of a basis, so that many decryptions transform it once. It is as good as the secret itself, and is overwritten when
-/// it is dropped.
+/// A secret in Eval form modulo the primes of a basis, so that many decryptions transform it once. It is as
+/// good as the secret itself, and is overwritten when it is dropped.
 #[derive(Debug)]
 pub struct EvalSecret {
     ring: Ring,
@@ -51,11 +51,13 @@ impl Bundle<Eval> {
         Ok(phases.to_vec())
     }
 
-    /// The phases modulo the primes of `out`, one polynomial for each body, written to `out`. The bundle and the secret may both have further primes.
+    /// The phases modulo the primes of `out`, one polynomial for each body, written to `out`. The bundle and
+    /// the secret may both have further primes.
     ///
     /// # Errors
-    /// [`LatticeError::SecretShape`] where the secret does not fit; [`LatticeError::BodiesMismatch`] where `out` has another number of polynomials than there
-    /// are bodies; [`LatticeError::BasisMismatch`] where a prime of `out` is missing; [`LatticeError::RingMismatch`].
+    /// [`LatticeError::SecretShape`] where the secret does not fit; [`LatticeError::BodiesMismatch`] where
+    /// `out` has another number of polynomials than there are bodies; [`LatticeError::BasisMismatch`] where a
+    /// prime of `out` is missing; [`LatticeError::RingMismatch`].
     pub fn phases_into(&self, secret: &EvalSecret, out: &mut Polys<Eval>) -> Result<(), LatticeError> {
         self.check_secret((secret.rank, secret.bodies.len(), secret.ring.degree()))?;
         if out.len() != self.body_count() {
@@ -66,9 +68,11 @@ impl Bundle<Eval> {
                 return Err(LatticeError::RingMismatch { left: self.ring().degree(), right: ring.degree() });
             }
         }
-        let missing = |basis: &Basis| LatticeError::BasisMismatch { left: out.basis().len(), right: basis.len() };
+        let missing =
+            |basis: &Basis| LatticeError::BasisMismatch { left: out.basis().len(), right: basis.len() };
         let rows_of = |basis: &Basis| basis.rows_of(out.basis().indices()).ok_or_else(|| missing(basis));
-        // Left factors have the primes of the result, right factors may have more: the secret is on the left unless it has more.
+        // Left factors have the primes of the result, right factors may have more: the secret is on the left
+        // unless it has more.
         let secret_is_left = secret.basis == *out.basis();
         if !secret_is_left && self.basis() != out.basis() {
             return self.restrict(out.basis())?.phases_into(secret, out);

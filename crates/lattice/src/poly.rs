@@ -1,4 +1,5 @@
-//! Polynomials over a residue basis, typed by domain: [`Poly`] owns its residues, [`PolyRef`] and [`PolyMut`] borrow them.
+//! Polynomials over a residue basis, typed by domain: [`Poly`] owns its residues, [`PolyRef`] and [`PolyMut`]
+//! borrow them.
 //!
 //! [`crate::polys`] has the types for several polynomials in one allocation.
 
@@ -36,7 +37,8 @@ impl Domain for Eval {
     const FORM: Form = Form::Eval;
 }
 
-/// A polynomial of `R_Q`, where `Q` is the product of the basis: one row of fully reduced residues per modulus.
+/// A polynomial of `R_Q`, where `Q` is the product of the basis: one row of fully reduced residues per
+/// modulus.
 #[derive(Debug, Clone)]
 pub struct Poly<D: Domain> {
     ring: Ring,
@@ -118,7 +120,8 @@ impl<D: Domain> PartialEq<Poly<D>> for PolyRef<'_, D> {
 }
 
 impl<'a, D: Domain> PolyRef<'a, D> {
-    /// A view of rows of residues. The caller guarantees that the residues are fully reduced and that there is one row per modulus of the basis.
+    /// A view of rows of residues. The caller guarantees that the residues are fully reduced and that there
+    /// is one row per modulus of the basis.
     pub(crate) fn from_rows(ring: &'a Ring, basis: &'a Basis, rows: Rows<'a>) -> Self {
         debug_assert_eq!(rows.rows(), basis.len(), "one row per modulus");
         Self { ring, basis, rows, domain: PhantomData }
@@ -166,7 +169,10 @@ impl<'a, D: Domain> PolyRef<'a, D> {
     ///
     /// # Errors
     /// [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`].
-    pub fn check_same_basis<'b, E: Domain>(&self, other: impl Into<PolyRef<'b, E>>) -> Result<(), LatticeError> {
+    pub fn check_same_basis<'b, E: Domain>(
+        &self,
+        other: impl Into<PolyRef<'b, E>>,
+    ) -> Result<(), LatticeError> {
         let other = other.into();
         check_same_basis((self.ring, self.basis), (other.ring, other.basis))
     }
@@ -182,7 +188,10 @@ impl<'a, D: Domain> PolyRef<'a, D> {
     /// # Errors
     /// [`LatticeError::BasisMismatch`] where this polynomial lacks a prime of `basis`.
     pub fn restrict(&self, basis: &Basis) -> Result<Poly<D>, LatticeError> {
-        let rows = self.basis.rows_of(basis.indices()).ok_or(LatticeError::BasisMismatch { left: self.basis.len(), right: basis.len() })?;
+        let rows = self
+            .basis
+            .rows_of(basis.indices())
+            .ok_or(LatticeError::BasisMismatch { left: self.basis.len(), right: basis.len() })?;
         Ok(Poly::from_buffer(self.ring, basis, self.ring.engine().select(self.rows, &rows)))
     }
 
@@ -198,7 +207,11 @@ impl PolyRef<'_, Coeff> {
     /// `self * X^power`.
     #[must_use]
     pub fn mul_monomial(&self, power: usize) -> Poly<Coeff> {
-        Poly::from_buffer(self.ring, self.basis, self.ring.engine().mul_monomial(self.rows, power, self.basis.indices()))
+        Poly::from_buffer(
+            self.ring,
+            self.basis,
+            self.ring.engine().mul_monomial(self.rows, power, self.basis.indices()),
+        )
     }
 }
 
@@ -206,12 +219,17 @@ impl PolyRef<'_, Eval> {
     /// A copy in Coeff form, in one pass over memory; a clone followed by a transform would take two.
     #[must_use]
     pub fn to_coeff(&self) -> Poly<Coeff> {
-        Poly::from_buffer(self.ring, self.basis, self.ring.engine().inverse_ntt_of(self.rows, self.basis.indices()))
+        Poly::from_buffer(
+            self.ring,
+            self.basis,
+            self.ring.engine().inverse_ntt_of(self.rows, self.basis.indices()),
+        )
     }
 }
 
 impl<'a, D: Domain> PolyMut<'a, D> {
-    /// A view of rows of residues. The caller guarantees that the residues are fully reduced and that there is one row per modulus of the basis.
+    /// A view of rows of residues. The caller guarantees that the residues are fully reduced and that there
+    /// is one row per modulus of the basis.
     pub(crate) fn from_rows(ring: &'a Ring, basis: &'a Basis, rows: RowsMut<'a>) -> Self {
         debug_assert_eq!(rows.rows(), basis.len(), "one row per modulus");
         Self { ring, basis, rows, domain: PhantomData }
@@ -256,7 +274,11 @@ impl<'a, D: Domain> PolyMut<'a, D> {
     ///
     /// # Errors
     /// [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`] where the rings or the bases differ.
-    pub fn assign_difference<'b, 'c>(&mut self, x: impl Into<PolyRef<'b, D>>, y: impl Into<PolyRef<'c, D>>) -> Result<(), LatticeError> {
+    pub fn assign_difference<'b, 'c>(
+        &mut self,
+        x: impl Into<PolyRef<'b, D>>,
+        y: impl Into<PolyRef<'c, D>>,
+    ) -> Result<(), LatticeError> {
         let (x, y) = (x.into(), y.into());
         self.view().check_same_basis(x)?;
         self.view().check_same_basis(y)?;
@@ -268,10 +290,19 @@ impl<'a, D: Domain> PolyMut<'a, D> {
     ///
     /// # Errors
     /// [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`] where the rings or the bases differ.
-    pub fn add_multiple<'b>(&mut self, other: impl Into<PolyRef<'b, D>>, residues: &[u64]) -> Result<(), LatticeError> {
+    pub fn add_multiple<'b>(
+        &mut self,
+        other: impl Into<PolyRef<'b, D>>,
+        residues: &[u64],
+    ) -> Result<(), LatticeError> {
         let other = other.into();
         self.view().check_same_basis(other)?;
-        self.ring.engine().add_mul_constants_assign(self.rows.reborrow(), other.rows(), residues, self.basis.indices());
+        self.ring.engine().add_mul_constants_assign(
+            self.rows.reborrow(),
+            other.rows(),
+            residues,
+            self.basis.indices(),
+        );
         Ok(())
     }
 
@@ -331,9 +362,14 @@ impl PolyMut<'_, Eval> {
 /// Checks that two polynomials have the same ring and the same basis.
 pub(crate) fn check_same_basis(left: (&Ring, &Basis), right: (&Ring, &Basis)) -> Result<(), LatticeError> {
     if !left.0.same_as(right.0) {
-        let (kinds, degrees) = ((left.0.engine().memory_kind(), right.0.engine().memory_kind()), (left.0.degree(), right.0.degree()));
+        let (kinds, degrees) = (
+            (left.0.engine().memory_kind(), right.0.engine().memory_kind()),
+            (left.0.degree(), right.0.degree()),
+        );
         return Err(match kinds {
-            (left, right) if left != right && degrees.0 == degrees.1 => LatticeError::MemoryMismatch { left, right },
+            (left, right) if left != right && degrees.0 == degrees.1 => {
+                LatticeError::MemoryMismatch { left, right }
+            }
             _ => LatticeError::RingMismatch { left: degrees.0, right: degrees.1 },
         });
     }
@@ -354,8 +390,8 @@ impl<D: Domain> Poly<D> {
         Self { ring: ring.clone(), basis: basis.clone(), data, domain: PhantomData }
     }
 
-    /// A polynomial of residues from the host: `fill(i, row)` writes the residues modulo the `i`-th modulus of the basis. The caller guarantees that
-    /// they are fully reduced.
+    /// A polynomial of residues from the host: `fill(i, row)` writes the residues modulo the `i`-th modulus
+    /// of the basis. The caller guarantees that they are fully reduced.
     #[must_use]
     pub fn upload(ring: &Ring, basis: &Basis, fill: impl Fn(usize, &mut [u64]) + Sync) -> Self {
         let mut data = ring.engine().scratch(basis.len());
@@ -426,7 +462,10 @@ impl<D: Domain> Poly<D> {
     ///
     /// # Errors
     /// [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`].
-    pub fn check_same_basis<'b, E: Domain>(&self, other: impl Into<PolyRef<'b, E>>) -> Result<(), LatticeError> {
+    pub fn check_same_basis<'b, E: Domain>(
+        &self,
+        other: impl Into<PolyRef<'b, E>>,
+    ) -> Result<(), LatticeError> {
         self.view().check_same_basis(other)
     }
 
@@ -529,8 +568,9 @@ impl Poly<Eval> {
     /// `sum_j xs[j] * ys[j]`, over the basis of the left factors; the right factors may have more primes.
     ///
     /// # Errors
-    /// [`LatticeError::BasisMismatch`] where the factors of one side differ, or the right factors lack a prime; [`LatticeError::RingMismatch`];
-    /// [`LatticeError::EmptyShape`] without factors; [`clathrate_arith::ArithError::Shape`] where the two sides have different numbers of factors.
+    /// [`LatticeError::BasisMismatch`] where the factors of one side differ, or the right factors lack a
+    /// prime; [`LatticeError::RingMismatch`]; [`LatticeError::EmptyShape`] without factors;
+    /// [`clathrate_arith::ArithError::Shape`] where the two sides have different numbers of factors.
     pub fn inner_product<'a, 'b, X, Y>(xs: &[X], ys: &[Y]) -> Result<Poly<Eval>, LatticeError>
     where
         X: Copy + Into<PolyRef<'a, Eval>>,
@@ -542,7 +582,12 @@ impl Poly<Eval> {
             return Err(LatticeError::EmptyShape { what: "the number of factors", got: 0 });
         };
         if xs.len() != ys.len() {
-            return Err(ArithError::Shape { what: "factors on the right of an inner product", expected: xs.len(), got: ys.len() }.into());
+            return Err(ArithError::Shape {
+                what: "factors on the right of an inner product",
+                expected: xs.len(),
+                got: ys.len(),
+            }
+            .into());
         }
         let (ring, basis) = (first.ring, first.basis);
         let rings = xs.iter().map(|x| x.ring).chain(ys.iter().map(|y| y.ring));

@@ -1,6 +1,8 @@
-//! Several polynomials over one basis, stored one after another in one allocation: the storage of bundles and tensors.
+//! Several polynomials over one basis, stored one after another in one allocation: the storage of bundles and
+//! tensors.
 //!
-//! [`Polys`] owns the polynomials; [`PolysRef`] and [`PolysMut`] borrow a range of them. An operation on all of them is one call of the engine.
+//! [`Polys`] owns the polynomials; [`PolysRef`] and [`PolysMut`] borrow a range of them. An operation on all
+//! of them is one call of the engine.
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
@@ -67,13 +69,17 @@ impl<'a, D: Domain> IntoIterator for &'a Polys<D> {
 }
 
 impl<D: Domain> Polys<D> {
-    /// Wraps rows of residues as `data.rows() / basis.len()` polynomials. The caller guarantees that the residues are fully reduced.
+    /// Wraps rows of residues as `data.rows() / basis.len()` polynomials. The caller guarantees that the
+    /// residues are fully reduced.
     ///
     /// # Panics
     /// Where the basis is empty, or the number of rows is not a multiple of its length.
     #[must_use]
     pub fn from_buffer(ring: &Ring, basis: &Basis, data: Buffer) -> Self {
-        assert!(!basis.is_empty() && data.rows().is_multiple_of(basis.len()), "one row per modulus of each polynomial");
+        assert!(
+            !basis.is_empty() && data.rows().is_multiple_of(basis.len()),
+            "one row per modulus of each polynomial"
+        );
         Self { ring: ring.clone(), basis: basis.clone(), data, domain: PhantomData }
     }
 
@@ -105,11 +111,14 @@ impl<D: Domain> Polys<D> {
     /// Copies of the given polynomials, in one allocation.
     ///
     /// # Errors
-    /// [`LatticeError::EmptyShape`] without polynomials; [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`] where the polynomials
-    /// differ.
-    pub fn copied<'a, P: Into<PolyRef<'a, D>>>(polys: impl IntoIterator<Item = P>) -> Result<Self, LatticeError> {
+    /// [`LatticeError::EmptyShape`] without polynomials; [`LatticeError::RingMismatch`],
+    /// [`LatticeError::BasisMismatch`] where the polynomials differ.
+    pub fn copied<'a, P: Into<PolyRef<'a, D>>>(
+        polys: impl IntoIterator<Item = P>,
+    ) -> Result<Self, LatticeError> {
         let polys: Vec<PolyRef<'a, D>> = polys.into_iter().map(Into::into).collect();
-        let first = polys.first().ok_or(LatticeError::EmptyShape { what: "the number of polynomials", got: 0 })?;
+        let first =
+            polys.first().ok_or(LatticeError::EmptyShape { what: "the number of polynomials", got: 0 })?;
         polys.iter().try_for_each(|poly| first.check_same_basis(*poly))?;
         let mut copy = Self::scratch(first.ring(), first.basis(), polys.len());
         for (target, poly) in copy.view_mut().into_iter().zip(&polys) {
@@ -300,7 +309,9 @@ impl<'a, D: Domain> PolysRef<'a, D> {
     }
 
     /// All polynomials.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = PolyRef<'a, D>> + DoubleEndedIterator + Clone + use<'a, D> {
+    pub fn iter(
+        &self,
+    ) -> impl ExactSizeIterator<Item = PolyRef<'a, D>> + DoubleEndedIterator + Clone + use<'a, D> {
         let all = *self;
         (0..self.len()).map(move |index| all.at(index))
     }
@@ -360,7 +371,11 @@ impl PolysRef<'_, Eval> {
     /// Copies in Coeff form, in one pass over memory; a copy followed by a transform would take two.
     #[must_use]
     pub fn to_coeff(&self) -> Polys<Coeff> {
-        Polys::from_buffer(self.ring, self.basis, self.ring.engine().inverse_ntt_of(self.rows, self.basis.indices()))
+        Polys::from_buffer(
+            self.ring,
+            self.basis,
+            self.ring.engine().inverse_ntt_of(self.rows, self.basis.indices()),
+        )
     }
 }
 
@@ -379,7 +394,8 @@ impl<'a, D: Domain> IntoIterator for PolysMut<'a, D> {
 
     fn into_iter(self) -> Self::IntoIter {
         let (ring, basis) = (self.ring, self.basis);
-        let polys: Vec<_> = self.rows.chunks(basis.len()).map(|rows| PolyMut::from_rows(ring, basis, rows)).collect();
+        let polys: Vec<_> =
+            self.rows.chunks(basis.len()).map(|rows| PolyMut::from_rows(ring, basis, rows)).collect();
         polys.into_iter()
     }
 }
@@ -434,7 +450,11 @@ impl<'a, D: Domain> PolysMut<'a, D> {
     #[must_use]
     pub fn at(&mut self, index: usize) -> PolyMut<'_, D> {
         let rows = self.basis.len();
-        PolyMut::from_rows(self.ring, self.basis, self.rows.reborrow().slice(index * rows..(index + 1) * rows))
+        PolyMut::from_rows(
+            self.ring,
+            self.basis,
+            self.rows.reborrow().slice(index * rows..(index + 1) * rows),
+        )
     }
 
     /// All polynomials.
@@ -465,8 +485,8 @@ impl<'a, D: Domain> PolysMut<'a, D> {
     /// `self <- other`.
     ///
     /// # Errors
-    /// [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`], [`LatticeError::BodiesMismatch`] where rings, bases or numbers of polynomials
-    /// differ.
+    /// [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`], [`LatticeError::BodiesMismatch`]
+    /// where rings, bases or numbers of polynomials differ.
     pub fn assign(&mut self, other: PolysRef<'_, D>) -> Result<(), LatticeError> {
         self.check(other)?;
         self.ring.engine().copy(self.rows.reborrow(), other.rows);
@@ -476,8 +496,8 @@ impl<'a, D: Domain> PolysMut<'a, D> {
     /// `self <- self + other`.
     ///
     /// # Errors
-    /// [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`], [`LatticeError::BodiesMismatch`] where rings, bases or numbers of polynomials
-    /// differ.
+    /// [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`], [`LatticeError::BodiesMismatch`]
+    /// where rings, bases or numbers of polynomials differ.
     pub fn add_assign(&mut self, other: PolysRef<'_, D>) -> Result<(), LatticeError> {
         self.check(other)?;
         self.ring.engine().add_assign(self.rows.reborrow(), other.rows, self.basis.indices());
@@ -507,14 +527,19 @@ impl<'a, D: Domain> PolysMut<'a, D> {
         self.mul_constants_assign(&residues);
     }
 
-    /// `self <- self + c * other` for a signed integer, in one pass over memory. The basis of `other` may have further primes after those of `self`; their
-    /// residues are not read.
+    /// `self <- self + c * other` for a signed integer, in one pass over memory. The basis of `other` may
+    /// have further primes after those of `self`; their residues are not read.
     pub fn add_multiple(&mut self, other: PolysRef<'_, D>, c: i128) -> Result<(), LatticeError> {
         let primes = self.basis.len();
         let residues = self.basis.residues_of(self.ring, c);
         if !other.basis.indices().starts_with(self.basis.indices()) || other.basis == self.basis {
             self.check(other)?;
-            self.ring.engine().add_mul_constants_assign(self.rows.reborrow(), other.rows, &residues, self.basis.indices());
+            self.ring.engine().add_mul_constants_assign(
+                self.rows.reborrow(),
+                other.rows,
+                &residues,
+                self.basis.indices(),
+            );
             return Ok(());
         }
         if !self.ring.same_as(other.ring) {
@@ -525,7 +550,12 @@ impl<'a, D: Domain> PolysMut<'a, D> {
         }
         for (index, poly) in other.iter().enumerate() {
             let target = self.rows.reborrow().slice(index * primes..(index + 1) * primes);
-            self.ring.engine().add_mul_constants_assign(target, poly.rows().slice(0..primes), &residues, self.basis.indices());
+            self.ring.engine().add_mul_constants_assign(
+                target,
+                poly.rows().slice(0..primes),
+                &residues,
+                self.basis.indices(),
+            );
         }
         Ok(())
     }
@@ -535,7 +565,8 @@ impl PolysMut<'_, Eval> {
     /// Every polynomial times `p`.
     ///
     /// # Errors
-    /// [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`] where the ring or the basis of `p` differs.
+    /// [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`] where the ring or the basis of `p`
+    /// differs.
     pub fn mul_poly_assign<'b>(&mut self, p: impl Into<PolyRef<'b, Eval>>) -> Result<(), LatticeError> {
         let p = p.into();
         check_same_basis((self.ring, self.basis), (p.ring(), p.basis()))?;

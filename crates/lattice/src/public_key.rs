@@ -21,16 +21,23 @@ pub struct PublicKey {
 
 impl PublicKey {
     /// A fresh public key over `basis`.
-    pub fn generate(secret: &SecretKey, ring: &Ring, basis: &Basis, rng: &mut SecretRng) -> Result<Self, LatticeError> {
-        let zeroes = (0..secret.rank()).map(|_| Bundle::encrypt_zero(secret, ring, basis, rng)).collect::<Result<_, _>>()?;
+    pub fn generate(
+        secret: &SecretKey,
+        ring: &Ring,
+        basis: &Basis,
+        rng: &mut SecretRng,
+    ) -> Result<Self, LatticeError> {
+        let zeroes = (0..secret.rank())
+            .map(|_| Bundle::encrypt_zero(secret, ring, basis, rng))
+            .collect::<Result<_, _>>()?;
         Ok(Self { zeroes })
     }
 
     /// A key from its encryptions of zero.
     ///
     /// # Errors
-    /// [`LatticeError::EmptyShape`] without encryptions; [`LatticeError::RankMismatch`] where their number is not their rank; as
-    /// [`Bundle::check_same_shape`].
+    /// [`LatticeError::EmptyShape`] without encryptions; [`LatticeError::RankMismatch`] where their number is
+    /// not their rank; as [`Bundle::check_same_shape`].
     pub fn from_zeroes(zeroes: Vec<Bundle<Eval>>) -> Result<Self, LatticeError> {
         let first = zeroes.first().ok_or(LatticeError::EmptyShape { what: "the rank", got: 0 })?;
         if first.rank() != zeroes.len() {
@@ -46,10 +53,12 @@ impl PublicKey {
         &self.zeroes
     }
 
-    /// A fresh encryption of zero over `basis`, a subset of the key's basis. The `u_i` are uniform ternary, the errors Gaussian with sigma = 3.2.
+    /// A fresh encryption of zero over `basis`, a subset of the key's basis. The `u_i` are uniform ternary,
+    /// the errors Gaussian with sigma = 3.2.
     ///
     /// # Errors
-    /// [`LatticeError::EmptyShape`] where `basis` is empty; [`LatticeError::BasisMismatch`] where the key lacks a prime of `basis`.
+    /// [`LatticeError::EmptyShape`] where `basis` is empty; [`LatticeError::BasisMismatch`] where the key
+    /// lacks a prime of `basis`.
     pub fn encrypt_zero(&self, basis: &Basis, rng: &mut SecretRng) -> Result<Bundle<Eval>, LatticeError> {
         let ring = self.zeroes[0].ring();
         basis.check(ring)?;
@@ -65,7 +74,13 @@ impl PublicKey {
             .collect();
         let polys = self.zeroes[0].view().len();
         let terms: Vec<Vec<Factor2<'_>>> = (0..polys)
-            .map(|i| ephemeral.iter().zip(&self.zeroes).map(|(u, zero)| (u.get().rows(), zero.view().at(i).rows())).collect())
+            .map(|i| {
+                ephemeral
+                    .iter()
+                    .zip(&self.zeroes)
+                    .map(|(u, zero)| (u.get().rows(), zero.view().at(i).rows()))
+                    .collect()
+            })
             .collect();
         let mut sums = ring.engine().scratch(polys * basis.len());
         ring.engine().dot_products(sums.view_mut(), &terms, &rows, basis.indices());

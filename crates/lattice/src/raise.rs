@@ -1,11 +1,13 @@
-//! Raising the modulus: every coefficient, given modulo a small modulus, is read as a centred integer and reduced modulo a large modulus.
+//! Raising the modulus: every coefficient, given modulo a small modulus, is read as a centred integer and
+//! reduced modulo a large modulus.
 //!
 //! ```text
 //! x mod q0  ->  [x] mod Q,    [x] = x mod q0 in [-q0/2, q0/2]
 //! ```
 //!
-//! A bundle with phase `m` modulo `q0` becomes one with phase `m + q0 I` for a polynomial `I` of small coefficients; bootstrapping removes `q0 I` afterwards.
-//! The modulus `q0` may be a product of several primes. The lift is centred, so `I` is as small as can be.
+//! A bundle with phase `m` modulo `q0` becomes one with phase `m + q0 I` for a polynomial `I` of small
+//! coefficients; bootstrapping removes `q0 I` afterwards. The modulus `q0` may be a product of several
+//! primes. The lift is centred, so `I` is as small as can be.
 
 use std::sync::Arc;
 
@@ -20,8 +22,9 @@ use crate::switch::{Extended, Frame};
 
 /// Precomputed lift from the primes of a small modulus to those of a large one.
 ///
-/// The lift is exact modulo the small modulus `q0`: the result is `x` modulo `q0`, whatever the rounding. It is centred, except that a coefficient within
-/// `2^-44 q0` of the boundary `q0/2` may be lifted to the other side of it, because the quotient by `q0` is a floating-point sum.
+/// The lift is exact modulo the small modulus `q0`: the result is `x` modulo `q0`, whatever the rounding. It
+/// is centred, except that a coefficient within `2^-44 q0` of the boundary `q0/2` may be lifted to the other
+/// side of it, because the quotient by `q0` is a floating-point sum.
 #[derive(Debug, Clone)]
 pub struct Raise {
     ring: Ring,
@@ -31,7 +34,8 @@ pub struct Raise {
 }
 
 impl Raise {
-    /// The lift from the primes `from` to the primes `to`. Both may have primes in common, as when a ciphertext at level 0 is raised to a high level.
+    /// The lift from the primes `from` to the primes `to`. Both may have primes in common, as when a
+    /// ciphertext at level 0 is raised to a high level.
     ///
     /// # Errors
     /// [`LatticeError::EmptyShape`], [`LatticeError::BasisMismatch`] where one is no basis of `ring`.
@@ -71,7 +75,8 @@ impl Raise {
     /// The lift of a polynomial in Coeff form. Cost: no transforms.
     ///
     /// # Errors
-    /// [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`] where the polynomial is not over the small modulus.
+    /// [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`] where the polynomial is not over the
+    /// small modulus.
     pub fn raise_coeff<'a>(&self, x: impl Into<PolyRef<'a, Coeff>>) -> Result<Poly<Coeff>, LatticeError> {
         Ok(Poly::from_buffer(&self.ring, &self.to, self.raise_coeffs(x.into().into())?.into_buffer()))
     }
@@ -88,7 +93,8 @@ impl Raise {
         Ok(out)
     }
 
-    /// The lift of a polynomial in Eval form. Cost: one inverse transform per prime of the small modulus, one forward transform per prime of the large one.
+    /// The lift of a polynomial in Eval form. Cost: one inverse transform per prime of the small modulus, one
+    /// forward transform per prime of the large one.
     pub fn raise<'a>(&self, x: impl Into<PolyRef<'a, Eval>>) -> Result<Poly<Eval>, LatticeError> {
         Ok(Poly::from_buffer(&self.ring, &self.to, self.raise_all(x.into().into())?.into_buffer()))
     }
@@ -106,8 +112,8 @@ impl Bundle<Eval> {
         Self::from_polys(raise.raise_all(self.view())?, self.rank())
     }
 
-    /// As [`Bundle::raise`], to the extended modulus `P Q_l` of `frame`, which must be the large modulus of `raise`. The mod-down divides the lifted phase by
-    /// `P`.
+    /// As [`Bundle::raise`], to the extended modulus `P Q_l` of `frame`, which must be the large modulus of
+    /// `raise`. The mod-down divides the lifted phase by `P`.
     ///
     /// # Errors
     /// As [`Raise::raise_coeff`]; [`LatticeError::BasisMismatch`] where `raise` has another large modulus.

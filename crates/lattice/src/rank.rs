@@ -1,7 +1,7 @@
 //! Moves of the rank: appending zero masks.
 //!
-//! With zero polynomials appended to its mask, a bundle of rank `k` under `s` is a bundle of rank `k' > k` under any secret that begins with `s`.
-//! Lowering the rank needs a key and is a switch.
+//! With zero polynomials appended to its mask, a bundle of rank `k` under `s` is a bundle of rank `k' > k`
+//! under any secret that begins with `s`. Lowering the rank needs a key and is a switch.
 
 use crate::bundle::Bundle;
 use crate::error::LatticeError;
@@ -9,7 +9,8 @@ use crate::poly::Domain;
 use crate::polys::Polys;
 
 impl<D: Domain> Bundle<D> {
-    /// The same samples at rank `rank`, the new mask polynomials zero: valid under every secret that extends the old one.
+    /// The same samples at rank `rank`, the new mask polynomials zero: valid under every secret that extends
+    /// the old one.
     ///
     /// # Errors
     /// [`LatticeError::RankUp`] where `rank` is below the bundle's rank.
@@ -29,7 +30,8 @@ impl<D: Domain> Bundle<D> {
         Self::from_polys(polys, rank)
     }
 
-    /// The same bodies with the first `rank` polynomials of the mask: the same messages under a secret whose other polynomials are zero.
+    /// The same bodies with the first `rank` polynomials of the mask: the same messages under a secret whose
+    /// other polynomials are zero.
     ///
     /// # Errors
     /// [`LatticeError::MaskRank`] where `rank` is not from 1 up to the bundle's rank.

@@ -52,11 +52,12 @@ impl Ring {
         together(self.engine(), work)
     }
 
-    /// Whether elements of both rings can be combined: the rings share an engine, or have equal degrees and moduli and engines of the same memory
-    /// kind.
+    /// Whether elements of both rings can be combined: the rings share an engine, or have equal degrees and
+    /// moduli and engines of the same memory kind.
     #[must_use]
     pub fn same_as(&self, other: &Ring) -> bool {
-        Arc::ptr_eq(&self.engine, &other.engine) || (self.degree() == other.degree() && self.same_moduli_as(other))
+        Arc::ptr_eq(&self.engine, &other.engine)
+            || (self.degree() == other.degree() && self.same_moduli_as(other))
     }
 
     /// Whether both rings have the same moduli and engines of the same memory kind; the degrees may differ.

@@ -1,8 +1,9 @@
 //! Sums of rotations, each of the sum before it: `(1 + phi_k) .. (1 + phi_1) x`, as they add up all slots.
 //!
-//! Only the mask of a sum is decomposed again, so that only the mask is divided by `P` after each switch. The bodies stay over `P Q_l`, where `phi (P b + v)` needs no division, and are
-//! divided once, at the end: `k - 1` mod-downs of every body are saved, and their rounding. The giant steps of double hoisting do the same for rotations of different sums
-//! ([`crate::switch::Extended::rotate`]).
+//! Only the mask of a sum is decomposed again, so that only the mask is divided by `P` after each switch. The
+//! bodies stay over `P Q_l`, where `phi (P b + v)` needs no division, and are divided once, at the end: `k -
+//! 1` mod-downs of every body are saved, and their rounding. The giant steps of double hoisting do the same
+//! for rotations of different sums ([`crate::switch::Extended::rotate`]).
 
 use std::sync::Arc;
 
@@ -18,14 +19,17 @@ use crate::shape::{Bodies, Rank};
 use crate::switch::{SwitchKey, SwitchTables, Switcher};
 
 impl Bundle<Eval> {
-    /// `(1 + phi_k) .. (1 + phi_1)` of the messages of a bundle at the level of `tables`, under the same secret. Each key was made by [`SwitchKey::automorphism`], and `tables` serve all of them
+    /// `(1 + phi_k) .. (1 + phi_1)` of the messages of a bundle at the level of `tables`, under the same
+    /// secret. Each key was made by [`SwitchKey::automorphism`], and `tables` serve all of them
     /// ([`Switcher::tables_for_keys`]).
     ///
-    /// Cost: a decomposition, a product with a key and a mod-down of the mask for each rotation, and one mod-down of the bodies.
+    /// Cost: a decomposition, a product with a key and a mod-down of the mask for each rotation, and one
+    /// mod-down of the bodies.
     ///
     /// # Errors
-    /// As [`Switcher::product_by`]; [`LatticeError::RankMismatch`], [`LatticeError::BodiesMismatch`] where a key has another shape; [`LatticeError::RingMismatch`] for an automorphism of
-    /// another degree; [`LatticeError::BasisMismatch`] where the bundle is not at the level of `tables`.
+    /// As [`Switcher::product_by`]; [`LatticeError::RankMismatch`], [`LatticeError::BodiesMismatch`] where a
+    /// key has another shape; [`LatticeError::RingMismatch`] for an automorphism of another degree;
+    /// [`LatticeError::BasisMismatch`] where the bundle is not at the level of `tables`.
     pub fn plus_rotated(
         &self,
         rotations: &[(&Automorphism, &SwitchKey)],
@@ -65,7 +69,8 @@ impl Bundle<Eval> {
             };
             let sum = bodies.insert(sum);
             sum.view_mut().add_assign(product.bodies().automorphism(phi).view())?;
-            mask.view_mut().add_assign(frame.mod_down().divide_evals(product.mask())?.view().automorphism(phi).view())?;
+            mask.view_mut()
+                .add_assign(frame.mod_down().divide_evals(product.mask())?.view().automorphism(phi).view())?;
         }
         match bodies {
             None => Ok(self.clone()),

@@ -1,24 +1,30 @@
-//! Products of a known matrix with rows that share a mask, by keys that are made for the matrix before any row is there.
+//! Products of a known matrix with rows that share a mask, by keys that are made for the matrix before any
+//! row is there.
 //!
-//! `m` bodies share a mask `a`. A body is a polynomial of degree `N` that holds `k` rows of the matrix `M`, row `(c, r)` of body `c` at the powers of `X` that are
-//! `r` modulo `k`. With `e_r` the component at these powers, of degree `N / k`, a row of the product `W M` is
+//! `m` bodies share a mask `a`. A body is a polynomial of degree `N` that holds `k` rows of the matrix `M`,
+//! row `(c, r)` of body `c` at the powers of `X` that are `r` modulo `k`. With `e_r` the component at these
+//! powers, of degree `N / k`, a row of the product `W M` is
 //!
 //! ```text
 //! sum_(c,r) w_(c,r) e_r(b_c + a s_c)  =  sum_(c,r) w_(c,r) e_r(b_c)  +  sum_l e_l(a) sum_(c,p) w_(c, l + p) Y^[l + p >= k] e_p(s_c)
 //! ```
 //!
-//! with `Y = X^k`. The first sum is a product of `W` with numbers. The second is linear in the `k` components of `a`, and its factors depend on `W` and on the
-//! secrets alone. So a key that switches `e_l(a)(X^k)` from these factors to one secret is made once for `W`: a combination of the keys that switch from
-//! `e_p(s_c)(X^k)` ([`SecretMatrix::parts`](crate::switch::SecretMatrix::parts)), by the entries of `W`. `k` rows of the product are one polynomial again, and
-//! one key: their factors are multiplied by `X^t` and added.
+//! with `Y = X^k`. The first sum is a product of `W` with numbers. The second is linear in the `k` components
+//! of `a`, and its factors depend on `W` and on the secrets alone. So a key that switches `e_l(a)(X^k)` from
+//! these factors to one secret is made once for `W`: a combination of the keys that switch from
+//! `e_p(s_c)(X^k)` ([`SecretMatrix::parts`](crate::switch::SecretMatrix::parts)), by the entries of `W`. `k`
+//! rows of the product are one polynomial again, and one key: their factors are multiplied by `X^t` and
+//! added.
 //!
-//! The product of `W` with the bodies wants only the highest bits ([`FractionProduct`]), because a rescale follows. So `W M` takes a decomposition of the mask, a
-//! product with keys and a mod-down for each `k` rows, and one product of matrices in floating point.
+//! The product of `W` with the bodies wants only the highest bits ([`FractionProduct`]), because a rescale
+//! follows. So `W M` takes a decomposition of the mask, a product with keys and a mod-down for each `k` rows,
+//! and one product of matrices in floating point.
 //!
 //! Several masks (of more than `m k` rows) add up: their components are switched together.
 //!
-//! Source: [pcmm-mambo, sec. 4.3, App. B (Algorithms 3 and 4), sec. 5]; differs: the two algorithms are one (`k` = 1 is Algorithm 3); the rows of the result come
-//! back as ciphertexts of degree `N` in one switch, without ModPack; the components of `a` and not those of the secrets are embedded, so that rows of one
+//! Source: [pcmm-mambo, sec. 4.3, App. B (Algorithms 3 and 4), sec. 5]; differs: the two algorithms are one
+//! (`k` = 1 is Algorithm 3); the rows of the result come back as ciphertexts of degree `N` in one switch,
+//! without ModPack; the components of `a` and not those of the secrets are embedded, so that rows of one
 //! polynomial need the keys of one secret; the division by `P` and the rescale are one.
 
 use clathrate_arith::kernels::scalar::bit_reverse;
@@ -34,7 +40,8 @@ use crate::polys::Polys;
 use crate::ring::Ring;
 use crate::switch::{Digits, SwitchKey, SwitchMethod, Switcher};
 
-/// Rows of the weights that keys are combined for at a time: a bound on the memory that takes. The entries of the key are unpacked again for each block.
+/// Rows of the weights that keys are combined for at a time: a bound on the memory that takes. The entries of
+/// the key are unpacked again for each block.
 const ROW_BLOCK: usize = 1024;
 
 /// How rows lie under masks.
@@ -72,13 +79,17 @@ pub struct PreparedMatrix {
 }
 
 impl PreparedMatrix {
-    /// Makes the keys for products with `left`, whose entries are multiples of `2^shift`, from `key`, which switches the parts of the secrets of all bodies ([`crate::switch::SecretMatrix::parts`], of degree
-    /// `N / lanes`). `progress` is called with the number of steps done and that of all; if it returns `false`, the work stops and the result is `None`.
+    /// Makes the keys for products with `left`, whose entries are multiples of `2^shift`, from `key`, which
+    /// switches the parts of the secrets of all bodies ([`crate::switch::SecretMatrix::parts`], of degree `N
+    /// / lanes`). `progress` is called with the number of steps done and that of all; if it returns `false`,
+    /// the work stops and the result is `None`.
     ///
-    /// Cost: `lanes masks` exact products of `left` with all entries of `key`. Memory: the result, and unpacked the entries of `key` for one digit and those of 1024 rows of the result.
+    /// Cost: `lanes masks` exact products of `left` with all entries of `key`. Memory: the result, and
+    /// unpacked the entries of `key` for one digit and those of 1024 rows of the result.
     ///
     /// # Errors
-    /// [`LatticeError::KeyInputs`] where the key is of another number of bodies or lanes; [`LatticeError::DegreeChange`] where the lanes do not divide the degree.
+    /// [`LatticeError::KeyInputs`] where the key is of another number of bodies or lanes;
+    /// [`LatticeError::DegreeChange`] where the lanes do not divide the degree.
     pub fn new(
         left: &LeftMatrix,
         shift: u32,
@@ -103,13 +114,20 @@ impl PreparedMatrix {
         let (mut done, mut keys) = (0, Vec::with_capacity(polys));
         for first in (0..polys).step_by(block) {
             let rows = first * lanes..((first + block) * lanes).min(left.rows());
-            let mut entries: Vec<Vec<Option<Bundle<Eval>>>> = vec![vec![None; masks * lanes * digits]; rows.len().div_ceil(lanes)];
+            let mut entries: Vec<Vec<Option<Bundle<Eval>>>> =
+                vec![vec![None; masks * lanes * digits]; rows.len().div_ceil(lanes)];
             for digit in 0..digits {
-                let mut inputs: Vec<Bundle<Eval>> = (0..key.inputs()).map(|input| key.entry(input, digit)).collect();
+                let mut inputs: Vec<Bundle<Eval>> =
+                    (0..key.inputs()).map(|input| key.entry(input, digit)).collect();
                 for component in 0..lanes {
                     if let Some(wrap) = wrap.as_ref().filter(|_| component > 0) {
-                        // From now on component + p reaches the number of lanes for p = lanes - component, too.
-                        inputs.iter_mut().skip(lanes - component).step_by(lanes).try_for_each(|input| input.mul_poly_assign(wrap))?;
+                        // From now on component + p reaches the number of lanes for p = lanes - component,
+                        // too.
+                        inputs
+                            .iter_mut()
+                            .skip(lanes - component)
+                            .step_by(lanes)
+                            .try_for_each(|input| input.mul_poly_assign(wrap))?;
                     }
                     let inputs: Vec<&Bundle<Eval>> = inputs.iter().collect();
                     for mask in 0..masks {
@@ -117,10 +135,16 @@ impl PreparedMatrix {
                             return Ok(None);
                         }
                         done += 1;
-                        let column = |input: usize| mask * lanes * bodies + input / lanes * lanes + (component + input % lanes) % lanes;
-                        let columns: Vec<Option<usize>> =
-                            (0..inputs.len()).map(|input| Some(column(input)).filter(|&column| column < left.inner())).collect();
-                        let mut combined = Bundle::combine(&left.select(rows.clone(), &columns)?, &inputs)?.into_iter();
+                        let column = |input: usize| {
+                            mask * lanes * bodies
+                                + input / lanes * lanes
+                                + (component + input % lanes) % lanes
+                        };
+                        let columns: Vec<Option<usize>> = (0..inputs.len())
+                            .map(|input| Some(column(input)).filter(|&column| column < left.inner()))
+                            .collect();
+                        let mut combined =
+                            Bundle::combine(&left.select(rows.clone(), &columns)?, &inputs)?.into_iter();
                         for poly in &mut entries {
                             let mut sum = combined.next();
                             for shift in &shifts[1..] {
@@ -136,7 +160,14 @@ impl PreparedMatrix {
             }
             for entries in entries {
                 let entries: Vec<Bundle<Eval>> = entries.into_iter().flatten().collect();
-                keys.push(SwitchKey::from_entries(switcher.chain(), key.gadget(), key.level(), masks * lanes, None, &entries)?);
+                keys.push(SwitchKey::from_entries(
+                    switcher.chain(),
+                    key.gadget(),
+                    key.level(),
+                    masks * lanes,
+                    None,
+                    &entries,
+                )?);
             }
         }
         progress(total, total);
@@ -146,8 +177,14 @@ impl PreparedMatrix {
     /// A matrix and keys that were taken apart ([`PreparedMatrix::left`], [`PreparedMatrix::keys`]).
     ///
     /// # Errors
-    /// [`LatticeError::KeyInputs`] where there is not one key for each polynomial of the result, or one is for another number of components.
-    pub fn from_parts(left: LeftMatrix, shift: u32, shape: RowShape, keys: Vec<SwitchKey>) -> Result<Self, LatticeError> {
+    /// [`LatticeError::KeyInputs`] where there is not one key for each polynomial of the result, or one is
+    /// for another number of components.
+    pub fn from_parts(
+        left: LeftMatrix,
+        shift: u32,
+        shape: RowShape,
+        keys: Vec<SwitchKey>,
+    ) -> Result<Self, LatticeError> {
         let (inputs, polys) = (shape.masks(left.inner()) * shape.lanes, shape.polys(left.rows()));
         if keys.len() != polys {
             return Err(LatticeError::KeyInputs { key_inputs: keys.len(), inputs: polys });
@@ -182,15 +219,17 @@ impl PreparedMatrix {
         self.keys.iter().map(SwitchKey::bytes).sum()
     }
 
-    /// The rows of the product as bundles of one body, `lanes` rows in each, one level below: the product is rescaled. `bundles` are the masks with their bodies, in
-    /// the order of their rows. `progress` is called with the number of polynomials done and that of all; if it returns `false`, the result is `None`.
+    /// The rows of the product as bundles of one body, `lanes` rows in each, one level below: the product is
+    /// rescaled. `bundles` are the masks with their bodies, in the order of their rows. `progress` is called
+    /// with the number of polynomials done and that of all; if it returns `false`, the result is `None`.
     ///
-    /// Cost: for each mask `lanes` decompositions; for each polynomial of the result the products of all digits with a key and one mod-down; one or two
-    /// floating-point products of matrices.
+    /// Cost: for each mask `lanes` decompositions; for each polynomial of the result the products of all
+    /// digits with a key and one mod-down; one or two floating-point products of matrices.
     ///
     /// # Errors
-    /// [`LatticeError::EmptyShape`] without bundles; [`LatticeError::BodiesMismatch`] where there are not as many as the matrix needs, or with other bodies;
-    /// [`LatticeError::NoLevelLeft`] at level 0; as [`Switcher::inner_product`].
+    /// [`LatticeError::EmptyShape`] without bundles; [`LatticeError::BodiesMismatch`] where there are not as
+    /// many as the matrix needs, or with other bodies; [`LatticeError::NoLevelLeft`] at level 0; as
+    /// [`Switcher::inner_product`].
     pub fn multiply(
         &self,
         bundles: &[&Bundle<Eval>],
@@ -198,7 +237,8 @@ impl PreparedMatrix {
         switcher: &Switcher,
         progress: &mut dyn FnMut(usize, usize) -> bool,
     ) -> Result<Option<Vec<Bundle<Eval>>>, LatticeError> {
-        let first = bundles.first().ok_or(LatticeError::EmptyShape { what: "the number of bundles", got: 0 })?;
+        let first =
+            bundles.first().ok_or(LatticeError::EmptyShape { what: "the number of bundles", got: 0 })?;
         let (chain, ring) = (switcher.chain(), first.ring());
         let masks = self.shape.masks(self.left.inner());
         if bundles.len() != masks {
@@ -209,7 +249,9 @@ impl PreparedMatrix {
             return Err(LatticeError::BodiesMismatch { left: self.shape.bodies, right: first.body_count() });
         }
         let top = chain.basis(chain.max_level()).len();
-        let level = chain.level_of(first.basis()).ok_or(LatticeError::BasisMismatch { left: first.basis().len(), right: top })?;
+        let level = chain
+            .level_of(first.basis())
+            .ok_or(LatticeError::BasisMismatch { left: first.basis().len(), right: top })?;
         let below = level.0.checked_sub(1).map(Level).ok_or(LatticeError::NoLevelLeft)?;
         let key_level = self.keys.iter().map(SwitchKey::level).min().unwrap_or(level);
         let tables = switcher.tables_of_method(SwitchMethod::as_made(chain), level, key_level)?;
@@ -242,15 +284,30 @@ impl PreparedMatrix {
     }
 
     /// The product of the matrix with the bodies, divided as a rescale to `kept` does.
-    fn product_of_bodies(&self, bundles: &[&Bundle<Eval>], products: usize, kept: Basis) -> Result<Polys<Eval>, LatticeError> {
+    fn product_of_bodies(
+        &self,
+        bundles: &[&Bundle<Eval>],
+        products: usize,
+        kept: Basis,
+    ) -> Result<Polys<Eval>, LatticeError> {
         let (ring, basis) = (bundles[0].ring(), bundles[0].basis());
         let inputs: Vec<Polys<Coeff>> = bundles.iter().map(|bundle| bundle.bodies().to_coeff()).collect();
-        let right: Vec<Rows<'_>> = inputs.iter().flat_map(|polys| polys.iter().map(|poly| poly.rows()).collect::<Vec<_>>()).collect();
+        let right: Vec<Rows<'_>> = inputs
+            .iter()
+            .flat_map(|polys| polys.iter().map(|poly| poly.rows()).collect::<Vec<_>>())
+            .collect();
         let right = &right[..self.shape.polys(self.left.inner())];
         let mut out: Polys<Coeff> = Polys::scratch(ring, &kept, self.keys.len());
         let mut targets: Vec<RowsMut<'_>> = out.view_mut().into_rows().chunks(kept.len()).collect();
         let product = FractionProduct { lanes: self.shape.lanes, products, shift: self.shift };
-        ring.engine().combine_fractions(&mut targets, &self.left, right, product, basis.indices(), kept.indices())?;
+        ring.engine().combine_fractions(
+            &mut targets,
+            &self.left,
+            right,
+            product,
+            basis.indices(),
+            kept.indices(),
+        )?;
         Ok(out.into_eval())
     }
 }
@@ -277,9 +334,11 @@ pub struct ProductNoise {
 }
 
 impl ProductNoise {
-    /// The noise of the polynomial with the rows `weights` (sums of squares of the integer weights, at most `lanes` of them), the row with the largest noise: rows whose errors
-    /// have the variance `variance`; a rescale that divides by `2^log2_step`; keys with these digits and special modulus; a result modulo `2^log2_modulus`; a
-    /// floating-point product with this deviation, a fraction of the modulus, in so many ranges.
+    /// The noise of the polynomial with the rows `weights` (sums of squares of the integer weights, at most
+    /// `lanes` of them), the row with the largest noise: rows whose errors have the variance `variance`; a
+    /// rescale that divides by `2^log2_step`; keys with these digits and special modulus; a result modulo
+    /// `2^log2_modulus`; a floating-point product with this deviation, a fraction of the modulus, in so many
+    /// ranges.
     #[must_use]
     pub fn of(
         model: &NoiseModel,
@@ -292,12 +351,14 @@ impl ProductNoise {
         let largest = weights.iter().copied().fold(0.0, f64::max);
         let all: f64 = weights.iter().sum();
         let step = (-2.0 * log2_step).exp2();
-        // A component of the mask has N / lanes coefficients and is multiplied with the errors of the `lanes` rows' weights; there are `lanes` components.
+        // A component of the mask has N / lanes coefficients and is multiplied with the errors of the `lanes`
+        // rows' weights; there are `lanes` components.
         let one = model.products_over(1, digits, log2_special);
         Self {
             input: variance * largest * step,
             switch: one * all * step,
-            // The body is rounded once more for each range of the floating-point product, downwards: a mean of 1/2 and a variance of 1/12 each.
+            // The body is rounded once more for each range of the floating-point product, downwards: a mean
+            // of 1/2 and a variance of 1/12 each.
             rounding: model.rounding() + (ranges * ranges) as f64 / 4.0 + ranges as f64 / 12.0,
             float: (float_deviation * log2_modulus.exp2()).powi(2),
         }

@@ -1,8 +1,8 @@
 //! Many LWE samples in one allocation.
 //!
-//! A sample of dimension `k` is a bundle of degree 1, rank `k` and one body: `k + 1` words per prime. Separate bundles would need an allocation for
-//! each of, say, 2^16 samples. Here all samples are stored one after another, mask then body, so that an operation on all of them is one call of the
-//! engine.
+//! A sample of dimension `k` is a bundle of degree 1, rank `k` and one body: `k + 1` words per prime.
+//! Separate bundles would need an allocation for each of, say, 2^16 samples. Here all samples are stored one
+//! after another, mask then body, so that an operation on all of them is one call of the engine.
 
 use crate::bundle::Bundle;
 use crate::error::LatticeError;
@@ -22,9 +22,15 @@ impl SampleBatch {
     /// `count` samples of the given dimension, all zero.
     ///
     /// # Errors
-    /// [`LatticeError::RingMismatch`] unless the ring's degree is 1; [`LatticeError::EmptyShape`] for dimension 0, no samples or no primes;
-    /// [`LatticeError::BasisMismatch`]; [`LatticeError::SecretTooLarge`] where the samples exceed the address space.
-    pub fn zero(ring: &Ring, basis: &Basis, count: usize, Rank(dimension): Rank) -> Result<Self, LatticeError> {
+    /// [`LatticeError::RingMismatch`] unless the ring's degree is 1; [`LatticeError::EmptyShape`] for
+    /// dimension 0, no samples or no primes; [`LatticeError::BasisMismatch`];
+    /// [`LatticeError::SecretTooLarge`] where the samples exceed the address space.
+    pub fn zero(
+        ring: &Ring,
+        basis: &Basis,
+        count: usize,
+        Rank(dimension): Rank,
+    ) -> Result<Self, LatticeError> {
         check_degree(ring)?;
         basis.check(ring)?;
         for (what, got) in [("the number of samples", count), ("the dimension", dimension)] {
@@ -32,7 +38,10 @@ impl SampleBatch {
                 return Err(LatticeError::EmptyShape { what, got });
             }
         }
-        let words = dimension.checked_add(1).and_then(|each| each.checked_mul(count)).and_then(|polys| polys.checked_mul(basis.len()));
+        let words = dimension
+            .checked_add(1)
+            .and_then(|each| each.checked_mul(count))
+            .and_then(|polys| polys.checked_mul(basis.len()));
         if words.is_none_or(|words| words > isize::MAX as usize / 8) {
             return Err(LatticeError::SecretTooLarge { degree: 1, rank: dimension, bodies: count });
         }
@@ -42,11 +51,15 @@ impl SampleBatch {
     /// A batch of copies of the bundles, which have degree 1 and one body each.
     ///
     /// # Errors
-    /// [`LatticeError::EmptyShape`] without bundles; [`LatticeError::RingMismatch`] unless the degree is 1; [`LatticeError::BodiesMismatch`] unless
-    /// every bundle has one body; [`LatticeError::RankMismatch`], [`LatticeError::BasisMismatch`] where the bundles differ.
-    pub fn from_bundles<'a>(bundles: impl IntoIterator<Item = &'a Bundle<Coeff>>) -> Result<Self, LatticeError> {
+    /// [`LatticeError::EmptyShape`] without bundles; [`LatticeError::RingMismatch`] unless the degree is 1;
+    /// [`LatticeError::BodiesMismatch`] unless every bundle has one body; [`LatticeError::RankMismatch`],
+    /// [`LatticeError::BasisMismatch`] where the bundles differ.
+    pub fn from_bundles<'a>(
+        bundles: impl IntoIterator<Item = &'a Bundle<Coeff>>,
+    ) -> Result<Self, LatticeError> {
         let bundles: Vec<&Bundle<Coeff>> = bundles.into_iter().collect();
-        let first = bundles.first().ok_or(LatticeError::EmptyShape { what: "the number of samples", got: 0 })?;
+        let first =
+            bundles.first().ok_or(LatticeError::EmptyShape { what: "the number of samples", got: 0 })?;
         let mut samples = Self::zero(first.ring(), first.basis(), bundles.len(), Rank(first.rank()))?;
         bundles.iter().enumerate().try_for_each(|(index, bundle)| samples.set(index, bundle))?;
         Ok(samples)
@@ -55,7 +68,8 @@ impl SampleBatch {
     /// A batch of one sample, in the bundle's own allocation.
     ///
     /// # Errors
-    /// [`LatticeError::RingMismatch`] unless the degree is 1; [`LatticeError::BodiesMismatch`] unless the bundle has one body.
+    /// [`LatticeError::RingMismatch`] unless the degree is 1; [`LatticeError::BodiesMismatch`] unless the
+    /// bundle has one body.
     pub fn from_bundle(bundle: Bundle<Coeff>) -> Result<Self, LatticeError> {
         check_degree(bundle.ring())?;
         check_bodies(&bundle)?;
@@ -138,8 +152,9 @@ impl SampleBatch {
     /// Overwrites sample `index`.
     ///
     /// # Errors
-    /// [`LatticeError::BodyOutOfRange`] where `index` is out of range; [`LatticeError::RankMismatch`], [`LatticeError::BodiesMismatch`],
-    /// [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`] where the bundle is of another shape.
+    /// [`LatticeError::BodyOutOfRange`] where `index` is out of range; [`LatticeError::RankMismatch`],
+    /// [`LatticeError::BodiesMismatch`], [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`]
+    /// where the bundle is of another shape.
     pub fn set(&mut self, index: usize, bundle: &Bundle<Coeff>) -> Result<(), LatticeError> {
         let first = self.place(index)?;
         check_bodies(bundle)?;
@@ -162,8 +177,9 @@ impl SampleBatch {
     /// `self <- self + other`, sample by sample.
     ///
     /// # Errors
-    /// [`LatticeError::RankMismatch`] where the dimensions differ; [`LatticeError::BodiesMismatch`] where the numbers of samples differ;
-    /// [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`] where the rings or the bases differ.
+    /// [`LatticeError::RankMismatch`] where the dimensions differ; [`LatticeError::BodiesMismatch`] where the
+    /// numbers of samples differ; [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`] where the
+    /// rings or the bases differ.
     pub fn add_assign(&mut self, other: &Self) -> Result<(), LatticeError> {
         self.check_same_shape(other)?;
         self.polys.view_mut().add_assign(other.view())
@@ -182,9 +198,17 @@ impl SampleBatch {
 }
 
 fn check_degree(ring: &Ring) -> Result<(), LatticeError> {
-    if ring.degree() == 1 { Ok(()) } else { Err(LatticeError::RingMismatch { left: ring.degree(), right: 1 }) }
+    if ring.degree() == 1 {
+        Ok(())
+    } else {
+        Err(LatticeError::RingMismatch { left: ring.degree(), right: 1 })
+    }
 }
 
 fn check_bodies(bundle: &Bundle<Coeff>) -> Result<(), LatticeError> {
-    if bundle.body_count() == 1 { Ok(()) } else { Err(LatticeError::BodiesMismatch { left: 1, right: bundle.body_count() }) }
+    if bundle.body_count() == 1 {
+        Ok(())
+    } else {
+        Err(LatticeError::BodiesMismatch { left: 1, right: bundle.body_count() })
+    }
 }

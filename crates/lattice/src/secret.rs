@@ -11,7 +11,8 @@ use crate::sampling::{SecretDistribution, SecretRng};
 use crate::shape::{Bodies, Degree, Rank};
 use clathrate_arith::Automorphism;
 
-/// A secret polynomial in Eval form. Its residues are overwritten when it is dropped, and `Debug` does not print them.
+/// A secret polynomial in Eval form. Its residues are overwritten when it is dropped, and `Debug` does not
+/// print them.
 pub struct SecretPoly(Poly<Eval>);
 
 impl SecretPoly {
@@ -61,11 +62,13 @@ impl fmt::Debug for SecretKey {
 impl SecretKey {
     /// Samples fresh independent secrets.
     ///
-    /// `FixedWeight(h)` is the number of non-zero coefficients among the `rank * degree` coefficients of each body's secret.
+    /// `FixedWeight(h)` is the number of non-zero coefficients among the `rank * degree` coefficients of each
+    /// body's secret.
     ///
     /// # Errors
-    /// [`LatticeError::EmptyShape`] for a degree, rank or number of bodies of 0; [`LatticeError::Sampling`] where `h` exceeds `rank * degree`;
-    /// [`LatticeError::SecretTooLarge`] where the coefficients exceed the address space.
+    /// [`LatticeError::EmptyShape`] for a degree, rank or number of bodies of 0; [`LatticeError::Sampling`]
+    /// where `h` exceeds `rank * degree`; [`LatticeError::SecretTooLarge`] where the coefficients exceed the
+    /// address space.
     pub fn generate(
         Degree(degree): Degree,
         Rank(rank): Rank,
@@ -89,7 +92,8 @@ impl SecretKey {
     /// A key from stored coefficients: `bodies * rank` polynomials of `degree` coefficients, body-major.
     ///
     /// # Errors
-    /// [`LatticeError::EmptyShape`] where there are none, or not `bodies * rank * degree`; [`LatticeError::SecretTooLarge`].
+    /// [`LatticeError::EmptyShape`] where there are none, or not `bodies * rank * degree`;
+    /// [`LatticeError::SecretTooLarge`].
     pub fn from_coefficients(
         Degree(degree): Degree,
         Rank(rank): Rank,
@@ -97,8 +101,13 @@ impl SecretKey {
         distribution: SecretDistribution,
         coefficients: Zeroizing<Vec<i64>>,
     ) -> Result<Self, LatticeError> {
-        if coefficients.is_empty() || coefficients.len() != shape_product(Degree(degree), Rank(rank), Bodies(bodies))? {
-            return Err(LatticeError::EmptyShape { what: "the number of secret coefficients that fit the shape", got: coefficients.len() });
+        if coefficients.is_empty()
+            || coefficients.len() != shape_product(Degree(degree), Rank(rank), Bodies(bodies))?
+        {
+            return Err(LatticeError::EmptyShape {
+                what: "the number of secret coefficients that fit the shape",
+                got: coefficients.len(),
+            });
         }
         Ok(Self { degree, rank, bodies, distribution, coefficients })
     }
@@ -154,7 +163,9 @@ impl SecretKey {
     /// The polynomials of body `body` in Eval form over `basis`.
     #[must_use]
     pub fn eval(&self, ring: &Ring, basis: &Basis, body: usize) -> Vec<SecretPoly> {
-        (0..self.rank).map(|i| SecretPoly::new(Poly::from_signed(ring, basis, self.coefficients(body, i)).into_eval())).collect()
+        (0..self.rank)
+            .map(|i| SecretPoly::new(Poly::from_signed(ring, basis, self.coefficients(body, i)).into_eval()))
+            .collect()
     }
 
     /// `phi(s)`: the automorphism applied to every polynomial.
@@ -162,7 +173,9 @@ impl SecretKey {
     pub fn automorphism(&self, phi: &Automorphism) -> Self {
         let mut coefficients = Zeroizing::new(vec![0; self.coefficients.len()]);
         let mask = 2 * self.degree - 1;
-        for (target, source) in coefficients.chunks_exact_mut(self.degree).zip(self.coefficients.chunks_exact(self.degree)) {
+        for (target, source) in
+            coefficients.chunks_exact_mut(self.degree).zip(self.coefficients.chunks_exact(self.degree))
+        {
             for (i, &value) in source.iter().enumerate() {
                 let exponent = (i * phi.element().value()) & mask;
                 target[exponent % self.degree] = if exponent >= self.degree { -value } else { value };
@@ -179,7 +192,8 @@ impl SecretKey {
         Self { coefficients, bodies: 1, ..*self }
     }
 
-    /// The secret of the first `rank` polynomials of each body. A fixed weight `h` becomes its share `h * rank / self.rank()`, rounded.
+    /// The secret of the first `rank` polynomials of each body. A fixed weight `h` becomes its share `h *
+    /// rank / self.rank()`, rounded.
     ///
     /// # Errors
     /// [`LatticeError::EmptyShape`] for rank 0, [`LatticeError::SecretRank`] for a rank above this key's.
@@ -196,19 +210,20 @@ impl SecretKey {
         }
         let distribution = match self.distribution {
             // On average, a fraction of the polynomials has the same fraction of the weight.
-            SecretDistribution::FixedWeight(weight) => {
-                SecretDistribution::FixedWeight(((weight as u128 * rank as u128 + self.rank as u128 / 2) / self.rank as u128) as usize)
-            }
+            SecretDistribution::FixedWeight(weight) => SecretDistribution::FixedWeight(
+                ((weight as u128 * rank as u128 + self.rank as u128 / 2) / self.rank as u128) as usize,
+            ),
             uniform => uniform,
         };
         Ok(Self { coefficients, rank, distribution, ..*self })
     }
 
-    /// `s || s'`: the polynomials of each body, followed by those of `extra`. The rank is the sum of both ranks.
+    /// `s || s'`: the polynomials of each body, followed by those of `extra`. The rank is the sum of both
+    /// ranks.
     ///
     /// # Errors
-    /// [`LatticeError::BodiesMismatch`], [`LatticeError::RingMismatch`] where the numbers of bodies or the degrees differ;
-    /// [`LatticeError::SecretTooLarge`].
+    /// [`LatticeError::BodiesMismatch`], [`LatticeError::RingMismatch`] where the numbers of bodies or the
+    /// degrees differ; [`LatticeError::SecretTooLarge`].
     pub fn join_rank(&self, extra: &Self) -> Result<Self, LatticeError> {
         if self.bodies() != extra.bodies() {
             return Err(LatticeError::BodiesMismatch { left: self.bodies(), right: extra.bodies() });
@@ -216,24 +231,36 @@ impl SecretKey {
         if self.degree() != extra.degree() {
             return Err(LatticeError::RingMismatch { left: self.degree(), right: extra.degree() });
         }
-        let mut coefficients = Zeroizing::new(Vec::with_capacity(self.all_coefficients().len() + extra.all_coefficients().len()));
+        let mut coefficients = Zeroizing::new(Vec::with_capacity(
+            self.all_coefficients().len() + extra.all_coefficients().len(),
+        ));
         for body in 0..self.bodies() {
             (0..self.rank()).for_each(|i| coefficients.extend_from_slice(self.coefficients(body, i)));
             (0..extra.rank()).for_each(|i| coefficients.extend_from_slice(extra.coefficients(body, i)));
         }
         let distribution = match (self.distribution(), extra.distribution()) {
-            (SecretDistribution::UniformTernary, SecretDistribution::UniformTernary) => SecretDistribution::UniformTernary,
-            // Otherwise the sum of the expected weights, because this sum gives the right variance for the whole secret.
+            (SecretDistribution::UniformTernary, SecretDistribution::UniformTernary) => {
+                SecretDistribution::UniformTernary
+            }
+            // Otherwise the sum of the expected weights, because this sum gives the right variance for the
+            // whole secret.
             _ => SecretDistribution::FixedWeight(self.expected_weight() + extra.expected_weight()),
         };
         let rank = Rank(self.rank() + extra.rank());
-        Self::from_coefficients(Degree(self.degree()), rank, Bodies(self.bodies()), distribution, coefficients)
+        Self::from_coefficients(
+            Degree(self.degree()),
+            rank,
+            Bodies(self.bodies()),
+            distribution,
+            coefficients,
+        )
     }
 
     /// The secret of the polynomials `rank..` of each body: the complement of [`SecretKey::truncate_rank`].
     ///
     /// # Errors
-    /// [`LatticeError::NothingBeyondRank`] where `rank` is not below this key's; [`LatticeError::EmptyShape`] for rank 0.
+    /// [`LatticeError::NothingBeyondRank`] where `rank` is not below this key's; [`LatticeError::EmptyShape`]
+    /// for rank 0.
     pub fn beyond_rank(&self, rank: usize) -> Result<Self, LatticeError> {
         if rank == 0 {
             return Err(LatticeError::EmptyShape { what: "the rank", got: rank });
@@ -241,7 +268,8 @@ impl SecretKey {
         if rank >= self.rank() {
             return Err(LatticeError::NothingBeyondRank { rank: self.rank(), at: rank });
         }
-        let mut coefficients = Zeroizing::new(Vec::with_capacity(self.bodies() * (self.rank() - rank) * self.degree()));
+        let mut coefficients =
+            Zeroizing::new(Vec::with_capacity(self.bodies() * (self.rank() - rank) * self.degree()));
         for body in 0..self.bodies() {
             (rank..self.rank()).for_each(|i| coefficients.extend_from_slice(self.coefficients(body, i)));
         }
@@ -253,13 +281,21 @@ impl SecretKey {
             (whole, _) => whole,
         };
         let rank = Rank(self.rank() - rank);
-        Self::from_coefficients(Degree(self.degree()), rank, Bodies(self.bodies()), distribution, coefficients)
+        Self::from_coefficients(
+            Degree(self.degree()),
+            rank,
+            Bodies(self.bodies()),
+            distribution,
+            coefficients,
+        )
     }
 
     /// Expected weight of one body's secret, to the nearest integer.
     fn expected_weight(&self) -> usize {
         match self.distribution {
-            SecretDistribution::UniformTernary => ((self.rank * self.degree) as f64 * 2.0 / 3.0).round() as usize,
+            SecretDistribution::UniformTernary => {
+                ((self.rank * self.degree) as f64 * 2.0 / 3.0).round() as usize
+            }
             SecretDistribution::FixedWeight(weight) => weight,
         }
     }
@@ -275,8 +311,15 @@ impl SecretKey {
 }
 
 /// `degree * rank * bodies`, or an error where that many words exceed the address space.
-fn shape_product(Degree(degree): Degree, Rank(rank): Rank, Bodies(bodies): Bodies) -> Result<usize, LatticeError> {
-    let total = degree.checked_mul(rank).and_then(|part| part.checked_mul(bodies)).filter(|&total| total <= isize::MAX as usize / 8);
+fn shape_product(
+    Degree(degree): Degree,
+    Rank(rank): Rank,
+    Bodies(bodies): Bodies,
+) -> Result<usize, LatticeError> {
+    let total = degree
+        .checked_mul(rank)
+        .and_then(|part| part.checked_mul(bodies))
+        .filter(|&total| total <= isize::MAX as usize / 8);
     total.ok_or(LatticeError::SecretTooLarge { degree, rank, bodies })
 }
 

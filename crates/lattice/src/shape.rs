@@ -1,7 +1,8 @@
 //! The three numbers of a shape, a type each: ring degree, rank and number of bodies.
 //!
-//! A bundle has a mask of `k` polynomials (its rank) and `m` bodies, all of them of `n` coefficients (the ring degree). Functions that take several of these
-//! numbers, or one of them beside a count, take these types, so that the compiler refuses arguments in the wrong order. Functions with one such argument and
+//! A bundle has a mask of `k` polynomials (its rank) and `m` bodies, all of them of `n` coefficients (the
+//! ring degree). Functions that take several of these numbers, or one of them beside a count, take these
+//! types, so that the compiler refuses arguments in the wrong order. Functions with one such argument and
 //! accessors use plain numbers.
 //!
 //! ```
@@ -27,7 +28,8 @@ use std::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Degree(pub usize);
 
-/// Rank `k`: the number of polynomials of a mask, and of the secret of one body. The dimension of an LWE sample is the rank at degree 1.
+/// Rank `k`: the number of polynomials of a mask, and of the secret of one body. The dimension of an LWE
+/// sample is the rank at degree 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Rank(pub usize);
 

@@ -1,4 +1,5 @@
-//! Transposition of an encrypted matrix whose rows are polynomials: from encryptions of `m_i = sum_j M[i][j] X^j` to encryptions of `sum_i M[i][j] X^i`.
+//! Transposition of an encrypted matrix whose rows are polynomials: from encryptions of `m_i = sum_j M[i][j]
+//! X^j` to encryptions of `sum_i M[i][j] X^i`.
 //!
 //! For the odd `h` modulo `2n`, the `n` automorphisms `phi_h: X -> X^h`,
 //!
@@ -6,17 +7,22 @@
 //! sum_i M[i][j] X^i  =  1/n sum_h X^(-j h) phi_h(F_(1/h)),        F_g = sum_i X^(i g) m_i
 //! ```
 //!
-//! because `sum_h X^(h (c - j))` is `n` for `c = j` and 0 for the other `c` below `n`. So a transposition takes one automorphism for each row, all of them
-//! different, and no other switch. Composed of about `2 sqrt(n)` automorphisms, each takes two or three switches.
+//! because `sum_h X^(h (c - j))` is `n` for `c = j` and 0 for the other `c` below `n`. So a transposition
+//! takes one automorphism for each row, all of them different, and no other switch. Composed of about `2
+//! sqrt(n)` automorphisms, each takes two or three switches.
 //!
-//! The sums are discrete Fourier transforms whose roots of unity are powers of `X`. In Eval form a power of `X` is a number at each place, a power of the root `zeta` of
-//! that place, and `F_g` at `zeta` is `sum_i zeta^(i g) m_i(zeta)`: a value of the polynomial whose coefficients are the `m_i(zeta)`. So the sums at one place are a
-//! transform of the ring's degree, followed by an automorphism, which brings `zeta^g` to place `g`. Between matrices whose rows are polynomials, and those
-//! whose rows are places, lies a transposition of words.
+//! The sums are discrete Fourier transforms whose roots of unity are powers of `X`. In Eval form a power of
+//! `X` is a number at each place, a power of the root `zeta` of that place, and `F_g` at `zeta` is `sum_i
+//! zeta^(i g) m_i(zeta)`: a value of the polynomial whose coefficients are the `m_i(zeta)`. So the sums at
+//! one place are a transform of the ring's degree, followed by an automorphism, which brings `zeta^g` to
+//! place `g`. Between matrices whose rows are polynomials, and those whose rows are places, lies a
+//! transposition of words.
 //!
-//! The sums are divided by `n` modulo the primes before the automorphisms, so errors of the rows keep their size; those of the switches, one for each `h`, add up.
+//! The sums are divided by `n` modulo the primes before the automorphisms, so errors of the rows keep their
+//! size; those of the switches, one for each `h`, add up.
 //!
-//! Source: the problem is that of Park (EUROCRYPT 2025), "Ciphertext-ciphertext matrix multiplication: fast for large matrices"; the formula is derived here.
+//! Source: the problem is that of Park (EUROCRYPT 2025), "Ciphertext-ciphertext matrix multiplication: fast
+//! for large matrices"; the formula is derived here.
 
 use clathrate_arith::kernels::scalar::bit_reverse;
 use clathrate_arith::{Automorphism, GaloisElement, RowsMut};
@@ -48,44 +54,63 @@ impl SlotAutomorphism {
     }
 }
 
-/// The transposed matrix of the rows `rows`, one for each power of `X`: of the result the rows `wanted`. Absent rows are zero. Each row is one or more polynomials,
-/// as many for each, which are transposed alike: mask and body of a ciphertext.
+/// The transposed matrix of the rows `rows`, one for each power of `X`: of the result the rows `wanted`.
+/// Absent rows are zero. Each row is one or more polynomials, as many for each, which are transposed alike:
+/// mask and body of a ciphertext.
 ///
-/// `automorphism` applies an automorphism to the message of a ciphertext under the same secret. It is called for every automorphism, also for the identity, and may return
-/// ciphertexts of another number of polynomials than it gets: a mask without a body has the body 0.
+/// `automorphism` applies an automorphism to the message of a ciphertext under the same secret. It is called
+/// for every automorphism, also for the identity, and may return ciphertexts of another number of polynomials
+/// than it gets: a mask without a body has the body 0.
 ///
-/// Cost: a transform of each row's polynomials before the automorphisms and one after them, and two transpositions of all words each.
+/// Cost: a transform of each row's polynomials before the automorphisms and one after them, and two
+/// transpositions of all words each.
 ///
 /// # Errors
-/// [`LatticeError::PolynomialCount`] unless there is an entry of `rows` for each power of `X`, or where rows have different numbers of polynomials;
-/// [`LatticeError::EmptyShape`] without any row; [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`] where rows differ; the errors of `automorphism`.
+/// [`LatticeError::PolynomialCount`] unless there is an entry of `rows` for each power of `X`, or where rows
+/// have different numbers of polynomials; [`LatticeError::EmptyShape`] without any row;
+/// [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`] where rows differ; the errors of
+/// `automorphism`.
 pub fn transpose<E: From<LatticeError>>(
     rows: Vec<Option<Polys<Eval>>>,
     wanted: &[usize],
     automorphism: &mut dyn FnMut(SlotAutomorphism, Polys<Eval>) -> Result<Polys<Eval>, E>,
 ) -> Result<Vec<Polys<Eval>>, E> {
-    let first = rows.iter().flatten().next().ok_or(LatticeError::EmptyShape { what: "the number of rows", got: 0 })?;
+    let first = rows
+        .iter()
+        .flatten()
+        .next()
+        .ok_or(LatticeError::EmptyShape { what: "the number of rows", got: 0 })?;
     let (ring, basis, count) = (first.ring().clone(), first.basis().clone(), first.len());
     let degree = ring.degree();
-    let rows: Vec<Polys<Eval>> = rows.into_iter().map(|row| row.unwrap_or_else(|| Polys::zero(&ring, &basis, count))).collect();
+    let rows: Vec<Polys<Eval>> =
+        rows.into_iter().map(|row| row.unwrap_or_else(|| Polys::zero(&ring, &basis, count))).collect();
     let mut sums: Vec<Option<Polys<Eval>>> = sums(rows)?.into_iter().map(Some).collect();
-    let inverse = |&index: &usize| ring.moduli()[index].inverse(degree as u64).expect("the degree is a power of two, the primes are odd");
+    let inverse = |&index: &usize| {
+        ring.moduli()[index].inverse(degree as u64).expect("the degree is a power of two, the primes are odd")
+    };
     let inverse: Vec<u64> = basis.indices().iter().map(inverse).collect();
     // Entry i of a list by powers of X is for the power of place i in Eval form.
     let place = |power: usize| bit_reverse((power - 1) / 2, degree.trailing_zeros());
     let mut automorphic: Vec<Option<Polys<Eval>>> = (0..degree).map(|_| None).collect();
     for by in SlotAutomorphism::all(degree) {
         let power = by.power(degree);
-        let source = inverse_element(GaloisElement::new(power, degree).map_err(LatticeError::from)?, degree)?.value();
+        let source =
+            inverse_element(GaloisElement::new(power, degree).map_err(LatticeError::from)?, degree)?.value();
         let Some(mut sum) = sums[place(source)].take() else { continue };
         sum.view_mut().mul_constants_assign(&inverse);
         automorphic[place(power)] = Some(automorphism(by, sum)?);
     }
-    let mut result: Vec<Option<Polys<Eval>>> = columns(automorphic.into_iter().flatten().collect())?.into_iter().map(Some).collect();
-    let factor: Vec<u64> = basis.indices().iter().map(|&index| ring.moduli()[index].reduce(degree as u64)).collect();
+    let mut result: Vec<Option<Polys<Eval>>> =
+        columns(automorphic.into_iter().flatten().collect())?.into_iter().map(Some).collect();
+    let factor: Vec<u64> =
+        basis.indices().iter().map(|&index| ring.moduli()[index].reduce(degree as u64)).collect();
     let take = |&row: &usize| {
         let got = result.get_mut(row).and_then(Option::take);
-        let mut polys = got.ok_or(LatticeError::PolynomialCount { what: "a transposed matrix", expected: degree, got: row + 1 })?;
+        let mut polys = got.ok_or(LatticeError::PolynomialCount {
+            what: "a transposed matrix",
+            expected: degree,
+            got: row + 1,
+        })?;
         polys.view_mut().mul_constants_assign(&factor);
         Ok(polys)
     };
@@ -137,7 +162,8 @@ fn columns(mut automorphic: Vec<Polys<Eval>>) -> Result<Vec<Polys<Eval>>, Lattic
         let column = column.view().automorphism(&automorphism_of(place, column.ring().degree(), true)?);
         Ok(column.into_coeff().read_as::<Eval>())
     };
-    let mut columns = automorphic.into_iter().enumerate().map(coefficients).collect::<Result<Vec<_>, LatticeError>>()?;
+    let mut columns =
+        automorphic.into_iter().enumerate().map(coefficients).collect::<Result<Vec<_>, LatticeError>>()?;
     transpose_words(&mut columns)?;
     Ok(columns)
 }

@@ -29,7 +29,9 @@ pub fn array(data: &Bound<'_, PyAny>) -> PyResult<Array> {
     let py = data.py();
     let numpy = py.import("numpy")?;
     if data.is_instance(&numpy.getattr("ma")?.getattr("MaskedArray")?)? {
-        return Err(PyTypeError::new_err("a masked array has entries that are not there: fill them first, `x.filled(0)`"));
+        return Err(PyTypeError::new_err(
+            "a masked array has entries that are not there: fill them first, `x.filled(0)`",
+        ));
     }
     // NumPy stops at 64 bits for integers; a wide Python integer is a number all the same.
     let wide = data.cast::<PyInt>().ok().map(|int| int.extract::<f64>());
@@ -48,7 +50,9 @@ pub fn array(data: &Bound<'_, PyAny>) -> PyResult<Array> {
             named.set_cause(py, Some(error));
             named
         }
-        None if error.is_instance_of::<PyValueError>(py) => exception(py, "DataError", format!("this is no array: {}", error.value(py))),
+        None if error.is_instance_of::<PyValueError>(py) => {
+            exception(py, "DataError", format!("this is no array: {}", error.value(py)))
+        }
         None if error.is_instance_of::<PyOverflowError>(py) => too_wide(py),
         None => error,
     })?;
@@ -61,7 +65,9 @@ pub fn array(data: &Bound<'_, PyAny>) -> PyResult<Array> {
         _ => {
             let dtype = array.getattr("dtype")?.str()?;
             if let Some(library) = library {
-                return Err(library.cannot_be_read(data, &format!("its entries of dtype {dtype} are no numbers")));
+                return Err(
+                    library.cannot_be_read(data, &format!("its entries of dtype {dtype} are no numbers"))
+                );
             }
             let remedy = if kind == "O" { ", `x.astype(float)` where the objects are numbers" } else { "" };
             return Err(PyTypeError::new_err(format!(
@@ -75,11 +81,18 @@ pub fn array(data: &Bound<'_, PyAny>) -> PyResult<Array> {
 
 /// The refusal of an integer that no double holds.
 fn too_wide(py: Python<'_>) -> PyErr {
-    exception(py, "DataError", "an integer is beyond double precision, which ends at 1.8e308: scale the data down".to_owned())
+    exception(
+        py,
+        "DataError",
+        "an integer is beyond double precision, which ends at 1.8e308: scale the data down".to_owned(),
+    )
 }
 
 /// NumPy makes objects of a list's integers beyond 64 bits: doubles instead, where every entry of the list is a real number.
-fn with_wide_integers<'py>(data: &Bound<'py, PyAny>, array: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+fn with_wide_integers<'py>(
+    data: &Bound<'py, PyAny>,
+    array: Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
     let py = data.py();
     let is_list = data.is_instance_of::<PyList>() || data.is_instance_of::<PyTuple>();
     if !is_list || array.getattr("dtype")?.getattr("kind")?.extract::<String>()? != "O" {
@@ -98,7 +111,11 @@ fn with_wide_integers<'py>(data: &Bound<'py, PyAny>, array: Bound<'py, PyAny>) -
     Err(if error.is_instance_of::<PyOverflowError>(py) { too_wide(py) } else { error })
 }
 
-fn copy<T: Element + Copy>(numpy: &Bound<'_, PyModule>, array: &Bound<'_, PyAny>, dtype: &str) -> PyResult<Vec<T>> {
+fn copy<T: Element + Copy>(
+    numpy: &Bound<'_, PyModule>,
+    array: &Bound<'_, PyAny>,
+    dtype: &str,
+) -> PyResult<Vec<T>> {
     let dense = numpy.call_method1("require", (array, dtype, ["C", "A"]))?;
     let dense = dense.cast::<PyArrayDyn<T>>()?.try_readonly()?;
     Ok(dense.as_slice()?.to_vec())
@@ -121,11 +138,14 @@ pub fn is_whole(data: &Bound<'_, PyAny>) -> PyResult<bool> {
 pub fn matrix(data: &Bound<'_, PyAny>, right: &[usize]) -> PyResult<(Vec<f64>, usize, usize)> {
     let Array { values, shape, .. } = array(data)?;
     let Values::Real(values) = values else {
-        return Err(PyTypeError::new_err("the plain matrix of a product is real: multiply by its real and imaginary part in turn"));
+        return Err(PyTypeError::new_err(
+            "the plain matrix of a product is real: multiply by its real and imaginary part in turn",
+        ));
     };
     let [rows, columns] = shape[..] else {
         let remedy = "the left operand is a matrix; for a vector use `w[None, :] @ ct`".to_owned();
-        let error = CkksError::Shape { operation: "a matrix product", left: shape, right: right.to_vec(), remedy };
+        let error =
+            CkksError::Shape { operation: "a matrix product", left: shape, right: right.to_vec(), remedy };
         return Err(raise(data.py(), error));
     };
     Ok((values, rows, columns))
@@ -142,7 +162,10 @@ pub fn to_numpy<'py>(py: Python<'py>, values: Values, shape: &[usize]) -> PyResu
 
 /// Whether `data` is something that an operator takes as numbers, or refuses by name, and not an object with operators of its own.
 pub fn is_numeric(data: &Bound<'_, PyAny>) -> PyResult<bool> {
-    if data.is_instance_of::<PyFloat>() || data.is_instance_of::<PyInt>() || data.is_instance_of::<PyComplex>() {
+    if data.is_instance_of::<PyFloat>()
+        || data.is_instance_of::<PyInt>()
+        || data.is_instance_of::<PyComplex>()
+    {
         return Ok(true);
     }
     if data.is_instance_of::<PyList>() || data.is_instance_of::<PyTuple>() {
@@ -161,9 +184,16 @@ impl Array {
             return Ok(self.values);
         }
         let fits = self.shape.len() <= shape.len()
-            && self.shape.iter().rev().zip(shape.iter().rev()).all(|(&own, &wanted)| own == wanted || own == 1);
+            && self
+                .shape
+                .iter()
+                .rev()
+                .zip(shape.iter().rev())
+                .all(|(&own, &wanted)| own == wanted || own == 1);
         if !fits {
-            let remedy = format!("the array must broadcast to the ciphertext's shape {shape:?}, which an operation keeps");
+            let remedy = format!(
+                "the array must broadcast to the ciphertext's shape {shape:?}, which an operation keeps"
+            );
             let error = CkksError::Shape { operation, left: shape.to_vec(), right: self.shape, remedy };
             return Err(raise(py, error));
         }
@@ -171,7 +201,8 @@ impl Array {
         let wanted = |back: usize| shape.len().checked_sub(back).map_or(1, |i| shape[i]);
         let (row_step, column_step) = (if axis(2) == 1 { 0 } else { axis(1) }, usize::from(axis(1) != 1));
         let columns = wanted(1);
-        let index = (0..wanted(2)).flat_map(|row| (0..columns).map(move |column| row * row_step + column * column_step));
+        let index = (0..wanted(2))
+            .flat_map(|row| (0..columns).map(move |column| row * row_step + column * column_step));
         Ok(match self.values {
             Values::Real(values) => Values::Real(index.map(|i| values[i]).collect()),
             Values::Complex(values) => Values::Complex(index.map(|i| values[i]).collect()),

@@ -107,6 +107,8 @@ impl PyAuthenticationKey {
     }
 
     fn __reduce__(&self) -> PyResult<()> {
-        Err(PyTypeError::new_err("an authentication key is a secret and is not pickled: `save` writes it on purpose"))
+        Err(PyTypeError::new_err(
+            "an authentication key is a secret and is not pickled: `save` writes it on purpose",
+        ))
     }
 }

@@ -90,8 +90,10 @@ impl PyBootstrapPlan {
         bodies: Option<Whole>,
         batch: Option<Whole>,
     ) -> PyResult<Self> {
-        let recipe =
-            Recipe::new(&py.get_type::<Self>(), arguments!(py, params, slots, is_complex, rounds, key_bytes, arcsine, bodies, batch));
+        let recipe = Recipe::new(
+            &py.get_type::<Self>(),
+            arguments!(py, params, slots, is_complex, rounds, key_bytes, arcsine, bodies, batch),
+        );
         let params = params.get();
         let slots = slots.map(|slots| size(py, "slots", slots)).transpose()?;
         let rounds = rounds.map(|rounds| size(py, "rounds", rounds)).transpose()?;
@@ -99,10 +101,22 @@ impl PyBootstrapPlan {
         let arcsine = arcsine.map(|degree| size(py, "arcsine", degree)).transpose()?;
         let batch = batch.map(|polys| size(py, "batch", polys)).transpose()?;
         if batch.is_some() && bodies.is_some() {
-            return Err(exception(py, "DataError", "`batch` chooses the bodies under a mask: leave out `bodies` or `batch`".to_owned()));
+            return Err(exception(
+                py,
+                "DataError",
+                "`batch` chooses the bodies under a mask: leave out `bodies` or `batch`".to_owned(),
+            ));
         }
         let bodies = bodies.map_or(Ok(1), |bodies| size(py, "bodies", bodies))?;
-        let options = BootstrapOptions { slots, real: !is_complex, rounds, most_key_bytes, arcsine, bodies, ..BootstrapOptions::default() };
+        let options = BootstrapOptions {
+            slots,
+            real: !is_complex,
+            rounds,
+            most_key_bytes,
+            arcsine,
+            bodies,
+            ..BootstrapOptions::default()
+        };
         let plan = detached(py, || match batch {
             Some(polys) => BootstrapPlan::for_batch(&params.params, polys, options),
             None => BootstrapPlan::with_options(&params.params, options),

@@ -23,7 +23,14 @@ pub fn options(
         None => None,
         Some("slots") => Some(Encoding::Slots),
         Some("coefficients") => Some(Encoding::Coefficients),
-        Some(other) => return Err(out_of_range(py, "`encoding`", format!("\"{other}\""), "use \"slots\" or \"coefficients\"")),
+        Some(other) => {
+            return Err(out_of_range(
+                py,
+                "`encoding`",
+                format!("\"{other}\""),
+                "use \"slots\" or \"coefficients\"",
+            ));
+        }
     };
     let level = level.map(|level| params.level(py, Some(level))).transpose()?;
     let scale = Real::given(scale);

@@ -48,7 +48,10 @@ pub fn exception(py: Python<'_>, class: &str, message: String) -> PyErr {
 pub fn raise(py: Python<'_>, error: CkksError) -> PyErr {
     if let CkksError::File(FileError::Io { path, source, .. }) = &error {
         if source.kind() == io::ErrorKind::AlreadyExists {
-            let message = format!("{} exists: save to another path, or replace the file with `overwrite=True`", path.display());
+            let message = format!(
+                "{} exists: save to another path, or replace the file with `overwrite=True`",
+                path.display()
+            );
             return io_exception(py, message, path, source.raw_os_error(), source.kind());
         }
         return io_exception(py, error.to_string(), path, source.raw_os_error(), source.kind());
@@ -64,18 +67,22 @@ pub fn raise(py: Python<'_>, error: CkksError) -> PyErr {
 }
 
 /// How the keys of a whole computation are made, as far as it is known when they are.
-const KEYS_FOR: &str = "make keys with `secret_key.keys_for(function, x.shape)`, which finds those of the whole function,";
+const KEYS_FOR: &str =
+    "make keys with `secret_key.keys_for(function, x.shape)`, which finds those of the whole function,";
 
 /// The message of an error whose remedy is a Python call: the core's own words name types and functions of Rust.
 fn python_message(error: &CkksError) -> Option<String> {
     Some(match error {
-        CkksError::InBatch { index, error } => format!("array {index} of the batch: {}", python_message(error)?),
+        CkksError::InBatch { index, error } => {
+            format!("array {index} of the batch: {}", python_message(error)?)
+        }
         CkksError::InsecureSpec { .. } | CkksError::Insecure { .. } => {
             error.to_string().replace("`allow_insecure`", "`allow_insecure=True`")
         }
-        CkksError::TablesTooLarge { bytes, .. } => error
-            .to_string()
-            .replace("`table_bytes` of the runtime", &format!("the limit with `cl.Runtime(table_mib={})`", bytes.div_ceil(1 << 20))),
+        CkksError::TablesTooLarge { bytes, .. } => error.to_string().replace(
+            "`table_bytes` of the runtime",
+            &format!("the limit with `cl.Runtime(table_mib={})`", bytes.div_ceil(1 << 20)),
+        ),
         CkksError::NoKeys { operation } => format!(
             "{operation} needs evaluation keys, and the ciphertext carries none (files and pickles leave them out): attach them with \
              `ct = ct.with_keys(keys)`, where the owner of the secret makes `keys = secret_key.keys_for(function, x.shape)`, and a server or \
@@ -129,7 +136,13 @@ fn python_message(error: &CkksError) -> Option<String> {
 }
 
 /// An `OSError` with the fields that Python's own have: `errno`, `strerror`, `filename`.
-fn io_exception(py: Python<'_>, message: String, path: &Path, number: Option<i32>, kind: io::ErrorKind) -> PyErr {
+fn io_exception(
+    py: Python<'_>,
+    message: String,
+    path: &Path,
+    number: Option<i32>,
+    kind: io::ErrorKind,
+) -> PyErr {
     let class = if kind == io::ErrorKind::NotFound { "MissingFileError" } else { "FileAccessError" };
     let error = exception(py, class, message);
     // Decoration: a failure here must not hide the error itself.
@@ -173,14 +186,19 @@ pub fn raise_for_array(py: Python<'_>, error: CkksError, shape: &[usize]) -> PyE
         [.., columns] => format!("({}, {})", index / columns, index % columns),
     };
     let text = if value.is_nan() { "nan".to_owned() } else { format!("{value}") };
-    exception(py, "DataError", format!("the data has {text} at index {position}: only finite numbers can be encrypted"))
+    exception(
+        py,
+        "DataError",
+        format!("the data has {text} at index {position}: only finite numbers can be encrypted"),
+    )
 }
 
 /// As [`raise`]; where a key is missing that has no error of its own, the message says that `needs`, Python code, makes it.
 pub fn raise_for_key(py: Python<'_>, error: CkksError, needs: &str) -> PyErr {
     let CkksError::NoKey { operation, shape, available } = &error else { return raise(py, error) };
-    let message =
-        format!("to {operation} at degree and rank {shape} needs a key, and the attached keys have: {available}; make keys with `{needs}`");
+    let message = format!(
+        "to {operation} at degree and rank {shape} needs a key, and the attached keys have: {available}; make keys with `{needs}`"
+    );
     exception(py, class_name(&error), message)
 }
 
@@ -193,13 +211,21 @@ pub fn internal(py: Python<'_>, panic: &(dyn Any + Send)) -> PyErr {
     if let Some(error) = panic.downcast_ref::<OutOfMemory>() {
         return exception(py, "NotEnoughMemoryError", error.to_string());
     }
-    let reason = panic.downcast_ref::<&str>().map(|text| (*text).to_owned()).or_else(|| panic.downcast_ref::<String>().cloned());
+    let reason = panic
+        .downcast_ref::<&str>()
+        .map(|text| (*text).to_owned())
+        .or_else(|| panic.downcast_ref::<String>().cloned());
     let reason = reason.unwrap_or_else(|| "no reason given".to_owned());
     exception(py, "InternalError", format!("a bug in Clathrate, please report it: {reason}"))
 }
 
 /// An argument out of its range.
-pub fn out_of_range(py: Python<'_>, what: &'static str, value: impl ToString, remedy: impl ToString) -> PyErr {
+pub fn out_of_range(
+    py: Python<'_>,
+    what: &'static str,
+    value: impl ToString,
+    remedy: impl ToString,
+) -> PyErr {
     raise(py, CkksError::OutOfRange { what, value: value.to_string(), remedy: remedy.to_string() })
 }
 

@@ -71,11 +71,17 @@ pub fn attachable(keys: &Bound<'_, PyAny>) -> PyResult<Py<PyEvaluationKeys>> {
     }
     let kind = keys.get_type().name()?.to_string();
     let remedy = match kind.as_str() {
-        "SecretKey" => "the secret key stays with its owner, who makes evaluation keys of it, `secret_key.keys_for(function, x.shape)`",
+        "SecretKey" => {
+            "the secret key stays with its owner, who makes evaluation keys of it, `secret_key.keys_for(function, x.shape)`"
+        }
         "Needs" => "make the keys that are needed, `secret_key.evaluation_keys(needs)`",
-        _ => "make them with `secret_key.keys_for(function, x.shape)`, or read them from a file with `cl.load(path, params)`",
+        _ => {
+            "make them with `secret_key.keys_for(function, x.shape)`, or read them from a file with `cl.load(path, params)`"
+        }
     };
-    Err(PyTypeError::new_err(format!("`with_keys` attaches EvaluationKeys, and a {kind} was given: {remedy}")))
+    Err(PyTypeError::new_err(format!(
+        "`with_keys` attaches EvaluationKeys, and a {kind} was given: {remedy}"
+    )))
 }
 
 #[pymethods]
@@ -212,12 +218,25 @@ impl PyEvaluationKeys {
     /// >>> keys.derive() == keys.derived_bytes
     /// True
     #[pyo3(signature = (levels=None, progress=None))]
-    fn derive(&self, py: Python<'_>, levels: Option<Wholes>, progress: Option<&Bound<'_, PyAny>>) -> PyResult<usize> {
+    fn derive(
+        &self,
+        py: Python<'_>,
+        levels: Option<Wholes>,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<usize> {
         let params = self.params.get();
         let levels = levels
-            .map(|levels| levels.0.into_iter().map(|level| params.level(py, Some(level))).collect::<PyResult<Vec<_>>>())
+            .map(|levels| {
+                levels.0.into_iter().map(|level| params.level(py, Some(level))).collect::<PyResult<Vec<_>>>()
+            })
             .transpose()?;
-        with_progress(py, progress, "derive keys", |error| raise(py, error), |tick| self.keys.derive_with_progress(levels.as_deref(), tick))
+        with_progress(
+            py,
+            progress,
+            "derive keys",
+            |error| raise(py, error),
+            |tick| self.keys.derive_with_progress(levels.as_deref(), tick),
+        )
     }
 
     /// Frees the memory of what is derived; it is derived again when needed.
@@ -301,7 +320,10 @@ impl PyEvaluationKeys {
     #[staticmethod]
     fn load(py: Python<'_>, path: FilePath, params: Py<PyParams>) -> PyResult<Self> {
         let keys = detached(py, || {
-            EvaluationKeys::from_reader(&FileReader::open(&path)?.watched_by(watch("loading", file_bytes(&path))), &params.get().params)
+            EvaluationKeys::from_reader(
+                &FileReader::open(&path)?.watched_by(watch("loading", file_bytes(&path))),
+                &params.get().params,
+            )
         })?;
         Ok(Self::new(Arc::new(keys), params))
     }

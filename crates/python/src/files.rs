@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use clathrate_ckks::circuits::prepared::PreparedMatrix;
 use clathrate_ckks::file::{FileKind, FileReader};
-use clathrate_ckks::{Ciphertext, CkksError, EvaluationKeys, LinearTransformPlan, Params, PublicKey, Runtime};
+use clathrate_ckks::{
+    Ciphertext, CkksError, EvaluationKeys, LinearTransformPlan, Params, PublicKey, Runtime,
+};
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -39,41 +41,79 @@ enum Loaded {
 }
 
 /// Reads what the file holds: parameters with `runtime` and, below 128 bits of security, with `allow_insecure`; the other kinds with `params`.
-fn read(reader: &FileReader<'_>, params: Option<&Params>, runtime: Option<&Runtime>, allow_insecure: bool) -> Result<Loaded, CkksError> {
+fn read(
+    reader: &FileReader<'_>,
+    params: Option<&Params>,
+    runtime: Option<&Runtime>,
+    allow_insecure: bool,
+) -> Result<Loaded, CkksError> {
     let kind = reader.label().kind;
     if runtime.is_some() && kind != FileKind::Params {
         return Ok(Loaded::RuntimeNeedless(kind));
     }
     Ok(match (kind, params) {
-        (FileKind::Params, _) => Loaded::Params(Params::from_reader(reader, allow_insecure, runtime.unwrap_or(&PyRuntime::given(None)))?),
+        (FileKind::Params, _) => Loaded::Params(Params::from_reader(
+            reader,
+            allow_insecure,
+            runtime.unwrap_or(&PyRuntime::given(None)),
+        )?),
         (FileKind::PublicKey, Some(params)) => Loaded::PublicKey(PublicKey::from_reader(reader, params)?),
-        (FileKind::EvaluationKeys, Some(params)) => Loaded::EvaluationKeys(Arc::new(EvaluationKeys::from_reader(reader, params)?)),
-        (FileKind::Ciphertext, Some(params)) => Loaded::Ciphertext(Box::new(Ciphertext::from_reader(reader, params)?)),
-        (FileKind::Plan, Some(params)) => Loaded::Plan(LinearTransformPlan::from_reader(reader, params)?),
-        (FileKind::PreparedMatrix, Some(params)) => Loaded::Matrix(Box::new(PreparedMatrix::from_reader(reader, params)?)),
-        (FileKind::PublicKey | FileKind::EvaluationKeys | FileKind::Ciphertext | FileKind::Plan | FileKind::PreparedMatrix, None) => {
-            Loaded::ParamsMissing(kind)
+        (FileKind::EvaluationKeys, Some(params)) => {
+            Loaded::EvaluationKeys(Arc::new(EvaluationKeys::from_reader(reader, params)?))
         }
-        (FileKind::SecretKey | FileKind::AuthenticationKey | FileKind::Plaintext | FileKind::PreparedSamples, _) => Loaded::Refused(kind),
+        (FileKind::Ciphertext, Some(params)) => {
+            Loaded::Ciphertext(Box::new(Ciphertext::from_reader(reader, params)?))
+        }
+        (FileKind::Plan, Some(params)) => Loaded::Plan(LinearTransformPlan::from_reader(reader, params)?),
+        (FileKind::PreparedMatrix, Some(params)) => {
+            Loaded::Matrix(Box::new(PreparedMatrix::from_reader(reader, params)?))
+        }
+        (
+            FileKind::PublicKey
+            | FileKind::EvaluationKeys
+            | FileKind::Ciphertext
+            | FileKind::Plan
+            | FileKind::PreparedMatrix,
+            None,
+        ) => Loaded::ParamsMissing(kind),
+        (
+            FileKind::SecretKey
+            | FileKind::AuthenticationKey
+            | FileKind::Plaintext
+            | FileKind::PreparedSamples,
+            _,
+        ) => Loaded::Refused(kind),
     })
 }
 
 impl Loaded {
     fn into_python(self, py: Python<'_>, params: Option<Py<PyParams>>) -> PyResult<Bound<'_, PyAny>> {
-        let given = || params.as_ref().map(|params| params.clone_ref(py)).ok_or_else(|| PyTypeError::new_err("`params` is missing"));
+        let given = || {
+            params
+                .as_ref()
+                .map(|params| params.clone_ref(py))
+                .ok_or_else(|| PyTypeError::new_err("`params` is missing"))
+        };
         Ok(match self {
             Self::Params(params) => Bound::new(py, PyParams::from_core(params))?.into_any(),
-            Self::PublicKey(key) => Bound::new(py, PyPublicKey { key: Arc::new(key), params: given()? })?.into_any(),
+            Self::PublicKey(key) => {
+                Bound::new(py, PyPublicKey { key: Arc::new(key), params: given()? })?.into_any()
+            }
             Self::EvaluationKeys(keys) => Bound::new(py, PyEvaluationKeys::new(keys, given()?))?.into_any(),
             Self::Ciphertext(data) => Bound::new(py, PyCiphertext::new(py, *data, &given()?)?)?.into_any(),
             Self::Plan(plan) => Bound::new(py, PyLinearTransformPlan { plan: Arc::new(plan) })?.into_any(),
-            Self::Matrix(matrix) => Bound::new(py, PyPreparedMatrix::new(*matrix).map_err(|error| raise(py, error))?)?.into_any(),
+            Self::Matrix(matrix) => {
+                Bound::new(py, PyPreparedMatrix::new(*matrix).map_err(|error| raise(py, error))?)?.into_any()
+            }
             Self::ParamsMissing(kind) => {
-                let message = format!("the file holds {kind}: pass the parameters too, as in `cl.load(path, params)`");
+                let message =
+                    format!("the file holds {kind}: pass the parameters too, as in `cl.load(path, params)`");
                 return Err(exception(py, "FileKindError", message));
             }
             Self::RuntimeNeedless(kind) => {
-                let message = format!("the file holds {kind}, which runs as `params` does: give the runtime to the parameters");
+                let message = format!(
+                    "the file holds {kind}, which runs as `params` does: give the runtime to the parameters"
+                );
                 return Err(exception(py, "FileKindError", message));
             }
             Self::Refused(FileKind::PreparedSamples) => {
@@ -85,11 +125,16 @@ impl Loaded {
                 return Err(exception(py, "FileFormatError", message.to_owned()));
             }
             Self::Refused(FileKind::SecretKey) => {
-                let message = "the file holds a secret key: load it on purpose, with `SecretKey.load(path, params)`";
+                let message =
+                    "the file holds a secret key: load it on purpose, with `SecretKey.load(path, params)`";
                 return Err(exception(py, "FileFormatError", message.to_owned()));
             }
             Self::Refused(kind) => {
-                return Err(exception(py, "FileFormatError", format!("the file holds {kind}, which cannot be loaded here")));
+                return Err(exception(
+                    py,
+                    "FileFormatError",
+                    format!("the file holds {kind}, which cannot be loaded here"),
+                ));
             }
         })
     }
@@ -212,7 +257,9 @@ pub fn from_bytes<'py>(
         match constant {
             true => {
                 let watch = watch("from_bytes", slice.len() as u64);
-                detached(py, || read(&FileReader::from_bytes(slice)?.watched_by(watch), own, runtime, allow_insecure))?
+                detached(py, || {
+                    read(&FileReader::from_bytes(slice)?.watched_by(watch), own, runtime, allow_insecure)
+                })?
             }
             // Others could write while we read: keep Python code out meanwhile.
             false => attached(py, || read(&FileReader::from_bytes(slice)?, own, runtime, allow_insecure))?,

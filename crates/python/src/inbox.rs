@@ -87,7 +87,13 @@ impl PyInbox {
 impl PyInbox {
     #[new]
     #[pyo3(signature = (path, params, key, limit=None))]
-    fn new(py: Python<'_>, path: FilePath, params: Py<PyParams>, key: &PyAuthenticationKey, limit: Option<Whole>) -> PyResult<Self> {
+    fn new(
+        py: Python<'_>,
+        path: FilePath,
+        params: Py<PyParams>,
+        key: &PyAuthenticationKey,
+        limit: Option<Whole>,
+    ) -> PyResult<Self> {
         let limit = limit.map_or(Ok(MOST_WAITING), |limit| limit.count(py, "`limit`"))?;
         let mut inbox = detached(py, || Inbox::open(&path, &params.get().params, &key.key))?;
         inbox.limit_waiting(limit);
@@ -191,7 +197,8 @@ impl PyInbox {
     #[pyo3(signature = (most, *, together=false))]
     fn take(&self, py: Python<'_>, most: Whole, together: bool) -> PyResult<Option<PyBatch>> {
         let most = most.count(py, "`most`")?;
-        let work = |inbox: &mut Inbox| if together { inbox.take_of_all_secrets(most) } else { inbox.take(most) };
+        let work =
+            |inbox: &mut Inbox| if together { inbox.take_of_all_secrets(most) } else { inbox.take(most) };
         let batch = detached(py, || self.with(work))?;
         Ok(batch.map(|batch| PyBatch { batch: Mutex::new(Some(batch)), params: self.params.clone_ref(py) }))
     }
@@ -279,7 +286,9 @@ impl PyBatch {
     /// The batch, which is then gone.
     fn spent(&self, py: Python<'_>) -> PyResult<Batch> {
         let batch = self.batch.lock().unwrap_or_else(PoisonError::into_inner).take();
-        batch.ok_or_else(|| exception(py, "DataError", "the batch is done, or was given back: take another".to_owned()))
+        batch.ok_or_else(|| {
+            exception(py, "DataError", "the batch is done, or was given back: take another".to_owned())
+        })
     }
 }
 
@@ -291,7 +300,8 @@ impl PyBatch {
         match <[_; 1]>::try_from(self.arrays(py)?) {
             Ok([samples]) => Ok(samples),
             Err(arrays) => {
-                let message = format!("the batch has samples under {} secrets: take its `arrays`", arrays.len());
+                let message =
+                    format!("the batch has samples under {} secrets: take its `arrays`", arrays.len());
                 Err(exception(py, "DataError", message))
             }
         }
@@ -300,20 +310,37 @@ impl PyBatch {
     /// The samples as arrays, one for each secret; in each in the order in which they were accepted.
     #[getter]
     fn arrays(&self, py: Python<'_>) -> PyResult<Vec<PyCiphertext>> {
-        let arrays = self.batch.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(|batch| batch.arrays().to_vec());
-        let spent = || exception(py, "DataError", "the batch is done, or was given back: take another".to_owned());
-        arrays.ok_or_else(spent)?.into_iter().map(|samples| PyCiphertext::new(py, samples, &self.params)).collect()
+        let arrays = self
+            .batch
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .as_ref()
+            .map(|batch| batch.arrays().to_vec());
+        let spent =
+            || exception(py, "DataError", "the batch is done, or was given back: take another".to_owned());
+        arrays
+            .ok_or_else(spent)?
+            .into_iter()
+            .map(|samples| PyCiphertext::new(py, samples, &self.params))
+            .collect()
     }
 
     /// Whose samples they are, in the order of the arrays: the client's name and the counter of each.
     #[getter]
     fn sources<'py>(&self, py: Python<'py>) -> Vec<(Bound<'py, PyBytes>, u64)> {
         let batch = self.batch.lock().unwrap_or_else(PoisonError::into_inner);
-        batch.iter().flat_map(Batch::sources).map(|(client, counter)| (PyBytes::new(py, &client), counter)).collect()
+        batch
+            .iter()
+            .flat_map(Batch::sources)
+            .map(|(client, counter)| (PyBytes::new(py, &client), counter))
+            .collect()
     }
 
     fn __repr__(&self) -> String {
         let batch = self.batch.lock().unwrap_or_else(PoisonError::into_inner);
-        batch.as_ref().map_or_else(|| "Batch(spent)".to_owned(), |batch| format!("Batch({} samples)", batch.sources().len()))
+        batch.as_ref().map_or_else(
+            || "Batch(spent)".to_owned(),
+            |batch| format!("Batch({} samples)", batch.sources().len()),
+        )
     }
 }

@@ -67,7 +67,9 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Readable<'py> {
         } else {
             "give what `encrypt` and operations on ciphertexts gave"
         };
-        Err(PyTypeError::new_err(format!("what is decrypted is a Ciphertext, and a {kind} was given: {remedy}")))
+        Err(PyTypeError::new_err(format!(
+            "what is decrypted is a Ciphertext, and a {kind} was given: {remedy}"
+        )))
     }
 }
 
@@ -252,8 +254,9 @@ impl PySecretKey {
         let options = EncryptOptions { bound: Real::given(bound), ..options };
         let Array { values, shape, .. } = self::array(array)?;
         let translate = |error| raise_for_array(py, error, &shape);
-        let ciphertext =
-            with_progress(py, progress, "encrypt", translate, |tick| self.key.encrypt_array_with_progress(&values, &shape, options, tick))?;
+        let ciphertext = with_progress(py, progress, "encrypt", translate, |tick| {
+            self.key.encrypt_array_with_progress(&values, &shape, options, tick)
+        })?;
         PyCiphertext::new(py, ciphertext, &self.params)
     }
 
@@ -298,7 +301,13 @@ impl PySecretKey {
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let data = ciphertext.data();
-        let values = with_progress(py, progress, "decrypt", |error| raise(py, error), |tick| self.key.decrypt_with_progress(data, tick))?;
+        let values = with_progress(
+            py,
+            progress,
+            "decrypt",
+            |error| raise(py, error),
+            |tick| self.key.decrypt_with_progress(data, tick),
+        )?;
         ciphertext.transposed(to_numpy(py, values, data.shape())?)
     }
 
@@ -363,7 +372,8 @@ impl PySecretKey {
             return Err(out_of_range(py, "`honest_evaluator`", "False", remedy));
         }
         let data = ciphertext.data();
-        let bits = u32::try_from(flood_bits.0).map_err(|_| out_of_range(py, "`flood_bits`", flood_bits.0, "use 1 to 118 bits"))?;
+        let bits = u32::try_from(flood_bits.0)
+            .map_err(|_| out_of_range(py, "`flood_bits`", flood_bits.0, "use 1 to 118 bits"))?;
         let translate = |error| raise(py, error);
         let values = with_progress(py, progress, "decrypt", translate, |tick| {
             self.key.decrypt_to_share_with_progress(data, bits, HonestEvaluator, tick)
@@ -444,7 +454,9 @@ impl PySecretKey {
     ) -> PyResult<PyEvaluationKeys> {
         let needs = &needs.get().needs;
         let translate = |error| raise(py, error);
-        let keys = with_progress(py, progress, "evaluation keys", translate, |tick| self.key.evaluation_keys_with_progress(needs, tick))?;
+        let keys = with_progress(py, progress, "evaluation keys", translate, |tick| {
+            self.key.evaluation_keys_with_progress(needs, tick)
+        })?;
         Ok(PyEvaluationKeys::new(Arc::new(keys), self.params.clone_ref(py)))
     }
 
@@ -498,8 +510,10 @@ impl PySecretKey {
             return Err(PyTypeError::new_err("`keys_for` takes no `params`: the secret key has its own"));
         }
         keywords.set_item("params", self.params.clone_ref(py))?;
-        let arguments: Vec<Bound<'_, PyAny>> = std::iter::once(function.clone()).chain(shapes.iter()).collect();
-        let found = py.import("clathrate")?.getattr("trace")?.call(PyTuple::new(py, arguments)?, Some(&keywords))?;
+        let arguments: Vec<Bound<'_, PyAny>> =
+            std::iter::once(function.clone()).chain(shapes.iter()).collect();
+        let found =
+            py.import("clathrate")?.getattr("trace")?.call(PyTuple::new(py, arguments)?, Some(&keywords))?;
         let needs = found.getattr("needs")?.cast_into::<PyNeeds>()?;
         self.evaluation_keys(py, &needs, progress)
     }
@@ -566,8 +580,14 @@ impl PySecretKey {
     fn with_outside_secret(&self, py: Python<'_>, number: Whole, coefficients: Wholes) -> PyResult<Self> {
         let number = number.secret_number(py, "`number`")?;
         let small = |Whole(value)| {
-            let refused =
-                || out_of_range(py, "a coefficient of the secret of another library", value, "binary and ternary secrets are taken in");
+            let refused = || {
+                out_of_range(
+                    py,
+                    "a coefficient of the secret of another library",
+                    value,
+                    "binary and ternary secrets are taken in",
+                )
+            };
             i8::try_from(value).map_err(|_| refused())
         };
         let coefficients = coefficients.0.into_iter().map(small).collect::<PyResult<Vec<i8>>>()?;
@@ -603,7 +623,8 @@ impl PySecretKey {
     /// >>> key.share_budget, key.shares_left
     /// (100, 99)
     fn with_share_budget(&self, py: Python<'_>, results: Whole) -> PyResult<Self> {
-        let results = u64::try_from(results.0).map_err(|_| out_of_range(py, "`results`", results.0, "use 0 or more"))?;
+        let results = u64::try_from(results.0)
+            .map_err(|_| out_of_range(py, "`results`", results.0, "use 0 or more"))?;
         let key = detached(py, || self.key.with_share_budget(results))?;
         Ok(Self { key, params: self.params.clone_ref(py) })
     }
@@ -736,7 +757,9 @@ impl PySecretKey {
 
     fn __reduce_ex__(&self, protocol: &Bound<'_, PyAny>) -> PyResult<()> {
         let _ = protocol;
-        Err(PyTypeError::new_err("a secret key is never pickled: save it to a file of your own with `SecretKey.save(path)`"))
+        Err(PyTypeError::new_err(
+            "a secret key is never pickled: save it to a file of your own with `SecretKey.save(path)`",
+        ))
     }
 
     fn __copy__(&self) -> PyResult<()> {

@@ -21,7 +21,14 @@ pub fn body_axis(py: Python<'_>, axis: Option<&str>) -> PyResult<Option<BodyAxis
         None => None,
         Some("rows") => Some(BodyAxis::Rows),
         Some("chunks") => Some(BodyAxis::Chunks),
-        Some(other) => return Err(out_of_range(py, "`axis`", format!("\"{other}\""), "use \"rows\", \"chunks\" or None")),
+        Some(other) => {
+            return Err(out_of_range(
+                py,
+                "`axis`",
+                format!("\"{other}\""),
+                "use \"rows\", \"chunks\" or None",
+            ));
+        }
     })
 }
 
@@ -31,7 +38,9 @@ pub fn body_axis(py: Python<'_>, axis: Option<&str>) -> PyResult<Option<BodyAxis
 /// `DataError` unless there are 1 to [`MOST_BODIES`].
 pub fn body_count(py: Python<'_>, what: &'static str, bodies: Whole) -> PyResult<usize> {
     let count = usize::try_from(bodies.0).ok().filter(|count| (1..=MOST_BODIES).contains(count));
-    count.ok_or_else(|| out_of_range(py, what, bodies.0, format!("use 1 to {MOST_BODIES} bodies under one mask")))
+    count.ok_or_else(|| {
+        out_of_range(py, what, bodies.0, format!("use 1 to {MOST_BODIES} bodies under one mask"))
+    })
 }
 
 /// How many rows share a polynomial, as Python gives it: a number or "most".
@@ -56,7 +65,9 @@ impl LaneCount {
     fn lanes(self, py: Python<'_>) -> PyResult<Lanes> {
         let refused = |value: String| out_of_range(py, "`lanes`", value, "use a power of two or \"most\"");
         match self {
-            Self::Number(Whole(count)) => usize::try_from(count).map(Lanes::Of).map_err(|_| refused(count.to_string())),
+            Self::Number(Whole(count)) => {
+                usize::try_from(count).map(Lanes::Of).map_err(|_| refused(count.to_string()))
+            }
             Self::Name(name) if name == "most" => Ok(Lanes::Most),
             Self::Name(name) => Err(refused(format!("\"{name}\""))),
         }
@@ -90,7 +101,14 @@ impl Placing<'_> {
         let order = match self.order {
             "natural" => Order::Natural,
             "bit-reversed" => Order::BitReversed,
-            other => return Err(out_of_range(py, "`order`", format!("\"{other}\""), "use \"natural\" or \"bit-reversed\"")),
+            other => {
+                return Err(out_of_range(
+                    py,
+                    "`order`",
+                    format!("\"{other}\""),
+                    "use \"natural\" or \"bit-reversed\"",
+                ));
+            }
         };
         Ok(EncryptOptions {
             bodies: self.bodies.map(|bodies| body_count(py, "`bodies`", bodies)).transpose()?,
@@ -126,7 +144,8 @@ pub struct PyLayout {
 /// # Errors
 /// `DataError` for any other text.
 pub fn layout_of(py: Python<'_>, text: &str) -> PyResult<Layout> {
-    serde_json::from_str(text).map_err(|error| exception(py, "DataError", format!("this is no layout: {error}")))
+    serde_json::from_str(text)
+        .map_err(|error| exception(py, "DataError", format!("this is no layout: {error}")))
 }
 
 impl PyLayout {
@@ -142,7 +161,9 @@ impl PyLayout {
     /// Row and column of an entry, as core code counts them.
     fn entry(&self, py: Python<'_>, row: Whole, column: Whole) -> PyResult<(usize, usize)> {
         let index = |what: &'static str, index: Whole, count: usize| {
-            usize::try_from(index.0).map_err(|_| out_of_range(py, what, index.0, format!("the array has {count}, counted from 0")))
+            usize::try_from(index.0).map_err(|_| {
+                out_of_range(py, what, index.0, format!("the array has {count}, counted from 0"))
+            })
         };
         Ok((index("a row", row, self.layout.rows)?, index("a column", column, self.layout.columns)?))
     }
@@ -317,7 +338,10 @@ impl PyLayout {
     /// (0, 0, 513)
     fn imaginary_place(&self, py: Python<'_>, row: Whole, column: Whole) -> PyResult<Option<PlaceTuple>> {
         let (row, column) = self.entry(py, row, column)?;
-        self.layout.imaginary_place(row, column).map(|place| place.map(tuple)).map_err(|error| raise(py, error))
+        self.layout
+            .imaginary_place(row, column)
+            .map(|place| place.map(tuple))
+            .map_err(|error| raise(py, error))
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (String,))> {

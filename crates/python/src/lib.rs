@@ -63,7 +63,9 @@ mod _native {
     #[pymodule_export]
     use crate::bootstrap::PyBootstrapPlan;
     #[pymodule_export]
-    use crate::ciphertext::{PyCiphertext, PyTransposed, bootstrap_batch, bootstrap_samples, chosen, hstack, vstack};
+    use crate::ciphertext::{
+        PyCiphertext, PyTransposed, bootstrap_batch, bootstrap_samples, chosen, hstack, vstack,
+    };
     #[pymodule_export]
     use crate::command::command;
     #[pymodule_export]

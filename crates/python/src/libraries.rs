@@ -19,7 +19,9 @@ pub enum Library {
 
 impl Library {
     fn of_module(name: &str) -> Option<Self> {
-        let within = |package: &str| name.strip_prefix(package).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+        let within = |package: &str| {
+            name.strip_prefix(package).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
         match () {
             () if within("numpy.ma") => Some(Self::NumpyMasked),
             () if within("pandas") => Some(Self::Pandas),
@@ -31,7 +33,9 @@ impl Library {
 
     /// The library that defines the class of `object`, or one that it derives from.
     pub fn of(object: &Bound<'_, PyAny>) -> Option<Self> {
-        let module = |class: Bound<'_, PyAny>| class.cast::<PyType>().ok()?.getattr("__module__").ok()?.extract::<String>().ok();
+        let module = |class: Bound<'_, PyAny>| {
+            class.cast::<PyType>().ok()?.getattr("__module__").ok()?.extract::<String>().ok()
+        };
         let classes = object.get_type().getattr("__mro__").ok()?.cast_into::<PyTuple>().ok()?;
         classes.iter().filter_map(module).find_map(|name| Self::of_module(&name))
     }
@@ -40,7 +44,8 @@ impl Library {
     pub fn of_caller(py: Python<'_>) -> Option<Self> {
         let mut frame = py.import("sys").ok()?.call_method0("_getframe").ok()?;
         while !frame.is_none() {
-            let name = frame.getattr("f_globals").ok()?.get_item("__name__").ok()?.extract::<String>().ok()?;
+            let name =
+                frame.getattr("f_globals").ok()?.get_item("__name__").ok()?.extract::<String>().ok()?;
             let library = Self::of_module(&name);
             if library.is_some() || (name != "numpy" && !name.starts_with("numpy.")) {
                 return library;
@@ -83,8 +88,14 @@ impl Library {
     /// The error where NumPy cannot read `data`, one of the library's arrays, for `reason`.
     pub fn cannot_be_read(self, data: &Bound<'_, PyAny>, reason: &str) -> PyErr {
         // NumPy has neither bfloat16 nor numbers of 8 bits.
-        let dtype = data.getattr("dtype").and_then(|dtype| dtype.str()).map_or_else(|_| String::new(), |dtype| dtype.to_string());
+        let dtype = data
+            .getattr("dtype")
+            .and_then(|dtype| dtype.str())
+            .map_or_else(|_| String::new(), |dtype| dtype.to_string());
         let conversion = self.conversion(dtype.contains("bfloat") || dtype.contains("float8"));
-        PyTypeError::new_err(format!("{} cannot be used as it is ({reason}): pass a NumPy array, `{conversion}`", self.array()))
+        PyTypeError::new_err(format!(
+            "{} cannot be used as it is ({reason}): pass a NumPy array, `{conversion}`",
+            self.array()
+        ))
     }
 }

@@ -110,7 +110,9 @@ impl PyLightClient {
         let (key, precision) = (&secret_key.key, Real::given(precision_bits));
         if let Some(plan) = plan {
             if degree.is_some() || level.is_some() {
-                let message = "a plan says degree, dimension, level and scale: leave degree and level out, or the plan".to_owned();
+                let message =
+                    "a plan says degree, dimension, level and scale: leave degree and level out, or the plan"
+                        .to_owned();
                 return Err(exception(py, "DataError", message));
             }
             let mut options = plan.plan.client_options(precision);
@@ -128,7 +130,8 @@ impl PyLightClient {
         let level = clathrate_lattice::Level(level);
         let device = device.map(|device| device.secret_number(py, "`device`")).transpose()?;
         let secret = device.map_or(SecretName::Main, SecretName::Device);
-        let options = LightOptions { degree, level, precision_bits: precision, secret, ..LightOptions::default() };
+        let options =
+            LightOptions { degree, level, precision_bits: precision, secret, ..LightOptions::default() };
         let client = detached(py, || key.light_client(&options))?;
         Ok(Self { client: Mutex::new(client), warning })
     }
@@ -391,11 +394,15 @@ impl PyLightClient {
     }
 
     fn __repr__(&self) -> String {
-        self.with(|client| format!("LightClient(degree={}, next_counter={})", client.degree(), client.next_counter()))
+        self.with(|client| {
+            format!("LightClient(degree={}, next_counter={})", client.degree(), client.next_counter())
+        })
     }
 
     fn __reduce__(&self) -> PyResult<()> {
-        Err(PyTypeError::new_err("a light client holds a secret and is not pickled: `save` writes its state on purpose"))
+        Err(PyTypeError::new_err(
+            "a light client holds a secret and is not pickled: `save` writes its state on purpose",
+        ))
     }
 }
 
@@ -432,8 +439,14 @@ pub struct PyReceiver {
 #[pymethods]
 impl PyReceiver {
     #[new]
-    fn new(py: Python<'_>, params: Py<PyParams>, introduction: &[u8], key: &PyAuthenticationKey) -> PyResult<Self> {
-        let receiver = Receiver::new(&params.get().params, introduction, &key.key).map_err(|error| raise(py, error))?;
+    fn new(
+        py: Python<'_>,
+        params: Py<PyParams>,
+        introduction: &[u8],
+        key: &PyAuthenticationKey,
+    ) -> PyResult<Self> {
+        let receiver =
+            Receiver::new(&params.get().params, introduction, &key.key).map_err(|error| raise(py, error))?;
         Ok(Self { receiver, params })
     }
 
@@ -475,10 +488,16 @@ impl PyReceiver {
     /// array([[1., 2.],
     ///        [3., 4.]])
     #[pyo3(signature = (messages, shape=None))]
-    fn receive(&self, py: Python<'_>, messages: Vec<Bound<'_, PyBytes>>, shape: Option<Wholes>) -> PyResult<PyCiphertext> {
+    fn receive(
+        &self,
+        py: Python<'_>,
+        messages: Vec<Bound<'_, PyBytes>>,
+        shape: Option<Wholes>,
+    ) -> PyResult<PyCiphertext> {
         let messages: Vec<&[u8]> = messages.iter().map(|message| message.as_bytes()).collect();
         let axis = |axis| size(py, "an axis of the shape", axis);
-        let shape: Option<Vec<usize>> = shape.map(|shape| shape.0.into_iter().map(axis).collect()).transpose()?;
+        let shape: Option<Vec<usize>> =
+            shape.map(|shape| shape.0.into_iter().map(axis).collect()).transpose()?;
         let samples = detached(py, || self.receiver.receive(&messages, shape.as_deref()))?;
         PyCiphertext::new(py, samples, &self.params)
     }

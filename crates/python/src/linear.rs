@@ -65,7 +65,8 @@ impl PyLinearTransform {
             return Err(exception(py, "ShapeError", message));
         };
         let values = array.values;
-        let transform = LinearTransform::from_matrix(&values, rows, columns).map_err(|error| raise(py, error))?;
+        let transform =
+            LinearTransform::from_matrix(&values, rows, columns).map_err(|error| raise(py, error))?;
         Ok(Self { transform })
     }
 
@@ -95,10 +96,12 @@ impl PyLinearTransform {
     #[staticmethod]
     #[pyo3(signature = (diagonals, slots))]
     fn from_diagonals(py: Python<'_>, diagonals: &Bound<'_, PyDict>, slots: Whole) -> PyResult<Self> {
-        let slots = usize::try_from(slots.0).map_err(|_| out_of_range(py, "`slots`", slots.0, "use a power of two"))?;
-        let entry = |(shift, values): (Bound<'_, PyAny>, Bound<'_, PyAny>)| -> PyResult<(i64, Vec<Complex64>)> {
-            Ok((shift.extract::<Whole>()?.steps(py)?, array(&values)?.values.into_complex()))
-        };
+        let slots = usize::try_from(slots.0)
+            .map_err(|_| out_of_range(py, "`slots`", slots.0, "use a power of two"))?;
+        let entry =
+            |(shift, values): (Bound<'_, PyAny>, Bound<'_, PyAny>)| -> PyResult<(i64, Vec<Complex64>)> {
+                Ok((shift.extract::<Whole>()?.steps(py)?, array(&values)?.values.into_complex()))
+            };
         let entries = diagonals.iter().map(entry).collect::<PyResult<Vec<_>>>()?;
         let transform = LinearTransform::from_diagonals(slots, entries).map_err(|error| raise(py, error))?;
         Ok(Self { transform })
@@ -107,17 +110,27 @@ impl PyLinearTransform {
     /// The image of a row: of numbers, or of an encrypted array, with a plan made for it.
     fn __call__<'py>(&self, py: Python<'py>, row: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         if let Ok(ciphertext) = row.cast::<PyCiphertext>() {
-            let image = ciphertext.get().map_settled(py, |evaluator, x| evaluator.evaluate_linear(x, &self.transform))?;
+            let image = ciphertext
+                .get()
+                .map_settled(py, |evaluator, x| evaluator.evaluate_linear(x, &self.transform))?;
             return Ok(Bound::new(py, image)?.into_any());
         }
         let array = array(row)?;
         if array.shape.len() != 1 {
-            return Err(PyTypeError::new_err(format!("expected one row of numbers, got shape {:?}", array.shape)));
+            return Err(PyTypeError::new_err(format!(
+                "expected one row of numbers, got shape {:?}",
+                array.shape
+            )));
         }
         let complex = array.values.is_complex() || self.transform.is_complex();
-        let image = self.transform.evaluate(&array.values.into_complex()).map_err(|error| raise(py, error))?;
+        let image =
+            self.transform.evaluate(&array.values.into_complex()).map_err(|error| raise(py, error))?;
         let count = image.len();
-        let values = if complex { Values::Complex(image) } else { Values::Real(image.into_iter().map(|z| z.re).collect()) };
+        let values = if complex {
+            Values::Complex(image)
+        } else {
+            Values::Real(image.into_iter().map(|z| z.re).collect())
+        };
         to_numpy(py, values, &[count])
     }
 
@@ -174,8 +187,14 @@ impl PyLinearTransform {
         check_scale(py, "scale", scale, "or leave it out for the canonical scale of the level")?;
         let most_keys = keys.map(|keys| size(py, "the number of keys", keys)).transpose()?;
         let most_key_bytes = key_bytes.map(|bytes| size(py, "key_bytes", bytes)).transpose()?;
-        let options =
-            LinearTransformOptions { input_scale: scale, output_scale: None, most_keys, most_key_bytes, on_the_fly, bodies: None };
+        let options = LinearTransformOptions {
+            input_scale: scale,
+            output_scale: None,
+            most_keys,
+            most_key_bytes,
+            on_the_fly,
+            bodies: None,
+        };
         let plan = detached(py, || self.transform.plan_with(&params.params, level, options))?;
         Ok(PyLinearTransformPlan { plan: Arc::new(plan) })
     }
@@ -200,7 +219,9 @@ impl PyLinearTransform {
 
     /// The same map for a matrix of this shape, of which the diagonals are those.
     fn _of_shape(&self, py: Python<'_>, rows: usize, columns: usize) -> PyResult<Self> {
-        let refuse = || exception(py, "DataError", format!("the diagonals are not those of a {rows} x {columns} matrix"));
+        let refuse = || {
+            exception(py, "DataError", format!("the diagonals are not those of a {rows} x {columns} matrix"))
+        };
         Ok(Self { transform: self.transform.clone().of_shape(rows, columns).ok_or_else(refuse)? })
     }
 
@@ -246,7 +267,8 @@ impl PyLinearTransformPlan {
     #[getter]
     fn rotations(&self) -> Vec<i64> {
         let slots = self.plan.params().slot_count() as i64;
-        let mut steps: Vec<i64> = self.plan.rotations().into_iter().map(|steps| steps.rem_euclid(slots)).collect();
+        let mut steps: Vec<i64> =
+            self.plan.rotations().into_iter().map(|steps| steps.rem_euclid(slots)).collect();
         steps.sort_unstable();
         steps.dedup();
         steps
@@ -365,7 +387,8 @@ impl PyLinearTransformPlan {
     fn load(py: Python<'_>, path: FilePath, params: &PyParams, trusted_map: bool) -> PyResult<Self> {
         let read = || {
             LinearTransformPlan::from_reader(
-                &FileReader::open_with(&path, options_of(trusted_map))?.watched_by(watch("loading", file_bytes(&path))),
+                &FileReader::open_with(&path, options_of(trusted_map))?
+                    .watched_by(watch("loading", file_bytes(&path))),
                 &params.params,
             )
         };
@@ -383,7 +406,11 @@ impl PyLinearTransformPlan {
     }
 
     fn __repr__(&self) -> String {
-        let (level, babies, giants) = (self.plan.input_level().0, self.plan.baby_steps().count(), self.plan.giant_steps().count());
-        format!("LinearTransformPlan(levels {level} to {}, {babies} baby steps, {giants} giant steps)", level - 1)
+        let (level, babies, giants) =
+            (self.plan.input_level().0, self.plan.baby_steps().count(), self.plan.giant_steps().count());
+        format!(
+            "LinearTransformPlan(levels {level} to {}, {babies} baby steps, {giants} giant steps)",
+            level - 1
+        )
     }
 }

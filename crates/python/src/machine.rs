@@ -51,7 +51,12 @@ use crate::run::{detached, with_progress};
 #[pyfunction]
 #[pyo3(signature = (progress=None, dry_run=false, *, device=PROCESSOR))]
 #[pyo3(text_signature = "(progress=None, dry_run=False, *, device='cpu')")]
-pub fn tune(py: Python<'_>, progress: Option<&Bound<'_, PyAny>>, dry_run: bool, device: &str) -> PyResult<Option<PathBuf>> {
+pub fn tune(
+    py: Python<'_>,
+    progress: Option<&Bound<'_, PyAny>>,
+    dry_run: bool,
+    device: &str,
+) -> PyResult<Option<PathBuf>> {
     let (runtime, kernels) = detached(py, || {
         let runtime = Runtime::default().on(device)?;
         let kernels = runtime.kernels()?;

@@ -115,12 +115,25 @@ impl PyMamboPlan {
         placement: &str,
     ) -> PyResult<Self> {
         let (values, rows, inner) = matrix(weights, &[])?;
-        let arguments = arguments!(py, params, columns, is_complex, bodies, method, precision_bits, key_bytes, uses, ring, placement);
+        let arguments = arguments!(
+            py,
+            params,
+            columns,
+            is_complex,
+            bodies,
+            method,
+            precision_bits,
+            key_bytes,
+            uses,
+            ring,
+            placement
+        );
         // The numbers may change in the caller's array.
         arguments.set_item("weights", to_numpy(py, Values::Real(values.clone()), &[rows, inner])?)?;
         let recipe = Recipe::new(&py.get_type::<Self>(), arguments);
         let params = params.get();
-        let columns = columns.map_or(Ok(params.params.slot_count()), |columns| columns.count(py, "`columns`"))?;
+        let columns =
+            columns.map_or(Ok(params.params.slot_count()), |columns| columns.count(py, "`columns`"))?;
         let named = |name: &str| {
             let found = MatrixMethod::ALL.into_iter().find(|method| method.name() == name);
             let remedy = "use \"exact\", \"by rows\" or \"prepared\", or leave it out";
@@ -129,25 +142,39 @@ impl PyMamboPlan {
         let name = bodies.and_then(|bodies| bodies.extract::<String>().ok());
         let fastest_bodies = name.as_deref() == Some("fastest");
         if let Some(name) = name.filter(|_| !fastest_bodies) {
-            return Err(out_of_range(py, "`bodies`", format!("{name:?}"), "use a whole number or \"fastest\""));
+            return Err(out_of_range(
+                py,
+                "`bodies`",
+                format!("{name:?}"),
+                "use a whole number or \"fastest\"",
+            ));
         }
-        let given: Option<Whole> = bodies.filter(|_| !fastest_bodies).map(|bodies| bodies.extract()).transpose()?;
+        let given: Option<Whole> =
+            bodies.filter(|_| !fastest_bodies).map(|bodies| bodies.extract()).transpose()?;
         let bootstrap = BootstrapOptions {
             real: !is_complex,
             bodies: given.map_or(Ok(1), |bodies| size(py, "bodies", bodies))?,
             most_key_bytes: key_bytes.map(|bytes| size(py, "key_bytes", bytes)).transpose()?,
             ..BootstrapOptions::default()
         };
-        let precision = PreparedOptions { precision_bits: Real::given(precision_bits), ..PreparedOptions::default() };
-        let whole = |name: &'static str, value: Option<Whole>| value.map(|value| value.count(py, name)).transpose();
-        let (method, uses, ring) = (method.map(named).transpose()?, whole("`uses`", uses)?, whole("`ring`", ring)?);
+        let precision =
+            PreparedOptions { precision_bits: Real::given(precision_bits), ..PreparedOptions::default() };
+        let whole =
+            |name: &'static str, value: Option<Whole>| value.map(|value| value.count(py, name)).transpose();
+        let (method, uses, ring) =
+            (method.map(named).transpose()?, whole("`uses`", uses)?, whole("`ring`", ring)?);
         let product = MatrixOptions { precision, method, uses, ring, ..MatrixOptions::default() };
         let placed = Placement::ALL.into_iter().find(|own| own.name() == placement);
         if placed.is_none() && placement != "fastest" {
             let remedy = "use \"inside\", \"before\" or \"fastest\"";
             return Err(out_of_range(py, "`placement`", format!("{placement:?}"), remedy));
         }
-        let options = MamboOptions { bootstrap, matrix: product, placement: placed.unwrap_or_default(), fastest_bodies };
+        let options = MamboOptions {
+            bootstrap,
+            matrix: product,
+            placement: placed.unwrap_or_default(),
+            fastest_bodies,
+        };
         let weights = (rows, inner, &values[..]);
         let plan = detached(py, || match placed {
             Some(_) => MamboPlan::new(&params.params, weights, columns, &options),
@@ -301,7 +328,11 @@ impl PyMamboPlan {
     /// >>> plan.prepare(owner.evaluation_keys(plan.needs))
     /// MamboMatrix(2 x 2, 512 slots in a row, by rows)
     #[pyo3(signature = (keys, progress=None))]
-    fn prepare(slf: &Bound<'_, Self>, keys: &PyEvaluationKeys, progress: Option<&Bound<'_, PyAny>>) -> PyResult<PyMamboMatrix> {
+    fn prepare(
+        slf: &Bound<'_, Self>,
+        keys: &PyEvaluationKeys,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<PyMamboMatrix> {
         let (py, own) = (slf.py(), &slf.get().plan);
         let evaluator = Evaluator::with_keys(keys.keys.clone());
         let translate = |error| raise(py, error);
@@ -383,12 +414,20 @@ impl PyMamboMatrix {
     /// >>> half.matmul(owner.encrypt(np.ones(512), **plan.encryption)).shape
     /// (1, 512)
     #[pyo3(signature = (array, progress=None))]
-    fn matmul(&self, py: Python<'_>, array: &PyCiphertext, progress: Option<&Bound<'_, PyAny>>) -> PyResult<PyCiphertext> {
+    fn matmul(
+        &self,
+        py: Python<'_>,
+        array: &PyCiphertext,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<PyCiphertext> {
         // Keys that the array carries are for what comes next.
-        let evaluator = if array.data.is_symbol() { array.evaluator() } else { interruptible(self.evaluator.clone()) };
+        let evaluator =
+            if array.data.is_symbol() { array.evaluator() } else { interruptible(self.evaluator.clone()) };
         let data = &*array.settled(py, &evaluator)?;
         let translate = |error| raise(py, error);
-        let product = with_progress(py, progress, "matmul", translate, |tick| evaluator.mambo(&self.matrix, data, tick))?;
+        let product = with_progress(py, progress, "matmul", translate, |tick| {
+            evaluator.mambo(&self.matrix, data, tick)
+        })?;
         array.beside(py, product)
     }
 
@@ -399,7 +438,11 @@ impl PyMamboMatrix {
     fn __repr__(&self) -> String {
         let plan = self.matrix.plan();
         let (rows, inner) = plan.shape();
-        format!("MamboMatrix({rows} x {inner}, {} slots in a row, {})", plan.columns(), plan.matrix().chosen().method.name())
+        format!(
+            "MamboMatrix({rows} x {inner}, {} slots in a row, {})",
+            plan.columns(),
+            plan.matrix().chosen().method.name()
+        )
     }
 }
 
@@ -444,14 +487,20 @@ impl PyMamboMatrix {
 /// 0.1875
 #[pyfunction]
 #[pyo3(signature = (weights, array, columns=None))]
-pub fn mambo(py: Python<'_>, weights: &Bound<'_, PyAny>, array: &PyCiphertext, columns: Option<Whole>) -> PyResult<PyCiphertext> {
+pub fn mambo(
+    py: Python<'_>,
+    weights: &Bound<'_, PyAny>,
+    array: &PyCiphertext,
+    columns: Option<Whole>,
+) -> PyResult<PyCiphertext> {
     let (values, rows, inner) = matrix(weights, &[])?;
     let evaluator = array.evaluator();
     let data = &*array.settled(py, &evaluator)?;
     let params = data.params();
     let columns = columns.map_or(Ok(params.slot_count()), |columns| columns.count(py, "`columns`"))?;
     let product = detached(py, || {
-        let plan = Arc::new(MamboPlan::new(params, (rows, inner, &values), columns, &MamboOptions::default())?);
+        let plan =
+            Arc::new(MamboPlan::new(params, (rows, inner, &values), columns, &MamboOptions::default())?);
         let matrix = plan.prepare(&evaluator, &mut |_, _| true)?;
         evaluator.mambo(&matrix, data, &mut |_, _| true)
     })?;

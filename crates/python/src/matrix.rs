@@ -129,32 +129,66 @@ impl PyMatrixPlan {
         ring: Option<Whole>,
     ) -> PyResult<Self> {
         let (values, rows, inner) = matrix(weights, &[])?;
-        let arguments =
-            arguments!(py, params, columns, level, lanes, bodies, masks, precision_bits, products, method, uses, key_bytes, ring);
+        let arguments = arguments!(
+            py,
+            params,
+            columns,
+            level,
+            lanes,
+            bodies,
+            masks,
+            precision_bits,
+            products,
+            method,
+            uses,
+            key_bytes,
+            ring
+        );
         // The numbers may change in the caller's array.
         arguments.set_item("weights", to_numpy(py, Values::Real(values.clone()), &[rows, inner])?)?;
         let recipe = Recipe::new(&py.get_type::<Self>(), arguments);
         let params = params.get();
-        let whole = |name: &'static str, value: Option<Whole>| value.map(|value| value.count(py, name)).transpose();
+        let whole =
+            |name: &'static str, value: Option<Whole>| value.map(|value| value.count(py, name)).transpose();
         let precision_bits = Real::given(precision_bits);
         if let Some(bits) = precision_bits.filter(|bits| !bits.is_finite() || bits.abs() > 1000.0) {
-            return Err(out_of_range(py, "`precision_bits`", bits, "give the correct bits after the binary point, below 1000"));
+            return Err(out_of_range(
+                py,
+                "`precision_bits`",
+                bits,
+                "give the correct bits after the binary point, below 1000",
+            ));
         }
         let own_masks = match masks {
             "shared" => false,
             "own" => true,
-            other => return Err(out_of_range(py, "`masks`", format!("{other:?}"), "use \"shared\" or \"own\"")),
+            other => {
+                return Err(out_of_range(py, "`masks`", format!("{other:?}"), "use \"shared\" or \"own\""));
+            }
         };
         let named = |name: &str| {
             let found = MatrixMethod::ALL.into_iter().find(|method| method.name() == name);
             found.ok_or_else(|| {
-                out_of_range(py, "`method`", format!("{name:?}"), "use \"exact\", \"by rows\" or \"prepared\", or leave it out")
+                out_of_range(
+                    py,
+                    "`method`",
+                    format!("{name:?}"),
+                    "use \"exact\", \"by rows\" or \"prepared\", or leave it out",
+                )
             })
         };
         let bodies = bodies.map(|bodies| body_count(py, "`bodies`", bodies)).transpose()?;
         let options = MatrixOptions {
-            arrangement: Arrangement { level: whole("`level`", level)?.map(Level), lanes: whole("`lanes`", lanes)?, bodies },
-            precision: PreparedOptions { precision_bits, products: whole("`products`", products)?, own_masks },
+            arrangement: Arrangement {
+                level: whole("`level`", level)?.map(Level),
+                lanes: whole("`lanes`", lanes)?,
+                bodies,
+            },
+            precision: PreparedOptions {
+                precision_bits,
+                products: whole("`products`", products)?,
+                own_masks,
+            },
             method: method.map(named).transpose()?,
             uses: whole("`uses`", uses)?,
             most_key_bytes: whole("`key_bytes`", key_bytes)?,
@@ -302,14 +336,24 @@ impl PyMatrixPlan {
     /// >>> plan.prepare(owner.evaluation_keys(plan.needs))
     /// PreparedMatrix(2 x 2, prepared, 0.0 MiB of keys)
     #[pyo3(signature = (keys=None, progress=None))]
-    fn prepare(&self, py: Python<'_>, keys: Option<&PyEvaluationKeys>, progress: Option<&Bound<'_, PyAny>>) -> PyResult<PyPreparedMatrix> {
+    fn prepare(
+        &self,
+        py: Python<'_>,
+        keys: Option<&PyEvaluationKeys>,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<PyPreparedMatrix> {
         if keys.is_none() && self.plan.prepared().is_some() {
-            let message = "a prepared product needs keys: `plan.prepare(owner.evaluation_keys(plan.needs))`".to_owned();
+            let message =
+                "a prepared product needs keys: `plan.prepare(owner.evaluation_keys(plan.needs))`".to_owned();
             return Err(exception(py, "MissingKeyError", message));
         }
-        let evaluator = keys.map_or_else(|| Evaluator::new(self.plan.params()), |keys| Evaluator::with_keys(keys.keys.clone()));
+        let evaluator = keys.map_or_else(
+            || Evaluator::new(self.plan.params()),
+            |keys| Evaluator::with_keys(keys.keys.clone()),
+        );
         let translate = |error| raise(py, error);
-        let matrix = with_progress(py, progress, "prepare", translate, |tick| self.plan.prepare(&evaluator, tick))?;
+        let matrix =
+            with_progress(py, progress, "prepare", translate, |tick| self.plan.prepare(&evaluator, tick))?;
         Ok(PyPreparedMatrix { matrix, evaluator: Some(evaluator) })
     }
 
@@ -432,12 +476,19 @@ impl PyPreparedMatrix {
     /// >>> identity.matmul(owner.encrypt(np.ones((2, 3)), **plan.encryption)).shape
     /// (2, 3)
     #[pyo3(signature = (array, progress=None))]
-    fn matmul(&self, py: Python<'_>, array: &PyCiphertext, progress: Option<&Bound<'_, PyAny>>) -> PyResult<PyCiphertext> {
+    fn matmul(
+        &self,
+        py: Python<'_>,
+        array: &PyCiphertext,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<PyCiphertext> {
         let own = self.evaluator.as_ref().filter(|_| !array.has_keys() && !array.data.is_symbol());
         let evaluator = own.cloned().unwrap_or_else(|| array.evaluator());
         let data = &*array.settled(py, &evaluator)?;
         let translate = |error| raise(py, error);
-        let product = with_progress(py, progress, "matmul", translate, |tick| evaluator.multiply_planned(&self.matrix, data, tick))?;
+        let product = with_progress(py, progress, "matmul", translate, |tick| {
+            evaluator.multiply_planned(&self.matrix, data, tick)
+        })?;
         array.beside(py, product)
     }
 
@@ -473,7 +524,12 @@ impl PyPreparedMatrix {
     fn save(&self, py: Python<'_>, path: FilePath, overwrite: bool) -> PyResult<u64> {
         let Some(prepared) = self.matrix.prepared() else {
             let remedy = "keep the numbers, with numpy.save for example, and plan again";
-            return Err(out_of_range(py, "a file of a product by the method", format!("{:?}", self.method()), remedy));
+            return Err(out_of_range(
+                py,
+                "a file of a product by the method",
+                format!("{:?}", self.method()),
+                remedy,
+            ));
         };
         save(py, prepared, &path, overwrite, prepared.key_bytes())
     }
@@ -516,7 +572,8 @@ impl PyPreparedMatrix {
     fn load(py: Python<'_>, path: FilePath, params: &PyParams, trusted_map: bool) -> PyResult<Self> {
         let read = || {
             PreparedMatrix::from_reader(
-                &FileReader::open_with(&path, options_of(trusted_map))?.watched_by(watch("loading", file_bytes(&path))),
+                &FileReader::open_with(&path, options_of(trusted_map))?
+                    .watched_by(watch("loading", file_bytes(&path))),
                 &params.params,
             )
         };
@@ -543,6 +600,10 @@ impl PyPreparedMatrix {
 
     fn __repr__(&self) -> String {
         let (rows, inner) = self.shape();
-        format!("PreparedMatrix({rows} x {inner}, {}, {:.1} MiB of keys)", self.method(), self.key_bytes() as f64 / f64::from(1 << 20))
+        format!(
+            "PreparedMatrix({rows} x {inner}, {}, {:.1} MiB of keys)",
+            self.method(),
+            self.key_bytes() as f64 / f64::from(1 << 20)
+        )
     }
 }

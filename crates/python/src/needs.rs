@@ -91,9 +91,13 @@ fn brought_together(needs: &KeyNeeds) -> BTreeMap<usize, KeyLevel> {
 
 /// How many bodies are taken apart, each with the level: where each of them changes to the main secret at one level.
 fn taken_apart(needs: &KeyNeeds) -> BTreeMap<usize, KeyLevel> {
-    let out = |count, index| needs.key_level_of(Operation::ChangeSecret(SecretName::Body { count, index }, SecretName::Main));
+    let out = |count, index| {
+        needs.key_level_of(Operation::ChangeSecret(SecretName::Body { count, index }, SecretName::Main))
+    };
     let first = |(operation, key_level)| match operation {
-        Operation::ChangeSecret(SecretName::Body { count, index: 0 }, SecretName::Main) => Some((count, key_level)),
+        Operation::ChangeSecret(SecretName::Body { count, index: 0 }, SecretName::Main) => {
+            Some((count, key_level))
+        }
         _ => None,
     };
     needs
@@ -115,7 +119,10 @@ fn report_of_bodies<'py>(py: Python<'py>, needs: &KeyNeeds) -> PyResult<BTreeMap
                 report.set_item("rotations", rotations)?;
             }
             Operation::ConjugateBodies(bodies) => {
-                reports.entry(bodies).or_insert_with(|| PyDict::new(py)).set_item("conjugate", level(key_level))?;
+                reports
+                    .entry(bodies)
+                    .or_insert_with(|| PyDict::new(py))
+                    .set_item("conjugate", level(key_level))?;
             }
             _ => {}
         }
@@ -126,9 +133,14 @@ fn report_of_bodies<'py>(py: Python<'py>, needs: &KeyNeeds) -> PyResult<BTreeMap
 /// The figures of `Needs.to_dict`.
 fn report<'py>(py: Python<'py>, needs: &KeyNeeds) -> PyResult<Bound<'py, PyDict>> {
     let report = PyDict::new(py);
-    let single =
-        [("relinearise", Operation::Multiply), ("conjugate", Operation::Conjugate), ("power_rotations", Operation::RotateByPowers)];
-    for (name, key_level) in single.into_iter().filter_map(|(name, operation)| Some((name, needs.key_level_of(operation)?))) {
+    let single = [
+        ("relinearise", Operation::Multiply),
+        ("conjugate", Operation::Conjugate),
+        ("power_rotations", Operation::RotateByPowers),
+    ];
+    for (name, key_level) in
+        single.into_iter().filter_map(|(name, operation)| Some((name, needs.key_level_of(operation)?)))
+    {
         report.set_item(name, level(key_level))?;
     }
     let rotations = PyDict::new(py);
@@ -141,7 +153,13 @@ fn report<'py>(py: Python<'py>, needs: &KeyNeeds) -> PyResult<Bound<'py, PyDict>
     }
     let masks = [("share_mask", brought_together(needs)), ("split_mask", taken_apart(needs))];
     for (name, counts) in masks.into_iter().filter(|(_, counts)| !counts.is_empty()) {
-        report.set_item(name, counts.into_iter().map(|(count, key_level)| (count, level(key_level))).collect::<BTreeMap<_, _>>())?;
+        report.set_item(
+            name,
+            counts
+                .into_iter()
+                .map(|(count, key_level)| (count, level(key_level)))
+                .collect::<BTreeMap<_, _>>(),
+        )?;
     }
     let bodies = report_of_bodies(py, needs)?;
     if !bodies.is_empty() {
@@ -167,7 +185,9 @@ fn report<'py>(py: Python<'py>, needs: &KeyNeeds) -> PyResult<Bound<'py, PyDict>
     }
     if needs.relatives().next().is_some() {
         let relatives = PyDict::new(py);
-        needs.relatives().try_for_each(|(shape, needs)| relatives.set_item((shape.degree, shape.rank), self::report(py, needs)?))?;
+        needs.relatives().try_for_each(|(shape, needs)| {
+            relatives.set_item((shape.degree, shape.rank), self::report(py, needs)?)
+        })?;
         report.set_item("relatives", relatives)?;
     }
     if !needs.descents().is_empty() {
@@ -195,7 +215,9 @@ fn describe(needs: &KeyNeeds) -> String {
     let apart = taken_apart(needs);
     parts.extend(needs.operations().filter_map(|(operation, level)| match operation {
         // The changes of secret of all bodies are one operation here.
-        Operation::ChangeSecret(SecretName::Body { count, index }, SecretName::Main) if apart.contains_key(&count) => {
+        Operation::ChangeSecret(SecretName::Body { count, index }, SecretName::Main)
+            if apart.contains_key(&count) =>
+        {
             (index == 0).then(|| format!("take {count} bodies apart: {}", key_level(level)))
         }
         _ => Some(format!("{operation}: {}", key_level(level))),
@@ -217,7 +239,9 @@ fn check_bodies(py: Python<'_>, bodies: usize, products: bool, moves: bool) -> P
     } else if moves {
         return Ok(());
     } else {
-        format!("it says which arrays `rotations` and `conjugate` are for: ask for one of these, or for `shared_mask={bodies}`")
+        format!(
+            "it says which arrays `rotations` and `conjugate` are for: ask for one of these, or for `shared_mask={bodies}`"
+        )
     };
     Err(exception(py, "DataError", format!("`bodies` is {bodies}: {reason}")))
 }
@@ -243,11 +267,13 @@ impl PyNeeds {
     ) -> PyResult<Self> {
         let key_level = match level.map(|level| level.0) {
             None => KeyLevel::Top,
-            Some(level) => {
-                KeyLevel::Level(usize::try_from(level).map_err(|_| out_of_range(py, "`level`", level, "use 0 or more, or None"))?)
-            }
+            Some(level) => KeyLevel::Level(
+                usize::try_from(level)
+                    .map_err(|_| out_of_range(py, "`level`", level, "use 0 or more, or None"))?,
+            ),
         };
-        let rotations: Vec<i64> = rotations.0.into_iter().map(|step| step.steps(py)).collect::<PyResult<_>>()?;
+        let rotations: Vec<i64> =
+            rotations.0.into_iter().map(|step| step.steps(py)).collect::<PyResult<_>>()?;
         let bodies = bodies.map(|bodies| body_count(py, "`bodies`", bodies)).transpose()?;
         if let Some(bodies) = bodies {
             check_bodies(py, bodies, relinearise || power_rotations, conjugate || !rotations.is_empty())?;
@@ -281,7 +307,12 @@ impl PyNeeds {
         let ranks = ranks.0.iter().map(rank).collect::<PyResult<Vec<_>>>()?;
         if let Some(pair) = ranks.windows(2).find(|pair| pair[0] <= pair[1]) {
             let remedy = "name ranks from the highest to the lowest, as in [2, 1]";
-            return Err(out_of_range(py, "the rank after another", format!("{} after {}", pair[1], pair[0]), remedy));
+            return Err(out_of_range(
+                py,
+                "the rank after another",
+                format!("{} after {}", pair[1], pair[0]),
+                remedy,
+            ));
         }
         Ok(Self { needs: needs.along(&ranks, to_rlwe, key_level) })
     }
@@ -375,7 +406,10 @@ impl PyNeeds {
     /// True
     fn nbytes(&self, py: Python<'_>, params: &PyParams) -> PyResult<usize> {
         let params = &params.params;
-        params.required_keys(&self.needs).and_then(|keys| keys.bytes(params)).map_err(|error| raise(py, error))
+        params
+            .required_keys(&self.needs)
+            .and_then(|keys| keys.bytes(params))
+            .map_err(|error| raise(py, error))
     }
 
     fn __or__(&self, other: PyRef<'_, Self>) -> Self {
@@ -392,7 +426,9 @@ impl PyNeeds {
 
     fn __hash__(&self) -> isize {
         // Few and small: equality does the work.
-        self.rotations().iter().fold(isize::from(self.relinearise()), |hash, &step| hash.wrapping_mul(31).wrapping_add(step as isize))
+        self.rotations().iter().fold(isize::from(self.relinearise()), |hash, &step| {
+            hash.wrapping_mul(31).wrapping_add(step as isize)
+        })
     }
 
     fn __repr__(&self) -> String {
@@ -400,13 +436,15 @@ impl PyNeeds {
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
-        let text = serde_json::to_string(&self.needs).map_err(|error| exception(py, "InternalError", error.to_string()))?;
+        let text = serde_json::to_string(&self.needs)
+            .map_err(|error| exception(py, "InternalError", error.to_string()))?;
         Ok((py.import("clathrate._pickle")?.getattr("rebuild_needs")?, (text,)))
     }
 
     #[staticmethod]
     fn _from_json(py: Python<'_>, text: &str) -> PyResult<Self> {
-        let needs = serde_json::from_str(text).map_err(|error| exception(py, "DataError", format!("these are no needs: {error}")))?;
+        let needs = serde_json::from_str(text)
+            .map_err(|error| exception(py, "DataError", format!("these are no needs: {error}")))?;
         Ok(Self { needs })
     }
 }

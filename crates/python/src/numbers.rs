@@ -21,7 +21,9 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Whole {
     fn extract(data: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
         match data.extract::<i64>() {
             Ok(value) => Ok(Self(value)),
-            Err(error) if error.is_instance_of::<PyOverflowError>(data.py()) => Ok(Self(if data.lt(0)? { i64::MIN } else { i64::MAX })),
+            Err(error) if error.is_instance_of::<PyOverflowError>(data.py()) => {
+                Ok(Self(if data.lt(0)? { i64::MIN } else { i64::MAX }))
+            }
             Err(error) => Err(wrong_type(data, "a whole number, such as 2", error)),
         }
     }
@@ -52,7 +54,11 @@ impl Whole {
     pub fn steps(self, py: Python<'_>) -> PyResult<i64> {
         match self.0.unsigned_abs() >> 62 {
             0 => Ok(self.0),
-            _ => Err(exception(py, "DataError", "rotation steps are beyond 62 bits: reduce them modulo the slots".to_owned())),
+            _ => Err(exception(
+                py,
+                "DataError",
+                "rotation steps are beyond 62 bits: reduce them modulo the slots".to_owned(),
+            )),
         }
     }
 }
@@ -122,7 +128,9 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Wholes {
 
     fn extract(data: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
         let wanted = "a list of whole numbers, such as [1, 2]";
-        let number = |item: &Bound<'py, PyAny>| item.extract::<Whole>().map_err(|error| wrong_type(data, wanted, error));
+        let number = |item: &Bound<'py, PyAny>| {
+            item.extract::<Whole>().map_err(|error| wrong_type(data, wanted, error))
+        };
         list(data, wanted)?.iter().map(number).collect::<PyResult<_>>().map(Self)
     }
 }
@@ -136,7 +144,9 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Reals {
 
     fn extract(data: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
         let wanted = "a list of numbers, such as [45.4, 45]";
-        let number = |item: &Bound<'py, PyAny>| item.extract::<Real>().map_err(|error| wrong_type(data, wanted, error));
+        let number = |item: &Bound<'py, PyAny>| {
+            item.extract::<Real>().map_err(|error| wrong_type(data, wanted, error))
+        };
         list(data, wanted)?.iter().map(number).collect::<PyResult<_>>().map(Self)
     }
 }
@@ -146,7 +156,10 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Reals {
 /// # Errors
 /// `TypeError` that names what is `wanted`.
 pub fn list<'py>(data: Borrowed<'_, 'py, PyAny>, wanted: &str) -> PyResult<Vec<Bound<'py, PyAny>>> {
-    if data.is_instance_of::<PyString>() || data.is_instance_of::<PyBytes>() || data.is_instance_of::<PyByteArray>() {
+    if data.is_instance_of::<PyString>()
+        || data.is_instance_of::<PyBytes>()
+        || data.is_instance_of::<PyByteArray>()
+    {
         return Err(wrong_type(data, wanted, PyTypeError::new_err("")));
     }
     data.extract::<Vec<Bound<'py, PyAny>>>().map_err(|error| wrong_type(data, wanted, error))
@@ -157,7 +170,9 @@ pub fn wrong_type(data: Borrowed<'_, '_, PyAny>, wanted: &str, error: PyErr) -> 
     if !error.is_instance_of::<PyTypeError>(data.py()) {
         return error;
     }
-    let given: String =
-        data.repr().map_or_else(|_| "an object".to_owned(), |text| text.to_string_lossy().chars().take(REPR_LIMIT).collect());
+    let given: String = data.repr().map_or_else(
+        |_| "an object".to_owned(),
+        |text| text.to_string_lossy().chars().take(REPR_LIMIT).collect(),
+    );
     PyTypeError::new_err(format!("use {wanted}; got {given}"))
 }

@@ -28,8 +28,11 @@ fn modulus_of(py: Python<'_>, modulus: &Bound<'_, PyAny>) -> PyResult<OutsideMod
 /// The words of samples, row after row, and the words in a row.
 fn words_of(words: &Bound<'_, PyAny>) -> PyResult<(Vec<u64>, usize)> {
     let py = words.py();
-    let wanted =
-        || PyTypeError::new_err("`words` is a matrix of unsigned integers, such as dtype uint64 or uint32, with a row for each sample");
+    let wanted = || {
+        PyTypeError::new_err(
+            "`words` is a matrix of unsigned integers, such as dtype uint64 or uint32, with a row for each sample",
+        )
+    };
     let numpy = py.import("numpy")?;
     let array = numpy.call_method1("asarray", (words,))?;
     let kind: String = array.getattr("dtype")?.getattr("kind")?.extract()?;
@@ -68,7 +71,8 @@ impl PySamplesPlan {
     /// True
     #[pyo3(signature = (modulus=None))]
     fn outside_scale(&self, py: Python<'_>, modulus: Option<&Bound<'_, PyAny>>) -> PyResult<f64> {
-        let modulus = modulus.map_or(Ok(OutsideModulus::PowerOfTwo(64)), |modulus| modulus_of(py, modulus))?;
+        let modulus =
+            modulus.map_or(Ok(OutsideModulus::PowerOfTwo(64)), |modulus| modulus_of(py, modulus))?;
         detached(py, || self.plan.half_bootstrap().params().outside_scale(self.plan.scale(), modulus))
     }
 
@@ -136,19 +140,36 @@ impl PySamplesPlan {
             let message = "the plan is for samples of this library: make one with `outside`, the number of the other secret".to_owned();
             return Err(exception(py, "DataError", message));
         };
-        let modulus = modulus.map_or(Ok(OutsideModulus::PowerOfTwo(64)), |modulus| modulus_of(py, modulus))?;
+        let modulus =
+            modulus.map_or(Ok(OutsideModulus::PowerOfTwo(64)), |modulus| modulus_of(py, modulus))?;
         let phase = match phase {
             "difference" => Phase::Difference,
             "sum" => Phase::Sum,
-            other => return Err(out_of_range(py, "`phase`", format!("\"{other}\""), "use \"difference\" or \"sum\"")),
+            other => {
+                return Err(out_of_range(
+                    py,
+                    "`phase`",
+                    format!("\"{other}\""),
+                    "use \"difference\" or \"sum\"",
+                ));
+            }
         };
         let (words, columns) = words_of(words)?;
         let (own, params) = (keys.get(), self.plan.half_bootstrap().params());
         let samples = detached(py, || {
-            let scale = Real::given(scale).map_or_else(|| params.outside_scale(self.plan.scale(), modulus), Ok)?;
-            let samples = OutsideSamples { words: &words, dimension: columns.saturating_sub(1), modulus, phase, scale, secret };
+            let scale =
+                Real::given(scale).map_or_else(|| params.outside_scale(self.plan.scale(), modulus), Ok)?;
+            let samples = OutsideSamples {
+                words: &words,
+                dimension: columns.saturating_sub(1),
+                modulus,
+                phase,
+                scale,
+                secret,
+            };
             self.plan.outside_samples(own.keys.id(), &samples)
         })?;
-        Bound::new(py, PyCiphertext::new(py, samples, &own.params)?)?.call_method1("with_keys", (keys.clone_ref(py),))
+        Bound::new(py, PyCiphertext::new(py, samples, &own.params)?)?
+            .call_method1("with_keys", (keys.clone_ref(py),))
     }
 }

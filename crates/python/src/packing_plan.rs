@@ -77,7 +77,8 @@ fn method_of(py: Python<'_>, method: &Bound<'_, PyAny>) -> PyResult<PackingMetho
         };
     }
     let ranks: Wholes = method.extract()?;
-    let ranks = ranks.0.into_iter().map(|rank| rank.count(py, "a rank of `method`")).collect::<PyResult<_>>()?;
+    let ranks =
+        ranks.0.into_iter().map(|rank| rank.count(py, "a rank of `method`")).collect::<PyResult<_>>()?;
     Ok(PackingMethod::Midpoints(ranks))
 }
 
@@ -96,9 +97,13 @@ impl PyPackingPlan {
         key_bytes: Option<Whole>,
         device: Option<Whole>,
     ) -> PyResult<Self> {
-        let recipe = Recipe::new(&py.get_type::<Self>(), arguments!(py, params, count, degree, level, method, key_bytes, device));
+        let recipe = Recipe::new(
+            &py.get_type::<Self>(),
+            arguments!(py, params, count, degree, level, method, key_bytes, device),
+        );
         let params = params.get();
-        let whole = |name: &'static str, value: Option<Whole>| value.map(|value| value.count(py, name)).transpose();
+        let whole =
+            |name: &'static str, value: Option<Whole>| value.map(|value| value.count(py, name)).transpose();
         let method = method.map(|method| method_of(py, method)).transpose()?;
         let options = PackingOptions {
             degree: whole("`degree`", degree)?.unwrap_or(1),
@@ -106,7 +111,9 @@ impl PyPackingPlan {
             level: whole("`level`", level)?.map(Level),
             method,
             most_key_bytes: whole("`key_bytes`", key_bytes)?,
-            secret: device.map_or(Ok(SecretName::Main), |device| device.secret_number(py, "`device`").map(SecretName::Device))?,
+            secret: device.map_or(Ok(SecretName::Main), |device| {
+                device.secret_number(py, "`device`").map(SecretName::Device)
+            })?,
         };
         let plan = detached(py, || PackingPlan::new(&params.params, &options))?;
         Ok(Self { plan: Arc::new(plan), recipe })
@@ -174,6 +181,11 @@ impl PyPackingPlan {
 
     fn __repr__(&self) -> String {
         let (plan, chosen) = (&self.plan, self.plan.chosen());
-        format!("PackingPlan({}, {}, {} bytes of keys)", plan.samples().spec().name, chosen.method, chosen.key_bytes)
+        format!(
+            "PackingPlan({}, {}, {} bytes of keys)",
+            plan.samples().spec().name,
+            chosen.method,
+            chosen.key_bytes
+        )
     }
 }

@@ -94,7 +94,8 @@ fn values_at(function: &Bound<'_, PyAny>, points: Vec<f64>) -> PyResult<Vec<Comp
         Ok(values) => vector(&values, "the function's values")?,
         // A function of numbers does not take arrays: `math.exp`, or one with an `if`.
         Err(error) if error.is_instance_of::<PyTypeError>(py) || error.is_instance_of::<PyValueError>(py) => {
-            let values: PyResult<Vec<Complex64>> = points.iter().map(|&point| number(&function.call1((point,))?)).collect();
+            let values: PyResult<Vec<Complex64>> =
+                points.iter().map(|&point| number(&function.call1((point,))?)).collect();
             values.inspect_err(|second| second.set_cause(py, Some(error)))?
         }
         Err(error) => return Err(error),
@@ -102,7 +103,11 @@ fn values_at(function: &Bound<'_, PyAny>, points: Vec<f64>) -> PyResult<Vec<Comp
     // A constant function may answer with one number.
     let values = if values.len() == 1 { vec![values[0]; count] } else { values };
     if values.len() != count {
-        let message = format!("the function gave {} for {}: give one for each", counted(values.len(), "value"), counted(count, "point"));
+        let message = format!(
+            "the function gave {} for {}: give one for each",
+            counted(values.len(), "value"),
+            counted(count, "point")
+        );
         return Err(exception(py, "ShapeError", message));
     }
     Ok(values)
@@ -174,11 +179,16 @@ impl PyPolynomial {
         let domain = (domain.0.0, domain.1.0);
         let points = match (degree, error) {
             (Some(Whole(degree)), None) => {
-                let degree = usize::try_from(degree).map_err(|_| out_of_range(py, "`degree`", degree, "use 0 or more"))?;
+                let degree = usize::try_from(degree)
+                    .map_err(|_| out_of_range(py, "`degree`", degree, "use 0 or more"))?;
                 Polynomial::fit_points(degree, domain)
             }
             (None, Some(_)) => Polynomial::points_within(domain),
-            _ => return Err(PyTypeError::new_err("a fit takes either a degree or an error: `fit(f, 15)` or `fit(f, error=1e-3)`")),
+            _ => {
+                return Err(PyTypeError::new_err(
+                    "a fit takes either a degree or an error: `fit(f, 15)` or `fit(f, error=1e-3)`",
+                ));
+            }
         };
         let points = points.map_err(|error| raise(py, error))?;
         let values = values_at(function, points)?;
@@ -195,7 +205,9 @@ impl PyPolynomial {
         if let Ok(ciphertext) = x.cast::<PyCiphertext>() {
             let in_slots = ciphertext.get().brought_to_slots(py, ciphertext.get())?;
             let operand = in_slots.as_ref().unwrap_or_else(|| ciphertext.get());
-            let result = operand.cleared(py)?.map_settled(py, |evaluator, x| evaluator.evaluate_polynomial(x, &self.polynomial))?;
+            let result = operand
+                .cleared(py)?
+                .map_settled(py, |evaluator, x| evaluator.evaluate_polynomial(x, &self.polynomial))?;
             return Ok(Bound::new(py, result)?.into_any());
         }
         let array = array(x)?;
@@ -260,7 +272,13 @@ impl PyPolynomial {
             None => None,
             Some("halves") => Some(RankSteps::Halves),
             Some("single") => Some(RankSteps::Single),
-            Some(other) => return Err(exception(py, "DataError", format!("ranks \"{other}\" is not known: use \"halves\" or \"single\""))),
+            Some(other) => {
+                return Err(exception(
+                    py,
+                    "DataError",
+                    format!("ranks \"{other}\" is not known: use \"halves\" or \"single\""),
+                ));
+            }
         };
         let plan = detached(py, || {
             let plan = own.plan_at(&params.params, level, scale)?;
@@ -316,7 +334,11 @@ impl PyPolynomial {
 
     fn __repr__(&self) -> String {
         let (a, b) = self.polynomial.domain();
-        format!("Polynomial(degree {}, {} basis on [{a}, {b}])", self.polynomial.degree(), self.polynomial.basis().name())
+        format!(
+            "Polynomial(degree {}, {} basis on [{a}, {b}])",
+            self.polynomial.degree(),
+            self.polynomial.basis().name()
+        )
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
@@ -348,8 +370,12 @@ impl PyPolynomialPlan {
     fn __call__(&self, py: Python<'_>, ciphertext: &PyCiphertext) -> PyResult<PyCiphertext> {
         // What is in the padding could be far outside the domain. At the plan's own level there is none to clear it.
         let settled = ciphertext.settled(py, &ciphertext.evaluator())?;
-        let cleared = if settled.level() > self.plan.input_level() { Some(ciphertext.cleared(py)?) } else { None };
-        cleared.as_ref().unwrap_or(ciphertext).map_settled(py, |evaluator, x| evaluator.run_polynomial(x, &self.plan))
+        let cleared =
+            if settled.level() > self.plan.input_level() { Some(ciphertext.cleared(py)?) } else { None };
+        cleared
+            .as_ref()
+            .unwrap_or(ciphertext)
+            .map_settled(py, |evaluator, x| evaluator.run_polynomial(x, &self.plan))
     }
 
     /// For notebooks.
@@ -459,7 +485,10 @@ impl PyPolynomialPlan {
     fn __repr__(&self) -> String {
         let dropped = match self.plan.dropped() {
             0 => String::new(),
-            dropped => format!(" of {} given, {dropped} negligible coefficients dropped", self.plan.polynomial().degree()),
+            dropped => format!(
+                " of {} given, {dropped} negligible coefficients dropped",
+                self.plan.polynomial().degree()
+            ),
         };
         format!(
             "PolynomialPlan(degree {}{dropped}, levels {} to {}, {}, {})",

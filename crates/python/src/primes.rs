@@ -15,9 +15,13 @@ pub struct Primes {
 impl Primes {
     pub fn of(params: &Params) -> Self {
         let chain = params.chain();
-        let primes = |basis: Basis| basis.indices().iter().map(|&index| chain.ring().moduli()[index].value()).collect();
+        let primes = |basis: Basis| {
+            basis.indices().iter().map(|&index| chain.ring().moduli()[index].value()).collect()
+        };
         Self {
-            steps: (0..=chain.max_level().0).map(|level| primes(Basis::new(chain.step(Level(level))))).collect(),
+            steps: (0..=chain.max_level().0)
+                .map(|level| primes(Basis::new(chain.step(Level(level)))))
+                .collect(),
             special: primes(chain.special_basis()),
             temporary: primes(chain.temporary_basis()),
             auxiliary: primes(chain.auxiliary_basis()),
@@ -31,5 +35,11 @@ impl Primes {
 /// None for primes of checked parameters: each has the root.
 pub fn roots_of_unity(params: &Params) -> Result<Vec<(u64, u64)>, CkksError> {
     let order = 2 * params.degree();
-    params.chain().ring().moduli().iter().map(|modulus| Ok((modulus.value(), primitive_root(modulus, order)?))).collect()
+    params
+        .chain()
+        .ring()
+        .moduli()
+        .iter()
+        .map(|modulus| Ok((modulus.value(), primitive_root(modulus, order)?)))
+        .collect()
 }

@@ -134,12 +134,15 @@ impl PyPublicKey {
             warn_unbounded(py)?;
         }
         let options = options(py, self.params.get(), encoding, level, scale)?;
-        let options = Placing { bodies: None, axis: None, capacity: None, lanes, copies: None, order: "natural" }.apply(py, options)?;
+        let options =
+            Placing { bodies: None, axis: None, capacity: None, lanes, copies: None, order: "natural" }
+                .apply(py, options)?;
         let options = EncryptOptions { bound: Real::given(bound), ..options };
         let Array { values, shape, .. } = self::array(array)?;
         let translate = |error| raise_for_array(py, error, &shape);
-        let ciphertext =
-            with_progress(py, progress, "encrypt", translate, |tick| self.key.encrypt_array_with_progress(&values, &shape, options, tick))?;
+        let ciphertext = with_progress(py, progress, "encrypt", translate, |tick| {
+            self.key.encrypt_array_with_progress(&values, &shape, options, tick)
+        })?;
         PyCiphertext::new(py, ciphertext, &self.params)
     }
 

@@ -26,7 +26,9 @@ pub fn detached_with<T: Send>(
     match py.detach(|| catch_unwind(AssertUnwindSafe(work))) {
         Ok(Ok(value)) => Ok(value),
         // An interrupt, whose exception `interruptible` has left.
-        Ok(Err(CkksError::Cancelled | CkksError::File(FileError::Cancelled))) if PyErr::occurred(py) => Err(PyErr::fetch(py)),
+        Ok(Err(CkksError::Cancelled | CkksError::File(FileError::Cancelled))) if PyErr::occurred(py) => {
+            Err(PyErr::fetch(py))
+        }
         Ok(Err(error)) => Err(translate(error)),
         Err(panic) => Err(internal(py, &*panic)),
     }
@@ -54,7 +56,9 @@ pub fn interruptible(evaluator: Evaluator) -> Evaluator {
             return true;
         }
         *last = Instant::now();
-        let answer = |py: Python<'_>| if reports { shown.report(py, done, total) } else { py.check_signals().map(|()| true) };
+        let answer = |py: Python<'_>| {
+            if reports { shown.report(py, done, total) } else { py.check_signals().map(|()| true) }
+        };
         Python::attach(|py| {
             answer(py).unwrap_or_else(|error| {
                 error.restore(py);
@@ -69,7 +73,11 @@ pub fn interruptible(evaluator: Evaluator) -> Evaluator {
 pub fn watch(description: &str, total: u64) -> Watch {
     let total = (total >> 20) as usize;
     let shown = Python::attach(|py| {
-        let current = if total > 1 && !REPORTS.get() { Callback::current(py, description) } else { Ok(Callback::none()) };
+        let current = if total > 1 && !REPORTS.get() {
+            Callback::current(py, description)
+        } else {
+            Ok(Callback::none())
+        };
         current.unwrap_or_else(|error| {
             error.write_unraisable(py, None);
             Callback::none()
@@ -84,7 +92,13 @@ pub fn watch(description: &str, total: u64) -> Watch {
         }
         state.0 = Instant::now();
         let done = ((state.1 >> 20) as usize).min(total);
-        let answer = |py: Python<'_>| if shown.call.is_some() { shown.report(py, done, total) } else { py.check_signals().map(|()| true) };
+        let answer = |py: Python<'_>| {
+            if shown.call.is_some() {
+                shown.report(py, done, total)
+            } else {
+                py.check_signals().map(|()| true)
+            }
+        };
         Python::attach(|py| {
             answer(py).unwrap_or_else(|error| {
                 error.restore(py);
@@ -156,7 +170,11 @@ impl Callback {
                 true => progress.py().import("clathrate._progress")?.call_method1("bar", (description,))?,
                 false => return Ok(Self::none()),
             };
-            return Ok(if bar.is_none() { Self::none() } else { Self { call: Some(bar.unbind()), bar: true } });
+            return Ok(if bar.is_none() {
+                Self::none()
+            } else {
+                Self { call: Some(bar.unbind()), bar: true }
+            });
         }
         if progress.is_callable() {
             return Ok(Self { call: Some(progress.clone().unbind()), bar: false });

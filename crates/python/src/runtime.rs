@@ -28,7 +28,8 @@ const MOST_PRIMES: i64 = 256;
 const MOST_THREADS: i64 = 4096;
 
 /// The remedy for a wrong `switching`.
-const SWITCHING_REMEDY: &str = "use \"fastest\", \"tuned\", \"as_made\", (\"hybrid\", r) or (\"klss\", r, r_tilde)";
+const SWITCHING_REMEDY: &str =
+    "use \"fastest\", \"tuned\", \"as_made\", (\"hybrid\", r) or (\"klss\", r, r_tilde)";
 
 /// The argument `switching`: a name, or a tuple of a method and its numbers.
 #[derive(Debug, Clone, Copy, Default)]
@@ -85,7 +86,9 @@ impl SwitchingOption {
             Switching::Fixed(SwitchMethod { special, key_digit: Some(length), .. }) => {
                 ("klss", special, length).into_pyobject(py)?.into_any()
             }
-            Switching::Fixed(SwitchMethod { special, .. }) => ("hybrid", special).into_pyobject(py)?.into_any(),
+            Switching::Fixed(SwitchMethod { special, .. }) => {
+                ("hybrid", special).into_pyobject(py)?.into_any()
+            }
         })
     }
 }
@@ -187,7 +190,11 @@ impl PyRuntime {
     }
 
     /// The same, on the device of the argument `device`.
-    pub fn given_on(py: Python<'_>, runtime: Option<&Bound<'_, Self>>, device: Option<&str>) -> PyResult<Runtime> {
+    pub fn given_on(
+        py: Python<'_>,
+        runtime: Option<&Bound<'_, Self>>,
+        device: Option<&str>,
+    ) -> PyResult<Runtime> {
         let runtime = Self::given(runtime);
         match device {
             Some(device) => detached(py, || runtime.on(device)),
@@ -198,7 +205,16 @@ impl PyRuntime {
     /// The constructor's arguments.
     fn arguments<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let (switching, device) = (self.switching(py)?, self.device());
-        (self.runtime.threads, self.isa(), switching, self.key_expansion(), self.key_cache_mib(), self.rescale(), device, self.table_mib())
+        (
+            self.runtime.threads,
+            self.isa(),
+            switching,
+            self.key_expansion(),
+            self.key_cache_mib(),
+            self.rescale(),
+            device,
+            self.table_mib(),
+        )
             .into_pyobject(py)
     }
 }
@@ -221,32 +237,62 @@ impl PyRuntime {
     ) -> PyResult<Self> {
         let (key_expansion, key_cache_mib) = (Real::given(key_expansion), Real::given(key_cache_mib));
         let threads = threads.map(|threads| thread_count(py, threads)).transpose()?;
-        let rescale = [Rescale::Automatic, Rescale::Explicit].into_iter().find(|choice| choice.name() == rescale).ok_or_else(|| {
-            let remedy = "use \"automatic\", or \"explicit\" to leave rescales to `ct.rescale()`";
-            out_of_range(py, "`rescale`", format!("\"{rescale}\""), remedy)
-        })?;
+        let rescale = [Rescale::Automatic, Rescale::Explicit]
+            .into_iter()
+            .find(|choice| choice.name() == rescale)
+            .ok_or_else(|| {
+                let remedy = "use \"automatic\", or \"explicit\" to leave rescales to `ct.rescale()`";
+                out_of_range(py, "`rescale`", format!("\"{rescale}\""), remedy)
+            })?;
         // Whether this machine has it is asked when parameters are made: a runtime may come from another machine.
-        if let Some(name) = isa.as_ref().filter(|name| [Isa::Scalar, Isa::Avx2, Isa::Ifma].iter().all(|isa| isa.name() != **name)) {
-            let remedy = "use \"scalar\", \"avx2\" or \"ifma\", or None for the fastest that this machine has";
+        if let Some(name) = isa
+            .as_ref()
+            .filter(|name| [Isa::Scalar, Isa::Avx2, Isa::Ifma].iter().all(|isa| isa.name() != **name))
+        {
+            let remedy =
+                "use \"scalar\", \"avx2\" or \"ifma\", or None for the fastest that this machine has";
             return Err(out_of_range(py, "`isa`", format!("\"{name}\""), remedy));
         }
         if let Some(factor) = key_expansion.filter(|factor| factor.is_nan() || *factor < 0.0) {
-            return Err(out_of_range(py, "`key_expansion`", factor, "use 0 (nothing is derived) or more, inf for no limit"));
+            return Err(out_of_range(
+                py,
+                "`key_expansion`",
+                factor,
+                "use 0 (nothing is derived) or more, inf for no limit",
+            ));
         }
         let key_cache_bytes = match key_cache_mib {
             None => None,
             // Saturates: infinity is no limit.
             Some(mib) if mib >= 0.0 => Some((mib * MIB) as usize),
-            Some(mib) => return Err(out_of_range(py, "`key_cache_mib`", mib, "use 0 (nothing is kept) or more, inf for no limit")),
+            Some(mib) => {
+                return Err(out_of_range(
+                    py,
+                    "`key_cache_mib`",
+                    mib,
+                    "use 0 (nothing is kept) or more, inf for no limit",
+                ));
+            }
         };
         let table_bytes = match Real::given(table_mib) {
             None => None,
             Some(mib) if mib > 0.0 => Some((mib * MIB) as usize),
-            Some(mib) => return Err(out_of_range(py, "`table_mib`", mib, "use a positive number, inf for no limit")),
+            Some(mib) => {
+                return Err(out_of_range(py, "`table_mib`", mib, "use a positive number, inf for no limit"));
+            }
         };
         let switching = switching.0;
-        let runtime =
-            Runtime { threads, isa, switching, key_expansion, key_cache_bytes, rescale, table_bytes, profile: None, engine: None };
+        let runtime = Runtime {
+            threads,
+            isa,
+            switching,
+            key_expansion,
+            key_cache_bytes,
+            rescale,
+            table_bytes,
+            profile: None,
+            engine: None,
+        };
         Ok(Self::of(&detached(py, || runtime.on(device))?))
     }
 
@@ -421,5 +467,7 @@ pub fn set_threads(py: Python<'_>, threads: Option<Whole>) -> PyResult<()> {
 #[pyo3(signature = (limit, device="cuda"))]
 pub fn set_device_memory_limit(py: Python<'_>, limit: Option<Whole>, device: &str) -> PyResult<()> {
     let limit = limit.map(|limit| limit.count(py, "`limit`")).transpose()?;
-    detached(py, || clathrate_ckks::parameters::set_device_memory_limit(device, limit.map(|bytes| bytes as u64)))
+    detached(py, || {
+        clathrate_ckks::parameters::set_device_memory_limit(device, limit.map(|bytes| bytes as u64))
+    })
 }

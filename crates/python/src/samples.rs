@@ -99,21 +99,28 @@ impl PySamplesPlan {
     ) -> PyResult<Self> {
         let recipe = Recipe::new(
             &py.get_type::<Self>(),
-            arguments!(py, params, count, degree, dimension, device, outside, pairs, midpoints, ring, key_bytes, seconds),
+            arguments!(
+                py, params, count, degree, dimension, device, outside, pairs, midpoints, ring, key_bytes,
+                seconds
+            ),
         );
         let params = params.get();
-        let whole = |name: &'static str, value: Option<Whole>| value.map(|value| value.count(py, name)).transpose();
+        let whole =
+            |name: &'static str, value: Option<Whole>| value.map(|value| value.count(py, name)).transpose();
         let degree = whole("`degree`", degree)?.unwrap_or(1);
         let secret = match (device, outside) {
             (None, None) => SecretName::Main,
             (Some(device), None) => SecretName::Device(device.secret_number(py, "`device`")?),
             (None, Some(outside)) => SecretName::Outside(outside.secret_number(py, "`outside`")?),
             (Some(_), Some(_)) => {
-                let message = "samples are a device's or another library's: leave out `device` or `outside`".to_owned();
+                let message =
+                    "samples are a device's or another library's: leave out `device` or `outside`".to_owned();
                 return Err(exception(py, "DataError", message));
             }
         };
-        let ranks = |ranks: Wholes| ranks.0.into_iter().map(|rank| rank.count(py, "a rank of `midpoints`")).collect::<PyResult<_>>();
+        let ranks = |ranks: Wholes| {
+            ranks.0.into_iter().map(|rank| rank.count(py, "a rank of `midpoints`")).collect::<PyResult<_>>()
+        };
         let options = SamplesOptions {
             count: whole("`count`", count)?,
             degree,
@@ -161,7 +168,8 @@ impl PySamplesPlan {
     /// >>> plan = cl.SamplesPlan(owner.params, 4, device=1)
     /// >>> keys = owner.evaluation_keys(plan.needs_of([1, 2, 3]))
     fn needs_of(&self, py: Python<'_>, devices: Wholes) -> PyResult<PyNeeds> {
-        let secret = |device: Whole| device.secret_number(py, "a number of `devices`").map(SecretName::Device);
+        let secret =
+            |device: Whole| device.secret_number(py, "a number of `devices`").map(SecretName::Device);
         let secrets: Vec<SecretName> = devices.0.into_iter().map(secret).collect::<PyResult<_>>()?;
         let needs = detached(py, || self.plan.needs_of(&secrets))?;
         Ok(PyNeeds { needs })

@@ -16,7 +16,13 @@ pub fn replaced(overwrite: bool) -> Replaced {
 ///
 /// # Errors
 /// `FileAccessError`; those of a signal or a progress function.
-pub fn save(py: Python<'_>, stored: &(impl Stored + Sync), path: &FilePath, overwrite: bool, bytes: usize) -> PyResult<u64> {
+pub fn save(
+    py: Python<'_>,
+    stored: &(impl Stored + Sync),
+    path: &FilePath,
+    overwrite: bool,
+    bytes: usize,
+) -> PyResult<u64> {
     detached(py, || Ok(stored.save_as(path, replaced(overwrite), Some(watch("saving", bytes as u64)))?))
 }
 
@@ -29,6 +35,10 @@ pub fn file_bytes_of(py: Python<'_>, stored: &(impl Stored + Sync), bytes: usize
 }
 
 /// [`file_bytes_of`] as Python's `bytes`, which every program takes, at the cost of a copy.
-pub fn to_bytes<'py>(py: Python<'py>, stored: &(impl Stored + Sync), bytes: usize) -> PyResult<Bound<'py, PyBytes>> {
+pub fn to_bytes<'py>(
+    py: Python<'py>,
+    stored: &(impl Stored + Sync),
+    bytes: usize,
+) -> PyResult<Bound<'py, PyBytes>> {
     Ok(PyBytes::new(py, &file_bytes_of(py, stored, bytes)?))
 }

@@ -33,7 +33,10 @@ pub fn report_html(report: &str) -> String {
     let mut lines = report.lines();
     let caption = escaped(lines.next().unwrap_or_default());
     let row = |line: &str| {
-        let words = line.strip_prefix("  ").filter(|rest| !rest.starts_with(' ')).and_then(|rest| rest.split_once(' '));
+        let words = line
+            .strip_prefix("  ")
+            .filter(|rest| !rest.starts_with(' '))
+            .and_then(|rest| rest.split_once(' '));
         let (head, rest) = words.map_or(("", line.trim_start()), |(head, rest)| (head, rest.trim_start()));
         format!(
             "<tr><th style=\"text-align: left\">{}</th><td style=\"text-align: left; white-space: pre\">{}</td></tr>",

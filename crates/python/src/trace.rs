@@ -38,7 +38,9 @@ impl PyRecorder {
         let below = bootstrap_below.map(|level| params.get().level(py, Some(level))).transpose()?;
         let mut evaluator = Evaluator::recording(&params.get().params);
         if below.is_some() {
-            evaluator = evaluator.bootstrapping_by(&params.get().bootstraps, below).map_err(|error| raise(py, error))?;
+            evaluator = evaluator
+                .bootstrapping_by(&params.get().bootstraps, below)
+                .map_err(|error| raise(py, error))?;
         }
         Ok(Self { params, evaluator })
     }
@@ -105,7 +107,9 @@ impl PyRecorder {
         order: &str,
     ) -> PyResult<PyCiphertext> {
         let params = &self.params.get().params;
-        let length = |axis: &Whole| usize::try_from(axis.0).map_err(|_| out_of_range(py, "an axis", axis.0, "use 1 or more"));
+        let length = |axis: &Whole| {
+            usize::try_from(axis.0).map_err(|_| out_of_range(py, "an axis", axis.0, "use 1 or more"))
+        };
         let shape = shape.0.iter().map(length).collect::<PyResult<Vec<_>>>()?;
         let options = options(py, self.params.get(), encoding, level, scale)?;
         let options = Placing { bodies, axis, capacity, lanes, copies, order }.apply(py, options)?;
@@ -113,7 +117,9 @@ impl PyRecorder {
         let scale = options.scale.unwrap_or(params.scale(level));
         let layout = options.layout(&shape, is_complex, params.degree());
         let symbol = layout
-            .and_then(|layout| Ciphertext::symbol_with(params, &shape, layout, options.secret(), level, scale))
+            .and_then(|layout| {
+                Ciphertext::symbol_with(params, &shape, layout, options.secret(), level, scale)
+            })
             .and_then(|symbol| self.evaluator.take_symbol(symbol, Real::given(bound)))
             .map_err(|error| raise(py, error))?;
         Ok(PyCiphertext::symbol(symbol, self.params.clone_ref(py), self.evaluator.clone()))
@@ -135,9 +141,10 @@ impl PyRecorder {
         let secret = SecretName::parse(secret).ok_or_else(unknown)?;
         let nonsense = || out_of_range(py, "what is known of a symbol", estimate, "use what a pickle holds");
         let estimate = Estimate::from_text(estimate).ok_or_else(nonsense)?;
-        let symbol = Ciphertext::symbol_with(&self.params.get().params, &shape, layout, secret, Level(level), scale)
-            .and_then(|symbol| self.evaluator.take_symbol_of(symbol, estimate))
-            .map_err(|error| raise(py, error))?;
+        let symbol =
+            Ciphertext::symbol_with(&self.params.get().params, &shape, layout, secret, Level(level), scale)
+                .and_then(|symbol| self.evaluator.take_symbol_of(symbol, estimate))
+                .map_err(|error| raise(py, error))?;
         Ok(PyCiphertext::symbol(symbol, self.params.clone_ref(py), self.evaluator.clone()))
     }
 
@@ -174,7 +181,13 @@ type Figures = (f64, u64, u64, u64, u64);
 fn figures(cost: Cost) -> Figures {
     // Counts are whole numbers; what exceeds the integers' range is taken as its end.
     let whole = |count: f64| count.round() as u64;
-    (cost.nanoseconds * 1e-9, whole(cost.transforms), whole(cost.hadamard_products), whole(cost.multiply_adds), whole(cost.key_bytes))
+    (
+        cost.nanoseconds * 1e-9,
+        whole(cost.transforms),
+        whole(cost.hadamard_products),
+        whole(cost.multiply_adds),
+        whole(cost.key_bytes),
+    )
 }
 
 #[pymethods]
@@ -200,10 +213,9 @@ impl PyRecording {
     /// Whether an operator bootstrapped by itself.
     #[getter]
     fn bootstraps(&self) -> bool {
-        self.recording
-            .stages()
-            .iter()
-            .any(|stage| stage.name.split('/').any(|name| name == clathrate_ckks::circuits::bootstrap::stages::AUTOMATIC))
+        self.recording.stages().iter().any(|stage| {
+            stage.name.split('/').any(|name| name == clathrate_ckks::circuits::bootstrap::stages::AUTOMATIC)
+        })
     }
 
     /// The most bytes that the arrays take at once.

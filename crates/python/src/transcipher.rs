@@ -95,10 +95,14 @@ impl PyPreparedSamples {
             Some(count) => count.count(py, "`count`")?,
             None => plan.plan.count().div_ceil(plan.plan.samples().degree()),
         };
-        let end = start.checked_add(count as u64).ok_or_else(|| out_of_range(py, "`first`", start, "use counters of 64 bits"))?;
-        let (evaluator, receiver, plan) = (Evaluator::with_keys(keys.get().keys.clone()), receiver.receiver.clone(), plan.plan.clone());
+        let end = start
+            .checked_add(count as u64)
+            .ok_or_else(|| out_of_range(py, "`first`", start, "use counters of 64 bits"))?;
+        let (evaluator, receiver, plan) =
+            (Evaluator::with_keys(keys.get().keys.clone()), receiver.receiver.clone(), plan.plan.clone());
         let translate = |error| raise_for_key(py, error, NEEDS);
-        let prepared = detached_with(py, translate, || evaluator.prepare_samples(&receiver, start..end, &plan))?;
+        let prepared =
+            detached_with(py, translate, || evaluator.prepare_samples(&receiver, start..end, &plan))?;
         Ok(Self { prepared: Mutex::new(prepared), plan, receiver, keys })
     }
 
@@ -143,14 +147,23 @@ impl PyPreparedSamples {
     /// >>> messages = [client.encrypt(part) for part in np.linspace(-1, 1, 32).reshape(2, 16)]
     /// >>> owner.decrypt(masks.bootstrap(messages[::-1])).view(float)[:2].round(3)
     /// array([-1.   , -0.935])
-    fn bootstrap<'py>(&self, py: Python<'py>, messages: Vec<Bound<'py, PyBytes>>) -> PyResult<Bound<'py, PyAny>> {
+    fn bootstrap<'py>(
+        &self,
+        py: Python<'py>,
+        messages: Vec<Bound<'py, PyBytes>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let messages: Vec<&[u8]> = messages.iter().map(|message| message.as_bytes()).collect();
         let keys = self.keys.get();
         let evaluator = Evaluator::with_keys(keys.keys.clone());
         let translate = |error| raise_for_key(py, error, NEEDS);
-        let work = || self.with(|prepared| evaluator.bootstrap_prepared(prepared, &self.receiver, &messages, &self.plan));
+        let work = || {
+            self.with(|prepared| {
+                evaluator.bootstrap_prepared(prepared, &self.receiver, &messages, &self.plan)
+            })
+        };
         let x = detached_with(py, translate, work)?;
-        Bound::new(py, PyCiphertext::new(py, x, &keys.params)?)?.call_method1("with_keys", (self.keys.clone_ref(py),))
+        Bound::new(py, PyCiphertext::new(py, x, &keys.params)?)?
+            .call_method1("with_keys", (self.keys.clone_ref(py),))
     }
 
     /// Writes the masks to a file, which `take` takes once.
@@ -230,7 +243,13 @@ impl PyPreparedSamples {
     /// ...     print(str(error).split(",")[0])
     /// the file of prepared masks is once.clt: it has been taken
     #[staticmethod]
-    fn take(py: Python<'_>, path: FilePath, plan: &PySamplesPlan, keys: Py<PyEvaluationKeys>, receiver: &PyReceiver) -> PyResult<Self> {
+    fn take(
+        py: Python<'_>,
+        path: FilePath,
+        plan: &PySamplesPlan,
+        keys: Py<PyEvaluationKeys>,
+        receiver: &PyReceiver,
+    ) -> PyResult<Self> {
         let (plan, receiver) = (plan.plan.clone(), receiver.receiver.clone());
         let prepared = detached(py, || PreparedSamples::take(&path, plan.half_bootstrap().params()))?;
         Ok(Self { prepared: Mutex::new(prepared), plan, receiver, keys })

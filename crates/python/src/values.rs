@@ -32,7 +32,9 @@ pub fn inverted(py: Python<'_>, values: Values) -> PyResult<Values> {
     match bad {
         None => Ok(inverse),
         Some(index) => {
-            let message = format!("division by zero: entry {index} of the divisor (counted flat, broadcast) has no finite inverse");
+            let message = format!(
+                "division by zero: entry {index} of the divisor (counted flat, broadcast) has no finite inverse"
+            );
             Err(exception(py, "DataError", message))
         }
     }

@@ -3,8 +3,9 @@
 use clathrate_arith::primes::largest_primes;
 use clathrate_arith::product::LeftMatrix;
 use clathrate_arith::{
-    Automorphism, BaseConversion, Buffer, DigitExtension, Dividend, DivisionInput, Engine, Factor2, FactorShape, Factors, Form,
-    GadgetInput, GaloisElement, Hoisted, PermutedProduct, PlaintextSum, Rounding, Rows, RowsMut, Twist,
+    Automorphism, BaseConversion, Buffer, DigitExtension, Dividend, DivisionInput, Engine, Factor2,
+    FactorShape, Factors, Form, GadgetInput, GaloisElement, Hoisted, PermutedProduct, PlaintextSum, Rounding,
+    Rows, RowsMut, Twist,
 };
 
 /// Every class of kernel; the last two are foreign moduli.
@@ -61,8 +62,8 @@ pub fn moduli(degree: usize) -> Vec<u64> {
     moduli
 }
 
-/// The results of all operations but [`Engine::combine_fractions`], whose last bits engines need not share. Both engines are for [`moduli`]; the degree of
-/// `small` divides that of `engine`.
+/// The results of all operations but [`Engine::combine_fractions`], whose last bits engines need not share.
+/// Both engines are for [`moduli`]; the degree of `small` divides that of `engine`.
 #[must_use]
 pub fn outcomes(engine: &dyn Engine, small: &dyn Engine) -> Vec<Outcome> {
     let seed = (engine.degree() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
@@ -85,7 +86,12 @@ pub fn assert_same(found: &[Outcome], expected: &[Outcome], what: &str) {
     for ((name, found), (_, expected)) in found.iter().zip(expected) {
         assert_eq!(found.len(), expected.len(), "{name}, {what}");
         if let Some(place) = found.iter().zip(expected).position(|(x, y)| x != y) {
-            panic!("{name}, {what}, word {place} of {}: {:#x}, not {:#x}", found.len(), found[place], expected[place]);
+            panic!(
+                "{name}, {what}, word {place} of {}: {:#x}, not {:#x}",
+                found.len(),
+                found[place],
+                expected[place]
+            );
         }
     }
 }
@@ -148,9 +154,12 @@ impl Run<'_> {
         self.change("mul by one", &x, |x| e.mul_assign(x, one.view(), &OWN));
         self.change("constants", &x, |x| e.mul_constants_assign(x, &constants, &OWN));
         let short = e.select(y.view(), &[0, 1, 2, 5, 6, 7]);
-        self.change("add multiple", &x, |x| e.add_mul_constants_assign(x, short.view(), &constants[..3], &OWN[..3]));
+        self.change("add multiple", &x, |x| {
+            e.add_mul_constants_assign(x, short.view(), &constants[..3], &OWN[..3])
+        });
         let (xs, ys) = (x.view().chunks(5).collect::<Vec<_>>(), y.view().chunks(5).collect::<Vec<_>>());
-        let terms: Vec<Vec<Factor2<'_>>> = vec![vec![(xs[0], ys[1])], vec![(xs[0], ys[0]), (xs[1], ys[1]), (xs[0], xs[1])]];
+        let terms: Vec<Vec<Factor2<'_>>> =
+            vec![vec![(xs[0], ys[1])], vec![(xs[0], ys[0]), (xs[1], ys[1]), (xs[0], xs[1])]];
         self.change("dot products", &x, |out| e.dot_products(out, &terms, &[0, 1, 2, 3, 4], &OWN));
         let values: Vec<i64> = (0..degree).map(|_| self.words.next() as i64).collect();
         self.change("signed", &x, |out| e.reduce_signed(out.slice(0..OWN.len()), &values, &OWN));
@@ -182,16 +191,24 @@ impl Run<'_> {
         let (inputs, columns, groups) = (2, 2, 2);
         let digit = |own: std::ops::Range<usize>, foreign: bool, words: &mut Words| {
             let sources: Vec<usize> = own.clone().collect();
-            let constants: Vec<u64> = sources.iter().map(|&i| 1 + words.next() % (e.moduli()[i].value() - 1)).collect();
-            let targets: Vec<usize> = if foreign { vec![5, 6] } else { ALL.into_iter().filter(|i| !own.contains(i)).collect() };
-            let conversion = e.base_conversion(&sources, &targets, &constants, Rounding::Centred).expect("distinct");
-            if foreign { DigitExtension::foreign(own.start, conversion) } else { DigitExtension::new(own.start, constants, conversion, 7) }
+            let constants: Vec<u64> =
+                sources.iter().map(|&i| 1 + words.next() % (e.moduli()[i].value() - 1)).collect();
+            let targets: Vec<usize> =
+                if foreign { vec![5, 6] } else { ALL.into_iter().filter(|i| !own.contains(i)).collect() };
+            let conversion =
+                e.base_conversion(&sources, &targets, &constants, Rounding::Centred).expect("distinct");
+            if foreign {
+                DigitExtension::foreign(own.start, conversion)
+            } else {
+                DigitExtension::new(own.start, constants, conversion, 7)
+            }
         };
         let xs: Vec<Buffer> = (0..inputs).map(|_| self.random(1, &OWN)).collect();
         let values: Vec<Buffer> = (0..inputs).map(|_| self.random(1, &OWN)).collect();
         for foreign in [false, true] {
             let basis: &[usize] = if foreign { &[5, 6] } else { &ALL };
-            let digits: Vec<DigitExtension> = [0..2, 2..4, 4..5].map(|own| digit(own, foreign, &mut self.words)).into();
+            let digits: Vec<DigitExtension> =
+                [0..2, 2..4, 4..5].map(|own| digit(own, foreign, &mut self.words)).into();
             let terms = inputs * digits.len();
             let shape = FactorShape { groups, terms: terms + 1, columns, packed: true };
             let mut factors = e.zeroed_factors(shape, basis);
@@ -200,7 +217,9 @@ impl Run<'_> {
             let sources: Vec<Buffer> = (0..3).map(|_| self.random(1, basis)).collect();
             for group in 0..groups {
                 let slots: Vec<Vec<Rows<'_>>> = (0..shape.slots())
-                    .map(|slot| (0..slot % 2 + 1).map(|part| sources[(slot + group + part) % 3].view()).collect())
+                    .map(|slot| {
+                        (0..slot % 2 + 1).map(|part| sources[(slot + group + part) % 3].view()).collect()
+                    })
                     .collect();
                 e.pack_factors(&mut factors, group, &slots, &rows);
             }
@@ -210,7 +229,10 @@ impl Run<'_> {
                 let inputs: Vec<GadgetInput<'_>> = xs
                     .iter()
                     .zip(&values)
-                    .map(|(x, y)| GadgetInput { coefficients: x.view(), values: with_values.then_some(y.view()) })
+                    .map(|(x, y)| GadgetInput {
+                        coefficients: x.view(),
+                        values: with_values.then_some(y.view()),
+                    })
                     .collect();
                 e.gadget_products(out.view_mut(), &inputs, &digits, &factors, &[1, 0], &rows, basis);
                 self.keep("gadget products", &out);
@@ -251,18 +273,35 @@ impl Run<'_> {
             PlaintextSum { plaintexts: &short, rows: &rows, inputs: &[0, 1, 2] },
         ];
         let mut out = [self.random(2, &OWN), self.random(2, &OWN)];
-        e.plaintext_products(&mut out.iter_mut().map(Buffer::view_mut).collect::<Vec<_>>(), &views(&xs), &sums, &OWN);
+        e.plaintext_products(
+            &mut out.iter_mut().map(Buffer::view_mut).collect::<Vec<_>>(),
+            &views(&xs),
+            &sums,
+            &OWN,
+        );
         out.iter().for_each(|out| self.keep("plaintext products", out));
         let keys: Vec<Factors> = (0..2).map(|_| self.packed(false, 2, 2)).collect();
-        let (digits, lifted) = ([self.random(1, &OWN), self.random(1, &OWN)], [self.random(1, &OWN[..3]), self.random(1, &OWN[..3])]);
-        let constants: Vec<u64> = (0..3).map(|i| 1 + self.words.next() % (e.moduli()[i].value() - 1)).collect();
+        let (digits, lifted) = (
+            [self.random(1, &OWN), self.random(1, &OWN)],
+            [self.random(1, &OWN[..3]), self.random(1, &OWN[..3])],
+        );
+        let constants: Vec<u64> =
+            (0..3).map(|i| 1 + self.words.next() % (e.moduli()[i].value() - 1)).collect();
         let (digit_rows, lifted_rows) = (views(&digits), views(&lifted));
         let input = Hoisted { digits: &digit_rows, lifted: &lifted_rows, masks: 1, constants: &constants };
-        let phi = |g: usize| Automorphism::new(GaloisElement::new(g % (2 * e.degree()), e.degree()).expect("odd"), e.degree());
+        let phi = |g: usize| {
+            Automorphism::new(GaloisElement::new(g % (2 * e.degree()), e.degree()).expect("odd"), e.degree())
+        };
         let phis = [phi(5), phi(2 * e.degree() - 1)];
         let turned = |i: usize| Some(PermutedProduct { phi: &phis[i], factors: &keys[i], rows: &rows });
         let products = [turned(0), None, turned(1)];
-        e.hoisted_products(&mut out.iter_mut().map(Buffer::view_mut).collect::<Vec<_>>(), &input, &products, &sums, &OWN);
+        e.hoisted_products(
+            &mut out.iter_mut().map(Buffer::view_mut).collect::<Vec<_>>(),
+            &input,
+            &products,
+            &sums,
+            &OWN,
+        );
         out.iter().for_each(|out| self.keep("hoisted products", out));
         let four = self.packed(false, 4, 2);
         let mut turned = self.random(2, &OWN);
@@ -277,7 +316,8 @@ impl Run<'_> {
             let conversion = self.conversion(&divisors, &OWN, &vec![1; divisors.len()]);
             let x = self.random(3, &divisors);
             let (coeff, eval) = (self.random(3, &OWN), self.random(3, &OWN));
-            let constants: Vec<u64> = OWN.iter().map(|&i| self.words.residue(e.moduli()[i].value())).collect();
+            let constants: Vec<u64> =
+                OWN.iter().map(|&i| self.words.residue(e.moduli()[i].value())).collect();
             self.change("convert", &e.select(coeff.view(), &rows), |out| {
                 e.convert(&conversion, x.view().slice(0..divisors.len()), out, &[4, 3, 2, 1, 0]);
             });
@@ -293,7 +333,10 @@ impl Run<'_> {
                         eval: if i > 0 && transform { part("eval") } else { None },
                     }
                 };
-                self.keep("divide", &e.divide_all(&conversion, &[input(0), input(1), input(2)], &constants, transform));
+                self.keep(
+                    "divide",
+                    &e.divide_all(&conversion, &[input(0), input(1), input(2)], &constants, transform),
+                );
             }
         }
     }

@@ -7,12 +7,13 @@ use clathrate_cuda::{Device, DeviceEngine, HostDevice, NvidiaDevice};
 
 use crate::remote::RemoteEngine;
 
-/// The variable that chooses the engine of the tests: `remote`, `host-device`, `cuda` and `cuda-graphs` for NVIDIA's first device (or the stand-in for its driver), with
-/// kernels one by one or in graphs, or absent for the CPU's.
+/// The variable that chooses the engine of the tests: `remote`, `host-device`, `cuda` and `cuda-graphs` for
+/// NVIDIA's first device (or the stand-in for its driver), with kernels one by one or in graphs, or absent
+/// for the CPU's.
 pub const ENGINE_VARIABLE: &str = "CLATHRATE_TEST_ENGINE";
 
-/// The engine that tests of the layers above compute on: `inner` itself, or as [`ENGINE_VARIABLE`] says, [`RemoteEngine`] over it or the kernels of devices, run by the
-/// host, for the same moduli.
+/// The engine that tests of the layers above compute on: `inner` itself, or as [`ENGINE_VARIABLE`] says,
+/// [`RemoteEngine`] over it or the kernels of devices, run by the host, for the same moduli.
 ///
 /// # Panics
 /// For another value of the variable: a test run on the wrong engine would prove nothing.
@@ -24,11 +25,14 @@ pub fn test_engine(inner: CpuEngine) -> Arc<dyn Engine> {
         Ok("cuda") => Arc::new(nvidia_engine(&inner, false)),
         Ok("cuda-graphs") => Arc::new(nvidia_engine(&inner, true)),
         Ok("") | Ok("cpu") | Err(_) => Arc::new(inner),
-        Ok(other) => panic!("{ENGINE_VARIABLE} is `{other}`; use `remote`, `host-device`, `cuda`, `cuda-graphs` or `cpu`"),
+        Ok(other) => panic!(
+            "{ENGINE_VARIABLE} is `{other}`; use `remote`, `host-device`, `cuda`, `cuda-graphs` or `cpu`"
+        ),
     }
 }
 
-/// The engine of the host device for the moduli, degree and meter of `inner`. All engines of a process are of one device, as those of a graphics card are.
+/// The engine of the host device for the moduli, degree and meter of `inner`. All engines of a process are of
+/// one device, as those of a graphics card are.
 ///
 /// # Panics
 /// Where a degree that the CPU's engine takes is refused.
@@ -46,6 +50,7 @@ fn nvidia_engine(inner: &CpuEngine, graphs: bool) -> DeviceEngine {
 
 fn engine_on(device: Arc<dyn Device>, inner: &CpuEngine) -> DeviceEngine {
     let moduli: Vec<u64> = inner.moduli().iter().map(Modulus::value).collect();
-    let engine = DeviceEngine::new(device, inner.degree(), &moduli).expect("a degree and moduli of the CPU's engine");
+    let engine =
+        DeviceEngine::new(device, inner.degree(), &moduli).expect("a degree and moduli of the CPU's engine");
     engine.with_meter(inner.meter().cloned())
 }

@@ -1,4 +1,5 @@
-//! Clathrate's test kit: a big-integer oracle, the operations by which engines are compared, and engines with memory of their own. For tests only; nothing in the product depends on it.
+//! Clathrate's test kit: a big-integer oracle, the operations by which engines are compared, and engines with
+//! memory of their own. For tests only; nothing in the product depends on it.
 #![forbid(unsafe_code)]
 
 pub mod conformance;

@@ -1,8 +1,8 @@
 //! An engine whose memory the host cannot address: it stands for a graphics card or another machine in tests.
 //!
-//! A buffer is a number in a private map; the map holds scrambled words, so that whoever reads them as residues reads garbage. Every operation fetches
-//! its operands, computes with a [`CpuEngine`] and stores the result. Code that passes its tests on this engine reaches residues through the engine's
-//! operations alone.
+//! A buffer is a number in a private map; the map holds scrambled words, so that whoever reads them as
+//! residues reads garbage. Every operation fetches its operands, computes with a [`CpuEngine`] and stores the
+//! result. Code that passes its tests on this engine reaches residues through the engine's operations alone.
 
 use std::any::Any;
 use std::borrow::Cow;
@@ -15,8 +15,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use clathrate_arith::aligned::AlignedWords;
 use clathrate_arith::product::{FractionProduct, LeftMatrix};
 use clathrate_arith::{
-    ArithError, Automorphism, BaseConversion, Buffer, CpuEngine, DeviceMemory, DigitExtension, Dividend, DivisionInput, Engine,
-    EngineTables, Factor2, FactorShape, Factors, FillRow, Form, GadgetInput, Memory, Modulus, PlaintextSum, Rounding, Rows, RowsMut, Twist,
+    ArithError, Automorphism, BaseConversion, Buffer, CpuEngine, DeviceMemory, DigitExtension, Dividend,
+    DivisionInput, Engine, EngineTables, Factor2, FactorShape, Factors, FillRow, Form, GadgetInput, Memory,
+    Modulus, PlaintextSum, Rounding, Rows, RowsMut, Twist,
 };
 
 /// The constant that every stored word is scrambled with.
@@ -41,7 +42,8 @@ struct Space {
 }
 
 impl Space {
-    /// Takes the lock even if a thread panicked while it held the lock: each buffer is then complete, old or new.
+    /// Takes the lock even if a thread panicked while it held the lock: each buffer is then complete, old or
+    /// new.
     fn lock(&self) -> MutexGuard<'_, HashMap<u64, Vec<u64>>> {
         self.buffers.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -80,14 +82,16 @@ impl Handle {
     fn fetch(&self, first: usize, words: usize) -> AlignedWords {
         let mut out = AlignedWords::zeroed(words);
         let buffers = self.space.lock();
-        let stored = &buffers.get(&self.id).expect("a buffer lives as long as its handle")[first..first + words];
+        let stored =
+            &buffers.get(&self.id).expect("a buffer lives as long as its handle")[first..first + words];
         out.iter_mut().zip(stored).for_each(|(target, &word)| *target = unscramble(word));
         out
     }
 
     fn store(&self, first: usize, words: &[u64]) {
         let mut buffers = self.space.lock();
-        let stored = &mut buffers.get_mut(&self.id).expect("a buffer lives as long as its handle")[first..first + words.len()];
+        let stored = &mut buffers.get_mut(&self.id).expect("a buffer lives as long as its handle")
+            [first..first + words.len()];
         stored.iter_mut().zip(words).for_each(|(target, &word)| *target = scramble(word));
     }
 }
@@ -147,7 +151,8 @@ fn change<T>(x: RowsMut<'_>, work: impl FnOnce(RowsMut<'_>) -> T) -> T {
 fn change_all<T>(xs: &mut [RowsMut<'_>], work: impl FnOnce(&mut [RowsMut<'_>]) -> T) -> T {
     let mut copies: Vec<Fetched> = xs.iter().map(|x| fetch(x.view())).collect();
     let result = {
-        let mut views: Vec<RowsMut<'_>> = copies.iter_mut().map(|copy| RowsMut::of_words(&mut copy.words, copy.degree)).collect();
+        let mut views: Vec<RowsMut<'_>> =
+            copies.iter_mut().map(|copy| RowsMut::of_words(&mut copy.words, copy.degree)).collect();
         work(&mut views)
     };
     for (x, copy) in xs.iter().zip(&copies) {
@@ -192,7 +197,10 @@ impl RemoteEngine {
     }
 
     fn put_factors(&self, factors: &Factors) -> Factors {
-        Factors::in_memory(factors.layout().clone(), Memory::Device(Box::new(self.put(factors.memory().host()))))
+        Factors::in_memory(
+            factors.layout().clone(),
+            Memory::Device(Box::new(self.put(factors.memory().host()))),
+        )
     }
 }
 
@@ -208,10 +216,15 @@ fn fetch_factors(factors: &Factors) -> Factors {
     Factors::in_memory(factors.layout().clone(), Memory::Host(words))
 }
 
-/// Refuses conversions whose tables are not in the memory of an engine of this kind, or are not those of the conversion.
+/// Refuses conversions whose tables are not in the memory of an engine of this kind, or are not those of the
+/// conversion.
 fn check_tables(conversion: &BaseConversion) {
-    let handle: &Handle = conversion.engine_tables().and_then(EngineTables::get).expect("a conversion made by an engine of this kind");
-    let tables: Vec<u64> = conversion.prepare_factors().chain(conversion.weights().iter().flatten().copied()).collect();
+    let handle: &Handle = conversion
+        .engine_tables()
+        .and_then(EngineTables::get)
+        .expect("a conversion made by an engine of this kind");
+    let tables: Vec<u64> =
+        conversion.prepare_factors().chain(conversion.weights().iter().flatten().copied()).collect();
     assert!(*handle.fetch(0, tables.len()) == *tables, "the tables of this conversion");
 }
 
@@ -329,14 +342,27 @@ impl Engine for RemoteEngine {
         change(x, |x| self.inner.add_mul_constants_assign(x, y.view(), constants, moduli));
     }
 
-    fn dot_products(&self, out: RowsMut<'_>, terms: &[Vec<Factor2<'_>>], right_rows: &[usize], moduli: &[usize]) {
+    fn dot_products(
+        &self,
+        out: RowsMut<'_>,
+        terms: &[Vec<Factor2<'_>>],
+        right_rows: &[usize],
+        moduli: &[usize],
+    ) {
         let fetched: Vec<Vec<(Fetched, Fetched)>> =
             terms.iter().map(|terms| terms.iter().map(|&(x, y)| (fetch(x), fetch(y))).collect()).collect();
-        let terms: Vec<Vec<Factor2<'_>>> = fetched.iter().map(|terms| terms.iter().map(|(x, y)| (x.view(), y.view())).collect()).collect();
+        let terms: Vec<Vec<Factor2<'_>>> =
+            fetched.iter().map(|terms| terms.iter().map(|(x, y)| (x.view(), y.view())).collect()).collect();
         change(out, |out| self.inner.dot_products(out, &terms, right_rows, moduli));
     }
 
-    fn combine(&self, out: &mut [RowsMut<'_>], left: &LeftMatrix, right: &[Rows<'_>], moduli: &[usize]) -> Result<(), ArithError> {
+    fn combine(
+        &self,
+        out: &mut [RowsMut<'_>],
+        left: &LeftMatrix,
+        right: &[Rows<'_>],
+        moduli: &[usize],
+    ) -> Result<(), ArithError> {
         let right = fetch_all(right);
         let right: Vec<Rows<'_>> = right.iter().map(Fetched::view).collect();
         change_all(out, |out| self.inner.combine(out, left, &right, moduli))
@@ -382,9 +408,16 @@ impl Engine for RemoteEngine {
         Cow::Owned(fetch_factors(factors).memory().host().to_vec())
     }
 
-    fn pack_factors(&self, factors: &mut Factors, group: usize, sources: &[Vec<Rows<'_>>], source_rows: &[usize]) {
+    fn pack_factors(
+        &self,
+        factors: &mut Factors,
+        group: usize,
+        sources: &[Vec<Rows<'_>>],
+        source_rows: &[usize],
+    ) {
         let fetched: Vec<Vec<Fetched>> = sources.iter().map(fetch_all).collect();
-        let sources: Vec<Vec<Rows<'_>>> = fetched.iter().map(|parts| parts.iter().map(Fetched::view).collect()).collect();
+        let sources: Vec<Vec<Rows<'_>>> =
+            fetched.iter().map(|parts| parts.iter().map(Fetched::view).collect()).collect();
         let mut copy = fetch_factors(factors);
         self.inner.pack_factors(&mut copy, group, &sources, source_rows);
         handle_of(factors).store(0, copy.memory().host());
@@ -394,14 +427,31 @@ impl Engine for RemoteEngine {
         self.put_factors(&self.inner.sum_factors(&fetch_factors(base), terms, rows))
     }
 
-    fn unpack_factors(&self, factors: &Factors, group: usize, terms: &[usize], columns: Range<usize>, rows: &[usize]) -> Buffer {
+    fn unpack_factors(
+        &self,
+        factors: &Factors,
+        group: usize,
+        terms: &[usize],
+        columns: Range<usize>,
+        rows: &[usize],
+    ) -> Buffer {
         self.adopt(&self.inner.unpack_factors(&fetch_factors(factors), group, terms, columns, rows))
     }
 
-    fn factor_products(&self, out: RowsMut<'_>, xs: &[Rows<'_>], factors: &Factors, groups: &[usize], rows: &[usize], moduli: &[usize]) {
+    fn factor_products(
+        &self,
+        out: RowsMut<'_>,
+        xs: &[Rows<'_>],
+        factors: &Factors,
+        groups: &[usize],
+        rows: &[usize],
+        moduli: &[usize],
+    ) {
         let xs = fetch_all(xs);
         let xs: Vec<Rows<'_>> = xs.iter().map(Fetched::view).collect();
-        change(out, |out| self.inner.factor_products(out, &xs, &fetch_factors(factors), groups, rows, moduli));
+        change(out, |out| {
+            self.inner.factor_products(out, &xs, &fetch_factors(factors), groups, rows, moduli)
+        });
     }
 
     fn gadget_products(
@@ -417,23 +467,43 @@ impl Engine for RemoteEngine {
         digits.iter().for_each(|digit| check_tables(digit.conversion()));
         let fetched: Vec<(Fetched, Option<Fetched>)> =
             inputs.iter().map(|input| (fetch(input.coefficients), input.values.map(fetch))).collect();
-        let inputs: Vec<GadgetInput<'_>> =
-            fetched.iter().map(|(x, y)| GadgetInput { coefficients: x.view(), values: y.as_ref().map(Fetched::view) }).collect();
-        change(out, |out| self.inner.gadget_products(out, &inputs, digits, &fetch_factors(factors), groups, rows, moduli));
+        let inputs: Vec<GadgetInput<'_>> = fetched
+            .iter()
+            .map(|(x, y)| GadgetInput { coefficients: x.view(), values: y.as_ref().map(Fetched::view) })
+            .collect();
+        change(out, |out| {
+            self.inner.gadget_products(out, &inputs, digits, &fetch_factors(factors), groups, rows, moduli)
+        });
     }
 
-    fn plaintext_products(&self, out: &mut [RowsMut<'_>], xs: &[Rows<'_>], sums: &[PlaintextSum<'_>], moduli: &[usize]) {
+    fn plaintext_products(
+        &self,
+        out: &mut [RowsMut<'_>],
+        xs: &[Rows<'_>],
+        sums: &[PlaintextSum<'_>],
+        moduli: &[usize],
+    ) {
         let xs = fetch_all(xs);
         let xs: Vec<Rows<'_>> = xs.iter().map(Fetched::view).collect();
         let plaintexts: Vec<Factors> = sums.iter().map(|sum| fetch_factors(sum.plaintexts)).collect();
-        let sums: Vec<PlaintextSum<'_>> =
-            sums.iter().zip(&plaintexts).map(|(sum, plaintexts)| PlaintextSum { plaintexts, ..*sum }).collect();
+        let sums: Vec<PlaintextSum<'_>> = sums
+            .iter()
+            .zip(&plaintexts)
+            .map(|(sum, plaintexts)| PlaintextSum { plaintexts, ..*sum })
+            .collect();
         change_all(out, |out| self.inner.plaintext_products(out, &xs, &sums, moduli));
     }
 
-    fn base_conversion(&self, sources: &[usize], targets: &[usize], constants: &[u64], rounding: Rounding) -> Option<BaseConversion> {
+    fn base_conversion(
+        &self,
+        sources: &[usize],
+        targets: &[usize],
+        constants: &[u64],
+        rounding: Rounding,
+    ) -> Option<BaseConversion> {
         let conversion = self.inner.base_conversion(sources, targets, constants, rounding)?;
-        let tables: Vec<u64> = conversion.prepare_factors().chain(conversion.weights().iter().flatten().copied()).collect();
+        let tables: Vec<u64> =
+            conversion.prepare_factors().chain(conversion.weights().iter().flatten().copied()).collect();
         let handle = self.put(&tables);
         Some(conversion.with_engine_tables(EngineTables::new(handle)))
     }
@@ -444,19 +514,37 @@ impl Engine for RemoteEngine {
         change(out, |out| self.inner.convert(conversion, x.view(), out, out_rows));
     }
 
-    fn divide_all(&self, conversion: &BaseConversion, inputs: &[DivisionInput<'_>], constants: &[u64], transform: bool) -> Buffer {
+    fn divide_all(
+        &self,
+        conversion: &BaseConversion,
+        inputs: &[DivisionInput<'_>],
+        constants: &[u64],
+        transform: bool,
+    ) -> Buffer {
         check_tables(conversion);
         type Part<'a> = Option<(Fetched, &'a [usize])>;
         let part = |part: Dividend<'_>| fetch(part.residues);
         let fetched: Vec<(Fetched, Part<'_>, Part<'_>)> = inputs
             .iter()
-            .map(|input| (fetch(input.divisors), input.coeff.map(|x| (part(x), x.rows)), input.eval.map(|x| (part(x), x.rows))))
+            .map(|input| {
+                (
+                    fetch(input.divisors),
+                    input.coeff.map(|x| (part(x), x.rows)),
+                    input.eval.map(|x| (part(x), x.rows)),
+                )
+            })
             .collect();
         fn view<'a>(part: &'a Part<'_>) -> Option<Dividend<'a>> {
             part.as_ref().map(|(x, rows)| Dividend { residues: x.view(), rows })
         }
-        let inputs: Vec<DivisionInput<'_>> =
-            fetched.iter().map(|(x, coeff, eval)| DivisionInput { divisors: x.view(), coeff: view(coeff), eval: view(eval) }).collect();
+        let inputs: Vec<DivisionInput<'_>> = fetched
+            .iter()
+            .map(|(x, coeff, eval)| DivisionInput {
+                divisors: x.view(),
+                coeff: view(coeff),
+                eval: view(eval),
+            })
+            .collect();
         self.adopt(&self.inner.divide_all(conversion, &inputs, constants, transform))
     }
 
@@ -468,7 +556,14 @@ impl Engine for RemoteEngine {
         self.adopt(&self.inner.mul_monomial(fetch(x).view(), power, moduli))
     }
 
-    fn join_components(&self, form: Form, out: RowsMut<'_>, parts: &[Rows<'_>], twist: Twist, moduli: &[usize]) {
+    fn join_components(
+        &self,
+        form: Form,
+        out: RowsMut<'_>,
+        parts: &[Rows<'_>],
+        twist: Twist,
+        moduli: &[usize],
+    ) {
         let parts = fetch_all(parts);
         let parts: Vec<Rows<'_>> = parts.iter().map(Fetched::view).collect();
         change(out, |out| self.inner.join_components(form, out, &parts, twist, moduli));
@@ -490,7 +585,14 @@ impl Engine for RemoteEngine {
         change_all(x, |x| self.inner.transpose(x));
     }
 
-    fn split_components(&self, form: Form, parts: &mut [RowsMut<'_>], x: Rows<'_>, twist: Twist, moduli: &[usize]) {
+    fn split_components(
+        &self,
+        form: Form,
+        parts: &mut [RowsMut<'_>],
+        x: Rows<'_>,
+        twist: Twist,
+        moduli: &[usize],
+    ) {
         let x = fetch(x);
         change_all(parts, |parts| self.inner.split_components(form, parts, x.view(), twist, moduli));
     }

@@ -1,7 +1,7 @@
 //! The layers inside the crates: no module imports one above it, and `unsafe` stays where it belongs.
 //!
-//! Works on the sources: comments and literals are taken out, and every path that starts at the crate's root (`crate::m`, or `super`
-//! from a file of the first level) is an edge to module `m`.
+//! Works on the sources: comments and literals are taken out, and every path that starts at the crate's root
+//! (`crate::m`, or `super` from a file of the first level) is an edge to module `m`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -169,7 +169,8 @@ fn tokens(source: &str) -> Vec<String> {
                     break;
                 }
             }
-        } else if c == 'r' && (at(i + 1) == '"' || at(i + 1) == '#' && (at(i + 2) == '"' || at(i + 2) == '#')) {
+        } else if c == 'r' && (at(i + 1) == '"' || at(i + 1) == '#' && (at(i + 2) == '"' || at(i + 2) == '#'))
+        {
             let hashes = (i + 1..).take_while(|&j| at(j) == '#').count();
             let end: String = std::iter::once('"').chain(std::iter::repeat_n('#', hashes)).collect();
             let rest: String = text[i + 2 + hashes..].iter().collect();
@@ -207,8 +208,8 @@ fn tokens(source: &str) -> Vec<String> {
     tokens
 }
 
-/// Paths of a use tree or of an expression, from the token after the root's `::` on: `[a, b]` and `[c]` of `{a::b, c}`. A glob ends in `*`, `self` is
-/// left out, a renamed import keeps its first name.
+/// Paths of a use tree or of an expression, from the token after the root's `::` on: `[a, b]` and `[c]` of
+/// `{a::b, c}`. A glob ends in `*`, `self` is left out, a renamed import keeps its first name.
 fn paths(tokens: &[String]) -> Vec<Vec<String>> {
     fn tree(tokens: &[String], at: &mut usize, prefix: &[String], out: &mut Vec<Vec<String>>) {
         let mut path = prefix.to_vec();
@@ -228,7 +229,9 @@ fn paths(tokens: &[String]) -> Vec<Vec<String>> {
                 "self" => break,
                 name => path.push(name.to_owned()),
             }
-            if tokens.get(*at).is_some_and(|next| next == "::") && tokens.get(*at + 1).is_some_and(|next| next != "<") {
+            if tokens.get(*at).is_some_and(|next| next == "::")
+                && tokens.get(*at + 1).is_some_and(|next| next != "<")
+            {
                 *at += 1;
             } else {
                 break;
@@ -270,17 +273,26 @@ fn imports(source: &str, module: &[String]) -> Imports {
             "}" => {
                 braces.pop();
             }
-            "struct" | "enum" | "trait" | "fn" | "type" | "const" | "static" if inline == 0 && braces.is_empty() => {
+            "struct" | "enum" | "trait" | "fn" | "type" | "const" | "static"
+                if inline == 0 && braces.is_empty() =>
+            {
                 found.items.extend(tokens.get(i + 1).cloned());
             }
-            "crate" if is(i + 1, "::") && !(i > 0 && is(i - 1, "$")) => found.paths.extend(paths(&tokens[i + 2..])),
+            "crate" if is(i + 1, "::") && !(i > 0 && is(i - 1, "$")) => {
+                found.paths.extend(paths(&tokens[i + 2..]))
+            }
             "super" if !(i > 0 && is(i - 1, "::")) && is(i + 1, "::") => {
-                let supers = (0..).take_while(|step| is(i + 2 * step, "super") && is(i + 2 * step + 1, "::")).count();
-                if let Some(kept) = (module.len() + inline).checked_sub(supers).filter(|&kept| kept <= module.len()) {
+                let supers =
+                    (0..).take_while(|step| is(i + 2 * step, "super") && is(i + 2 * step + 1, "::")).count();
+                if let Some(kept) =
+                    (module.len() + inline).checked_sub(supers).filter(|&kept| kept <= module.len())
+                {
                     let base = &module[..kept];
                     // A path into the same file's inline modules says nothing.
                     if supers > inline {
-                        found.paths.extend(paths(&tokens[i + 2 * supers..]).into_iter().map(|path| [base, &path].concat()));
+                        found.paths.extend(
+                            paths(&tokens[i + 2 * supers..]).into_iter().map(|path| [base, &path].concat()),
+                        );
                     }
                 }
             }
@@ -332,7 +344,9 @@ impl Graph {
 
     /// Edges between the children of `folder`: file to file, a folder counting as one.
     fn siblings(&self, folder: &[String]) -> BTreeMap<String, BTreeSet<String>> {
-        let child = |module: &[String]| (module.len() > folder.len() && module.starts_with(folder)).then(|| module[folder.len()].clone());
+        let child = |module: &[String]| {
+            (module.len() > folder.len() && module.starts_with(folder)).then(|| module[folder.len()].clone())
+        };
         let mut edges: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         for (module, targets) in &self.edges {
             let Some(from) = child(module) else { continue };
@@ -357,7 +371,11 @@ fn resolve(modules: &BTreeMap<Vec<String>, Imports>, path: &[String], depth: usi
     if depth < 8 && !imports.items.contains(name) {
         let exported = imports.exports.iter().find(|(export, _)| export == name).map(|(_, to)| to.clone());
         let globs = || {
-            let globs = imports.exports.iter().filter(|(export, _)| export == "*").map(|(_, to)| to[..to.len() - 1].to_vec());
+            let globs = imports
+                .exports
+                .iter()
+                .filter(|(export, _)| export == "*")
+                .map(|(_, to)| to[..to.len() - 1].to_vec());
             globs.into_iter().map(|mut to| {
                 to.push(name.clone());
                 to
@@ -366,7 +384,9 @@ fn resolve(modules: &BTreeMap<Vec<String>, Imports>, path: &[String], depth: usi
         if let Some(to) = exported {
             return resolve(modules, &to, depth + 1);
         }
-        if let Some(to) = globs().find(|to| resolve(modules, to, depth + 1).is_some_and(|found| modules[&found].items.contains(name))) {
+        if let Some(to) = globs().find(|to| {
+            resolve(modules, to, depth + 1).is_some_and(|found| modules[&found].items.contains(name))
+        }) {
             return resolve(modules, &to, depth + 1);
         }
     }
@@ -380,7 +400,8 @@ fn circle(edges: &BTreeMap<String, BTreeSet<String>>) -> Option<Vec<String>> {
     // Take away whatever needs nothing that is left.
     loop {
         let left: BTreeSet<&str> = open.keys().copied().collect();
-        let free: Vec<&str> = open.iter().filter(|(_, to)| to.is_disjoint(&left)).map(|(&from, _)| from).collect();
+        let free: Vec<&str> =
+            open.iter().filter(|(_, to)| to.is_disjoint(&left)).map(|(&from, _)| from).collect();
         if free.is_empty() {
             break;
         }
@@ -416,11 +437,17 @@ fn module_path(source_folder: &Path, file: &Path) -> Vec<String> {
 fn modules_import_only_from_below() {
     let mut faults = Vec::new();
     for layers in &CRATES {
-        let place: BTreeMap<&str, usize> = layers.order.iter().enumerate().map(|(i, &module)| (module, i)).collect();
+        let place: BTreeMap<&str, usize> =
+            layers.order.iter().enumerate().map(|(i, &module)| (module, i)).collect();
         assert_eq!(place.len(), layers.order.len(), "{}: each module once", layers.name);
         let rooms = Graph::of(&crates_folder().join(layers.name).join("src")).siblings(&[]);
         let names: BTreeSet<&str> = rooms.keys().map(String::as_str).collect();
-        assert_eq!(names, layers.order.iter().copied().collect(), "{}: the table names what exists", layers.name);
+        assert_eq!(
+            names,
+            layers.order.iter().copied().collect(),
+            "{}: the table names what exists",
+            layers.name
+        );
         for (from, targets) in &rooms {
             for to in targets {
                 if place[to.as_str()] >= place[from.as_str()] {
@@ -440,16 +467,28 @@ fn files_of_one_folder_import_in_one_direction() {
         assert!(graph.edges.values().any(|targets| !targets.is_empty()), "{crate_name}: imports are seen");
         for folder in graph.folders() {
             if let Some(names) = circle(&graph.siblings(&folder)) {
-                faults.push(format!("{crate_name}/{}: a circle of imports: {}", folder.join("/"), names.join(" -> ")));
+                faults.push(format!(
+                    "{crate_name}/{}: a circle of imports: {}",
+                    folder.join("/"),
+                    names.join(" -> ")
+                ));
             }
         }
         // A file that reaches for its own folder's facade reaches for its siblings by another name.
         for (module, targets) in &graph.edges {
-            let facade = targets.iter().find(|target| !target.is_empty() && module.len() > target.len() && module.starts_with(target));
+            let facade = targets.iter().find(|target| {
+                !target.is_empty() && module.len() > target.len() && module.starts_with(target)
+            });
             if let Some(facade) = facade {
-                let children = graph.edges[facade].iter().any(|child| child.starts_with(facade) && child.len() > facade.len());
+                let children = graph.edges[facade]
+                    .iter()
+                    .any(|child| child.starts_with(facade) && child.len() > facade.len());
                 if children {
-                    faults.push(format!("{crate_name}: {} and {} import each other", module.join("::"), facade.join("::")));
+                    faults.push(format!(
+                        "{crate_name}: {} and {} import each other",
+                        module.join("::"),
+                        facade.join("::")
+                    ));
                 }
             }
         }
@@ -461,9 +500,11 @@ fn files_of_one_folder_import_in_one_direction() {
 fn crates_depend_only_on_those_below() {
     for (name, allowed) in CRATE_DEPENDENCIES {
         let manifest = fs::read_to_string(crates_folder().join(name).join("Cargo.toml")).expect("a manifest");
-        let section = manifest.split("\n[").find(|section| section.starts_with("dependencies]")).expect("dependencies");
+        let section =
+            manifest.split("\n[").find(|section| section.starts_with("dependencies]")).expect("dependencies");
         for line in section.lines().filter(|line| line.starts_with("clathrate-")) {
-            let dependency = line.trim_start_matches("clathrate-").split(['.', ' ', '=']).next().expect("a name");
+            let dependency =
+                line.trim_start_matches("clathrate-").split(['.', ' ', '=']).next().expect("a name");
             assert!(allowed.contains(&dependency), "{name} must not depend on {dependency}");
         }
     }
@@ -478,7 +519,9 @@ fn unsafe_code_stays_in_the_kernels_and_buffers_of_arith_at_the_devices_and_in_o
         if !source_folder.is_dir() {
             continue;
         }
-        let has_unsafe = |file: &Path| tokens(&fs::read_to_string(file).expect("readable")).iter().any(|token| token == "unsafe");
+        let has_unsafe = |file: &Path| {
+            tokens(&fs::read_to_string(file).expect("readable")).iter().any(|token| token == "unsafe")
+        };
         let may: &[&str] = match name.as_str() {
             "arith" => &["kernels", "product", "aligned", "mapped", "process", "secrecy"],
             "cuda" => &["host", "nvidia"],
@@ -493,9 +536,17 @@ fn unsafe_code_stays_in_the_kernels_and_buffers_of_arith_at_the_devices_and_in_o
             }
         }
         if name == "python" {
-            let words =
-                |file: &Path| tokens(&fs::read_to_string(file).expect("readable")).iter().filter(|token| *token == "unsafe").count();
-            assert_eq!(rust_files(&source_folder).iter().map(|file| words(file)).sum::<usize>(), 1, "the one promise");
+            let words = |file: &Path| {
+                tokens(&fs::read_to_string(file).expect("readable"))
+                    .iter()
+                    .filter(|token| *token == "unsafe")
+                    .count()
+            };
+            assert_eq!(
+                rust_files(&source_folder).iter().map(|file| words(file)).sum::<usize>(),
+                1,
+                "the one promise"
+            );
             let root = tokens(&fs::read_to_string(source_folder.join("lib.rs")).expect("readable")).concat();
             assert!(root.contains("#![deny(unsafe_code)]"), "unsafe code is denied but for the promise");
         }
@@ -512,7 +563,8 @@ fn unsafe_code_stays_in_the_kernels_and_buffers_of_arith_at_the_devices_and_in_o
     }
 }
 
-/// Words that reach into the memory of residues, or compute on words of one row: nothing above arith names them.
+/// Words that reach into the memory of residues, or compute on words of one row: nothing above arith names
+/// them.
 const INSIDE_RESIDUES: [&str; 10] = [
     "row_mut",
     "host",
@@ -526,7 +578,8 @@ const INSIDE_RESIDUES: [&str; 10] = [
     "subring_embed",
 ];
 
-/// Words by which residues enter or leave an engine, and the files that may say them: files, comparisons, encoding, decoding, masks, measurements.
+/// Words by which residues enter or leave an engine, and the files that may say them: files, comparisons,
+/// encoding, decoding, masks, measurements.
 const CROSSINGS: [&str; 4] = ["upload", "upload_rows", "download", "download_row"];
 const MAY_CROSS: [(&str, &str); 9] = [
     ("lattice", "poly.rs"),
@@ -550,13 +603,17 @@ fn residues_are_handles_above_arith() {
             let relative = file.strip_prefix(&folder).expect("inside").to_string_lossy().replace('\\', "/");
             let tokens = tokens(&fs::read_to_string(&file).expect("readable"));
             let is = |i: usize, text: &str| tokens.get(i).is_some_and(|token| token == text);
-            // Methods of a buffer whose names are everyday words. A type's own method of that name is not a buffer's.
+            // Methods of a buffer whose names are everyday words. A type's own method of that name is not a
+            // buffer's.
             let own = |name| (0..tokens.len()).any(|i| is(i, "fn") && is(i + 1, name));
             let everyday: Vec<&str> = ["row", "device"].into_iter().filter(|name| !own(name)).collect();
             for (i, token) in tokens.iter().enumerate() {
                 let method = is(i, ".") && is(i + 2, "(") && everyday.iter().any(|name| is(i + 1, name));
                 if method || INSIDE_RESIDUES.contains(&token.as_str()) {
-                    faults.push(format!("{name}/{relative} reaches into residues: {}", tokens[i..(i + 3).min(tokens.len())].concat()));
+                    faults.push(format!(
+                        "{name}/{relative} reaches into residues: {}",
+                        tokens[i..(i + 3).min(tokens.len())].concat()
+                    ));
                 }
                 if CROSSINGS.contains(&token.as_str()) {
                     crossings.insert((name, relative.clone()));
@@ -566,7 +623,10 @@ fn residues_are_handles_above_arith() {
     }
     let allowed = MAY_CROSS.map(|(name, file)| (name, file.to_owned()));
     faults.extend(
-        crossings.iter().filter(|found| !allowed.contains(found)).map(|(name, file)| format!("{name}/{file} takes residues to the host")),
+        crossings
+            .iter()
+            .filter(|found| !allowed.contains(found))
+            .map(|(name, file)| format!("{name}/{file} takes residues to the host")),
     );
     assert!(faults.is_empty(), "{}", faults.join("\n"));
     assert!(allowed.iter().all(|file| crossings.contains(file)), "every allowance is used: {crossings:?}");
@@ -574,15 +634,23 @@ fn residues_are_handles_above_arith() {
 
 #[test]
 fn scanner_sees_every_form_of_an_import_and_no_text() {
-    let path = |text: &str| text.split("::").filter(|part| !part.is_empty()).map(str::to_owned).collect::<Vec<_>>();
-    let names =
-        |source: &str, module: &str| imports(source, &path(module)).paths.into_iter().map(|path| path.join("::")).collect::<Vec<_>>();
-    assert_eq!(names("use crate::poly::{Basis, Poly}; use crate::ring;", "a"), ["poly::Basis", "poly::Poly", "ring"]);
+    let path =
+        |text: &str| text.split("::").filter(|part| !part.is_empty()).map(str::to_owned).collect::<Vec<_>>();
+    let names = |source: &str, module: &str| {
+        imports(source, &path(module)).paths.into_iter().map(|path| path.join("::")).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        names("use crate::poly::{Basis, Poly}; use crate::ring;", "a"),
+        ["poly::Basis", "poly::Poly", "ring"]
+    );
     assert_eq!(
         names("use crate::{poly::{self, Basis, Coeff}, ring::Ring as R, error::*};", "a"),
         ["error::*", "poly", "poly::Basis", "poly::Coeff", "ring::Ring"]
     );
-    assert_eq!(names("fn f(x: &crate::poly::Basis) -> u8 { crate::file::g() }", "a"), ["file::g", "poly::Basis"]);
+    assert_eq!(
+        names("fn f(x: &crate::poly::Basis) -> u8 { crate::file::g() }", "a"),
+        ["file::g", "poly::Basis"]
+    );
     assert_eq!(names("use super::keys::A;", "a"), ["keys::A"]);
     assert_eq!(names("use super::{keys, params::B};", "a"), ["keys", "params::B"]);
     assert_eq!(names("use super::keys::A;", "room::a"), ["room::keys::A"]);
@@ -590,12 +658,29 @@ fn scanner_sees_every_form_of_an_import_and_no_text() {
         names("use super::super::keys::A; mod tests { use super::super::bundle; use super::*; }", "room::a"),
         ["keys::A", "room::bundle"]
     );
-    assert_eq!(names("mod tests { use super::inner; fn f() { super::g() } } use super::outer;", "a"), ["outer"]);
-    assert_eq!(names("// crate::a\n/* crate::b /* crate::c */ crate::d */ /// crate::e\n", "a"), Vec::<String>::new());
-    assert_eq!(names(r###"const X: &str = "crate::a\" crate::b"; const Y: &str = r#"crate::c " "#; use crate::d;"###, "a"), ["d"]);
-    assert_eq!(names("fn f<'a>(c: char) -> bool { c == '\"' || c == '\\'' || c == '{' } use crate::a;", "b"), ["a"]);
-    let facade = imports("mod x; pub use x::{A, B}; pub(crate) use y::C; pub struct D; use z::E;", &path("room"));
-    let exports: Vec<String> = facade.exports.iter().map(|(name, to)| format!("{name}={}", to.join("::"))).collect();
+    assert_eq!(
+        names("mod tests { use super::inner; fn f() { super::g() } } use super::outer;", "a"),
+        ["outer"]
+    );
+    assert_eq!(
+        names("// crate::a\n/* crate::b /* crate::c */ crate::d */ /// crate::e\n", "a"),
+        Vec::<String>::new()
+    );
+    assert_eq!(
+        names(
+            r###"const X: &str = "crate::a\" crate::b"; const Y: &str = r#"crate::c " "#; use crate::d;"###,
+            "a"
+        ),
+        ["d"]
+    );
+    assert_eq!(
+        names("fn f<'a>(c: char) -> bool { c == '\"' || c == '\\'' || c == '{' } use crate::a;", "b"),
+        ["a"]
+    );
+    let facade =
+        imports("mod x; pub use x::{A, B}; pub(crate) use y::C; pub struct D; use z::E;", &path("room"));
+    let exports: Vec<String> =
+        facade.exports.iter().map(|(name, to)| format!("{name}={}", to.join("::"))).collect();
     assert_eq!(exports, ["A=room::x::A", "B=room::x::B", "C=room::y::C"]);
     assert!(facade.items.contains("D") && facade.paths.is_empty());
     assert!(tokens("#![forbid(unsafe_code)] // unsafe").iter().all(|token| token != "unsafe"));
@@ -610,6 +695,7 @@ fn circles_are_found_and_orders_are_not() {
             .collect::<BTreeMap<_, BTreeSet<_>>>()
     };
     assert_eq!(circle(&edges(&[("a", &["b", "c"]), ("b", &["c"]), ("c", &[])])), None);
-    let found = circle(&edges(&[("a", &["b"]), ("b", &["c"]), ("c", &["a"]), ("d", &["a"])])).expect("a circle");
+    let found =
+        circle(&edges(&[("a", &["b"]), ("b", &["c"]), ("c", &["a"]), ("d", &["a"])])).expect("a circle");
     assert_eq!((found.len(), found.first()), (4, found.last()));
 }

@@ -1,4 +1,5 @@
-//! The engine with memory of its own: residues come and go by upload and download alone, and buffers live and die in its memory.
+//! The engine with memory of its own: residues come and go by upload and download alone, and buffers live and
+//! die in its memory.
 
 use clathrate_arith::primes::largest_primes;
 use clathrate_arith::{CpuEngine, Engine, FactorShape, Isa};
@@ -39,7 +40,10 @@ fn buffers_are_copied_compared_overwritten_and_freed_by_their_owner() {
     let engine = engine();
     let words: Vec<u64> = (1..=2 * DEGREE as u64).collect();
     let mut x = engine.scratch(2);
-    assert!(engine.download(x.view()).iter().all(|&word| word == u64::MAX), "unspecified contents are no residues");
+    assert!(
+        engine.download(x.view()).iter().all(|&word| word == u64::MAX),
+        "unspecified contents are no residues"
+    );
     engine.upload(x.view_mut(), &words);
     let mut y = x.clone();
     assert!(x == y);
@@ -62,7 +66,13 @@ fn factors_stay_in_the_engines_memory() {
     engine.upload_rows(x.view_mut(), &|row, words| words.fill(3 + row as u64));
     engine.pack_factors(&mut factors, 0, &[vec![x.view()], vec![x.view(), x.view()]], &[0, 1]);
     let sum = engine.unpack_factors(&factors, 0, &[0, 1], 0..1, &[0, 1]);
-    assert!(engine.download(sum.view()).iter().enumerate().all(|(i, &word)| word == 3 * (3 + (i / DEGREE) as u64)));
+    assert!(
+        engine
+            .download(sum.view())
+            .iter()
+            .enumerate()
+            .all(|(i, &word)| word == 3 * (3 + (i / DEGREE) as u64))
+    );
     assert!(panics(|| factors.memory().host().len()) && panics(|| factors.run(0, 0, 0, 0).bytes.len()));
     drop((factors, sum, x));
     assert_eq!(engine.live_buffers(), 0);

@@ -40,7 +40,13 @@ impl<Word: UnsignedTorus + Encryptable<Uniform, Gaussian<f64>> + CastFrom<u64>> 
     pub fn encrypt(&mut self, number: f64, scale: f64) -> LweCiphertextOwned<Word> {
         let message = Plaintext(Word::cast_from((number * scale).round() as i64 as u64));
         let modulus = CiphertextModulus::new_native();
-        allocate_and_encrypt_new_lwe_ciphertext(&self.secret, message, self.noise, modulus, &mut self.generator)
+        allocate_and_encrypt_new_lwe_ciphertext(
+            &self.secret,
+            message,
+            self.noise,
+            modulus,
+            &mut self.generator,
+        )
     }
 }
 

@@ -23,9 +23,15 @@ where
 {
     let params = Params::preset(preset, &Runtime::default()).expect("a preset");
     let mut party = Party::<Word>::new(dimension, deviation, 11);
-    let owner = SecretKey::generate(&params).and_then(|key| key.with_outside_secret(OTHER, &party.secret())).expect("both secrets");
-    let options =
-        SamplesOptions { count: Some(count), dimension: Some(dimension), secret: SecretName::Outside(OTHER), ..SamplesOptions::default() };
+    let owner = SecretKey::generate(&params)
+        .and_then(|key| key.with_outside_secret(OTHER, &party.secret()))
+        .expect("both secrets");
+    let options = SamplesOptions {
+        count: Some(count),
+        dimension: Some(dimension),
+        secret: SecretName::Outside(OTHER),
+        ..SamplesOptions::default()
+    };
     let plan = SamplesPlan::new(&params, &options).expect("a plan");
     let scale = params.outside_scale(plan.scale(), Party::<Word>::modulus()).expect("a scale");
     // There: x - 2 y of two encryptions.
@@ -41,8 +47,14 @@ where
     }
     // Here.
     let words = words(&samples);
-    let taken =
-        OutsideSamples { words: &words, dimension, modulus: Party::<Word>::modulus(), phase: Phase::Difference, scale, secret: OTHER };
+    let taken = OutsideSamples {
+        words: &words,
+        dimension,
+        modulus: Party::<Word>::modulus(),
+        phase: Phase::Difference,
+        scale,
+        secret: OTHER,
+    };
     let taken = plan.outside_samples(owner.id(), &taken).expect("samples");
     let mut needs = plan.needs().clone();
     needs = needs.merge(&KeyNeeds::new().relinearise(KeyLevel::Top));
@@ -53,7 +65,11 @@ where
     let squares = owner.decrypt(&square).expect("squares").into_real().expect("real");
     assert_eq!((found.len(), squares.len()), (count, count));
     let worst = |found: &[f64], expected: &dyn Fn(f64) -> f64| {
-        found.iter().zip(&computed).map(|(found, &number)| (found - expected(number)).abs()).fold(0.0, f64::max)
+        found
+            .iter()
+            .zip(&computed)
+            .map(|(found, &number)| (found - expected(number)).abs())
+            .fold(0.0, f64::max)
     };
     (worst(&found, &|x| x), worst(&squares, &|x| x * x))
 }

@@ -1,5 +1,6 @@
-//! Changes of the degree on the CPU. In Eval form, the kernels handle up to eight components in one pass; beyond eight, there is a pass for each
-//! further stage. In Coeff form, a component is every `gap`-th coefficient.
+//! Changes of the degree on the CPU. In Eval form, the kernels handle up to eight components in one pass;
+//! beyond eight, there is a pass for each further stage. In Coeff form, a component is every `gap`-th
+//! coefficient.
 
 use super::CpuEngine;
 use crate::automorphism::{mul_monomial, subring_embed, subring_extract};
@@ -10,11 +11,24 @@ use crate::kernels::scalar::bit_reverse;
 use crate::ntt::NttTable;
 use crate::primes::primitive_root;
 
-pub(super) fn join(engine: &CpuEngine, form: Form, out: RowsMut<'_>, parts: &[Rows<'_>], twist: Twist, moduli: &[usize]) {
+pub(super) fn join(
+    engine: &CpuEngine,
+    form: Form,
+    out: RowsMut<'_>,
+    parts: &[Rows<'_>],
+    twist: Twist,
+    moduli: &[usize],
+) {
     let (rows, degree) = (moduli.len(), engine.degree);
     let gap = parts.len() * rows / out.rows().max(1);
-    assert!(gap.is_power_of_two() && parts.len() * rows == gap * out.rows(), "a power of two of components for each result");
-    assert!(parts.iter().all(|part| part.rows() == rows && part.degree() * gap == degree), "components share the degree of the whole");
+    assert!(
+        gap.is_power_of_two() && parts.len() * rows == gap * out.rows(),
+        "a power of two of components for each result"
+    );
+    assert!(
+        parts.iter().all(|part| part.rows() == rows && part.degree() * gap == degree),
+        "components share the degree of the whole"
+    );
     engine.each_row(out, |i, row| {
         let (poly, i) = (i / rows, i % rows);
         let parts: Vec<&[u64]> = parts[poly * gap..(poly + 1) * gap].iter().map(|part| part.row(i)).collect();
@@ -26,7 +40,8 @@ pub(super) fn join(engine: &CpuEngine, form: Form, out: RowsMut<'_>, parts: &[Ro
     });
 }
 
-/// Rows of the result that are written together: the words that a sample has for them are a few neighbouring cache lines.
+/// Rows of the result that are written together: the words that a sample has for them are a few neighbouring
+/// cache lines.
 const SAMPLE_ROWS: usize = 128;
 
 /// Side of the squares of words that are transposed at a time: a cache line.
@@ -35,10 +50,22 @@ const SQUARE: usize = 8;
 /// Side of the blocks of a transposition of whole polynomials, whose rows lie far apart.
 const TRANSPOSED: usize = 64;
 
-pub(super) fn join_samples(engine: &CpuEngine, form: Form, out: RowsMut<'_>, parts: &[Rows<'_>], moduli: &[usize]) {
+pub(super) fn join_samples(
+    engine: &CpuEngine,
+    form: Form,
+    out: RowsMut<'_>,
+    parts: &[Rows<'_>],
+    moduli: &[usize],
+) {
     let (rows, degree, gap) = (out.rows(), engine.degree, parts.len());
-    assert!(gap.is_power_of_two() && rows.is_multiple_of(moduli.len()), "a power of two of parts, one row per modulus");
-    assert!(parts.iter().all(|part| part.rows() == rows && part.degree() * gap == degree), "parts share the degree of the whole");
+    assert!(
+        gap.is_power_of_two() && rows.is_multiple_of(moduli.len()),
+        "a power of two of parts, one row per modulus"
+    );
+    assert!(
+        parts.iter().all(|part| part.rows() == rows && part.degree() * gap == degree),
+        "parts share the degree of the whole"
+    );
     let small = degree / gap;
     let parts: Vec<&[u64]> = parts.iter().map(Rows::host).collect();
     if form == Form::Eval {
@@ -85,7 +112,8 @@ pub(super) fn join_masks(engine: &CpuEngine, out: RowsMut<'_>, parts: &[Rows<'_>
     assert!(parts.iter().all(|part| part.rows() == rows && part.degree() == small), "samples of one shape");
     let parts: Vec<&[u64]> = parts.iter().map(Rows::host).collect();
     // Where the neighbours lie that follow one another in the result, from the end of their run of words.
-    let places: Vec<usize> = (0..neighbours).map(|c| bit_reverse(c, neighbours.trailing_zeros()) * basis * small).collect();
+    let places: Vec<usize> =
+        (0..neighbours).map(|c| bit_reverse(c, neighbours.trailing_zeros()) * basis * small).collect();
     let tile = (SAMPLE_WORDS / (neighbours * small)).max(1) * basis;
     let mut tiles: Vec<&mut [u64]> = out.host().chunks_mut(tile * degree).collect();
     engine.each(&mut tiles, |number, words| {
@@ -100,7 +128,11 @@ pub(super) fn join_masks(engine: &CpuEngine, out: RowsMut<'_>, parts: &[Rows<'_>
                         // X^-r = -X^(degree - r).
                         row[0] = source[0];
                         let modulus = engine.tables[moduli[modulus]].modulus();
-                        places.iter().enumerate().skip(1).for_each(|(r, &place)| row[degree - r] = modulus.neg(source[place]));
+                        places
+                            .iter()
+                            .enumerate()
+                            .skip(1)
+                            .for_each(|(r, &place)| row[degree - r] = modulus.neg(source[place]));
                     } else {
                         let run = row[end + 1 - neighbours..=end].iter_mut().rev();
                         run.zip(&places).for_each(|(word, &place)| *word = source[place]);
@@ -134,9 +166,11 @@ pub(super) fn transpose_all(engine: &CpuEngine, x: &mut [RowsMut<'_>]) {
     assert!(x.len() == degree, "as many operands as words in a row");
     assert!(x.iter().all(|x| x.rows() == rows && x.degree() == degree), "operands have the same rows");
     let mut operands: Vec<_> = x.iter_mut().map(|x| x.reborrow().host().chunks_exact_mut(degree)).collect();
-    let mut matrices: Vec<Vec<&mut [u64]>> = (0..rows).map(|_| operands.iter_mut().filter_map(Iterator::next).collect()).collect();
+    let mut matrices: Vec<Vec<&mut [u64]>> =
+        (0..rows).map(|_| operands.iter_mut().filter_map(Iterator::next).collect()).collect();
     engine.each(&mut matrices, |_, matrix| {
-        // Blocks, so that a run of words that is read or written is longer than a cache line, and squares in them.
+        // Blocks, so that a run of words that is read or written is longer than a cache line, and squares in
+        // them.
         for first in (0..degree).step_by(TRANSPOSED) {
             for second in (first..degree).step_by(TRANSPOSED) {
                 for i in (first..degree.min(first + TRANSPOSED)).step_by(SQUARE) {
@@ -149,10 +183,13 @@ pub(super) fn transpose_all(engine: &CpuEngine, x: &mut [RowsMut<'_>]) {
     });
 }
 
-/// Swaps the square of rows from `i` and columns from `j` with the transposed square of rows from `j` and columns from `i`.
+/// Swaps the square of rows from `i` and columns from `j` with the transposed square of rows from `j` and
+/// columns from `i`.
 fn swap_squares(matrix: &mut [&mut [u64]], i: usize, j: usize, side: usize) {
     let square = |rows: &[&mut [u64]], column: usize| -> [[u64; SQUARE]; SQUARE] {
-        std::array::from_fn(|r| std::array::from_fn(|c| if r < side && c < side { rows[r][column + c] } else { 0 }))
+        std::array::from_fn(|r| {
+            std::array::from_fn(|c| if r < side && c < side { rows[r][column + c] } else { 0 })
+        })
     };
     let (upper, lower) = (square(&matrix[i..i + side], j), square(&matrix[j..j + side], i));
     let mut put = |first: usize, column: usize, square: &[[u64; SQUARE]; SQUARE]| {
@@ -164,10 +201,20 @@ fn swap_squares(matrix: &mut [&mut [u64]], i: usize, j: usize, side: usize) {
     put(i, j, &lower);
 }
 
-pub(super) fn split(engine: &CpuEngine, form: Form, parts: &mut [RowsMut<'_>], x: Rows<'_>, twist: Twist, moduli: &[usize]) {
+pub(super) fn split(
+    engine: &CpuEngine,
+    form: Form,
+    parts: &mut [RowsMut<'_>],
+    x: Rows<'_>,
+    twist: Twist,
+    moduli: &[usize],
+) {
     let rows = moduli.len();
     let gap = parts.len() * rows / x.rows().max(1);
-    assert!(gap.is_power_of_two() && parts.len() * rows == gap * x.rows(), "a power of two of components for each polynomial");
+    assert!(
+        gap.is_power_of_two() && parts.len() * rows == gap * x.rows(),
+        "a power of two of components for each polynomial"
+    );
     let small = engine.degree / gap;
     assert!(
         small > 0 && parts.iter().all(|part| part.rows() == rows && part.degree() == small),
@@ -203,7 +250,10 @@ pub(super) fn repeat(engine: &CpuEngine, form: Form, out: RowsMut<'_>, x: Rows<'
 
 pub(super) fn first(engine: &CpuEngine, form: Form, out: RowsMut<'_>, x: Rows<'_>, moduli: &[usize]) {
     let small = out.degree();
-    assert!(out.rows() == x.rows() && small > 0 && engine.degree.is_multiple_of(small), "one degree divides the other, row by row");
+    assert!(
+        out.rows() == x.rows() && small > 0 && engine.degree.is_multiple_of(small),
+        "one degree divides the other, row by row"
+    );
     engine.each_row(out, |i, row| match form {
         Form::Eval => mean_row(&engine.tables[moduli[i % moduli.len()]], row, x.row(i)),
         Form::Coeff => subring_extract(row, x.row(i), engine.degree / small, 0),
@@ -289,13 +339,15 @@ fn mean_row(table: &NttTable, out: &mut [u64], x: &[u64]) {
             let modulus = table.modulus();
             let scale = inverse_of_parts(modulus, count / MAX_PARTS);
             for (target, group) in out.iter_mut().zip(means.chunks_exact(count / MAX_PARTS)) {
-                *target = modulus.mul_shoup(group.iter().fold(0, |sum, &value| modulus.add(sum, value)), scale);
+                *target =
+                    modulus.mul_shoup(group.iter().fold(0, |sum, &value| modulus.add(sum, value)), scale);
             }
         }
     }
 }
 
-/// `w_j` (or `1 / w_j`) for the join of two polynomials of degree `degree`. A kernel's table has these factors too, but in other places.
+/// `w_j` (or `1 / w_j`) for the join of two polynomials of degree `degree`. A kernel's table has these
+/// factors too, but in other places.
 fn stage_factors(table: &NttTable, degree: usize, twist: Twist) -> Vec<u64> {
     let (modulus, order) = (table.modulus(), 4 * degree as u64);
     let psi = primitive_root(modulus, 4 * degree).expect("the table's own root has a multiple of this order");

@@ -7,11 +7,13 @@ use crate::aligned::AlignedWords;
 use crate::buffer::{Rows, RowsMut};
 use crate::conversion::{BaseConversion, Rounding};
 
-/// Coefficients per block of a base conversion, so few that a dozen rows of a block stay in the first-level cache.
+/// Coefficients per block of a base conversion, so few that a dozen rows of a block stay in the first-level
+/// cache.
 pub(super) const CONVERSION_BLOCK: usize = 512;
 
 impl CpuEngine {
-    /// Computes one block of the columns of a base conversion: the scaled sources `y_i`, then `z` if centred, `fraction.len()` words each.
+    /// Computes one block of the columns of a base conversion: the scaled sources `y_i`, then `z` if centred,
+    /// `fraction.len()` words each.
     pub(super) fn prepare_block(
         &self,
         conversion: &BaseConversion,
@@ -36,8 +38,8 @@ impl CpuEngine {
         }
     }
 
-    /// Base conversion to some of the targets, in blocks that stay in the first-level cache from the scaling of the sources to
-    /// the last target.
+    /// Base conversion to some of the targets, in blocks that stay in the first-level cache from the scaling
+    /// of the sources to the last target.
     fn convert_group(&self, conversion: &BaseConversion, x: Rows<'_>, targets: &mut [(usize, &mut [u64])]) {
         let block = CONVERSION_BLOCK.min(self.degree);
         let mut scaled = AlignedWords::zeroed(conversion.columns() * block);
@@ -48,14 +50,25 @@ impl CpuEngine {
             let columns: Vec<&[u64]> = scaled.chunks_exact(block).collect();
             for (target, row) in targets.iter_mut() {
                 let kernel = self.tables[conversion.targets[*target]].kernel();
-                kernel.combine(&mut row[start..start + block], &columns, &conversion.weights[*target], conversion.y_bits);
+                kernel.combine(
+                    &mut row[start..start + block],
+                    &columns,
+                    &conversion.weights[*target],
+                    conversion.y_bits,
+                );
             }
         }
         self.count_conversion(conversion, targets.len());
     }
 
     /// A base conversion of whole rows: target `t` goes to row `out_rows[t]` of `out`.
-    pub(super) fn convert_rows(&self, conversion: &BaseConversion, x: Rows<'_>, out: RowsMut<'_>, out_rows: &[usize]) {
+    pub(super) fn convert_rows(
+        &self,
+        conversion: &BaseConversion,
+        x: Rows<'_>,
+        out: RowsMut<'_>,
+        out_rows: &[usize],
+    ) {
         assert!(x.rows() >= conversion.sources.len(), "one row per source modulus");
         assert_eq!(out_rows.len(), conversion.targets.len(), "one row per target modulus");
         let mut targets = distinct_rows(out.host(), self.degree, out_rows);

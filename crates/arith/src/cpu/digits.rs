@@ -1,4 +1,5 @@
-//! Prepares the terms of a fused pass: computes the scaled sources `y_i` (and `z`) of their base conversions once for all rows.
+//! Prepares the terms of a fused pass: computes the scaled sources `y_i` (and `z`) of their base conversions
+//! once for all rows.
 
 use std::ops::Range;
 
@@ -10,8 +11,8 @@ use crate::engine::Engine;
 use crate::kernels::split::{RADIX, SplitTransform, VECTOR, digit_words};
 use crate::limbs::LimbForm;
 
-/// Words prepared at a time of each of the sixteen rows that a head combines: enough for the hardware prefetcher to follow, few enough that the
-/// written limbs stay in the second-level cache.
+/// Words prepared at a time of each of the sixteen rows that a head combines: enough for the hardware
+/// prefetcher to follow, few enough that the written limbs stay in the second-level cache.
 const PIECE: usize = 512;
 
 /// A base conversion to prepare: its sources are the rows of `residues` from 0 on.
@@ -25,8 +26,8 @@ pub(super) struct Term<'a> {
 
 /// The prepared terms of a call, each in limbs, in columns or in both, as the rows of the result read it.
 pub(super) struct PreparedTerms {
-    /// Terms in limbs, one after another in one allocation, so that they lie in huge pages: the limbs are streamed once per row of the result, and
-    /// the hardware prefetcher stops at the end of a page.
+    /// Terms in limbs, one after another in one allocation, so that they lie in huge pages: the limbs are
+    /// streamed once per row of the result, and the hardware prefetcher stops at the end of a page.
     limbs: Buffer,
     terms: Vec<PreparedTerm>,
 }
@@ -43,7 +44,8 @@ impl PreparedTerms {
     pub(super) fn new(engine: &CpuEngine, terms: &[Term<'_>]) -> Self {
         let mut end = 0;
         // Per term: a transform that reads limbs, if any, and whether any transform reads columns.
-        let readers: Vec<(Option<&dyn SplitTransform>, bool)> = terms.iter().map(|term| engine.readers(term)).collect();
+        let readers: Vec<(Option<&dyn SplitTransform>, bool)> =
+            terms.iter().map(|term| engine.readers(term)).collect();
         let places: Vec<Option<Range<usize>>> = readers
             .iter()
             .zip(terms)
@@ -69,11 +71,16 @@ impl PreparedTerms {
             }
             *columns = other.then(|| engine.prepare(conversion, residues));
         });
-        let terms = tasks.into_iter().zip(places).map(|((_, columns), limbs)| PreparedTerm { limbs, columns }).collect();
+        let terms = tasks
+            .into_iter()
+            .zip(places)
+            .map(|((_, columns), limbs)| PreparedTerm { limbs, columns })
+            .collect();
         Self { limbs, terms }
     }
 
-    /// The two-part transform of `modulus` and the limbs of a term that it reads; `None` if this modulus reads [`PreparedTerms::columns`].
+    /// The two-part transform of `modulus` and the limbs of a term that it reads; `None` if this modulus
+    /// reads [`PreparedTerms::columns`].
     pub(super) fn limbs<'a>(
         &'a self,
         engine: &'a CpuEngine,
@@ -96,28 +103,43 @@ impl CpuEngine {
         self.tables[modulus].kernel().split().filter(|split| split.takes(form))
     }
 
-    /// A two-part transform of one of the targets that reads the term in limbs, if any, and whether other targets read its columns.
+    /// A two-part transform of one of the targets that reads the term in limbs, if any, and whether other
+    /// targets read its columns.
     fn readers(&self, term: &Term<'_>) -> (Option<&dyn SplitTransform>, bool) {
         let form = term.conversion.limbs.as_ref().map(|(form, _)| form).filter(|_| term.limbs);
-        let splits: Vec<_> = term.conversion.targets.iter().map(|&modulus| form.and_then(|form| self.split(modulus, form))).collect();
+        let splits: Vec<_> = term
+            .conversion
+            .targets
+            .iter()
+            .map(|&modulus| form.and_then(|form| self.split(modulus, form)))
+            .collect();
         (splits.iter().copied().flatten().next(), splits.iter().any(Option::is_none))
     }
 
-    /// The columns of a base conversion for all coefficients, one row each: the scaled sources `y_i`, then `z` if centred.
+    /// The columns of a base conversion for all coefficients, one row each: the scaled sources `y_i`, then
+    /// `z` if centred.
     pub(super) fn prepare(&self, conversion: &BaseConversion, x: Rows<'_>) -> Buffer {
         let mut scaled = self.scratch(conversion.columns());
         let block = CONVERSION_BLOCK.min(self.degree);
         let mut fraction = vec![0f64; block];
         let mut rows: Vec<&mut [u64]> = scaled.host_mut().chunks_exact_mut(self.degree).collect();
         for start in (0..self.degree).step_by(block) {
-            let mut columns: Vec<&mut [u64]> = rows.iter_mut().map(|row| &mut row[start..start + block]).collect();
+            let mut columns: Vec<&mut [u64]> =
+                rows.iter_mut().map(|row| &mut row[start..start + block]).collect();
             self.prepare_block(conversion, x, start, &mut columns, &mut fraction);
         }
         scaled
     }
 
     /// The integers that the columns represent, in limbs, in the order of [`crate::kernels::split`].
-    fn interleave(&self, digit: &mut [u64], split: &dyn SplitTransform, form: &LimbForm, conversion: &BaseConversion, x: Rows<'_>) {
+    fn interleave(
+        &self,
+        digit: &mut [u64],
+        split: &dyn SplitTransform,
+        form: &LimbForm,
+        conversion: &BaseConversion,
+        x: Rows<'_>,
+    ) {
         let stride = self.degree / RADIX;
         let piece = PIECE.min(stride);
         let mut fraction = vec![0f64; piece];

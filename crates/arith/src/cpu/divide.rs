@@ -1,9 +1,10 @@
-//! The last step of a division on the CPU, from the conversion of the remainder to the quotient. All polynomials are processed at one modulus before
-//! the next modulus.
+//! The last step of a division on the CPU, from the conversion of the remainder to the quotient. All
+//! polynomials are processed at one modulus before the next modulus.
 //!
-//! If the two-part transform of a modulus reads the remainder in limbs ([`crate::kernels::split`]), its head computes the residues. Then, block by
-//! block, the tails of all polynomials use the same factors, and each quotient is computed while the output of its tail is in the first-level cache.
-//! Otherwise a row is converted, transformed and divided by itself.
+//! If the two-part transform of a modulus reads the remainder in limbs ([`crate::kernels::split`]), its head
+//! computes the residues. Then, block by block, the tails of all polynomials use the same factors, and each
+//! quotient is computed while the output of its tail is in the first-level cache. Otherwise a row is
+//! converted, transformed and divided by itself.
 
 use super::digits::{PreparedTerms, Term};
 use super::{CpuEngine, rows_of_all};
@@ -25,7 +26,8 @@ const BLOCK: usize = 4096;
 /// Words of each column that are converted for one target after another.
 const COLUMN_BLOCK: usize = 1024;
 
-/// Vectors of each sixteenth of a row that are processed at a time: their limbs stay in the second-level cache until the next target reads them.
+/// Vectors of each sixteenth of a row that are processed at a time: their limbs stay in the second-level
+/// cache until the next target reads them.
 const TILE: usize = 32;
 
 /// The data that all tasks share.
@@ -55,15 +57,22 @@ impl<'a> Task<'a> {
         self.engine.moduli[self.conversion.targets[target]].multiplier(self.constants[target])
     }
 
-    /// Computes rows of the quotient of input `index`, each given with its target, one whole row after another.
+    /// Computes rows of the quotient of input `index`, each given with its target, one whole row after
+    /// another.
     fn whole_rows(&self, rows: &mut [(usize, &mut [u64])], index: usize) {
-        let (degree, input, columns) = (self.engine.degree, &self.inputs[index], self.prepared.columns(index));
+        let (degree, input, columns) =
+            (self.engine.degree, &self.inputs[index], self.prepared.columns(index));
         for start in (0..degree).step_by(COLUMN_BLOCK) {
             let span = start..(start + COLUMN_BLOCK).min(degree);
             let columns: Vec<&[u64]> = columns.iter().map(|column| &column[span.clone()]).collect();
             for (target, row) in rows.iter_mut() {
                 let weights = &self.conversion.weights[*target];
-                self.kernel(*target).combine(&mut row[span.clone()], &columns, weights, self.conversion.y_bits);
+                self.kernel(*target).combine(
+                    &mut row[span.clone()],
+                    &columns,
+                    weights,
+                    self.conversion.y_bits,
+                );
             }
         }
         for (target, row) in rows {
@@ -77,10 +86,15 @@ impl<'a> Task<'a> {
             }
             match (input.coeff, input.eval) {
                 (None, Some(part)) => kernel.sub_mul_constant_assign(row, part.row(target), w),
-                // The constant was applied above together with the Coeff part; only the Eval part remains to be multiplied.
+                // The constant was applied above together with the Coeff part; only the Eval part remains to
+                // be multiplied.
                 (Some(_), Some(part)) => {
                     let modulus = &self.engine.moduli[self.conversion.targets[target]];
-                    kernel.add_mul_constant_assign(row, part.row(target), modulus.multiplier(modulus.neg(self.constants[target])));
+                    kernel.add_mul_constant_assign(
+                        row,
+                        part.row(target),
+                        modulus.multiplier(modulus.neg(self.constants[target])),
+                    );
                 }
                 (None, None) => kernel.mul_constant_assign(row, w),
                 (Some(_), None) => {}
@@ -90,10 +104,12 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// The remainder of input `index` in limbs, as `target` reads it, or `None` if it reads columns; which of the two is the same for all inputs.
+    /// The remainder of input `index` in limbs, as `target` reads it, or `None` if it reads columns; which of
+    /// the two is the same for all inputs.
     fn limbs(&'a self, index: usize, target: usize) -> Option<Limbs<'a>> {
         let (form, weights) = self.conversion.limbs.as_ref()?;
-        let (split, words) = self.prepared.limbs(self.engine, index, self.conversion.targets[target], form)?;
+        let (split, words) =
+            self.prepared.limbs(self.engine, index, self.conversion.targets[target], form)?;
         Some(Limbs { split, words, form, weights: &weights[target] })
     }
 
@@ -105,12 +121,24 @@ impl<'a> Task<'a> {
         let words = rows.len() * self.inputs.len() * head;
         let mut scratch = self.engine.scratch((words + block).div_ceil(degree));
         let (heads, rest) = scratch.host_mut().split_at_mut(words);
-        for ((index, input), heads) in self.inputs.iter().enumerate().zip(heads.chunks_exact_mut(rows.len() * head)) {
+        for ((index, input), heads) in
+            self.inputs.iter().enumerate().zip(heads.chunks_exact_mut(rows.len() * head))
+        {
             for start in (0..vectors).step_by(TILE) {
                 for (&(target, _), head) in rows.iter().zip(heads.chunks_exact_mut(head)) {
-                    let Some(Limbs { split, words, form, weights }) = self.limbs(index, target) else { continue };
+                    let Some(Limbs { split, words, form, weights }) = self.limbs(index, target) else {
+                        continue;
+                    };
                     let less = input.coeff.map(|part| part.row(target));
-                    split.digit_head(head, words, form, start..(start + TILE).min(vectors), weights, less, false);
+                    split.digit_head(
+                        head,
+                        words,
+                        form,
+                        start..(start + TILE).min(vectors),
+                        weights,
+                        less,
+                        false,
+                    );
                 }
             }
         }
@@ -123,8 +151,15 @@ impl<'a> Task<'a> {
                     let part = self.inputs[index].eval.map(|part| &part.row(target)[start..start + block]);
                     let ahead = part.map_or(Ahead::default(), Ahead::words);
                     let words = &mut rest[..block];
-                    split.tail(words, &heads[(index * count + row) * head..][..head], start, index > 0, [ahead, Ahead::default()]);
-                    // Bypasses the caches, because so many quotients and their dividends would evict one another.
+                    split.tail(
+                        words,
+                        &heads[(index * count + row) * head..][..head],
+                        start,
+                        index > 0,
+                        [ahead, Ahead::default()],
+                    );
+                    // Bypasses the caches, because so many quotients and their dividends would evict one
+                    // another.
                     kernel.quotient(&mut out[start..start + block], words, part, w, true);
                 }
             }
@@ -134,7 +169,8 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// Divides all inputs at the targets from `first` on; `outputs[target - first]` are that target's rows of the quotients.
+    /// Divides all inputs at the targets from `first` on; `outputs[target - first]` are that target's rows of
+    /// the quotients.
     fn rows(&self, outputs: &mut [Vec<&mut [u64]>], first: usize) {
         let mut whole: Vec<Vec<(usize, &mut [u64])>> = self.inputs.iter().map(|_| Vec::new()).collect();
         let mut split: Vec<(usize, Vec<&mut [u64]>)> = Vec::new();
@@ -165,10 +201,21 @@ pub(super) fn divide(
     assert!(inputs.iter().all(|input| input.divisors.rows() >= sources), "one row per source");
     let parts = || inputs.iter().flat_map(|input| input.coeff.iter().chain(&input.eval));
     assert!(parts().all(|part| part.rows.len() == targets), "one row of each part per target");
-    assert!(transform || inputs.iter().all(|input| input.eval.is_none()), "parts in Eval form meet results in Eval form");
+    assert!(
+        transform || inputs.iter().all(|input| input.eval.is_none()),
+        "parts in Eval form meet results in Eval form"
+    );
     let limbs = transform && engine.divides_by_limbs(sources, targets, inputs.len());
-    let terms: Vec<Term<'_>> = inputs.iter().map(|input| Term { conversion, residues: input.divisors, limbs }).collect();
-    let task = Task { engine, conversion, inputs, prepared: PreparedTerms::new(engine, &terms), constants, transform };
+    let terms: Vec<Term<'_>> =
+        inputs.iter().map(|input| Term { conversion, residues: input.divisors, limbs }).collect();
+    let task = Task {
+        engine,
+        conversion,
+        inputs,
+        prepared: PreparedTerms::new(engine, &terms),
+        constants,
+        transform,
+    };
     let mut out = engine.scratch(inputs.len() * targets);
     let mut by_row = rows_of_all(out.host_mut(), targets, engine.degree);
     let rows = ROWS[usize::from(!limbs)];

@@ -16,12 +16,20 @@ impl CpuEngine {
     pub(super) fn each<T: Send>(&self, items: &mut [T], work: impl Fn(usize, &mut T) + Send + Sync) {
         match self.workers() {
             None => items.iter_mut().enumerate().for_each(|(i, item)| work(i, item)),
-            Some(pool) => pool.install(|| items.par_iter_mut().enumerate().for_each(|(i, item)| work(i, item))),
+            Some(pool) => {
+                pool.install(|| items.par_iter_mut().enumerate().for_each(|(i, item)| work(i, item)))
+            }
         }
     }
 }
 
-pub(super) fn pack(engine: &CpuEngine, factors: &mut Factors, group: usize, sources: &[Vec<Rows<'_>>], source_rows: &[usize]) {
+pub(super) fn pack(
+    engine: &CpuEngine,
+    factors: &mut Factors,
+    group: usize,
+    sources: &[Vec<Rows<'_>>],
+    source_rows: &[usize],
+) {
     let (shape, block) = (factors.shape(), factors.block());
     assert!(sources.len() == shape.slots() && group < shape.groups, "one sum per slot");
     assert!(source_rows.len() == factors.row_count(), "one source row per row of the factors");
@@ -29,8 +37,10 @@ pub(super) fn pack(engine: &CpuEngine, factors: &mut Factors, group: usize, sour
     engine.each(&mut rows, |_, row| {
         let (kernel, source) = (engine.tables[row.modulus].kernel(), source_rows[row.index]);
         for start in row.starts() {
-            let slots: Vec<Vec<&[u64]>> =
-                sources.iter().map(|parts| parts.iter().map(|part| &part.row(source)[start..start + block]).collect()).collect();
+            let slots: Vec<Vec<&[u64]>> = sources
+                .iter()
+                .map(|parts| parts.iter().map(|part| &part.row(source)[start..start + block]).collect())
+                .collect();
             kernel.pack_sums(row.run(start, group), &slots);
         }
     });
@@ -42,8 +52,12 @@ pub(super) fn sum(engine: &CpuEngine, base: &Factors, terms: &[Vec<usize>], rows
     let moduli: Vec<usize> = base.moduli().collect();
     let moduli: Vec<usize> = rows.iter().map(|&row| moduli[row]).collect();
     let mut out = engine.zeroed_factors(FactorShape { groups, terms: terms.len(), columns, packed }, &moduli);
-    let slots: Vec<Vec<usize>> =
-        terms.iter().flat_map(|parts| (0..columns).map(move |column| parts.iter().map(|term| term * columns + column).collect())).collect();
+    let slots: Vec<Vec<usize>> = terms
+        .iter()
+        .flat_map(|parts| {
+            (0..columns).map(move |column| parts.iter().map(|term| term * columns + column).collect())
+        })
+        .collect();
     let vectors = base.block().div_ceil(crate::bit_packing::VECTOR);
     let mut targets: Vec<RowMut<'_>> = out.rows_mut().collect();
     engine.each(&mut targets, |_, row| {
@@ -67,7 +81,8 @@ pub(super) fn unpack(
 ) -> Buffer {
     let moduli: Vec<usize> = factors.moduli().collect();
     let all = factors.shape().columns;
-    let slots: Vec<Vec<usize>> = columns.map(|column| terms.iter().map(|term| term * all + column).collect()).collect();
+    let slots: Vec<Vec<usize>> =
+        columns.map(|column| terms.iter().map(|term| term * all + column).collect()).collect();
     let mut out = engine.scratch(slots.len() * rows.len());
     engine.each_row(out.view_mut(), |i, words| {
         let (slots, row) = (&slots[i / rows.len()], rows[i % rows.len()]);
@@ -80,16 +95,27 @@ pub(super) fn unpack(
 }
 
 /// Asserts that the shapes fit each other, which the caller guarantees.
-pub(super) fn check(out: &RowsMut<'_>, terms: usize, factors: &Factors, groups: &[usize], rows: &[usize], moduli: &[usize]) {
+pub(super) fn check(
+    out: &RowsMut<'_>,
+    terms: usize,
+    factors: &Factors,
+    groups: &[usize],
+    rows: &[usize],
+    moduli: &[usize],
+) {
     let shape = factors.shape();
-    assert!(terms <= shape.terms && out.rows() == groups.len() * shape.columns * moduli.len(), "as many results as groups and columns");
+    assert!(
+        terms <= shape.terms && out.rows() == groups.len() * shape.columns * moduli.len(),
+        "as many results as groups and columns"
+    );
     assert!(groups.iter().all(|&group| group < shape.groups), "groups are the factors'");
     assert!(rows.len() == moduli.len(), "one row per modulus");
     let own: Vec<usize> = factors.moduli().collect();
     assert!(rows.iter().zip(moduli).all(|(&row, &modulus)| own[row] == modulus), "rows of the same moduli");
 }
 
-/// Words of each image that stay near the processor until they are multiplied: those of 128 images take 512 KiB.
+/// Words of each image that stay near the processor until they are multiplied: those of 128 images take 512
+/// KiB.
 const PERMUTED_BLOCK: usize = 512;
 
 /// The images are computed block by block, in the cache, and are never stored as a whole.
@@ -117,7 +143,8 @@ pub(super) fn permuted_products(
                 phi.apply_eval_from(target, start, x.row(i));
             }
             let left: Vec<&[u64]> = permuted.chunks_exact(block).collect();
-            let mut targets: Vec<&mut [u64]> = outputs.iter_mut().map(|row| &mut row[start..start + block]).collect();
+            let mut targets: Vec<&mut [u64]> =
+                outputs.iter_mut().map(|row| &mut row[start..start + block]).collect();
             kernel.dot_packed(&mut targets, &left, factors.run(rows[i], start, 0, 0), false);
         }
         engine.memory.put(permuted);
@@ -143,7 +170,8 @@ pub(super) fn products(
         for start in (0..engine.degree).step_by(block) {
             let left: Vec<&[u64]> = xs.iter().map(|x| &x.row(i)[start..start + block]).collect();
             for (outputs, &group) in outputs.chunks_mut(columns).zip(groups) {
-                let mut targets: Vec<&mut [u64]> = outputs.iter_mut().map(|row| &mut row[start..start + block]).collect();
+                let mut targets: Vec<&mut [u64]> =
+                    outputs.iter_mut().map(|row| &mut row[start..start + block]).collect();
                 kernel.dot_packed(&mut targets, &left, factors.run(rows[i], start, group, 0), false);
             }
         }

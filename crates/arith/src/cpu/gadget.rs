@@ -1,8 +1,10 @@
-//! The fused pass of a key switch on the CPU: digits are extended, transformed and multiplied, for a few rows of the result at a time.
+//! The fused pass of a key switch on the CPU: digits are extended, transformed and multiplied, for a few rows
+//! of the result at a time.
 //!
-//! For these rows, all digits of a group of terms are extended and go through the head of their transforms, which writes each word once. Then, block
-//! by block in the order of the factors, the tails of all terms run in the first-level cache, and their results are multiplied by the factors while
-//! they are still in the second-level cache, so that a transformed row is never written back to memory.
+//! For these rows, all digits of a group of terms are extended and go through the head of their transforms,
+//! which writes each word once. Then, block by block in the order of the factors, the tails of all terms run
+//! in the first-level cache, and their results are multiplied by the factors while they are still in the
+//! second-level cache, so that a transformed row is never written back to memory.
 
 use super::digits::{PreparedTerms, Term};
 use super::{CpuEngine, factors, rows_of_all};
@@ -19,27 +21,31 @@ use crate::modulus::Multiplier;
 /// Most rows that are extended from one reading of a digit.
 const ROWS: usize = 2;
 
-/// Cap on buffered rows, summed over all terms. It bounds a thread's scratch memory; at least one row per term is always buffered.
+/// Cap on buffered rows, summed over all terms. It bounds a thread's scratch memory; at least one row per
+/// term is always buffered.
 const WAITING: usize = 48;
 
-/// Thresholds for long digits: words of limbs of all terms, and limbs of the longest digit. If both are reached, reading the limbs again for each
-/// group of rows costs more than buffering more rows.
+/// Thresholds for long digits: words of limbs of all terms, and limbs of the longest digit. If both are
+/// reached, reading the limbs again for each group of rows costs more than buffering more rows.
 const LONG_DIGITS: (usize, usize) = (1 << 21, 6);
 
 /// The limits `ROWS` and `WAITING` for long digits.
 const LONG_ROWS: (usize, usize) = (4, 192);
 
-/// Most terms that are buffered for one pass over the keys. If there are more terms, each pass reads pieces of the keys, and reads the results again.
+/// Most terms that are buffered for one pass over the keys. If there are more terms, each pass reads pieces
+/// of the keys, and reads the results again.
 const TERMS: usize = 64;
 
-/// Most bytes of factors that tails prefetch: as many as a product reads before its own prefetching takes effect. Prefetching more delays the tails
-/// by as much as it saves.
+/// Most bytes of factors that tails prefetch: as many as a product reads before its own prefetching takes
+/// effect. Prefetching more delays the tails by as much as it saves.
 const AHEAD: usize = 1 << 16;
 
-/// Words of heads from which on the heads are written past the caches, because heads, digits and factors would evict one another.
+/// Words of heads from which on the heads are written past the caches, because heads, digits and factors
+/// would evict one another.
 const FAR_WORDS: usize = 1 << 19;
 
-/// Vectors of each sixteenth of a row that are processed at a time: their limbs stay in the second-level cache until the next row reads them.
+/// Vectors of each sixteenth of a row that are processed at a time: their limbs stay in the second-level
+/// cache until the next row reads them.
 const TILE: usize = 32;
 
 /// The data of one task: the inputs of the call and the digits prepared from them.
@@ -79,7 +85,8 @@ impl<'a> Task<'a> {
         self.engine.moduli[self.moduli[row]].multiplier(digit.constants()[row - digit.own().start])
     }
 
-    /// Computes the heads of one term for the rows from `first` on, into `outs`. With `far`, the outputs exceed the caches and are written past them.
+    /// Computes the heads of one term for the rows from `first` on, into `outs`. With `far`, the outputs
+    /// exceed the caches and are written past them.
     fn heads(&self, outs: &mut [&mut [u64]], first: usize, term: usize, far: bool) -> Vec<State> {
         let (digit, input) = self.term(term);
         let conversion = digit.conversion();
@@ -89,7 +96,12 @@ impl<'a> Task<'a> {
             let kernel = self.kernel(row);
             let extended = |x: &mut [u64]| match digit.target(row) {
                 Some(target) => {
-                    kernel.combine(x, &self.prepared.columns(term), &conversion.weights[target], conversion.y_bits);
+                    kernel.combine(
+                        x,
+                        &self.prepared.columns(term),
+                        &conversion.weights[target],
+                        conversion.y_bits,
+                    );
                     self.engine.count_conversion(conversion, 1);
                 }
                 None => {
@@ -132,7 +144,8 @@ impl<'a> Task<'a> {
         states
     }
 
-    /// The words from `start` on of row `row` of a term in Eval form: in `head` if they are finished there, else computed in `block`.
+    /// The words from `start` on of row `row` of a term in Eval form: in `head` if they are finished there,
+    /// else computed in `block`.
     fn finish<'b>(
         &self,
         block: &'b mut [u64],
@@ -149,14 +162,21 @@ impl<'a> Task<'a> {
         match (state, kernel.split(), input.values) {
             (State::Head, Some(split), _) => split.tail(block, head, start, near, ahead),
             (State::Values, _, Some(values)) => {
-                kernel.quotient(block, &values.row(row)[start..start + block.len()], None, self.constant(digit, row), false);
+                kernel.quotient(
+                    block,
+                    &values.row(row)[start..start + block.len()],
+                    None,
+                    self.constant(digit, row),
+                    false,
+                );
             }
             _ => return &head[start..start + block.len()],
         }
         block
     }
 
-    /// The factors that the block from `start` on of row `row` is multiplied by first, for `count` terms from `term` on.
+    /// The factors that the block from `start` on of row `row` is multiplied by first, for `count` terms from
+    /// `term` on.
     fn ahead(&self, row: usize, start: usize, term: usize, count: usize) -> Ahead<'_> {
         let Some(&group) = self.groups.first() else { return Ahead::default() };
         let Run { bytes, bits, stride, .. } = self.factors.run(self.rows[row], start, group, term);
@@ -168,8 +188,10 @@ impl<'a> Task<'a> {
 
     /// Computes the rows from `first` on; `outputs[row - first]` are that row's words of each result.
     fn rows(&self, outputs: &mut [Vec<&mut [u64]>], first: usize) {
-        let (degree, columns, part) = (self.engine.degree, self.factors.shape().columns, self.factors.block());
-        // Tails finish whole sixteenths of a row, which at the largest degree are longer than a block of the factors.
+        let (degree, columns, part) =
+            (self.engine.degree, self.factors.shape().columns, self.factors.block());
+        // Tails finish whole sixteenths of a row, which at the largest degree are longer than a block of the
+        // factors.
         let block = part.max(degree / RADIX);
         let (terms, rows) = (self.inputs.len() * self.digits.len(), outputs.len());
         let together = terms.div_ceil(terms.div_ceil(TERMS).max(1)).max(1);
@@ -182,41 +204,70 @@ impl<'a> Task<'a> {
             let count = together.min(terms - term);
             let mut outs: Vec<&mut [u64]> = heads.chunks_exact_mut(head).take(count * rows).collect();
             let far = count * rows * head >= FAR_WORDS;
-            let states: Vec<Vec<State>> =
-                outs.chunks_mut(rows).zip(term..).map(|(outs, term)| self.heads(outs, first, term, far)).collect();
+            let states: Vec<Vec<State>> = outs
+                .chunks_mut(rows)
+                .zip(term..)
+                .map(|(outs, term)| self.heads(outs, first, term, far))
+                .collect();
             for (index, outputs) in outputs.iter_mut().enumerate() {
                 let (row, kernel) = (first + index, self.kernel(first + index));
                 let first_tail = states.iter().position(|states| states[index] == State::Head);
                 for start in (0..degree).step_by(block) {
                     let ahead = self.ahead(row, start, term, count);
-                    // The words of heads that are read next: the next term's part of this block, or the first term's part of the next block. Heads
-                    // that stay in the caches need no prefetching.
+                    // The words of heads that are read next: the next term's part of this block, or the first
+                    // term's part of the next block. Heads that stay in the caches need no prefetching.
                     let next = |slot: usize| {
                         if !far {
                             return Ahead::default();
                         }
-                        let (slot, start) = if slot + 1 < count { (slot + 1, start) } else { (0, start + block) };
-                        let words = outs[slot * rows + index].get(head_place(degree, start)..head_place(degree, start + block));
+                        let (slot, start) =
+                            if slot + 1 < count { (slot + 1, start) } else { (0, start + block) };
+                        let words = outs[slot * rows + index]
+                            .get(head_place(degree, start)..head_place(degree, start + block));
                         words.map_or(Ahead::default(), Ahead::words)
                     };
-                    let slots = blocks.chunks_exact_mut(block).zip(outs.iter().skip(index).step_by(rows)).zip(&states);
+                    let slots = blocks
+                        .chunks_exact_mut(block)
+                        .zip(outs.iter().skip(index).step_by(rows))
+                        .zip(&states);
                     let left: Vec<&[u64]> = slots
                         .enumerate()
                         .map(|(slot, ((block, head), states))| {
                             let near = Some(slot) != first_tail;
-                            self.finish(block, head, start, row, term + slot, states[index], near, [ahead.part(slot, count), next(slot)])
+                            self.finish(
+                                block,
+                                head,
+                                start,
+                                row,
+                                term + slot,
+                                states[index],
+                                near,
+                                [ahead.part(slot, count), next(slot)],
+                            )
                         })
                         .collect();
                     for inside in (0..block).step_by(part) {
-                        let (start, left) = (start + inside, left.iter().map(|left| &left[inside..inside + part]).collect::<Vec<_>>());
+                        let (start, left) = (
+                            start + inside,
+                            left.iter().map(|left| &left[inside..inside + part]).collect::<Vec<_>>(),
+                        );
                         for (outputs, &group) in outputs.chunks_mut(columns).zip(self.groups) {
-                            let mut targets: Vec<&mut [u64]> = outputs.iter_mut().map(|row| &mut row[start..start + part]).collect();
-                            kernel.dot_packed(&mut targets, &left, self.factors.run(self.rows[row], start, group, term), term > 0);
+                            let mut targets: Vec<&mut [u64]> =
+                                outputs.iter_mut().map(|row| &mut row[start..start + part]).collect();
+                            kernel.dot_packed(
+                                &mut targets,
+                                &left,
+                                self.factors.run(self.rows[row], start, group, term),
+                                term > 0,
+                            );
                         }
                     }
                 }
                 // Counted here for all blocks: the tails of this row, and its products.
-                self.engine.count(Pass::Forward, states.iter().filter(|states| states[index] == State::Head).count());
+                self.engine.count(
+                    Pass::Forward,
+                    states.iter().filter(|states| states[index] == State::Head).count(),
+                );
                 self.engine.count(Pass::Hadamard, outputs.len() * count);
             }
         }
@@ -238,13 +289,15 @@ pub(super) fn products<'a>(
     assert!(digits.iter().all(|digit| digit.rows() == moduli.len()), "digits extend to all rows");
     let sources = digits.iter().flat_map(|digit| {
         let (conversion, first) = (digit.conversion(), digit.source());
-        let residues = move |input: &GadgetInput<'a>| input.coefficients.slice(first..first + conversion.sources.len());
+        let residues =
+            move |input: &GadgetInput<'a>| input.coefficients.slice(first..first + conversion.sources.len());
         inputs.iter().map(move |input| Term { conversion, residues: residues(input), limbs: true })
     });
     let prepared = PreparedTerms::new(engine, &sources.collect::<Vec<_>>());
     let task = Task { engine, inputs, digits, prepared, factors, groups, rows, moduli };
     let mut by_row = rows_of_all(out.host(), moduli.len(), engine.degree);
-    let limbs = |digit: &DigitExtension| digit.conversion().limbs.as_ref().map_or(0, |(form, _)| form.count());
+    let limbs =
+        |digit: &DigitExtension| digit.conversion().limbs.as_ref().map_or(0, |(form, _)| form.count());
     let words = inputs.len() * engine.degree * digits.iter().map(limbs).sum::<usize>();
     let long = words >= LONG_DIGITS.0 && digits.iter().map(limbs).max().unwrap_or(0) >= LONG_DIGITS.1;
     let (most, waiting) = if long { LONG_ROWS } else { (ROWS, WAITING) };

@@ -1,7 +1,9 @@
-//! Products with keys, permutations and products with plaintexts of a linear transform on the CPU, block by block.
+//! Products with keys, permutations and products with plaintexts of a linear transform on the CPU, block by
+//! block.
 //!
-//! An automorphism in Eval form maps aligned blocks of `2^b` words to aligned blocks, because the low bits of an exponent determine the low bits of its multiple.
-//! So a block of all permuted products is computed from one block of the digits for each product, permuted, and multiplied with the plaintexts, while it is in the
+//! An automorphism in Eval form maps aligned blocks of `2^b` words to aligned blocks, because the low bits of
+//! an exponent determine the low bits of its multiple. So a block of all permuted products is computed from
+//! one block of the digits for each product, permuted, and multiplied with the plaintexts, while it is in the
 //! cache; permuted products never exist as a whole.
 
 use super::plaintext::{self, Block};
@@ -10,7 +12,8 @@ use crate::buffer::RowsMut;
 use crate::engine::{Hoisted, PermutedProduct, PlaintextSum};
 use crate::meter::Pass;
 
-/// Words of each permuted product that stay near the processor until they are multiplied: those of 32 products of two columns take 256 KiB.
+/// Words of each permuted product that stay near the processor until they are multiplied: those of 32
+/// products of two columns take 256 KiB.
 const BLOCK: usize = 512;
 
 pub(super) fn products(
@@ -24,7 +27,8 @@ pub(super) fn products(
     let (degree, columns, own) = (engine.degree, input.lifted.len(), input.constants.len());
     check(engine, input, products, moduli);
     plaintext::check_sums(engine, out, (columns, products.len()), sums, moduli);
-    let mut by_row: Vec<Vec<Vec<&mut [u64]>>> = (0..moduli.len()).map(|_| Vec::with_capacity(sums.len())).collect();
+    let mut by_row: Vec<Vec<Vec<&mut [u64]>>> =
+        (0..moduli.len()).map(|_| Vec::with_capacity(sums.len())).collect();
     for out in out {
         let rows = rows_of_all(out.reborrow().host(), moduli.len(), degree);
         by_row.iter_mut().zip(rows).for_each(|(sums, polys)| sums.push(polys));
@@ -32,7 +36,8 @@ pub(super) fn products(
     let block = BLOCK.min(degree);
     engine.each(&mut by_row, |row, outputs| {
         let kernel = engine.tables[moduli[row]].kernel();
-        let multiplier = input.constants.get(row).map(|&constant| engine.moduli[moduli[row]].multiplier(constant));
+        let multiplier =
+            input.constants.get(row).map(|&constant| engine.moduli[moduli[row]].multiplier(constant));
         let mut words = engine.memory.take((products.len() + 1) * columns * block);
         let (scratch, permuted) = words.split_at_mut(columns * block);
         let mut expanded = Vec::new();
@@ -41,8 +46,11 @@ pub(super) fn products(
             Some(factors.run(rows[row], phi.source_of(start, block), 0, 0))
         };
         for start in (0..degree).step_by(block) {
-            for (place, (product, target)) in products.iter().zip(permuted.chunks_exact_mut(columns * block)).enumerate() {
-                let Some((PermutedProduct { phi, .. }, factors)) = product.as_ref().zip(run(place, start)) else {
+            for (place, (product, target)) in
+                products.iter().zip(permuted.chunks_exact_mut(columns * block)).enumerate()
+            {
+                let Some((PermutedProduct { phi, .. }, factors)) = product.as_ref().zip(run(place, start))
+                else {
                     // The unturned input, which is zero modulo the further moduli.
                     if let Some(w) = multiplier {
                         for (poly, target) in input.lifted.iter().zip(target.chunks_exact_mut(block)) {
@@ -53,11 +61,18 @@ pub(super) fn products(
                     continue;
                 };
                 let from = phi.source_of(start, block);
-                let left: Vec<&[u64]> = input.digits.iter().map(|digit| &digit.row(row)[from..from + block]).collect();
+                let left: Vec<&[u64]> =
+                    input.digits.iter().map(|digit| &digit.row(row)[from..from + block]).collect();
                 let mut targets: Vec<&mut [u64]> = scratch.chunks_exact_mut(block).collect();
-                // Every product reads factors of its own in an order of its own, so what follows a run in memory is not what is read next.
+                // Every product reads factors of its own in an order of its own, so what follows a run in
+                // memory is not what is read next.
                 let next = (place + 1..products.len()).find_map(|other| run(other, start));
-                kernel.dot_packed(&mut targets, &left, next.map_or(factors, |next| factors.before(next)), false);
+                kernel.dot_packed(
+                    &mut targets,
+                    &left,
+                    next.map_or(factors, |next| factors.before(next)),
+                    false,
+                );
                 if let Some(w) = multiplier {
                     for (poly, target) in input.lifted.iter().zip(targets).skip(input.masks) {
                         kernel.add_mul_constant_assign(target, &poly.row(row)[from..from + block], w);
@@ -70,23 +85,39 @@ pub(super) fn products(
             let inputs: Vec<Option<Vec<&[u64]>>> = permuted
                 .chunks_exact(columns * block)
                 .zip(products)
-                .map(|(words, product)| (row < own || product.is_some()).then(|| words.chunks_exact(block).collect()))
+                .map(|(words, product)| {
+                    (row < own || product.is_some()).then(|| words.chunks_exact(block).collect())
+                })
                 .collect();
             for (sum, outputs) in sums.iter().zip(outputs.iter_mut()) {
-                let mut outputs: Vec<&mut [u64]> = outputs.iter_mut().map(|words| &mut words[start..start + block]).collect();
-                Block { kernel, row: sum.rows[row], start, from: 0, inputs: &inputs, sum }.products(&mut outputs, degree, &mut expanded);
+                let mut outputs: Vec<&mut [u64]> =
+                    outputs.iter_mut().map(|words| &mut words[start..start + block]).collect();
+                Block { kernel, row: sum.rows[row], start, from: 0, inputs: &inputs, sum }.products(
+                    &mut outputs,
+                    degree,
+                    &mut expanded,
+                );
             }
         }
         engine.memory.put(words);
         let permuted = products.iter().flatten().count();
         engine.count(Pass::Hadamard, permuted * input.digits.len() * columns);
-        let terms = sums.iter().flat_map(|sum| sum.inputs).filter(|&&term| row < own || products[term].is_some()).count();
+        let terms = sums
+            .iter()
+            .flat_map(|sum| sum.inputs)
+            .filter(|&&term| row < own || products[term].is_some())
+            .count();
         engine.count(Pass::Hadamard, terms * columns);
     });
 }
 
 /// Asserts that the shapes fit each other, which the caller guarantees.
-fn check(engine: &CpuEngine, input: &Hoisted<'_>, products: &[Option<PermutedProduct<'_>>], moduli: &[usize]) {
+fn check(
+    engine: &CpuEngine,
+    input: &Hoisted<'_>,
+    products: &[Option<PermutedProduct<'_>>],
+    moduli: &[usize],
+) {
     let (columns, own) = (input.lifted.len(), input.constants.len());
     assert!(own <= moduli.len() && input.masks <= columns, "constants for the first moduli");
     assert!(input.lifted.iter().all(|poly| poly.rows() == own), "one row per constant");
@@ -94,9 +125,15 @@ fn check(engine: &CpuEngine, input: &Hoisted<'_>, products: &[Option<PermutedPro
     for PermutedProduct { phi, factors, rows } in products.iter().flatten() {
         let shape = factors.shape();
         assert!(phi.degree() == engine.degree, "an automorphism belongs to one degree");
-        assert!(shape.groups == 1 && shape.columns == columns && input.digits.len() <= shape.terms, "one result per column");
+        assert!(
+            shape.groups == 1 && shape.columns == columns && input.digits.len() <= shape.terms,
+            "one result per column"
+        );
         let known: Vec<usize> = factors.moduli().collect();
         assert!(rows.len() == moduli.len(), "one row per modulus");
-        assert!(rows.iter().zip(moduli).all(|(&row, &modulus)| known[row] == modulus), "rows of the same moduli");
+        assert!(
+            rows.iter().zip(moduli).all(|(&row, &modulus)| known[row] == modulus),
+            "rows of the same moduli"
+        );
     }
 }

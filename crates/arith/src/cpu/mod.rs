@@ -1,8 +1,8 @@
 //! The CPU engine: one kernel per modulus, and rows distributed over an explicit thread pool.
 //!
-//! [`convert`] holds base conversions, [`factors`] operations on packed factors, [`digits`] the prepared digits of a switch, [`gadget`] the fused
-//! pass of a switch, [`divide`] the last step of a division, [`components`] changes of the degree, [`plaintext`] sums of products with packed
-//! plaintexts.
+//! [`convert`] holds base conversions, [`factors`] operations on packed factors, [`digits`] the prepared
+//! digits of a switch, [`gadget`] the fused pass of a switch, [`divide`] the last step of a division,
+//! [`components`] changes of the degree, [`plaintext`] sums of products with packed plaintexts.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -14,7 +14,9 @@ use crate::aligned::Pool;
 use crate::automorphism::{Automorphism, mul_monomial};
 use crate::buffer::{Buffer, Rows, RowsMut};
 use crate::conversion::BaseConversion;
-use crate::engine::{DivisionInput, Engine, Factor2, FillRow, Form, GadgetInput, Hoisted, PermutedProduct, PlaintextSum};
+use crate::engine::{
+    DivisionInput, Engine, Factor2, FillRow, Form, GadgetInput, Hoisted, PermutedProduct, PlaintextSum,
+};
 use crate::error::ArithError;
 use crate::extension::DigitExtension;
 use crate::factors::{FactorShape, Factors};
@@ -39,24 +41,27 @@ mod threads;
 
 pub use threads::Threads;
 
-/// Least bytes of idle buffers that an engine keeps for reuse: products of high rank take about as much at degree 2^13, too.
+/// Least bytes of idle buffers that an engine keeps for reuse: products of high rank take about as much at
+/// degree 2^13, too.
 const POOL_BYTES: usize = 1 << 30;
 
-/// Bytes of idle buffers that an engine keeps for each coefficient of its ring: 2 GiB at degree 2^16, about fifty ciphertexts of a deep circuit. Memory that is
-/// returned to the system costs a page fault, and on virtual machines much more, each time that it is used again.
+/// Bytes of idle buffers that an engine keeps for each coefficient of its ring: 2 GiB at degree 2^16, about
+/// fifty ciphertexts of a deep circuit. Memory that is returned to the system costs a page fault, and on
+/// virtual machines much more, each time that it is used again.
 const POOL_BYTES_PER_COEFFICIENT: usize = 32 << 10;
 
 /// Coefficients per block of an inner product.
 const PRODUCT_BLOCK: usize = 8192;
 
-/// Words that one call of a kernel processes in an element-wise operation on shorter rows of one modulus, because samples of degree 1 have one word
-/// per row.
+/// Words that one call of a kernel processes in an element-wise operation on shorter rows of one modulus,
+/// because samples of degree 1 have one word per row.
 const SHORT_ROWS: usize = 4096;
 
 /// Primes below the first bound have the fastest transform, primes below the second bound the next fastest.
 const CLASS_BITS: [f64; 2] = [45.9, 50.0];
 
-/// The class of a prime whose transforms take one time on processors ([`Engine::transform_class`]); it depends on the prime's length alone.
+/// The class of a prime whose transforms take one time on processors ([`Engine::transform_class`]); it
+/// depends on the prime's length alone.
 #[must_use]
 pub fn transform_class(modulus: &Modulus) -> usize {
     let bits = (modulus.value() as f64).log2();
@@ -77,8 +82,11 @@ fn rows_of_all(words: &mut [u64], rows: usize, degree: usize) -> Vec<Vec<&mut [u
 fn distinct_rows<'a>(words: &'a mut [u64], degree: usize, rows: &[usize]) -> Vec<(usize, &'a mut [u64])> {
     let mut all: Vec<Option<&mut [u64]>> = words.chunks_exact_mut(degree.max(1)).map(Some).collect();
     // A repeated row is a bug of the caller, because two outputs would share it.
-    let taken: Vec<(usize, &mut [u64])> =
-        rows.iter().enumerate().filter_map(|(place, &row)| all[row].take().map(|words| (place, words))).collect();
+    let taken: Vec<(usize, &mut [u64])> = rows
+        .iter()
+        .enumerate()
+        .filter_map(|(place, &row)| all[row].take().map(|words| (place, words)))
+        .collect();
     assert_eq!(taken.len(), rows.len(), "output rows are distinct");
     taken
 }
@@ -131,7 +139,8 @@ impl CpuEngine {
         self
     }
 
-    /// An engine for the same moduli at another degree, with the same kernels, threads and pool of buffers, and without a meter.
+    /// An engine for the same moduli at another degree, with the same kernels, threads and pool of buffers,
+    /// and without a meter.
     pub fn of_degree(&self, degree: usize) -> Result<Self, ArithError> {
         let moduli: Vec<u64> = self.moduli.iter().map(Modulus::value).collect();
         let engine = Self::new(degree, &moduli, self.isa)?;
@@ -157,7 +166,8 @@ impl CpuEngine {
         }
     }
 
-    /// Reports the products of a base conversion to `rows` rows. A conversion from a single source counts none.
+    /// Reports the products of a base conversion to `rows` rows. A conversion from a single source counts
+    /// none.
     fn count_conversion(&self, conversion: &BaseConversion, rows: usize) {
         let sources = conversion.sources.len();
         self.count(Pass::Conversion, if sources > 1 { sources * rows } else { 0 });
@@ -195,13 +205,20 @@ impl CpuEngine {
         let degree = x.degree().max(1);
         match self.workers() {
             None => x.host().chunks_exact_mut(degree).enumerate().for_each(|(i, row)| work(i, row)),
-            Some(pool) => pool.install(|| x.host().par_chunks_exact_mut(degree).enumerate().for_each(|(i, row)| work(i, row))),
+            Some(pool) => pool.install(|| {
+                x.host().par_chunks_exact_mut(degree).enumerate().for_each(|(i, row)| work(i, row))
+            }),
         }
     }
 
-    /// Runs `work(modulus, words, span)` on all words of `x`, in pieces of one modulus each: `modulus` is an index into `moduli`, `span` the range of
-    /// the words in `x`.
-    fn each_span(&self, x: RowsMut<'_>, moduli: &[usize], work: impl Fn(usize, &mut [u64], Range<usize>) + Send + Sync) {
+    /// Runs `work(modulus, words, span)` on all words of `x`, in pieces of one modulus each: `modulus` is an
+    /// index into `moduli`, `span` the range of the words in `x`.
+    fn each_span(
+        &self,
+        x: RowsMut<'_>,
+        moduli: &[usize],
+        work: impl Fn(usize, &mut [u64], Range<usize>) + Send + Sync,
+    ) {
         let degree = x.degree().max(1);
         let chunk = if moduli.len() == 1 { degree.max(SHORT_ROWS) } else { degree };
         let work = |(i, words): (usize, &mut [u64])| {
@@ -214,7 +231,13 @@ impl CpuEngine {
         }
     }
 
-    fn each_pair(&self, x: RowsMut<'_>, y: Rows<'_>, moduli: &[usize], work: impl Fn(&dyn RowKernel, &mut [u64], &[u64]) + Send + Sync) {
+    fn each_pair(
+        &self,
+        x: RowsMut<'_>,
+        y: Rows<'_>,
+        moduli: &[usize],
+        work: impl Fn(&dyn RowKernel, &mut [u64], &[u64]) + Send + Sync,
+    ) {
         assert!(x.rows() == y.rows() && x.degree() == y.degree(), "operands have the same rows");
         let y = y.host();
         self.each_span(x, moduli, |modulus, x, span| work(self.kernel(moduli, modulus), x, &y[span]));
@@ -231,7 +254,9 @@ impl CpuEngine {
         assert!(out.rows() == x.rows() && out.degree() == x.degree(), "operands have the same rows");
         let (x, y) = (x.host(), y.host());
         assert!(x.len() == y.len(), "operands have the same rows");
-        self.each_span(out, moduli, |modulus, out, span| work(self.kernel(moduli, modulus), out, &x[span.clone()], &y[span]));
+        self.each_span(out, moduli, |modulus, out, span| {
+            work(self.kernel(moduli, modulus), out, &x[span.clone()], &y[span])
+        });
     }
 }
 
@@ -253,7 +278,8 @@ impl Engine for CpuEngine {
                 None => kernels.push((isa, 1)),
             }
         }
-        let kernels: Vec<String> = kernels.iter().map(|(isa, count)| format!("{} x {count}", isa.name())).collect();
+        let kernels: Vec<String> =
+            kernels.iter().map(|(isa, count)| format!("{} x {count}", isa.name())).collect();
         let threads = self.thread_count();
         format!("cpu, kernels {}, {}", kernels.join(" + "), counted(threads, "thread"))
     }
@@ -359,7 +385,10 @@ impl Engine for CpuEngine {
 
     fn mul_assign(&self, x: RowsMut<'_>, y: Rows<'_>, moduli: &[usize]) {
         let rows = y.rows();
-        assert!(rows > 0 && x.rows().is_multiple_of(rows) && rows.is_multiple_of(moduli.len()), "whole polynomials on both sides");
+        assert!(
+            rows > 0 && x.rows().is_multiple_of(rows) && rows.is_multiple_of(moduli.len()),
+            "whole polynomials on both sides"
+        );
         assert!(x.degree() == y.degree(), "rows of one degree");
         self.each_row(x, |i, x| {
             self.kernel(moduli, i).mul_assign(x, y.row(i % rows));
@@ -378,8 +407,14 @@ impl Engine for CpuEngine {
     fn add_mul_constants_assign(&self, x: RowsMut<'_>, y: Rows<'_>, constants: &[u64], moduli: &[usize]) {
         let (rows, degree) = (moduli.len(), x.degree());
         let polys = y.rows() / rows;
-        assert!(constants.len() == rows && y.rows() == polys * rows && y.degree() == degree, "one constant per modulus, whole polynomials");
-        assert!(polys > 0 && x.rows().is_multiple_of(polys) && x.rows() >= y.rows(), "as many polynomials, of at least as many rows");
+        assert!(
+            constants.len() == rows && y.rows() == polys * rows && y.degree() == degree,
+            "one constant per modulus, whole polynomials"
+        );
+        assert!(
+            polys > 0 && x.rows().is_multiple_of(polys) && x.rows() >= y.rows(),
+            "as many polynomials, of at least as many rows"
+        );
         let each = x.rows() / polys;
         let mut targets: Vec<(usize, &mut [u64])> =
             x.host().chunks_exact_mut(degree).enumerate().filter(|(row, _)| row % each < rows).collect();
@@ -389,12 +424,19 @@ impl Engine for CpuEngine {
         });
     }
 
-    fn dot_products(&self, out: RowsMut<'_>, terms: &[Vec<Factor2<'_>>], right_rows: &[usize], moduli: &[usize]) {
+    fn dot_products(
+        &self,
+        out: RowsMut<'_>,
+        terms: &[Vec<Factor2<'_>>],
+        right_rows: &[usize],
+        moduli: &[usize],
+    ) {
         let (rows, degree) = (moduli.len(), self.degree);
         assert_eq!(out.rows(), terms.len() * rows, "one list of factors per output");
         assert_eq!(right_rows.len(), rows, "one row index per modulus");
         assert!(terms.iter().flatten().all(|(x, _)| x.rows() == rows), "one row per modulus");
-        // All outputs of one row are computed together, in blocks, so that the factors that they share stay in the cache.
+        // All outputs of one row are computed together, in blocks, so that the factors that they share stay
+        // in the cache.
         let several = terms.len() > 1;
         let mut by_row = rows_of_all(out.host(), rows, degree);
         self.each(&mut by_row, |i, outputs| {
@@ -403,14 +445,16 @@ impl Engine for CpuEngine {
                 let span = start..(start + PRODUCT_BLOCK).min(degree);
                 for (output, terms) in outputs.iter_mut().zip(terms) {
                     if let ([(x, y)], true) = (&terms[..], several) {
-                        // A product in place costs less than a sum of one term; the factors that outputs share are in the cache.
+                        // A product in place costs less than a sum of one term; the factors that outputs
+                        // share are in the cache.
                         let output = &mut output[span.clone()];
                         output.copy_from_slice(&x.row(i)[span.clone()]);
                         kernel.mul_assign(output, &y.row(right_rows[i])[span.clone()]);
                         continue;
                     }
                     let left: Vec<&[u64]> = terms.iter().map(|(x, _)| &x.row(i)[span.clone()]).collect();
-                    let right: Vec<&[u64]> = terms.iter().map(|(_, y)| &y.row(right_rows[i])[span.clone()]).collect();
+                    let right: Vec<&[u64]> =
+                        terms.iter().map(|(_, y)| &y.row(right_rows[i])[span.clone()]).collect();
                     kernel.dot(&mut output[span.clone()], &left, &right, false);
                 }
             }
@@ -418,9 +462,18 @@ impl Engine for CpuEngine {
         });
     }
 
-    fn combine(&self, out: &mut [RowsMut<'_>], left: &LeftMatrix, right: &[Rows<'_>], moduli: &[usize]) -> Result<(), ArithError> {
+    fn combine(
+        &self,
+        out: &mut [RowsMut<'_>],
+        left: &LeftMatrix,
+        right: &[Rows<'_>],
+        moduli: &[usize],
+    ) -> Result<(), ArithError> {
         let rows = right.first().map_or(0, Rows::rows);
-        assert!(right.iter().all(|x| x.rows() == rows) && out.iter().all(|x| x.rows() == rows), "as many rows everywhere");
+        assert!(
+            right.iter().all(|x| x.rows() == rows) && out.iter().all(|x| x.rows() == rows),
+            "as many rows everywhere"
+        );
         let mut targets: Vec<std::slice::ChunksExactMut<'_, u64>> =
             out.iter_mut().map(|out| out.reborrow().host().chunks_exact_mut(self.degree)).collect();
         for row in 0..rows {
@@ -441,15 +494,23 @@ impl Engine for CpuEngine {
         moduli: &[usize],
     ) -> Result<(), ArithError> {
         let rows = right.first().map_or(0, Rows::rows);
-        assert!(right.iter().all(|x| x.rows() == rows) && out.iter().all(|x| x.rows() == rows), "as many rows everywhere");
+        assert!(
+            right.iter().all(|x| x.rows() == rows) && out.iter().all(|x| x.rows() == rows),
+            "as many rows everywhere"
+        );
         assert!(left.iter().all(|x| x.rows() == moduli.len()), "the left factors are single polynomials");
-        let mut targets: Vec<Vec<Option<&mut [u64]>>> =
-            out.iter_mut().map(|out| out.reborrow().host().chunks_exact_mut(self.degree).map(Some).collect()).collect();
+        let mut targets: Vec<Vec<Option<&mut [u64]>>> = out
+            .iter_mut()
+            .map(|out| out.reborrow().host().chunks_exact_mut(self.degree).map(Some).collect())
+            .collect();
         for (index, &modulus) in moduli.iter().enumerate() {
             let same: Vec<usize> = (index..rows).step_by(moduli.len()).collect();
-            let mut out: Vec<Vec<&mut [u64]>> =
-                same.iter().map(|&row| targets.iter_mut().filter_map(|target| target[row].take()).collect()).collect();
-            let right: Vec<Vec<&[u64]>> = same.iter().map(|&row| right.iter().map(|x| x.row(row)).collect()).collect();
+            let mut out: Vec<Vec<&mut [u64]>> = same
+                .iter()
+                .map(|&row| targets.iter_mut().filter_map(|target| target[row].take()).collect())
+                .collect();
+            let right: Vec<Vec<&[u64]>> =
+                same.iter().map(|&row| right.iter().map(|x| x.row(row)).collect()).collect();
             let left: Vec<&[u64]> = left.iter().map(|x| x.row(index)).collect();
             let workers = (self.thread_count(), self.meter.as_deref());
             multiply_columns(&mut out, &left, positions, &right, &self.moduli[modulus], workers)?;
@@ -468,17 +529,32 @@ impl Engine for CpuEngine {
     ) -> Result<(), ArithError> {
         let mut out: Vec<Vec<&mut [u64]>> =
             out.iter_mut().map(|out| out.reborrow().host().chunks_exact_mut(self.degree).collect()).collect();
-        let right: Vec<Vec<&[u64]>> = right.iter().map(|x| (0..x.rows()).map(|row| x.row(row)).collect()).collect();
+        let right: Vec<Vec<&[u64]>> =
+            right.iter().map(|x| (0..x.rows()).map(|row| x.row(row)).collect()).collect();
         let moduli = |indices: &[usize]| indices.iter().map(|&index| &self.moduli[index]).collect::<Vec<_>>();
         let (from, to) = (moduli(from), moduli(to));
-        multiply_fractions(&mut out, left, &right, product, (&from, &to), self.thread_count(), self.meter.as_deref())
+        multiply_fractions(
+            &mut out,
+            left,
+            &right,
+            product,
+            (&from, &to),
+            self.thread_count(),
+            self.meter.as_deref(),
+        )
     }
 
     fn zeroed_factors(&self, shape: FactorShape, moduli: &[usize]) -> Factors {
         Factors::zeroed(shape, self.degree, moduli.iter().map(|&i| (i, self.moduli[i].bits())))
     }
 
-    fn pack_factors(&self, factors: &mut Factors, group: usize, sources: &[Vec<Rows<'_>>], source_rows: &[usize]) {
+    fn pack_factors(
+        &self,
+        factors: &mut Factors,
+        group: usize,
+        sources: &[Vec<Rows<'_>>],
+        source_rows: &[usize],
+    ) {
         factors::pack(self, factors, group, sources, source_rows);
     }
 
@@ -486,7 +562,14 @@ impl Engine for CpuEngine {
         factors::sum(self, base, terms, rows)
     }
 
-    fn unpack_factors(&self, factors: &Factors, group: usize, terms: &[usize], columns: Range<usize>, rows: &[usize]) -> Buffer {
+    fn unpack_factors(
+        &self,
+        factors: &Factors,
+        group: usize,
+        terms: &[usize],
+        columns: Range<usize>,
+        rows: &[usize],
+    ) -> Buffer {
         factors::unpack(self, factors, group, terms, columns, rows)
     }
 
@@ -513,7 +596,15 @@ impl Engine for CpuEngine {
         factors::permuted_products(self, out, inputs, phis, factors, rows, moduli);
     }
 
-    fn factor_products(&self, out: RowsMut<'_>, xs: &[Rows<'_>], factors: &Factors, groups: &[usize], rows: &[usize], moduli: &[usize]) {
+    fn factor_products(
+        &self,
+        out: RowsMut<'_>,
+        xs: &[Rows<'_>],
+        factors: &Factors,
+        groups: &[usize],
+        rows: &[usize],
+        moduli: &[usize],
+    ) {
         factors::products(self, out, xs, factors, groups, rows, moduli);
     }
 
@@ -530,7 +621,13 @@ impl Engine for CpuEngine {
         gadget::products(self, out, inputs, digits, factors, groups, rows, moduli);
     }
 
-    fn plaintext_products(&self, out: &mut [RowsMut<'_>], xs: &[Rows<'_>], sums: &[PlaintextSum<'_>], moduli: &[usize]) {
+    fn plaintext_products(
+        &self,
+        out: &mut [RowsMut<'_>],
+        xs: &[Rows<'_>],
+        sums: &[PlaintextSum<'_>],
+        moduli: &[usize],
+    ) {
         plaintext::products(self, out, xs, sums, moduli);
     }
 
@@ -538,7 +635,13 @@ impl Engine for CpuEngine {
         self.convert_rows(conversion, x, out, out_rows);
     }
 
-    fn divide_all(&self, conversion: &BaseConversion, inputs: &[DivisionInput<'_>], constants: &[u64], transform: bool) -> Buffer {
+    fn divide_all(
+        &self,
+        conversion: &BaseConversion,
+        inputs: &[DivisionInput<'_>],
+        constants: &[u64],
+        transform: bool,
+    ) -> Buffer {
         divide::divide(self, conversion, inputs, constants, transform)
     }
 
@@ -554,11 +657,20 @@ impl Engine for CpuEngine {
 
     fn mul_monomial(&self, x: Rows<'_>, power: usize, moduli: &[usize]) -> Buffer {
         let mut out = self.scratch(x.rows());
-        self.each_row(out.view_mut(), |i, row| mul_monomial(row, x.row(i), power, &self.moduli[moduli[i % moduli.len()]]));
+        self.each_row(out.view_mut(), |i, row| {
+            mul_monomial(row, x.row(i), power, &self.moduli[moduli[i % moduli.len()]])
+        });
         out
     }
 
-    fn join_components(&self, form: Form, out: RowsMut<'_>, parts: &[Rows<'_>], twist: Twist, moduli: &[usize]) {
+    fn join_components(
+        &self,
+        form: Form,
+        out: RowsMut<'_>,
+        parts: &[Rows<'_>],
+        twist: Twist,
+        moduli: &[usize],
+    ) {
         components::join(self, form, out, parts, twist, moduli);
     }
 
@@ -574,7 +686,14 @@ impl Engine for CpuEngine {
         components::transpose_all(self, x);
     }
 
-    fn split_components(&self, form: Form, parts: &mut [RowsMut<'_>], x: Rows<'_>, twist: Twist, moduli: &[usize]) {
+    fn split_components(
+        &self,
+        form: Form,
+        parts: &mut [RowsMut<'_>],
+        x: Rows<'_>,
+        twist: Twist,
+        moduli: &[usize],
+    ) {
         components::split(self, form, parts, x, twist, moduli);
     }
 
@@ -587,7 +706,10 @@ impl Engine for CpuEngine {
     }
 
     fn reduce_signed(&self, out: RowsMut<'_>, values: &[i64], moduli: &[usize]) {
-        assert!(out.degree() == values.len() && out.rows() == moduli.len(), "one value per coefficient, one row per modulus");
+        assert!(
+            out.degree() == values.len() && out.rows() == moduli.len(),
+            "one value per coefficient, one row per modulus"
+        );
         self.each_row(out, |i, row| self.kernel(moduli, i).reduce_signed(row, values));
     }
 }

@@ -39,7 +39,8 @@ impl Threads {
         self.count
     }
 
-    /// The threads of this process; `None` where a forked process gets none, so that the calling thread does the work.
+    /// The threads of this process; `None` where a forked process gets none, so that the calling thread does
+    /// the work.
     pub(super) fn pool(&self) -> Option<&rayon::ThreadPool> {
         if process::id() == self.process {
             return Some(&self.pool);

@@ -1,23 +1,28 @@
-//! The kernel for machines with 256-bit vectors and floating-point FMA but no 52-bit multiplier, for primes below 2^50.
+//! The kernel for machines with 256-bit vectors and floating-point FMA but no 52-bit multiplier, for primes
+//! below 2^50.
 //!
-//! Products are reduced in double precision. For integers `|y| <= 2^51`, `0 <= w < q < 2^50` and `w' = fl(w / q)`:
+//! Products are reduced in double precision. For integers `|y| <= 2^51`, `0 <= w < q < 2^50` and `w' = fl(w /
+//! q)`:
 //!
 //! ```text
 //! hi = fl(y w),  lo = y w - hi  (exact, one FMA),  h = round(fl(y w')),  r = (hi - h q) + lo
 //! ```
 //!
-//! `y w'` differs from `y w / q` by at most `|y| 2^-52 (1 + 2^-52)`, so `|r| = |y w - h q| <= (1/2 + |y| 2^-52 (1 + 2^-52)) q`, and because `r` is an
-//! integer, `|r| <= q`. `hi` and `h q` are integers and their difference is below `q + 2^49 < 2^53`, so the FMA that computes the difference is
-//! exact, and so is the last addition.
+//! `y w'` differs from `y w / q` by at most `|y| 2^-52 (1 + 2^-52)`, so `|r| = |y w - h q| <= (1/2 + |y|
+//! 2^-52 (1 + 2^-52)) q`, and because `r` is an integer, `|r| <= q`. `hi` and `h q` are integers and their
+//! difference is below `q + 2^49 < 2^53`, so the FMA that computes the difference is exact, and so is the
+//! last addition.
 //!
 //! # Ranges of the transforms (signed integers held in doubles)
 //! - Forward, **narrow** (`(L + 2) q <= 2^51` for `L` stages): `(x, y) <- (x + r, x - r)` adds at most `q` per stage to a start
 //!   below `q`; factors stay below `(L + 1) q`. **Wide**: `x` is first reduced to `|x| <= q/2 + 1`, so values stay below
 //!   `3q/2 + 1 <= 2q < 2^51`.
-//! - Inverse: sums are reduced at every stage to `|x| <= q/2 + 1`, products are at most `q`: differences stay within `2q`.
+//! - Inverse: sums are reduced at every stage to `|x| <= q/2 + 1`, products are at most `q`: differences stay
+//!   within `2q`.
 //!
-//! Sums of products split factors below 2^50 into halves of 25 bits, whose products are summed unreduced, up to 4096 terms. The scalar kernel handles
-//! primes above 2^50, short transforms, words beyond the last whole vector and the packing of factors; [`packed`] multiplies by packed factors.
+//! Sums of products split factors below 2^50 into halves of 25 bits, whose products are summed unreduced, up
+//! to 4096 terms. The scalar kernel handles primes above 2^50, short transforms, words beyond the last whole
+//! vector and the packing of factors; [`packed`] multiplies by packed factors.
 
 mod components;
 mod packed;
@@ -46,7 +51,8 @@ const HALF_BITS: i32 = 25;
 /// Terms that fit the middle accumulator: `2 * 2^50 * 4096 = 2^63`.
 const LAZY_TERMS: usize = 4096;
 
-/// The bits of 2^52 as a double: an integer below 2^52, put in the lowest bits, adds itself to the double's value.
+/// The bits of 2^52 as a double: an integer below 2^52, put in the lowest bits, adds itself to the double's
+/// value.
 const MAGIC: i64 = 0x4330_0000_0000_0000;
 /// The bits of `3 * 2^51` as a double, for the same conversion of signed integers within 2^51.
 const SIGNED_MAGIC: i64 = 0x4338_0000_0000_0000;
@@ -103,7 +109,11 @@ impl Avx2Row {
         let vectors = degree >= MIN_DEGREE;
         let table = |powers: &[u64]| Twiddles::new(if vectors { powers } else { &[] }, q);
         Ok(Some(Self {
-            scalar: if vectors { ScalarRow::without_transform(modulus) } else { ScalarRow::new(modulus, degree)? },
+            scalar: if vectors {
+                ScalarRow::without_transform(modulus)
+            } else {
+                ScalarRow::new(modulus, degree)?
+            },
             modulus,
             degree,
             narrow: (stages + 2) * q <= 1 << 51,
@@ -169,7 +179,8 @@ impl Constants {
         _mm256_add_pd(_mm256_fnmadd_pd(h, self.q, high), low)
     }
 
-    /// `x * w mod q` in `[0, q)`, for `|x| <= 2^51`. The product is centred first, because the signed product can be `q` itself.
+    /// `x * w mod q` in `[0, q)`, for `|x| <= 2^51`. The product is centred first, because the signed product
+    /// can be `q` itself.
     #[inline]
     #[target_feature(enable = "avx2,fma")]
     fn mul_reduced(self, x: __m256d, w: __m256d, w_quotient: __m256d) -> __m256i {
@@ -215,7 +226,13 @@ fn any_above(x: __m256i, bit: u32) -> bool {
 
 #[inline]
 #[target_feature(enable = "avx2,fma")]
-fn forward_butterfly<const WIDE: bool>(c: Constants, x: __m256d, y: __m256d, w: __m256d, quotient: __m256d) -> (__m256d, __m256d) {
+fn forward_butterfly<const WIDE: bool>(
+    c: Constants,
+    x: __m256d,
+    y: __m256d,
+    w: __m256d,
+    quotient: __m256d,
+) -> (__m256d, __m256d) {
     let t = c.mul(y, w, quotient);
     let x = if WIDE { c.centre(x) } else { x };
     (_mm256_add_pd(x, t), _mm256_sub_pd(x, t))
@@ -223,7 +240,13 @@ fn forward_butterfly<const WIDE: bool>(c: Constants, x: __m256d, y: __m256d, w: 
 
 #[inline]
 #[target_feature(enable = "avx2,fma")]
-fn inverse_butterfly(c: Constants, x: __m256d, y: __m256d, w: __m256d, quotient: __m256d) -> (__m256d, __m256d) {
+fn inverse_butterfly(
+    c: Constants,
+    x: __m256d,
+    y: __m256d,
+    w: __m256d,
+    quotient: __m256d,
+) -> (__m256d, __m256d) {
     (c.centre(_mm256_add_pd(x, y)), c.mul(_mm256_sub_pd(x, y), w, quotient))
 }
 
@@ -234,7 +257,8 @@ fn broadcast(table: &Twiddles, node: usize) -> (__m256d, __m256d) {
     (_mm256_set1_pd(table.factors[node]), _mm256_set1_pd(table.quotients[node]))
 }
 
-/// Factors and quotients of nodes `node` and `node + 1`, in two lanes each, for the stage whose operands are two words apart.
+/// Factors and quotients of nodes `node` and `node + 1`, in two lanes each, for the stage whose operands are
+/// two words apart.
 ///
 /// # Safety
 /// The table has these nodes.
@@ -242,8 +266,9 @@ fn broadcast(table: &Twiddles, node: usize) -> (__m256d, __m256d) {
 #[target_feature(enable = "avx2,fma")]
 unsafe fn factors_two_apart(table: &Twiddles, node: usize) -> (__m256d, __m256d) {
     // SAFETY: guaranteed by the caller.
-    let (factors, quotients) =
-        unsafe { (_mm_loadu_pd(table.factors.as_ptr().add(node)), _mm_loadu_pd(table.quotients.as_ptr().add(node))) };
+    let (factors, quotients) = unsafe {
+        (_mm_loadu_pd(table.factors.as_ptr().add(node)), _mm_loadu_pd(table.quotients.as_ptr().add(node)))
+    };
     let twice = |pair| _mm256_permute4x64_pd::<0x50>(_mm256_castpd128_pd256(pair));
     (twice(factors), twice(quotients))
 }
@@ -256,17 +281,24 @@ unsafe fn factors_two_apart(table: &Twiddles, node: usize) -> (__m256d, __m256d)
 #[target_feature(enable = "avx2,fma")]
 unsafe fn factors_one_apart(table: &Twiddles, node: usize) -> (__m256d, __m256d) {
     // SAFETY: guaranteed by the caller.
-    unsafe { (_mm256_loadu_pd(table.factors.as_ptr().add(node)), _mm256_loadu_pd(table.quotients.as_ptr().add(node))) }
+    unsafe {
+        (
+            _mm256_loadu_pd(table.factors.as_ptr().add(node)),
+            _mm256_loadu_pd(table.quotients.as_ptr().add(node)),
+        )
+    }
 }
 
-/// Exchanges the upper half of `a` with the lower half of `b`: `A0 A1 B0 B1` and `A2 A3 B2 B3`. Applied twice, it gives `a` and `b` back.
+/// Exchanges the upper half of `a` with the lower half of `b`: `A0 A1 B0 B1` and `A2 A3 B2 B3`. Applied
+/// twice, it gives `a` and `b` back.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn exchange_halves(a: __m256d, b: __m256d) -> (__m256d, __m256d) {
     (_mm256_permute2f128_pd::<0x20>(a, b), _mm256_permute2f128_pd::<0x31>(a, b))
 }
 
-/// Collects the even and the odd lanes within each half: `A0 B0 A2 B2` and `A1 B1 A3 B3`. Applied twice, it gives `a` and `b` back.
+/// Collects the even and the odd lanes within each half: `A0 B0 A2 B2` and `A1 B1 A3 B3`. Applied twice, it
+/// gives `a` and `b` back.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn exchange_neighbours(a: __m256d, b: __m256d) -> (__m256d, __m256d) {
@@ -279,7 +311,13 @@ impl Avx2Row {
     /// # Safety
     /// `x` holds `2 * blocks * half` doubles; 4 divides `half`.
     #[target_feature(enable = "avx2,fma")]
-    unsafe fn forward_one_stage<const WIDE: bool>(&self, c: Constants, x: *mut f64, blocks: usize, half: usize) {
+    unsafe fn forward_one_stage<const WIDE: bool>(
+        &self,
+        c: Constants,
+        x: *mut f64,
+        blocks: usize,
+        half: usize,
+    ) {
         for block in 0..blocks {
             let (w, quotient) = broadcast(&self.forward, blocks + block);
             for i in (0..half).step_by(LANES) {
@@ -287,7 +325,13 @@ impl Avx2Row {
                 unsafe {
                     let lower = x.add(2 * half * block + i);
                     let upper = lower.add(half);
-                    let (a, b) = forward_butterfly::<WIDE>(c, _mm256_loadu_pd(lower), _mm256_loadu_pd(upper), w, quotient);
+                    let (a, b) = forward_butterfly::<WIDE>(
+                        c,
+                        _mm256_loadu_pd(lower),
+                        _mm256_loadu_pd(upper),
+                        w,
+                        quotient,
+                    );
                     _mm256_storeu_pd(lower, a);
                     _mm256_storeu_pd(upper, b);
                 }
@@ -300,7 +344,13 @@ impl Avx2Row {
     /// # Safety
     /// `x` holds `4 * blocks * quarter` doubles; 4 divides `quarter`.
     #[target_feature(enable = "avx2,fma")]
-    unsafe fn forward_two_stages<const WIDE: bool>(&self, c: Constants, x: *mut f64, blocks: usize, quarter: usize) {
+    unsafe fn forward_two_stages<const WIDE: bool>(
+        &self,
+        c: Constants,
+        x: *mut f64,
+        blocks: usize,
+        quarter: usize,
+    ) {
         for block in 0..blocks {
             let node = blocks + block;
             let (w, p) = broadcast(&self.forward, node);
@@ -311,7 +361,12 @@ impl Avx2Row {
                 unsafe {
                     let first = x.add(4 * block * quarter + i);
                     let at = [first, first.add(quarter), first.add(2 * quarter), first.add(3 * quarter)];
-                    let v = [_mm256_loadu_pd(at[0]), _mm256_loadu_pd(at[1]), _mm256_loadu_pd(at[2]), _mm256_loadu_pd(at[3])];
+                    let v = [
+                        _mm256_loadu_pd(at[0]),
+                        _mm256_loadu_pd(at[1]),
+                        _mm256_loadu_pd(at[2]),
+                        _mm256_loadu_pd(at[3]),
+                    ];
                     let (v0, v2) = forward_butterfly::<WIDE>(c, v[0], v[2], w, p);
                     let (v1, v3) = forward_butterfly::<WIDE>(c, v[1], v[3], w, p);
                     let (v0, v1) = forward_butterfly::<WIDE>(c, v0, v1, w0, p0);
@@ -341,7 +396,12 @@ impl Avx2Row {
                 unsafe {
                     let first = x.add(4 * block * quarter + i);
                     let at = [first, first.add(quarter), first.add(2 * quarter), first.add(3 * quarter)];
-                    let v = [_mm256_loadu_pd(at[0]), _mm256_loadu_pd(at[1]), _mm256_loadu_pd(at[2]), _mm256_loadu_pd(at[3])];
+                    let v = [
+                        _mm256_loadu_pd(at[0]),
+                        _mm256_loadu_pd(at[1]),
+                        _mm256_loadu_pd(at[2]),
+                        _mm256_loadu_pd(at[3]),
+                    ];
                     let (v0, v1) = inverse_butterfly(c, v[0], v[1], w0, p0);
                     let (v2, v3) = inverse_butterfly(c, v[2], v[3], w1, p1);
                     let (v0, v2) = inverse_butterfly(c, v0, v2, w, p);
@@ -361,7 +421,8 @@ impl Avx2Row {
         let c = Constants::new(self.modulus);
         let n = self.degree;
         let x = words.as_mut_ptr().cast::<f64>();
-        // SAFETY: offsets stay below n; a double and a word have the same size, and each word holds one or the other at a time.
+        // SAFETY: offsets stay below n; a double and a word have the same size, and each word holds one or
+        // the other at a time.
         unsafe {
             for i in (0..n).step_by(LANES) {
                 _mm256_storeu_pd(x.add(i), c.to_double(load(x.add(i).cast())));
@@ -433,10 +494,17 @@ impl Avx2Row {
         }
     }
 
-    /// `out[i] <- sum_j x_j[i] y_j[i]` for factors below 2^50, on whole vectors; returns the number of words computed.
+    /// `out[i] <- sum_j x_j[i] y_j[i]` for factors below 2^50, on whole vectors; returns the number of words
+    /// computed.
     #[inline]
     #[target_feature(enable = "avx2,fma")]
-    fn sums(&self, out: &mut [u64], terms: usize, accumulate: bool, term: impl Fn(usize, usize) -> (__m256i, __m256i)) -> usize {
+    fn sums(
+        &self,
+        out: &mut [u64],
+        terms: usize,
+        accumulate: bool,
+        term: impl Fn(usize, usize) -> (__m256i, __m256i),
+    ) -> usize {
         let whole = out.len() / LANES * LANES;
         let mask = _mm256_set1_epi64x((1 << HALF_BITS) - 1);
         for i in (0..whole).step_by(LANES) {
@@ -462,7 +530,9 @@ impl Avx2Row {
                 }
                 for (lane, total) in total.iter_mut().enumerate() {
                     let [low, middle, high] = parts.map(|part| u128::from(part[lane]));
-                    *total = self.modulus.reduce_u128(u128::from(*total) + low + (middle << HALF_BITS) + (high << (2 * HALF_BITS)));
+                    *total = self.modulus.reduce_u128(
+                        u128::from(*total) + low + (middle << HALF_BITS) + (high << (2 * HALF_BITS)),
+                    );
                 }
             }
             out[i..i + LANES].copy_from_slice(&total);
@@ -476,7 +546,9 @@ impl Avx2Row {
         assert!(xs.iter().chain(ys).all(|row| row.len() == len), "slices of one call have equal lengths");
         let terms = xs.len().min(ys.len());
         // SAFETY: `sums` reads only whole vectors below `len`.
-        self.sums(out, terms, accumulate, |j, i| unsafe { (load(xs[j].as_ptr().add(i)), load(ys[j].as_ptr().add(i))) })
+        self.sums(out, terms, accumulate, |j, i| unsafe {
+            (load(xs[j].as_ptr().add(i)), load(ys[j].as_ptr().add(i)))
+        })
     }
 
     #[target_feature(enable = "avx2,fma")]
@@ -485,7 +557,9 @@ impl Avx2Row {
         assert!(ys.iter().all(|row| row.len() == len), "slices of one call have equal lengths");
         let terms = ys.len().min(weights.len());
         // SAFETY: `sums` reads only whole vectors below `len`.
-        self.sums(out, terms, false, |j, i| unsafe { (load(ys[j].as_ptr().add(i)), _mm256_set1_epi64x(weights[j].cast_signed())) })
+        self.sums(out, terms, false, |j, i| unsafe {
+            (load(ys[j].as_ptr().add(i)), _mm256_set1_epi64x(weights[j].cast_signed()))
+        })
     }
 
     #[target_feature(enable = "avx2,fma")]
@@ -505,7 +579,9 @@ impl Avx2Row {
     unsafe fn sub_mul_vectors(&self, x: &mut [u64], y: &[u64], w: u64) -> usize {
         let c = Constants::new(self.modulus);
         let (factor, quotient) = self.constant(w);
-        zip_assign(x, y, |x, y| c.mul_reduced(_mm256_sub_pd(c.to_double(x), c.to_double(y)), factor, quotient))
+        zip_assign(x, y, |x, y| {
+            c.mul_reduced(_mm256_sub_pd(c.to_double(x), c.to_double(y)), factor, quotient)
+        })
     }
 
     #[target_feature(enable = "avx2,fma")]
@@ -558,7 +634,10 @@ impl Avx2Row {
                 if any_above(_mm256_add_epi64(value, _mm256_set1_epi64x(1 << 50)), 51) {
                     self.scalar.reduce_signed(target, values);
                 } else {
-                    let double = _mm256_sub_pd(_mm256_castsi256_pd(_mm256_add_epi64(value, magic)), _mm256_castsi256_pd(magic));
+                    let double = _mm256_sub_pd(
+                        _mm256_castsi256_pd(_mm256_add_epi64(value, magic)),
+                        _mm256_castsi256_pd(magic),
+                    );
                     store(target.as_mut_ptr(), c.to_words(c.lift(c.centre(double))));
                 }
             }

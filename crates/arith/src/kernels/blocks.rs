@@ -1,5 +1,6 @@
-//! Permutations of a row that move whole aligned blocks of eight words and reorder the words of each block in one of at most eight orders. Every
-//! automorphism in Eval form is such a permutation. A block takes one load, one shuffle and one store instead of eight gathered words.
+//! Permutations of a row that move whole aligned blocks of eight words and reorder the words of each block in
+//! one of at most eight orders. Every automorphism in Eval form is such a permutation. A block takes one
+//! load, one shuffle and one store instead of eight gathered words.
 
 /// Words per block.
 pub const BLOCK: usize = 8;
@@ -59,14 +60,18 @@ impl BlockPermutation {
         self.blocks[start / BLOCK] as usize / ORDERS * BLOCK
     }
 
-    /// Writes the permuted row to `out`: the words from `start` on, as many as `out` has, whole blocks. `x` are the words of the row from `from` on; the blocks that
-    /// are read are among them.
+    /// Writes the permuted row to `out`: the words from `start` on, as many as `out` has, whole blocks. `x`
+    /// are the words of the row from `from` on; the blocks that are read are among them.
     pub fn apply_within(&self, out: &mut [u64], start: usize, x: &[u64], from: usize) {
-        assert!(start.is_multiple_of(BLOCK) && out.len().is_multiple_of(BLOCK) && from.is_multiple_of(BLOCK), "whole blocks");
+        assert!(
+            start.is_multiple_of(BLOCK) && out.len().is_multiple_of(BLOCK) && from.is_multiple_of(BLOCK),
+            "whole blocks"
+        );
         let blocks = &self.blocks[start / BLOCK..(start + out.len()) / BLOCK];
         let first = from / BLOCK;
         let count = x.len() / BLOCK;
-        let known = |&block: &u32| (block as usize / ORDERS).checked_sub(first).is_some_and(|block| block < count);
+        let known =
+            |&block: &u32| (block as usize / ORDERS).checked_sub(first).is_some_and(|block| block < count);
         assert!(blocks.iter().all(known), "the blocks that are read are given");
         #[cfg(target_arch = "x86_64")]
         if self.vectors {
@@ -82,7 +87,8 @@ impl BlockPermutation {
         let (rows, _) = x.as_chunks::<BLOCK>();
         let (targets, _) = out.as_chunks_mut::<BLOCK>();
         for (target, &block) in targets.iter_mut().zip(blocks) {
-            let (row, order) = (&rows[block as usize / ORDERS - first], &self.orders[block as usize % ORDERS]);
+            let (row, order) =
+                (&rows[block as usize / ORDERS - first], &self.orders[block as usize % ORDERS]);
             for (word, &place) in target.iter_mut().zip(order) {
                 *word = row[place as usize % BLOCK];
             }
@@ -92,7 +98,8 @@ impl BlockPermutation {
     /// [`BlockPermutation::apply_within`] with one vector per block.
     ///
     /// # Safety
-    /// The machine has AVX-512 F; the sources of `blocks`, less `first`, are blocks of `x`, and `out` has as many blocks.
+    /// The machine has AVX-512 F; the sources of `blocks`, less `first`, are blocks of `x`, and `out` has as
+    /// many blocks.
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx512f")]
     unsafe fn apply_vectors(&self, out: &mut [u64], blocks: &[u32], x: &[u64], first: usize) {
@@ -101,7 +108,8 @@ impl BlockPermutation {
         unsafe {
             let mut target = out.as_mut_ptr();
             for &block in blocks {
-                let row = _mm512_loadu_si512(x.as_ptr().add((block as usize / ORDERS - first) * BLOCK).cast());
+                let row =
+                    _mm512_loadu_si512(x.as_ptr().add((block as usize / ORDERS - first) * BLOCK).cast());
                 let order = _mm512_loadu_si512(self.orders[block as usize % ORDERS].as_ptr().cast());
                 _mm512_storeu_si512(target.cast(), _mm512_permutexvar_epi64(order, row));
                 target = target.add(BLOCK);
@@ -121,7 +129,9 @@ mod tests {
         crossing.swap(7, 8);
         assert!(BlockPermutation::recognise(&crossing).is_none(), "a word leaves its block");
         assert!(BlockPermutation::recognise(&[8, 9, 10, 11, 12, 13, 14, 15]).is_none(), "beyond the row");
-        let many: Vec<u32> = (0..9 * 8).map(|i| if i / 8 == 8 { 64 + (7 - i % 8) } else { i / 8 * 8 + (i + i / 8) % 8 }).collect();
+        let many: Vec<u32> = (0..9 * 8)
+            .map(|i| if i / 8 == 8 { 64 + (7 - i % 8) } else { i / 8 * 8 + (i + i / 8) % 8 })
+            .collect();
         assert!(BlockPermutation::recognise(&many).is_none(), "nine orders");
         assert!(BlockPermutation::recognise(&many[..64]).is_some(), "eight orders");
     }
@@ -149,7 +159,9 @@ mod tests {
                 assert_eq!(part, expected[start..start + length]);
             }
         }
-        for (start, x, from) in [(0, &x[..56], 0), (0, &x[8..], 0), (8, &x[8..16], 8), (4, &x[..], 0), (64, &x[..], 0)] {
+        for (start, x, from) in
+            [(0, &x[..56], 0), (0, &x[8..], 0), (8, &x[8..16], 8), (4, &x[..], 0), (64, &x[..], 0)]
+        {
             let refused = std::panic::catch_unwind(|| permutation.apply_within(&mut [0; 8], start, x, from));
             assert!(refused.is_err(), "{} words from {from}, to {start}", x.len());
         }

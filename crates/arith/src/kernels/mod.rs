@@ -1,8 +1,9 @@
 //! Kernels: the operations on rows of residues modulo one prime, implemented once per instruction set.
 //!
-//! [`scalar`] is the specification: readable, and for every modulus below 2^61. On fully reduced inputs every other kernel gives the same results bit
-//! for bit, and is tested for that. A kernel is chosen once, when a row's table is built ([`build`]), and holds twiddles and constants in its own
-//! format; no call detects the machine's features again.
+//! [`scalar`] is the specification: readable, and for every modulus below 2^61. On fully reduced inputs every
+//! other kernel gives the same results bit for bit, and is tested for that. A kernel is chosen once, when a
+//! row's table is built ([`build`]), and holds twiddles and constants in its own format; no call detects the
+//! machine's features again.
 
 use std::fmt::Debug;
 
@@ -93,8 +94,9 @@ impl Isa {
 
 /// The operations on rows of residues modulo one prime `q`.
 ///
-/// Range: unless a method says otherwise, all residues in inputs and outputs are fully reduced, in `[0, q)`. The slices of one call have equal
-/// lengths unless stated otherwise; element-wise methods work for any length.
+/// Range: unless a method says otherwise, all residues in inputs and outputs are fully reduced, in `[0, q)`.
+/// The slices of one call have equal lengths unless stated otherwise; element-wise methods work for any
+/// length.
 pub trait RowKernel: Send + Sync + Debug {
     /// The instruction set of this kernel.
     fn isa(&self) -> Isa;
@@ -139,7 +141,8 @@ pub trait RowKernel: Send + Sync + Debug {
     /// `x <- (x - y) * w`: the last step of a division by a modulus.
     fn sub_mul_constant_assign(&self, x: &mut [u64], y: &[u64], w: Multiplier);
 
-    /// `out <- (x - y) * w`, or `x * w` without `y`. With `far`, the kernel may write with non-temporal stores, which bypass the caches.
+    /// `out <- (x - y) * w`, or `x * w` without `y`. With `far`, the kernel may write with non-temporal
+    /// stores, which bypass the caches.
     fn quotient(&self, out: &mut [u64], x: &[u64], y: Option<&[u64]>, w: Multiplier, far: bool) {
         let _ = far;
         out.copy_from_slice(x);
@@ -152,20 +155,23 @@ pub trait RowKernel: Send + Sync + Debug {
     /// `x <- x + y * w`: adds a term that needs no switch to the result of a switch before its mod-down.
     fn add_mul_constant_assign(&self, x: &mut [u64], y: &[u64], w: Multiplier);
 
-    /// `out <- sum_j xs[j] * ys[j]`, or `out + ...` when `accumulate`. Products are summed lazily and reduced at the end.
+    /// `out <- sum_j xs[j] * ys[j]`, or `out + ...` when `accumulate`. Products are summed lazily and reduced
+    /// at the end.
     fn dot(&self, out: &mut [u64], xs: &[&[u64]], ys: &[&[u64]], accumulate: bool);
 
-    /// `out[p] <- sum_j xs[j] * y[j][p]` (or `out[p] + ...` when `accumulate`), where `y[j][p]` is slot `j * out.len() + p` of `factors`: several
-    /// sums as by [`RowKernel::dot`], in one pass over packed factors.
+    /// `out[p] <- sum_j xs[j] * y[j][p]` (or `out[p] + ...` when `accumulate`), where `y[j][p]` is slot `j *
+    /// out.len() + p` of `factors`: several sums as by [`RowKernel::dot`], in one pass over packed factors.
     ///
-    /// Range: any length; a length that is no multiple of eight uses only part of the last vector of `factors`.
+    /// Range: any length; a length that is no multiple of eight uses only part of the last vector of
+    /// `factors`.
     fn dot_packed(&self, out: &mut [&mut [u64]], xs: &[&[u64]], factors: Run<'_>, accumulate: bool);
 
-    /// Slot `s` of `out` `<- sum of slots[s]`, where each summand is a row of reduced residues; lanes beyond the end of a row are zero.
+    /// Slot `s` of `out` `<- sum of slots[s]`, where each summand is a row of reduced residues; lanes beyond
+    /// the end of a row are zero.
     fn pack_sums(&self, out: RunMut<'_>, slots: &[Vec<&[u64]>]);
 
-    /// Slot `s` of each of `count` vectors of `out` `<- sum of the slots named in slots[s]` of `source`: merges key digits without unpacking the
-    /// whole key.
+    /// Slot `s` of each of `count` vectors of `out` `<- sum of the slots named in slots[s]` of `source`:
+    /// merges key digits without unpacking the whole key.
     fn sum_packed(&self, out: RunMut<'_>, source: Run<'_>, slots: &[Vec<usize>], count: usize);
 
     /// `out <- sum of the slots named in slots` of `source`.
@@ -176,8 +182,8 @@ pub trait RowKernel: Send + Sync + Debug {
     /// Range: `ys` hold any values below `2^61` and below `1 << y_bits`; `weights` are reduced.
     fn combine(&self, out: &mut [u64], ys: &[&[u64]], weights: &[u64], y_bits: u32);
 
-    /// `acc[i] <- acc[i] + x[i] as f64 * inverse_modulus`: the fractional part of a base conversion. Every kernel rounds the product and then the
-    /// sum, in that order, so that all kernels agree to the bit.
+    /// `acc[i] <- acc[i] + x[i] as f64 * inverse_modulus`: the fractional part of a base conversion. Every
+    /// kernel rounds the product and then the sum, in that order, so that all kernels agree to the bit.
     fn add_fraction(&self, acc: &mut [f64], x: &[u64], inverse_modulus: f64);
 
     /// `out[i] <- acc[i]` rounded to the nearest integer, ties to even. Range: `0 <= acc < 2^31`.
@@ -186,7 +192,8 @@ pub trait RowKernel: Send + Sync + Debug {
     /// `x <- value mod q` for signed words, such as samples and coefficients of plaintexts.
     fn reduce_signed(&self, x: &mut [u64], values: &[i64]);
 
-    /// `out <- sum_p X^(+-brv(p)) parts[p](X^g)` in Eval form, for `g = parts.len()` in 2, 4, 8; see [`components`].
+    /// `out <- sum_p X^(+-brv(p)) parts[p](X^g)` in Eval form, for `g = parts.len()` in 2, 4, 8; see
+    /// [`components`].
     ///
     /// Shapes: `out` has `degree` words, every part `degree / g`.
     fn join_components(&self, out: &mut [u64], parts: &[&[u64]], twist: Twist);
@@ -194,7 +201,8 @@ pub trait RowKernel: Send + Sync + Debug {
     /// The inverse of [`RowKernel::join_components`].
     fn split_components(&self, parts: &mut [&mut [u64]], x: &[u64], twist: Twist);
 
-    /// `out[j] <- (x[g j] + .. + x[g j + g - 1]) / g` for `g = x.len() / out.len()` in 2, 4, 8: component 0 of `x`.
+    /// `out[j] <- (x[g j] + .. + x[g j + g - 1]) / g` for `g = x.len() / out.len()` in 2, 4, 8: component 0
+    /// of `x`.
     ///
     /// Shapes: `x` has `degree` words.
     fn mean_of_neighbours(&self, out: &mut [u64], x: &[u64]);
@@ -222,11 +230,15 @@ pub fn build(isa: Isa, modulus: Modulus, degree: usize) -> Result<Box<dyn RowKer
     Ok(Box::new(scalar::ScalarRow::new(modulus, degree)?))
 }
 
-/// Asserts that a row of `whole = degree` words and rows of the given lengths fit a change of the degree by two, four or eight.
+/// Asserts that a row of `whole = degree` words and rows of the given lengths fit a change of the degree by
+/// two, four or eight.
 fn assert_component_shape(degree: usize, whole: usize, mut lengths: impl ExactSizeIterator<Item = usize>) {
     let parts = lengths.len();
     assert!(whole == degree, "a row has `degree` words");
-    assert!(parts.is_power_of_two() && (2..=components::MAX_PARTS).contains(&parts), "two, four or eight components in one pass");
+    assert!(
+        parts.is_power_of_two() && (2..=components::MAX_PARTS).contains(&parts),
+        "two, four or eight components in one pass"
+    );
     assert!(lengths.all(|length| length * parts == whole), "components share the words of the whole");
 }
 
@@ -239,7 +251,8 @@ fn tails<'a>(rows: &[&'a [u64]], start: usize) -> Vec<&'a [u64]> {
 /// Words per block of [`copied`].
 const COPY_BLOCK: usize = 1024;
 
-/// `out <- x`, then `work` on each block of `out`, while it is in the first-level cache, and the same block of `y`.
+/// `out <- x`, then `work` on each block of `out`, while it is in the first-level cache, and the same block
+/// of `y`.
 fn copied(out: &mut [u64], x: &[u64], y: &[u64], work: impl Fn(&mut [u64], &[u64])) {
     for ((out, x), y) in out.chunks_mut(COPY_BLOCK).zip(x.chunks(COPY_BLOCK)).zip(y.chunks(COPY_BLOCK)) {
         out.copy_from_slice(x);

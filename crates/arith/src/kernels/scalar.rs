@@ -15,8 +15,8 @@ pub const MAX_DEGREE: usize = 1 << 17;
 /// Number of products of two reduced residues below 2^61 that fit a `u128`: 2^128 / 2^122.
 const LAZY_TERMS: usize = 64;
 
-/// Powers of a primitive 2n-th root in bit-reversed order: entry `i` is `psi^brv(i)`, the order in which a forward transform reads them.
-/// Shared by the kernels, which convert it to their own format.
+/// Powers of a primitive 2n-th root in bit-reversed order: entry `i` is `psi^brv(i)`, the order in which a
+/// forward transform reads them. Shared by the kernels, which convert it to their own format.
 #[derive(Debug)]
 pub struct RootPowers {
     /// `psi^brv(i)` for `i` in `0..n`.
@@ -91,12 +91,19 @@ impl ScalarRow {
     /// A kernel for element-wise operations only, without tables, for kernels that have their own transforms.
     #[cfg(target_arch = "x86_64")]
     pub(crate) fn without_transform(modulus: Modulus) -> Self {
-        Self { modulus, degree: 0, forward: Vec::new(), inverse: Vec::new(), inverse_degree: modulus.multiplier(1) }
+        Self {
+            modulus,
+            degree: 0,
+            forward: Vec::new(),
+            inverse: Vec::new(),
+            inverse_degree: modulus.multiplier(1),
+        }
     }
 }
 
 impl ScalarRow {
-    /// The stages of the forward transform from the one with `first_blocks` blocks on, and the final reduction to `[0, q)`.
+    /// The stages of the forward transform from the one with `first_blocks` blocks on, and the final
+    /// reduction to `[0, q)`.
     fn forward_stages(&self, x: &mut [u64], factors: &[Multiplier], first_blocks: usize) {
         let q = self.modulus;
         let two_q = 2 * q.value();
@@ -121,7 +128,8 @@ impl ScalarRow {
         }
     }
 
-    /// The stages of the inverse transform up to and including the one with `last_blocks` blocks. Range: output in `[0, 2q)`.
+    /// The stages of the inverse transform up to and including the one with `last_blocks` blocks. Range:
+    /// output in `[0, 2q)`.
     fn inverse_stages(&self, x: &mut [u64], factors: &[Multiplier], last_blocks: usize) {
         let q = self.modulus;
         let two_q = 2 * q.value();
@@ -226,7 +234,8 @@ impl RowKernel for ScalarRow {
     }
 
     fn dot_packed(&self, out: &mut [&mut [u64]], xs: &[&[u64]], factors: Run<'_>, accumulate: bool) {
-        let (length, columns, bits) = (out.first().map_or(0, |column| column.len()), out.len(), factors.bits as usize);
+        let (length, columns, bits) =
+            (out.first().map_or(0, |column| column.len()), out.len(), factors.bits as usize);
         for (vector, start) in (0..length).step_by(VECTOR).enumerate() {
             let slots = &factors.bytes[vector * factors.stride..];
             let lanes = VECTOR.min(length - start);

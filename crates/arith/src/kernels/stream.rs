@@ -1,6 +1,8 @@
-//! The sum of a run of words, read with the widest loads available. Benchmarks compare with its speed as the speed of reading memory.
+//! The sum of a run of words, read with the widest loads available. Benchmarks compare with its speed as the
+//! speed of reading memory.
 //!
-//! Eight independent sums are computed, so that additions do not wait for each other and only the memory limits the speed.
+//! Eight independent sums are computed, so that additions do not wait for each other and only the memory
+//! limits the speed.
 
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::*;
@@ -44,7 +46,8 @@ fn sum_512(words: &[u64]) -> u64 {
     for block in blocks {
         for (chain, sum) in sums.iter_mut().enumerate() {
             // SAFETY: the block has 8 words for each chain; the load needs no alignment.
-            *sum = _mm512_add_epi64(*sum, unsafe { _mm512_loadu_si512(block.as_ptr().add(8 * chain).cast()) });
+            *sum =
+                _mm512_add_epi64(*sum, unsafe { _mm512_loadu_si512(block.as_ptr().add(8 * chain).cast()) });
         }
     }
     let whole = sums.iter().fold(_mm512_setzero_si512(), |whole, &sum| _mm512_add_epi64(whole, sum));
@@ -60,7 +63,8 @@ fn sum_256(words: &[u64]) -> u64 {
     for block in blocks {
         for (chain, sum) in sums.iter_mut().enumerate() {
             // SAFETY: the block has 4 words for each chain; the load needs no alignment.
-            *sum = _mm256_add_epi64(*sum, unsafe { _mm256_loadu_si256(block.as_ptr().add(4 * chain).cast()) });
+            *sum =
+                _mm256_add_epi64(*sum, unsafe { _mm256_loadu_si256(block.as_ptr().add(4 * chain).cast()) });
         }
     }
     let whole = sums.iter().fold(_mm256_setzero_si256(), |whole, &sum| _mm256_add_epi64(whole, sum));

@@ -1,26 +1,32 @@
-//! Products of an integer matrix with residues of which only the highest bits of the result are wanted: in floating point, one product of matrices or two.
+//! Products of an integer matrix with residues of which only the highest bits of the result are wanted: in
+//! floating point, one product of matrices or two.
 //!
 //! ```text
 //! out ~ (Q' / Q) (W U mod Q)  mod Q'          for Q' a product of some of the primes of Q
 //! ```
 //!
-//! A matrix `U` of integers modulo `Q` is read as fractions `U / Q`, modulo 1. `W U / Q` modulo 1 is computed in double precision, and its multiple by `Q'` is the
-//! result. So the product and the division that follows it take one floating-point product, where exact products take several for each prime.
+//! A matrix `U` of integers modulo `Q` is read as fractions `U / Q`, modulo 1. `W U / Q` modulo 1 is computed
+//! in double precision, and its multiple by `Q'` is the result. So the product and the division that follows
+//! it take one floating-point product, where exact products take several for each prime.
 //!
 //! Steps:
 //!
-//! 1. *Fractions.* `u / Q mod 1 = sum_i u_i ((Q / q_i)^-1 mod q_i) / q_i mod 1`, with 128 bits after the binary point, which wrap around at 1. A residue is centred, and
-//!    what one unit of it adds is rounded to the nearest: so the errors, at most `|u_i| 2^-129`, have no common sign. Weights that are multiples of a power of two shift the
-//!    fractions instead.
-//! 2. *Product.* With one product the fraction is rounded to a double. With two, the upper part has `h` bits, so few that its sums are exact, and the lower part, the
-//!    next 64 bits rounded to a double, is `2^-h / 2` at most.
-//! 3. *Modulo 1.* `y - round(y)` is exact in double precision. Inner dimensions above [`RANGE`] are cut, and the ranges are added modulo 1.
+//! 1. *Fractions.* `u / Q mod 1 = sum_i u_i ((Q / q_i)^-1 mod q_i) / q_i mod 1`, with 128 bits after the
+//!    binary point, which wrap around at 1. A residue is centred, and what one unit of it adds is rounded to
+//!    the nearest: so the errors, at most `|u_i| 2^-129`, have no common sign. Weights that are multiples of
+//!    a power of two shift the fractions instead.
+//! 2. *Product.* With one product the fraction is rounded to a double. With two, the upper part has `h` bits,
+//!    so few that its sums are exact, and the lower part, the next 64 bits rounded to a double, is `2^-h / 2`
+//!    at most.
+//! 3. *Modulo 1.* `y - round(y)` is exact in double precision. Inner dimensions above [`RANGE`] are cut, and
+//!    the ranges are added modulo 1.
 //! 4. *Result.* The fraction times `Q'`, rounded down, for each prime of `Q'`.
 //!
-//! The last bits depend on the order of the sums, which the `gemm` crate chooses for each kind of processor; they do not depend on the number of
-//! threads, because the tiles do not.
+//! The last bits depend on the order of the sums, which the `gemm` crate chooses for each kind of processor;
+//! they do not depend on the number of threads, because the tiles do not.
 //!
-//! Source: [pcmm-mambo, sec. 5]; differs: fractions of residues modulo several primes, a second product for more precision, ranges that are added modulo 1.
+//! Source: [pcmm-mambo, sec. 5]; differs: fractions of residues modulo several primes, a second product for
+//! more precision, ranges that are added modulo 1.
 
 use super::loops::{self, Width};
 use super::{LeftMatrix, View, at_least_one, gemm_rows, report, same};
@@ -45,14 +51,16 @@ const ROW_BLOCK: usize = 1024;
 
 /// How a product of fractions is computed, and how polynomials hold the rows of the matrices.
 ///
-/// With `lanes` > 1 a polynomial holds as many neighbouring rows: row `r` is in polynomial `r / lanes`, its entry `c` is the coefficient `c lanes + r % lanes`.
+/// With `lanes` > 1 a polynomial holds as many neighbouring rows: row `r` is in polynomial `r / lanes`, its
+/// entry `c` is the coefficient `c lanes + r % lanes`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FractionProduct {
     /// Rows of a matrix that one polynomial holds.
     pub lanes: usize,
     /// Floating-point products: 1 or 2.
     pub products: usize,
-    /// The weights are the entries of the left matrix times `2^shift`: fractions are shifted instead, modulo 1, which is exact.
+    /// The weights are the entries of the left matrix times `2^shift`: fractions are shifted instead, modulo
+    /// 1, which is exact.
     pub shift: u32,
 }
 
@@ -66,15 +74,17 @@ pub struct FractionPrimes {
 }
 
 impl FractionPrimes {
-    /// Standard deviation of what is lost where one unit of a centred residue is rounded, at most half a unit of 2^-128.
+    /// Standard deviation of what is lost where one unit of a centred residue is rounded, at most half a unit
+    /// of 2^-128.
     fn units(self) -> f64 {
         (self.count as f64).sqrt() * 2f64.powi(self.bits as i32 - 129) / 6.0
     }
 }
 
 impl FractionProduct {
-    /// Bits of the upper part of a fraction: as many as keep its sums exact, for entries of magnitude at most `max_abs`, `inner` of them in a row; 0 where there
-    /// are none, so that two products give no more than one.
+    /// Bits of the upper part of a fraction: as many as keep its sums exact, for entries of magnitude at most
+    /// `max_abs`, `inner` of them in a row; 0 where there are none, so that two products give no more than
+    /// one.
     #[must_use]
     pub fn upper_bits(inner: usize, max_abs: u64) -> u32 {
         let terms = inner.clamp(1, RANGE).next_power_of_two().trailing_zeros();
@@ -83,9 +93,10 @@ impl FractionProduct {
         54u32.saturating_sub(terms + weight).min(40)
     }
 
-    /// Predicted standard deviation of the result's error, as a fraction of `Q'`, for rows of entries with this sum of squares and uniform fractions. Every addition
-    /// rounds a partial sum, which grows as the square root of the number of its terms; `gemm` may sum in any order, and the order assumed here is the worst, one
-    /// term after the other. Infinite for two products without an upper part.
+    /// Predicted standard deviation of the result's error, as a fraction of `Q'`, for rows of entries with
+    /// this sum of squares and uniform fractions. Every addition rounds a partial sum, which grows as the
+    /// square root of the number of its terms; `gemm` may sum in any order, and the order assumed here is the
+    /// worst, one term after the other. Infinite for two products without an upper part.
     #[must_use]
     pub fn deviation(&self, inner: usize, max_abs: u64, sum_of_squares: f64, primes: FractionPrimes) -> f64 {
         let inner = inner.max(1);
@@ -98,9 +109,11 @@ impl FractionProduct {
         let uniform = 1.0 / 12f64.sqrt();
         // Deviation of the sum over a range, in units of the fractions' size.
         let sum = (sum_of_squares / ranges).sqrt() * uniform;
-        // A rounding is uniform within half a unit of the last place: 0.4 * 2^-53 of the rounded number on average.
+        // A rounding is uniform within half a unit of the last place: 0.4 * 2^-53 of the rounded number on
+        // average.
         let rounding = 0.4 * 2f64.powi(-53);
-        // Partial sums have the mean square i / range of the whole; the roundings of all of them add up to range / 2.
+        // Partial sums have the mean square i / range of the whole; the roundings of all of them add up to
+        // range / 2.
         let float = sum * rounding * ((range + 1.0) / 2.0 + 1.0).sqrt() * ranges.sqrt();
         let size = if self.products == 1 { 1.0 } else { 2f64.powi(-(upper as i32)) };
         // The words behind the last that is used.
@@ -110,23 +123,26 @@ impl FractionProduct {
         (float * size).hypot(inputs).hypot(2f64.powi(-64) * ranges)
     }
 
-    /// As [`FractionProduct::deviation`], for engines that multiply all 128 bits of a fraction as integers ([`crate::Engine::multiplies_whole_fractions`]).
+    /// As [`FractionProduct::deviation`], for engines that multiply all 128 bits of a fraction as integers
+    /// ([`crate::Engine::multiplies_whole_fractions`]).
     #[must_use]
     pub fn deviation_of_whole_fractions(sum_of_squares: f64, primes: FractionPrimes) -> f64 {
         (sum_of_squares.sqrt() * primes.units()).hypot(2f64.powi(-64))
     }
 
-    /// What one unit of a residue modulo each of `moduli` adds to a fraction, modulo `2^128`; for engines with products of their own.
+    /// What one unit of a residue modulo each of `moduli` adds to a fraction, modulo `2^128`; for engines
+    /// with products of their own.
     ///
     /// # Errors
-    /// [`ArithError::Shape`] where a modulus is not coprime to the others, [`ArithError::TooLarge`] for a shift above [`MOST_SHIFT`].
+    /// [`ArithError::Shape`] where a modulus is not coprime to the others, [`ArithError::TooLarge`] for a
+    /// shift above [`MOST_SHIFT`].
     pub fn units(&self, moduli: &[&Modulus]) -> Result<Vec<u128>, ArithError> {
         check_shift(self.shift)?;
         Ok(sources(moduli, self.shift)?.into_iter().map(|source| source.unit).collect())
     }
 
-    /// For each of `moduli`, whose product is `Q'`: `floor(Q' / 2^64)` modulo it, and `Q' mod 2^64`. A fraction `F 2^-64` is `F` times the former, and `floor(F 2^-64 ..)` of
-    /// the latter.
+    /// For each of `moduli`, whose product is `Q'`: `floor(Q' / 2^64)` modulo it, and `Q' mod 2^64`. A
+    /// fraction `F 2^-64` is `F` times the former, and `floor(F 2^-64 ..)` of the latter.
     #[must_use]
     pub fn multiples(moduli: &[&Modulus]) -> Vec<(u64, u64)> {
         targets(moduli).into_iter().map(|target| (target.whole, target.rest)).collect()
@@ -150,7 +166,8 @@ impl FractionProduct {
     }
 }
 
-/// A prime, and what one unit of its residue adds to a fraction: `2^(128 + shift) ((Q / q)^-1 mod q) / q`, rounded, modulo `2^128`.
+/// A prime, and what one unit of its residue adds to a fraction: `2^(128 + shift) ((Q / q)^-1 mod q) / q`,
+/// rounded, modulo `2^128`.
 #[derive(Clone, Copy)]
 struct Source {
     modulus: u64,
@@ -160,8 +177,13 @@ struct Source {
 fn sources(moduli: &[&Modulus], shift: u32) -> Result<Vec<Source>, ArithError> {
     let own = |(index, modulus): (usize, &&Modulus)| {
         let others = moduli.iter().enumerate().filter(|&(other, _)| other != index);
-        let product = others.fold(1, |product, (_, other)| modulus.mul(product, modulus.reduce(other.value())));
-        let value = modulus.inverse(product).ok_or(ArithError::Shape { what: "distinct primes of residues", expected: 1, got: 0 })?;
+        let product =
+            others.fold(1, |product, (_, other)| modulus.mul(product, modulus.reduce(other.value())));
+        let value = modulus.inverse(product).ok_or(ArithError::Shape {
+            what: "distinct primes of residues",
+            expected: 1,
+            got: 0,
+        })?;
         let q = u128::from(modulus.value());
         // floor(2^64 value / q) 2^(64 + shift), and of the rest 64 + shift more bits, rounded.
         let (upper, rest) = ((u128::from(value) << 64) / q, (u128::from(value) << 64) % q);
@@ -186,7 +208,8 @@ struct Target<'m> {
 
 fn targets<'m>(moduli: &[&'m Modulus]) -> Vec<Target<'m>> {
     let rest = moduli.iter().fold(1u64, |product, modulus| product.wrapping_mul(modulus.value()));
-    let long = moduli.iter().try_fold(1u64, |product, modulus| product.checked_mul(modulus.value())).is_none();
+    let long =
+        moduli.iter().try_fold(1u64, |product, modulus| product.checked_mul(modulus.value())).is_none();
     let own = |&modulus: &&'m Modulus| {
         // Q' is a multiple of q, so that floor(Q' / 2^64) = -(Q' mod 2^64) / 2^64 modulo q.
         let inverse = modulus.inverse(modulus.reduce_u128(1 << 64)).unwrap_or(0);
@@ -209,7 +232,8 @@ struct Job<'a> {
     meter: Option<&'a Meter>,
 }
 
-/// Neighbouring columns of all polynomials of the result: for each polynomial and prime the words of these columns.
+/// Neighbouring columns of all polynomials of the result: for each polynomial and prime the words of these
+/// columns.
 struct Tile<'a> {
     first: usize,
     columns: usize,
@@ -227,18 +251,23 @@ struct Workspace {
 
 fn check_shift(shift: u32) -> Result<(), ArithError> {
     if shift > MOST_SHIFT {
-        return Err(ArithError::TooLarge { what: "the shift of the weights", value: u64::from(shift), limit: u64::from(MOST_SHIFT) });
+        return Err(ArithError::TooLarge {
+            what: "the shift of the weights",
+            value: u64::from(shift),
+            limit: u64::from(MOST_SHIFT),
+        });
     }
     Ok(())
 }
 
-/// `out ~ (Q' / Q) (W U mod Q) mod Q'`. `right[p]` holds the rows of polynomial `p` modulo the primes `from`, in Coeff form; `out` likewise modulo `to`.
+/// `out ~ (Q' / Q) (W U mod Q) mod Q'`. `right[p]` holds the rows of polynomial `p` modulo the primes `from`,
+/// in Coeff form; `out` likewise modulo `to`.
 ///
 /// Places of the result without a row are zero.
 ///
 /// # Errors
-/// [`ArithError::Shape`] where polynomials and matrix do not fit each other; [`ArithError::TooLarge`] for two products of weights that leave no exact upper part, and for
-/// a shift above [`MOST_SHIFT`].
+/// [`ArithError::Shape`] where polynomials and matrix do not fit each other; [`ArithError::TooLarge`] for two
+/// products of weights that leave no exact upper part, and for a shift above [`MOST_SHIFT`].
 pub(crate) fn multiply(
     out: &mut [Vec<&mut [u64]>],
     left: &LeftMatrix,
@@ -252,7 +281,11 @@ pub(crate) fn multiply(
     at_least_one("rows in a polynomial", lanes)?;
     check_shift(product.shift)?;
     if product.products > 1 && FractionProduct::upper_bits(left.inner, left.max_abs) == 0 {
-        return Err(ArithError::TooLarge { what: "a weight of two floating-point products", value: left.max_abs, limit: 1 << 40 });
+        return Err(ArithError::TooLarge {
+            what: "a weight of two floating-point products",
+            value: left.max_abs,
+            limit: 1 << 40,
+        });
     }
     at_least_one("primes of the residues", from.len())?;
     at_least_one("primes of the result", to.len())?;
@@ -291,12 +324,14 @@ pub(crate) fn multiply(
 }
 
 fn tiles<'a>(out: &'a mut [Vec<&mut [u64]>], columns: usize, width: usize, lanes: usize) -> Vec<Tile<'a>> {
-    let mut rests: Vec<Vec<&'a mut [u64]>> = out.iter_mut().map(|rows| rows.iter_mut().map(|row| &mut **row).collect()).collect();
+    let mut rests: Vec<Vec<&'a mut [u64]>> =
+        out.iter_mut().map(|rows| rows.iter_mut().map(|row| &mut **row).collect()).collect();
     let mut tiles = Vec::with_capacity(columns.div_ceil(width));
     for first in (0..columns).step_by(width) {
         let columns = width.min(columns - first);
         let cut = |rows: &mut Vec<&'a mut [u64]>| {
-            let (heads, tails) = std::mem::take(rows).into_iter().map(|row| row.split_at_mut(columns * lanes)).unzip();
+            let (heads, tails) =
+                std::mem::take(rows).into_iter().map(|row| row.split_at_mut(columns * lanes)).unzip();
             *rows = tails;
             heads
         };
@@ -318,17 +353,35 @@ impl Job<'_> {
                 let rows = (out.len() * lanes).min(self.left.rows - first_row);
                 workspace.products.resize((rows * stacked).max(workspace.products.len()), 0.0);
                 let products = &mut workspace.products[..rows * stacked];
-                let left = View { entries: &self.left.entries[first_row * self.left.inner + start..], stride: self.left.inner };
-                gemm_rows(products, left, View { entries: &workspace.digits, stride: stacked }, rows, inner, stacked);
+                let left = View {
+                    entries: &self.left.entries[first_row * self.left.inner + start..],
+                    stride: self.left.inner,
+                };
+                gemm_rows(
+                    products,
+                    left,
+                    View { entries: &workspace.digits, stride: stacked },
+                    rows,
+                    inner,
+                    stacked,
+                );
                 report(
                     self.meter,
-                    ProductCounts { multiply_adds: rows * inner * stacked, sums: rows * stacked, ..ProductCounts::default() },
+                    ProductCounts {
+                        multiply_adds: rows * inner * stacked,
+                        sums: rows * stacked,
+                        ..ProductCounts::default()
+                    },
                 );
                 workspace.sums.resize(columns, 0);
                 for row in 0..out.len() * lanes {
                     let sums = &mut workspace.sums[..];
                     sums.fill(0);
-                    for part in products.chunks_exact(columns).skip(row * parts).take(if row < rows { parts } else { 0 }) {
+                    for part in products.chunks_exact(columns).skip(row * parts).take(if row < rows {
+                        parts
+                    } else {
+                        0
+                    }) {
                         loops::add_fractions(self.width, sums, part);
                     }
                     for (target, words) in self.targets.iter().zip(out[row / lanes].iter_mut()) {
@@ -348,7 +401,8 @@ impl Job<'_> {
         }
     }
 
-    /// The fractions of the tile's columns, of the rows `start..start + inner`; the upper and lower parts of a row are side by side.
+    /// The fractions of the tile's columns, of the rows `start..start + inner`; the upper and lower parts of
+    /// a row are side by side.
     fn convert(&self, workspace: &mut Workspace, start: usize, inner: usize, tile: &Tile) {
         let (lanes, parts, columns) = (self.product.lanes, self.product.products, tile.columns);
         let stacked = columns * parts;

@@ -1,7 +1,9 @@
-//! The passes before and after the floating-point products: from residues to digits, and from sums to residues.
+//! The passes before and after the floating-point products: from residues to digits, and from sums to
+//! residues.
 //!
-//! Plain Rust that the compiler vectorises, compiled once per instruction set; every version gives the same bits, because every step is either
-//! integer or decided by the bounds of [`super::split::SplitPlan`]. Sits below [`super`].
+//! Plain Rust that the compiler vectorises, compiled once per instruction set; every version gives the same
+//! bits, because every step is either integer or decided by the bounds of [`super::split::SplitPlan`]. Sits
+//! below [`super`].
 
 use super::split::Slices;
 use crate::modulus::Modulus;
@@ -9,7 +11,8 @@ use crate::modulus::Modulus;
 /// Elements processed together, so few that their temporaries stay in the first-level cache.
 const CHUNK: usize = 128;
 
-/// `1.5 * 2^52`: adding it rounds a double of magnitude below `2^51` to an integer, ties to even, held in the low bits.
+/// `1.5 * 2^52`: adding it rounds a double of magnitude below `2^51` to an integer, ties to even, held in the
+/// low bits.
 const ROUNDER: f64 = 6_755_399_441_055_744.0;
 
 /// Instruction sets the passes are compiled for.
@@ -32,7 +35,10 @@ impl Width {
             if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
                 widths.push(Width::Avx2);
             }
-            if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512dq") && is_x86_feature_detected!("avx512vl") {
+            if is_x86_feature_detected!("avx512f")
+                && is_x86_feature_detected!("avx512dq")
+                && is_x86_feature_detected!("avx512vl")
+            {
                 widths.push(Width::Avx512);
             }
         }
@@ -74,7 +80,8 @@ macro_rules! per_width {
 }
 
 per_width! {
-    /// Digits of one row of residues: `out[j * stride + l]` is digit `j` of the centred `row[l]`. True if every residue is below `q`.
+    /// Digits of one row of residues: `out[j * stride + l]` is digit `j` of the centred `row[l]`. True if
+    /// every residue is below `q`.
     digits_of_residues => digits_of_residues_body<>(out: &mut [f64], stride: usize, row: &[u64], slices: Slices, q: u64) -> bool
 }
 
@@ -84,24 +91,28 @@ per_width! {
 }
 
 per_width! {
-    /// `sums <- sums + products`. Range: products are integers of magnitude at most `2^53`; no sum reaches `2^62`.
+    /// `sums <- sums + products`. Range: products are integers of magnitude at most `2^53`; no sum reaches
+    /// `2^62`.
     add_products => add_products_body<>(sums: &mut [i64], products: &[f64]) -> ()
 }
 
 per_width! {
-    /// `out[l] <- 2^carry out[l] + sum_j 2^(bits j) sums[j * stride + l] mod q`, or without the first term when there is no carry.
+    /// `out[l] <- 2^carry out[l] + sum_j 2^(bits j) sums[j * stride + l] mod q`, or without the first term
+    /// when there is no carry.
     ///
     /// Range: as [`super::split::SplitPlan`], step 4.
     reduce_sums => reduce_sums_body<T: Sum>(out: &mut [u64], carry: Option<u32>, sums: &[T], stride: usize, slices: Slices, modulus: &Modulus) -> ()
 }
 
 per_width! {
-    /// `fractions[l] <- fractions[l] + row[l] unit`, modulo `2^128`, for the centred residues of `row` modulo `q`.
+    /// `fractions[l] <- fractions[l] + row[l] unit`, modulo `2^128`, for the centred residues of `row` modulo
+    /// `q`.
     add_residue_fractions => add_residue_fractions_body<>(fractions: &mut [u128], row: &[u64], unit: u128, q: u64) -> ()
 }
 
 per_width! {
-    /// Doubles of the fractions of lane `lane` of `lanes`, in `[-1/2, 1/2]`; with `upper` the nearest multiples of `2^-upper`, and after them the rests.
+    /// Doubles of the fractions of lane `lane` of `lanes`, in `[-1/2, 1/2]`; with `upper` the nearest
+    /// multiples of `2^-upper`, and after them the rests.
     doubles_of_fractions => doubles_of_fractions_body<>(out: &mut [f64], fractions: &[u128], lane: (usize, usize), upper: Option<u32>) -> ()
 }
 
@@ -111,7 +122,8 @@ per_width! {
 }
 
 per_width! {
-    /// The multiples `F whole + floor(F rest / 2^64) mod q` of the centred fractions `F 2^-64`, at the places of one lane of `out`, added to what is there if `add`.
+    /// The multiples `F whole + floor(F rest / 2^64) mod q` of the centred fractions `F 2^-64`, at the places
+    /// of one lane of `out`, added to what is there if `add`.
     multiples_of_fractions => multiples_of_fractions_body<>(
         out: &mut [u64], lane: (usize, usize), fractions: &[u64], factors: (u64, u64), add: bool, modulus: &Modulus) -> ()
 }
@@ -125,7 +137,12 @@ fn add_residue_fractions_body(fractions: &mut [u128], row: &[u64], unit: u128, q
 }
 
 #[inline(always)]
-fn doubles_of_fractions_body(out: &mut [f64], fractions: &[u128], (lane, lanes): (usize, usize), upper: Option<u32>) {
+fn doubles_of_fractions_body(
+    out: &mut [f64],
+    fractions: &[u128],
+    (lane, lanes): (usize, usize),
+    upper: Option<u32>,
+) {
     let unit = 0.5 / (1u64 << 63) as f64;
     let columns = fractions.len() / lanes;
     let Some(bits) = upper else {
@@ -137,7 +154,9 @@ fn doubles_of_fractions_body(out: &mut [f64], fractions: &[u128], (lane, lanes):
     let (uppers, lowers) = out.split_at_mut(columns);
     let half = 1u128 << (127 - bits);
     let (mask, small) = (!(2 * half - 1), unit / power_of_two(bits));
-    for ((above, below), &fraction) in uppers.iter_mut().zip(lowers).zip(fractions[lane..].iter().step_by(lanes)) {
+    for ((above, below), &fraction) in
+        uppers.iter_mut().zip(lowers).zip(fractions[lane..].iter().step_by(lanes))
+    {
         let kept = fraction.wrapping_add(half) & mask;
         *above = (kept >> 64) as i64 as f64 * unit;
         // The rest has 128 - bits bits with its sign: the highest 64 of these.
@@ -229,7 +248,11 @@ fn digit_of_words_body(out: &mut [f64], words: &[i64], slices: Slices, index: us
         for _ in 0..index {
             rest = (rest - ((rest.wrapping_add(half) & mask) - half)) >> slices.bits;
         }
-        *digit = if index + 1 == slices.count { rest as f64 } else { ((rest.wrapping_add(half) & mask) - half) as f64 };
+        *digit = if index + 1 == slices.count {
+            rest as f64
+        } else {
+            ((rest.wrapping_add(half) & mask) - half) as f64
+        };
     }
 }
 
@@ -275,7 +298,14 @@ impl Sum for i64 {
 }
 
 #[inline(always)]
-fn reduce_sums_body<T: Sum>(out: &mut [u64], carry: Option<u32>, sums: &[T], stride: usize, slices: Slices, modulus: &Modulus) {
+fn reduce_sums_body<T: Sum>(
+    out: &mut [u64],
+    carry: Option<u32>,
+    sums: &[T],
+    stride: usize,
+    slices: Slices,
+    modulus: &Modulus,
+) {
     // The common counts get their own loops, whose inner sums unroll.
     match slices.count {
         1 => reduce_sums_of::<T, 1>(out, carry, sums, stride, slices.bits, modulus),
@@ -290,7 +320,14 @@ fn reduce_sums_body<T: Sum>(out: &mut [u64], carry: Option<u32>, sums: &[T], str
 }
 
 #[inline(always)]
-fn reduce_sums_of<T: Sum, const S: usize>(out: &mut [u64], carry: Option<u32>, sums: &[T], stride: usize, bits: u32, modulus: &Modulus) {
+fn reduce_sums_of<T: Sum, const S: usize>(
+    out: &mut [u64],
+    carry: Option<u32>,
+    sums: &[T],
+    stride: usize,
+    bits: u32,
+    modulus: &Modulus,
+) {
     let q = modulus.value();
     let inverse = 1.0 / q as f64;
     let length = out.len();
@@ -309,7 +346,8 @@ fn reduce_sums_of<T: Sum, const S: usize>(out: &mut [u64], carry: Option<u32>, s
         }
         let quotient = (approximate * inverse + ROUNDER).to_bits().wrapping_sub(ROUNDER.to_bits());
         let remainder = exact.wrapping_sub(quotient.wrapping_mul(q));
-        // The remainder is in (-q, q). As a word, it is larger than itself plus q if it is negative, and smaller otherwise.
+        // The remainder is in (-q, q). As a word, it is larger than itself plus q if it is negative, and
+        // smaller otherwise.
         out[l] = remainder.min(remainder.wrapping_add(q));
     }
 }
@@ -346,9 +384,14 @@ mod tests {
                     let mut out = vec![f64::NAN; slices.count * row.len()];
                     assert!(digits_of_residues(width, &mut out, row.len(), &row, slices, q));
                     for (l, &u) in row.iter().enumerate() {
-                        let value: i128 = (0..slices.count).map(|j| (out[j * row.len() + l] as i128) << (slices.bits * j as u32)).sum();
+                        let value: i128 = (0..slices.count)
+                            .map(|j| (out[j * row.len() + l] as i128) << (slices.bits * j as u32))
+                            .sum();
                         assert_eq!(value.rem_euclid(i128::from(q)) as u64, u);
-                        assert!((0..slices.count).all(|j| out[j * row.len() + l].abs() <= slices.max_digit as f64));
+                        assert!(
+                            (0..slices.count)
+                                .all(|j| out[j * row.len() + l].abs() <= slices.max_digit as f64)
+                        );
                     }
                     assert_eq!(first.get_or_insert(out.clone()), &out, "{width:?}");
                 }
@@ -365,7 +408,10 @@ mod tests {
                 for place in [0, 7, 130] {
                     let mut row = vec![0; 131];
                     row[place] = bad;
-                    assert!(!digits_of_residues(width, &mut vec![0.0; 131 * slices.count], 131, &row, slices, q), "{bad} at {place}");
+                    assert!(
+                        !digits_of_residues(width, &mut vec![0.0; 131 * slices.count], 131, &row, slices, q),
+                        "{bad} at {place}"
+                    );
                 }
             }
         }
@@ -376,14 +422,17 @@ mod tests {
         for bound in [1u64, 255, 1 << 13, 1 << 40, 1 << 52] {
             let slices = super::super::split::SplitPlan::choose(1024, bound, 61).left;
             let signed = |w: u64| w as i64 - bound as i64;
-            let values: Vec<i64> = [0, bound, 2 * bound].into_iter().chain(words(101, 2 * bound + 1, 3)).map(signed).collect();
+            let values: Vec<i64> =
+                [0, bound, 2 * bound].into_iter().chain(words(101, 2 * bound + 1, 3)).map(signed).collect();
             for width in Width::available() {
                 let mut sums = vec![0i128; values.len()];
                 for index in 0..slices.count {
                     let mut digits = vec![f64::NAN; values.len()];
                     digit_of_words(width, &mut digits, &values, slices, index);
                     assert!(digits.iter().all(|digit| digit.abs() <= slices.max_digit as f64));
-                    sums.iter_mut().zip(&digits).for_each(|(sum, &digit)| *sum += (digit as i128) << (slices.bits * index as u32));
+                    sums.iter_mut()
+                        .zip(&digits)
+                        .for_each(|(sum, &digit)| *sum += (digit as i128) << (slices.bits * index as u32));
                 }
                 assert!(sums.iter().zip(&values).all(|(&sum, &value)| sum == i128::from(value)), "{width:?}");
             }
@@ -401,9 +450,14 @@ mod tests {
                 // Sums of both signs, as large as 1024 terms can make them.
                 let whole = 1024 * plan.left.max_digit * slices.max_digit;
                 let part = plan.exact_block as u64 * plan.left.max_digit * slices.max_digit;
-                let sums: Vec<i64> = words(slices.count * length, 2 * whole + 1, 5).iter().map(|&v| v as i64 - whole as i64).collect();
-                let products: Vec<f64> =
-                    words(slices.count * length, 2 * part + 1, 6).iter().map(|&v| (v as i64 - part as i64) as f64).collect();
+                let sums: Vec<i64> = words(slices.count * length, 2 * whole + 1, 5)
+                    .iter()
+                    .map(|&v| v as i64 - whole as i64)
+                    .collect();
+                let products: Vec<f64> = words(slices.count * length, 2 * part + 1, 6)
+                    .iter()
+                    .map(|&v| (v as i64 - part as i64) as f64)
+                    .collect();
                 let old = words(length, q, 9);
                 for width in Width::available() {
                     let mut added = sums.iter().map(|sum| sum / 2).collect::<Vec<_>>();
@@ -414,7 +468,8 @@ mod tests {
                             let total: i128 = (0..slices.count)
                                 .map(|j| {
                                     let digit = i128::from(value(j * length + l)).rem_euclid(i128::from(q));
-                                    digit * ((1i128 << (slices.bits * j as u32)) % i128::from(q)) % i128::from(q)
+                                    digit * ((1i128 << (slices.bits * j as u32)) % i128::from(q))
+                                        % i128::from(q)
                                 })
                                 .sum();
                             let carried = carry.map_or(0, |shift| i128::from(old[l]) << shift);
@@ -422,7 +477,10 @@ mod tests {
                         };
                         let mut out = old.clone();
                         reduce_sums(width, &mut out, carry, &sums, length, slices, &modulus);
-                        assert!((0..length).all(|l| out[l] == reference(l, &|i| sums[i])), "{width:?} {q} {max_abs_w} {carry:?}");
+                        assert!(
+                            (0..length).all(|l| out[l] == reference(l, &|i| sums[i])),
+                            "{width:?} {q} {max_abs_w} {carry:?}"
+                        );
                         let mut out = old.clone();
                         reduce_sums(width, &mut out, carry, &products, length, slices, &modulus);
                         assert!(

@@ -1,9 +1,10 @@
 //! Exact products of an integer matrix with matrices of residues, computed in floating point.
 //!
-//! [`multiply_mod`] is `out <- W U mod q` for a matrix `W` of signed integers and rows `U_j` of residues: it cuts both into digits so small that
-//! every floating-point operation is exact ([`SplitPlan`] has the proof), multiplies the digits by FP64 products of the `gemm` crate, and combines
-//! the sums modulo `q`. [`multiply_f64`] is one such product alone, to compare with. [`FractionProduct`] computes only the highest bits, in one or two
-//! products.
+//! [`multiply_mod`] is `out <- W U mod q` for a matrix `W` of signed integers and rows `U_j` of residues: it
+//! cuts both into digits so small that every floating-point operation is exact ([`SplitPlan`] has the proof),
+//! multiplies the digits by FP64 products of the `gemm` crate, and combines the sums modulo `q`.
+//! [`multiply_f64`] is one such product alone, to compare with. [`FractionProduct`] computes only the highest
+//! bits, in one or two products.
 //!
 //! Sits beside the transforms, above [`crate::modulus`]; does not depend on rings: a row is a row of words.
 
@@ -32,19 +33,19 @@ pub const MAX_WEIGHT: u64 = 1 << 52;
 /// Rows of the weights that are multiplied at a time.
 const ROW_BLOCK: usize = 1024;
 
-/// Columns, times slices of U, that are multiplied at a time: their digits and sums fit the second-level cache for an inner dimension of a few
-/// hundred (measured at 2^8 to 2^10: 128 and 256 are best; 512 and more take up to 2.3 times as long, most of it outside the passes, on fresh
-/// memory).
+/// Columns, times slices of U, that are multiplied at a time: their digits and sums fit the second-level
+/// cache for an inner dimension of a few hundred (measured at 2^8 to 2^10: 128 and 256 are best; 512 and more
+/// take up to 2.3 times as long, most of it outside the passes, on fresh memory).
 const STACKED_COLUMNS: usize = 256;
 
-/// Minimum columns of a tile. Tiles are narrowed down to this width so that every thread gets one; below it, the rows are divided among threads
-/// instead.
+/// Minimum columns of a tile. Tiles are narrowed down to this width so that every thread gets one; below it,
+/// the rows are divided among threads instead.
 const MIN_COLUMNS: usize = 64;
 
 /// A plaintext integer matrix, ready for exact products with rows of residues.
 ///
-/// Shapes: rows x inner, row-major. Range: `|w| <= 2^52`. Holds one `f64` per entry, which is exact and is multiplied directly if the plan has one
-/// slice.
+/// Shapes: rows x inner, row-major. Range: `|w| <= 2^52`. Holds one `f64` per entry, which is exact and is
+/// multiplied directly if the plan has one slice.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LeftMatrix {
     rows: usize,
@@ -57,14 +58,19 @@ impl LeftMatrix {
     /// Takes `entries`, row after row.
     ///
     /// # Errors
-    /// [`ArithError::Shape`] for an empty dimension or a count other than `rows * inner`, [`ArithError::TooLarge`] for an entry beyond `2^52`.
+    /// [`ArithError::Shape`] for an empty dimension or a count other than `rows * inner`,
+    /// [`ArithError::TooLarge`] for an entry beyond `2^52`.
     pub fn new(rows: usize, inner: usize, entries: &[i64]) -> Result<Self, ArithError> {
         at_least_one("rows of the left matrix (at least one)", rows)?;
         at_least_one("columns of the left matrix (at least one)", inner)?;
         same("entries of the left matrix", rows.saturating_mul(inner), entries.len())?;
         let max_abs = entries.iter().map(|w| w.unsigned_abs()).max().unwrap_or(0);
         if max_abs > MAX_WEIGHT {
-            return Err(ArithError::TooLarge { what: "an entry of the left matrix", value: max_abs, limit: MAX_WEIGHT });
+            return Err(ArithError::TooLarge {
+                what: "an entry of the left matrix",
+                value: max_abs,
+                limit: MAX_WEIGHT,
+            });
         }
         Ok(Self { rows, inner, max_abs, entries: entries.iter().map(|&w| w as f64).collect() })
     }
@@ -95,13 +101,30 @@ impl LeftMatrix {
         at_least_one("selected rows of the left matrix (at least one)", rows.len())?;
         at_least_one("selected columns of the left matrix (at least one)", columns.len())?;
         if rows.end > self.rows {
-            return Err(ArithError::Shape { what: "rows of the left matrix", expected: self.rows, got: rows.end });
+            return Err(ArithError::Shape {
+                what: "rows of the left matrix",
+                expected: self.rows,
+                got: rows.end,
+            });
         }
         if let Some(&column) = columns.iter().flatten().find(|&&column| column >= self.inner) {
-            return Err(ArithError::Shape { what: "columns of the left matrix", expected: self.inner, got: column });
+            return Err(ArithError::Shape {
+                what: "columns of the left matrix",
+                expected: self.inner,
+                got: column,
+            });
         }
-        let row = |row: usize| columns.iter().map(move |column| column.map_or(0.0, |column| self.entries[row * self.inner + column]));
-        Ok(Self { rows: rows.len(), inner: columns.len(), max_abs: self.max_abs, entries: rows.flat_map(row).collect() })
+        let row = |row: usize| {
+            columns
+                .iter()
+                .map(move |column| column.map_or(0.0, |column| self.entries[row * self.inner + column]))
+        };
+        Ok(Self {
+            rows: rows.len(),
+            inner: columns.len(),
+            max_abs: self.max_abs,
+            entries: rows.flat_map(row).collect(),
+        })
     }
 
     /// The entries, row after row.
@@ -114,7 +137,11 @@ impl LeftMatrix {
     #[must_use]
     pub fn shifted_down(&self, shift: u32) -> Self {
         let factor = (-f64::from(shift)).exp2();
-        Self { max_abs: self.max_abs >> shift, entries: self.entries.iter().map(|w| w * factor).collect(), ..*self }
+        Self {
+            max_abs: self.max_abs >> shift,
+            entries: self.entries.iter().map(|w| w * factor).collect(),
+            ..*self
+        }
     }
 
     /// The sum of the squares of the entries of row `row`.
@@ -136,7 +163,13 @@ impl LeftMatrix {
     }
 
     /// The slices of the weights, lowest first, each rows x inner.
-    fn slices(&self, plan: &SplitPlan, modulus: &Modulus, width: Width, meter: Option<&Meter>) -> Vec<Vec<f64>> {
+    fn slices(
+        &self,
+        plan: &SplitPlan,
+        modulus: &Modulus,
+        width: Width,
+        meter: Option<&Meter>,
+    ) -> Vec<Vec<f64>> {
         let word = |&entry: &f64| {
             let word = entry as i64;
             if plan.reduce_left { modulus.centre(modulus.reduce_i64(word)) } else { word }
@@ -159,16 +192,16 @@ impl LeftMatrix {
 /// out[i][l] = sum_j W[i][j] right[j][l] mod q
 /// ```
 ///
-/// Shapes: `left` rows x inner, `right` inner rows of columns words, `out` rows rows of columns words.
-/// Range: `right` in `[0, q)`; results in `[0, q)`.
-/// Cost: [`SplitPlan::gemm_count`] floating-point products of the full size, and a few passes over `right` and `out`. In addition to the arguments
-/// (and the packing buffers of `gemm`), it allocates at most 8 MiB per thread, and one `f64` copy of the weights per slice where [`SplitPlan::left`]
-/// has several.
-/// `threads` workers share the tiles of `out` (0 counts as 1); the result is the same for any number.
+/// Shapes: `left` rows x inner, `right` inner rows of columns words, `out` rows rows of columns words. Range:
+/// `right` in `[0, q)`; results in `[0, q)`. Cost: [`SplitPlan::gemm_count`] floating-point products of the
+/// full size, and a few passes over `right` and `out`. In addition to the arguments (and the packing buffers
+/// of `gemm`), it allocates at most 8 MiB per thread, and one `f64` copy of the weights per slice where
+/// [`SplitPlan::left`] has several. `threads` workers share the tiles of `out` (0 counts as 1); the result is
+/// the same for any number.
 ///
 /// # Errors
-/// [`ArithError::Shape`] where the rows do not fit each other or there are no columns, [`ArithError::TooLarge`] for a residue not below `q`
-/// (`out` is then partly written).
+/// [`ArithError::Shape`] where the rows do not fit each other or there are no columns,
+/// [`ArithError::TooLarge`] for a residue not below `q` (`out` is then partly written).
 ///
 /// Source: [pcmm-mambo, sec. 7.1, App. C]; differs: see [`SplitPlan`].
 pub fn multiply_mod(
@@ -200,8 +233,13 @@ pub(crate) fn multiply_metered(
     report(meter, ProductCounts { products: 1, ..ProductCounts::default() });
     let width = Width::detect();
     let plan = left.plan(modulus);
-    let sliced = if plan.left.count > 1 || plan.reduce_left { left.slices(&plan, modulus, width, meter) } else { Vec::new() };
-    let weights: Vec<&[f64]> = if sliced.is_empty() { vec![&left.entries] } else { sliced.iter().map(Vec::as_slice).collect() };
+    let sliced = if plan.left.count > 1 || plan.reduce_left {
+        left.slices(&plan, modulus, width, meter)
+    } else {
+        Vec::new()
+    };
+    let weights: Vec<&[f64]> =
+        if sliced.is_empty() { vec![&left.entries] } else { sliced.iter().map(Vec::as_slice).collect() };
     let job = Job { plan, weights, inner: left.inner, right, modulus, width, meter };
 
     let threads = threads.max(1);
@@ -228,7 +266,8 @@ fn share_out<J: Send, W>(
     };
     std::thread::scope(|scope| {
         // If the system refuses a thread, the remaining workers empty the queue.
-        let others: Vec<_> = (1..workers).filter_map(|_| std::thread::Builder::new().spawn_scoped(scope, work).ok()).collect();
+        let others: Vec<_> =
+            (1..workers).filter_map(|_| std::thread::Builder::new().spawn_scoped(scope, work).ok()).collect();
         let own = work();
         others.into_iter().fold(own, |result, other| match other.join() {
             Ok(theirs) => result.and(theirs),
@@ -243,11 +282,24 @@ fn share_out<J: Send, W>(
 ///
 /// # Errors
 /// [`ArithError::Shape`] where a matrix does not have as many entries as its shape.
-pub fn multiply_f64(rows: usize, inner: usize, columns: usize, left: &[f64], right: &[f64]) -> Result<Vec<f64>, ArithError> {
+pub fn multiply_f64(
+    rows: usize,
+    inner: usize,
+    columns: usize,
+    left: &[f64],
+    right: &[f64],
+) -> Result<Vec<f64>, ArithError> {
     same("entries of the left matrix", rows.saturating_mul(inner), left.len())?;
     same("entries of the right matrix", inner.saturating_mul(columns), right.len())?;
     let mut out = vec![0.0; rows.saturating_mul(columns)];
-    gemm_rows(&mut out, View { entries: left, stride: inner }, View { entries: right, stride: columns }, rows, inner, columns);
+    gemm_rows(
+        &mut out,
+        View { entries: left, stride: inner },
+        View { entries: right, stride: columns },
+        rows,
+        inner,
+        columns,
+    );
     Ok(out)
 }
 
@@ -268,9 +320,12 @@ fn gemm_rows(out: &mut [f64], left: View, right: View, rows: usize, inner: usize
         return;
     }
     assert!(out.len() >= rows * columns && inner <= left.stride && columns <= right.stride);
-    assert!(left.entries.len() >= (rows - 1) * left.stride + inner && right.entries.len() >= (inner - 1) * right.stride + columns);
-    // SAFETY: the three matrices lie within their slices (asserted), `out` is borrowed mutably and so overlaps neither operand, and the result is
-    // written without being read first.
+    assert!(
+        left.entries.len() >= (rows - 1) * left.stride + inner
+            && right.entries.len() >= (inner - 1) * right.stride + columns
+    );
+    // SAFETY: the three matrices lie within their slices (asserted), `out` is borrowed mutably and so
+    // overlaps neither operand, and the result is written without being read first.
     unsafe {
         gemm::gemm(
             rows,
@@ -303,7 +358,8 @@ struct Tile<'a> {
     rows: Vec<&'a mut [u64]>,
 }
 
-/// Cuts the product into tiles of at most `widest` columns, at least one per thread where that leaves each enough to do.
+/// Cuts the product into tiles of at most `widest` columns, at least one per thread where that leaves each
+/// enough to do.
 fn tiles<'a>(out: &'a mut [&mut [u64]], columns: usize, widest: usize, threads: usize) -> Vec<Tile<'a>> {
     let mut blocks = columns.div_ceil(widest).next_multiple_of(threads);
     if columns / blocks < MIN_COLUMNS {
@@ -344,8 +400,8 @@ struct Job<'a> {
     meter: Option<&'a Meter>,
 }
 
-/// One worker's memory: at most `8 (c + 32) (1024 + 2 * 1024)` bytes with `c` = [`STACKED_COLUMNS`] (rounding to whole vectors adds up to 32), under
-/// 8 MiB.
+/// One worker's memory: at most `8 (c + 32) (1024 + 2 * 1024)` bytes with `c` = [`STACKED_COLUMNS`] (rounding
+/// to whole vectors adds up to 32), under 8 MiB.
 #[derive(Default)]
 struct Workspace {
     digits: Vec<f64>,
@@ -376,7 +432,8 @@ impl Job<'_> {
                 };
                 for (block, out) in tile.rows.chunks_mut(ROW_BLOCK).enumerate() {
                     let first_row = tile.first_row + block * ROW_BLOCK;
-                    let left = View { entries: &weights[first_row * self.inner + start..], stride: self.inner };
+                    let left =
+                        View { entries: &weights[first_row * self.inner + start..], stride: self.inner };
                     self.block(out, left, inner, carry, workspace, stacked);
                 }
             }
@@ -384,14 +441,27 @@ impl Job<'_> {
         Ok(())
     }
 
-    /// Digits of the residues of columns `first..first + columns` in a range of rows; the slices of a row are side by side.
-    fn convert(&self, digits: &mut [f64], start: usize, first: usize, columns: usize) -> Result<(), ArithError> {
+    /// Digits of the residues of columns `first..first + columns` in a range of rows; the slices of a row are
+    /// side by side.
+    fn convert(
+        &self,
+        digits: &mut [f64],
+        start: usize,
+        first: usize,
+        columns: usize,
+    ) -> Result<(), ArithError> {
         let q = self.modulus.value();
-        for (row, digits) in self.right[start..].iter().zip(digits.chunks_mut(columns * self.plan.right.count)) {
+        for (row, digits) in
+            self.right[start..].iter().zip(digits.chunks_mut(columns * self.plan.right.count))
+        {
             let row = &row[first..first + columns];
             if !loops::digits_of_residues(self.width, digits, columns, row, self.plan.right, q) {
                 let value = row.iter().copied().max().unwrap_or(0);
-                return Err(ArithError::TooLarge { what: "a residue of the right matrix", value, limit: q - 1 });
+                return Err(ArithError::TooLarge {
+                    what: "a residue of the right matrix",
+                    value,
+                    limit: q - 1,
+                });
             }
             report(self.meter, ProductCounts { digits: digits.len(), ..ProductCounts::default() });
         }
@@ -399,7 +469,15 @@ impl Job<'_> {
     }
 
     /// Multiplies one block of weights with the converted digits and reduces into `out`.
-    fn block(&self, out: &mut [&mut [u64]], left: View, inner: usize, carry: Option<u32>, workspace: &mut Workspace, stacked: usize) {
+    fn block(
+        &self,
+        out: &mut [&mut [u64]],
+        left: View,
+        inner: usize,
+        carry: Option<u32>,
+        workspace: &mut Workspace,
+        stacked: usize,
+    ) {
         let Workspace { digits, products, sums } = workspace;
         let (rows, columns) = (out.len(), out[0].len());
         products.resize((rows * stacked).max(products.len()), 0.0);
@@ -413,7 +491,10 @@ impl Job<'_> {
             let part = self.plan.exact_block.min(inner - first);
             let right = View { entries: &digits[first * stacked..], stride: stacked };
             gemm_rows(products, View { entries: &left.entries[first..], ..left }, right, rows, part, stacked);
-            report(self.meter, ProductCounts { multiply_adds: rows * part * stacked, ..ProductCounts::default() });
+            report(
+                self.meter,
+                ProductCounts { multiply_adds: rows * part * stacked, ..ProductCounts::default() },
+            );
             if !whole {
                 loops::add_products(self.width, sums, products);
                 report(self.meter, ProductCounts { sums: products.len(), ..ProductCounts::default() });
@@ -421,9 +502,25 @@ impl Job<'_> {
         }
         for (row, out) in out.iter_mut().enumerate() {
             if whole {
-                loops::reduce_sums(self.width, out, carry, &products[row * stacked..][..stacked], columns, self.plan.right, self.modulus);
+                loops::reduce_sums(
+                    self.width,
+                    out,
+                    carry,
+                    &products[row * stacked..][..stacked],
+                    columns,
+                    self.plan.right,
+                    self.modulus,
+                );
             } else {
-                loops::reduce_sums(self.width, out, carry, &sums[row * stacked..][..stacked], columns, self.plan.right, self.modulus);
+                loops::reduce_sums(
+                    self.width,
+                    out,
+                    carry,
+                    &sums[row * stacked..][..stacked],
+                    columns,
+                    self.plan.right,
+                    self.modulus,
+                );
             }
             report(self.meter, ProductCounts { sums: stacked, ..ProductCounts::default() });
         }

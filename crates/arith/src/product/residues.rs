@@ -16,10 +16,12 @@ fn one_part(modulus: &Modulus) -> bool {
     modulus.value() / 2 <= MAX_WEIGHT
 }
 
-/// `out[i] <- sum_r left[r][positions[i]] right[r] mod q` for each group `right` of right factors, exactly: `L^T R` for matrices of residues `L` and `R`.
+/// `out[i] <- sum_r left[r][positions[i]] right[r] mod q` for each group `right` of right factors, exactly:
+/// `L^T R` for matrices of residues `L` and `R`.
 ///
-/// Shapes: `left` inner rows of words; each of `right` inner rows of columns words; each of `out` as many rows of columns words as there are `positions`.
-/// Range: residues below `q`. Above 2^53 the left factor is cut into two parts of magnitude at most 2^30, with a product each.
+/// Shapes: `left` inner rows of words; each of `right` inner rows of columns words; each of `out` as many
+/// rows of columns words as there are `positions`. Range: residues below `q`. Above 2^53 the left factor is
+/// cut into two parts of magnitude at most 2^30, with a product each.
 ///
 /// # Errors
 /// [`ArithError::Shape`], [`ArithError::TooLarge`] as [`super::multiply_mod`].
@@ -34,14 +36,20 @@ pub(crate) fn multiply_columns(
     same("groups of rows of the product", right.len(), out.len())?;
     for row in left {
         if let Some(&position) = positions.iter().find(|&&position| position >= row.len()) {
-            return Err(ArithError::Shape { what: "words of a row of the left factor", expected: position + 1, got: row.len() });
+            return Err(ArithError::Shape {
+                what: "words of a row of the left factor",
+                expected: position + 1,
+                got: row.len(),
+            });
         }
     }
     out.iter().try_for_each(|out| same("rows of the product", positions.len(), out.len()))?;
     for (band, positions) in positions.chunks(BAND).enumerate() {
         let words = columns_of(left, positions, modulus);
         let rows = band * BAND..band * BAND + positions.len();
-        let part = |f: &dyn Fn(i64) -> i64| LeftMatrix::new(positions.len(), left.len(), &words.iter().map(|&w| f(w)).collect::<Vec<_>>());
+        let part = |f: &dyn Fn(i64) -> i64| {
+            LeftMatrix::new(positions.len(), left.len(), &words.iter().map(|&w| f(w)).collect::<Vec<_>>())
+        };
         if one_part(modulus) {
             let matrix = part(&|w| w)?;
             for (out, right) in out.iter_mut().zip(right) {
@@ -87,11 +95,16 @@ fn columns_of(left: &[&[u64]], positions: &[usize], modulus: &Modulus) -> Vec<i6
     words
 }
 
-/// Unit operations of [`crate::Engine::combine_coefficients`] for one modulus and one right factor of `columns` words in a row, on one thread.
+/// Unit operations of [`crate::Engine::combine_coefficients`] for one modulus and one right factor of
+/// `columns` words in a row, on one thread.
 #[must_use]
 pub fn column_product_counts(rows: usize, inner: usize, columns: usize, modulus: &Modulus) -> ProductCounts {
     let half = modulus.value() / 2;
-    let bounds = if one_part(modulus) { vec![half] } else { vec![rounded_high(half as i64) as u64, 1 << (LOW_BITS - 1)] };
+    let bounds = if one_part(modulus) {
+        vec![half]
+    } else {
+        vec![rounded_high(half as i64) as u64, 1 << (LOW_BITS - 1)]
+    };
     let mut counts = ProductCounts::default();
     for start in (0..rows).step_by(BAND) {
         for &bound in &bounds {

@@ -1,4 +1,5 @@
-//! How an exact product is cut into floating-point products: bounds, costs, and the proof that nothing is rounded.
+//! How an exact product is cut into floating-point products: bounds, costs, and the proof that nothing is
+//! rounded.
 //!
 //! Sits below [`super`]; does not depend on how matrices are stored.
 
@@ -14,8 +15,9 @@ pub(crate) const MAX_INNER_BLOCK: usize = 1024;
 /// Bound on the quotient by `q` of the value that one reduction takes (see [`SplitPlan`], step 4).
 const QUOTIENT_LIMIT: u128 = 1 << 46;
 
-/// Cost of one more inner block, in multiply-adds per output element: the pass that adds its sums to the integer accumulators, and the start of a
-/// product (measured on AVX-512 at 512 and 1024: blocks of 32, 16 and 8 take 1.4, 1.8 and 2.5 times as long as whole ones, which 12 to 13 explains).
+/// Cost of one more inner block, in multiply-adds per output element: the pass that adds its sums to the
+/// integer accumulators, and the start of a product (measured on AVX-512 at 512 and 1024: blocks of 32, 16
+/// and 8 take 1.4, 1.8 and 2.5 times as long as whole ones, which 12 to 13 explains).
 const BLOCK_OVERHEAD: u128 = 13;
 
 /// How a signed integer is cut into balanced digits, lowest first: `x = sum_j digit_j 2^(bits j)`.
@@ -32,8 +34,9 @@ pub struct Slices {
 impl Slices {
     /// The decomposition of `|x| <= bound` into `count` digits that minimises their largest magnitude.
     ///
-    /// A digit is `d = ((x + h) mod 2^bits) - h` in `[-h, h - 1]`, `h = 2^(bits - 1)`; the rest is `(x - d) / 2^bits`, of magnitude at most
-    /// `(bound + h) / 2^bits` rounded down (it is an integer). The top digit is the rest after `count - 1` digits.
+    /// A digit is `d = ((x + h) mod 2^bits) - h` in `[-h, h - 1]`, `h = 2^(bits - 1)`; the rest is `(x - d) /
+    /// 2^bits`, of magnitude at most `(bound + h) / 2^bits` rounded down (it is an integer). The top digit is
+    /// the rest after `count - 1` digits.
     fn balanced(bound: u64, count: usize) -> Self {
         if count == 1 {
             return Self { count, bits: 0, max_digit: bound };
@@ -54,32 +57,40 @@ impl Slices {
     }
 }
 
-/// How a product with moduli of a given size is split, such that every floating-point operation in it is exact.
+/// How a product with moduli of a given size is split, such that every floating-point operation in it is
+/// exact.
 ///
-/// With balanced digits ([`Slices`]) `u = sum_j u_j 2^(b j)` of the centred residues and `w = sum_i w_i 2^(c i)` of the weights,
+/// With balanced digits ([`Slices`]) `u = sum_j u_j 2^(b j)` of the centred residues and `w = sum_i w_i 2^(c
+/// i)` of the weights,
 ///
 /// ```text
 /// W U = sum_i 2^(c i) sum_j 2^(b j) (W_i U_j),      computed modulo q, the products W_i U_j in floating point.
 /// ```
 ///
-/// Proof of exactness, for an inner dimension taken in blocks of `k` = [`SplitPlan::exact_block`] within ranges of at most `K = 1024`:
+/// Proof of exactness, for an inner dimension taken in blocks of `k` = [`SplitPlan::exact_block`] within
+/// ranges of at most `K = 1024`:
 ///
-/// 1. *Digits.* A residue `u` in `[0, q)`, `q` odd and below `2^m`, has the centred representative `|u'| <= (q - 1)/2 <= 2^(m-1) - 1`. The digits of
-///    `u'` and of `w` (an integer, `|w| <= 2^52`) are found in integer arithmetic, and are at most `D_u` and `D_w` in magnitude, both below `2^53`:
-///    they convert to `f64` exactly.
-/// 2. *Products.* `k D_w D_u <= 2^53`. Every partial sum that any order of summation forms within a block is a sum of at most `k` products of digits:
-///    an integer of magnitude at most `2^53`, hence a `f64`. The exact value of each operation (fused or not) being representable, IEEE 754 returns
-///    it. So the order of the additions, fused operations, vector widths and numbers of threads change no bit.
+/// 1. *Digits.* A residue `u` in `[0, q)`, `q` odd and below `2^m`, has the centred representative `|u'| <=
+///    (q - 1)/2 <= 2^(m-1) - 1`. The digits of `u'` and of `w` (an integer, `|w| <= 2^52`) are found in
+///    integer arithmetic, and are at most `D_u` and `D_w` in magnitude, both below `2^53`: they convert to
+///    `f64` exactly.
+/// 2. *Products.* `k D_w D_u <= 2^53`. Every partial sum that any order of summation forms within a block is
+///    a sum of at most `k` products of digits: an integer of magnitude at most `2^53`, hence a `f64`. The
+///    exact value of each operation (fused or not) being representable, IEEE 754 returns it. So the order of
+///    the additions, fused operations, vector widths and numbers of threads change no bit.
 /// 3. *Sums over blocks* of one range are `i64` of magnitude at most `K D_w D_u < 2^62`: no overflow.
-/// 4. *Reduction.* For slice `i`, `T = 2^c R + sum_j 2^(b j) v_j` is computed twice: modulo `2^64` in wrapping integers, and approximately in `f64`.
-///    `R` in `[0, q)` is the result of the slices above (Horner's rule) or of the earlier ranges (then without the factor). Let `S` be the sum of the
-///    magnitudes of the terms; the plan guarantees `S/q <= 2^46`. The floating-point sum has at most `s + 3` roundings per term (`s` slices of U,
-///    `s <= 8`), the product with the rounded `1/q` two more: the quotient is off by at most `(s + 6) 2^-53 S/q <= 14/128 < 1/2`, and rounding it to
-///    an integer `z` adds at most `1/2`. So `|T - z q| < q < 2^61`, the value of `T - z q` modulo `2^64` determines it, and adding `q` when it is
-///    negative gives a residue in `[0, q)`.
+/// 4. *Reduction.* For slice `i`, `T = 2^c R + sum_j 2^(b j) v_j` is computed twice: modulo `2^64` in
+///    wrapping integers, and approximately in `f64`. `R` in `[0, q)` is the result of the slices above
+///    (Horner's rule) or of the earlier ranges (then without the factor). Let `S` be the sum of the
+///    magnitudes of the terms; the plan guarantees `S/q <= 2^46`. The floating-point sum has at most `s + 3`
+///    roundings per term (`s` slices of U, `s <= 8`), the product with the rounded `1/q` two more: the
+///    quotient is off by at most `(s + 6) 2^-53 S/q <= 14/128 < 1/2`, and rounding it to an integer `z` adds
+///    at most `1/2`. So `|T - z q| < q < 2^61`, the value of `T - z q` modulo `2^64` determines it, and
+///    adding `q` when it is negative gives a residue in `[0, q)`.
 ///
-/// Source: [pcmm-mambo, sec. 7.1, App. C]; differs: digits are balanced (a bit less each), the weights may be cut too, the inner dimension may be cut
-/// where that saves a product, and the combination is reduced with one quotient instead of 93-bit integers.
+/// Source: [pcmm-mambo, sec. 7.1, App. C]; differs: digits are balanced (a bit less each), the weights may be
+/// cut too, the inner dimension may be cut where that saves a product, and the combination is reduced with
+/// one quotient instead of 93-bit integers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SplitPlan {
     pub(crate) left: Slices,
@@ -92,10 +103,12 @@ pub struct SplitPlan {
 }
 
 impl SplitPlan {
-    /// The cheapest plan for weights `|w| <= max_abs_w`, `inner` of them in a row, and moduli `q < 2^modulus_bits`.
+    /// The cheapest plan for weights `|w| <= max_abs_w`, `inner` of them in a row, and moduli `q <
+    /// 2^modulus_bits`.
     ///
-    /// Cost of a plan, per output element: products x (inner + 13 x inner blocks). Arguments beyond the supported range (`max_abs_w` above `2^52`,
-    /// `modulus_bits` outside `2..=61`, `inner` 0) are clamped to it.
+    /// Cost of a plan, per output element: products x (inner + 13 x inner blocks). Arguments beyond the
+    /// supported range (`max_abs_w` above `2^52`, `modulus_bits` outside `2..=61`, `inner` 0) are clamped to
+    /// it.
     #[must_use]
     pub fn choose(inner: usize, max_abs_w: u64, modulus_bits: u32) -> SplitPlan {
         let (inner, modulus_bits) = (inner.max(1), modulus_bits.clamp(2, 61));
@@ -106,30 +119,45 @@ impl SplitPlan {
         let (lefts, rights) = (cuts(left_bound), cuts(residue_bound));
         let candidates = lefts.iter().flat_map(|&left| rights.iter().map(move |&right| (left, right)));
         candidates
-            .filter_map(|(left, right)| Self::within_bounds(left, right, inner, modulus_bits, max_abs_w > residue_bound))
+            .filter_map(|(left, right)| {
+                Self::within_bounds(left, right, inner, modulus_bits, max_abs_w > residue_bound)
+            })
             .min_by_key(|plan| (plan.cost(), plan.left.count))
-            // Eight digits of a 61-bit residue and eight of a weight have magnitudes of at most 2^8 and 2^6, which is always within bounds.
+            // Eight digits of a 61-bit residue and eight of a weight have magnitudes of at most 2^8 and 2^6,
+            // which is always within bounds.
             .expect("eight slices of each always fit")
     }
 
-    fn within_bounds(left: Slices, right: Slices, inner: usize, modulus_bits: u32, reduce_left: bool) -> Option<Self> {
+    fn within_bounds(
+        left: Slices,
+        right: Slices,
+        inner: usize,
+        modulus_bits: u32,
+        reduce_left: bool,
+    ) -> Option<Self> {
         let digits = u128::from(left.max_digit) * u128::from(right.max_digit);
         let range = inner.min(MAX_INNER_BLOCK) as u128;
         let exact_block = (u128::from(EXACT_LIMIT) / digits).min(range) as usize;
-        let quotient = (range * u128::from(left.max_digit) * right.mass()) / (1u128 << (modulus_bits - 1)) + (1u128 << left.bits) + 2;
-        let fits = exact_block >= 1 && right.max_digit < EXACT_LIMIT && range * digits < 1 << 62 && quotient <= QUOTIENT_LIMIT;
+        let quotient = (range * u128::from(left.max_digit) * right.mass()) / (1u128 << (modulus_bits - 1))
+            + (1u128 << left.bits)
+            + 2;
+        let fits = exact_block >= 1
+            && right.max_digit < EXACT_LIMIT
+            && range * digits < 1 << 62
+            && quotient <= QUOTIENT_LIMIT;
         fits.then_some(Self { left, right, reduce_left, exact_block, inner, modulus_bits })
     }
 
-    /// Unit operations of the product of `rows` rows of weights with rows of `columns` residues, on one thread. More threads may convert the same
-    /// residues several times.
+    /// Unit operations of the product of `rows` rows of weights with rows of `columns` residues, on one
+    /// thread. More threads may convert the same residues several times.
     #[must_use]
     pub fn counts(&self, rows: usize, columns: usize) -> ProductCounts {
         let (left, sums) = (self.left.count, rows * columns * self.right.count);
         let weights = if left > 1 || self.reduce_left { rows * self.inner * left } else { 0 };
         // Residues of a longer inner dimension are converted again for each slice of the weights.
         let conversions = if self.inner <= MAX_INNER_BLOCK { 1 } else { left };
-        // A range that takes several blocks is read once for each of them and once more from the integer sums.
+        // A range that takes several blocks is read once for each of them and once more from the integer
+        // sums.
         let reads = |range: usize| match range.div_ceil(self.exact_block) {
             1 => 1,
             blocks => blocks + 1,

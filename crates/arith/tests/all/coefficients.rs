@@ -23,7 +23,12 @@ fn engine(bits: &[u32], threads: usize) -> (CpuEngine, Vec<u64>) {
         moduli.extend(largest_primes(bits, 2 * DEGREE as u64, 1, &moduli).expect("a prime"));
     }
     let pool = CpuEngine::thread_pool(threads).expect("threads");
-    (CpuEngine::new(DEGREE, &moduli, Isa::detect().expect("kernels")).expect("an engine").with_threads(pool), moduli)
+    (
+        CpuEngine::new(DEGREE, &moduli, Isa::detect().expect("kernels"))
+            .expect("an engine")
+            .with_threads(pool),
+        moduli,
+    )
 }
 
 /// Polynomials with residues modulo each of `moduli`, `polys` of them in each row.
@@ -44,7 +49,8 @@ fn product(
     let mut out: Vec<Vec<u64>> = vec![vec![u64::MAX; right[0].len()]; positions.len()];
     let left: Vec<Rows<'_>> = left.iter().map(|words| Rows::of_words(words, DEGREE)).collect();
     let right: Vec<Rows<'_>> = right.iter().map(|words| Rows::of_words(words, DEGREE)).collect();
-    let mut targets: Vec<RowsMut<'_>> = out.iter_mut().map(|words| RowsMut::of_words(words, DEGREE)).collect();
+    let mut targets: Vec<RowsMut<'_>> =
+        out.iter_mut().map(|words| RowsMut::of_words(words, DEGREE)).collect();
     engine.combine_coefficients(&mut targets, &left, positions, &right, &(0..moduli).collect::<Vec<_>>())?;
     Ok(out)
 }
@@ -62,18 +68,33 @@ fn products_are_exact_for_all_sizes_of_primes() {
         let mut next = words(bits[0].into());
         let (left, mut right) = (rows(&moduli, inner, 1, &mut next), rows(&moduli, inner, polys, &mut next));
         // The largest residues, where sums are largest.
-        right[0].chunks_mut(DEGREE).enumerate().for_each(|(row, words)| words.fill(moduli[row % moduli.len()] - 1));
+        right[0]
+            .chunks_mut(DEGREE)
+            .enumerate()
+            .for_each(|(row, words)| words.fill(moduli[row % moduli.len()] - 1));
         let got = product(&engine, &left, &positions, &right, moduli.len()).expect("a product");
         for (position, got) in positions.iter().zip(&got) {
             for (index, &word) in got.iter().enumerate() {
                 let (row, column) = (index / DEGREE, index % DEGREE);
                 let (prime, q) = (row % moduli.len(), u128::from(moduli[row % moduli.len()]));
-                let term = |r: usize| u128::from(left[r][prime * DEGREE + position]) * u128::from(right[r][row * DEGREE + column]) % q;
-                assert_eq!(u128::from(word), (0..inner).map(term).sum::<u128>() % q, "{bits:?}, {position}, row {row}, column {column}");
+                let term = |r: usize| {
+                    u128::from(left[r][prime * DEGREE + position])
+                        * u128::from(right[r][row * DEGREE + column])
+                        % q
+                };
+                assert_eq!(
+                    u128::from(word),
+                    (0..inner).map(term).sum::<u128>() % q,
+                    "{bits:?}, {position}, row {row}, column {column}"
+                );
             }
         }
         let (two, _) = self::engine(bits, 2);
-        assert_eq!(product(&two, &left, &positions, &right, moduli.len()).expect("a product"), got, "two threads");
+        assert_eq!(
+            product(&two, &left, &positions, &right, moduli.len()).expect("a product"),
+            got,
+            "two threads"
+        );
     }
 }
 
@@ -93,7 +114,11 @@ fn counts_are_those_that_run() {
         // More rows than are computed at a time.
         let positions: Vec<usize> = (0..2 * COLUMN_BAND + 3).map(|position| position % DEGREE).collect();
         product(&engine, &left, &positions, &right, 1).expect("a product");
-        assert_eq!(meter.take().product, column_product_counts(positions.len(), 20, DEGREE, &modulus), "{bits} bits, in bands");
+        assert_eq!(
+            meter.take().product,
+            column_product_counts(positions.len(), 20, DEGREE, &modulus),
+            "{bits} bits, in bands"
+        );
     }
 }
 

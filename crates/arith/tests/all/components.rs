@@ -1,4 +1,5 @@
-//! Moves of the degree in Eval form: against the same moves of coefficients, and every kernel against the scalar one.
+//! Moves of the degree in Eval form: against the same moves of coefficients, and every kernel against the
+//! scalar one.
 //!
 //! All comparisons are exact.
 
@@ -35,23 +36,40 @@ fn joined_coefficients(parts: &[&[u64]], twist: Twist, q: u64) -> Vec<u64> {
 fn random(engine: &CpuEngine, moduli: &[u64], basis: &[usize], rows: usize, words: &mut Words) -> Buffer {
     let mut buffer = engine.scratch(rows);
     for row in 0..rows {
-        buffer.row_mut(row).iter_mut().for_each(|word| *word = words.residue(moduli[basis[row % basis.len()]]));
+        buffer
+            .row_mut(row)
+            .iter_mut()
+            .for_each(|word| *word = words.residue(moduli[basis[row % basis.len()]]));
     }
     buffer
 }
 
-/// The polynomials that components join to in `form`. Components may be two polynomials each, one after the other.
+/// The polynomials that components join to in `form`. Components may be two polynomials each, one after the
+/// other.
 fn join(engine: &CpuEngine, form: Form, parts: &[&Buffer], twist: Twist) -> Buffer {
     let rows = parts.first().map_or(0, |part| part.rows());
     let mut out = engine.scratch(rows);
     let polys = rows / BASIS.len();
-    let chunks: Vec<Vec<Rows<'_>>> = parts.iter().map(|part| part.view().chunks(BASIS.len()).collect()).collect();
-    let all: Vec<Rows<'_>> = (0..polys).flat_map(|poly| chunks.iter().map(move |chunks| chunks[poly])).collect();
+    let chunks: Vec<Vec<Rows<'_>>> =
+        parts.iter().map(|part| part.view().chunks(BASIS.len()).collect()).collect();
+    let all: Vec<Rows<'_>> =
+        (0..polys).flat_map(|poly| chunks.iter().map(move |chunks| chunks[poly])).collect();
     engine.join_components(form, out.view_mut(), &all, twist, &BASIS);
     if twist == Twist::Positive {
         let mut same = engine.scratch(rows);
-        engine.join_samples(form, same.view_mut(), &parts.iter().map(|part| part.view()).collect::<Vec<_>>(), &BASIS);
-        assert_eq!(same.view(), out.view(), "parts of several polynomials, degree {}, {} parts", engine.degree(), parts.len());
+        engine.join_samples(
+            form,
+            same.view_mut(),
+            &parts.iter().map(|part| part.view()).collect::<Vec<_>>(),
+            &BASIS,
+        );
+        assert_eq!(
+            same.view(),
+            out.view(),
+            "parts of several polynomials, degree {}, {} parts",
+            engine.degree(),
+            parts.len()
+        );
     }
     out
 }
@@ -83,7 +101,8 @@ fn joined_and_split_values_equal_joined_and_split_coefficients_at_every_degree_g
             for (large, small) in large.iter().zip(engines(small_degree, &moduli)) {
                 let rows = if log < 10 { 2 * BASIS.len() } else { BASIS.len() };
                 let mut words = Words::new(u64::from(100 * log + gap_log));
-                let coefficients: Vec<Buffer> = (0..gap).map(|_| random(&small, &moduli, &BASIS, rows, &mut words)).collect();
+                let coefficients: Vec<Buffer> =
+                    (0..gap).map(|_| random(&small, &moduli, &BASIS, rows, &mut words)).collect();
                 let transformed = |x: &Buffer| {
                     let mut x = x.clone();
                     small.forward_ntt(x.view_mut(), &BASIS);
@@ -96,35 +115,53 @@ fn joined_and_split_values_equal_joined_and_split_coefficients_at_every_degree_g
                     let mut expected = large.scratch(rows);
                     for row in 0..rows {
                         let parts: Vec<&[u64]> = coefficients.iter().map(|part| part.row(row)).collect();
-                        expected.row_mut(row).copy_from_slice(&joined_coefficients(&parts, twist, moduli[BASIS[row % BASIS.len()]]));
+                        expected.row_mut(row).copy_from_slice(&joined_coefficients(
+                            &parts,
+                            twist,
+                            moduli[BASIS[row % BASIS.len()]],
+                        ));
                     }
-                    let from_coefficients = join(large, Form::Coeff, &coefficients.iter().collect::<Vec<_>>(), twist);
+                    let from_coefficients =
+                        join(large, Form::Coeff, &coefficients.iter().collect::<Vec<_>>(), twist);
                     assert!(from_coefficients == expected, "joined coefficients, {twist:?}, {name}");
-                    assert!(split(large, Form::Coeff, &small, &expected, twist) == coefficients, "split coefficients, {twist:?}, {name}");
+                    assert!(
+                        split(large, Form::Coeff, &small, &expected, twist) == coefficients,
+                        "split coefficients, {twist:?}, {name}"
+                    );
                     let mut first = small.scratch(rows);
                     large.first_component(Form::Coeff, first.view_mut(), expected.view(), &BASIS);
                     assert!(first == coefficients[0], "first of coefficients, {twist:?}, {name}");
                     large.forward_ntt(expected.view_mut(), &BASIS);
                     assert!(joined == expected, "joined, {twist:?}, {name}");
-                    assert!(split(large, Form::Eval, &small, &joined, twist) == values, "split, {twist:?}, {name}");
+                    assert!(
+                        split(large, Form::Eval, &small, &joined, twist) == values,
+                        "split, {twist:?}, {name}"
+                    );
                     // Place 0 alone.
                     let mut mean = small.scratch(rows);
                     large.first_component(Form::Eval, mean.view_mut(), joined.view(), &BASIS);
                     assert!(mean == values[0], "mean, {twist:?}, {name}");
                 }
                 let zero = small.zeroed(rows);
-                let alone: Vec<&Buffer> = std::iter::once(&values[0]).chain(std::iter::repeat_n(&zero, gap - 1)).collect();
+                let alone: Vec<&Buffer> =
+                    std::iter::once(&values[0]).chain(std::iter::repeat_n(&zero, gap - 1)).collect();
                 let mut repeated = large.scratch(rows);
                 large.repeat(Form::Eval, repeated.view_mut(), values[0].view());
                 assert!(repeated == join(large, Form::Eval, &alone, Twist::Positive), "repeated, {name}");
                 large.repeat(Form::Coeff, repeated.view_mut(), coefficients[0].view());
                 large.forward_ntt(repeated.view_mut(), &BASIS);
-                assert!(repeated == join(large, Form::Eval, &alone, Twist::Positive), "repeated coefficients, {name}");
+                assert!(
+                    repeated == join(large, Form::Eval, &alone, Twist::Positive),
+                    "repeated coefficients, {name}"
+                );
                 // Any values split and join back: both maps are bijections, not inverse on images alone.
                 let any = random(large, &moduli, &BASIS, rows, &mut words);
                 for twist in TWISTS {
                     let parts = split(large, Form::Eval, &small, &any, twist);
-                    assert!(join(large, Form::Eval, &parts.iter().collect::<Vec<_>>(), twist) == any, "{twist:?}, {name}");
+                    assert!(
+                        join(large, Form::Eval, &parts.iter().collect::<Vec<_>>(), twist) == any,
+                        "{twist:?}, {name}"
+                    );
                 }
             }
         }
@@ -143,7 +180,8 @@ fn splits_nest() {
             for twist in TWISTS {
                 let at_once = split(&whole, Form::Eval, &small, &x, twist);
                 let halves = split(&whole, Form::Eval, &middle, &x, twist);
-                let in_two: Vec<Buffer> = halves.iter().flat_map(|half| split(&middle, Form::Eval, &small, half, twist)).collect();
+                let in_two: Vec<Buffer> =
+                    halves.iter().flat_map(|half| split(&middle, Form::Eval, &small, half, twist)).collect();
                 assert!(at_once == in_two, "{isa:?}, degree 2^{log}, {logs:?}, {twist:?}");
             }
         }
@@ -158,7 +196,12 @@ fn prime_below(bound: u64, step: u64) -> Option<u64> {
 /// The smallest prime, and both sides of the widths at which a kernel hands over to another.
 fn edge_primes(degree: usize) -> Vec<u64> {
     let step = 2 * degree as u64;
-    let above = |bound: u64| (bound / step + 1..).map(|i| i * step + 1).find(|&candidate| is_prime(candidate)).expect("primes never end");
+    let above = |bound: u64| {
+        (bound / step + 1..)
+            .map(|i| i * step + 1)
+            .find(|&candidate| is_prime(candidate))
+            .expect("primes never end")
+    };
     let mut primes = vec![above(2)];
     for bound in [1 << 45, 1 << 49, 1 << 50] {
         primes.extend(prime_below(bound, step));
@@ -170,7 +213,8 @@ fn edge_primes(degree: usize) -> Vec<u64> {
     primes
 }
 
-/// Rows that strain lazy ranges: all low, all high, alternating in runs of every length that a pass meets, random.
+/// Rows that strain lazy ranges: all low, all high, alternating in runs of every length that a pass meets,
+/// random.
 fn edge_rows(words: &mut Words, len: usize, q: u64) -> Vec<Vec<u64>> {
     let top = q - 1;
     let mut rows = vec![vec![0; len], vec![top; len]];
@@ -194,16 +238,32 @@ fn every_kernel_equals_scalar_on_extreme_rows_and_leaves_residues() {
                 for row in edge_rows(&mut words, degree, q) {
                     for twist in TWISTS {
                         let run = |kernel: &dyn RowKernel| {
-                            let (mut joined, mut split, mut mean) = (vec![7; degree], vec![7; degree], vec![7; small]);
-                            kernel.join_components(&mut joined, &row.chunks_exact(small).collect::<Vec<_>>(), twist);
-                            kernel.split_components(&mut split.chunks_exact_mut(small).collect::<Vec<_>>(), &row, twist);
+                            let (mut joined, mut split, mut mean) =
+                                (vec![7; degree], vec![7; degree], vec![7; small]);
+                            kernel.join_components(
+                                &mut joined,
+                                &row.chunks_exact(small).collect::<Vec<_>>(),
+                                twist,
+                            );
+                            kernel.split_components(
+                                &mut split.chunks_exact_mut(small).collect::<Vec<_>>(),
+                                &row,
+                                twist,
+                            );
                             kernel.mean_of_neighbours(&mut mean, &row);
                             [joined, split, mean]
                         };
                         let expected = run(&*kernels[0]);
-                        assert!(expected.iter().flatten().all(|&value| value < q), "residues, q {q}, degree {degree}, {parts} parts");
+                        assert!(
+                            expected.iter().flatten().all(|&value| value < q),
+                            "residues, q {q}, degree {degree}, {parts} parts"
+                        );
                         for kernel in &kernels[1..] {
-                            assert!(run(&**kernel) == expected, "{:?}, q {q}, degree {degree}, {parts} parts, {twist:?}", kernel.isa());
+                            assert!(
+                                run(&**kernel) == expected,
+                                "{:?}, q {q}, degree {degree}, {parts} parts, {twist:?}",
+                                kernel.isa()
+                            );
                         }
                     }
                 }
@@ -225,7 +285,10 @@ fn transforms_of_every_degree_and_kernel_use_powers_of_one_root() {
                 x[1] = 1;
                 kernels::build(isa, modulus, degree).expect("fits").forward(&mut x);
                 assert_eq!(x[0], primitive_root(&modulus, 2 * degree).expect("exists"));
-                assert!(above.is_none_or(|root| modulus.mul(root, root) == x[0]), "{isa:?}, q {q}, degree {degree}");
+                assert!(
+                    above.is_none_or(|root| modulus.mul(root, root) == x[0]),
+                    "{isa:?}, q {q}, degree {degree}"
+                );
                 above = Some(x[0]);
             }
         }
@@ -243,43 +306,62 @@ fn components_of_other_lengths_are_refused() {
         let rows = half.zeroed(4);
         for form in [Form::Coeff, Form::Eval] {
             let join = |parts: &[&Buffer]| {
-                large.join_components(form, large.zeroed(5).view_mut(), &views(parts.iter().copied()), Twist::Positive, &BASIS);
+                large.join_components(
+                    form,
+                    large.zeroed(5).view_mut(),
+                    &views(parts.iter().copied()),
+                    Twist::Positive,
+                    &BASIS,
+                );
             };
             assert!(!refused(&|| join(&[&part, &part])));
-            for parts in [vec![], vec![&part], vec![&part, &short], vec![&short, &short], vec![&short, &short, &short]] {
+            for parts in
+                [vec![], vec![&part], vec![&part, &short], vec![&short, &short], vec![&short, &short, &short]]
+            {
                 assert!(refused(&|| join(&parts)), "{} parts", parts.len());
             }
             assert!(refused(&|| join(&[&part, &rows])), "other rows");
             let (mut one, mut other) = (half.zeroed(5), quarter.zeroed(5));
             let parts = &mut [one.view_mut(), other.view_mut()];
-            let split = std::panic::AssertUnwindSafe(|| large.split_components(form, parts, x.view(), Twist::Positive, &BASIS));
+            let split = std::panic::AssertUnwindSafe(|| {
+                large.split_components(form, parts, x.view(), Twist::Positive, &BASIS)
+            });
             assert!(std::panic::catch_unwind(split).is_err());
             assert!(refused(&|| large.first_component(form, half.zeroed(4).view_mut(), x.view(), &BASIS)));
         }
         let kernel = kernels::build(isa, Modulus::new(moduli[0]).expect("prime"), 256).expect("fits");
         let words = vec![0; 256];
         let parts: Vec<&[u64]> = words.chunks_exact(16).collect();
-        assert!(refused(&|| kernel.join_components(&mut [0; 256], &parts, Twist::Positive)), "more than one pass");
+        assert!(
+            refused(&|| kernel.join_components(&mut [0; 256], &parts, Twist::Positive)),
+            "more than one pass"
+        );
     }
 }
 
 #[test]
 fn joined_masks_equal_samples_that_are_joined_and_then_embedded() {
-    for (log, cases) in
-        [(3u32, vec![(0, 3), (1, 1), (3, 0), (2, 1)]), (7, vec![(0, 7), (3, 4), (5, 2), (2, 2), (1, 6)]), (10, vec![(2, 8), (6, 3)])]
-    {
+    for (log, cases) in [
+        (3u32, vec![(0, 3), (1, 1), (3, 0), (2, 1)]),
+        (7, vec![(0, 7), (3, 4), (5, 2), (2, 2), (1, 6)]),
+        (10, vec![(2, 8), (6, 3)]),
+    ] {
         let degree = 1usize << log;
         let moduli = mixed_primes(degree);
         for (gap_log, neighbours_log) in cases {
-            let (gap, neighbours, small) = (1usize << gap_log, 1usize << neighbours_log, degree >> (gap_log + neighbours_log));
+            let (gap, neighbours, small) =
+                (1usize << gap_log, 1usize << neighbours_log, degree >> (gap_log + neighbours_log));
             let name = format!("degree {degree}, {gap} samples, {neighbours} neighbours");
-            let (larges, middles, smalls) = (engines(degree, &moduli), engines(degree / neighbours, &moduli), engines(small, &moduli));
+            let (larges, middles, smalls) =
+                (engines(degree, &moduli), engines(degree / neighbours, &moduli), engines(small, &moduli));
             for ((large, middle), small) in larges.iter().zip(&middles).zip(&smalls) {
                 // One modulus, and several; more polynomials than are read together.
-                for (basis, polys) in [(&BASIS[..1], 3), (&BASIS[..], 2), (&BASIS[..2], 130 / neighbours + 1)] {
+                for (basis, polys) in [(&BASIS[..1], 3), (&BASIS[..], 2), (&BASIS[..2], 130 / neighbours + 1)]
+                {
                     let rows = polys * neighbours * basis.len();
                     let mut words = Words::new(100 * gap_log as u64 + neighbours_log as u64);
-                    let samples: Vec<Buffer> = (0..gap).map(|_| random(small, &moduli, basis, rows, &mut words)).collect();
+                    let samples: Vec<Buffer> =
+                        (0..gap).map(|_| random(small, &moduli, basis, rows, &mut words)).collect();
                     let parts: Vec<Rows<'_>> = samples.iter().map(Buffer::view).collect();
                     let mut joined = middle.scratch(rows);
                     middle.join_samples(Form::Coeff, joined.view_mut(), &parts, basis);

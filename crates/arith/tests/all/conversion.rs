@@ -1,7 +1,8 @@
 //! Base conversion against big integers: centred and approximate, every shape, width and instruction set.
 //!
-//! Nothing here is statistical: every comparison is exact. The one freedom is the documented one, a residue within `2^-45 D` of
-//! `D / 2`, where the centred representative may be either neighbour, the same for all targets.
+//! Nothing here is statistical: every comparison is exact. The one freedom is the documented one, a residue
+//! within `2^-45 D` of `D / 2`, where the centred representative may be either neighbour, the same for all
+//! targets.
 
 use crate::common::{Words, engines, mixed_primes};
 use clathrate_arith::{BaseConversion, Engine, Modulus, Rounding};
@@ -32,7 +33,8 @@ fn values(d: &BigInt, moduli: &[Modulus], count: usize, words: &mut Words) -> Ve
     ];
     // One residue at its largest, the others 0: the value -D/q_i (D/q_i)^-1.
     for i in 0..moduli.len() {
-        let rows: Vec<Vec<u64>> = (0..moduli.len()).map(|j| vec![if i == j { moduli[j].value() - 1 } else { 0 }]).collect();
+        let rows: Vec<Vec<u64>> =
+            (0..moduli.len()).map(|j| vec![if i == j { moduli[j].value() - 1 } else { 0 }]).collect();
         let rows: Vec<&[u64]> = rows.iter().map(Vec::as_slice).collect();
         values.extend(oracle::compose(&rows, moduli));
     }
@@ -56,7 +58,8 @@ fn check(degree: usize, sources: &[usize], targets: &[usize], rounding: Rounding
     let wanted = values(&d, &from, degree, words);
     // The conversion multiplies by c, so that the input is v / c.
     let constants: Vec<u64> = from.iter().map(|q| 1 + words.next() % (q.value() - 1)).collect();
-    let conversion = BaseConversion::new(&all, sources, targets, &constants, rounding).expect("distinct primes");
+    let conversion =
+        BaseConversion::new(&all, sources, targets, &constants, rounding).expect("distinct primes");
     assert_eq!((conversion.sources(), conversion.targets()), (sources, targets));
     // Rows of the input before `first`, and of the output beside `out_rows`, are not the conversion's.
     let first = (words.next() % 3) as usize;
@@ -79,18 +82,26 @@ fn check(degree: usize, sources: &[usize], targets: &[usize], rounding: Rounding
         let name = engine.describe();
         assert!(x == before, "{name}: the input stays");
         for row in [0, targets.len() + 1] {
-            assert!(out.row(row).iter().all(|&word| word == untouched), "{name}: row {row} is nobody's target");
+            assert!(
+                out.row(row).iter().all(|&word| word == untouched),
+                "{name}: row {row} is nobody's target"
+            );
         }
         for (lane, v) in wanted.iter().enumerate() {
             let got: Vec<u64> = out_rows.iter().map(|&row| out.row(row)[lane]).collect();
-            let of = |integer: &BigInt| -> Vec<u64> { targets.iter().map(|&t| oracle::residue(integer, &all[t])).collect() };
+            let of = |integer: &BigInt| -> Vec<u64> {
+                targets.iter().map(|&t| oracle::residue(integer, &all[t])).collect()
+            };
             match rounding {
                 Rounding::Centred => {
                     let centred = oracle::centre(v, &d);
                     let other = if centred > BigInt::zero() { &centred - &d } else { &centred + &d };
                     let off: BigInt = v * 2 - &d;
                     let near = &(off.magnitude() << (BOUNDARY_BITS - 1)) < d.magnitude();
-                    assert!(got == of(&centred) || near && got == of(&other), "{name}: {sources:?} -> {targets:?}, lane {lane}, {v}");
+                    assert!(
+                        got == of(&centred) || near && got == of(&other),
+                        "{name}: {sources:?} -> {targets:?}, lane {lane}, {v}"
+                    );
                 }
                 Rounding::Approximate => {
                     let sum = from.iter().fold(BigInt::zero(), |sum, q| {
@@ -98,14 +109,21 @@ fn check(degree: usize, sources: &[usize], targets: &[usize], rounding: Rounding
                         let unit = q.inverse(oracle::residue(&cofactor, q)).expect("prime");
                         sum + q.mul(oracle::residue(v, q), unit) * cofactor
                     });
-                    assert!((&sum - v) % &d == BigInt::zero() && sum < &d * sources.len(), "the definition itself");
+                    assert!(
+                        (&sum - v) % &d == BigInt::zero() && sum < &d * sources.len(),
+                        "the definition itself"
+                    );
                     assert_eq!(got, of(&sum), "{name}: {sources:?} -> {targets:?}, lane {lane}, {v}");
                 }
             }
         }
         match &previous {
             None => previous = Some(out.host().to_vec()),
-            Some(first) => assert_eq!(first.as_slice(), out.host(), "{name}: every engine to the bit, at the boundary too"),
+            Some(first) => assert_eq!(
+                first.as_slice(),
+                out.host(),
+                "{name}: every engine to the bit, at the boundary too"
+            ),
         }
     }
 }
@@ -130,7 +148,9 @@ fn conversion_of_1_to_12_primes_to_1_to_12_primes_is_the_definition() {
 fn conversion_at_degrees_of_less_and_more_than_a_block_is_the_definition() {
     let mut words = Words::new(2);
     for degree in [1, 2, 4, 8, 512, 1024] {
-        for (sources, targets) in [(vec![0, 7, 3], vec![9, 1, 5, 2]), (vec![8], vec![0]), (vec![1, 9, 10], vec![])] {
+        for (sources, targets) in
+            [(vec![0, 7, 3], vec![9, 1, 5, 2]), (vec![8], vec![0]), (vec![1, 9, 10], vec![])]
+        {
             for rounding in [Rounding::Centred, Rounding::Approximate] {
                 check(degree, &sources, &targets, rounding, &mut words);
             }

@@ -1,5 +1,5 @@
-//! Every engine operation at every degree from 2^3 to 2^17, on every instruction set of this machine, bit for bit what the portable kernels give, in as
-//! many passes over rows.
+//! Every engine operation at every degree from 2^3 to 2^17, on every instruction set of this machine, bit for
+//! bit what the portable kernels give, in as many passes over rows.
 
 use std::sync::Arc;
 
@@ -10,7 +10,12 @@ use clathrate_testkit::conformance::{Outcome, assert_same, moduli, outcomes};
 fn results(degree: usize, gap: usize, isa: Isa, threads: usize, moduli: &[u64]) -> (Vec<Outcome>, Counts) {
     let meter = Arc::new(Meter::default());
     let pool = CpuEngine::thread_pool(threads).expect("threads");
-    let engine = |degree: usize| CpuEngine::new(degree, moduli, isa).expect("engine").with_threads(pool.clone()).with_meter(meter.clone());
+    let engine = |degree: usize| {
+        CpuEngine::new(degree, moduli, isa)
+            .expect("engine")
+            .with_threads(pool.clone())
+            .with_meter(meter.clone())
+    };
     (outcomes(&engine(degree), &engine(degree / gap)), meter.take())
 }
 
@@ -26,7 +31,11 @@ fn check(logs: std::ops::RangeInclusive<u32>) {
                 assert_same(&found, &expected, &format!("{isa:?}, degree 2^{log}"));
                 // Threads that share the rows of a matrix product each convert its residues.
                 let digits = counts.product.digits;
-                assert!(if threads == 1 { digits == passes.product.digits } else { digits >= passes.product.digits });
+                assert!(if threads == 1 {
+                    digits == passes.product.digits
+                } else {
+                    digits >= passes.product.digits
+                });
                 let product = ProductCounts { digits: passes.product.digits, ..counts.product };
                 assert_eq!(Counts { product, ..counts }, passes, "{isa:?}, degree 2^{log}");
             }

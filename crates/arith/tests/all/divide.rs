@@ -1,5 +1,5 @@
-//! Divisions of several polynomials, large enough for remainders to be read in limbs, against the steps they stand for on the portable
-//! kernel, and against divisions one by one.
+//! Divisions of several polynomials, large enough for remainders to be read in limbs, against the steps they
+//! stand for on the portable kernel, and against divisions one by one.
 //!
 //! All comparisons are exact. Small degrees, against double-word arithmetic: `engine.rs`.
 
@@ -7,7 +7,8 @@ use crate::common::{Words, engines, polys};
 use clathrate_arith::primes::largest_primes;
 use clathrate_arith::{BaseConversion, Buffer, CpuEngine, Dividend, DivisionInput, Engine, Isa, Rounding};
 
-/// The widths of a basis, in order: every way in which a remainder enters a transform, and moduli that have none in two parts.
+/// The widths of a basis, in order: every way in which a remainder enters a transform, and moduli that have
+/// none in two parts.
 const WIDTHS: [u32; 18] = [36, 36, 36, 36, 40, 36, 36, 46, 45, 45, 51, 49, 50, 60, 29, 44, 47, 36];
 
 struct Case {
@@ -31,7 +32,9 @@ impl Case {
         let scalar = CpuEngine::new(self.degree, &moduli, Isa::Scalar).expect("engine");
         let kept: Vec<usize> = (0..moduli.len()).filter(|row| !self.divisors.contains(row)).collect();
         let ones = vec![1; self.divisors.len()];
-        let conversion = BaseConversion::new(scalar.moduli(), &self.divisors, &kept, &ones, Rounding::Centred).expect("distinct");
+        let conversion =
+            BaseConversion::new(scalar.moduli(), &self.divisors, &kept, &ones, Rounding::Centred)
+                .expect("distinct");
         let mut words = Words::new(self.degree as u64);
         let mut random = |rows: &[usize]| {
             let mut buffer = scalar.scratch(rows.len());
@@ -54,13 +57,23 @@ impl Case {
                     DivisionInput {
                         divisors: divisors[i].view(),
                         coeff: coeff.then_some(Dividend { residues: coeffs[i].view(), rows: &places }),
-                        eval: (eval && transform).then_some(Dividend { residues: evals[i].view(), rows: &places }),
+                        eval: (eval && transform)
+                            .then_some(Dividend { residues: evals[i].view(), rows: &places }),
                     }
                 })
                 .collect();
-            let expected: Vec<Buffer> = inputs.iter().map(|input| steps(&scalar, &conversion, input, &constants, transform)).collect();
+            let expected: Vec<Buffer> = inputs
+                .iter()
+                .map(|input| steps(&scalar, &conversion, input, &constants, transform))
+                .collect();
             for engine in engines(self.degree, &moduli) {
-                let say = |i: usize| format!("{}, degree {}, transform {transform}, polynomial {i}", engine.describe(), self.degree);
+                let say = |i: usize| {
+                    format!(
+                        "{}, degree {}, transform {transform}, polynomial {i}",
+                        engine.describe(),
+                        self.degree
+                    )
+                };
                 let together = engine.divide_all(&conversion, &inputs, &constants, transform);
                 let together = polys(&engine, &together, kept.len());
                 assert_eq!(together.len(), expected.len());
@@ -78,7 +91,13 @@ impl Case {
 }
 
 /// A division step by step.
-fn steps(engine: &CpuEngine, conversion: &BaseConversion, input: &DivisionInput<'_>, constants: &[u64], transform: bool) -> Buffer {
+fn steps(
+    engine: &CpuEngine,
+    conversion: &BaseConversion,
+    input: &DivisionInput<'_>,
+    constants: &[u64],
+    transform: bool,
+) -> Buffer {
     let targets = conversion.targets();
     let mut x = engine.zeroed(targets.len());
     engine.convert(conversion, input.divisors, x.view_mut(), &(0..targets.len()).collect::<Vec<_>>());
@@ -97,7 +116,8 @@ fn steps(engine: &CpuEngine, conversion: &BaseConversion, input: &DivisionInput<
 
 #[test]
 fn divisions_of_many_polynomials_are_their_steps_and_those_of_each() {
-    // The smallest degree in two parts; one whose heads are padded. 36 and 40 bits; a source beyond the vector kernels.
+    // The smallest degree in two parts; one whose heads are padded. 36 and 40 bits; a source beyond the
+    // vector kernels.
     Case { degree: 2048, divisors: vec![16, 17], polys: 16 }.check();
     Case { degree: 8192, divisors: vec![3, 4], polys: 5 }.check();
     Case { degree: 8192, divisors: vec![10], polys: 5 }.check();

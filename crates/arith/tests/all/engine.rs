@@ -1,12 +1,13 @@
-//! Every engine method against a model of plain double-word arithmetic, at every instruction set, with and without threads.
+//! Every engine method against a model of plain double-word arithmetic, at every instruction set, with and
+//! without threads.
 //!
 //! All comparisons are exact.
 
 use crate::common::{Words, engines, mixed_primes, polys};
 use clathrate_arith::automorphism::{mul_monomial, subring_embed, subring_extract};
 use clathrate_arith::{
-    ArithError, Automorphism, BaseConversion, Buffer, CpuEngine, DigitExtension, Dividend, DivisionInput, Engine, Factor2, FactorShape,
-    Factors, Form, GadgetInput, GaloisElement, Isa, Modulus, Rounding, Rows,
+    ArithError, Automorphism, BaseConversion, Buffer, CpuEngine, DigitExtension, Dividend, DivisionInput,
+    Engine, Factor2, FactorShape, Factors, Form, GadgetInput, GaloisElement, Isa, Modulus, Rounding, Rows,
 };
 use clathrate_testkit::oracle;
 
@@ -91,7 +92,13 @@ impl Case {
     fn expect(&self, what: &str, got: &Buffer, expected: impl Fn(usize, usize) -> u64) {
         for row in 0..got.rows() {
             for (i, &word) in got.row(row).iter().enumerate() {
-                assert_eq!(word, expected(row, i), "{what}, {}, degree {}, row {row}, word {i}", self.name, self.degree);
+                assert_eq!(
+                    word,
+                    expected(row, i),
+                    "{what}, {}, degree {}, row {row}, word {i}",
+                    self.name,
+                    self.degree
+                );
             }
         }
     }
@@ -99,7 +106,10 @@ impl Case {
 
 fn cases(degree: usize) -> Vec<Case> {
     let moduli = mixed_primes(degree);
-    engines(degree, &moduli).into_iter().map(|engine| Case { name: engine.describe(), engine, degree, moduli: moduli.clone() }).collect()
+    engines(degree, &moduli)
+        .into_iter()
+        .map(|engine| Case { name: engine.describe(), engine, degree, moduli: moduli.clone() })
+        .collect()
 }
 
 #[test]
@@ -124,12 +134,18 @@ fn element_wise_methods_are_their_definitions_on_several_polynomials() {
             case.expect("sub", &run(&|z| e.sub_assign(z.view_mut(), y.view(), &BASIS)), |r, i| {
                 ((at(&x, r, i) + q(r) - at(&y, r, i)) % q(r)) as u64
             });
-            case.expect("negate", &run(&|z| e.negate_assign(z.view_mut(), &BASIS)), |r, i| ((q(r) - at(&x, r, i)) % q(r)) as u64);
-            case.expect("mul", &run(&|z| e.mul_assign(z.view_mut(), y.view(), &BASIS)), |r, i| (at(&x, r, i) * at(&y, r, i) % q(r)) as u64);
-            let c = |row: usize| u128::from(constants[row % BASIS.len()]);
-            case.expect("constants", &run(&|z| e.mul_constants_assign(z.view_mut(), &constants, &BASIS)), |r, i| {
-                (at(&x, r, i) * c(r) % q(r)) as u64
+            case.expect("negate", &run(&|z| e.negate_assign(z.view_mut(), &BASIS)), |r, i| {
+                ((q(r) - at(&x, r, i)) % q(r)) as u64
             });
+            case.expect("mul", &run(&|z| e.mul_assign(z.view_mut(), y.view(), &BASIS)), |r, i| {
+                (at(&x, r, i) * at(&y, r, i) % q(r)) as u64
+            });
+            let c = |row: usize| u128::from(constants[row % BASIS.len()]);
+            case.expect(
+                "constants",
+                &run(&|z| e.mul_constants_assign(z.view_mut(), &constants, &BASIS)),
+                |r, i| (at(&x, r, i) * c(r) % q(r)) as u64,
+            );
             let mut out = case.random(rows, &mut words);
             e.add(out.view_mut(), x.view(), y.view(), &BASIS);
             case.expect("add into", &out, |r, i| ((at(&x, r, i) + at(&y, r, i)) % q(r)) as u64);
@@ -138,7 +154,9 @@ fn element_wise_methods_are_their_definitions_on_several_polynomials() {
             // One polynomial on the right meets all on the left.
             let one = case.random(BASIS.len(), &mut words);
             let product = run(&|z| e.mul_assign(z.view_mut(), one.view(), &BASIS));
-            case.expect("mul by one", &product, |r, i| (at(&x, r, i) * at(&one, r % BASIS.len(), i) % q(r)) as u64);
+            case.expect("mul by one", &product, |r, i| {
+                (at(&x, r, i) * at(&one, r % BASIS.len(), i) % q(r)) as u64
+            });
             // Polynomials on the left with rows of their own stay what they are there.
             let wide = case.random(rows, &mut words);
             let (short, moduli) = (case.engine.select(y.view(), &places(polys, 4)), &BASIS[..4]);
@@ -158,11 +176,19 @@ fn signed_integers_enter_every_row_reduced() {
         let mut words = Words::new(8);
         let edges = [i64::MIN, i64::MAX, -1, 0, 1, i64::MIN + 1, -(1 << 52), 1 << 52, (1 << 60) + 7];
         let values: Vec<i64> = (0..case.degree)
-            .map(|_| if words.next().is_multiple_of(2) { edges[words.next() as usize % edges.len()] } else { words.next() as i64 })
+            .map(|_| {
+                if words.next().is_multiple_of(2) {
+                    edges[words.next() as usize % edges.len()]
+                } else {
+                    words.next() as i64
+                }
+            })
             .collect();
         let mut rows = case.random(BASIS.len(), &mut words);
         case.engine.reduce_signed(rows.view_mut(), &values, &BASIS);
-        case.expect("from signed", &rows, |r, i| i128::from(values[i]).rem_euclid(i128::from(case.modulus(r))) as u64);
+        case.expect("from signed", &rows, |r, i| {
+            i128::from(values[i]).rem_euclid(i128::from(case.modulus(r))) as u64
+        });
     }
 }
 
@@ -176,7 +202,11 @@ fn transforms_are_evaluations_at_odd_powers_and_invert_each_other() {
         let mut eval = x.clone();
         // In two calls, so that a view that starts inside the basis meets the moduli that are named.
         case.engine.forward_ntt(eval.view_mut().slice(0..2), &BASIS[..2]);
-        case.expect("rows beside the view", &case.engine.select(eval.view(), &(2..rows).collect::<Vec<_>>()), |r, i| x.row(r + 2)[i]);
+        case.expect(
+            "rows beside the view",
+            &case.engine.select(eval.view(), &(2..rows).collect::<Vec<_>>()),
+            |r, i| x.row(r + 2)[i],
+        );
         // The basis from its third modulus on, then its first two, and so on round.
         let turned: Vec<usize> = BASIS[2..].iter().chain(&BASIS[..2]).copied().collect();
         case.engine.forward_ntt(eval.view_mut().slice(2..rows), &turned);
@@ -227,7 +257,13 @@ fn product_through_the_transform_is_the_negacyclic_product() {
         case.engine.mul_assign(fx.view_mut(), fy.view(), &BASIS);
         case.engine.inverse_ntt(fx.view_mut(), &BASIS);
         for row in 0..rows {
-            assert_eq!(fx.row(row), product(x.row(row), y.row(row), case.modulus(row)), "{}, degree {}", case.name, case.degree);
+            assert_eq!(
+                fx.row(row),
+                product(x.row(row), y.row(row), case.modulus(row)),
+                "{}, degree {}",
+                case.name,
+                case.degree
+            );
         }
     }
 }
@@ -237,8 +273,11 @@ fn inner_products_meet_permuted_rows_for_any_number_of_terms() {
     for case in DEGREES.into_iter().flat_map(cases) {
         let mut words = Words::new(12);
         let rows = BASIS.len();
-        // Around the lazy accumulators' widths: with every residue at its largest the sums are as large as they get.
-        for (terms, extreme) in [(1, false), (2, false), (7, true), (17, false), (63, true), (64, true), (65, true), (130, true)] {
+        // Around the lazy accumulators' widths: with every residue at its largest the sums are as large as
+        // they get.
+        for (terms, extreme) in
+            [(1, false), (2, false), (7, true), (17, false), (63, true), (64, true), (65, true), (130, true)]
+        {
             if case.degree > 64 && terms > 20 {
                 continue;
             }
@@ -263,7 +302,8 @@ fn inner_products_meet_permuted_rows_for_any_number_of_terms() {
             let straight: Vec<usize> = (0..rows).collect();
             let mut make = |rows: &[usize]| if extreme { largest(rows) } else { random(&mut words, rows) };
             let xs: Vec<Buffer> = (0..terms).map(|_| make(&straight)).collect();
-            let ys: Vec<Vec<Buffer>> = (0..outputs).map(|_| (0..terms).map(|_| make(&wide)).collect()).collect();
+            let ys: Vec<Vec<Buffer>> =
+                (0..outputs).map(|_| (0..terms).map(|_| make(&wide)).collect()).collect();
             let mut out = case.engine.scratch(outputs * rows);
             let factors: Vec<Vec<Factor2<'_>>> =
                 ys.iter().map(|ys| xs.iter().zip(ys).map(|(x, y)| (x.view(), y.view())).collect()).collect();
@@ -271,7 +311,10 @@ fn inner_products_meet_permuted_rows_for_any_number_of_terms() {
             for (out, ys) in polys(&case.engine, &out, rows).iter().zip(&ys) {
                 case.expect("inner product", out, |r, i| {
                     let q = u128::from(case.modulus(r));
-                    let terms = xs.iter().zip(ys).map(|(x, y)| u128::from(x.row(r)[i]) * u128::from(y.row(y_rows[r])[i]) % q);
+                    let terms = xs
+                        .iter()
+                        .zip(ys)
+                        .map(|(x, y)| u128::from(x.row(r)[i]) * u128::from(y.row(y_rows[r])[i]) % q);
                     (terms.sum::<u128>() % q) as u64
                 });
             }
@@ -290,7 +333,10 @@ impl Case {
                 .map(|_| {
                     let mut buffer = self.engine.zeroed(wide.len());
                     for (i, &row) in wide.iter().enumerate() {
-                        buffer.row_mut(i).iter_mut().for_each(|word| *word = words.residue(self.modulus(row)));
+                        buffer
+                            .row_mut(i)
+                            .iter_mut()
+                            .for_each(|word| *word = words.residue(self.modulus(row)));
                     }
                     buffer
                 })
@@ -302,10 +348,19 @@ impl Case {
         (factors, plain)
     }
 
-    /// The rows `own` of every input, scaled by `constants`, as centred integers, reduced modulo `targets` and transformed.
-    fn digit(&self, input: &Buffer, own: std::ops::Range<usize>, constants: &[u64], targets: &[usize]) -> Buffer {
+    /// The rows `own` of every input, scaled by `constants`, as centred integers, reduced modulo `targets`
+    /// and transformed.
+    fn digit(
+        &self,
+        input: &Buffer,
+        own: std::ops::Range<usize>,
+        constants: &[u64],
+        targets: &[usize],
+    ) -> Buffer {
         let moduli: Vec<Modulus> = own.clone().map(|row| self.engine.moduli()[BASIS[row]]).collect();
-        let scale = |(row, &c): (usize, &u64)| input.row(row).iter().map(|&x| mulmod(x, c, self.modulus(row))).collect();
+        let scale = |(row, &c): (usize, &u64)| {
+            input.row(row).iter().map(|&x| mulmod(x, c, self.modulus(row))).collect()
+        };
         let scaled: Vec<Vec<u64>> = own.zip(constants).map(scale).collect();
         let scaled: Vec<&[u64]> = scaled.iter().map(Vec::as_slice).collect();
         let mut digit = self.engine.zeroed(targets.len());
@@ -324,7 +379,10 @@ impl Case {
             .map(|_| {
                 let mut coefficients = self.engine.zeroed(level);
                 for row in 0..level {
-                    coefficients.row_mut(row).iter_mut().for_each(|word| *word = words.residue(self.modulus(row)));
+                    coefficients
+                        .row_mut(row)
+                        .iter_mut()
+                        .for_each(|word| *word = words.residue(self.modulus(row)));
                 }
                 let mut values = coefficients.clone();
                 self.engine.forward_ntt(values.view_mut(), &BASIS[..level]);
@@ -336,7 +394,8 @@ impl Case {
 
 /// Digits of one, two and one rows; rows 4 and 5 belong to none, as special primes do.
 fn gadget_digits(case: &Case, words: &mut Words) -> Vec<(std::ops::Range<usize>, Vec<u64>)> {
-    let mut constants = |own: std::ops::Range<usize>| own.map(|row| 1 + words.next() % (case.modulus(row) - 1)).collect();
+    let mut constants =
+        |own: std::ops::Range<usize>| own.map(|row| 1 + words.next() % (case.modulus(row) - 1)).collect();
     [0..1, 1..3, 3..4].into_iter().map(|own| (own.clone(), constants(own))).collect()
 }
 
@@ -354,8 +413,15 @@ fn gadget_products_multiply_the_centred_digits_of_every_input() {
             .iter()
             .map(|(own, constants)| {
                 let sources: Vec<usize> = own.clone().map(|row| BASIS[row]).collect();
-                let targets: Vec<usize> = (0..rows).filter(|row| !own.contains(row)).map(|row| BASIS[row]).collect();
-                let conversion = BaseConversion::new(case.engine.moduli(), &sources, &targets, constants, Rounding::Centred);
+                let targets: Vec<usize> =
+                    (0..rows).filter(|row| !own.contains(row)).map(|row| BASIS[row]).collect();
+                let conversion = BaseConversion::new(
+                    case.engine.moduli(),
+                    &sources,
+                    &targets,
+                    constants,
+                    Rounding::Centred,
+                );
                 DigitExtension::new(own.start, constants.clone(), conversion.expect("distinct"), rows)
             })
             .collect();
@@ -364,23 +430,43 @@ fn gadget_products_multiply_the_centred_digits_of_every_input() {
         let factor_rows: Vec<usize> = (0..rows).map(|row| rows - row).collect();
         for (inputs, terms, columns, groups, picked) in GADGET_SHAPES {
             let xs = case.gadget_inputs(inputs, 4, &mut words);
-            let (factors, plain) = case.factors(FactorShape { groups, terms, columns, packed: true }, &wide, &mut words);
-            // The digits as integers, by big integers; their transforms are tested above. Digit by digit, input by input.
+            let (factors, plain) =
+                case.factors(FactorShape { groups, terms, columns, packed: true }, &wide, &mut words);
+            // The digits as integers, by big integers; their transforms are tested above. Digit by digit,
+            // input by input.
             let extended: Vec<Buffer> = digits
                 .iter()
-                .flat_map(|(own, constants)| xs.iter().map(|(x, _)| case.digit(x, own.clone(), constants, &BASIS)).collect::<Vec<_>>())
+                .flat_map(|(own, constants)| {
+                    xs.iter().map(|(x, _)| case.digit(x, own.clone(), constants, &BASIS)).collect::<Vec<_>>()
+                })
                 .collect();
             for with_values in [false, true] {
-                let forms: Vec<GadgetInput> =
-                    xs.iter().map(|(x, y)| GadgetInput { coefficients: x.view(), values: with_values.then_some(y.view()) }).collect();
+                let forms: Vec<GadgetInput> = xs
+                    .iter()
+                    .map(|(x, y)| GadgetInput {
+                        coefficients: x.view(),
+                        values: with_values.then_some(y.view()),
+                    })
+                    .collect();
                 let mut out = case.engine.scratch(picked.len() * columns * rows);
-                case.engine.gadget_products(out.view_mut(), &forms, &extensions, &factors, picked, &factor_rows, &BASIS);
+                case.engine.gadget_products(
+                    out.view_mut(),
+                    &forms,
+                    &extensions,
+                    &factors,
+                    picked,
+                    &factor_rows,
+                    &BASIS,
+                );
                 for (index, out) in polys(&case.engine, &out, rows).iter().enumerate() {
                     let (group, column) = (picked[index / columns], index % columns);
                     case.expect("gadget product", out, |r, i| {
                         let q = case.modulus(r);
                         let factor = |t: usize| plain[group][t * columns + column].row(factor_rows[r])[i];
-                        extended.iter().enumerate().fold(0, |sum, (t, digit)| (sum + mulmod(digit.row(r)[i], factor(t), q)) % q)
+                        extended
+                            .iter()
+                            .enumerate()
+                            .fold(0, |sum, (t, digit)| (sum + mulmod(digit.row(r)[i], factor(t), q)) % q)
                     });
                 }
             }
@@ -400,26 +486,49 @@ fn gadget_products_of_digits_extended_to_foreign_moduli_only_are_their_sums() {
             .iter()
             .map(|(own, constants)| {
                 let sources: Vec<usize> = own.clone().map(|row| BASIS[row]).collect();
-                let conversion = BaseConversion::new(case.engine.moduli(), &sources, &targets, constants, Rounding::Centred);
+                let conversion = BaseConversion::new(
+                    case.engine.moduli(),
+                    &sources,
+                    &targets,
+                    constants,
+                    Rounding::Centred,
+                );
                 DigitExtension::foreign(own.start, conversion.expect("distinct"))
             })
             .collect();
         for (inputs, terms, columns, groups, picked) in GADGET_SHAPES {
             let xs = case.gadget_inputs(inputs, 4, &mut words);
-            let (factors, plain) = case.factors(FactorShape { groups, terms, columns, packed: true }, &wide, &mut words);
+            let (factors, plain) =
+                case.factors(FactorShape { groups, terms, columns, packed: true }, &wide, &mut words);
             let extended: Vec<Buffer> = digits
                 .iter()
-                .flat_map(|(own, constants)| xs.iter().map(|(x, _)| case.digit(x, own.clone(), constants, &targets)).collect::<Vec<_>>())
+                .flat_map(|(own, constants)| {
+                    xs.iter()
+                        .map(|(x, _)| case.digit(x, own.clone(), constants, &targets))
+                        .collect::<Vec<_>>()
+                })
                 .collect();
-            let forms: Vec<GadgetInput> = xs.iter().map(|(x, _)| GadgetInput { coefficients: x.view(), values: None }).collect();
+            let forms: Vec<GadgetInput> =
+                xs.iter().map(|(x, _)| GadgetInput { coefficients: x.view(), values: None }).collect();
             let mut out = case.engine.scratch(picked.len() * columns * 2);
-            case.engine.gadget_products(out.view_mut(), &forms, &extensions, &factors, picked, &factor_rows, &targets);
+            case.engine.gadget_products(
+                out.view_mut(),
+                &forms,
+                &extensions,
+                &factors,
+                picked,
+                &factor_rows,
+                &targets,
+            );
             for (index, out) in polys(&case.engine, &out, 2).iter().enumerate() {
                 let (group, column) = (picked[index / columns], index % columns);
                 case.expect("foreign gadget product", out, |r, i| {
                     let q = case.moduli[targets[r]];
                     let factor = |t: usize| plain[group][t * columns + column].row(factor_rows[r])[i];
-                    extended.iter().enumerate().fold(0, |sum, (t, digit)| (sum + mulmod(digit.row(r)[i], factor(t), q)) % q)
+                    extended
+                        .iter()
+                        .enumerate()
+                        .fold(0, |sum, (t, digit)| (sum + mulmod(digit.row(r)[i], factor(t), q)) % q)
                 });
             }
         }
@@ -438,7 +547,12 @@ fn automorphisms_agree_in_both_domains_for_every_odd_element() {
             let phi = Automorphism::new(GaloisElement::new(g, n).expect("odd"), n);
             let coeff = case.engine.automorphism(Form::Coeff, &phi, x.view(), &BASIS);
             for row in 0..rows {
-                assert_eq!(coeff.row(row), substitute(x.row(row), g, case.modulus(row)), "{}, degree {n}, g {g}", case.name);
+                assert_eq!(
+                    coeff.row(row),
+                    substitute(x.row(row), g, case.modulus(row)),
+                    "{}, degree {n}, g {g}",
+                    case.name
+                );
             }
             let mut moved = case.engine.automorphism(Form::Eval, &phi, eval.view(), &BASIS);
             case.engine.inverse_ntt(moved.view_mut(), &BASIS);
@@ -490,7 +604,11 @@ fn rotations_are_powers_of_5_and_conjugation_is_minus_1() {
         let mut power = 1;
         for steps in 0..order {
             for same in [steps, steps - order, steps + 3 * order, steps - 7 * order] {
-                assert_eq!(GaloisElement::rotation(same, n).value(), power % (2 * n), "degree {n}, {same} steps");
+                assert_eq!(
+                    GaloisElement::rotation(same, n).value(),
+                    power % (2 * n),
+                    "degree {n}, {same} steps"
+                );
             }
             power = power * 5 % (2 * n);
         }
@@ -498,7 +616,10 @@ fn rotations_are_powers_of_5_and_conjugation_is_minus_1() {
         assert_eq!(GaloisElement::conjugation(n).value(), 2 * n - 1);
         assert_eq!(GaloisElement::new(2 * n - 1, n), Ok(GaloisElement::conjugation(n)));
         for bad in [0, 2, 2 * n, 2 * n + 1] {
-            assert_eq!(GaloisElement::new(bad, n), Err(ArithError::InvalidGaloisElement { element: bad, degree: n }));
+            assert_eq!(
+                GaloisElement::new(bad, n),
+                Err(ArithError::InvalidGaloisElement { element: bad, degree: n })
+            );
         }
     }
     assert_eq!(GaloisElement::rotation(i64::MIN, 8), GaloisElement::rotation(0, 8));
@@ -581,7 +702,8 @@ fn buffers_select_and_zero_their_rows() {
 #[test]
 fn unusable_degrees_and_moduli_are_errors_with_their_numbers() {
     for isa in Isa::available() {
-        let new = |degree: usize, q: u64| CpuEngine::new(degree, &[97, q], isa).map(|_| ()).expect_err("unusable");
+        let new =
+            |degree: usize, q: u64| CpuEngine::new(degree, &[97, q], isa).map(|_| ()).expect_err("unusable");
         for degree in [0, 3, 12, (1 << 17) + 1, 1 << 18] {
             assert_eq!(new(degree, 97), ArithError::InvalidDegree { degree });
         }
@@ -601,11 +723,18 @@ fn divisions_equal_their_single_operations_for_every_part_and_form() {
         let (sources, targets) = (&BASIS[..2], &BASIS[2..]);
         let x = case.random(BASIS.len(), &mut words);
         let y = case.random(BASIS.len(), &mut words);
-        let conversion = BaseConversion::new(case.engine.moduli(), sources, targets, &[1, 1], Rounding::Centred).expect("distinct");
+        let conversion =
+            BaseConversion::new(case.engine.moduli(), sources, targets, &[1, 1], Rounding::Centred)
+                .expect("distinct");
         let constants: Vec<u64> = (2..BASIS.len()).map(|row| words.residue(case.modulus(row))).collect();
         let rows: Vec<usize> = (2..BASIS.len()).collect();
         let mut remainder = case.engine.zeroed(targets.len());
-        case.engine.convert(&conversion, x.view(), remainder.view_mut(), &(0..targets.len()).collect::<Vec<_>>());
+        case.engine.convert(
+            &conversion,
+            x.view(),
+            remainder.view_mut(),
+            &(0..targets.len()).collect::<Vec<_>>(),
+        );
         let part = |of: &Buffer, row: usize, i: usize| of.row(rows[row])[i];
         for (with_coeff, with_eval, transform) in [
             (false, false, false),
@@ -615,8 +744,13 @@ fn divisions_equal_their_single_operations_for_every_part_and_form() {
             (false, true, true),
             (true, true, true),
         ] {
-            let (coeff, eval) = (Dividend { residues: x.view(), rows: &rows }, Dividend { residues: y.view(), rows: &rows });
-            let input = DivisionInput { divisors: x.view(), coeff: with_coeff.then_some(coeff), eval: with_eval.then_some(eval) };
+            let (coeff, eval) =
+                (Dividend { residues: x.view(), rows: &rows }, Dividend { residues: y.view(), rows: &rows });
+            let input = DivisionInput {
+                divisors: x.view(),
+                coeff: with_coeff.then_some(coeff),
+                eval: with_eval.then_some(eval),
+            };
             let got = case.engine.divide_all(&conversion, &[input], &constants, transform);
             let mut difference = remainder.clone();
             for row in 0..targets.len() {
@@ -634,7 +768,12 @@ fn divisions_equal_their_single_operations_for_every_part_and_form() {
                 for i in 0..case.degree {
                     let taken = if with_eval { part(&y, row, i) } else { 0 };
                     let expected = mulmod((difference.row(row)[i] + q - taken) % q, constants[row], q);
-                    assert_eq!(got.row(row)[i], expected, "{}: {with_coeff} {with_eval} {transform}, row {row}, word {i}", case.name);
+                    assert_eq!(
+                        got.row(row)[i],
+                        expected,
+                        "{}: {with_coeff} {with_eval} {transform}, row {row}, word {i}",
+                        case.name
+                    );
                 }
             }
         }

@@ -18,10 +18,18 @@ struct Case {
 
 fn cases(degree: usize) -> Vec<Case> {
     // At a large degree the widths around which kernels change, to keep the run short.
-    let widths: Vec<u32> = if degree <= 64 { (10..=60).collect() } else { vec![20, 36, 44, 46, 50, 51, 57, 58] };
-    let moduli: Vec<u64> = widths.iter().filter_map(|&bits| largest_primes(bits, 2 * degree as u64, 1, &[]).ok()).map(|p| p[0]).collect();
+    let widths: Vec<u32> =
+        if degree <= 64 { (10..=60).collect() } else { vec![20, 36, 44, 46, 50, 51, 57, 58] };
+    let moduli: Vec<u64> = widths
+        .iter()
+        .filter_map(|&bits| largest_primes(bits, 2 * degree as u64, 1, &[]).ok())
+        .map(|p| p[0])
+        .collect();
     assert!(moduli.len() + 1 >= widths.len(), "a prime of nearly every width");
-    engines(degree, &moduli).into_iter().map(|engine| Case { name: engine.describe(), engine, degree, moduli: moduli.clone() }).collect()
+    engines(degree, &moduli)
+        .into_iter()
+        .map(|engine| Case { name: engine.describe(), engine, degree, moduli: moduli.clone() })
+        .collect()
 }
 
 impl Case {
@@ -34,18 +42,29 @@ impl Case {
     }
 
     /// Factors over `moduli` and what they hold: `[group][slot]`.
-    fn factors(&self, shape: FactorShape, moduli: &[usize], words: &mut Words) -> (Factors, Vec<Vec<Buffer>>) {
+    fn factors(
+        &self,
+        shape: FactorShape,
+        moduli: &[usize],
+        words: &mut Words,
+    ) -> (Factors, Vec<Vec<Buffer>>) {
         let mut factors = self.engine.zeroed_factors(shape, moduli);
         // The sources have the rows backwards, and one more in front.
         let source_rows: Vec<usize> = (0..moduli.len()).map(|row| moduli.len() - row).collect();
         let source_moduli: Vec<usize> = [0].into_iter().chain(moduli.iter().rev().copied()).collect();
         let mut plain = Vec::new();
         for group in 0..shape.groups {
-            let parts: Vec<Vec<Buffer>> =
-                (0..shape.slots()).map(|slot| (0..slot % 3 + 1).map(|_| self.random(&source_moduli, words)).collect()).collect();
+            let parts: Vec<Vec<Buffer>> = (0..shape.slots())
+                .map(|slot| (0..slot % 3 + 1).map(|_| self.random(&source_moduli, words)).collect())
+                .collect();
             let sources: Vec<Vec<Rows<'_>>> = parts.iter().map(views).collect();
             self.engine.pack_factors(&mut factors, group, &sources, &source_rows);
-            plain.push(parts.iter().map(|parts| self.sum(&parts.iter().collect::<Vec<_>>(), moduli, &source_rows)).collect());
+            plain.push(
+                parts
+                    .iter()
+                    .map(|parts| self.sum(&parts.iter().collect::<Vec<_>>(), moduli, &source_rows))
+                    .collect(),
+            );
         }
         (factors, plain)
     }
@@ -73,7 +92,12 @@ impl Case {
         assert_eq!(got.rows(), expected.rows());
         for row in 0..got.rows() {
             let first = got.row(row).iter().zip(expected.row(row)).position(|(a, b)| a != b);
-            assert!(first.is_none(), "{what}, {}, degree {}, row {row}, word {first:?}", self.name, self.degree);
+            assert!(
+                first.is_none(),
+                "{what}, {}, degree {}, row {row}, word {first:?}",
+                self.name,
+                self.degree
+            );
         }
     }
 }
@@ -81,8 +105,9 @@ impl Case {
 fn shapes(degree: usize) -> Vec<FactorShape> {
     let all = [(1, 1, 1), (1, 5, 2), (2, 3, 3), (3, 2, 1), (1, 9, 4), (2, 4, 5), (1, 2, 7)];
     let all = if degree > 64 { &all[1..3] } else { &all[..] };
-    let shape =
-        |&(groups, terms, columns): &(usize, usize, usize)| [true, false].map(|packed| FactorShape { groups, terms, columns, packed });
+    let shape = |&(groups, terms, columns): &(usize, usize, usize)| {
+        [true, false].map(|packed| FactorShape { groups, terms, columns, packed })
+    };
     all.iter().flat_map(shape).collect()
 }
 
@@ -95,11 +120,19 @@ fn packed_factors_come_back_as_the_sums_they_were_made_of() {
             let (factors, plain) = case.factors(shape, &moduli, &mut words);
             for group in 0..shape.groups {
                 for column in 0..shape.columns {
-                    for terms in [vec![0], vec![shape.terms - 1], (0..shape.terms).collect(), vec![], vec![0, 0]] {
-                        let got = case.engine.unpack_factors(&factors, group, &terms, column..column + 1, &rows);
-                        let parts: Vec<&Buffer> = terms.iter().map(|t| &plain[group][t * shape.columns + column]).collect();
+                    for terms in
+                        [vec![0], vec![shape.terms - 1], (0..shape.terms).collect(), vec![], vec![0, 0]]
+                    {
+                        let got =
+                            case.engine.unpack_factors(&factors, group, &terms, column..column + 1, &rows);
+                        let parts: Vec<&Buffer> =
+                            terms.iter().map(|t| &plain[group][t * shape.columns + column]).collect();
                         let own: Vec<usize> = rows.iter().map(|&row| moduli[row]).collect();
-                        case.same(&format!("{shape:?}, terms {terms:?}"), &got, &case.sum(&parts, &own, &rows));
+                        case.same(
+                            &format!("{shape:?}, terms {terms:?}"),
+                            &got,
+                            &case.sum(&parts, &own, &rows),
+                        );
                     }
                 }
             }
@@ -115,10 +148,16 @@ fn packed_group_written_again_leaves_the_others_as_they_were() {
         let shape = FactorShape { groups: 3, terms: 2, columns: 2, packed: true };
         let (mut factors, plain) = case.factors(shape, &moduli, &mut words);
         let new: Vec<Buffer> = (0..shape.slots()).map(|_| case.random(&moduli, &mut words)).collect();
-        case.engine.pack_factors(&mut factors, 1, &new.iter().map(|x| vec![x.view()]).collect::<Vec<_>>(), &moduli);
+        case.engine.pack_factors(
+            &mut factors,
+            1,
+            &new.iter().map(|x| vec![x.view()]).collect::<Vec<_>>(),
+            &moduli,
+        );
         for (group, plain) in [&plain[0], &new, &plain[2]].into_iter().enumerate() {
             for slot in 0..shape.slots() {
-                let got = case.engine.unpack_factors(&factors, group, &[slot / 2], slot % 2..slot % 2 + 1, &moduli);
+                let got =
+                    case.engine.unpack_factors(&factors, group, &[slot / 2], slot % 2..slot % 2 + 1, &moduli);
                 case.same("a group beside the written one", &got, &plain[slot]);
             }
         }
@@ -142,7 +181,8 @@ fn summed_factors_hold_the_sums_of_the_named_terms() {
             for (term, parts) in sums.iter().enumerate() {
                 for column in 0..shape.columns {
                     let got = case.engine.unpack_factors(&summed, 0, &[term], column..column + 1, &all);
-                    let parts: Vec<&Buffer> = parts.iter().map(|t| &plain[0][t * shape.columns + column]).collect();
+                    let parts: Vec<&Buffer> =
+                        parts.iter().map(|t| &plain[0][t * shape.columns + column]).collect();
                     case.same(&format!("{shape:?}, sum {term}"), &got, &case.sum(&parts, &own, &rows));
                 }
             }
@@ -165,7 +205,14 @@ fn factor_products_over_any_prefix_of_terms_are_the_inner_products() {
                     // Not zero: what is there must not matter.
                     let repeated: Vec<usize> = own.repeat(groups.len() * shape.columns);
                     let mut out = case.random(&repeated, &mut words);
-                    case.engine.factor_products(out.view_mut(), &views(&xs[..terms]), &factors, groups, &rows, &own);
+                    case.engine.factor_products(
+                        out.view_mut(),
+                        &views(&xs[..terms]),
+                        &factors,
+                        groups,
+                        &rows,
+                        &own,
+                    );
                     for (index, out) in polys(&case.engine, &out, rows.len()).iter().enumerate() {
                         let (group, column) = (groups[index / shape.columns], index % shape.columns);
                         let mut expected = case.engine.zeroed(rows.len());

@@ -1,18 +1,21 @@
-//! The fused pass of a switch at degrees with a transform in two parts, against the steps it stands for on the portable kernel.
+//! The fused pass of a switch at degrees with a transform in two parts, against the steps it stands for on
+//! the portable kernel.
 //!
 //! All comparisons are exact. Small degrees, against big integers: `engine.rs`.
 
 use crate::common::{Words, engines, polys, views};
 use clathrate_arith::primes::largest_primes;
 use clathrate_arith::{
-    BaseConversion, Buffer, CpuEngine, DigitExtension, Engine, FactorShape, Factors, GadgetInput, Isa, Modulus, Rounding, Rows,
+    BaseConversion, Buffer, CpuEngine, DigitExtension, Engine, FactorShape, Factors, GadgetInput, Isa,
+    Modulus, Rounding, Rows,
 };
 
-/// The widths of a basis, in order: every way in which a digit enters a transform, and moduli that have none in two parts.
+/// The widths of a basis, in order: every way in which a digit enters a transform, and moduli that have none
+/// in two parts.
 const WIDTHS: [u32; 15] = [36, 36, 36, 36, 36, 36, 36, 46, 45, 45, 51, 49, 50, 60, 29];
 
-/// Rows of each digit; the last row belongs to none. One prime, two, four (three limbs), primes at the limits of the vector kernels,
-/// and words that no limb takes.
+/// Rows of each digit; the last row belongs to none. One prime, two, four (three limbs), primes at the limits
+/// of the vector kernels, and words that no limb takes.
 const DIGITS: [std::ops::Range<usize>; 7] = [0..1, 1..3, 3..7, 7..10, 10..11, 11..13, 13..14];
 
 struct Case {
@@ -46,10 +49,12 @@ impl Case {
         let moduli: Vec<Modulus> = self.moduli.iter().map(|&q| Modulus::new(q).expect("prime")).collect();
         let basis = self.targets();
         let extension = |own: &std::ops::Range<usize>| {
-            let constants: Vec<u64> = own.clone().map(|row| 1 + words.next() % (self.moduli[row] - 1)).collect();
+            let constants: Vec<u64> =
+                own.clone().map(|row| 1 + words.next() % (self.moduli[row] - 1)).collect();
             let sources: Vec<usize> = own.clone().collect();
             let targets: Vec<usize> = basis.iter().copied().filter(|row| !own.contains(row)).collect();
-            let conversion = BaseConversion::new(&moduli, &sources, &targets, &constants, self.rounding).expect("distinct");
+            let conversion = BaseConversion::new(&moduli, &sources, &targets, &constants, self.rounding)
+                .expect("distinct");
             if self.foreign > 0 {
                 DigitExtension::foreign(own.start, conversion)
             } else {
@@ -69,7 +74,12 @@ impl Case {
 
     fn factors(&self, engine: &CpuEngine, slots: &[Vec<Buffer>]) -> Factors {
         let basis = self.targets();
-        let shape = FactorShape { groups: self.groups, terms: slots[0].len() / self.columns, columns: self.columns, packed: true };
+        let shape = FactorShape {
+            groups: self.groups,
+            terms: slots[0].len() / self.columns,
+            columns: self.columns,
+            packed: true,
+        };
         let mut factors = engine.zeroed_factors(shape, &basis);
         let rows: Vec<usize> = (0..basis.len()).collect();
         for (group, slots) in slots.iter().enumerate() {
@@ -83,7 +93,12 @@ impl Case {
     fn extended(&self, engine: &CpuEngine, input: &Buffer, digit: &DigitExtension) -> Buffer {
         let basis = self.targets();
         let mut out = engine.zeroed(basis.len());
-        engine.convert(digit.conversion(), input.view().slice(digit.source()..input.rows()), out.view_mut(), &digit.target_rows());
+        engine.convert(
+            digit.conversion(),
+            input.view().slice(digit.source()..input.rows()),
+            out.view_mut(),
+            &digit.target_rows(),
+        );
         for (row, &constant) in digit.own().zip(digit.constants()) {
             let modulus = engine.moduli()[row];
             let target = out.row_mut(row);
@@ -99,7 +114,8 @@ impl Case {
         let mut words = Words::new(self.degree as u64);
         let extensions = self.extensions(&mut words);
         let (basis, all): (Vec<usize>, Vec<usize>) = (self.targets(), (0..self.moduli.len()).collect());
-        let coefficients: Vec<Buffer> = (0..self.inputs).map(|_| self.random(&scalar, &all, &mut words)).collect();
+        let coefficients: Vec<Buffer> =
+            (0..self.inputs).map(|_| self.random(&scalar, &all, &mut words)).collect();
         let values: Vec<Buffer> = coefficients
             .iter()
             .map(|x| {
@@ -110,25 +126,52 @@ impl Case {
             .collect();
         let terms = extensions.len() * self.inputs;
         // One term more than there are.
-        let slots: Vec<Vec<Buffer>> =
-            (0..self.groups).map(|_| (0..(terms + 1) * self.columns).map(|_| self.random(&scalar, &basis, &mut words)).collect()).collect();
+        let slots: Vec<Vec<Buffer>> = (0..self.groups)
+            .map(|_| {
+                (0..(terms + 1) * self.columns).map(|_| self.random(&scalar, &basis, &mut words)).collect()
+            })
+            .collect();
         let rows: Vec<usize> = (0..basis.len()).collect();
         let picked: Vec<usize> = (0..self.groups).rev().collect();
-        let xs: Vec<Buffer> =
-            extensions.iter().flat_map(|digit| coefficients.iter().map(|x| self.extended(&scalar, x, digit)).collect::<Vec<_>>()).collect();
+        let xs: Vec<Buffer> = extensions
+            .iter()
+            .flat_map(|digit| {
+                coefficients.iter().map(|x| self.extended(&scalar, x, digit)).collect::<Vec<_>>()
+            })
+            .collect();
         let mut expected = scalar.scratch(self.groups * self.columns * basis.len());
-        scalar.factor_products(expected.view_mut(), &views(&xs), &self.factors(&scalar, &slots), &picked, &rows, &basis);
+        scalar.factor_products(
+            expected.view_mut(),
+            &views(&xs),
+            &self.factors(&scalar, &slots),
+            &picked,
+            &rows,
+            &basis,
+        );
         for engine in engines(self.degree, &self.moduli) {
             let factors = self.factors(&engine, &slots);
             for with_values in [false, true] {
                 let inputs: Vec<GadgetInput> = coefficients
                     .iter()
                     .zip(&values)
-                    .map(|(x, values)| GadgetInput { coefficients: x.view(), values: with_values.then_some(values.view()) })
+                    .map(|(x, values)| GadgetInput {
+                        coefficients: x.view(),
+                        values: with_values.then_some(values.view()),
+                    })
                     .collect();
                 let mut out = engine.scratch(expected.rows());
-                engine.gadget_products(out.view_mut(), &inputs, &extensions, &factors, &picked, &rows, &basis);
-                for (out, expected) in polys(&engine, &out, basis.len()).iter().zip(polys(&engine, &expected, basis.len())) {
+                engine.gadget_products(
+                    out.view_mut(),
+                    &inputs,
+                    &extensions,
+                    &factors,
+                    &picked,
+                    &rows,
+                    &basis,
+                );
+                for (out, expected) in
+                    polys(&engine, &out, basis.len()).iter().zip(polys(&engine, &expected, basis.len()))
+                {
                     for (row, &modulus) in basis.iter().enumerate() {
                         assert!(
                             out.row(row) == expected.row(row),
@@ -146,7 +189,8 @@ impl Case {
 
 #[test]
 fn gadget_products_are_their_steps_at_degrees_in_two_parts() {
-    // The smallest; the smallest with padded heads; several blocks of factors. Seventy terms are more than one group.
+    // The smallest; the smallest with padded heads; several blocks of factors. Seventy terms are more than
+    // one group.
     for (degree, inputs) in [(2048, 10), (4096, 1), (8192, 1)] {
         let case = Case {
             degree,

@@ -1,4 +1,5 @@
-//! Every kernel this machine has gives the scalar kernel's results bit for bit, and the scalar kernel gives the definition's.
+//! Every kernel this machine has gives the scalar kernel's results bit for bit, and the scalar kernel gives
+//! the definition's.
 
 use clathrate_arith::bit_packing::{self, OVERREAD, Run, RunMut, VECTOR};
 use clathrate_arith::kernels::{self, Isa, RowKernel};
@@ -45,8 +46,16 @@ fn prime_above(bound: u64, step: u64) -> u64 {
 fn edge_primes(degree: usize) -> Vec<u64> {
     let step = 2 * degree as u64;
     let stages = u64::from(degree.trailing_zeros());
-    let mut bounds =
-        vec![(1 << 52) / (4 * stages + 1).max(64), (1 << 51) / (stages + 2), 1 << 31, 1 << 36, 1 << 45, 1 << 46, 1 << 49, 1 << 50];
+    let mut bounds = vec![
+        (1 << 52) / (4 * stages + 1).max(64),
+        (1 << 51) / (stages + 2),
+        1 << 31,
+        1 << 36,
+        1 << 45,
+        1 << 46,
+        1 << 49,
+        1 << 50,
+    ];
     bounds.sort_unstable();
     let mut primes = vec![prime_above(2, step)];
     for bound in bounds {
@@ -122,7 +131,9 @@ fn every_transform_every_degree_and_width_equals_scalar_and_inverts() {
         if log > 12 {
             // The widths that matter, to keep the run short.
             let limit = (1u64 << 52) / u64::from((4 * log + 1).max(64));
-            primes.retain(|&q| q.abs_diff(limit) < 1 << 32 || q < 1 << 32 || q.abs_diff(1 << 50) < 1 << 32 || q > 1 << 60);
+            primes.retain(|&q| {
+                q.abs_diff(limit) < 1 << 32 || q < 1 << 32 || q.abs_diff(1 << 50) < 1 << 32 || q > 1 << 60
+            });
         }
         for q in primes {
             let kernels = all_kernels(Modulus::new(q).expect("odd prime"), degree);
@@ -181,14 +192,29 @@ fn elementwise_every_tail_length_equals_scalar() {
                     same(&|kernel, x| kernel.negate_assign(x), "negate");
                     same(&|kernel, x| kernel.mul_assign(x, &y), "mul");
                     for w in [0, 1, q - 1, q / 2] {
-                        same(&|kernel, x| kernel.mul_constant_assign(x, modulus.multiplier(w)), "mul_constant");
-                        same(&|kernel, x| kernel.sub_mul_constant_assign(x, &y, modulus.multiplier(w)), "sub_mul_constant");
-                        same(&|kernel, x| kernel.add_mul_constant_assign(x, &y, modulus.multiplier(w)), "add_mul_constant");
+                        same(
+                            &|kernel, x| kernel.mul_constant_assign(x, modulus.multiplier(w)),
+                            "mul_constant",
+                        );
+                        same(
+                            &|kernel, x| kernel.sub_mul_constant_assign(x, &y, modulus.multiplier(w)),
+                            "sub_mul_constant",
+                        );
+                        same(
+                            &|kernel, x| kernel.add_mul_constant_assign(x, &y, modulus.multiplier(w)),
+                            "add_mul_constant",
+                        );
                         for (far, y) in [(false, None), (true, None), (false, Some(&y)), (true, Some(&y))] {
                             let quotient = |kernel: &dyn RowKernel, x: &mut [u64]| {
                                 let dividend = x.to_vec();
                                 x.fill(u64::MAX);
-                                kernel.quotient(x, &dividend, y.map(Vec::as_slice), modulus.multiplier(w), far);
+                                kernel.quotient(
+                                    x,
+                                    &dividend,
+                                    y.map(Vec::as_slice),
+                                    modulus.multiplier(w),
+                                    far,
+                                );
                             };
                             same(&quotient, "quotient");
                         }
@@ -206,11 +232,13 @@ fn mul_constant_words_up_to_61_bits_equals_division() {
         let mut random = Random(5);
         let edges = [0, 1, (1 << 52) - 1, 1 << 52, (1 << 52) + 1, (1 << 61) - 1, q - 1, q];
         for top in [q, 1 << 51, 1 << 52, 1 << 53, 1 << 61] {
-            let words: Vec<u64> = edges.into_iter().filter(|&word| word < top).chain(random.row(29, top)).collect();
+            let words: Vec<u64> =
+                edges.into_iter().filter(|&word| word < top).chain(random.row(29, top)).collect();
             for w in [1, q - 1, random.word() % q] {
                 let mut x = words.clone();
                 kernel.mul_constant_assign(&mut x, modulus.multiplier(w));
-                let expected: Vec<u64> = words.iter().map(|&x| (u128::from(x) * u128::from(w) % u128::from(q)) as u64).collect();
+                let expected: Vec<u64> =
+                    words.iter().map(|&x| (u128::from(x) * u128::from(w) % u128::from(q)) as u64).collect();
                 assert_eq!(x, expected, "{:?}, q {q}, w {w}", kernel.isa());
             }
         }
@@ -253,7 +281,12 @@ fn dot_more_terms_than_any_accumulator_holds_equals_the_closed_form() {
             let mut out = vec![q - 1; 16];
             kernel.dot(&mut out, &rows, &rows, true);
             // (q - 1)^2 = 1 and q - 1 = -1.
-            assert_eq!(out, vec![modulus.reduce(terms as u64 - 1); 16], "{:?}, q {q}, {terms} terms", kernel.isa());
+            assert_eq!(
+                out,
+                vec![modulus.reduce(terms as u64 - 1); 16],
+                "{:?}, q {q}, {terms} terms",
+                kernel.isa()
+            );
         }
     });
 }
@@ -290,7 +323,11 @@ fn fractions_equal_scalar_to_the_bit() {
         for len in 0..=40 {
             for bound in [q, 1 << 61] {
                 let inverse = 1.0 / q.max(bound) as f64;
-                let start: Vec<f64> = random.row(len, 1 << 40).into_iter().map(|word| word as f64 / (1u64 << 33) as f64).collect();
+                let start: Vec<f64> = random
+                    .row(len, 1 << 40)
+                    .into_iter()
+                    .map(|word| word as f64 / (1u64 << 33) as f64)
+                    .collect();
                 let (mut expected, mut got) = (start.clone(), start);
                 for _ in 0..3 {
                     let x = random.row(len, bound);
@@ -323,8 +360,21 @@ fn reduce_signed_whole_range_equals_division() {
         let q = modulus.value();
         let mut random = Random(9);
         let signed = q.cast_signed();
-        let edges =
-            [0, 1, -1, signed, -signed, signed - 1, 1 - signed, 1 << 52, -(1 << 52), (1 << 52) - 1, i64::MAX, i64::MIN, i64::MIN + 1];
+        let edges = [
+            0,
+            1,
+            -1,
+            signed,
+            -signed,
+            signed - 1,
+            1 - signed,
+            1 << 52,
+            -(1 << 52),
+            (1 << 52) - 1,
+            i64::MAX,
+            i64::MIN,
+            i64::MIN + 1,
+        ];
         for len in 0..=40usize {
             for shift in [0, 10, 14, 40, 62] {
                 let mut values: Vec<i64> = (0..len).map(|_| random.word().cast_signed() >> shift).collect();
@@ -333,7 +383,8 @@ fn reduce_signed_whole_range_equals_division() {
                 }
                 let mut x = vec![u64::MAX; len];
                 kernel.reduce_signed(&mut x, &values);
-                let expected: Vec<u64> = values.iter().map(|&value| i128::from(value).rem_euclid(i128::from(q)) as u64).collect();
+                let expected: Vec<u64> =
+                    values.iter().map(|&value| i128::from(value).rem_euclid(i128::from(q)) as u64).collect();
                 assert_eq!(x, expected, "{:?}, q {q}, length {len}", kernel.isa());
             }
         }
@@ -366,7 +417,8 @@ fn wide_modulus_falls_to_a_kernel_that_takes_it() {
     }
 }
 
-/// Packed vectors of `slots` slots each, with bytes of others between them and after them; and the residues, by slot.
+/// Packed vectors of `slots` slots each, with bytes of others between them and after them; and the residues,
+/// by slot.
 struct PackedRows {
     bytes: Vec<u8>,
     bits: u32,
@@ -430,22 +482,28 @@ fn dot_packed_every_shape_of_largest_residues_equals_scalar_and_division() {
                     let xs: Vec<Vec<u64>> = (0..terms).map(&mut row).collect();
                     let start: Vec<Vec<u64>> = (0..columns).map(&mut row).collect();
                     // Terms beyond those that are summed, as in a prefix.
-                    let factors = PackedRows::new((0..(terms + 1) * columns).map(&mut row).collect(), len, bits, 3);
+                    let factors =
+                        PackedRows::new((0..(terms + 1) * columns).map(&mut row).collect(), len, bits, 3);
                     for accumulate in [false, true] {
                         let run = |kernel: &dyn RowKernel| {
                             let mut out = start.clone();
-                            let mut targets: Vec<&mut [u64]> = out.iter_mut().map(Vec::as_mut_slice).collect();
+                            let mut targets: Vec<&mut [u64]> =
+                                out.iter_mut().map(Vec::as_mut_slice).collect();
                             kernel.dot_packed(&mut targets, &views(&xs), factors.run(), accumulate);
                             out
                         };
                         let got = run(kernel);
-                        let label = format!("{:?}, q {q}, {bits} bits, {terms} terms, {columns} columns, length {len}", kernel.isa());
+                        let label = format!(
+                            "{:?}, q {q}, {bits} bits, {terms} terms, {columns} columns, length {len}",
+                            kernel.isa()
+                        );
                         assert!(got == run(scalar), "{label}");
                         for (p, got) in got.iter().enumerate() {
                             for i in 0..len {
                                 let first = if accumulate { start[p][i] } else { 0 };
-                                let expected = (0..terms)
-                                    .fold(first, |sum, j| modulus.add(sum, modulus.mul(xs[j][i], factors.rows[j * columns + p][i])));
+                                let expected = (0..terms).fold(first, |sum, j| {
+                                    modulus.add(sum, modulus.mul(xs[j][i], factors.rows[j * columns + p][i]))
+                                });
                                 assert_eq!(got[i], expected, "{label}, column {p}, word {i}");
                             }
                         }
@@ -463,12 +521,22 @@ fn dot_packed_more_terms_than_any_accumulator_holds_equals_the_closed_form() {
         let row = vec![q - 1; 8];
         for terms in [4095usize, 4096, 9001] {
             for columns in [1usize, 2] {
-                let factors = PackedRows::new(vec![row.clone(); terms * columns], 8, bit_packing::packed_bits(modulus.bits()), 0);
+                let factors = PackedRows::new(
+                    vec![row.clone(); terms * columns],
+                    8,
+                    bit_packing::packed_bits(modulus.bits()),
+                    0,
+                );
                 let mut out = vec![row.clone(); columns];
                 let mut targets: Vec<&mut [u64]> = out.iter_mut().map(Vec::as_mut_slice).collect();
                 kernel.dot_packed(&mut targets, &vec![row.as_slice(); terms], factors.run(), true);
                 // (q - 1)^2 = 1 and q - 1 = -1.
-                assert_eq!(out, vec![vec![modulus.reduce(terms as u64 - 1); 8]; columns], "{:?}, q {q}, {terms} terms", kernel.isa());
+                assert_eq!(
+                    out,
+                    vec![vec![modulus.reduce(terms as u64 - 1); 8]; columns],
+                    "{:?}, q {q}, {terms} terms",
+                    kernel.isa()
+                );
             }
         }
     });
@@ -482,27 +550,46 @@ fn packed_sums_write_their_own_bytes_only_and_equal_scalar() {
         for bits in packed_widths(modulus) {
             for len in [0usize, 1, 4, 8, 16, 37, 40] {
                 let label = format!("{:?}, q {q}, {bits} bits, length {len}", kernel.isa());
-                let rows: Vec<Vec<u64>> = (0..9).map(|i| if i < 5 { vec![q - 1; len] } else { random.row(len, q) }).collect();
+                let rows: Vec<Vec<u64>> =
+                    (0..9).map(|i| if i < 5 { vec![q - 1; len] } else { random.row(len, q) }).collect();
                 let add = |parts: &[usize]| -> Vec<u64> {
                     (0..len).map(|i| parts.iter().fold(0, |sum, &p| modulus.add(sum, rows[p][i]))).collect()
                 };
-                let slots: Vec<Vec<usize>> = vec![vec![0], vec![0, 1, 2, 3, 4, 5, 6, 7, 8], vec![], vec![8], vec![7, 6], vec![5, 5, 5]];
+                let slots: Vec<Vec<usize>> = vec![
+                    vec![0],
+                    vec![0, 1, 2, 3, 4, 5, 6, 7, 8],
+                    vec![],
+                    vec![8],
+                    vec![7, 6],
+                    vec![5, 5, 5],
+                ];
                 let expected = PackedRows::new(slots.iter().map(|parts| add(parts)).collect(), len, bits, 5);
                 let vectors = len.div_ceil(VECTOR);
                 for kernel in [scalar, kernel] {
                     // Made of rows.
                     let mut bytes = vec![FOREIGN; expected.bytes.len()];
-                    let parts: Vec<Vec<&[u64]>> = slots.iter().map(|parts| parts.iter().map(|&p| rows[p].as_slice()).collect()).collect();
+                    let parts: Vec<Vec<&[u64]>> = slots
+                        .iter()
+                        .map(|parts| parts.iter().map(|&p| rows[p].as_slice()).collect())
+                        .collect();
                     kernel.pack_sums(RunMut { bytes: &mut bytes, bits, stride: expected.stride }, &parts);
                     assert!(bytes == expected.bytes, "packed, {label}");
                     // To the last byte of what is its own.
                     let own = (vectors * expected.stride).saturating_sub(5);
-                    kernel.pack_sums(RunMut { bytes: &mut bytes[..own], bits, stride: expected.stride }, &parts);
+                    kernel.pack_sums(
+                        RunMut { bytes: &mut bytes[..own], bits, stride: expected.stride },
+                        &parts,
+                    );
                     assert!(bytes == expected.bytes, "packed without room behind, {label}");
                     // Made of packed ones.
                     let source = PackedRows::new(rows.clone(), len, bits, 2);
                     bytes.fill(FOREIGN);
-                    kernel.sum_packed(RunMut { bytes: &mut bytes[..own], bits, stride: expected.stride }, source.run(), &slots, vectors);
+                    kernel.sum_packed(
+                        RunMut { bytes: &mut bytes[..own], bits, stride: expected.stride },
+                        source.run(),
+                        &slots,
+                        vectors,
+                    );
                     assert!(bytes == expected.bytes, "summed, {label}");
                     for parts in &slots {
                         let mut out = vec![u64::MAX; len];
@@ -526,7 +613,8 @@ fn packed_sums_change_width_between_packed_residues_and_words() {
             for to in &widths {
                 let source = PackedRows::new(rows.clone(), 24, *from, 0);
                 let mut expected = PackedRows::new(vec![rows[2].clone(), rows[0].clone()], 24, *to, 0);
-                let wanted = std::mem::replace(&mut expected.bytes, vec![FOREIGN; 6 * *to as usize + OVERREAD]);
+                let wanted =
+                    std::mem::replace(&mut expected.bytes, vec![FOREIGN; 6 * *to as usize + OVERREAD]);
                 let out = RunMut { bytes: &mut expected.bytes, bits: *to, stride: expected.stride };
                 kernel.sum_packed(out, source.run(), &[vec![2], vec![0]], 3);
                 assert!(expected.bytes == wanted, "{:?}, q {q}, {from} to {to} bits", kernel.isa());

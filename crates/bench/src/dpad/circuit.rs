@@ -1,4 +1,5 @@
-//! Ciphertexts of known numbers, and how far what they decrypt to is from them: for what the evaluator runs as a whole.
+//! Ciphertexts of known numbers, and how far what they decrypt to is from them: for what the evaluator runs
+//! as a whole.
 
 use clathrate_ckks::keys::{EncryptOptions, Values};
 use clathrate_ckks::{Ciphertext, Encoding, SecretKey};
@@ -26,7 +27,9 @@ pub fn encrypt(owner: &SecretKey, values: &[f64]) -> Result<Ciphertext, Failure>
 /// The largest distance of a slot from its true value; a wrong result is no result.
 pub fn deviation(owner: &SecretKey, ciphertext: &Ciphertext, expected: &[f64]) -> Result<f64, Failure> {
     let error = match owner.decrypt(ciphertext)? {
-        Values::Real(found) if found.len() == expected.len() => found.iter().zip(expected).map(|(x, y)| (x - y).abs()).fold(0.0, f64::max),
+        Values::Real(found) if found.len() == expected.len() => {
+            found.iter().zip(expected).map(|(x, y)| (x - y).abs()).fold(0.0, f64::max)
+        }
         _ => f64::INFINITY,
     };
     if error.is_nan() || error > TOLERANCE { Err(Failure::slot_error(error, TOLERANCE)) } else { Ok(error) }

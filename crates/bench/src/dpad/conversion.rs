@@ -41,10 +41,21 @@ pub fn run(timer: &Timer<'_>, set: &Set, runtime: &Runtime) -> Result<(), Failur
         let converted = evaluator.to_rlwe(&mlwe)?;
         let error = deviation(&owner, &converted, &values)?;
         let back = deviation(&owner, &evaluator.to_mlwe(&converted, params.rank())?, &values)?;
-        let (large, phi) = (owner.relative(&rlwe)?, Automorphism::new(GaloisElement::rotation(1, rlwe.degree()), rlwe.degree()));
-        let key = SwitchKey::automorphism(rlwe.chain(), rlwe.gadget()?, rlwe.max_level(), large.secret(), &phi, &mut entropy()?)?;
+        let (large, phi) = (
+            owner.relative(&rlwe)?,
+            Automorphism::new(GaloisElement::rotation(1, rlwe.degree()), rlwe.degree()),
+        );
+        let key = SwitchKey::automorphism(
+            rlwe.chain(),
+            rlwe.gadget()?,
+            rlwe.max_level(),
+            large.secret(),
+            &phi,
+            &mut entropy()?,
+        )?;
         let full = encrypt(&large, &numbers(rlwe.slot_count()))?;
-        let (evaluator, mlwe, converted, full, phi, key) = (&evaluator, &mlwe, &converted, &full.bundles()[0], &phi, &key);
+        let (evaluator, mlwe, converted, full, phi, key) =
+            (&evaluator, &mlwe, &converted, &full.bundles()[0], &phi, &key);
         let (ring, switcher) = (rlwe.chain().ring(), rlwe.switcher()?);
         let mut works: Vec<Work<'_, Box<dyn Any>>> = vec![
             Box::new(move || Ok(Box::new(evaluator.to_rlwe(mlwe)?))),
@@ -53,9 +64,13 @@ pub fn run(timer: &Timer<'_>, set: &Set, runtime: &Runtime) -> Result<(), Failur
             Box::new(move || Ok(Box::new(full.rotate(phi, switcher, key)?))),
         ];
         let times = timer.measure_turns(&mut works)?;
-        for (operation, times) in ["mlwe_to_rlwe", "rlwe_to_mlwe", "embed", "switch"].into_iter().zip(&times) {
+        for (operation, times) in ["mlwe_to_rlwe", "rlwe_to_mlwe", "embed", "switch"].into_iter().zip(&times)
+        {
             let mut extra = chain_extra(set.name, &params);
-            insert(&mut extra, &json!({ "keys": keys.name(), "operation": operation, "rotations": rotations }));
+            insert(
+                &mut extra,
+                &json!({ "keys": keys.name(), "operation": operation, "rotations": rotations }),
+            );
             insert(&mut extra, &json!({ "max_error": error.max(back), "quick": timer.is_quick() }));
             timer.print((CONVERSION, &format!("{} {operation} {}", set.name, keys.name())), times, &extra)?;
         }

@@ -1,9 +1,11 @@
-//! Products of two ciphertexts, relinearised and rescaled: DPad-HE and ModHE of one set, as made and planned, in turns. [dpad-he, Tables 4, 6, 7]
+//! Products of two ciphertexts, relinearised and rescaled: DPad-HE and ModHE of one set, as made and planned,
+//! in turns. [dpad-he, Tables 4, 6, 7]
 
 use clathrate_ckks::Runtime;
 use clathrate_lattice::switch::SwitchCounts;
 use clathrate_lattice::{
-    Bodies, Bundle, Degree, Eval, LatticeError, MaskSeed, Poly, PolyRef, Rank, SecretKey, SwitchKey, Switcher, TemporaryRank,
+    Bodies, Bundle, Degree, Eval, LatticeError, MaskSeed, Poly, PolyRef, Rank, SecretKey, SwitchKey,
+    Switcher, TemporaryRank,
 };
 use serde_json::json;
 
@@ -23,7 +25,8 @@ fn part_length(inputs: usize) -> usize {
 
 /// A key as it is stored: the bodies as words, and the seed of the masks.
 fn stored_bytes(chain: &clathrate_lattice::Chain, key: &SwitchKey) -> usize {
-    8 * key.inputs() * key.digit_count() * key.body_count() * key.basis().len() * chain.ring().degree() + size_of::<MaskSeed>()
+    8 * key.inputs() * key.digit_count() * key.body_count() * key.basis().len() * chain.ring().degree()
+        + size_of::<MaskSeed>()
 }
 
 /// How a product is relinearised.
@@ -49,7 +52,8 @@ impl Way<'_> {
                     .zip(keys.iter().cycle())
                     .map(|(part, key)| switcher.product(part, key));
                 let first = products.next().ok_or(LatticeError::EmptyShape { what: "the rank", got: 0 })?;
-                let mut sum = products.try_fold(first?, |mut sum, product| sum.add_assign(&product?).map(|()| sum))?;
+                let mut sum =
+                    products.try_fold(first?, |mut sum, product| sum.add_assign(&product?).map(|()| sum))?;
                 // In place of the product's own linear terms, which are as many.
                 sum.add_lifted(x.polys())?;
                 switcher.mod_down_rescale(&sum)
@@ -73,7 +77,10 @@ impl Way<'_> {
             Self::Direct(switcher, key) => direct(switcher, key),
             Self::Parts(switcher, keys) => direct(switcher, &keys[0]),
             Self::TemporaryRank(crossing, up) => {
-                let (wide, base) = (crossing.wide.tables_for_keys(level, &[*up])?, crossing.base.tables_for_keys(level, &[crossing.down])?);
+                let (wide, base) = (
+                    crossing.wide.tables_for_keys(level, &[*up])?,
+                    crossing.base.tables_for_keys(level, &[crossing.down])?,
+                );
                 let further = up.rank() - rank;
                 let first = crossing.wide.counts(&wide, setting.products(), up.rank() + 1);
                 let second = crossing.base.counts(&base, further, rank + 1);
@@ -81,7 +88,10 @@ impl Way<'_> {
                 let special = base.special().len() as f64;
                 let spared = further as f64 * primes + columns * (primes + special);
                 let mod_down = columns * (special + 1.0) * primes;
-                Ok((transforms(&first) + transforms(&second) - spared, tensor + hadamard(&first) + hadamard(&second) - mod_down))
+                Ok((
+                    transforms(&first) + transforms(&second) - spared,
+                    tensor + hadamard(&first) + hadamard(&second) - mod_down,
+                ))
             }
         }
     }
@@ -109,7 +119,9 @@ pub fn run(timer: &Timer<'_>, set: &Set, runtime: &Runtime) -> Result<(), Failur
     let direct = if setting.rank() == 1 { "rns_ckks" } else { "modhe" };
     for keys in Keys::ALL {
         match (&made.parts, made.direct.first()) {
-            (Some(_), Some(_)) if keys == Keys::AsMade => ways.push((direct, keys, Way::Parts(setting.direct(keys), &made.direct))),
+            (Some(_), Some(_)) if keys == Keys::AsMade => {
+                ways.push((direct, keys, Way::Parts(setting.direct(keys), &made.direct)))
+            }
             (None, Some(key)) => ways.push((direct, keys, Way::Direct(setting.direct(keys), key))),
             _ => {
                 let reason = "its key does not fit in memory whole, and parts are used as they are made";
@@ -125,7 +137,10 @@ pub fn run(timer: &Timer<'_>, set: &Set, runtime: &Runtime) -> Result<(), Failur
     let (x, y) = (setting.uniform()?, setting.uniform()?);
     let mut noise = Vec::new();
     for (_, _, way) in &ways {
-        noise.push(setting.noise(&way.multiply(&x, &y)?, &expected(&setting, way, made.parts.as_deref(), (&x, &y))?)?);
+        noise.push(
+            setting
+                .noise(&way.multiply(&x, &y)?, &expected(&setting, way, made.parts.as_deref(), (&x, &y))?)?,
+        );
     }
     let mut works: Vec<Work<'_, Bundle<Eval>>> = Vec::new();
     for (_, _, way) in &ways {
@@ -135,19 +150,29 @@ pub fn run(timer: &Timer<'_>, set: &Set, runtime: &Runtime) -> Result<(), Failur
     drop(works);
     for (((scheme, keys, way), times), noise) in ways.iter().zip(&times).zip(noise) {
         let mut extra = describe(&setting, &made, *keys, way)?;
-        insert(&mut extra, &json!({ "scheme": scheme, "noise_bits": noise, "predicted_peak_bytes": made.peak }));
+        insert(
+            &mut extra,
+            &json!({ "scheme": scheme, "noise_bits": noise, "predicted_peak_bytes": made.peak }),
+        );
         timer.print((MULTIPLY, &format!("{} {scheme} {}", set.name, keys.name())), times, &extra)?;
     }
     Ok(())
 }
 
-/// All keys that fit: those of ModHE whole if possible, else in parts, used several times over where not all parts fit.
+/// All keys that fit: those of ModHE whole if possible, else in parts, used several times over where not all
+/// parts fit.
 fn make(setting: &Setting<'_>) -> Result<Option<Made>, Failure> {
     let (timer, level, rank, products) = (setting.timer, setting.top(), setting.rank(), setting.products());
     let (chain, gadget) = (setting.chain(), setting.params(Keys::AsMade).gadget()?);
     let mut crossing_bytes = Vec::new();
     if let Some(temporary) = setting.params(Keys::AsMade).temporary() {
-        crossing_bytes.push(key_bytes(temporary.chain(), &temporary.gadget, level, products, temporary.rank + 1));
+        crossing_bytes.push(key_bytes(
+            temporary.chain(),
+            &temporary.gadget,
+            level,
+            products,
+            temporary.rank + 1,
+        ));
         crossing_bytes.push(key_bytes(chain, gadget, level, temporary.rank - rank, rank + 1));
     }
     if let Some(reason) = lacking(peak_bytes(&crossing_bytes, true)) {
@@ -161,7 +186,10 @@ fn make(setting: &Setting<'_>) -> Result<Option<Made>, Failure> {
     // Of parts as many as fit, each as often in use as the others.
     let whole_fits = lacking(all(&[whole])).is_none();
     let counts = (1..=products / length).rev().filter(|&count| (products / length).is_multiple_of(count));
-    let parts = counts.into_iter().find(|&count| !whole_fits && lacking(all(&vec![part; count])).is_none()).unwrap_or(0);
+    let parts = counts
+        .into_iter()
+        .find(|&count| !whole_fits && lacking(all(&vec![part; count])).is_none())
+        .unwrap_or(0);
     let peak = if whole_fits { all(&[whole]) } else { all(&vec![part; parts]) };
     announce(timer, setting.name, peak);
     let mut rng = entropy()?;
@@ -170,7 +198,13 @@ fn make(setting: &Setting<'_>) -> Result<Option<Made>, Failure> {
         direct.push(SwitchKey::relinearisation(chain, gadget, level, &setting.secret, &mut rng)?);
     }
     for _ in 0..parts {
-        let from = SecretKey::generate(Degree(setting.secret.degree()), Rank(length), Bodies(1), setting.secret.distribution(), &mut rng)?;
+        let from = SecretKey::generate(
+            Degree(setting.secret.degree()),
+            Rank(length),
+            Bodies(1),
+            setting.secret.distribution(),
+            &mut rng,
+        )?;
         direct.push(SwitchKey::change_of_secret(chain, gadget, level, &from, &setting.secret, &mut rng)?);
         froms.push(from);
     }
@@ -178,7 +212,8 @@ fn make(setting: &Setting<'_>) -> Result<Option<Made>, Failure> {
         Some(temporary) => {
             let secret = setting.temporary_secret(temporary.rank)?;
             let (wide, base) = (temporary.chain(), &setting.secret);
-            let up = SwitchKey::cross_relinearisation(wide, &temporary.gadget, level, base, &secret, &mut rng)?;
+            let up =
+                SwitchKey::cross_relinearisation(wide, &temporary.gadget, level, base, &secret, &mut rng)?;
             Some((up, SwitchKey::rank_down(chain, gadget, level, &secret, rank, &mut rng)?))
         }
         None => None,
@@ -219,13 +254,20 @@ fn describe(setting: &Setting<'_>, made: &Made, keys: Keys, way: &Way<'_>) -> Re
         Way::Parts(_, keys) => keys.iter().collect(),
         Way::TemporaryRank(crossing, up) => vec![up, crossing.down],
     };
-    let derived: usize = if keys == Keys::Planned { held.iter().map(|key| key.derived().bytes()).sum() } else { 0 };
-    let mut sizes = (held.iter().map(|key| key.bytes()).sum::<usize>(), held.iter().map(|key| stored_bytes(chain, key)).sum::<usize>());
+    let derived: usize =
+        if keys == Keys::Planned { held.iter().map(|key| key.derived().bytes()).sum() } else { 0 };
+    let mut sizes = (
+        held.iter().map(|key| key.bytes()).sum::<usize>(),
+        held.iter().map(|key| stored_bytes(chain, key)).sum::<usize>(),
+    );
     if let Way::Parts(_, parts) = way {
         // The whole key's.
         let polys = made.whole.words / (setting.rank() + 1);
         sizes = (made.whole.packed, polys + size_of::<MaskSeed>());
-        insert(&mut extra, &json!({ "key_parts": setting.products() / parts[0].inputs(), "key_parts_in_memory": parts.len() }));
+        insert(
+            &mut extra,
+            &json!({ "key_parts": setting.products() / parts[0].inputs(), "key_parts_in_memory": parts.len() }),
+        );
     }
     let (transforms, hadamard) = way.counts(setting)?;
     let switcher = match way {

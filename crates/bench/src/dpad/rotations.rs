@@ -1,4 +1,5 @@
-//! Rotations one after the other: plain ones at the set's rank, rank-hoisted ones at the temporary rank, in turns. [dpad-he, Figure 4]
+//! Rotations one after the other: plain ones at the set's rank, rank-hoisted ones at the temporary rank, in
+//! turns. [dpad-he, Figure 4]
 
 use clathrate_arith::{Automorphism, GaloisElement};
 use clathrate_ckks::{ParamsSpec, Runtime};
@@ -48,19 +49,35 @@ pub fn run(timer: &Timer<'_>, wanted: impl Fn(&str) -> bool, runtime: &Runtime) 
 }
 
 /// Keys for rotations by the powers of two from `1` on.
-fn turns(setting: &Setting<'_>, count: usize, key: impl Fn(&Automorphism) -> Result<SwitchKey, Failure>) -> Result<Vec<Turn>, Failure> {
+fn turns(
+    setting: &Setting<'_>,
+    count: usize,
+    key: impl Fn(&Automorphism) -> Result<SwitchKey, Failure>,
+) -> Result<Vec<Turn>, Failure> {
     let degree = setting.chain().ring().degree();
-    let powers = (0..count).map(|power| Automorphism::new(GaloisElement::rotation(1 << power, degree), degree));
+    let powers =
+        (0..count).map(|power| Automorphism::new(GaloisElement::rotation(1 << power, degree), degree));
     powers.map(|phi| key(&phi).map(|key| (phi, key))).collect()
 }
 
-fn by_count(timer: &Timer<'_>, set: &Set, spec: &ParamsSpec, counts: &[usize], with_plain: bool, runtime: &Runtime) -> Result<(), Failure> {
+fn by_count(
+    timer: &Timer<'_>,
+    set: &Set,
+    spec: &ParamsSpec,
+    counts: &[usize],
+    with_plain: bool,
+    runtime: &Runtime,
+) -> Result<(), Failure> {
     let setting = Setting::new(timer, set.name, spec, runtime)?;
     let (chain, level, rank) = (setting.chain(), setting.top(), setting.rank());
     let Some(temporary) = setting.params(Keys::AsMade).temporary() else { return Ok(()) };
     let gadget = setting.params(Keys::AsMade).gadget()?;
     let most = counts.iter().copied().max().unwrap_or(0).min(spec.degree.ilog2() as usize - 2);
-    let mut bytes = vec![key_bytes(temporary.chain(), &temporary.gadget, level, temporary.rank, temporary.rank + 1); most];
+    let mut bytes =
+        vec![
+            key_bytes(temporary.chain(), &temporary.gadget, level, temporary.rank, temporary.rank + 1);
+            most
+        ];
     bytes.push(key_bytes(chain, gadget, level, temporary.rank - rank, rank + 1));
     bytes.extend(vec![key_bytes(chain, gadget, level, rank, rank + 1); if with_plain { most } else { 0 }]);
     if let Some(reason) = lacking(peak_bytes(&bytes, true)) {
@@ -68,7 +85,9 @@ fn by_count(timer: &Timer<'_>, set: &Set, spec: &ParamsSpec, counts: &[usize], w
     }
     let secret = setting.temporary_secret(temporary.rank)?;
     let (wide, wide_gadget) = (temporary.chain(), &temporary.gadget);
-    let hoisted = turns(&setting, most, |phi| Ok(SwitchKey::automorphism(wide, wide_gadget, level, &secret, phi, &mut entropy()?)?))?;
+    let hoisted = turns(&setting, most, |phi| {
+        Ok(SwitchKey::automorphism(wide, wide_gadget, level, &secret, phi, &mut entropy()?)?)
+    })?;
     let down = SwitchKey::rank_down(chain, gadget, level, &secret, rank, &mut entropy()?)?;
     let plain = turns(&setting, if with_plain { most } else { 0 }, |phi| {
         Ok(SwitchKey::automorphism(chain, gadget, level, &setting.secret, phi, &mut entropy()?)?)
@@ -81,7 +100,12 @@ fn by_count(timer: &Timer<'_>, set: &Set, spec: &ParamsSpec, counts: &[usize], w
 }
 
 /// `phi_m(.. phi_1(x))` by each way, in turns.
-fn measure(setting: &Setting<'_>, x: &Bundle<Eval>, (plain, hoisted): (&[Turn], &[Turn]), down: &SwitchKey) -> Result<(), Failure> {
+fn measure(
+    setting: &Setting<'_>,
+    x: &Bundle<Eval>,
+    (plain, hoisted): (&[Turn], &[Turn]),
+    down: &SwitchKey,
+) -> Result<(), Failure> {
     let (timer, count) = (setting.timer, hoisted.len());
     let steps: Vec<(&Automorphism, &SwitchKey)> = hoisted.iter().map(|(phi, key)| (phi, key)).collect();
     let (mut names, mut works) = (Vec::new(), Vec::<Work<'_, Bundle<Eval>>>::new());
@@ -95,18 +119,29 @@ fn measure(setting: &Setting<'_>, x: &Bundle<Eval>, (plain, hoisted): (&[Turn], 
             works.push(Box::new(move || {
                 let (phi, key) = &plain[0];
                 let first = x.rotate(phi, switcher, key)?;
-                Ok(plain[1..].iter().try_fold(first, |rotated, (phi, key)| rotated.rotate(phi, switcher, key))?)
+                Ok(plain[1..]
+                    .iter()
+                    .try_fold(first, |rotated, (phi, key)| rotated.rotate(phi, switcher, key))?)
             }));
         }
     }
-    let expected: Poly<Eval> = hoisted.iter().fold(setting.phase(x)?, |phase, (phi, _)| phase.automorphism(phi));
-    let noise: Vec<f64> = works.iter_mut().map(|work| setting.noise(&work()?, &expected)).collect::<Result<_, _>>()?;
+    let expected: Poly<Eval> =
+        hoisted.iter().fold(setting.phase(x)?, |phase, (phi, _)| phase.automorphism(phi));
+    let noise: Vec<f64> =
+        works.iter_mut().map(|work| setting.noise(&work()?, &expected)).collect::<Result<_, _>>()?;
     let times = timer.measure_turns(&mut works)?;
     for (((keys, method), times), noise) in names.into_iter().zip(&times).zip(noise) {
         let mut extra = setting.extra(keys, method == "rank_hoisted");
         insert(&mut extra, &json!({ "method": method, "rotations": count, "noise_bits": noise }));
-        let by = extra.get("temporary_rank").and_then(serde_json::Value::as_u64).map_or(String::new(), |rank| format!(" r^={rank}"));
-        timer.print((ROTATIONS, &format!("{} {count} {method}{by} {}", setting.name, keys.name())), times, &extra)?;
+        let by = extra
+            .get("temporary_rank")
+            .and_then(serde_json::Value::as_u64)
+            .map_or(String::new(), |rank| format!(" r^={rank}"));
+        timer.print(
+            (ROTATIONS, &format!("{} {count} {method}{by} {}", setting.name, keys.name())),
+            times,
+            &extra,
+        )?;
     }
     Ok(())
 }

@@ -1,4 +1,5 @@
-//! The parameter sets: the paper's [dpad-he, Tables 3 and 5], by the names that `bench/paper/dpad.json` gives them.
+//! The parameter sets: the paper's [dpad-he, Tables 3 and 5], by the names that `bench/paper/dpad.json` gives
+//! them.
 
 use clathrate_ckks::{CkksError, ParamsSpec};
 use clathrate_lattice::security::max_log2_qp;
@@ -52,7 +53,8 @@ pub fn names() -> Vec<&'static str> {
 }
 
 impl Set {
-    /// The specification with the paper's temporary rank, for a quick run at a small degree that protects nothing.
+    /// The specification with the paper's temporary rank, for a quick run at a small degree that protects
+    /// nothing.
     pub fn spec(&self, quick: bool) -> Result<ParamsSpec, CkksError> {
         let mut spec = clathrate_ckks::parameters::preset(self.preset)?;
         if self.lifted {
@@ -64,14 +66,16 @@ impl Set {
         Ok(small(spec, quick))
     }
 
-    /// The same with another temporary rank, and as many temporary primes as are secure there and make no fewer digits than `digits`.
+    /// The same with another temporary rank, and as many temporary primes as are secure there and make no
+    /// fewer digits than `digits`.
     pub fn spec_at(&self, temporary_rank: usize, digits: u32, quick: bool) -> Result<ParamsSpec, CkksError> {
         let mut spec = direct(self.spec(false)?);
         let headroom = max_log2_qp(spec.degree * temporary_rank, 128, spec.distribution()).unwrap_or(0.0);
         let (q, p): (f64, f64) = (spec.steps.iter().flatten().sum(), spec.special.iter().sum());
         let (q, p) = (q.ceil() as u32, p.ceil() as u32);
         let secure = ((headroom - f64::from(q + p)) / f64::from(TEMPORARY_BITS)).max(1.0) as usize;
-        let count = secure.min((q / digits + DIGIT_MARGIN).saturating_sub(p).div_ceil(TEMPORARY_BITS) as usize);
+        let count =
+            secure.min((q / digits + DIGIT_MARGIN).saturating_sub(p).div_ceil(TEMPORARY_BITS) as usize);
         spec.name = format!("{}, temporary rank {temporary_rank}", self.preset);
         spec.temporary = vec![f64::from(TEMPORARY_BITS); count];
         spec.temporary_rank = Some(temporary_rank);
@@ -107,12 +111,18 @@ mod tests {
 
     #[test]
     fn sets_of_rank_one_have_the_dimension_and_depth_of_those_compared_with_them() {
-        for (rlwe, others) in [("n14-r1", &["n13-r2"][..]), ("I", &["II", "III"]), ("IV", &["n13-r8", "V", "VI"])] {
+        for (rlwe, others) in
+            [("n14-r1", &["n13-r2"][..]), ("I", &["II", "III"]), ("IV", &["n13-r8", "V", "VI"])]
+        {
             let other = named(rlwe).spec(false).expect("preset");
             for name in others {
                 let own = named(name).spec(false).expect("preset");
                 assert_eq!(own.degree * own.rank, other.degree * other.rank, "{name}");
-                assert_eq!((other.rank, &own.steps, &own.special), (1, &other.steps, &other.special), "{name}");
+                assert_eq!(
+                    (other.rank, &own.steps, &own.special),
+                    (1, &other.steps, &other.special),
+                    "{name}"
+                );
             }
         }
     }

@@ -1,4 +1,5 @@
-//! One parameter set with its secret and its switchers: what products and rotations need, the check of results, and what fits in memory.
+//! One parameter set with its secret and its switchers: what products and rotations need, the check of
+//! results, and what fits in memory.
 
 use std::sync::Arc;
 
@@ -8,7 +9,8 @@ use clathrate_ckks::{Params, ParamsSpec, Runtime};
 use clathrate_lattice::security::estimated_bits;
 use clathrate_lattice::switch::{MachineProfile, Planner, SwitchMethod, SwitchPolicy};
 use clathrate_lattice::{
-    Bodies, Bundle, Chain, Degree, Eval, Gadget, LatticeError, Level, Poly, Rank, SecretKey, SecretRng, SwitchKey, Switcher, TemporaryRank,
+    Bodies, Bundle, Chain, Degree, Eval, Gadget, LatticeError, Level, Poly, Rank, SecretKey, SecretRng,
+    SwitchKey, Switcher, TemporaryRank,
 };
 use serde_json::json;
 
@@ -59,12 +61,18 @@ impl Keys {
     }
 
     /// The same, deriving at most so many times a key's bytes.
-    pub fn params_within(self, spec: &ParamsSpec, expansion: f64, runtime: &Runtime) -> Result<Params, Failure> {
+    pub fn params_within(
+        self,
+        spec: &ParamsSpec,
+        expansion: f64,
+        runtime: &Runtime,
+    ) -> Result<Params, Failure> {
         let switching = match self {
             Self::AsMade => Switching::AsMade,
             Self::Planned => Switching::Fastest,
         };
-        let limits = Runtime { key_expansion: Some(expansion), key_cache_bytes: Some(FORM_BYTES), ..runtime.clone() };
+        let limits =
+            Runtime { key_expansion: Some(expansion), key_cache_bytes: Some(FORM_BYTES), ..runtime.clone() };
         Ok(Params::new(spec.clone(), &Runtime { switching, ..limits })?)
     }
 }
@@ -96,7 +104,8 @@ pub fn key_bytes(chain: &Chain, gadget: &Gadget, level: Level, inputs: usize, co
     KeyBytes { packed: polys * bits * degree.div_ceil(VECTOR), words: 8 * polys * basis.len() * degree }
 }
 
-/// Peak memory of keys that are made one after the other: all packed, and beside them the largest as words or, later, what plans derive of all.
+/// Peak memory of keys that are made one after the other: all packed, and beside them the largest as words
+/// or, later, what plans derive of all.
 pub fn peak_bytes(keys: &[KeyBytes], planned: bool) -> usize {
     let largest = keys.iter().map(|key| key.words).max().unwrap_or(0);
     let packed: usize = keys.iter().map(|key| key.packed).sum();
@@ -104,7 +113,8 @@ pub fn peak_bytes(keys: &[KeyBytes], planned: bool) -> usize {
     packed + largest.max(derived) + OTHER_BYTES
 }
 
-/// How much a plan may derive of these keys, in multiples of their bytes, so that nothing is given up and derived again on the way.
+/// How much a plan may derive of these keys, in multiples of their bytes, so that nothing is given up and
+/// derived again on the way.
 pub fn expansion(keys: &[KeyBytes]) -> f64 {
     let packed: usize = keys.iter().map(|key| key.packed).sum();
     DEFAULT_KEY_EXPANSION.min(FORM_BYTES as f64 / packed.max(1) as f64)
@@ -112,9 +122,16 @@ pub fn expansion(keys: &[KeyBytes]) -> f64 {
 
 /// Why `bytes` are not taken, where they do not fit.
 pub fn lacking(bytes: usize) -> Option<String> {
-    let free = machine::memory().map_or(MOST_BYTES, |memory| (memory.free_bytes as f64 * MEMORY_SHARE) as usize);
+    let free =
+        machine::memory().map_or(MOST_BYTES, |memory| (memory.free_bytes as f64 * MEMORY_SHARE) as usize);
     let most = free.min(MOST_BYTES);
-    (bytes > most).then(|| format!("keys would take {:.1} GB while they are made, at most {:.1} GB are there", gb(bytes), gb(most)))
+    (bytes > most).then(|| {
+        format!(
+            "keys would take {:.1} GB while they are made, at most {:.1} GB are there",
+            gb(bytes),
+            gb(most)
+        )
+    })
 }
 
 /// Bytes in 10^9.
@@ -165,10 +182,21 @@ pub fn insert(extra: &mut Extra, fields: &serde_json::Value) {
 
 impl<'a> Setting<'a> {
     /// The set of `spec` with a fresh secret.
-    pub fn new(timer: &'a Timer<'a>, name: &'static str, spec: &ParamsSpec, runtime: &Runtime) -> Result<Self, Failure> {
+    pub fn new(
+        timer: &'a Timer<'a>,
+        name: &'static str,
+        spec: &ParamsSpec,
+        runtime: &Runtime,
+    ) -> Result<Self, Failure> {
         let params = [Keys::AsMade.params(spec, runtime)?, Keys::Planned.params(spec, runtime)?];
         let direct = [relineariser(&params[0])?, relineariser(&params[1])?];
-        let secret = SecretKey::generate(Degree(spec.degree), Rank(spec.rank), Bodies(1), spec.distribution(), &mut entropy()?)?;
+        let secret = SecretKey::generate(
+            Degree(spec.degree),
+            Rank(spec.rank),
+            Bodies(1),
+            spec.distribution(),
+            &mut entropy()?,
+        )?;
         Ok(Self { timer, name, secret, params, direct })
     }
 
@@ -212,7 +240,13 @@ impl<'a> Setting<'a> {
     pub fn temporary_secret(&self, rank: usize) -> Result<SecretKey, Failure> {
         let further = rank - self.rank();
         let distribution = self.params[0].spec().distribution();
-        let extra = SecretKey::generate(Degree(self.secret.degree()), Rank(further), Bodies(1), distribution, &mut entropy()?)?;
+        let extra = SecretKey::generate(
+            Degree(self.secret.degree()),
+            Rank(further),
+            Bodies(1),
+            distribution,
+            &mut entropy()?,
+        )?;
         Ok(self.secret.join_rank(&extra)?)
     }
 
@@ -244,7 +278,10 @@ impl<'a> Setting<'a> {
     pub fn extra(&self, keys: Keys, by_temporary: bool) -> Extra {
         let mut extra = chain_extra(self.name, self.params(keys));
         if !by_temporary {
-            insert(&mut extra, &json!({ "temporary_rank": null, "log_temporary_p": null, "temporary_security": null }));
+            insert(
+                &mut extra,
+                &json!({ "temporary_rank": null, "log_temporary_p": null, "temporary_security": null }),
+            );
         }
         insert(&mut extra, &json!({ "keys": keys.name(), "quick": self.timer.is_quick() }));
         extra

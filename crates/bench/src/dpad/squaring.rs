@@ -1,19 +1,25 @@
-//! Repeated squaring through all levels, with the rank kept and reduced on the way, in turns. [dpad-he, RQ4, Figure 3]
+//! Repeated squaring through all levels, with the rank kept and reduced on the way, in turns. [dpad-he, RQ4,
+//! Figure 3]
 //!
-//! The rank goes down as soon as the lower one is secure: by halves, and where that differs by single steps as in the paper.
+//! The rank goes down as soon as the lower one is secure: by halves, and where that differs by single steps
+//! as in the paper.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clathrate_ckks::keys::KeyLevel;
-use clathrate_ckks::{Ciphertext, EvaluationKeys, Evaluator, KeyNeeds, Params, ParamsSpec, Runtime, SecretKey};
+use clathrate_ckks::{
+    Ciphertext, EvaluationKeys, Evaluator, KeyNeeds, Params, ParamsSpec, Runtime, SecretKey,
+};
 use clathrate_lattice::Level;
 use serde_json::{Value, json};
 
 use super::SQUARING;
 use super::circuit::{deviation, encrypt, numbers};
 use super::sets::{Set, direct};
-use super::setting::{KeyBytes, Keys, announce, chain_extra, expansion, insert, key_bytes, lacking, peak_bytes};
+use super::setting::{
+    KeyBytes, Keys, announce, chain_extra, expansion, insert, key_bytes, lacking, peak_bytes,
+};
 use crate::failure::Failure;
 use crate::timing::{Timer, Times};
 
@@ -69,7 +75,11 @@ pub fn run(timer: &Timer<'_>, set: &Set, runtime: &Runtime) -> Result<(), Failur
         return Ok(());
     }
     let spec = set.spec(timer.is_quick())?;
-    let schemes = if spec.rank == 1 { vec![("rns_ckks", spec)] } else { vec![("modhe", direct(spec.clone())), ("dpad", spec)] };
+    let schemes = if spec.rank == 1 {
+        vec![("rns_ckks", spec)]
+    } else {
+        vec![("modhe", direct(spec.clone())), ("dpad", spec)]
+    };
     for (scheme, spec) in schemes {
         for keys in Keys::ALL {
             under(timer, set, scheme, keys, &spec, runtime)?;
@@ -78,7 +88,14 @@ pub fn run(timer: &Timer<'_>, set: &Set, runtime: &Runtime) -> Result<(), Failur
     Ok(())
 }
 
-fn under(timer: &Timer<'_>, set: &Set, scheme: &str, keys: Keys, spec: &ParamsSpec, runtime: &Runtime) -> Result<(), Failure> {
+fn under(
+    timer: &Timer<'_>,
+    set: &Set,
+    scheme: &str,
+    keys: Keys,
+    spec: &ParamsSpec,
+    runtime: &Runtime,
+) -> Result<(), Failure> {
     let label = format!("{} {scheme} {}", set.name, keys.name());
     let (needs, bytes) = needs(&Keys::AsMade.params(spec, runtime)?)?;
     let expansion = expansion(&bytes);
@@ -95,7 +112,11 @@ fn under(timer: &Timer<'_>, set: &Set, scheme: &str, keys: Keys, spec: &ParamsSp
     let values = numbers(params.slot_count());
     let x = encrypt(&owner, &values)?;
     // Memory is touched before the first series, not in it.
-    deviation(&owner, &evaluator.multiply_rescale(&x, &x)?, &values.iter().map(|value| value * value).collect::<Vec<_>>())?;
+    deviation(
+        &owner,
+        &evaluator.multiply_rescale(&x, &x)?,
+        &values.iter().map(|value| value * value).collect::<Vec<_>>(),
+    )?;
     // At rank 2 halves are single steps; at rank 1 there is nothing to reduce.
     let steps = &Steps::ALL[..params.rank().min(Steps::ALL.len())];
     let mut runs: Vec<Vec<Series>> = steps.iter().map(|_| Vec::new()).collect();
@@ -109,9 +130,15 @@ fn under(timer: &Timer<'_>, set: &Set, scheme: &str, keys: Keys, spec: &ParamsSp
         runs.sort_by(|one, other| one.seconds.total_cmp(&other.seconds));
         let Some(middle) = runs.get(runs.len() / 2) else { continue };
         let mut extra = chain_extra(set.name, params);
-        insert(&mut extra, &json!({ "scheme": scheme, "keys": keys.name(), "reducing": *steps != Steps::Kept, "steps": steps.name() }));
+        insert(
+            &mut extra,
+            &json!({ "scheme": scheme, "keys": keys.name(), "reducing": *steps != Steps::Kept, "steps": steps.name() }),
+        );
         insert(&mut extra, &sizes(&evaluation, expansion, peak));
-        insert(&mut extra, &json!({ "series": middle.points, "max_error": middle.error, "quick": timer.is_quick() }));
+        insert(
+            &mut extra,
+            &json!({ "series": middle.points, "max_error": middle.error, "quick": timer.is_quick() }),
+        );
         let times = Times::new(runs.iter().map(|run| run.seconds * 1e3).collect());
         timer.print((SQUARING, &format!("{label} {}", steps.name())), &times, &extra)?;
     }
@@ -136,29 +163,50 @@ fn needs(params: &Params) -> Result<(KeyNeeds, Vec<KeyBytes>), Failure> {
         let mut here = KeyNeeds::new().relinearise(KeyLevel::Level(top.0));
         match own.temporary_for_products() {
             Some(temporary) => {
-                bytes.push(key_bytes(temporary.chain(), &temporary.gadget, top, rank * (rank + 1) / 2, temporary.rank + 1));
+                bytes.push(key_bytes(
+                    temporary.chain(),
+                    &temporary.gadget,
+                    top,
+                    rank * (rank + 1) / 2,
+                    temporary.rank + 1,
+                ));
                 bytes.push(key_bytes(own.chain(), gadget, top, temporary.rank - rank, rank + 1));
             }
             None => bytes.push(key_bytes(own.chain(), gadget, top, rank * (rank + 1) / 2, rank + 1)),
         }
-        for target in all.iter().filter(|target| [Steps::Halves, Steps::Single].iter().any(|s| s.next(rank) == Some(target.rank()))) {
+        for target in all.iter().filter(|target| {
+            [Steps::Halves, Steps::Single].iter().any(|s| s.next(rank) == Some(target.rank()))
+        }) {
             let level = target.max_level();
             here = here.reduce_to(target.rank(), KeyLevel::Level(level.0)).single_steps();
-            bytes.push(key_bytes(target.chain(), target.gadget()?, level, rank - target.rank(), target.rank() + 1));
+            bytes.push(key_bytes(
+                target.chain(),
+                target.gadget()?,
+                level,
+                rank - target.rank(),
+                target.rank() + 1,
+            ));
         }
         needs = if own == params { needs.merge(&here) } else { needs.relative(own.shape(), &here) };
     }
     Ok((needs, bytes))
 }
 
-fn series(owner: &SecretKey, evaluator: &Evaluator, x: &Ciphertext, values: &[f64], steps: Steps) -> Result<Series, Failure> {
+fn series(
+    owner: &SecretKey,
+    evaluator: &Evaluator,
+    x: &Ciphertext,
+    values: &[f64],
+    steps: Steps,
+) -> Result<Series, Failure> {
     let (mut x, mut values) = (x.clone(), values.to_vec());
     let (mut points, mut spent, mut error) = (Vec::new(), Duration::ZERO, 0.0f64);
     let mut timed = |x: &Ciphertext, reduction: bool, f: &mut dyn FnMut() -> Result<Ciphertext, Failure>| {
         let start = Instant::now();
         let result = f()?;
         spent += start.elapsed();
-        let mut point = json!({ "level": x.level().0, "rank": result.params().rank(), "seconds": spent.as_secs_f64() });
+        let mut point =
+            json!({ "level": x.level().0, "rank": result.params().rank(), "seconds": spent.as_secs_f64() });
         if reduction && let Some(point) = point.as_object_mut() {
             point.insert("reduction".to_owned(), json!(true));
         }
@@ -168,7 +216,9 @@ fn series(owner: &SecretKey, evaluator: &Evaluator, x: &Ciphertext, values: &[f6
     while x.level() > Level(0) {
         while let Some(rank) = steps.next(x.params().rank()) {
             match x.params().at_rank(rank) {
-                Ok(target) if x.level() <= target.max_level() => x = timed(&x, true, &mut || Ok(evaluator.to_rank(&x, rank)?))?,
+                Ok(target) if x.level() <= target.max_level() => {
+                    x = timed(&x, true, &mut || Ok(evaluator.to_rank(&x, rank)?))?
+                }
                 _ => break,
             }
         }

@@ -1,4 +1,5 @@
-//! What is measured: the cells of the papers' tables, and at each level what may be the best. Read by the other files here.
+//! What is measured: the cells of the papers' tables, and at each level what may be the best. Read by the
+//! other files here.
 
 use clathrate_lattice::switch::SwitchMethod;
 
@@ -25,7 +26,8 @@ const ALWAYS: [(usize, usize); 2] = [(2, 5), (4, 7)];
 /// Digits and key digits: lengths next to one that the plan chose.
 const STEPS: [usize; 14] = [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24];
 
-/// How many primes a cell of the papers' tables has in all, `l~`, and its digits' longest length. [klss, Tables 3, 4]
+/// How many primes a cell of the papers' tables has in all, `l~`, and its digits' longest length. [klss,
+/// Tables 3, 4]
 pub fn paper_sizes(preset: &str) -> (&'static [usize], usize) {
     match preset {
         "klss_n15" => (&[24, 20, 16], 3),
@@ -34,7 +36,8 @@ pub fn paper_sizes(preset: &str) -> (&'static [usize], usize) {
     }
 }
 
-/// Numbers of ciphertext primes at which the plan is compared with fixed choices. [level-aware, Table 3] and the papers' cells.
+/// Numbers of ciphertext primes at which the plan is compared with fixed choices. [level-aware, Table 3] and
+/// the papers' cells.
 pub fn level_primes(preset: &str) -> &'static [usize] {
     match preset {
         "klss_n15" => &[23, 22, 21, 19, 18, 17, 15, 14, 13, 10, 7, 4],
@@ -43,8 +46,8 @@ pub fn level_primes(preset: &str) -> &'static [usize] {
     }
 }
 
-/// Choices that may be the best with `free` primes to be special: all hybrid ones, a few KLSS ones, and the neighbours of what plans
-/// chose.
+/// Choices that may be the best with `free` primes to be special: all hybrid ones, a few KLSS ones, and the
+/// neighbours of what plans chose.
 pub fn candidates(free: usize, planned: &[SwitchMethod]) -> Vec<SwitchMethod> {
     let mut choices: Vec<SwitchMethod> = DIGITS.into_iter().map(SwitchMethod::hybrid).collect();
     choices.extend(ALWAYS.map(|(digit, key_digit)| SwitchMethod::klss(digit, key_digit)));
@@ -54,7 +57,11 @@ pub fn candidates(free: usize, planned: &[SwitchMethod]) -> Vec<SwitchMethod> {
             None => choices.extend(digits.into_iter().map(SwitchMethod::hybrid)),
             Some(key_digit) => {
                 choices.extend(digits.into_iter().map(|digit| SwitchMethod::klss(digit, key_digit)));
-                choices.extend(neighbours(key_digit).into_iter().map(|length| SwitchMethod::klss(choice.special, length)));
+                choices.extend(
+                    neighbours(key_digit)
+                        .into_iter()
+                        .map(|length| SwitchMethod::klss(choice.special, length)),
+                );
             }
         }
     }
@@ -79,10 +86,13 @@ mod tests {
     fn candidates_hold_the_planned_choice_and_its_neighbours_and_fit() {
         let planned = SwitchMethod::klss(5, 9);
         let choices = candidates(5, &[planned]);
-        for wanted in [planned, SwitchMethod::klss(4, 9), SwitchMethod::klss(5, 8), SwitchMethod::klss(5, 10)] {
+        for wanted in [planned, SwitchMethod::klss(4, 9), SwitchMethod::klss(5, 8), SwitchMethod::klss(5, 10)]
+        {
             assert!(choices.contains(&wanted), "{wanted:?}");
         }
-        assert!(choices.contains(&SwitchMethod::hybrid(4)) && choices.iter().all(|choice| choice.special <= 5));
+        assert!(
+            choices.contains(&SwitchMethod::hybrid(4)) && choices.iter().all(|choice| choice.special <= 5)
+        );
         assert!(choices.windows(2).all(|pair| pair[0] < pair[1]));
     }
 

@@ -1,8 +1,10 @@
-//! `clathrate-bench --set keyswitch`: every way to switch at every level, as the two papers on key switching measure theirs.
+//! `clathrate-bench --set keyswitch`: every way to switch at every level, as the two papers on key switching
+//! measure theirs.
 //!
-//! Sits above [`crate::timing`]; prints rows that `bench/keyswitch.py` lays out as the papers' tables. [`setting`] is one parameter set with its
-//! key, [`cells`] says what is measured, [`sweep`] measures fixed choices, [`split`] where their time goes, [`planned`] the plan's,
-//! [`operations`] whole products and rotations, [`polynomial`] polynomials of ciphertexts.
+//! Sits above [`crate::timing`]; prints rows that `bench/keyswitch.py` lays out as the papers' tables.
+//! [`setting`] is one parameter set with its key, [`cells`] says what is measured, [`sweep`] measures fixed
+//! choices, [`split`] where their time goes, [`planned`] the plan's, [`operations`] whole products and
+//! rotations, [`polynomial`] polynomials of ciphertexts.
 
 mod cells;
 mod operations;
@@ -62,7 +64,10 @@ pub fn run(timer: &Timer<'_>, only: &[&str], runtime: &Runtime) -> Result<(), Fa
 
 /// Everything of one set that needs a switcher and keys only.
 fn switches(timer: &Timer<'_>, preset: &'static str, runtime: &Runtime) -> Result<(), Failure> {
-    if ![SWITCH, SWITCH_PLANNED, SWITCH_UNLIMITED, MULTIPLY, AUTOMORPHISM, EXPAND].iter().any(|work| timer.wants(work)) {
+    if ![SWITCH, SWITCH_PLANNED, SWITCH_UNLIMITED, MULTIPLY, AUTOMORPHISM, EXPAND]
+        .iter()
+        .any(|work| timer.wants(work))
+    {
         return Ok(());
     }
     let Some(setting) = Setting::new(timer, preset, runtime)? else { return Ok(()) };

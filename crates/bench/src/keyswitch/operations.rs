@@ -27,7 +27,14 @@ pub fn run(setting: &Setting<'_>, sweep: &Sweep<'_>) -> Result<(), Failure> {
         let rotation = Automorphism::new(GaloisElement::rotation(1, degree), degree);
         let mut rng = SecretRng::from_os().map_err(LatticeError::from)?;
         let top = setting.chain().max_level();
-        let key = SwitchKey::automorphism(setting.chain(), &setting.gadget, top, &setting.secret, &rotation, &mut rng)?;
+        let key = SwitchKey::automorphism(
+            setting.chain(),
+            &setting.gadget,
+            top,
+            &setting.secret,
+            &rotation,
+            &mut rng,
+        )?;
         for &choice in &choices {
             automorphism(setting, choice, &rotation, &key)?;
         }
@@ -64,7 +71,12 @@ fn multiply(setting: &Setting<'_>, choice: SwitchMethod) -> Result<(), Failure> 
     Ok(())
 }
 
-fn automorphism(setting: &Setting<'_>, choice: SwitchMethod, rotation: &Automorphism, key: &SwitchKey) -> Result<(), Failure> {
+fn automorphism(
+    setting: &Setting<'_>,
+    choice: SwitchMethod,
+    rotation: &Automorphism,
+    key: &SwitchKey,
+) -> Result<(), Failure> {
     let timer = setting.timer;
     let primes = setting.all_primes() - choice.special;
     let level = setting.level(primes)?;

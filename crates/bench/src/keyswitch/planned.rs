@@ -1,4 +1,5 @@
-//! The switch that the plan chooses at each level, in turns with the best fixed choice that the sweep found there.
+//! The switch that the plan chooses at each level, in turns with the best fixed choice that the sweep found
+//! there.
 
 use clathrate_ckks::parameters::DEFAULT_KEY_EXPANSION;
 use clathrate_lattice::switch::{SwitchMethod, SwitchPolicy};
@@ -47,8 +48,10 @@ fn levels(setting: &Setting<'_>, sweep: &Sweep<'_>, work: &str, expansion: f64) 
         let times = match best {
             Some(choice) => {
                 let rival = fixed.tables_of_method(choice, level, key.level())?;
-                let (times, rivals) =
-                    timer.measure_both(|| switch(&planned, &plan, &input, key), || switch(&fixed, &rival, &input, key))?;
+                let (times, rivals) = timer.measure_both(
+                    || switch(&planned, &plan, &input, key),
+                    || switch(&fixed, &rival, &input, key),
+                )?;
                 let mut best_fixed = choice_extra(choice);
                 best_fixed.insert("median_ms".to_owned(), json!(rivals.median()));
                 extra.insert("best_fixed".to_owned(), json!(best_fixed));
@@ -59,7 +62,8 @@ fn levels(setting: &Setting<'_>, sweep: &Sweep<'_>, work: &str, expansion: f64) 
         extra.insert("noise_bits".to_owned(), json!(noise));
         extra.insert("expansion".to_owned(), json!(expansion));
         extra.insert("derived_bytes_of_all_levels".to_owned(), json!(map.derived_bytes));
-        extra.insert("predicted_ms".to_owned(), json!(map.rows.get(level.0).map(|row| row.nanoseconds / 1e6)));
+        extra
+            .insert("predicted_ms".to_owned(), json!(map.rows.get(level.0).map(|row| row.nanoseconds / 1e6)));
         timer.print((work, &label), &times, &extra)?;
     }
     planned.derived_keys().clear();

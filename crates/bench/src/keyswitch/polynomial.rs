@@ -1,4 +1,5 @@
-//! Random polynomials of a ciphertext, under digits of one prime throughout and under the plan. [level-aware, Table 4]
+//! Random polynomials of a ciphertext, under digits of one prime throughout and under the plan. [level-aware,
+//! Table 4]
 //!
 //! Reads the parameters and the scheme's evaluator only: the switcher in them is what is compared.
 
@@ -9,7 +10,9 @@ use clathrate_ckks::circuits::polynomial::UNIT_DOMAIN;
 use clathrate_ckks::keys::KeyLevel;
 use clathrate_ckks::keys::Values;
 use clathrate_ckks::parameters::Switching;
-use clathrate_ckks::{Encoding, Evaluator, KeyNeeds, Params, Plaintext, Polynomial, PolynomialBasis, Runtime, SecretKey};
+use clathrate_ckks::{
+    Encoding, Evaluator, KeyNeeds, Params, Plaintext, Polynomial, PolynomialBasis, Runtime, SecretKey,
+};
 use clathrate_lattice::switch::SwitchMethod;
 use serde_json::json;
 
@@ -28,12 +31,15 @@ const DEGREES: [usize; 3] = [8, 16, 32];
 /// Both bases: the paper's, and that of approximations.
 const BASES: [PolynomialBasis; 2] = [PolynomialBasis::Power, PolynomialBasis::Chebyshev];
 
-/// Largest error of a slot that a row may be printed with: at degree 2^16 and a scale of 2^44, far above the noise.
+/// Largest error of a slot that a row may be printed with: at degree 2^16 and a scale of 2^44, far above the
+/// noise.
 const TOLERANCE: f64 = 1e-4;
 
 /// Measures degrees 8, 16, 32 in both bases, from the highest level.
 pub fn run(timer: &Timer<'_>, preset: &str, runtime: &Runtime) -> Result<(), Failure> {
-    for (keys, switching) in [("fixed", Switching::Fixed(SwitchMethod::hybrid(1))), ("planned", Switching::Fastest)] {
+    for (keys, switching) in
+        [("fixed", Switching::Fixed(SwitchMethod::hybrid(1))), ("planned", Switching::Fastest)]
+    {
         let params = params(timer, preset, &Runtime { switching, ..runtime.clone() })?;
         under(timer, preset, keys, &params)?;
     }
@@ -51,14 +57,19 @@ fn under(timer: &Timer<'_>, preset: &str, keys: &str, params: &Params) -> Result
     for degree in DEGREES {
         for basis in BASES {
             // Coefficients whose sum of magnitudes is at most 1: no value leaves the unit interval.
-            let coefficients: Vec<f64> = numbers(degree as u64).take(degree + 1).map(|c| c / (degree + 1) as f64).collect();
+            let coefficients: Vec<f64> =
+                numbers(degree as u64).take(degree + 1).map(|c| c / (degree + 1) as f64).collect();
             let polynomial = Polynomial::new(coefficients, basis, UNIT_DOMAIN)?;
             let plan = polynomial.plan(params, top)?;
             let start = Instant::now();
             let result = evaluator.run_polynomial(&ciphertext, &plan)?;
             let first = start.elapsed().as_secs_f64() * 1e3;
             let error = match secret.decrypt(&result)? {
-                Values::Real(found) => found.iter().zip(&xs).map(|(y, &x)| (y - polynomial.evaluate_real(x)).abs()).fold(0.0, f64::max),
+                Values::Real(found) => found
+                    .iter()
+                    .zip(&xs)
+                    .map(|(y, &x)| (y - polynomial.evaluate_real(x)).abs())
+                    .fold(0.0, f64::max),
                 Values::Complex(_) => f64::INFINITY,
             };
             if error.is_nan() || error > TOLERANCE {

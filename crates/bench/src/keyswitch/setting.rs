@@ -1,4 +1,5 @@
-//! One parameter set with its secret and its key: what every measurement of the set needs, and the check of results.
+//! One parameter set with its secret and its key: what every measurement of the set needs, and the check of
+//! results.
 
 use std::sync::Arc;
 
@@ -7,8 +8,8 @@ use clathrate_arith::text::counted;
 use clathrate_ckks::{CkksError, Params, Runtime};
 use clathrate_lattice::switch::{MethodMap, Planner, SwitchMethod, SwitchPolicy, SwitchTables};
 use clathrate_lattice::{
-    Basis, Bodies, Bundle, Chain, Degree, Eval, Gadget, LatticeError, Level, Poly, Rank, SecretDistribution, SecretKey, SecretRng,
-    SwitchKey, Switcher,
+    Basis, Bodies, Bundle, Chain, Degree, Eval, Gadget, LatticeError, Level, Poly, Rank, SecretDistribution,
+    SecretKey, SecretRng, SwitchKey, Switcher,
 };
 use serde_json::json;
 
@@ -56,12 +57,17 @@ pub fn params(timer: &Timer<'_>, preset: &str, runtime: &Runtime) -> Result<Para
 /// Bytes of one packed polynomial over moduli `indices`.
 fn packed_bytes(chain: &Chain, indices: &[usize]) -> usize {
     let moduli = chain.ring().moduli();
-    indices.iter().map(|&i| packed_bits(moduli[i].bits()) as usize).sum::<usize>() * chain.ring().degree().div_ceil(VECTOR)
+    indices.iter().map(|&i| packed_bits(moduli[i].bits()) as usize).sum::<usize>()
+        * chain.ring().degree().div_ceil(VECTOR)
 }
 
 impl<'a> Setting<'a> {
     /// The set with a fresh secret and key; none where they do not fit in memory (an absent row says so).
-    pub fn new(timer: &'a Timer<'a>, preset: &'static str, runtime: &Runtime) -> Result<Option<Self>, Failure> {
+    pub fn new(
+        timer: &'a Timer<'a>,
+        preset: &'static str,
+        runtime: &Runtime,
+    ) -> Result<Option<Self>, Failure> {
         let params = params(timer, preset, runtime)?;
         let chain = params.chain();
         let gadget = Arc::new(params.gadget()?.clone());
@@ -73,7 +79,13 @@ impl<'a> Setting<'a> {
             return Ok(None);
         }
         let mut rng = SecretRng::from_os().map_err(LatticeError::from)?;
-        let secret = SecretKey::generate(Degree(chain.ring().degree()), Rank(1), Bodies(1), SecretDistribution::UniformTernary, &mut rng)?;
+        let secret = SecretKey::generate(
+            Degree(chain.ring().degree()),
+            Rank(1),
+            Bodies(1),
+            SecretDistribution::UniformTernary,
+            &mut rng,
+        )?;
         let key = SwitchKey::relinearisation(chain, &gadget, chain.max_level(), &secret, &mut rng)?;
         Ok(Some(Self { timer, preset, params, gadget, secret, key }))
     }
@@ -210,5 +222,6 @@ pub fn choice_extra(choice: SwitchMethod) -> Extra {
 fn lacking(bytes: f64) -> Option<String> {
     let free = machine::memory()?.free_bytes;
     let enough = bytes <= free as f64 * MEMORY_SHARE;
-    (!enough).then(|| format!("{:.1} GB do not fit in {:.1} GB of free memory", bytes / 1e9, free as f64 / 1e9))
+    (!enough)
+        .then(|| format!("{:.1} GB do not fit in {:.1} GB of free memory", bytes / 1e9, free as f64 / 1e9))
 }

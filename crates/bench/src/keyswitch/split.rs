@@ -1,7 +1,9 @@
-//! Where the time of one switch goes: its transforms, its inner product, its conversions, each run apart. [klss, Figure 2]
+//! Where the time of one switch goes: its transforms, its inner product, its conversions, each run apart.
+//! [klss, Figure 2]
 //!
-//! Each part does the operations of the switch, as many and of the same sizes, on warm buffers of its own and a key of its own. The parts are a lower
-//! bound: what a switch takes beyond their sum belongs to none of them.
+//! Each part does the operations of the switch, as many and of the same sizes, on warm buffers of its own and
+//! a key of its own. The parts are a lower bound: what a switch takes beyond their sum belongs to none of
+//! them.
 
 use clathrate_arith::{BaseConversion, Buffer, Engine, FactorShape, Rounding};
 use clathrate_lattice::switch::SwitchTables;
@@ -34,13 +36,17 @@ pub fn measure(setting: &Setting<'_>, plan: &SwitchTables) -> Result<Value, Fail
     };
     let timer = setting.timer.with_limits(SPLIT_LIMITS);
     let parts = Parts { timer, engine: setting.chain().ring().engine(), plan, moduli, groups };
-    Ok(json!({ "ntt": parts.transforms()?, "inner_product": parts.inner_product()?, "conversion": parts.conversions()? }))
+    Ok(
+        json!({ "ntt": parts.transforms()?, "inner_product": parts.inner_product()?, "conversion": parts.conversions()? }),
+    )
 }
 
 /// Rows of small residues.
 fn filled(engine: &dyn Engine, indices: &[usize]) -> Buffer {
     let mut rows = engine.zeroed(indices.len());
-    engine.upload_rows(rows.view_mut(), &|_, words| words.iter_mut().enumerate().for_each(|(i, x)| *x = (i % 4096) as u64));
+    engine.upload_rows(rows.view_mut(), &|_, words| {
+        words.iter_mut().enumerate().for_each(|(i, x)| *x = (i % 4096) as u64)
+    });
     rows
 }
 
@@ -62,7 +68,8 @@ impl Parts<'_> {
         let (digits, level) = (self.plan.digit_count() as f64, of(self.plan.basis().indices())?);
         let products = of(&self.moduli)?;
         let columns = COLUMNS as f64;
-        // Of the hybrid method's digits, those primes that they are made of need no transform: together, the level's.
+        // Of the hybrid method's digits, those primes that they are made of need no transform: together, the
+        // level's.
         let (digits, sums) = if self.is_hybrid() {
             (digits * products - level, columns * of(self.plan.special().indices())?)
         } else {
@@ -94,21 +101,31 @@ impl Parts<'_> {
     fn conversions(&self) -> Result<f64, Failure> {
         let (level, extended) = (self.plan.basis().indices(), self.plan.extended().indices());
         let own: Vec<&[usize]> = level.chunks(level.len().div_ceil(self.plan.digit_count().max(1))).collect();
-        let digits = own.iter().map(|own| (own.to_vec(), self.moduli.iter().copied().filter(|i| !own.contains(i)).collect::<Vec<_>>()));
+        let digits = own.iter().map(|own| {
+            (own.to_vec(), self.moduli.iter().copied().filter(|i| !own.contains(i)).collect::<Vec<_>>())
+        });
         let mut total = self.conversion_of(&digits.collect::<Vec<_>>())?;
         if !self.is_hybrid() {
             let length = extended.len().div_ceil(self.groups);
-            let sums: Vec<_> = extended.chunks(length).map(|part| (self.moduli.clone(), part.to_vec())).collect();
+            let sums: Vec<_> =
+                extended.chunks(length).map(|part| (self.moduli.clone(), part.to_vec())).collect();
             total += COLUMNS as f64 * self.conversion_of(&sums)?;
         }
-        total += COLUMNS as f64 * self.conversion_of(&[(self.plan.special().indices().to_vec(), level.to_vec())])?;
+        total += COLUMNS as f64
+            * self.conversion_of(&[(self.plan.special().indices().to_vec(), level.to_vec())])?;
         Ok(total)
     }
 
     /// Conversions one after the other, from sources to targets.
     fn conversion_of(&self, pairs: &[(Vec<usize>, Vec<usize>)]) -> Result<f64, Failure> {
         let make = |(sources, targets): &(Vec<usize>, Vec<usize>)| {
-            BaseConversion::new(self.engine.moduli(), sources, targets, &vec![1; sources.len()], Rounding::Centred)
+            BaseConversion::new(
+                self.engine.moduli(),
+                sources,
+                targets,
+                &vec![1; sources.len()],
+                Rounding::Centred,
+            )
         };
         let conversions: Vec<BaseConversion> = pairs.iter().filter_map(make).collect();
         let most = |count: fn(&BaseConversion) -> usize| conversions.iter().map(count).max().unwrap_or(1);

@@ -37,7 +37,8 @@ impl<'a> Sweep<'a> {
 
     /// The fastest choice at `primes` of those that `fits` accepts.
     pub fn best(&self, primes: usize, fits: impl Fn(SwitchMethod) -> bool) -> Option<SwitchMethod> {
-        let here = self.medians.range((primes, SwitchMethod { special: 0, coalesced: false, key_digit: None })..);
+        let here =
+            self.medians.range((primes, SwitchMethod { special: 0, coalesced: false, key_digit: None })..);
         let here = here.take_while(|((at, _), _)| *at == primes).filter(|((_, choice), _)| fits(*choice));
         here.min_by(|x, y| x.1.total_cmp(y.1)).map(|((_, choice), _)| *choice)
     }
@@ -67,7 +68,8 @@ impl<'a> Sweep<'a> {
         let mut wanted: BTreeMap<SwitchMethod, Vec<usize>> = BTreeMap::new();
         for &primes in level_primes(self.setting.preset) {
             let level = self.setting.level(primes)?;
-            let planned: Vec<SwitchMethod> = maps.iter().flatten().filter_map(|map| map.rows.get(level.0)).map(|row| row.method).collect();
+            let planned: Vec<SwitchMethod> =
+                maps.iter().flatten().filter_map(|map| map.rows.get(level.0)).map(|row| row.method).collect();
             for choice in candidates(self.setting.all_primes() - primes, &planned) {
                 wanted.entry(choice).or_default().push(primes);
             }
@@ -85,7 +87,13 @@ impl<'a> Sweep<'a> {
     }
 
     /// Measures one choice at one level with keys of level `key_level`.
-    fn cell(&mut self, primes: usize, choice: SwitchMethod, key_level: Level, with_split: bool) -> Result<(), Failure> {
+    fn cell(
+        &mut self,
+        primes: usize,
+        choice: SwitchMethod,
+        key_level: Level,
+        with_split: bool,
+    ) -> Result<(), Failure> {
         let (setting, level) = (self.setting, self.setting.level(primes)?);
         let label = setting.label(primes, choice);
         let plan = match self.switcher.tables_of_method(choice, level, key_level) {
@@ -127,11 +135,17 @@ impl<'a> Sweep<'a> {
 }
 
 /// One switch from Eval form to Eval form.
-pub fn switch(switcher: &Switcher, plan: &Arc<SwitchTables>, input: &Input, key: &SwitchKey) -> Result<Bundle<Eval>, Failure> {
+pub fn switch(
+    switcher: &Switcher,
+    plan: &Arc<SwitchTables>,
+    input: &Input,
+    key: &SwitchKey,
+) -> Result<Bundle<Eval>, Failure> {
     Ok(switcher.mod_down(&switcher.product_by(plan, &[&input.poly], key)?)?)
 }
 
-/// The keys of longer digits from the key that travelled, at the highest level that each serves. [level-aware, Table 5]
+/// The keys of longer digits from the key that travelled, at the highest level that each serves.
+/// [level-aware, Table 5]
 pub fn expansions(setting: &Setting<'_>) -> Result<(), Failure> {
     if !setting.timer.wants(EXPAND) {
         return Ok(());
@@ -144,12 +158,18 @@ pub fn expansions(setting: &Setting<'_>) -> Result<(), Failure> {
         let switcher = setting.switcher(SwitchPolicy::Fixed(choice))?;
         let plan = switcher.tables_for(level, setting.key.level())?;
         let bytes = switcher.derive(level, &setting.key)?;
-        let times = setting.timer.measure_after(|| switcher.derived_keys().clear(), || Ok(switcher.derive(level, &setting.key)?))?;
+        let times = setting.timer.measure_after(
+            || switcher.derived_keys().clear(),
+            || Ok(switcher.derive(level, &setting.key)?),
+        )?;
         let mut extra = setting.extra(&plan);
         extra.insert("key_bytes".to_owned(), json!(bytes));
         extra.insert("base_key_bytes".to_owned(), json!(setting.key.bytes()));
         extra.insert("key_bytes_as_words".to_owned(), json!(word_bytes(2 * plan.digit_count(), all)));
-        extra.insert("base_key_bytes_as_words".to_owned(), json!(word_bytes(2 * setting.key.digit_count(), all)));
+        extra.insert(
+            "base_key_bytes_as_words".to_owned(),
+            json!(word_bytes(2 * setting.key.digit_count(), all)),
+        );
         setting.timer.print((EXPAND, &format!("{} r=1 to r={digit}", setting.preset)), &times, &extra)?;
         switcher.derived_keys().clear();
     }

@@ -15,7 +15,12 @@ fn rows_have_the_fields_that_the_tables_read() {
     for row in &rows {
         assert_eq!(keys(row), ["extra", "max_ms", "median_ms", "min_ms", "params", "runs", "who", "work"]);
         let number = |field: &str| row[field].as_f64().expect("a number");
-        assert!(0.0 < number("min_ms") && number("min_ms") <= number("median_ms") && number("median_ms") <= number("max_ms"), "{row}");
+        assert!(
+            0.0 < number("min_ms")
+                && number("min_ms") <= number("median_ms")
+                && number("median_ms") <= number("max_ms"),
+            "{row}"
+        );
         assert!(number("runs") >= 2.0 && row["who"] == "clathrate", "{row}");
         assert!(row["extra"]["max_error"].as_f64().expect("an error") < 1e-4, "{row}");
     }
@@ -50,7 +55,9 @@ fn row_of_memory_gives_the_rate_of_its_median() {
 #[test]
 fn rows_of_switches_check_every_choice_and_plan_every_level() {
     let rows = rows("--set keyswitch --quick --preset klss_n15 --only switch,switch_planned");
-    let of = |work: &str| rows.iter().filter(|row| row["work"] == work).map(|row| &row["extra"]).collect::<Vec<_>>();
+    let of = |work: &str| {
+        rows.iter().filter(|row| row["work"] == work).map(|row| &row["extra"]).collect::<Vec<_>>()
+    };
     let (fixed, planned) = (of("switch"), of("switch_planned"));
     // 36-bit primes at degree 2^10: noise far below them, and never none.
     for extra in fixed.iter().chain(&planned) {
@@ -61,7 +68,10 @@ fn rows_of_switches_check_every_choice_and_plan_every_level() {
     let cell = |method: &str| {
         fixed
             .iter()
-            .filter(|extra| (&extra["primes"], &extra["digit"], &extra["method"]) == (&21.into(), &3.into(), &method.into()))
+            .filter(|extra| {
+                (&extra["primes"], &extra["digit"], &extra["method"])
+                    == (&21.into(), &3.into(), &method.into())
+            })
             .count()
     };
     assert_eq!(cell("hybrid"), 1);
@@ -70,7 +80,9 @@ fn rows_of_switches_check_every_choice_and_plan_every_level() {
     // One plan per level, beside a rival that was timed in turns with it.
     assert_eq!(planned.len(), 12);
     assert!(planned.iter().all(|extra| extra["best_fixed"]["median_ms"].as_f64() > Some(0.0)));
-    assert!(planned.iter().zip(planned.iter().skip(1)).all(|(a, b)| a["primes"].as_u64() > b["primes"].as_u64()));
+    assert!(
+        planned.iter().zip(planned.iter().skip(1)).all(|(a, b)| a["primes"].as_u64() > b["primes"].as_u64())
+    );
 }
 
 #[test]
@@ -91,19 +103,29 @@ fn rows_of_derived_keys_tell_their_sizes() {
 #[test]
 fn rows_of_ranks_compare_schemes_of_one_set() {
     let rows = rows("--set dpad --quick --preset I,II");
-    let of = |work: &str| rows.iter().filter(|row| row["work"] == work).map(|row| &row["extra"]).collect::<Vec<_>>();
+    let of = |work: &str| {
+        rows.iter().filter(|row| row["work"] == work).map(|row| &row["extra"]).collect::<Vec<_>>()
+    };
     let products = of("multiply_rescale");
     assert_eq!(products.len(), 2 + 4, "{rows:?}");
     let product = |scheme: &str| {
-        *products.iter().find(|extra| (&extra["scheme"], &extra["keys"]) == (&scheme.into(), &"as_made".into())).expect("a row")
+        *products
+            .iter()
+            .find(|extra| (&extra["scheme"], &extra["keys"]) == (&scheme.into(), &"as_made".into()))
+            .expect("a row")
     };
-    let number = |extra: &Value, name: &str| extra[name].as_f64().unwrap_or_else(|| panic!("{name} in {extra}"));
+    let number =
+        |extra: &Value, name: &str| extra[name].as_f64().unwrap_or_else(|| panic!("{name} in {extra}"));
     for extra in &products {
         assert!((1.0..20.0).contains(&number(extra, "noise_bits")), "{extra}");
     }
-    // Digits of one prime, 3 inputs, 2^10 2 = 2^11: the paper's formulas, with one mod-down less [dpad-he, sec. 3.3].
+    // Digits of one prime, 3 inputs, 2^10 2 = 2^11: the paper's formulas, with one mod-down less [dpad-he,
+    // sec. 3.3].
     let (modhe, dpad, rlwe) = (product("modhe"), product("dpad"), product("rns_ckks"));
-    assert_eq!((number(modhe, "primes"), number(modhe, "digits"), number(modhe, "transforms")), (21.0, 20.0, 3.0 * 460.0 + 3.0 * 23.0));
+    assert_eq!(
+        (number(modhe, "primes"), number(modhe, "digits"), number(modhe, "transforms")),
+        (21.0, 20.0, 3.0 * 460.0 + 3.0 * 23.0)
+    );
     assert_eq!((number(dpad, "wide_digits"), number(dpad, "temporary_primes")), (3.0, 10.0));
     assert_eq!(number(dpad, "transforms"), 3.0 * 93.0 + 460.0 - 21.0 + 4.0 * 31.0);
     assert_eq!(number(modhe, "stored_key_bytes"), 3.0 * 20.0 * 23.0 * 512.0 * 8.0 + 32.0);
@@ -118,7 +140,8 @@ fn rows_of_ranks_compare_schemes_of_one_set() {
     assert_eq!(squarings.len(), 2 + 2 * 2 * 2);
     for extra in squarings {
         let series = extra["series"].as_array().expect("points");
-        let (reductions, squarings): (Vec<&Value>, Vec<&Value>) = series.iter().partition(|point| point["reduction"] == true);
+        let (reductions, squarings): (Vec<&Value>, Vec<&Value>) =
+            series.iter().partition(|point| point["reduction"] == true);
         assert_eq!(squarings.len(), 19);
         assert_eq!(reductions.len(), usize::from(extra["reducing"] == true), "{extra}");
         assert!(series.windows(2).all(|pair| number(&pair[0], "seconds") <= number(&pair[1], "seconds")));
@@ -129,15 +152,27 @@ fn rows_of_ranks_compare_schemes_of_one_set() {
 fn rows_of_devices_are_predicted_without_one_and_measured_with_one() {
     let predicted = rows("--set device --quick");
     let measured = rows("--set device --quick --device host-device --only device_transform,device_multiply");
-    let of = |rows: &[Value], work: &str| rows.iter().filter(|row| row["work"] == work).cloned().collect::<Vec<_>>();
-    // RNS-CKKS at sets I and IV, ModHE and DPad-HE at four, by keys of two kinds; on a device once more in graphs, for which nothing else is predicted.
+    let of = |rows: &[Value], work: &str| {
+        rows.iter().filter(|row| row["work"] == work).cloned().collect::<Vec<_>>()
+    };
+    // RNS-CKKS at sets I and IV, ModHE and DPad-HE at four, by keys of two kinds; on a device once more in
+    // graphs, for which nothing else is predicted.
     let (all, timed) = (of(&predicted, "device_multiply"), of(&measured, "device_multiply"));
     assert_eq!((all.len(), timed.len()), (2 * (2 + 4 * 2), 3 * (2 + 4 * 2)));
-    let (timed, graphs): (Vec<_>, Vec<_>) = timed.into_iter().partition(|row| row["extra"]["keys"] != "planned_in_graphs");
+    let (timed, graphs): (Vec<_>, Vec<_>) =
+        timed.into_iter().partition(|row| row["extra"]["keys"] != "planned_in_graphs");
     let planned: Vec<_> = all.iter().filter(|row| row["extra"]["keys"] == "planned").collect();
     assert_eq!((timed.len(), graphs.len()), (all.len(), planned.len()));
-    assert!(graphs.iter().zip(planned).all(|(row, known)| row["extra"]["predicted_ms"] == known["extra"]["predicted_ms"]));
-    assert!(all.iter().all(|row| row["extra"]["predicted"] == true && row["median_ms"] == row["extra"]["predicted_ms"]));
+    assert!(
+        graphs
+            .iter()
+            .zip(planned)
+            .all(|(row, known)| row["extra"]["predicted_ms"] == known["extra"]["predicted_ms"])
+    );
+    assert!(
+        all.iter()
+            .all(|row| row["extra"]["predicted"] == true && row["median_ms"] == row["extra"]["predicted_ms"])
+    );
     for (row, known) in timed.iter().zip(&all) {
         assert!(row["extra"]["predicted"] == false && row["extra"]["device"] == "host device", "{row}");
         assert_eq!(row["extra"]["predicted_ms"], known["extra"]["predicted_ms"]);
@@ -145,5 +180,8 @@ fn rows_of_devices_are_predicted_without_one_and_measured_with_one() {
         assert!(row["median_ms"].as_f64() > row["extra"]["predicted_ms"].as_f64(), "{row}");
     }
     let transforms = of(&predicted, "device_transform");
-    assert_eq!((transforms.len(), transforms[0]["extra"]["butterflies"].as_f64()), (2, Some(64.0 * 2048.0 * 12.0)));
+    assert_eq!(
+        (transforms.len(), transforms[0]["extra"]["butterflies"].as_f64()),
+        (2, Some(64.0 * 2048.0 * 12.0))
+    );
 }

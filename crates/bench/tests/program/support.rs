@@ -22,5 +22,9 @@ pub fn refused(arguments: &[&str]) -> String {
 pub fn rows(line: &str) -> Vec<Value> {
     let output = run(&line.split_whitespace().collect::<Vec<_>>());
     assert!(output.status.success(), "{line}: {output:?}");
-    String::from_utf8(output.stdout).expect("text").lines().map(|line| serde_json::from_str(line).expect("a JSON row")).collect()
+    String::from_utf8(output.stdout)
+        .expect("text")
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("a JSON row"))
+        .collect()
 }

@@ -1,6 +1,7 @@
 //! Ciphertexts: arrays of bundles with a shape, a layout, a secret, a level and a scale.
 //!
-//! The last axis of the shape is packed into bundles; the axes before it count rows. The [`Layout`] says which number is where.
+//! The last axis of the shape is packed into bundles; the axes before it count rows. The [`Layout`] says
+//! which number is where.
 
 use clathrate_arith::text::counted;
 use clathrate_lattice::{Bundle, Eval, Level};
@@ -54,7 +55,8 @@ impl Ciphertext {
     /// [`Evaluator::recording`](crate::Evaluator::recording). It cannot be decrypted or stored.
     ///
     /// # Errors
-    /// As an encryption of such an array: [`CkksError::Empty`], [`CkksError::OutOfRange`], [`CkksError::NoRoom`], level and scale errors.
+    /// As an encryption of such an array: [`CkksError::Empty`], [`CkksError::OutOfRange`],
+    /// [`CkksError::NoRoom`], level and scale errors.
     pub fn symbol(
         params: &Params,
         shape: &[usize],
@@ -71,7 +73,8 @@ impl Ciphertext {
     /// A symbol of any layout, under any secret.
     ///
     /// # Errors
-    /// As [`Layout::check`]; [`CkksError::OutOfRange`] for a secret of another number of bodies; level and scale errors.
+    /// As [`Layout::check`]; [`CkksError::OutOfRange`] for a secret of another number of bodies; level and
+    /// scale errors.
     pub fn symbol_with(
         params: &Params,
         shape: &[usize],
@@ -181,80 +184,108 @@ impl Ciphertext {
         &self.estimate
     }
 
-    /// The largest magnitude that the numbers may have, without their errors, where it is known: declared at encryption ([`EncryptOptions::bound`](crate::keys::EncryptOptions::bound)) or by
-    /// [`Ciphertext::with_bound`], and carried through all operations. An operation whose result might exceed the modulus is refused.
+    /// The largest magnitude that the numbers may have, without their errors, where it is known: declared at
+    /// encryption ([`EncryptOptions::bound`](crate::keys::EncryptOptions::bound)) or by
+    /// [`Ciphertext::with_bound`], and carried through all operations. An operation whose result might exceed
+    /// the modulus is refused.
     #[must_use]
     pub fn bound(&self) -> Option<f64> {
         Some(self.estimate.magnitude).filter(|bound| bound.is_finite())
     }
 
-    /// The root mean square of the error of one number, for numbers that are spread evenly up to their bounds; `None` where it is not known, as for products of arrays without a bound.
+    /// The root mean square of the error of one number, for numbers that are spread evenly up to their
+    /// bounds; `None` where it is not known, as for products of arrays without a bound.
     #[must_use]
     pub fn error_rms(&self) -> Option<f64> {
         Some(self.estimate.error_rms(&self.layout)).filter(|error| error.is_finite())
     }
 
-    /// A bound on the errors of all numbers, for any numbers within their bounds: exceeded with a probability of at most 2^-40. `None` where it is not known, as for products of arrays
-    /// without a bound.
+    /// A bound on the errors of all numbers, for any numbers within their bounds: exceeded with a probability
+    /// of at most 2^-40. `None` where it is not known, as for products of arrays without a bound.
     #[must_use]
     pub fn error_bound(&self) -> Option<f64> {
         Some(self.estimate.error_bound(&self.layout)).filter(|error| error.is_finite())
     }
 
-    /// The root mean square of the error of a slot of a mask with this number, rounded so that its product with this array has such a scale.
+    /// The root mean square of the error of a slot of a mask with this number, rounded so that its product
+    /// with this array has such a scale.
     pub(crate) fn mask_rounding(&self, number: f64, product_scale: f64) -> f64 {
         let (degree, scale) = (self.params.degree(), product_scale / self.scale);
-        if is_fine(degree, number * scale) { mask_error(degree, scale) } else { encoding_errors(degree, scale).1 }
+        if is_fine(degree, number * scale) {
+            mask_error(degree, scale)
+        } else {
+            encoding_errors(degree, scale).1
+        }
     }
 
-    /// As [`Ciphertext::mask_rounding`], of a mask that is the same in all rows: where no lane is empty, it repeats with them, and most of its coefficients are zero.
+    /// As [`Ciphertext::mask_rounding`], of a mask that is the same in all rows: where no lane is empty, it
+    /// repeats with them, and most of its coefficients are zero.
     pub(crate) fn column_mask_rounding(&self, number: f64, product_scale: f64) -> f64 {
         let repeated = if self.layout.rows.is_multiple_of(self.layout.lanes) { self.layout.lanes } else { 1 };
         self.mask_rounding(number, product_scale) / (repeated as f64).sqrt()
     }
 
-    /// What is known of the product, number by number. Where one factor has zeros behind its numbers, the product has no errors of the other one there.
+    /// What is known of the product, number by number. Where one factor has zeros behind its numbers, the
+    /// product has no errors of the other one there.
     pub(crate) fn product_estimate(&self, other: &Self) -> Estimate {
-        let factor = |x: &Self, y: &Self| if y.padding() == Padding::Zero { x.estimate.clone().cleared() } else { x.estimate.clone() };
+        let factor = |x: &Self, y: &Self| {
+            if y.padding() == Padding::Zero { x.estimate.clone().cleared() } else { x.estimate.clone() }
+        };
         factor(self, other).multiply(factor(other, self))
     }
 
-    /// These numbers, known to be each one of `x`, a share of them, or of `y`, in the same place and with its error, where they were computed from both.
+    /// These numbers, known to be each one of `x`, a share of them, or of `y`, in the same place and with its
+    /// error, where they were computed from both.
     #[must_use]
     pub fn as_chosen_from(self, x: &Self, y: &Self, share: f64) -> Self {
         self.estimated(|own| own.chosen(&x.estimate, &y.estimate, share.clamp(0.0, 1.0)))
     }
 
-    /// The same array with another declared bound, or none: for numbers that are known to be smaller than what was carried here tells.
+    /// The same array with another declared bound, or none: for numbers that are known to be smaller than
+    /// what was carried here tells.
     ///
     /// # Errors
-    /// [`CkksError::OutOfRange`] for a bound that is not above 0; [`CkksError::BoundTooLarge`] for one without room at the array's level and scale.
+    /// [`CkksError::OutOfRange`] for a bound that is not above 0; [`CkksError::BoundTooLarge`] for one
+    /// without room at the array's level and scale.
     pub fn with_bound(&self, bound: Option<f64>) -> Result<Self, CkksError> {
         if let Some(bound) = bound.filter(|bound| !(bound.is_finite() && *bound > 0.0)) {
             let remedy = "give the largest magnitude of the numbers, above 0".to_owned();
-            return Err(CkksError::OutOfRange { what: "the bound on the numbers", value: bound.to_string(), remedy });
+            return Err(CkksError::OutOfRange {
+                what: "the bound on the numbers",
+                value: bound.to_string(),
+                remedy,
+            });
         }
         let bounded = self.clone().estimated(|own| own.within(bound.unwrap_or(f64::INFINITY)));
         bounded.check_bound()?;
         Ok(bounded)
     }
 
-    /// The same array as a fresh encryption of numbers up to `bound`, where one is declared, with an error of this variance in each coefficient. Rounding to integers adds to it: the same
-    /// in all encryptions of one array that was encoded before.
+    /// The same array as a fresh encryption of numbers up to `bound`, where one is declared, with an error of
+    /// this variance in each coefficient. Rounding to integers adds to it: the same in all encryptions of one
+    /// array that was encoded before.
     pub(crate) fn freshly(self, bound: Option<f64>, variance: f64, encoded: bool) -> Self {
         let encoding = self.encoding_errors();
         let mask = self.bundles.first().and_then(Bundle::seed);
-        let estimate = Estimate::encrypted(bound.unwrap_or(f64::INFINITY), self.slot_error(variance), encoding, mask, encoded);
+        let estimate = Estimate::encrypted(
+            bound.unwrap_or(f64::INFINITY),
+            self.slot_error(variance),
+            encoding,
+            mask,
+            encoded,
+        );
         let estimate = estimate.of_complex(self.is_complex());
         Self { estimate, ..self }
     }
 
-    /// The root mean square of the error of a slot or of an entry among coefficients, from the variance of a coefficient.
+    /// The root mean square of the error of a slot or of an entry among coefficients, from the variance of a
+    /// coefficient.
     pub(crate) fn slot_error(&self, variance: f64) -> f64 {
         (variance * self.layout.coefficients_of_number(self.params.degree()) as f64).sqrt() / self.scale
     }
 
-    /// The root mean square, typical and worst, of the error of encoding in a slot or in an entry among coefficients.
+    /// The root mean square, typical and worst, of the error of encoding in a slot or in an entry among
+    /// coefficients.
     pub(crate) fn encoding_errors(&self) -> (f64, f64) {
         encoding_errors(self.layout.coefficients_of_number(self.params.degree()), self.scale)
     }
@@ -279,10 +310,15 @@ impl Ciphertext {
     /// Bytes that the array takes, or for a symbol, would take.
     #[must_use]
     pub fn predicted_bytes(&self) -> usize {
-        self.layout.bundles() * self.polys_per_bundle() * self.params.chain().basis(self.level).len() * self.params.degree() * 8
+        self.layout.bundles()
+            * self.polys_per_bundle()
+            * self.params.chain().basis(self.level).len()
+            * self.params.degree()
+            * 8
     }
 
-    /// Refuses an operation whose result is as large as this array where less memory is free. Of small arrays nothing is asked, since that takes as long as the operation.
+    /// Refuses an operation whose result is as large as this array where less memory is free. Of small arrays
+    /// nothing is asked, since that takes as long as the operation.
     ///
     /// # Errors
     /// [`CkksError::NotEnoughMemory`].
@@ -291,7 +327,11 @@ impl Ciphertext {
         if self.is_symbol() || bytes < CHECKED_BYTES {
             return Ok(());
         }
-        check_free(operation, bytes, "compute on a part of the array at a time, or drop arrays that are no longer used")
+        check_free(
+            operation,
+            bytes,
+            "compute on a part of the array at a time, or drop arrays that are no longer used",
+        )
     }
 
     /// Where each number is stored.
@@ -340,8 +380,8 @@ impl Ciphertext {
         self.moved_as(&self.params, layout, bundles)
     }
 
-    /// Another array under the same secret, with other parameters, shape and layout. What is known of its numbers stays; whoever changes the numbers says so. A symbol gets the memory of
-    /// the new layout.
+    /// Another array under the same secret, with other parameters, shape and layout. What is known of its
+    /// numbers stays; whoever changes the numbers says so. A symbol gets the memory of the new layout.
     pub(crate) fn with_all(
         &self,
         (params, shape): (&Params, Vec<usize>),
@@ -389,7 +429,8 @@ impl Ciphertext {
         self.laid_out(layout)
     }
 
-    /// What bundle `index` holds, the part of a row or several short rows, as a separate array, for arrays with one body in each bundle.
+    /// What bundle `index` holds, the part of a row or several short rows, as a separate array, for arrays
+    /// with one body in each bundle.
     pub(crate) fn part(&self, index: usize) -> Self {
         let columns = self.layout.entries(index, 0).len();
         let rows = self.layout.lanes.min(self.layout.rows - self.layout.polynomial(index).0);
@@ -399,19 +440,31 @@ impl Ciphertext {
         self.with_all((&self.params, shape), layout, bundles, (self.level, self.scale))
     }
 
-    /// The polynomials of this array read as complex numbers in `capacity` slots, in natural order and without padding, for maps of slots that do not see what they hold.
+    /// The polynomials of this array read as complex numbers in `capacity` slots, in natural order and
+    /// without padding, for maps of slots that do not see what they hold.
     pub(crate) fn read_as_slots(self, capacity: usize) -> Self {
         let columns = capacity * self.layout.chunks;
         let shape = [&self.shape[..self.shape.len().saturating_sub(1)], &[columns]].concat();
         let (encoding, order, padding) = (Encoding::Slots, Order::Natural, Padding::Zero);
-        let layout = Layout { encoding, capacity, columns, complex: true, paired: false, order, padding, ..self.layout };
+        let layout = Layout {
+            encoding,
+            capacity,
+            columns,
+            complex: true,
+            paired: false,
+            order,
+            padding,
+            ..self.layout
+        };
         self.rearranged(shape, layout)
     }
 
-    /// Each polynomial as a row of all its different slots, whatever they hold, for operations slot by slot that do not see rows; [`Ciphertext::rearranged`] is the way back.
+    /// Each polynomial as a row of all its different slots, whatever they hold, for operations slot by slot
+    /// that do not see rows; [`Ciphertext::rearranged`] is the way back.
     pub(crate) fn polynomials_as_rows(&self) -> Self {
         let (rows, period) = (self.layout.polynomials(), self.layout.period());
-        let layout = Layout { rows, columns: period, capacity: period, chunks: 1, lanes: 1, copies: 1, ..self.layout };
+        let layout =
+            Layout { rows, columns: period, capacity: period, chunks: 1, lanes: 1, copies: 1, ..self.layout };
         self.clone().rearranged(vec![rows, period], layout.with_padding(Padding::Zero))
     }
 
@@ -424,7 +477,8 @@ impl Ciphertext {
         self.reshaped(&[columns])
     }
 
-    /// The same numbers in another shape that has the same rows: a matrix of one row is a vector, and a vector of one number a single number. In slots, a vector is a column as well, whose rows share
+    /// The same numbers in another shape that has the same rows: a matrix of one row is a vector, and a
+    /// vector of one number a single number. In slots, a vector is a column as well, whose rows share
     /// polynomials: numbers that lie one behind the other.
     ///
     /// # Errors
@@ -441,7 +495,12 @@ impl Ciphertext {
                 counted(layout.rows, "row"),
                 counted(layout.columns, "number")
             );
-            return Err(CkksError::Shape { operation: "a change of the shape", left: self.shape, right: shape.to_vec(), remedy });
+            return Err(CkksError::Shape {
+                operation: "a change of the shape",
+                left: self.shape,
+                right: shape.to_vec(),
+                remedy,
+            });
         }
         Ok(self.rearranged(shape.to_vec(), layout))
     }
@@ -484,7 +543,9 @@ impl Ciphertext {
             return Ok(());
         }
         let reason = match self.layout.encoding {
-            Encoding::Slots => format!("{lanes} rows share a polynomial, one behind the other in its slots: encrypt with lanes=1"),
+            Encoding::Slots => format!(
+                "{lanes} rows share a polynomial, one behind the other in its slots: encrypt with lanes=1"
+            ),
             Encoding::Coefficients => {
                 let rank = self.params.rank() * lanes;
                 format!(
@@ -505,7 +566,10 @@ impl Ciphertext {
         if self.layout.copies == 1 {
             return Ok(());
         }
-        let reason = format!("each number is in {} neighbouring slots, as sums of rows that share polynomials are", self.layout.copies);
+        let reason = format!(
+            "each number is in {} neighbouring slots, as sums of rows that share polynomials are",
+            self.layout.copies
+        );
         Err(CkksError::Conversion { operation, reason })
     }
 

@@ -1,7 +1,9 @@
 //! Whether two arrays are the same to the last bit.
 //!
-//! Every processor computes the same bits, but for the last bits of products with prepared matrices. So two evaluators that take the same other steps on the same ciphertexts and keys return
-//! the same array, and one that differs tells that one of them did not do what was asked. Where the owner or a second evaluator computes again, this is the check that no property of the numbers can replace.
+//! Every processor computes the same bits, but for the last bits of products with prepared matrices. So two
+//! evaluators that take the same other steps on the same ciphertexts and keys return the same array, and one
+//! that differs tells that one of them did not do what was asked. Where the owner or a second evaluator
+//! computes again, this is the check that no property of the numbers can replace.
 
 use std::fmt;
 
@@ -32,18 +34,25 @@ impl Comparison {
 
 impl fmt::Display for Comparison {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.is_same() { f.write_str("the same to the last bit") } else { write!(f, "different: {}", self.differences.join("; ")) }
+        if self.is_same() {
+            f.write_str("the same to the last bit")
+        } else {
+            write!(f, "different: {}", self.differences.join("; "))
+        }
     }
 }
 
 impl Ciphertext {
-    /// Compares with another array bit for bit: parameters, key, secret, shape, layout, level, scale, declared bound,
-    /// the bound on the error that is stated, and every residue.
+    /// Compares with another array bit for bit: parameters, key, secret, shape, layout, level, scale,
+    /// declared bound, the bound on the error that is stated, and every residue.
     ///
-    /// Two honest evaluators that take the same steps on the same ciphertexts with the same keys have the same result, on whatever processor. So whoever has a result computed
-    /// twice, or computes it again, finds out by this whether the result is what was asked for. Only then it may be shared ([`crate::SecretKey::decrypt_to_share`]).
+    /// Two honest evaluators that take the same steps on the same ciphertexts with the same keys have the
+    /// same result, on whatever processor. So whoever has a result computed twice, or computes it again,
+    /// finds out by this whether the result is what was asked for. Only then it may be shared
+    /// ([`crate::SecretKey::decrypt_to_share`]).
     ///
-    /// Two machines plan alike with one version and one [`crate::Runtime`], on processors; with [`Switching::Tuned`](crate::Switching::Tuned) with one profile, too.
+    /// Two machines plan alike with one version and one [`crate::Runtime`], on processors; with
+    /// [`Switching::Tuned`](crate::Switching::Tuned) with one profile, too.
     ///
     /// Cost: reads both arrays once; those on devices are downloaded.
     ///
@@ -75,13 +84,23 @@ impl Ciphertext {
         compare("parameters", self.params == other.params, parameters(self), parameters(other));
         compare("key", self.key_id == other.key_id, self.key_id.to_string(), other.key_id.to_string());
         compare("secret", self.secret == other.secret, self.secret.to_string(), other.secret.to_string());
-        compare("shape", self.shape == other.shape, format!("{:?}", self.shape), format!("{:?}", other.shape));
+        compare(
+            "shape",
+            self.shape == other.shape,
+            format!("{:?}", self.shape),
+            format!("{:?}", other.shape),
+        );
         compare("layout", self.layout == other.layout, self.layout.to_string(), other.layout.to_string());
         compare("level", self.level == other.level, self.level.to_string(), other.level.to_string());
         let same = self.scale.to_bits() == other.scale.to_bits();
         compare("scale", same, self.scale.to_string(), other.scale.to_string());
         let bound = |array: &Self| array.bound().map_or_else(|| "none".to_owned(), |bound| bound.to_string());
-        compare("bound", self.bound().map(f64::to_bits) == other.bound().map(f64::to_bits), bound(self), bound(other));
+        compare(
+            "bound",
+            self.bound().map(f64::to_bits) == other.bound().map(f64::to_bits),
+            bound(self),
+            bound(other),
+        );
         let (counts, others) = (self.bundles.len(), other.bundles.len());
         compare("number of bundles", counts == others, counts.to_string(), others.to_string());
         // Residues modulo other primes have nothing in common.
@@ -100,9 +119,15 @@ impl Ciphertext {
 fn different_residues(left: &[Bundle<Eval>], right: &[Bundle<Eval>]) -> Vec<String> {
     let (mut words, mut further) = (Vec::new(), 0);
     for (index, (left, right)) in left.iter().zip(right).enumerate() {
-        for (part, left, right) in [("mask", left.mask(), right.mask()), ("bodies", left.bodies(), right.bodies())] {
+        for (part, left, right) in
+            [("mask", left.mask(), right.mask()), ("bodies", left.bodies(), right.bodies())]
+        {
             if left.len() != right.len() {
-                words.push(format!("polynomials in the {part} of bundle {index}, {} and {}", left.len(), right.len()));
+                words.push(format!(
+                    "polynomials in the {part} of bundle {index}, {} and {}",
+                    left.len(),
+                    right.len()
+                ));
             }
             for (at, (left, right)) in left.into_iter().zip(right).enumerate() {
                 let (left, right) = (left.download(), right.download());
@@ -111,7 +136,10 @@ fn different_residues(left: &[Bundle<Eval>], right: &[Bundle<Eval>]) -> Vec<Stri
                     continue;
                 }
                 if words.len() < NAMED_POLYNOMIALS {
-                    words.push(format!("residues of the {part} of bundle {index}, polynomial {at}, {count} of {}", left.len()));
+                    words.push(format!(
+                        "residues of the {part} of bundle {index}, polynomial {at}, {count} of {}",
+                        left.len()
+                    ));
                 } else {
                     further += 1;
                 }

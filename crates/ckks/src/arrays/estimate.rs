@@ -1,19 +1,23 @@
-//! What is known of an array beside its numbers: how large they can be, how large they typically are, and the errors that they carry. Data and symbols have the same estimate, so that
-//! a dry run and the run say the same.
+//! What is known of an array beside its numbers: how large they can be, how large they typically are, and the
+//! errors that they carry. Data and symbols have the same estimate, so that a dry run and the run say the
+//! same.
 //!
-//! An error is a sum over independent *sources*: encryptions, switches, roundings. Each source has two coefficients, and both follow the operations:
+//! An error is a sum over independent *sources*: encryptions, switches, roundings. Each source has two
+//! coefficients, and both follow the operations:
 //!
 //! ```text
 //! typical    root mean square for typical numbers, by default spread evenly over the interval of the bound: `error_rms`
 //! worst      root mean square for the worst numbers within the bounds, from which `error_bound` follows for a probability of failure of 2^-40
 //! ```
 //!
-//! Different sources add in squares, and one source that comes twice adds linearly: `x + x` doubles the error of `x`, the sum of two encryptions has the root of two times the error of
-//! one. Sources are told apart by names, which are computed from the names of the operands, so that an operation that is repeated on the same array has the same name, as it has the same
-//! noise.
+//! Different sources add in squares, and one source that comes twice adds linearly: `x + x` doubles the error
+//! of `x`, the sum of two encryptions has the root of two times the error of one. Sources are told apart by
+//! names, which are computed from the names of the operands, so that an operation that is repeated on the
+//! same array has the same name, as it has the same noise.
 //!
-//! Coefficients are those of a slot of a polynomial. A number is the mean of all slots that repeat it, and a real number sees the real part of the error alone, so a number's error is
-//! smaller ([`Estimate::error_rms`]).
+//! Coefficients are those of a slot of a polynomial. A number is the mean of all slots that repeat it, and a
+//! real number sees the real part of the error alone, so a number's error is smaller
+//! ([`Estimate::error_rms`]).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::f64::consts::PI;
@@ -49,7 +53,8 @@ const MOST_DROPPED: usize = 1024;
 /// More places than any array has.
 const EVERYWHERE: f64 = (1u64 << 48) as f64;
 
-/// The sum of so many magnitudes of rounding errors is at most a bound on one of them, by the deviations of which a bound is made: 7.5 and more.
+/// The sum of so many magnitudes of rounding errors is at most a bound on one of them, by the deviations of
+/// which a bound is made: 7.5 and more.
 const KNOWN_SUM: f64 = 6.0;
 
 /// Names of what the rounding of factors, that of encryptions, and that of plain arrays comes from.
@@ -72,7 +77,8 @@ const LEFT_FACTOR: u64 = 0x6c65_6674_6661_6301;
 /// What makes a name that of the negative numbers.
 const NEGATIVE: u64 = 0x6e65_6761_7469_7665;
 
-/// The probability that a number's error exceeds its bound is 2 to minus this power at most, for all numbers of an array together.
+/// The probability that a number's error exceeds its bound is 2 to minus this power at most, for all numbers
+/// of an array together.
 const LOG2_FAILURE: f64 = 40.0;
 
 /// The root mean square of numbers that are spread evenly over `[-1, 1]`.
@@ -98,7 +104,8 @@ pub struct Estimate {
     pub mean: f64,
     /// How large the numbers are together along some axes, where that is less than their magnitude.
     root: Option<Root>,
-    /// For rows and columns: the typical square of a sum of the numbers' deviations from their mean over the sum of their squares.
+    /// For rows and columns: the typical square of a sum of the numbers' deviations from their mean over the
+    /// sum of their squares.
     together: [f64; 2],
     /// The axes along which the numbers add up to zero: along both of them together where both are named.
     centred: [bool; 2],
@@ -108,16 +115,19 @@ pub struct Estimate {
     spread: Option<Spread>,
     /// The name of the numbers: equal for equal numbers.
     name: u64,
-    /// The name of the masks, which sums with plain numbers leave as they are, and with them the noise of switches and rescales; nothing for plain numbers.
+    /// The name of the masks, which sums with plain numbers leave as they are, and with them the noise of
+    /// switches and rescales; nothing for plain numbers.
     masks: Option<u64>,
     sources: Vec<Source>,
     /// All further sources together, which may depend on any other.
     rest: Source,
-    /// The names of the sources in the rest, each with that of its origin, as long as they are few: what comes once more adds linearly there.
+    /// The names of the sources in the rest, each with that of its origin, as long as they are few: what
+    /// comes once more adds linearly there.
     dropped: Option<Vec<[u64; 2]>>,
 }
 
-/// How large numbers are together along some axes, as shares of their largest magnitude, and their errors as [`Source::root`] tells.
+/// How large numbers are together along some axes, as shares of their largest magnitude, and their errors as
+/// [`Source::root`] tells.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Root {
@@ -182,25 +192,44 @@ impl Estimate {
         }
     }
 
-    /// Numbers up to a bound with an error of their own, whose root mean square in a slot or coefficient is `error`.
+    /// Numbers up to a bound with an error of their own, whose root mean square in a slot or coefficient is
+    /// `error`.
     #[must_use]
     pub fn fresh(magnitude: f64, error: f64) -> Self {
         Self::exact(magnitude).with_error(error)
     }
 
-    /// Numbers up to a bound with an error of encryption and one of encoding, typical and worst, in a fresh encryption whose mask, which is no other's, names them.
-    pub(crate) fn encrypted(magnitude: f64, error: f64, encoding: (f64, f64), mask: Option<MaskSeed>, encoded: bool) -> Self {
+    /// Numbers up to a bound with an error of encryption and one of encoding, typical and worst, in a fresh
+    /// encryption whose mask, which is no other's, names them.
+    pub(crate) fn encrypted(
+        magnitude: f64,
+        error: f64,
+        encoding: (f64, f64),
+        mask: Option<MaskSeed>,
+        encoded: bool,
+    ) -> Self {
         let name = mask.map_or_else(new_name, |MaskSeed(seed)| {
-            seed.chunks(8).fold(0, |name, word| mixed_name(name, word.iter().fold(0, |sum, &byte| (sum << 8) | u64::from(byte))))
+            seed.chunks(8).fold(0, |name, word| {
+                mixed_name(name, word.iter().fold(0, |sum, &byte| (sum << 8) | u64::from(byte)))
+            })
         });
-        let fresh = Self { name, masks: Some(name), spread: Spread::even(name, magnitude), ..Self::exact(magnitude) };
+        let fresh =
+            Self { name, masks: Some(name), spread: Spread::even(name, magnitude), ..Self::exact(magnitude) };
         // Under a public key, which has no mask of its own, the error is a product with those of the key.
         let tails = if mask.is_some() { Tails::Normal } else { Tails::Convolution };
-        let noise = Source { name: mixed_name(name, error.to_bits()), typical: error, worst: error, tails, ..Source::NONE };
+        let noise = Source {
+            name: mixed_name(name, error.to_bits()),
+            typical: error,
+            worst: error,
+            tails,
+            ..Source::NONE
+        };
         let mut fresh = fresh;
         fresh.push(noise);
-        // An array that was encoded before has the same error in every encryption. Its name would tell of its numbers, so that all such arrays have one origin.
-        let (name, (typical, worst), origin) = (mixed_name(name, ENCODING), encoding, encoded.then_some(StoredName(ENCODING)));
+        // An array that was encoded before has the same error in every encryption. Its name would tell of its
+        // numbers, so that all such arrays have one origin.
+        let (name, (typical, worst), origin) =
+            (mixed_name(name, ENCODING), encoding, encoded.then_some(StoredName(ENCODING)));
         fresh.push(Source { name, typical, worst, signed: false, origin, ..Source::NONE });
         fresh
     }
@@ -210,7 +239,8 @@ impl Estimate {
         if complex { self.forgotten() } else { self }
     }
 
-    /// Plain numbers of this name ([`name_of`]), and of this largest magnitude, root mean square and mean, which may be known to be all one real number.
+    /// Plain numbers of this name ([`name_of`]), and of this largest magnitude, root mean square and mean,
+    /// which may be known to be all one real number.
     pub(crate) fn plain(name: u64, (magnitude, typical, mean): (f64, f64, f64), one_number: bool) -> Self {
         // The mean is a sum of rounded numbers.
         let real = mean.abs() >= magnitude * (1.0 - 1e-9);
@@ -226,10 +256,20 @@ impl Estimate {
     /// The same errors of numbers up to another bound.
     #[must_use]
     pub fn within(self, magnitude: f64) -> Self {
-        let typical = if self.typical.is_finite() && self.typical > 0.0 { self.typical.min(magnitude) } else { EVEN * magnitude };
+        let typical = if self.typical.is_finite() && self.typical > 0.0 {
+            self.typical.min(magnitude)
+        } else {
+            EVEN * magnitude
+        };
         // Numbers are spread evenly up to another bound where nothing else is known of them.
         let spread = if typical == self.typical && magnitude <= self.magnitude { self.spread } else { None };
-        let within = Self { magnitude, typical, mean: self.mean.clamp(-typical, typical), sums: Vec::new(), ..self.without_root() };
+        let within = Self {
+            magnitude,
+            typical,
+            mean: self.mean.clamp(-typical, typical),
+            sums: Vec::new(),
+            ..self.without_root()
+        };
         if spread.is_some() { within } else { within.forgotten() }
     }
 
@@ -260,29 +300,44 @@ impl Estimate {
         mean.sums.iter().find(of_these).map(|sums| sums.counts)
     }
 
-    /// `x - mean`, where this is the difference, and the mean one of so many numbers of `x` along each axis. The root of the mean of the squares of such numbers is at most the bound of `x`, and an error
-    /// that all of them have alike meets their sum, which is zero.
+    /// `x - mean`, where this is the difference, and the mean one of so many numbers of `x` along each axis.
+    /// The root of the mean of the squares of such numbers is at most the bound of `x`, and an error that all
+    /// of them have alike meets their sum, which is zero.
     fn less_mean(self, x: &Self, counts: [f64; 2]) -> Self {
         let along = counts.map(|count| count > 1.0);
         let share = if x.magnitude < self.magnitude { x.magnitude / self.magnitude } else { 1.0 };
         let root = Some(Root { axes: along, mean: share, square: share }).filter(|_| along != [false; 2]);
         let mut kept = Self { root, centred: along, ..self }.forgotten();
         let is_of_x = |source: &Source| x.sources.iter().any(|own| own.origin() == source.origin());
-        let is_of_mean = |source: &Source| !is_of_x(source) && (0..2).all(|axis| !along[axis] || source.equal[axis]);
-        // Along one axis they add up to zero, and so do their errors, but for those of the mean alone, which are the same in all of them.
+        let is_of_mean =
+            |source: &Source| !is_of_x(source) && (0..2).all(|axis| !along[axis] || source.equal[axis]);
+        // Along one axis they add up to zero, and so do their errors, but for those of the mean alone, which
+        // are the same in all of them.
         if let [true, false] | [false, true] = along {
             let none = |together: [f64; 2]| [0, 1].map(|axis| if along[axis] { 0.0 } else { together[axis] });
             kept.together = none(kept.together);
-            kept.sources.iter_mut().filter(|source| !is_of_mean(source)).for_each(|source| source.together = none(source.together));
+            kept.sources
+                .iter_mut()
+                .filter(|source| !is_of_mean(source))
+                .for_each(|source| source.together = none(source.together));
         }
         let Some(spread) = x.spread.filter(|_| kept.magnitude.is_finite()) else { return kept };
         for source in &mut kept.sources {
-            source.factors = x.sources.iter().find(|own| own.name == source.name).and_then(|own| own.factors).map(Factors::without_bound);
+            source.factors = x
+                .sources
+                .iter()
+                .find(|own| own.name == source.name)
+                .and_then(|own| own.factors)
+                .map(Factors::without_bound);
         }
-        kept.with_spread(spread.less_mean(mixed_name(DIFFERENCES, mixed_name(counts[0].to_bits(), counts[1].to_bits()))))
+        kept.with_spread(
+            spread.less_mean(mixed_name(DIFFERENCES, mixed_name(counts[0].to_bits(), counts[1].to_bits()))),
+        )
     }
 
-    /// The same, where each number is that of `x` or that of `y` in its place, with the error that it has there. A share of the numbers are those of `x`. (See [`Ciphertext::as_chosen_from`](super::Ciphertext::as_chosen_from).)
+    /// The same, where each number is that of `x` or that of `y` in its place, with the error that it has
+    /// there. A share of the numbers are those of `x`. (See
+    /// [`Ciphertext::as_chosen_from`](super::Ciphertext::as_chosen_from).)
     pub(crate) fn chosen(self, x: &Self, y: &Self, share: f64) -> Self {
         let of_both = |x: f64, y: f64| share * x + (1.0 - share) * y;
         let typical_of = |x: f64, y: f64| of_both(x * x, y * y).sqrt();
@@ -290,35 +345,46 @@ impl Estimate {
         for source in &mut own.sources {
             let [of_x, of_y] = [x, y].map(|from| from.sources.iter().find(|own| own.name == source.name));
             if of_x.is_some() || of_y.is_some() {
-                let errors = |of: Option<&Source>| of.map_or((0.0, 0.0), |own| (own.typical_of_numbers(), own.worst.abs()));
+                let errors = |of: Option<&Source>| {
+                    of.map_or((0.0, 0.0), |own| (own.typical_of_numbers(), own.worst.abs()))
+                };
                 let (of_x, of_y) = (errors(of_x), errors(of_y));
                 *source = source.unsigned();
-                (source.typical, source.worst) = (source.typical.min(typical_of(of_x.0, of_y.0)), source.worst.min(of_x.1.max(of_y.1)));
+                (source.typical, source.worst) =
+                    (source.typical.min(typical_of(of_x.0, of_y.0)), source.worst.min(of_x.1.max(of_y.1)));
             }
         }
         let (magnitude, typical) = (x.magnitude.max(y.magnitude), typical_of(x.typical, y.typical));
         Self { magnitude, typical, mean: of_both(x.mean, y.mean), ..own }
     }
 
-    /// The same after a step that may keep some numbers alone, or multiply them by different factors. Numbers or errors whose sum was zero, along this axis or along both, then have another sum.
+    /// The same after a step that may keep some numbers alone, or multiply them by different factors. Numbers
+    /// or errors whose sum was zero, along this axis or along both, then have another sum.
     fn without_cancelling(self, along: Option<Along>) -> Self {
         let least = |together: [f64; 2]| {
             [Along::Rows, Along::Columns].map(|axis| {
-                if along.is_none_or(|along| along == axis) { together[axis as usize].max(1.0) } else { together[axis as usize] }
+                if along.is_none_or(|along| along == axis) {
+                    together[axis as usize].max(1.0)
+                } else {
+                    together[axis as usize]
+                }
             })
         };
         let numbers = least(self.together);
-        let kept = |axes: [bool; 2]| if along.is_none_or(|along| axes[along as usize]) { [false; 2] } else { axes };
-        Self { together: numbers, centred: kept(self.centred), ..self.without_root() }.map_sources(|source| Source {
-            together: least(source.together),
-            centred: kept(source.centred),
-            ..source
+        let kept =
+            |axes: [bool; 2]| if along.is_none_or(|along| axes[along as usize]) { [false; 2] } else { axes };
+        Self { together: numbers, centred: kept(self.centred), ..self.without_root() }.map_sources(|source| {
+            Source { together: least(source.together), centred: kept(source.centred), ..source }
         })
     }
 
     /// The same where numbers may be as large as each other along all axes.
     fn without_root(self) -> Self {
-        if self.root.is_none() { self } else { Self { root: None, ..self }.map_sources(|source| Source { root: 1.0, ..source }) }
+        if self.root.is_none() {
+            self
+        } else {
+            Self { root: None, ..self }.map_sources(|source| Source { root: 1.0, ..source })
+        }
     }
 
     /// The same, known to be at most as large as this.
@@ -354,20 +420,41 @@ impl Estimate {
         self.without_numbers().with_errors(own.0.hypot(foreign.0), own.1.hypot(foreign.1))
     }
 
-    /// These numbers with the further noise of steps, which may be alike in `period` neighbouring slots and repeat after them.
+    /// These numbers with the further noise of steps, which may be alike in `period` neighbouring slots and
+    /// repeat after them.
     pub(crate) fn with_noise_of(mut self, steps: Self, period: usize) -> Self {
         let (typical, worst) = steps.slot_errors();
         let (name, alike) = (mixed_name(self.name_of_noise(), worst.to_bits()), [1.0, period as f64]);
         let tails = steps.tails().max(Tails::Convolution);
-        self.push(Source { name, typical, worst, alike, together: alike, period: period as f64, signed: false, tails, ..Source::NONE });
+        self.push(Source {
+            name,
+            typical,
+            worst,
+            alike,
+            together: alike,
+            period: period as f64,
+            signed: false,
+            tails,
+            ..Source::NONE
+        });
         self
     }
 
-    /// As [`Estimate::with_noise_of`], of steps that add up so many numbers, or lanes, by rotations by half of them, a quarter, .., 1, where these and the repetitions of all are in so many places. The noise
-    /// of the rotation by `step` is added to itself by those behind it, at `step` neighbouring places. Its mean over all places is the same everywhere, with `step^2 / all` of its square: to the last
-    /// bit where a place is one slot. What differs from the mean follows numbers that add up to zero the most where these are a wave of one period, and is not in the mean of a number that repeats.
-    pub(crate) fn with_noise_of_halves(mut self, steps: Self, along: Along, (places, all): (usize, usize), exact: bool) -> Self {
-        let halves = || std::iter::successors(Some(places / 2), |step| Some(step / 2)).take_while(|&step| step >= 1);
+    /// As [`Estimate::with_noise_of`], of steps that add up so many numbers, or lanes, by rotations by half
+    /// of them, a quarter, .., 1, where these and the repetitions of all are in so many places. The noise of
+    /// the rotation by `step` is added to itself by those behind it, at `step` neighbouring places. Its mean
+    /// over all places is the same everywhere, with `step^2 / all` of its square: to the last bit where a
+    /// place is one slot. What differs from the mean follows numbers that add up to zero the most where these
+    /// are a wave of one period, and is not in the mean of a number that repeats.
+    pub(crate) fn with_noise_of_halves(
+        mut self,
+        steps: Self,
+        along: Along,
+        (places, all): (usize, usize),
+        exact: bool,
+    ) -> Self {
+        let halves =
+            || std::iter::successors(Some(places / 2), |step| Some(step / 2)).take_while(|&step| step >= 1);
         let (halves, axis, all) = (|| halves().map(|step| step as f64), along as usize, all as f64);
         let (sum, same): (f64, f64) = (halves().sum(), halves().map(|step| step * step / all).sum());
         if sum == 0.0 {
@@ -389,7 +476,8 @@ impl Estimate {
         self
     }
 
-    /// The same in so many slots, each number in `copies` neighbouring ones. Sums by rotations of numbers whose slots repeat are the same in all slots, but not those of the errors of the slots: only their
+    /// The same in so many slots, each number in `copies` neighbouring ones. Sums by rotations of numbers
+    /// whose slots repeat are the same in all slots, but not those of the errors of the slots: only their
     /// means over the repetitions are.
     pub(crate) fn in_slots(self, slots: usize, copies: usize) -> Self {
         self.map_sources(|source| match source.period < slots as f64 {
@@ -403,7 +491,12 @@ impl Estimate {
     pub(crate) fn summed_over(self, count: usize, period: usize) -> Self {
         self.forgotten().map_sources(|source| {
             let most = |own: [f64; 2]| [own[0], own[1].max(count as f64)];
-            Source { alike: most(source.alike), together: most(source.together), cleared: false, ..source.repeating(period as f64) }
+            Source {
+                alike: most(source.alike),
+                together: most(source.together),
+                cleared: false,
+                ..source.repeating(period as f64)
+            }
         })
     }
 
@@ -422,15 +515,21 @@ impl Estimate {
         Self { together: [swapped.together[1], swapped.together[0]], ..swapped }
     }
 
-    /// The same numbers at other places, along an axis or along both, where they meet others. What is the same everywhere there stays the same.
+    /// The same numbers at other places, along an axis or along both, where they meet others. What is the
+    /// same everywhere there stays the same.
     fn elsewhere(mut self, along: Option<Along>, salt: u64) -> Self {
         (self.spread, self.sums) = (self.spread.map(|spread| spread.elsewhere(salt)), Vec::new());
-        let same =
-            |source: &Source| source.period >= EVERYWHERE && along.map_or(source.equal == [true; 2], |along| source.equal[along as usize]);
-        self.without_cancelling(along).map_sources(|source| if same(&source) { source } else { source.derived(salt) }).named(salt)
+        let same = |source: &Source| {
+            source.period >= EVERYWHERE
+                && along.map_or(source.equal == [true; 2], |along| source.equal[along as usize])
+        };
+        self.without_cancelling(along)
+            .map_sources(|source| if same(&source) { source } else { source.derived(salt) })
+            .named(salt)
     }
 
-    /// The numbers of the left factor of a product of matrices, which meet those of the right one at other places than their own, and whose columns are added up.
+    /// The numbers of the left factor of a product of matrices, which meet those of the right one at other
+    /// places than their own, and whose columns are added up.
     pub(crate) fn into_left_factor(self) -> Self {
         self.elsewhere(None, LEFT_FACTOR)
     }
@@ -475,7 +574,8 @@ impl Estimate {
         self
     }
 
-    /// The rest with another one, of which each may depend on the other unless the names of both are known and different.
+    /// The rest with another one, of which each may depend on the other unless the names of both are known
+    /// and different.
     fn with_rest(&mut self, other: Source, dropped: Option<&[[u64; 2]]>) {
         let (own, other) = (self.rest.unsigned(), other.unsigned());
         let differ_in = |which: usize| {
@@ -510,17 +610,25 @@ impl Estimate {
         let largest = |of: fn(&Source) -> f64| self.sources.iter().map(of).fold(of(&source), f64::max);
         let (typical, worst) = (largest(|own| own.typical.abs()), largest(|own| own.worst.abs()));
         let size = |own: &Source| (own.typical.abs() / typical).max(own.worst.abs() / worst);
-        let smallest = (0..self.sources.len()).min_by(|&a, &b| size(&self.sources[a]).total_cmp(&size(&self.sources[b]))).unwrap_or(0);
-        let dropped =
-            if size(&self.sources[smallest]) < size(&source) { std::mem::replace(&mut self.sources[smallest], source) } else { source };
+        let smallest = (0..self.sources.len())
+            .min_by(|&a, &b| size(&self.sources[a]).total_cmp(&size(&self.sources[b])))
+            .unwrap_or(0);
+        let dropped = if size(&self.sources[smallest]) < size(&source) {
+            std::mem::replace(&mut self.sources[smallest], source)
+        } else {
+            source
+        };
         let (rest, dropped) = (self.rest.unsigned(), dropped.unsigned().without_factors());
         let sum = rest.joined(dropped);
         let (typical, worst) = (rest.typical.hypot(dropped.typical), rest.worst.hypot(dropped.worst));
         let is_new = |which: usize, name: u64| {
-            self.dropped.as_ref().is_some_and(|names| names.len() < MOST_DROPPED && names.iter().all(|own| own[which] != name))
+            self.dropped
+                .as_ref()
+                .is_some_and(|names| names.len() < MOST_DROPPED && names.iter().all(|own| own[which] != name))
         };
         let (new, alone) = (is_new(0, dropped.name), is_new(1, dropped.origin()) && !dropped.entangled);
-        let (typical, worst) = (if new { typical } else { sum.typical }, if new && alone { worst } else { sum.worst });
+        let (typical, worst) =
+            (if new { typical } else { sum.typical }, if new && alone { worst } else { sum.worst });
         self.rest = Source { name: 0, origin: None, typical, worst, ..sum };
         match &mut self.dropped {
             Some(names) if new => names.push([dropped.name, dropped.origin()]),
@@ -531,7 +639,11 @@ impl Estimate {
 
     /// The name of the numbers after an operation.
     fn named(self, salt: u64) -> Self {
-        Self { name: mixed_name(self.name, salt), masks: self.masks.map(|masks| mixed_name(masks, salt)), ..self }
+        Self {
+            name: mixed_name(self.name, salt),
+            masks: self.masks.map(|masks| mixed_name(masks, salt)),
+            ..self
+        }
     }
 
     /// The name of the noise of a step on the array.
@@ -539,7 +651,8 @@ impl Estimate {
         self.masks.unwrap_or(self.name)
     }
 
-    /// The same with a further error of this root mean square in a slot or coefficient. The error's name follows from that of the numbers and its size.
+    /// The same with a further error of this root mean square in a slot or coefficient. The error's name
+    /// follows from that of the numbers and its size.
     #[must_use]
     pub fn with_error(self, error: f64) -> Self {
         self.with_errors(error, error)
@@ -550,8 +663,8 @@ impl Estimate {
         self.with_own(Tails::Convolution, typical, worst)
     }
 
-    /// As [`Estimate::with_errors`], of the rounding of what is known to all: no key is a factor of it. Equal arrays have equal errors, and the numbers that these errors meet may have their
-    /// signs.
+    /// As [`Estimate::with_errors`], of the rounding of what is known to all: no key is a factor of it. Equal
+    /// arrays have equal errors, and the numbers that these errors meet may have their signs.
     pub(crate) fn with_rounding(self, typical: f64, worst: f64) -> Self {
         self.with_rounding_alike([1.0; 2], typical, worst)
     }
@@ -572,12 +685,27 @@ impl Estimate {
         self
     }
 
-    /// As [`Estimate::with_rounding`], of sums of the rounding of a mask, by root mean squares, times numbers. They are alike in so many neighbouring slots. The same mask has the same rounding.
-    pub(crate) fn with_rounding_of_mask(mut self, slots: usize, rounding: (f64, f64), numbers: &Self) -> Self {
+    /// As [`Estimate::with_rounding`], of sums of the rounding of a mask, by root mean squares, times
+    /// numbers. They are alike in so many neighbouring slots. The same mask has the same rounding.
+    pub(crate) fn with_rounding_of_mask(
+        mut self,
+        slots: usize,
+        rounding: (f64, f64),
+        numbers: &Self,
+    ) -> Self {
         let (typical, worst) = (product(rounding.0, numbers.typical), product(rounding.1, numbers.magnitude));
         let (name, alike) = (mixed_name(self.name, worst.to_bits()), [1.0, slots as f64]);
         let mask = mixed_name(ROUNDING, mixed_name(slots as u64, rounding.1.to_bits()));
-        let source = Source { name, typical, worst, alike, together: alike, signed: false, mixed: [true; 2], ..Source::NONE };
+        let source = Source {
+            name,
+            typical,
+            worst,
+            alike,
+            together: alike,
+            signed: false,
+            mixed: [true; 2],
+            ..Source::NONE
+        };
         self.push(Source { origin: Some(StoredName(mask)), ..source });
         self
     }
@@ -588,12 +716,14 @@ impl Estimate {
         self
     }
 
-    /// As [`Estimate::with_error`], of an error that is a product of secrets and random numbers in whatever encoding.
+    /// As [`Estimate::with_error`], of an error that is a product of secrets and random numbers in whatever
+    /// encoding.
     pub(crate) fn with_error_of_products(self, error: f64) -> Self {
         self.with_own(Tails::Product, error, error)
     }
 
-    /// With the imaginary part of the errors of an array with this layout, where it was the imaginary part of one array whose real part this was.
+    /// With the imaginary part of the errors of an array with this layout, where it was the imaginary part of
+    /// one array whose real part this was.
     pub(crate) fn with_imaginary_part_of(mut self, other: &Self, layout: &Layout) -> Self {
         let (typical, worst) = other.repeated_slot_errors(layout);
         let (name, tails) = (mixed_name(self.name, mixed_name(other.name, 13)), other.tails());
@@ -612,23 +742,47 @@ impl Estimate {
         self.with_errors_of_factors([true; 2], typical, worst)
     }
 
-    /// As [`Estimate::with_errors`], of the rounding of factors that are the same in all places along the axes that are said: each number's error is a multiple of the number, so where numbers
-    /// repeat, it does. Factors are rounded to the nearest, so that different ones may be rounded alike.
+    /// As [`Estimate::with_errors`], of the rounding of factors that are the same in all places along the
+    /// axes that are said: each number's error is a multiple of the number, so where numbers repeat, it does.
+    /// Factors are rounded to the nearest, so that different ones may be rounded alike.
     pub(crate) fn with_errors_of_factors(mut self, alike: [bool; 2], typical: f64, worst: f64) -> Self {
         let name = mixed_name(self.name, worst.to_bits());
         let alike = alike.map(|alike| if alike { EVERYWHERE } else { 1.0 });
         let together = times_numbers(alike, (self.mean, self.typical), self.together);
-        let source = Source { name, typical, worst, alike, together, mixed: [true; 2], period: EVERYWHERE, ..Source::NONE };
+        let source = Source {
+            name,
+            typical,
+            worst,
+            alike,
+            together,
+            mixed: [true; 2],
+            period: EVERYWHERE,
+            ..Source::NONE
+        };
         self.push(Source { signed: false, origin: Some(StoredName(FACTOR)), ..source });
         self
     }
 
-    /// The same with a further error that is this constant in all numbers of an array with this layout, or its negative.
+    /// The same with a further error that is this constant in all numbers of an array with this layout, or
+    /// its negative.
     pub(crate) fn with_bias(mut self, layout: &Layout, bias: f64) -> Self {
         let of_slot = bias / share(EVERYWHERE, layout);
-        let source = Source { typical: of_slot, worst: of_slot, origin: Some(StoredName(BIAS)), period: EVERYWHERE, ..Source::NONE };
+        let source = Source {
+            typical: of_slot,
+            worst: of_slot,
+            origin: Some(StoredName(BIAS)),
+            period: EVERYWHERE,
+            ..Source::NONE
+        };
         let name = mixed_name(BIAS, of_slot.to_bits());
-        self.push(Source { name, alike: [EVERYWHERE; 2], together: [EVERYWHERE; 2], equal: [true; 2], mixed: [true; 2], ..source });
+        self.push(Source {
+            name,
+            alike: [EVERYWHERE; 2],
+            together: [EVERYWHERE; 2],
+            equal: [true; 2],
+            mixed: [true; 2],
+            ..source
+        });
         self
     }
 
@@ -642,7 +796,8 @@ impl Estimate {
         self.known_spread().map_or([0.0; 16], |spread| spread.numbers.values())
     }
 
-    /// The same with a further error of numbers in an array with this layout that follows from the numbers: with these values for [`Estimate::typical_numbers`], and this largest magnitude.
+    /// The same with a further error of numbers in an array with this layout that follows from the numbers:
+    /// with these values for [`Estimate::typical_numbers`], and this largest magnitude.
     pub(crate) fn with_error_of_numbers(mut self, layout: &Layout, at: [f64; 16], largest: f64) -> Self {
         let to_slot = share(EVERYWHERE, layout).recip();
         let by = Function::of_values(at.map(|error| error * to_slot));
@@ -651,7 +806,16 @@ impl Estimate {
         let worst = typical.max(largest * to_slot / KNOWN_SUM);
         let name = mixed_name(self.name, worst.to_bits());
         let (alike, everywhere) = ([EVERYWHERE; 2], Factors { by, peak: None });
-        let source = Source { name, typical, worst, alike, together: alike, mixed: [true; 2], period: EVERYWHERE, ..Source::NONE };
+        let source = Source {
+            name,
+            typical,
+            worst,
+            alike,
+            together: alike,
+            mixed: [true; 2],
+            period: EVERYWHERE,
+            ..Source::NONE
+        };
         let source = Source { factors: Some(everywhere), ..source };
         // No chance decides, so at worst it adds to the bound on all others.
         self.spread = self.known_spread();
@@ -663,9 +827,21 @@ impl Estimate {
     /// One plain number, with the error of its rounding, which is the same everywhere.
     pub(crate) fn rounded_number(value: Complex64, error: f64) -> Self {
         let mut number = Self::number(value);
-        let source = Source { name: mixed_name(number.name, error.to_bits()), typical: error, worst: error, ..Source::NONE };
+        let source = Source {
+            name: mixed_name(number.name, error.to_bits()),
+            typical: error,
+            worst: error,
+            ..Source::NONE
+        };
         let everywhere = [EVERYWHERE; 2];
-        number.push(Source { alike: everywhere, together: everywhere, equal: [true; 2], period: EVERYWHERE, signed: false, ..source });
+        number.push(Source {
+            alike: everywhere,
+            together: everywhere,
+            equal: [true; 2],
+            period: EVERYWHERE,
+            signed: false,
+            ..source
+        });
         number
     }
 
@@ -679,7 +855,9 @@ impl Estimate {
             other = other.map_sources(|source| match (source.signed, spread) {
                 (true, _) => source.times(-1.0, -1.0),
                 (false, None) => source,
-                (false, Some(_)) => Source { factors: Some(source.factors().times(Function::constant(-1.0))), ..source },
+                (false, Some(_)) => {
+                    Source { factors: Some(source.factors().times(Function::constant(-1.0))), ..source }
+                }
             });
         }
         other.sources.iter().for_each(|&source| self.push(source));
@@ -687,15 +865,27 @@ impl Estimate {
         let same = self.name == other.name;
         let variance = |x: &Self| (x.typical * x.typical - x.mean * x.mean).max(0.0);
         let mean = self.mean + sign * other.mean;
-        let sum_of_variances =
-            if same { (variance(&self).sqrt() + variance(&other).sqrt()).powi(2) } else { variance(&self) + variance(&other) };
+        let sum_of_variances = if same {
+            (variance(&self).sqrt() + variance(&other).sqrt()).powi(2)
+        } else {
+            variance(&self) + variance(&other)
+        };
         let magnitude = self.magnitude + other.magnitude;
-        let typical = if magnitude.is_finite() { (mean * mean + sum_of_variances).sqrt().min(magnitude) } else { f64::INFINITY };
+        let typical = if magnitude.is_finite() {
+            (mean * mean + sum_of_variances).sqrt().min(magnitude)
+        } else {
+            f64::INFINITY
+        };
         let salt = mixed_name(other.name, sign.to_bits());
-        let (own, foreign) = if variance(&self) > variance(&other) { (&self, &other) } else { (&other, &self) };
-        let together =
-            if variance(foreign) == 0.0 { own.together } else { [0, 1].map(|axis| own.together[axis].max(foreign.together[axis])) };
-        let centred = if self.centred == other.centred || other.magnitude == 0.0 { self.centred } else { [false; 2] };
+        let (own, foreign) =
+            if variance(&self) > variance(&other) { (&self, &other) } else { (&other, &self) };
+        let together = if variance(foreign) == 0.0 {
+            own.together
+        } else {
+            [0, 1].map(|axis| own.together[axis].max(foreign.together[axis]))
+        };
+        let centred =
+            if self.centred == other.centred || other.magnitude == 0.0 { self.centred } else { [false; 2] };
         let mut sum = Self { magnitude, typical, mean, together, centred, sums: Vec::new(), ..self };
         if let Some(spread) = spread {
             sum = sum.with_spread(spread);
@@ -737,11 +927,17 @@ impl Estimate {
     pub(crate) fn product_with(self, other: Self, one_number: bool) -> Self {
         let magnitude = product(self.magnitude, other.magnitude);
         let typical = product(self.typical, other.typical);
-        let mean = if self.name == other.name { typical } else { product(self.mean, other.mean).clamp(-typical, typical) };
+        let mean = if self.name == other.name {
+            typical
+        } else {
+            product(self.mean, other.mean).clamp(-typical, typical)
+        };
         let spread = self.spread_with(&other, Function::times);
         let (own, foreign) = (self.errors_everywhere(), other.errors_everywhere());
         let root = match (self.root, other.root) {
-            (Some(x), Some(y)) if x.axes == y.axes => Some(Root { mean: x.square * y.square, square: x.square.min(y.square), ..x }),
+            (Some(x), Some(y)) if x.axes == y.axes => {
+                Some(Root { mean: x.square * y.square, square: x.square.min(y.square), ..x })
+            }
             (Some(_), Some(_)) => None,
             (own, other) => own.or(other),
         };
@@ -753,7 +949,8 @@ impl Estimate {
             result = result.with_spread(spread);
         }
         let constant = |x: &Self| x.spread.and_then(|spread| spread.one_number());
-        let times = |x: &Self, factor: f64| (x.centred, x.sums.iter().map(|sums| sums.times(factor)).collect());
+        let times =
+            |x: &Self, factor: f64| (x.centred, x.sums.iter().map(|sums| sums.times(factor)).collect());
         (result.centred, result.sums) = match (constant(&self), constant(&other)) {
             (_, Some(factor)) => times(&self, factor),
             (Some(factor), None) => times(&other, factor),
@@ -764,7 +961,10 @@ impl Estimate {
             let times = |source: &Source| {
                 let own = source.unsigned().without_factors().times(y.typical, y.magnitude);
                 // Along the axes of the root, a product is as small together as one of its factors.
-                let own = Source { root: root.map_or(1.0, |_| y.root.map_or(1.0, |root| root.square).min(source.root)), ..own };
+                let own = Source {
+                    root: root.map_or(1.0, |_| y.root.map_or(1.0, |root| root.square).min(source.root)),
+                    ..own
+                };
                 let times = |numbers: Spread| {
                     let factors = source.factors().times(numbers.numbers);
                     if numbers.typically { factors.without_bound() } else { factors }
@@ -777,8 +977,11 @@ impl Estimate {
                 let equal = source.equal.map(|equal| equal && one_number);
                 let centred = if constant(y).is_some() { source.centred } else { [false; 2] };
                 // Where an error has factors, they say how it adds up.
-                let together =
-                    if numbers.is_some() { source.together } else { times_numbers(own.together, (y.mean, y.typical), y.together) };
+                let together = if numbers.is_some() {
+                    source.together
+                } else {
+                    times_numbers(own.together, (y.mean, y.typical), y.together)
+                };
                 Source { equal, together, centred, ..own }
             };
             let rest_times = |rest: &Source| {
@@ -801,17 +1004,21 @@ impl Estimate {
         if factor == 1.0 {
             return self;
         }
-        let (magnitude, typical, mean) =
-            (product(self.magnitude, factor.abs()), product(self.typical, factor.abs()), product(self.mean, factor));
+        let (magnitude, typical, mean) = (
+            product(self.magnitude, factor.abs()),
+            product(self.typical, factor.abs()),
+            product(self.mean, factor),
+        );
         let spread = self.known_spread();
         let scaled = self.map_sources(|source| {
             let scaled = source.times(factor, factor);
             match (source.signed, spread) {
                 (true, _) => scaled,
                 // A factor that is positive leaves one that is the same for all.
-                (false, Some(_)) if factor < 0.0 || source.factors.is_some() => {
-                    Source { factors: Some(source.factors().times(Function::constant(factor))), ..scaled.unsigned() }
-                }
+                (false, Some(_)) if factor < 0.0 || source.factors.is_some() => Source {
+                    factors: Some(source.factors().times(Function::constant(factor))),
+                    ..scaled.unsigned()
+                },
                 (false, _) => scaled.unsigned(),
             }
         });
@@ -820,7 +1027,11 @@ impl Estimate {
         let scaled = Self { magnitude, typical, mean, spread, sums, ..scaled };
         // The negative of the negative is the array itself.
         if factor == -1.0 {
-            return Self { name: scaled.name ^ NEGATIVE, masks: scaled.masks.map(|masks| masks ^ NEGATIVE), ..scaled };
+            return Self {
+                name: scaled.name ^ NEGATIVE,
+                masks: scaled.masks.map(|masks| masks ^ NEGATIVE),
+                ..scaled
+            };
         }
         scaled.named(factor.to_bits())
     }
@@ -835,23 +1046,28 @@ impl Estimate {
         Self { mean: 0.0, ..scaled }.named(name_of([factor.re, factor.im]))
     }
 
-    /// The sum of `count` numbers along an axis of an array whose slots repeat with the period `period`. They are in `places` places, which all have errors, those without a number too.
+    /// The sum of `count` numbers along an axis of an array whose slots repeat with the period `period`. They
+    /// are in `places` places, which all have errors, those without a number too.
     pub(crate) fn sum(self, along: Along, (count, places): (usize, usize), period: usize) -> Self {
         if (count, places) == (1, 1) {
             return self;
         }
         let (axis, numbers, terms) = (along as usize, count as f64, places.max(count) as f64);
         let mean = product(self.mean, numbers);
-        let spread = (self.typical * self.typical - self.mean * self.mean).max(0.0) * numbers * self.together[axis].min(numbers);
+        let spread = (self.typical * self.typical - self.mean * self.mean).max(0.0)
+            * numbers
+            * self.together[axis].min(numbers);
         let without = |axes: [bool; 2]| [0, 1].map(|other| axes[other] && other != axis);
         // Behind the last of its axes, nothing is left of the root.
         let ends = self.root.is_some_and(|root| root.axes[axis] && without(root.axes) == [false; 2]);
-        let magnitude = product(self.magnitude, numbers * self.root.filter(|_| ends).map_or(1.0, |root| root.mean));
+        let magnitude =
+            product(self.magnitude, numbers * self.root.filter(|_| ends).map_or(1.0, |root| root.mean));
         let root = self.root.filter(|_| !ends).map(|root| {
             let square = if root.axes[axis] { 1.0 } else { root.square };
             Root { axes: without(root.axes), square, ..root }
         });
-        let typical = if magnitude.is_finite() { (mean * mean + spread).sqrt().min(magnitude) } else { f64::INFINITY };
+        let typical =
+            if magnitude.is_finite() { (mean * mean + spread).sqrt().min(magnitude) } else { f64::INFINITY };
         let all = product(self.rest.worst, terms);
         let own = self.known_spread().map(|numbers| Sums { numbers, counts: [1.0; 2] });
         let mut sums: Vec<Sums> = own.into_iter().chain(self.sums.iter().copied()).take(2).collect();
@@ -862,7 +1078,9 @@ impl Estimate {
             let source = source.repeating(period as f64);
             let own = if source.cleared { numbers } else { terms };
             // Of places with a number, and those without one, the root of the mean of the squares.
-            let of_places = |number: f64, place: f64| ((numbers * number * number + (own - numbers) * place * place) / own).sqrt();
+            let of_places = |number: f64, place: f64| {
+                ((numbers * number * number + (own - numbers) * place * place) / own).sqrt()
+            };
             let alike = source.alike[axis] >= own;
             let coherent = source.factors.filter(|_| alike).map(|factors| numbers * factors.by.mean());
             let source = match source.factors {
@@ -873,16 +1091,24 @@ impl Estimate {
                     ..source.without_factors()
                 },
             };
-            let source = if ends { Source { worst: of_places(source.root, 1.0) * source.worst, root: 1.0, ..source } } else { source };
+            let source = if ends {
+                Source { worst: of_places(source.root, 1.0) * source.worst, root: 1.0, ..source }
+            } else {
+                source
+            };
             let independent = (own * source.alike[axis].min(own)).sqrt();
             let typical = match coherent {
                 // The mean of one error's factors adds up, and what differs from it does not.
-                Some(sum) => (sum / source.typical).hypot((own - sum * sum / (numbers * source.typical * source.typical)).max(0.0).sqrt()),
+                Some(sum) => (sum / source.typical)
+                    .hypot((own - sum * sum / (numbers * source.typical * source.typical)).max(0.0).sqrt()),
                 None => (own * source.together[axis].min(own)).sqrt(),
             };
             let worst = match (source.mixed[axis], source.tails) {
-                // The magnitudes of the rounding of different slots are 0.8 deviations, on average, and a bound is more than seven.
-                (true, Tails::Known) if along == Along::Columns && source.alike[axis] == 1.0 => independent.max(own / KNOWN_SUM),
+                // The magnitudes of the rounding of different slots are 0.8 deviations, on average, and a
+                // bound is more than seven.
+                (true, Tails::Known) if along == Along::Columns && source.alike[axis] == 1.0 => {
+                    independent.max(own / KNOWN_SUM)
+                }
                 (true, _) => own,
                 (false, _) => independent,
             };
@@ -891,7 +1117,8 @@ impl Estimate {
             together[axis] = alike[axis];
             let tails = if along == Along::Columns { source.tails.summed() } else { source.tails };
             // What adds up to zero where numbers are does so in the means over repetitions alone.
-            let centred = if own == numbers || !source.centred[axis] { without(source.centred) } else { [false; 2] };
+            let centred =
+                if own == numbers || !source.centred[axis] { without(source.centred) } else { [false; 2] };
             let hidden = source.hidden || (own == numbers && source.centred[axis] && centred == [false; 2]);
             // A sum of other places is another error.
             let cleared = source.cleared && along == Along::Rows;
@@ -908,7 +1135,8 @@ impl Estimate {
             .named(mixed_name(axis as u64, count as u64))
     }
 
-    /// The same numbers at other places of their rows, by `steps`, which are public, where places repeat with a period, which is a power of two. Turns add up, so that their names do.
+    /// The same numbers at other places of their rows, by `steps`, which are public, where places repeat with
+    /// a period, which is a power of two. Turns add up, so that their names do.
     pub(crate) fn rotated(self, steps: i64, period: usize) -> Self {
         let turn = steps.cast_unsigned().wrapping_mul((u64::MAX / period as u64).wrapping_add(1));
         let mut rotated = self.forgotten().without_root().map_sources(|source| {
@@ -918,10 +1146,12 @@ impl Estimate {
             if source.equal[columns] && source.period >= EVERYWHERE {
                 return source;
             }
-            // Where the errors of different numbers depend on each other, those of other places depend on these.
+            // Where the errors of different numbers depend on each other, those of other places depend on
+            // these.
             let entangled = source.entangled || source.mixed[columns];
             let mixed = Source { mixed: [source.mixed[0], true], entangled, centred: [false; 2], ..source };
-            // Errors that may be as if they were the same have another one of the same origin at other places.
+            // Errors that may be as if they were the same have another one of the same origin at other
+            // places.
             if source.alike[columns] > 1.0 { mixed.derived(turn) } else { mixed.rotated(turn) }
         });
         rotated.centred = [false; 2];
@@ -938,7 +1168,10 @@ impl Estimate {
 
     /// Some columns, taken to the first places of a row.
     pub(crate) fn selected_columns(self, columns: &Range<usize>) -> Self {
-        self.elsewhere(Some(Along::Columns), mixed_name(mixed_name(19, columns.start as u64), columns.end as u64))
+        self.elsewhere(
+            Some(Along::Columns),
+            mixed_name(mixed_name(19, columns.start as u64), columns.end as u64),
+        )
     }
 
     /// Each row, or each number of a row, repeated `count` times.
@@ -954,7 +1187,8 @@ impl Estimate {
         })
     }
 
-    /// The only number of each row, which is in all slots of its polynomial, as all numbers of so many polynomials. What repeats with a period is the same, or alike, in so many of them.
+    /// The only number of each row, which is in all slots of its polynomial, as all numbers of so many
+    /// polynomials. What repeats with a period is the same, or alike, in so many of them.
     pub(crate) fn with_number_repeated(self, chunks: usize) -> Self {
         let everywhere = self.map_sources(|source| {
             let most = |own: [f64; 2]| [own[0], own[1].max(source.period)];
@@ -964,7 +1198,8 @@ impl Estimate {
         Self { together, ..everywhere.repeated(Along::Columns, chunks) }
     }
 
-    /// The only row as so many rows. Polynomials are copied, and so are errors; the slots of lanes have errors of their own, but for those that are the same in all slots.
+    /// The only row as so many rows. Polynomials are copied, and so are errors; the slots of lanes have
+    /// errors of their own, but for those that are the same in all slots.
     pub(crate) fn with_rows_repeated(self, rows: usize, lanes: usize) -> Self {
         let repeated = self.repeated(Along::Rows, rows);
         if rows == 1 {
@@ -974,18 +1209,25 @@ impl Estimate {
         repeated.map_sources(|source| Source { equal: equal(source.equal), ..source })
     }
 
-    /// With what the rounding of a mask leaves, where the cleared places are added to others: the numbers in `places` of them, times an error of the mask of this root mean square in a slot. The
-    /// error of a mask is no more random than the mask: at worst the numbers have its signs.
+    /// With what the rounding of a mask leaves, where the cleared places are added to others: the numbers in
+    /// `places` of them, times an error of the mask of this root mean square in a slot. The error of a mask
+    /// is no more random than the mask: at worst the numbers have its signs.
     pub(crate) fn with_cleared(self, numbers: &Self, places: usize, rounding: f64) -> Self {
         let count = places as f64;
-        self.with_rounding_of_mask(1, (rounding * count.sqrt(), rounding * count.sqrt().max(count / KNOWN_SUM)), numbers)
+        self.with_rounding_of_mask(
+            1,
+            (rounding * count.sqrt(), rounding * count.sqrt().max(count / KNOWN_SUM)),
+            numbers,
+        )
     }
 
-    /// The product with a matrix along an axis; `rounding` are the root of the sum of squares, and the sum of magnitudes, of what rounding changed in a row.
+    /// The product with a matrix along an axis; `rounding` are the root of the sum of squares, and the sum of
+    /// magnitudes, of what rounding changed in a row.
     pub(crate) fn mapped(self, along: Along, norms: &MatrixNorms, rounding: (f64, f64)) -> Self {
         let (axis, row_sum) = (along as usize, norms.row_sum);
         let salt = mixed_name(norms.name, axis as u64);
-        let (typical, mean, worst, all) = (self.typical, self.mean, self.magnitude, product(self.rest.worst, row_sum));
+        let (typical, mean, worst, all) =
+            (self.typical, self.mean, self.magnitude, product(self.rest.worst, row_sum));
         let mapped = self.forgotten().without_root().map_sources(|source| {
             let (mut mixed, mut equal, mut together) = (source.mixed, source.equal, source.together);
             let centred = if source.centred[axis] { [false; 2] } else { source.centred };
@@ -994,7 +1236,16 @@ impl Estimate {
             let (typical, own) = norms.typical(together[axis]);
             together[axis] = own;
             let worst = if source.alike[axis] > 1.0 || source.mixed[axis] { row_sum } else { norms.row_norm };
-            Source { mixed, equal, together, centred, tails, cleared: false, ..source.unsigned().times(typical, worst) }.derived(salt)
+            Source {
+                mixed,
+                equal,
+                together,
+                centred,
+                tails,
+                cleared: false,
+                ..source.unsigned().times(typical, worst)
+            }
+            .derived(salt)
         });
         let rest = Source { worst: all, ..mapped.rest };
         let magnitude = product(worst, row_sum);
@@ -1003,7 +1254,11 @@ impl Estimate {
         let (deviation, together) = norms.typical(own.together[axis]);
         let variance = product(deviation, (typical * typical - mean * mean).max(0.0).sqrt()).powi(2);
         own.together[axis] = together;
-        own.typical = if typical.is_finite() { (variance + norms.square_of(mean)).sqrt().min(magnitude) } else { magnitude };
+        own.typical = if typical.is_finite() {
+            (variance + norms.square_of(mean)).sqrt().min(magnitude)
+        } else {
+            magnitude
+        };
         own.mean = norms.mean_of(mean).clamp(-own.typical, own.typical);
         // Of a map of rows each weight is a factor of all numbers of a row.
         let (typical, worst) = (product(typical, rounding.0), product(worst, rounding.1));
@@ -1014,12 +1269,18 @@ impl Estimate {
         }
     }
 
-    /// `f(x)` for a function of one number of this name, with values of this largest magnitude, root mean square and mean, and a derivative of this root mean square and largest magnitude.
-    pub(crate) fn applied(self, name: u64, (magnitude, typical, mean): (f64, f64, f64), derivative: (f64, f64)) -> Self {
-        let applied = self
-            .forgotten()
-            .without_cancelling(None)
-            .map_sources(|source| Source { equal: [false; 2], ..source.unsigned().times(derivative.0, derivative.1) });
+    /// `f(x)` for a function of one number of this name, with values of this largest magnitude, root mean
+    /// square and mean, and a derivative of this root mean square and largest magnitude.
+    pub(crate) fn applied(
+        self,
+        name: u64,
+        (magnitude, typical, mean): (f64, f64, f64),
+        derivative: (f64, f64),
+    ) -> Self {
+        let applied = self.forgotten().without_cancelling(None).map_sources(|source| Source {
+            equal: [false; 2],
+            ..source.unsigned().times(derivative.0, derivative.1)
+        });
         Self { magnitude, typical, mean, ..applied }.named(name)
     }
 
@@ -1032,11 +1293,20 @@ impl Estimate {
         }
         let parts: Vec<Self> = parts.iter().cloned().map(Self::forgotten).collect();
         let largest = |part: fn(&Self) -> f64| parts.iter().map(part).fold(0.0, f64::max);
-        let mean = parts.iter().map(|part| part.mean).fold(0.0f64, |most, mean| if mean.abs() > most.abs() { mean } else { most });
-        let mut own = Self { magnitude: largest(|x| x.magnitude), typical: largest(|x| x.typical), mean, ..Self::exact(0.0) };
+        let mean = parts
+            .iter()
+            .map(|part| part.mean)
+            .fold(0.0f64, |most, mean| if mean.abs() > most.abs() { mean } else { most });
+        let mut own = Self {
+            magnitude: largest(|x| x.magnitude),
+            typical: largest(|x| x.typical),
+            mean,
+            ..Self::exact(0.0)
+        };
         own.name = parts.iter().fold(axis as u64, |name, part| mixed_name(name, part.name));
         own.masks = Some(parts.iter().fold(axis as u64, |name, part| mixed_name(name, part.name_of_noise())));
-        // One error in place of those of all parts, as large as the largest. It depends on what any of the parts depends on.
+        // One error in place of those of all parts, as large as the largest. It depends on what any of the
+        // parts depends on.
         let all = || parts.iter().flat_map(|part| part.sources.iter().chain([&part.rest]));
         let mut one = all().copied().reduce(Source::joined).unwrap_or(Source::NONE).unsigned();
         let mut times: BTreeMap<u64, [f64; 2]> = BTreeMap::new();
@@ -1044,17 +1314,25 @@ impl Estimate {
             let own = times.entry(source.name).or_default();
             *own = [own[0] + source.alike[axis], own[1] + source.together[axis]];
         }
-        (one.alike[axis], one.together[axis]) =
-            times.into_values().fold((1.0, 0.0), |most, own| (f64::max(most.0, own[0]), f64::max(most.1, own[1])));
+        (one.alike[axis], one.together[axis]) = times
+            .into_values()
+            .fold((1.0, 0.0), |most, own| (f64::max(most.0, own[0]), f64::max(most.1, own[1])));
         // Parts of one array may have the same numbers.
-        let names: BTreeSet<(u64, u64)> =
-            parts.iter().flat_map(|part| &part.sources).map(|source| (source.origin(), source.name)).collect();
+        let names: BTreeSet<(u64, u64)> = parts
+            .iter()
+            .flat_map(|part| &part.sources)
+            .map(|source| (source.origin(), source.name))
+            .collect();
         let related = names.iter().zip(names.iter().skip(1)).any(|(one, next)| one.0 == next.0);
-        one.mixed[axis] |= related || all().any(|source| source.entangled) || parts.iter().any(|part| part.rest.worst != 0.0);
+        one.mixed[axis] |= related
+            || all().any(|source| source.entangled)
+            || parts.iter().any(|part| part.rest.worst != 0.0);
         let errors = || parts.iter().map(|part| part.repeated_slot_errors(layout));
-        (one.typical, one.worst) = errors().fold((0.0, 0.0), |most: (f64, f64), own| (most.0.max(own.0), most.1.max(own.1)));
+        (one.typical, one.worst) =
+            errors().fold((0.0, 0.0), |most: (f64, f64), own| (most.0.max(own.0), most.1.max(own.1)));
         one.period = layout.period() as f64;
-        (one.entangled, one.equal, one.centred, one.hidden, one.origin) = (true, [false; 2], [false; 2], false, None);
+        (one.entangled, one.equal, one.centred, one.hidden, one.origin) =
+            (true, [false; 2], [false; 2], false, None);
         if !one.worst.is_finite() {
             return Self { rest: Source { name: 0, ..one }, ..own };
         }
@@ -1075,22 +1353,40 @@ impl Estimate {
 
     /// The typical and the worst root mean square of the error in any place, also without a number.
     fn errors_everywhere(&self) -> (f64, f64) {
-        if self.sources.iter().all(|source| source.factors.is_none()) { self.slot_errors() } else { self.clone().forgotten().slot_errors() }
+        if self.sources.iter().all(|source| source.factors.is_none()) {
+            self.slot_errors()
+        } else {
+            self.clone().forgotten().slot_errors()
+        }
     }
 
     fn total(&self, share: impl Fn(&Source) -> f64) -> (f64, f64) {
-        let squares: f64 = self.sources.iter().map(|source| product(source.typical_of_numbers(), share(source)).powi(2)).sum();
+        let squares: f64 = self
+            .sources
+            .iter()
+            .map(|source| product(source.typical_of_numbers(), share(source)).powi(2))
+            .sum();
         (squares.sqrt() + product(self.rest.typical.abs(), share(&self.rest)), self.worst(|_| true, share))
     }
 
     /// The worst root mean square of the part of the error that comes from some sources.
     fn worst(&self, part: impl Fn(&Source) -> bool, share: impl Fn(&Source) -> f64) -> f64 {
-        let of = |entangled: bool| self.sources.iter().filter(move |source| source.entangled == entangled).filter(|source| part(source));
+        let of = |entangled: bool| {
+            self.sources
+                .iter()
+                .filter(move |source| source.entangled == entangled)
+                .filter(|source| part(source))
+        };
         let size = |source: &Source| product(source.worst_of_numbers().abs(), share(source));
-        // Sources of one origin add linearly, at worst, and those of others in squares, as often as there is a first one of its origin.
-        let first = |(index, source): &(usize, &Source)| !of(false).take(*index).any(|other| other.origin() == source.origin());
-        let all_of = |origin: u64| of(false).filter(|source| source.origin() == origin).map(size).sum::<f64>();
-        let independent: f64 = of(false).enumerate().filter(first).map(|(_, source)| all_of(source.origin()).powi(2)).sum();
+        // Sources of one origin add linearly, at worst, and those of others in squares, as often as there is
+        // a first one of its origin.
+        let first = |(index, source): &(usize, &Source)| {
+            !of(false).take(*index).any(|other| other.origin() == source.origin())
+        };
+        let all_of =
+            |origin: u64| of(false).filter(|source| source.origin() == origin).map(size).sum::<f64>();
+        let independent: f64 =
+            of(false).enumerate().filter(first).map(|(_, source)| all_of(source.origin()).powi(2)).sum();
         // Sources that may depend on others add linearly, at worst.
         let entangled: f64 = of(true).chain(Some(&self.rest).filter(|rest| part(rest))).map(size).sum();
         independent.sqrt() + entangled
@@ -1101,9 +1397,11 @@ impl Estimate {
         self.total(|source| source.share(layout))
     }
 
-    /// The errors of a slot that make the errors of a number in an array with this layout: larger than [`Estimate::slot_errors`] where errors repeat as numbers do.
+    /// The errors of a slot that make the errors of a number in an array with this layout: larger than
+    /// [`Estimate::slot_errors`] where errors repeat as numbers do.
     pub(crate) fn repeated_slot_errors(&self, layout: &Layout) -> (f64, f64) {
-        let ((typical, worst), unit, own) = (self.number_errors(layout), share(1.0, layout), self.slot_errors());
+        let ((typical, worst), unit, own) =
+            (self.number_errors(layout), share(1.0, layout), self.slot_errors());
         ((typical / unit).max(own.0), (worst / unit).max(own.1))
     }
 
@@ -1112,14 +1410,15 @@ impl Estimate {
         Self { magnitude, typical: EVEN * magnitude, ..Self::unknown() }
     }
 
-    /// The same numbers, with the same errors, in an array with another layout, and whose numbers have depended on each other on the way. Root mean squares of further errors of numbers add
-    /// to them.
+    /// The same numbers, with the same errors, in an array with another layout, and whose numbers have
+    /// depended on each other on the way. Root mean squares of further errors of numbers add to them.
     pub(crate) fn moved(self, from: &Layout, to: &Layout, (typical, worst): (f64, f64)) -> Self {
         let unit = share(1.0, to);
         // Where numbers stay in their slots, so do the errors that repeat with them.
         let stays = from.encoding == to.encoding && from.period() == to.period();
         let moved = if stays { self } else { self.forgotten() }.map_sources(|source| {
-            let (kept, period) = if stays { (1.0, source.period) } else { (share(source.period, from) / unit, 1.0) };
+            let (kept, period) =
+                if stays { (1.0, source.period) } else { (share(source.period, from) / unit, 1.0) };
             let hidden = source.hidden && stays;
             // Independent errors stay so.
             let mixed = source.mixed.map(|mixed| mixed || source.tails == Tails::Known);
@@ -1135,28 +1434,40 @@ impl Estimate {
         self.with_rounding(typical / unit, worst / unit)
     }
 
-    /// The root mean square of a number's error, for typical numbers, in an array with this layout. Infinite where it is not known.
+    /// The root mean square of a number's error, for typical numbers, in an array with this layout. Infinite
+    /// where it is not known.
     #[must_use]
     pub fn error_rms(&self, layout: &Layout) -> f64 {
         self.number_errors(layout).0
     }
 
-    /// A bound on the errors of all numbers of an array with this layout, for any numbers within their bounds: exceeded with a probability of at most 2^-40. Infinite where it is not known.
+    /// A bound on the errors of all numbers of an array with this layout, for any numbers within their
+    /// bounds: exceeded with a probability of at most 2^-40. Infinite where it is not known.
     #[must_use]
     pub fn error_bound(&self, layout: &Layout) -> f64 {
         let decoded = if self.magnitude.is_finite() { self.magnitude * f64::EPSILON } else { 0.0 };
         self.encrypted_error_bound(layout) + decoded
     }
 
-    /// As [`Estimate::error_bound`], for the numbers as they are encrypted, which have not been rounded to doubles.
+    /// As [`Estimate::error_bound`], for the numbers as they are encrypted, which have not been rounded to
+    /// doubles.
     #[must_use]
     pub fn encrypted_error_bound(&self, layout: &Layout) -> f64 {
         let parts = if layout.complex { 2.0 } else { 1.0 };
         // Two parts, each of which may fail.
         let count = 2.0 * parts * layout.rows as f64 * layout.columns as f64;
-        let worst = |heavy: bool| self.worst(|source| source.tails.are_heavy(layout.encoding) == heavy, |source| source.share(layout));
+        let worst = |heavy: bool| {
+            self.worst(
+                |source| source.tails.are_heavy(layout.encoding) == heavy,
+                |source| source.share(layout),
+            )
+        };
         let [normal, products] = [worst(false), worst(true)];
-        if products == 0.0 { normal * deviations(count / 2.0) } else { normal * deviations(count) + products * product_deviations(count) }
+        if products == 0.0 {
+            normal * deviations(count / 2.0)
+        } else {
+            normal * deviations(count) + products * product_deviations(count)
+        }
     }
 }
 
@@ -1171,14 +1482,17 @@ fn share(period: f64, layout: &Layout) -> f64 {
     (part * (period.max(layout.period() as f64) / slots).min(1.0)).sqrt()
 }
 
-/// The deviations that one of so many errors exceeds with a probability of at most 2^-40: `sqrt(2 ln 2 (40 + log2(count) + 1))`, by union and Chernoff bounds.
+/// The deviations that one of so many errors exceeds with a probability of at most 2^-40: `sqrt(2 ln 2 (40 +
+/// log2(count) + 1))`, by union and Chernoff bounds.
 fn deviations(count: f64) -> f64 {
     (2.0 * std::f64::consts::LN_2 * (LOG2_FAILURE + count.max(1.0).log2() + 1.0)).sqrt()
 }
 
-/// As [`deviations`] for products of two independent normal errors, one of which many products may share. With a factor that is spread as a slot of a random polynomial (complex and normal), the real part of a
-/// product is Laplacian: beyond `d` deviations with a probability of `exp(-sqrt(2) d)`. Sums of such products have lighter tails, so far out: the variance of a sum is a mean of exponential variables,
-/// which is below one of them in convex order, and the probability is a convex function of the variance.
+/// As [`deviations`] for products of two independent normal errors, one of which many products may share.
+/// With a factor that is spread as a slot of a random polynomial (complex and normal), the real part of a
+/// product is Laplacian: beyond `d` deviations with a probability of `exp(-sqrt(2) d)`. Sums of such products
+/// have lighter tails, so far out: the variance of a sum is a mean of exponential variables, which is below
+/// one of them in convex order, and the probability is a convex function of the variance.
 fn product_deviations(count: f64) -> f64 {
     std::f64::consts::LN_2 * (LOG2_FAILURE + count.max(1.0).log2()) / std::f64::consts::SQRT_2
 }

@@ -1,7 +1,8 @@
-//! The layout of an encrypted array: which number is in which bundle, which body, and which coefficient or slot. [`places`](super::places) computes the place
-//! of each entry.
+//! The layout of an encrypted array: which number is in which bundle, which body, and which coefficient or
+//! slot. [`places`](super::places) computes the place of each entry.
 //!
-//! A row of the array is cut into *chunks* of `capacity` numbers. One polynomial holds a chunk; a bundle has one such polynomial in each of its bodies.
+//! A row of the array is cut into *chunks* of `capacity` numbers. One polynomial holds a chunk; a bundle has
+//! one such polynomial in each of its bodies.
 //!
 //! ```text
 //! slots            number t of a chunk is in the slots from p(t) copies on; the slots repeat with the period `capacity copies`
@@ -10,12 +11,15 @@
 //! paired           a real number as the real part of a complex pair
 //! ```
 //!
-//! with `p(t) = t` or the reversal of its bits, and `W` the degree of the polynomial that the chunk was encoded in. Several consecutive short rows can share a
-//! polynomial (*lanes*). In coefficients the row of lane `l` is moved by `l`, so that lanes alternate and a move to a lower degree takes them apart. In slots it
-//! is moved by `l capacity copies`, so that rows lie one behind the other: all lanes take one row from an array of one row, whose slots repeat.
+//! with `p(t) = t` or the reversal of its bits, and `W` the degree of the polynomial that the chunk was
+//! encoded in. Several consecutive short rows can share a polynomial (*lanes*). In coefficients the row of
+//! lane `l` is moved by `l`, so that lanes alternate and a move to a lower degree takes them apart. In slots
+//! it is moved by `l capacity copies`, so that rows lie one behind the other: all lanes take one row from an
+//! array of one row, whose slots repeat.
 //!
-//! After a move to a lower degree `n = W / components` that polynomial is split: bundle `i` of the chunk holds the coefficients of `X^i, X^(i + components), ..`, which is component `brv(i)`
-//! of [`clathrate_lattice::degree`]. At `n = 1` every coefficient is an LWE sample.
+//! After a move to a lower degree `n = W / components` that polynomial is split: bundle `i` of the chunk
+//! holds the coefficients of `X^i, X^(i + components), ..`, which is component `brv(i)` of
+//! [`clathrate_lattice::degree`]. At `n = 1` every coefficient is an LWE sample.
 
 use std::fmt;
 
@@ -37,9 +41,11 @@ const MOST_ENTRIES_BITS: u32 = 48;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Encoding {
-    /// In the slots of the canonical embedding: products are element-wise; n/2 complex numbers per polynomial.
+    /// In the slots of the canonical embedding: products are element-wise; n/2 complex numbers per
+    /// polynomial.
     Slots,
-    /// In the coefficients: n real or n/2 complex numbers per polynomial; for sums, products with numbers and products with plaintext matrices.
+    /// In the coefficients: n real or n/2 complex numbers per polynomial; for sums, products with numbers and
+    /// products with plaintext matrices.
     Coefficients,
 }
 
@@ -58,11 +64,12 @@ impl Encoding {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BodyAxis {
-    /// Consecutive chunks of one row are bodies, so that one mask serves a whole row and combinations of rows keep the mask shared. The only choice for one
-    /// body.
+    /// Consecutive chunks of one row are bodies, so that one mask serves a whole row and combinations of rows
+    /// keep the mask shared. The only choice for one body.
     #[default]
     Chunks,
-    /// Consecutive rows are bodies: operations within a row serve several rows at once. Rows of one bundle cannot be combined with each other.
+    /// Consecutive rows are bodies: operations within a row serve several rows at once. Rows of one bundle
+    /// cannot be combined with each other.
     Rows,
 }
 
@@ -73,7 +80,8 @@ pub enum Order {
     /// Number `t` is at place `t`.
     #[default]
     Natural,
-    /// Number `t` is at the place whose bits are those of `t` reversed, as a slots-to-coefficients transform leaves them.
+    /// Number `t` is at the place whose bits are those of `t` reversed, as a slots-to-coefficients transform
+    /// leaves them.
     BitReversed,
 }
 
@@ -88,7 +96,8 @@ pub enum Padding {
     Dirty,
 }
 
-/// Where the entries of an array are. Plain data; [`Layout::check`] refuses fields that do not fit each other.
+/// Where the entries of an array are. Plain data; [`Layout::check`] refuses fields that do not fit each
+/// other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Layout {
@@ -98,10 +107,12 @@ pub struct Layout {
     pub columns: usize,
     /// Slots or coefficients.
     pub encoding: Encoding,
-    /// Whether numbers are complex. A complex number takes two coefficients; in slots it takes one slot, like a real number.
+    /// Whether numbers are complex. A complex number takes two coefficients; in slots it takes one slot, like
+    /// a real number.
     #[serde(default, skip_serializing_if = "is_default")]
     pub complex: bool,
-    /// Whether real numbers in coefficients lie as the real parts of complex ones, as numbers that were slots do; the places of imaginary parts are padding.
+    /// Whether real numbers in coefficients lie as the real parts of complex ones, as numbers that were slots
+    /// do; the places of imaginary parts are padding.
     #[serde(default, skip_serializing_if = "is_default")]
     pub paired: bool,
     /// The ring degree `n` of the bundles.
@@ -113,10 +124,12 @@ pub struct Layout {
     /// Polynomials that a chunk's polynomial of degree `W = n components` was split into, a power of two.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub components: usize,
-    /// Consecutive rows that share a polynomial, a power of two: in coefficients up to the stride, in slots as many as there is room for. A last polynomial may have fewer.
+    /// Consecutive rows that share a polynomial, a power of two: in coefficients up to the stride, in slots
+    /// as many as there is room for. A last polynomial may have fewer.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub lanes: usize,
-    /// Neighbouring slots that each hold the same number, a power of two, as the sums of rows that share a polynomial do; 1 in coefficients.
+    /// Neighbouring slots that each hold the same number, a power of two, as the sums of rows that share a
+    /// polynomial do; 1 in coefficients.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub copies: usize,
     /// Bodies under one mask.
@@ -147,12 +160,12 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 }
 
 impl Layout {
-    /// The layout of real numbers in natural order, with one body in each bundle. A chunk has `n` numbers in coefficients; in slots, as many as the row's
-    /// length rounded up to a power of two, at most `n / 2`.
+    /// The layout of real numbers in natural order, with one body in each bundle. A chunk has `n` numbers in
+    /// coefficients; in slots, as many as the row's length rounded up to a power of two, at most `n / 2`.
     ///
     /// # Errors
-    /// [`CkksError::Empty`] where an axis is 0; [`CkksError::OutOfRange`] for more than two axes or overflowing sizes; [`CkksError::NoRoom`] for slots at
-    /// degree 1.
+    /// [`CkksError::Empty`] where an axis is 0; [`CkksError::OutOfRange`] for more than two axes or
+    /// overflowing sizes; [`CkksError::NoRoom`] for slots at degree 1.
     pub fn new(shape: &[usize], encoding: Encoding, degree: usize) -> Result<Self, CkksError> {
         let (rows, columns) = axes(shape)?;
         let (axis, order, padding) = (BodyAxis::Chunks, Order::Natural, Padding::Zero);
@@ -188,11 +201,19 @@ impl Layout {
     fn with_native_capacity(self) -> Result<Self, CkksError> {
         if self.lanes > 1 {
             let alone = Self { lanes: 1, copies: 1, ..self }.with_native_capacity()?;
-            return if alone.columns.next_power_of_two() < alone.most_capacity() { alone.with_lanes(Some(self.lanes)) } else { Ok(alone) };
+            return if alone.columns.next_power_of_two() < alone.most_capacity() {
+                alone.with_lanes(Some(self.lanes))
+            } else {
+                Ok(alone)
+            };
         }
         let most = self.most_capacity();
         if most == 0 {
-            let what = if self.encoding == Encoding::Slots { "slots" } else { "complex numbers as pairs of coefficients" };
+            let what = if self.encoding == Encoding::Slots {
+                "slots"
+            } else {
+                "complex numbers as pairs of coefficients"
+            };
             return Err(CkksError::NoRoom { what, degree: self.degree });
         }
         let capacity = match self.encoding {
@@ -205,12 +226,17 @@ impl Layout {
     /// The same array with `capacity` numbers per chunk.
     ///
     /// # Errors
-    /// [`CkksError::OutOfRange`] unless `capacity` is a power of two up to the slots, coefficients or pairs that a polynomial has.
+    /// [`CkksError::OutOfRange`] unless `capacity` is a power of two up to the slots, coefficients or pairs
+    /// that a polynomial has.
     pub fn with_capacity(self, capacity: usize) -> Result<Self, CkksError> {
         let most = self.most_capacity() / self.copies;
         if !capacity.is_power_of_two() || capacity > most {
             let remedy = format!("use a power of two up to {most}");
-            return Err(CkksError::OutOfRange { what: "the capacity of a polynomial", value: capacity.to_string(), remedy });
+            return Err(CkksError::OutOfRange {
+                what: "the capacity of a polynomial",
+                value: capacity.to_string(),
+                remedy,
+            });
         }
         Ok(Self { capacity, chunks: self.columns.div_ceil(capacity), ..self })
     }
@@ -218,13 +244,24 @@ impl Layout {
     /// The same array with each number in `copies` neighbouring slots.
     ///
     /// # Errors
-    /// [`CkksError::OutOfRange`] unless `copies` is a power of two for which the slots of a polynomial have room; in coefficients 1.
+    /// [`CkksError::OutOfRange`] unless `copies` is a power of two for which the slots of a polynomial have
+    /// room; in coefficients 1.
     pub fn with_copies(self, copies: usize) -> Result<Self, CkksError> {
-        let most = if self.encoding == Encoding::Slots { self.most_capacity() / (self.capacity * self.lanes) } else { 1 };
+        let most = if self.encoding == Encoding::Slots {
+            self.most_capacity() / (self.capacity * self.lanes)
+        } else {
+            1
+        };
         if !copies.is_power_of_two() || copies > most {
-            let remedy =
-                format!("{} of each polynomial can be in neighbouring slots a power of two of times, up to {most}", self.numbers());
-            return Err(CkksError::OutOfRange { what: "the number of copies of a number", value: copies.to_string(), remedy });
+            let remedy = format!(
+                "{} of each polynomial can be in neighbouring slots a power of two of times, up to {most}",
+                self.numbers()
+            );
+            return Err(CkksError::OutOfRange {
+                what: "the number of copies of a number",
+                value: copies.to_string(),
+                remedy,
+            });
         }
         Ok(Self { copies, ..self })
     }
@@ -234,11 +271,13 @@ impl Layout {
         format!("{} in {}", counted(self.capacity * self.lanes, "number"), self.encoding.name())
     }
 
-    /// The same array with `lanes` consecutive rows in each polynomial; absent for as many as there is room for. A polynomial has room for as many numbers of
-    /// each row as the row has, rounded up to a power of two.
+    /// The same array with `lanes` consecutive rows in each polynomial; absent for as many as there is room
+    /// for. A polynomial has room for as many numbers of each row as the row has, rounded up to a power of
+    /// two.
     ///
     /// # Errors
-    /// [`CkksError::OutOfRange`] unless a power of two for which there is room, of rows in slots or of real coefficients.
+    /// [`CkksError::OutOfRange`] unless a power of two for which there is room, of rows in slots or of real
+    /// coefficients.
     pub fn with_lanes(self, lanes: Option<usize>) -> Result<Self, CkksError> {
         let packed = Self { capacity: self.columns.next_power_of_two().min(self.most_capacity()), ..self };
         let packed = Self { chunks: self.columns.div_ceil(packed.capacity), ..packed };
@@ -247,36 +286,56 @@ impl Layout {
             Encoding::Coefficients if !self.has_pairs() && self.components == 1 => packed.stride(),
             Encoding::Coefficients => 1,
         };
-        // Lanes that no row fills would take slots from other rows for nothing; in coefficients they are free.
-        let filled = if self.encoding == Encoding::Slots { most.min(self.rows.next_power_of_two()) } else { most };
+        // Lanes that no row fills would take slots from other rows for nothing; in coefficients they are
+        // free.
+        let filled =
+            if self.encoding == Encoding::Slots { most.min(self.rows.next_power_of_two()) } else { most };
         let lanes = lanes.unwrap_or(filled);
         if !lanes.is_power_of_two() || lanes > most {
             let places = if self.encoding == Encoding::Slots { "slots" } else { "real coefficients" };
-            let remedy =
-                format!("rows of {} {places} at degree {} can share polynomials by a power of two up to {most}", self.columns, self.degree);
-            return Err(CkksError::OutOfRange { what: "the number of rows in a polynomial", value: lanes.to_string(), remedy });
+            let remedy = format!(
+                "rows of {} {places} at degree {} can share polynomials by a power of two up to {most}",
+                self.columns, self.degree
+            );
+            return Err(CkksError::OutOfRange {
+                what: "the number of rows in a polynomial",
+                value: lanes.to_string(),
+                remedy,
+            });
         }
         Ok(if lanes == 1 { self } else { Self { lanes, ..packed } })
     }
 
-    /// Whether rows can share polynomials in this layout: each row is a part of one polynomial, in slots, or of real coefficients that are far enough apart. A
-    /// part of the columns of such rows takes fewer places than a row has room for.
+    /// Whether rows can share polynomials in this layout: each row is a part of one polynomial, in slots, or
+    /// of real coefficients that are far enough apart. A part of the columns of such rows takes fewer places
+    /// than a row has room for.
     fn has_room_for_lanes(&self) -> bool {
         if self.encoding == Encoding::Slots {
-            return self.chunks == 1 && self.lanes.is_power_of_two() && self.lanes <= self.most_capacity() / (self.capacity * self.copies);
+            return self.chunks == 1
+                && self.lanes.is_power_of_two()
+                && self.lanes <= self.most_capacity() / (self.capacity * self.copies);
         }
-        !self.has_pairs() && self.components == 1 && self.chunks == 1 && self.lanes.is_power_of_two() && self.lanes <= self.stride()
+        !self.has_pairs()
+            && self.components == 1
+            && self.chunks == 1
+            && self.lanes.is_power_of_two()
+            && self.lanes <= self.stride()
     }
 
-    /// The same array with `bodies` bodies under each mask: consecutive rows (with lanes, consecutive polynomials of rows), or consecutive chunks of a row. Without an axis, chunks where a row has
-    /// several, else rows.
+    /// The same array with `bodies` bodies under each mask: consecutive rows (with lanes, consecutive
+    /// polynomials of rows), or consecutive chunks of a row. Without an axis, chunks where a row has several,
+    /// else rows.
     ///
     /// # Errors
     /// [`CkksError::OutOfRange`] unless there are 1 to [`MOST_BODIES`] bodies.
     pub fn with_bodies(self, bodies: usize, axis: Option<BodyAxis>) -> Result<Self, CkksError> {
         if !(1..=MOST_BODIES).contains(&bodies) {
             let remedy = format!("use 1 to {MOST_BODIES} bodies under one mask");
-            return Err(CkksError::OutOfRange { what: "the number of bodies", value: bodies.to_string(), remedy });
+            return Err(CkksError::OutOfRange {
+                what: "the number of bodies",
+                value: bodies.to_string(),
+                remedy,
+            });
         }
         let usual = if self.chunks > 1 { BodyAxis::Chunks } else { BodyAxis::Rows };
         let axis = if bodies == 1 { BodyAxis::Chunks } else { axis.unwrap_or(usual) };
@@ -295,20 +354,32 @@ impl Layout {
         Self { padding: if self.has_padding() { padding } else { Padding::Zero }, ..self }
     }
 
-    /// The layout of an array of shape `shape` with the same encoding, kind of numbers, degree, bodies and order; capacity and chunks follow from `shape`.
+    /// The layout of an array of shape `shape` with the same encoding, kind of numbers, degree, bodies and
+    /// order; capacity and chunks follow from `shape`.
     pub fn of_shape(self, shape: &[usize]) -> Result<Self, CkksError> {
         let (rows, columns) = axes(shape)?;
         Self { rows, columns, padding: Padding::Zero, ..self }.with_native_capacity()
     }
 
-    /// The layout of the same places for a vector in place of a matrix of one column, or the reverse: the rows of a column that share a polynomial are the numbers of a vector's chunk.
+    /// The layout of the same places for a vector in place of a matrix of one column, or the reverse: the
+    /// rows of a column that share a polynomial are the numbers of a vector's chunk.
     pub(crate) fn transposed(self, shape: &[usize]) -> Option<Self> {
         let alike = self.encoding == Encoding::Slots && self.order == Order::Natural && self.bodies == 1;
         let transposed = match *shape {
-            [count] if self.lanes > 1 && (self.rows, self.columns, self.capacity) == (count, 1, 1) => {
-                Self { rows: 1, columns: count, capacity: self.lanes, chunks: count.div_ceil(self.lanes), lanes: 1, ..self }
-            }
-            [count, 1] if count > 1 && self.lanes == 1 && self.capacity > 1 && (self.rows, self.columns) == (1, count) => {
+            [count] if self.lanes > 1 && (self.rows, self.columns, self.capacity) == (count, 1, 1) => Self {
+                rows: 1,
+                columns: count,
+                capacity: self.lanes,
+                chunks: count.div_ceil(self.lanes),
+                lanes: 1,
+                ..self
+            },
+            [count, 1]
+                if count > 1
+                    && self.lanes == 1
+                    && self.capacity > 1
+                    && (self.rows, self.columns) == (1, count) =>
+            {
                 Self { rows: count, columns: 1, capacity: 1, chunks: 1, lanes: self.capacity, ..self }
             }
             _ => return None,
@@ -338,14 +409,16 @@ impl Layout {
         if self.encoding == Encoding::Slots { self.copies } else { self.most_capacity() / self.capacity }
     }
 
-    /// How far the row of lane `lane` is behind that of lane 0 in the polynomial that they share, in coefficients or slots.
+    /// How far the row of lane `lane` is behind that of lane 0 in the polynomial that they share, in
+    /// coefficients or slots.
     #[must_use]
     pub fn lane_offset(&self, lane: usize) -> usize {
         if self.encoding == Encoding::Slots { lane * self.capacity * self.copies } else { lane }
     }
 
-    /// How many coefficients' errors make that of a slot, or of a number among coefficients, in polynomials of this degree: a slot is the sum of all coefficients times roots of unity, and a complex number
-    /// among coefficients is a pair of them.
+    /// How many coefficients' errors make that of a slot, or of a number among coefficients, in polynomials
+    /// of this degree: a slot is the sum of all coefficients times roots of unity, and a complex number among
+    /// coefficients is a pair of them.
     pub(crate) fn coefficients_of_number(&self, degree: usize) -> usize {
         match (self.encoding, self.complex) {
             (Encoding::Slots, _) => degree,
@@ -373,8 +446,8 @@ impl Layout {
         self.lanes == 1 && self.copies == 1
     }
 
-    /// The layout after a move to the degree `n / gap`. Numbers that are `gap` or more coefficients apart, and slots, stay in the component of the powers of
-    /// `X^gap`; others are spread over further components.
+    /// The layout after a move to the degree `n / gap`. Numbers that are `gap` or more coefficients apart,
+    /// and slots, stay in the component of the powers of `X^gap`; others are spread over further components.
     ///
     /// # Errors
     /// [`CkksError::NoRoom`] where the lower degree has too few slots.
@@ -402,13 +475,19 @@ impl Layout {
             };
         }
         let layout = Self { degree, components: self.components * gap / self.stride().min(gap), ..self };
-        // LWE samples of real numbers are the same bundles whichever polynomials they were split from, so they become chunks of one number each.
+        // LWE samples of real numbers are the same bundles whichever polynomials they were split from, so
+        // they become chunks of one number each.
         let samples = layout.is_of_samples() && layout.stride() == 1;
-        let layout = if samples { Self { components: 1, capacity: 1, chunks: self.columns, ..layout } } else { layout };
+        let layout = if samples {
+            Self { components: 1, capacity: 1, chunks: self.columns, ..layout }
+        } else {
+            layout
+        };
         Ok(layout.with_padding(self.padding))
     }
 
-    /// The layout after a move to the degree `n gap`: components are joined as far as there are any, beyond that numbers move apart.
+    /// The layout after a move to the degree `n gap`: components are joined as far as there are any, beyond
+    /// that numbers move apart.
     #[must_use]
     pub fn merge_degree(self, gap: usize) -> Self {
         let degree = self.degree * gap;
@@ -419,10 +498,12 @@ impl Layout {
         Self { degree, components: layout.components / layout.components.min(gap), ..layout }
     }
 
-    /// The layout after `gap` consecutive rows, each a polynomial of degree `n`, became one polynomial of degree `n gap`: the inverse of [`Layout::split_degree`] for rows in lanes.
+    /// The layout after `gap` consecutive rows, each a polynomial of degree `n`, became one polynomial of
+    /// degree `n gap`: the inverse of [`Layout::split_degree`] for rows in lanes.
     ///
     /// # Errors
-    /// [`CkksError::Conversion`] unless every row is one polynomial of real coefficients, with a mask of its own, as far apart as rows in lanes are.
+    /// [`CkksError::Conversion`] unless every row is one polynomial of real coefficients, with a mask of its
+    /// own, as far apart as rows in lanes are.
     pub fn gathered(self, gap: usize) -> Result<Self, CkksError> {
         let full = self.chunks == 1 && self.components == 1 && self.lanes == 1 && self.bodies == 1;
         let layout = Self { degree: self.degree * gap, lanes: gap, ..self };
@@ -435,7 +516,8 @@ impl Layout {
         Err(CkksError::Conversion { operation: "packing of rows", reason })
     }
 
-    /// Regards LWE samples of real numbers as the coefficients of polynomials of degree `gap`; other layouts are unchanged.
+    /// Regards LWE samples of real numbers as the coefficients of polynomials of degree `gap`; other layouts
+    /// are unchanged.
     #[must_use]
     pub fn as_samples_of(self, gap: usize) -> Self {
         if self.is_of_samples() && self.components == 1 {
@@ -463,7 +545,9 @@ impl Layout {
         if (self.rows, self.columns) != axes(shape)? || self.degree != degree {
             return refuse("a layout", format!("{} x {} at degree {}", self.rows, self.columns, self.degree));
         }
-        let split = self.components.is_power_of_two() && self.components <= LARGEST_DEGREE && self.whole_degree() <= LARGEST_DEGREE;
+        let split = self.components.is_power_of_two()
+            && self.components <= LARGEST_DEGREE
+            && self.whole_degree() <= LARGEST_DEGREE;
         if !split || (self.encoding == Encoding::Slots && self.components != 1) {
             return refuse("the number of components", self.components.to_string());
         }
@@ -481,14 +565,21 @@ impl Layout {
         {
             return refuse("a layout", self.to_string());
         }
-        let bodies = self.lines().checked_mul(self.bundles_per_line()).and_then(|bundles| bundles.checked_mul(self.bodies));
+        let bodies = self
+            .lines()
+            .checked_mul(self.bundles_per_line())
+            .and_then(|bundles| bundles.checked_mul(self.bodies));
         if bodies.is_none_or(|bodies| bodies >> MOST_ENTRIES_BITS != 0) {
-            return refuse("the number of bodies", bodies.map_or_else(|| "more than 2^64".to_owned(), |bodies| bodies.to_string()));
+            return refuse(
+                "the number of bodies",
+                bodies.map_or_else(|| "more than 2^64".to_owned(), |bodies| bodies.to_string()),
+            );
         }
         Ok(())
     }
 
-    /// Whether every entry of the two arrays is in the same polynomial at the same place, whatever masks the polynomials are under.
+    /// Whether every entry of the two arrays is in the same polynomial at the same place, whatever masks the
+    /// polynomials are under.
     #[must_use]
     pub fn same_polynomials(&self, other: &Self) -> bool {
         let key = |layout: &Self| Self {

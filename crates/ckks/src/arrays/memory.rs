@@ -61,11 +61,17 @@ impl Drop for Footprint {
     }
 }
 
-/// Refuses an operation that takes more memory than is free, before it starts. Where the system does not tell how much is free, nothing is refused.
+/// Refuses an operation that takes more memory than is free, before it starts. Where the system does not tell
+/// how much is free, nothing is refused.
 ///
 /// # Errors
-/// [`CkksError::NotEnoughMemory`]; [`CkksError::OutOfRange`] for a limit in the environment that is no number.
-pub(crate) fn check_free(operation: &'static str, needed: usize, remedy: &'static str) -> Result<(), CkksError> {
+/// [`CkksError::NotEnoughMemory`]; [`CkksError::OutOfRange`] for a limit in the environment that is no
+/// number.
+pub(crate) fn check_free(
+    operation: &'static str,
+    needed: usize,
+    remedy: &'static str,
+) -> Result<(), CkksError> {
     if let Some(Err(value)) = machine::limit_in(MEMORY_LIMIT) {
         return Err(CkksError::no_bytes("the environment variable CLATHRATE_MEMORY_LIMIT", value));
     }

@@ -1,7 +1,7 @@
 //! Places: which bundle, body and slot or coefficient an entry of an array has, by its [`Layout`].
 //!
-//! The polynomials that hold entries are numbered by rows, chunks and components. Assigning polynomials to masks is a second step, so that two layouts which
-//! differ only in the masks have the same polynomials.
+//! The polynomials that hold entries are numbered by rows, chunks and components. Assigning polynomials to
+//! masks is a second step, so that two layouts which differ only in the masks have the same polynomials.
 
 use super::layout::{BodyAxis, Encoding, Layout, Order};
 use crate::error::CkksError;
@@ -61,17 +61,20 @@ impl Layout {
         if self.axis == BodyAxis::Rows { self.row_groups().div_ceil(self.bodies) } else { self.row_groups() }
     }
 
-    /// Bundles of a line, components not counted: the chunks, or groups of as many chunks as there are bodies.
+    /// Bundles of a line, components not counted: the chunks, or groups of as many chunks as there are
+    /// bodies.
     #[must_use]
     pub fn groups(&self) -> usize {
         if self.axis == BodyAxis::Chunks { self.chunks.div_ceil(self.bodies) } else { self.chunks }
     }
 
-    /// Components that are stored for group `group`: of real numbers in natural order those that hold an entry, else all.
+    /// Components that are stored for group `group`: of real numbers in natural order those that hold an
+    /// entry, else all.
     #[must_use]
     pub fn stored_components(&self, group: usize) -> usize {
         let first = if self.axis == BodyAxis::Chunks { group * self.bodies } else { group };
-        // Component i holds the numbers i, i + components, ..; in another order, and of pairs, entries may be in any component.
+        // Component i holds the numbers i, i + components, ..; in another order, and of pairs, entries may be
+        // in any component.
         let ascending = self.order == Order::Natural && !self.complex && !self.paired;
         if ascending { self.components.min(self.entries_in(first)) } else { self.components }
     }
@@ -105,8 +108,9 @@ impl Layout {
         one.bundles_per_line()
     }
 
-    /// Which polynomial the body `body` of bundle `bundle` holds, counted by rows, chunks and components; `None` for a body without entries. The numbering
-    /// does not depend on how polynomials are put under masks.
+    /// Which polynomial the body `body` of bundle `bundle` holds, counted by rows, chunks and components;
+    /// `None` for a body without entries. The numbering does not depend on how polynomials are put under
+    /// masks.
     #[must_use]
     pub fn polynomial_at(&self, bundle: usize, body: usize) -> Option<usize> {
         if bundle >= self.bundles() || body >= self.bodies {
@@ -119,7 +123,8 @@ impl Layout {
             BodyAxis::Chunks => (line, group * self.bodies + body),
         };
         let one = Self { bodies: 1, axis: BodyAxis::Chunks, ..*self };
-        let there = row < self.row_groups() && chunk < self.chunks && component < one.stored_components(chunk);
+        let there =
+            row < self.row_groups() && chunk < self.chunks && component < one.stored_components(chunk);
         there.then(|| one.bundle(row, chunk, component))
     }
 
@@ -146,7 +151,8 @@ impl Layout {
         (row, rest / self.components, rest % self.components)
     }
 
-    /// The flat range of the entries in the chunk of polynomial `polynomial`, of the row in lane `lane`; empty for a lane without a row.
+    /// The flat range of the entries in the chunk of polynomial `polynomial`, of the row in lane `lane`;
+    /// empty for a lane without a row.
     #[must_use]
     pub fn entries(&self, polynomial: usize, lane: usize) -> std::ops::Range<usize> {
         let (first, chunk, _) = self.polynomial(polynomial);
@@ -158,16 +164,20 @@ impl Layout {
         start..start + self.entries_in(chunk)
     }
 
-    /// The coefficients, or slots, of polynomial `polynomial` that hold entries, each with the flat index of its entry; of complex numbers in coefficients the
-    /// real parts, of numbers in several slots the first one.
+    /// The coefficients, or slots, of polynomial `polynomial` that hold entries, each with the flat index of
+    /// its entry; of complex numbers in coefficients the real parts, of numbers in several slots the first
+    /// one.
     pub fn held(&self, polynomial: usize) -> impl Iterator<Item = (usize, usize)> + '_ {
         (0..self.lanes).flat_map(move |lane| {
             let offset = self.lane_offset(lane);
-            self.entries(polynomial, lane).enumerate().map(move |(t, index)| (self.position(t) + offset, index))
+            self.entries(polynomial, lane)
+                .enumerate()
+                .map(move |(t, index)| (self.position(t) + offset, index))
         })
     }
 
-    /// The first slot of number `t` of a chunk, or its coefficient in the polynomial of degree `W`, of the first lane.
+    /// The first slot of number `t` of a chunk, or its coefficient in the polynomial of degree `W`, of the
+    /// first lane.
     #[must_use]
     pub fn position(&self, t: usize) -> usize {
         let place = if self.order == Order::Natural { t } else { reversed(t, self.capacity) };
@@ -214,7 +224,8 @@ impl Layout {
         Ok(())
     }
 
-    /// The entry at `place`: the inverse of [`Layout::place`] and [`Layout::imaginary_place`]. `None` for padding.
+    /// The entry at `place`: the inverse of [`Layout::place`] and [`Layout::imaginary_place`]. `None` for
+    /// padding.
     #[must_use]
     pub fn entry(&self, place: Place) -> Option<Entry> {
         let (row, chunk, component) = self.polynomial(self.polynomial_at(place.bundle, place.body)?);
@@ -226,7 +237,9 @@ impl Layout {
             (position, part) = (position - half, Part::Imaginary);
         }
         let (index, lane) = match self.encoding {
-            Encoding::Slots => (position / self.stride() % self.capacity, position / (self.stride() * self.capacity)),
+            Encoding::Slots => {
+                (position / self.stride() % self.capacity, position / (self.stride() * self.capacity))
+            }
             Encoding::Coefficients => (position / self.stride(), position % self.stride()),
         };
         let row = row + lane;

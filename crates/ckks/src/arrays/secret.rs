@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::CkksError;
 
-/// A secret of one shape (degree and rank) of a parameter set. All but those of other libraries are made by the owner's [`SecretKey`](crate::SecretKey) alone.
+/// A secret of one shape (degree and rank) of a parameter set. All but those of other libraries are made by
+/// the owner's [`SecretKey`](crate::SecretKey) alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SecretName {
@@ -16,15 +17,21 @@ pub enum SecretName {
     Temporary,
     /// The ephemeral sparse secret of encapsulation, whose keys are bound to a small modulus.
     Ephemeral,
-    /// The secret of a device: of the same dimension as the main secret, independent of it and of all others, so that a device can do without the main one.
+    /// The secret of a device: of the same dimension as the main secret, independent of it and of all others,
+    /// so that a device can do without the main one.
     Device(u64),
-    /// A secret of another library, which the owner has taken in ([`SecretKey::with_outside_secret`](crate::SecretKey::with_outside_secret)): samples under it are packed.
+    /// A secret of another library, which the owner has taken in
+    /// ([`SecretKey::with_outside_secret`](crate::SecretKey::with_outside_secret)): samples under it are
+    /// packed.
     Outside(u64),
-    /// The secret of a smaller ring in which samples are packed first ([`Params::packing_ring`](crate::Params::packing_ring)): uniform, and drawn for that ring alone.
+    /// The secret of a smaller ring in which samples are packed first
+    /// ([`Params::packing_ring`](crate::Params::packing_ring)): uniform, and drawn for that ring alone.
     Packing,
-    /// The secret of the smaller ring of this degree, `t(X^k)` at a degree `k` times as large: what an array is under before its polynomials come apart into `k` of the smaller ring.
+    /// The secret of the smaller ring of this degree, `t(X^k)` at a degree `k` times as large: what an array
+    /// is under before its polynomials come apart into `k` of the smaller ring.
     Embedded(usize),
-    /// The secrets of `m` bodies under one mask, independent of each other and of all others. [pcmm-mambo, sec. 3]
+    /// The secrets of `m` bodies under one mask, independent of each other and of all others. [pcmm-mambo,
+    /// sec. 3]
     Bodies(usize),
     /// The ephemeral sparse secrets of `m` bodies under one mask, independent of each other.
     EphemeralBodies(usize),

@@ -17,10 +17,12 @@ use crate::evaluation::evaluator::{LevelsNeeded, PlainMatrix, Refreshing};
 use crate::parameters::{Params, StageLevels};
 use crate::progress::Progress;
 
-/// Plans by the slots of an array, whether its numbers are real, and whether a product is inside; nothing where there is no plan.
+/// Plans by the slots of an array, whether its numbers are real, and whether a product is inside; nothing
+/// where there is no plan.
 type KnownPlans = BTreeMap<(usize, bool, bool), Option<Arc<BootstrapPlan>>>;
 
-/// The plans of bootstraps that evaluators made by themselves so far. Evaluators that share them plan each bootstrap once, whether they record or compute.
+/// The plans of bootstraps that evaluators made by themselves so far. Evaluators that share them plan each
+/// bootstrap once, whether they record or compute.
 #[derive(Debug, Clone)]
 pub struct AutomaticPlans {
     params: Params,
@@ -39,7 +41,14 @@ impl AutomaticPlans {
         let make = || {
             // A product is inside one round.
             let (transform_slots, rounds) = if product { (Some(slots), Some(1)) } else { (None, None) };
-            let options = BootstrapOptions { slots: Some(slots), transform_slots, real, product, rounds, ..BootstrapOptions::default() };
+            let options = BootstrapOptions {
+                slots: Some(slots),
+                transform_slots,
+                real,
+                product,
+                rounds,
+                ..BootstrapOptions::default()
+            };
             BootstrapPlan::with_options(&self.params, options).ok().map(Arc::new)
         };
         plans.entry((slots, real, product)).or_insert_with(make).clone()
@@ -61,16 +70,19 @@ struct Automatic {
 }
 
 impl Evaluator {
-    /// The same evaluator, which bootstraps arrays by itself: the operands of products, polynomials and linear transforms whose results would, rescaled, be below
-    /// `lowest`, by default the lowest level of the application. Products of plain matrices with rows that fill polynomials are then inside the bootstrap
-    /// ([`Evaluator::multiply_plain_matrix`]). An array that cannot be bootstrapped stays as it is: without the keys, under another secret or
-    /// rank, in coefficients, or at a scale that is not canonical.
+    /// The same evaluator, which bootstraps arrays by itself: the operands of products, polynomials and
+    /// linear transforms whose results would, rescaled, be below `lowest`, by default the lowest level of the
+    /// application. Products of plain matrices with rows that fill polynomials are then inside the bootstrap
+    /// ([`Evaluator::multiply_plain_matrix`]). An array that cannot be bootstrapped stays as it is: without
+    /// the keys, under another secret or rank, in coefficients, or at a scale that is not canonical.
     ///
-    /// A higher `lowest` bootstraps earlier. That pays where an array is used several times afterwards: an operand is bootstrapped each time that it is used at
-    /// too low a level. [`Evaluator::recorded`] tells what a dry run with each costs. Numbers must be at most 1 in magnitude wherever a bootstrap may come.
+    /// A higher `lowest` bootstraps earlier. That pays where an array is used several times afterwards: an
+    /// operand is bootstrapped each time that it is used at too low a level. [`Evaluator::recorded`] tells
+    /// what a dry run with each costs. Numbers must be at most 1 in magnitude wherever a bootstrap may come.
     ///
     /// # Errors
-    /// [`CkksError::NotBootstrappable`] for parameters that cannot bootstrap; [`CkksError::OutOfRange`] for a level outside the application's.
+    /// [`CkksError::NotBootstrappable`] for parameters that cannot bootstrap; [`CkksError::OutOfRange`] for a
+    /// level outside the application's.
     pub fn bootstrapping(self, lowest: Option<Level>) -> Result<Self, CkksError> {
         let plans = AutomaticPlans::new(self.params());
         self.bootstrapping_by(&plans, lowest)
@@ -86,7 +98,11 @@ impl Evaluator {
         let least = lowest.unwrap_or(levels.start);
         if !(levels.start..levels.end).contains(&least) {
             let remedy = format!("use a level from {} to {}", levels.start, levels.end.0.saturating_sub(1));
-            return Err(CkksError::OutOfRange { what: "the level to bootstrap below", value: least.to_string(), remedy });
+            return Err(CkksError::OutOfRange {
+                what: "the level to bootstrap below",
+                value: least.to_string(),
+                remedy,
+            });
         }
         Ok(self.refreshing(Automatic { levels, least, plans: plans.clone() }))
     }
@@ -101,8 +117,13 @@ impl Automatic {
             && x.level() >= self.levels.start
     }
 
-    /// `x` at the scale of its level, which a bootstrap starts from: at a level below, where it has another one. Nothing where there is no such level.
-    fn at_canonical_scale<'x>(&self, evaluator: &Evaluator, x: &'x Ciphertext) -> Result<Option<Cow<'x, Ciphertext>>, CkksError> {
+    /// `x` at the scale of its level, which a bootstrap starts from: at a level below, where it has another
+    /// one. Nothing where there is no such level.
+    fn at_canonical_scale<'x>(
+        &self,
+        evaluator: &Evaluator,
+        x: &'x Ciphertext,
+    ) -> Result<Option<Cow<'x, Ciphertext>>, CkksError> {
         if x.has_canonical_scale() {
             return Ok(Some(Cow::Borrowed(x)));
         }
@@ -114,11 +135,20 @@ impl Automatic {
         Ok(lowered.has_canonical_scale().then_some(Cow::Owned(lowered)))
     }
 
-    /// The plan of a product inside a bootstrap, where there is no level left for one of its own: for rows that fill polynomials, for products that stay in the range of a bootstrap, in one round
-    /// where the array alone has one, and where that is faster than the product of the bootstrapped array.
-    fn product_plan(&self, evaluator: &Evaluator, x: &Ciphertext, weights: PlainMatrix<'_>) -> Option<Arc<MamboPlan>> {
+    /// The plan of a product inside a bootstrap, where there is no level left for one of its own: for rows
+    /// that fill polynomials, for products that stay in the range of a bootstrap, in one round where the
+    /// array alone has one, and where that is faster than the product of the bootstrapped array.
+    fn product_plan(
+        &self,
+        evaluator: &Evaluator,
+        x: &Ciphertext,
+        weights: PlainMatrix<'_>,
+    ) -> Option<Arc<MamboPlan>> {
         let (layout, slots) = (x.layout(), x.params().slot_count());
-        let whole = layout.capacity == slots && layout.bodies == 1 && layout.order == Order::Natural && layout.lanes == 1;
+        let whole = layout.capacity == slots
+            && layout.bodies == 1
+            && layout.order == Order::Natural
+            && layout.lanes == 1;
         if x.level() > self.least
             || !self.is_able(evaluator, x)
             || !x.has_canonical_scale()
@@ -129,9 +159,11 @@ impl Automatic {
             return None;
         }
         let (_, inner, values) = weights;
-        // Bounds below 1 are not used: data with and without declared bounds are to take the way of their dry run.
+        // Bounds below 1 are not used: data with and without declared bounds are to take the way of their dry
+        // run.
         let largest = x.bound().map_or(1.0, |bound| bound.max(1.0));
-        let row_sum = values.chunks(inner.max(1)).map(|row| row.iter().map(|w| w.abs()).sum()).fold(0.0, f64::max);
+        let row_sum =
+            values.chunks(inner.max(1)).map(|row| row.iter().map(|w| w.abs()).sum()).fold(0.0, f64::max);
         if row_sum * largest > 1.0 || !row_sum.is_finite() {
             return None;
         }
@@ -145,32 +177,42 @@ impl Automatic {
         let options = MatrixOptions { method: Some(MatrixMethod::ByRows), ..MatrixOptions::default() };
         let plan = MamboPlan::around(bootstrap, weights, layout.chunks * slots, &options).ok()?;
         // Of a plan for complex numbers, two polynomials of real ones are bootstrapped at once.
-        let polys = if x.is_complex() || alone.is_real() { layout.bundles() } else { layout.bundles().div_ceil(2) };
-        let refreshed = if lacks(&alone) { f64::INFINITY } else { alone.dry_run_of(polys).ok()?.cost().price };
+        let polys =
+            if x.is_complex() || alone.is_real() { layout.bundles() } else { layout.bundles().div_ceil(2) };
+        let refreshed =
+            if lacks(&alone) { f64::INFINITY } else { alone.dry_run_of(polys).ok()?.cost().price };
         // The product of the bootstrapped array has the primes of its level.
         let primes = |level: Level| x.params().chain().basis(level).len() as f64;
-        let product = plan.matrix().chosen().prices.0 * primes(alone.output_level()) / primes(plan.matrix().level());
+        let product =
+            plan.matrix().chosen().prices.0 * primes(alone.output_level()) / primes(plan.matrix().level());
         (plan.price_of(!x.is_complex()).ok()? < refreshed + product).then(|| Arc::new(plan))
     }
 }
 
 impl Refreshing for Automatic {
-    fn refreshed(&self, evaluator: &Evaluator, x: &Ciphertext, headroom: LevelsNeeded) -> Result<Option<Ciphertext>, CkksError> {
+    fn refreshed(
+        &self,
+        evaluator: &Evaluator,
+        x: &Ciphertext,
+        headroom: LevelsNeeded,
+    ) -> Result<Option<Ciphertext>, CkksError> {
         // Numbers beyond 1 are divided on the way to the next level, which a bootstrap must leave.
         let spare = usize::from(BootstrapPlan::log2_divisor(x) > 0);
         // The level that the operation should start from, and the one that it must start from.
         let (wanted, needed) = match headroom {
             LevelsNeeded::Depth(0) => return Ok(None),
-            LevelsNeeded::Depth(depth) => {
-                (Level(self.least.0.max(self.levels.start.0 + spare) + depth), Level(self.levels.start.0 + depth))
-            }
+            LevelsNeeded::Depth(depth) => (
+                Level(self.least.0.max(self.levels.start.0 + spare) + depth),
+                Level(self.levels.start.0 + depth),
+            ),
             LevelsNeeded::Level(level) => (level, level),
         };
         if x.level() >= wanted || !self.is_able(evaluator, x) {
             return Ok(None);
         }
         let Some(plan) = self.plans.alone(x) else { return Ok(None) };
-        // Where the operation needs more levels than a bootstrap leaves, or the keys are missing, the operation says what is wrong.
+        // Where the operation needs more levels than a bootstrap leaves, or the keys are missing, the
+        // operation says what is wrong.
         let output = plan.output_level();
         if x.level() >= output || output < needed || !plan.known_keys_in(evaluator) {
             return Ok(None);
@@ -199,7 +241,12 @@ impl Refreshing for Automatic {
         Ok(Some(product.rearranged(vec![rows, layout.columns], Layout { rows, ..layout })))
     }
 
-    fn explained(&self, evaluator: &Evaluator, x: &Ciphertext, weights: PlainMatrix<'_>) -> Result<Option<String>, CkksError> {
+    fn explained(
+        &self,
+        evaluator: &Evaluator,
+        x: &Ciphertext,
+        weights: PlainMatrix<'_>,
+    ) -> Result<Option<String>, CkksError> {
         self.product_plan(evaluator, x, weights).map(|plan| plan.explain_of(!x.is_complex())).transpose()
     }
 }

@@ -1,7 +1,10 @@
-//! Conversions between the encodings: numbers in slots become coefficients, and back, by the transforms that bootstraps contain.
+//! Conversions between the encodings: numbers in slots become coefficients, and back, by the transforms that
+//! bootstraps contain.
 //!
-//! The transform of `c` slots is a product of sparse maps ([`encoding::dft`](crate::encoding::dft)), of which each takes a level. It leaves number `t` in the place whose number has the
-//! bits of `t` in reverse, so the order of a row changes between natural and bit-reversed: `W @ ct`, sums and products entry by entry do not see it, rotations do.
+//! The transform of `c` slots is a product of sparse maps ([`encoding::dft`](crate::encoding::dft)), of which
+//! each takes a level. It leaves number `t` in the place whose number has the bits of `t` in reverse, so the
+//! order of a row changes between natural and bit-reversed: `W @ ct`, sums and products entry by entry do not
+//! see it, rotations do.
 //!
 //! ```text
 //! slots to coefficients    number t becomes a complex pair of coefficients; a real one leaves the place of the imaginary part free ([`Layout::paired`])
@@ -34,7 +37,8 @@ use crate::parameters::Params;
 /// The operation's name in errors.
 const CONVERSION: &str = "a conversion between slots and coefficients";
 
-/// Layers of a transform that one map multiplies, unless options say otherwise: the map has up to `2^6 - 1` diagonals.
+/// Layers of a transform that one map multiplies, unless options say otherwise: the map has up to `2^6 - 1`
+/// diagonals.
 const LAYERS: u32 = 5;
 
 /// What a conversion may choose.
@@ -74,8 +78,10 @@ impl ConversionPlan {
     /// The plan for arrays like `x`, at its level and scale, to the encoding that `x` does not have.
     ///
     /// # Errors
-    /// [`CkksError::Conversion`] for rows that share polynomials, were split, or are real coefficients in bit-reversed order, and for dirty padding between coefficients;
-    /// [`CkksError::SharedMask`]; [`CkksError::LevelTooLow`] where there are fewer levels than the conversion takes; [`CkksError::OutOfRange`] for numbers of levels that it cannot have; as
+    /// [`CkksError::Conversion`] for rows that share polynomials, were split, or are real coefficients in
+    /// bit-reversed order, and for dirty padding between coefficients; [`CkksError::SharedMask`];
+    /// [`CkksError::LevelTooLow`] where there are fewer levels than the conversion takes;
+    /// [`CkksError::OutOfRange`] for numbers of levels that it cannot have; as
     /// [`LinearTransform::plan_with`](super::linear::LinearTransform::plan_with).
     pub fn new(x: &Ciphertext, options: ConversionOptions) -> Result<Self, CkksError> {
         let (layout, params) = (*x.layout(), x.params());
@@ -106,11 +112,16 @@ impl ConversionPlan {
             }
             Encoding::Coefficients if layout.complex => (Encoding::Slots, layout.capacity, Numbers::Whole),
             Encoding::Coefficients if layout.paired => {
-                let numbers = if layout.padding == Padding::Zero { Numbers::Whole } else { Numbers::RealParts };
+                let numbers =
+                    if layout.padding == Padding::Zero { Numbers::Whole } else { Numbers::RealParts };
                 (Encoding::Slots, layout.capacity, numbers)
             }
             Encoding::Coefficients if layout.order == Order::BitReversed || layout.capacity < 2 => {
-                let what = if layout.capacity < 2 { "single real numbers" } else { "real numbers in bit-reversed order" };
+                let what = if layout.capacity < 2 {
+                    "single real numbers"
+                } else {
+                    "real numbers in bit-reversed order"
+                };
                 return refuse(format!(
                     "{what} in coefficients are not those of a transform: encrypt them in natural order, with a capacity of 2 or more"
                 ));
@@ -119,16 +130,25 @@ impl ConversionPlan {
         };
         let layers = slots.trailing_zeros();
         let most = (layers as usize).max(1);
-        let levels = options.levels.unwrap_or_else(|| (layers.div_ceil(LAYERS) as usize).clamp(1, most).min(x.level().0.max(1)));
+        let levels = options
+            .levels
+            .unwrap_or_else(|| (layers.div_ceil(LAYERS) as usize).clamp(1, most).min(x.level().0.max(1)));
         if !(1..=most).contains(&levels) {
             let remedy = format!("a transform of {} takes 1 to {most}", counted(slots, "slot"));
-            return Err(CkksError::OutOfRange { what: "the number of levels of a conversion", value: levels.to_string(), remedy });
+            return Err(CkksError::OutOfRange {
+                what: "the number of levels of a conversion",
+                value: levels.to_string(),
+                remedy,
+            });
         }
         if x.level().0 < levels {
             return Err(CkksError::LevelTooLow { operation: CONVERSION, needed: levels, level: x.level().0 });
         }
         if x.awaits_rescale() {
-            return Err(CkksError::ScaleMismatch { left: x.scale().log2(), right: params.scale(x.level()).log2() });
+            return Err(CkksError::ScaleMismatch {
+                left: x.scale().log2(),
+                right: params.scale(x.level()).log2(),
+            });
         }
         let factors = match to {
             Encoding::Coefficients => dft::slots_to_coefficients(slots, levels)?,
@@ -139,7 +159,17 @@ impl ConversionPlan {
         let output_scale = params.scale(Level(x.level().0 - factors.len())) / halved;
         let maps = plan_factors(params, &factors, x.level(), (x.scale(), output_scale), 1)?;
         let row = Layout { rows: 1, ..layout };
-        Ok(Self { params: params.clone(), to, slots, numbers, level: x.level(), input_scale: x.scale(), maps, row, needs: OnceLock::new() })
+        Ok(Self {
+            params: params.clone(),
+            to,
+            slots,
+            numbers,
+            level: x.level(),
+            input_scale: x.scale(),
+            maps,
+            row,
+            needs: OnceLock::new(),
+        })
     }
 
     /// The encoding of results.
@@ -196,27 +226,35 @@ impl ConversionPlan {
     #[must_use]
     pub fn has_keys_in(&self, evaluator: &Evaluator) -> bool {
         let holds = |needs: &KeyNeeds| {
-            // Keys are stated for the shape of the evaluator, and the rows of a product with a matrix may be of a smaller degree.
+            // Keys are stated for the shape of the evaluator, and the rows of a product with a matrix may be
+            // of a smaller degree.
             let alike = self.params.shape() == evaluator.params().shape();
-            let own = if alike { Cow::Borrowed(needs) } else { Cow::Owned(KeyNeeds::new().relative(self.params.shape(), needs)) };
+            let own = if alike {
+                Cow::Borrowed(needs)
+            } else {
+                Cow::Owned(KeyNeeds::new().relative(self.params.shape(), needs))
+            };
             evaluator.holds_all(&own)
         };
         self.known_needs().and_then(holds).unwrap_or(false)
     }
 
-    /// Runs the circuit on a symbol of one row, for keys made for [`ConversionPlan::needs`]: predicted time, transforms, products.
+    /// Runs the circuit on a symbol of one row, for keys made for [`ConversionPlan::needs`]: predicted time,
+    /// transforms, products.
     pub fn dry_run(&self) -> Result<Recording, CkksError> {
         self.run_on_symbol(Evaluator::recording_for(&self.params, self.needs()?))
     }
 
     fn run_on_symbol(&self, evaluator: Evaluator) -> Result<Recording, CkksError> {
         let (shape, secret) = ([1, self.row.columns], crate::arrays::SecretName::Main);
-        let symbol = Ciphertext::symbol_with(&self.params, &shape, self.row, secret, self.level, self.input_scale)?;
+        let symbol =
+            Ciphertext::symbol_with(&self.params, &shape, self.row, secret, self.level, self.input_scale)?;
         evaluator.convert(&evaluator.take_symbol(symbol, None)?, self)?;
         Ok(evaluator.recorded())
     }
 
-    /// The variance of the error that the conversion adds to the real or imaginary part of a number, for numbers whose parts have the mean square `square`.
+    /// The variance of the error that the conversion adds to the real or imaginary part of a number, for
+    /// numbers whose parts have the mean square `square`.
     ///
     /// # Errors
     /// Those of predicting the noise of rotations.
@@ -226,14 +264,17 @@ impl ConversionPlan {
         let spread = if self.to == Encoding::Slots { self.slots as f64 } else { 1.0 };
         let mut sum = 0.0;
         for (index, plan) in self.maps.iter().enumerate() {
-            sum += spread * plan.variance(secret)? / plan.output_scale().powi(2) * gain_from(&self.maps, index + 1);
+            sum += spread * plan.variance(secret)? / plan.output_scale().powi(2)
+                * gain_from(&self.maps, index + 1);
             let share = self.slots as f64 / self.slots.max(plan.transform().period()) as f64;
             sum += share * square * diagonals_error(plan.transform(), plan.diagonal_scale());
         }
         if self.numbers != Numbers::Whole {
-            let conjugate = Operation::conjugation(secret).ok_or(CkksError::NoKeys { operation: CONVERSION })?;
+            let conjugate =
+                Operation::conjugation(secret).ok_or(CkksError::NoKeys { operation: CONVERSION })?;
             let (level, rounding) = (self.output_level(), self.params.noise_model().rounding());
-            sum += spread * (self.params.operation_variance(conjugate, level)? + rounding) / self.params.scale(level).powi(2);
+            sum += spread * (self.params.operation_variance(conjugate, level)? + rounding)
+                / self.params.scale(level).powi(2);
         }
         Ok(sum)
     }
@@ -246,15 +287,18 @@ impl ConversionPlan {
         };
         let chunks = layout.columns.div_ceil(self.slots);
         let paired = self.to == Encoding::Coefficients && !layout.complex;
-        Layout { encoding: self.to, capacity: self.slots, chunks, order, paired, ..layout }.with_padding(layout.padding)
+        Layout { encoding: self.to, capacity: self.slots, chunks, order, paired, ..layout }
+            .with_padding(layout.padding)
     }
 }
 
 impl Evaluator {
-    /// The same numbers in the other encoding, by a plan for arrays like `x`. The order of the numbers in a polynomial changes between natural and bit-reversed.
+    /// The same numbers in the other encoding, by a plan for arrays like `x`. The order of the numbers in a
+    /// polynomial changes between natural and bit-reversed.
     ///
     /// # Errors
-    /// [`CkksError::DifferentLayouts`], [`CkksError::ScaleMismatch`] and [`CkksError::LevelTooLow`] for arrays that the plan is not for; missing keys; parameter and secret errors.
+    /// [`CkksError::DifferentLayouts`], [`CkksError::ScaleMismatch`] and [`CkksError::LevelTooLow`] for
+    /// arrays that the plan is not for; missing keys; parameter and secret errors.
     pub fn convert(&self, x: &Ciphertext, plan: &ConversionPlan) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         x.params.check_same(&plan.params, "the plan of a conversion")?;
@@ -270,7 +314,11 @@ impl Evaluator {
         }
         let x = &*self.refreshed(x, LevelsNeeded::Level(plan.level))?;
         if x.level < plan.level {
-            return Err(CkksError::LevelTooLow { operation: CONVERSION, needed: plan.level.0, level: x.level.0 });
+            return Err(CkksError::LevelTooLow {
+                operation: CONVERSION,
+                needed: plan.level.0,
+                level: x.level.0,
+            });
         }
         let x = self.at_level(x, plan.level)?;
         if !same_scale(x.scale, plan.input_scale) {
@@ -282,32 +330,53 @@ impl Evaluator {
             let bare = x.clone().into_owned().read_as_slots(plan.slots).estimated(|_| Estimate::unknown());
             let mapped = plan.maps.iter().try_fold(bare, |y, map| self.map_slots(&y, map))?;
             let layout = plan.converted(x.layout);
-            let result = if plan.numbers == Numbers::Whole { mapped } else { self.real_parts(&mapped, plan, layout.chunks)? };
+            let result = if plan.numbers == Numbers::Whole {
+                mapped
+            } else {
+                self.real_parts(&mapped, plan, layout.chunks)?
+            };
             let result = result.rearranged(x.shape.clone(), layout);
             let error = |magnitude: f64| {
-                Ok::<_, CkksError>(if magnitude.is_finite() { plan.predicted_variance(magnitude.powi(2))?.sqrt() } else { f64::INFINITY })
+                Ok::<_, CkksError>(if magnitude.is_finite() {
+                    plan.predicted_variance(magnitude.powi(2))?.sqrt()
+                } else {
+                    f64::INFINITY
+                })
             };
-            let (typical, worst) = (error(x.estimate.typical)?, PREDICTION_MARGIN.sqrt() * error(x.estimate.magnitude)?);
+            let (typical, worst) =
+                (error(x.estimate.typical)?, PREDICTION_MARGIN.sqrt() * error(x.estimate.magnitude)?);
             // The prediction is for a real part.
             let parts = if result.layout.complex { 2f64.sqrt() } else { 1.0 };
-            let estimate = x.estimate.clone().moved(&x.layout, &result.layout, (parts * typical, parts * worst));
+            let estimate =
+                x.estimate.clone().moved(&x.layout, &result.layout, (parts * typical, parts * worst));
             Ok(result.estimated(|_| estimate))
         })
     }
 
-    /// The real parts, and of halves the imaginary parts behind them, as polynomials of their own; `chunks` of each row.
-    fn real_parts(&self, x: &Ciphertext, plan: &ConversionPlan, chunks: usize) -> Result<Ciphertext, CkksError> {
+    /// The real parts, and of halves the imaginary parts behind them, as polynomials of their own; `chunks`
+    /// of each row.
+    fn real_parts(
+        &self,
+        x: &Ciphertext,
+        plan: &ConversionPlan,
+        chunks: usize,
+    ) -> Result<Ciphertext, CkksError> {
         let (one, i) = (Complex64::new(1.0, 0.0), Complex64::i());
         let conjugate = self.conjugate(x)?;
         let both = plan.numbers == Numbers::Halves && chunks > 1;
         let real = self.linear_combination(&[(x, one), (&conjugate, one)], x.scale)?;
-        let imaginary = both.then(|| self.linear_combination(&[(x, -i), (&conjugate, i)], x.scale)).transpose()?;
+        let imaginary =
+            both.then(|| self.linear_combination(&[(x, -i), (&conjugate, i)], x.scale)).transpose()?;
         let scale = 2.0 * x.scale;
         let Some(imaginary) = imaginary else { return Ok(real.at_scale(scale)) };
         let layout = Layout { capacity: plan.slots, columns: chunks * plan.slots, chunks, ..real.layout };
-        let lines = real.bundles.chunks_exact(x.layout.chunks).zip(imaginary.bundles.chunks_exact(x.layout.chunks));
-        let bundles =
-            lines.flat_map(|(real, imaginary)| real.iter().zip(imaginary).flat_map(|(a, b)| [a.clone(), b.clone()]).take(chunks)).collect();
+        let lines =
+            real.bundles.chunks_exact(x.layout.chunks).zip(imaginary.bundles.chunks_exact(x.layout.chunks));
+        let bundles = lines
+            .flat_map(|(real, imaginary)| {
+                real.iter().zip(imaginary).flat_map(|(a, b)| [a.clone(), b.clone()]).take(chunks)
+            })
+            .collect();
         Ok(real.with_all((&x.params, vec![layout.rows, layout.columns]), layout, bundles, (x.level, scale)))
     }
 }

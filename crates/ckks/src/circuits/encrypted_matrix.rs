@@ -8,17 +8,22 @@
 //! X^T Y = B^T D  +  sum_l (B^T C_l) s_l  +  sum_k s_k^T (A_k^T D)  +  sum_k,l s_k^T (A_k^T C_l) s_l
 //! ```
 //!
-//! The first two terms are ciphertexts as they are: row `j` is the sum of `b_i[j] (c_i, d_i)`. In the last two the secret is on the wrong side: read by columns,
-//! column `j` of `sum_k s_k^T (A_k^T D)` is a ciphertext with the mask `sum_i d_i[j] a_i` and body 0. A transposition of the matrix
-//! ([`clathrate_lattice::transposition`]) makes rows of the columns. The last term is transposed likewise, once for each `l`; then its rows are multiplied by `s_l`, and one
-//! relinearisation for each row of the result ends the product.
+//! The first two terms are ciphertexts as they are: row `j` is the sum of `b_i[j] (c_i, d_i)`. In the last
+//! two the secret is on the wrong side: read by columns, column `j` of `sum_k s_k^T (A_k^T D)` is a
+//! ciphertext with the mask `sum_i d_i[j] a_i` and body 0. A transposition of the matrix
+//! ([`clathrate_lattice::transposition`]) makes rows of the columns. The last term is transposed likewise,
+//! once for each `l`; then its rows are multiplied by `s_l`, and one relinearisation for each row of the
+//! result ends the product.
 //!
-//! So at rank 1 a product of matrices of `n` rows takes four products of residue matrices, exact in floating point, two transpositions, and `n` relinearisations. Rows of
-//! `d` numbers, fewer than the `N = k d` coefficients of a secure parameter set, take `k^2 + 3 k` products of the size `d`: they are embedded at degree `N`, where a
-//! transposition takes the fewest switches, and the rows of the result are extracted to degree `d` again, where they are ciphertexts of rank `k`.
+//! So at rank 1 a product of matrices of `n` rows takes four products of residue matrices, exact in floating
+//! point, two transpositions, and `n` relinearisations. Rows of `d` numbers, fewer than the `N = k d`
+//! coefficients of a secure parameter set, take `k^2 + 3 k` products of the size `d`: they are embedded at
+//! degree `N`, where a transposition takes the fewest switches, and the rows of the result are extracted to
+//! degree `d` again, where they are ciphertexts of rank `k`.
 //!
-//! Source: the reduction is that of Park (EUROCRYPT 2025), "Ciphertext-ciphertext matrix multiplication: fast for large matrices"; details derived here: any rank,
-//! rectangular shapes, errors of transpositions before the rescale.
+//! Source: the reduction is that of Park (EUROCRYPT 2025), "Ciphertext-ciphertext matrix multiplication: fast
+//! for large matrices"; details derived here: any rank, rectangular shapes, errors of transpositions before
+//! the rescale.
 
 use clathrate_arith::product::{COLUMN_BAND, column_product_counts};
 use clathrate_lattice::multiply::Tensor;
@@ -93,7 +98,8 @@ impl Transposer<'_> {
     }
 }
 
-/// Which numbers a polynomial at one place of every row holds: coefficients, and the columns of the array that they are.
+/// Which numbers a polynomial at one place of every row holds: coefficients, and the columns of the array
+/// that they are.
 struct Held {
     positions: Vec<usize>,
     columns: Vec<usize>,
@@ -101,16 +107,23 @@ struct Held {
 
 impl Held {
     fn new(layout: &Layout, place: usize) -> Self {
-        let entry = |index: usize| Some((index, layout.entry(Place { bundle: place, body: 0, index })?.column));
+        let entry =
+            |index: usize| Some((index, layout.entry(Place { bundle: place, body: 0, index })?.column));
         let (positions, columns) = (0..layout.degree).filter_map(entry).unzip();
         Self { positions, columns }
     }
 }
 
 impl Params {
-    /// The variance that a transposition at `level` adds to a coefficient: that of a switch or two for each rotation and one for each conjugation. All sums of
-    /// a single row are that row, so rotations by less than `baby` have equal errors, which add up in its coefficients.
-    fn transposition_variance(&self, evaluator: &Evaluator, level: Level, rows: usize) -> Result<f64, CkksError> {
+    /// The variance that a transposition at `level` adds to a coefficient: that of a switch or two for each
+    /// rotation and one for each conjugation. All sums of a single row are that row, so rotations by less
+    /// than `baby` have equal errors, which add up in its coefficients.
+    fn transposition_variance(
+        &self,
+        evaluator: &Evaluator,
+        level: Level,
+        rows: usize,
+    ) -> Result<f64, CkksError> {
         let steps = Steps::new(self);
         let equal = if rows == 1 { 2 * steps.slots / steps.baby } else { 1 };
         let mut variance = 0.0;
@@ -125,25 +138,30 @@ impl Params {
 }
 
 impl KeyNeeds {
-    /// The keys of transpositions of matrices at the shape of `params`, and of products of encrypted matrices there.
+    /// The keys of transpositions of matrices at the shape of `params`, and of products of encrypted matrices
+    /// there.
     #[must_use]
     pub fn encrypted_matrices(self, params: &Params, key_level: KeyLevel) -> Self {
-        let needs = Steps::new(params).operations().into_iter().fold(self, |needs, (operation, _)| needs.operation(operation, key_level));
+        let needs = Steps::new(params)
+            .operations()
+            .into_iter()
+            .fold(self, |needs, (operation, _)| needs.operation(operation, key_level));
         needs.operation(Operation::Multiply, key_level)
     }
 }
 
 impl Evaluator {
-    /// `x^T`, an encrypted matrix whose rows are the columns of `x`. The errors of the switches add up to about `sqrt(2.5 n)` times those of one rotation, in units
-    /// of the scale of `x`.
+    /// `x^T`, an encrypted matrix whose rows are the columns of `x`. The errors of the switches add up to
+    /// about `sqrt(2.5 n)` times those of one rotation, in units of the scale of `x`.
     ///
-    /// Shapes: `x` (rows, columns) in coefficients; result (columns, rows) at the same level and scale. Rows at a lower degree than that of the parameters come back at
-    /// the latter.
-    /// Cost: about `2.5 n` switches and `2 n log n` sums of polynomials for each `n` rows and each polynomial of a row, at degree `n`.
+    /// Shapes: `x` (rows, columns) in coefficients; result (columns, rows) at the same level and scale. Rows
+    /// at a lower degree than that of the parameters come back at the latter. Cost: about `2.5 n` switches
+    /// and `2 n log n` sums of polynomials for each `n` rows and each polynomial of a row, at degree `n`.
     ///
     /// # Errors
-    /// [`CkksError::Shape`] unless a matrix; [`CkksError::Encoding`] unless coefficients; [`CkksError::Conversion`] for complex numbers;
-    /// [`CkksError::SecretWithoutKeys`] for several bodies under one mask; [`CkksError::MissingKeys`].
+    /// [`CkksError::Shape`] unless a matrix; [`CkksError::Encoding`] unless coefficients;
+    /// [`CkksError::Conversion`] for complex numbers; [`CkksError::SecretWithoutKeys`] for several bodies
+    /// under one mask; [`CkksError::MissingKeys`].
     pub fn transposed(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.transposed_with_progress(x, &mut |_, _| true)
     }
@@ -152,7 +170,11 @@ impl Evaluator {
     ///
     /// # Errors
     /// As [`Evaluator::transposed`]; [`CkksError::Cancelled`].
-    pub fn transposed_with_progress(&self, x: &Ciphertext, progress: Progress<'_>) -> Result<Ciphertext, CkksError> {
+    pub fn transposed_with_progress(
+        &self,
+        x: &Ciphertext,
+        progress: Progress<'_>,
+    ) -> Result<Ciphertext, CkksError> {
         check_matrix(self, x, TRANSPOSITION)?;
         let apart;
         let x = if x.layout().lanes > 1 {
@@ -177,7 +199,11 @@ impl Evaluator {
             let moved = finish(Vec::new());
             return self.estimated_transposition(params, moved, before.rows);
         };
-        check_free(TRANSPOSITION, list_bytes(params, x.level(), 2 * (params.rank() + 1)), "use a set of a smaller degree")?;
+        check_free(
+            TRANSPOSITION,
+            list_bytes(params, x.level(), 2 * (params.rank() + 1)),
+            "use a set of a smaller degree",
+        )?;
         let mut ticks = Ticks { done: 0, total: width * blocks * params.degree(), progress };
         let mut bundles: Vec<Option<Bundle<Eval>>> = (0..after.bundles()).map(|_| None).collect();
         for place in 0..width {
@@ -192,30 +218,38 @@ impl Evaluator {
                 }
                 let columns = transposed(&transposer, rows, &wanted, params.rank(), &mut ticks)?;
                 for (column, polys) in held.columns.iter().zip(columns) {
-                    bundles[after.bundle(*column, block, 0)] = Some(Bundle::from_polys(polys, params.rank())?);
+                    bundles[after.bundle(*column, block, 0)] =
+                        Some(Bundle::from_polys(polys, params.rank())?);
                 }
             }
         }
         ticks.finish();
         let bundles: Option<Vec<_>> = bundles.into_iter().collect();
-        self.estimated_transposition(params, finish(bundles.ok_or(CkksError::Symbol { operation: TRANSPOSITION })?), before.rows)
+        self.estimated_transposition(
+            params,
+            finish(bundles.ok_or(CkksError::Symbol { operation: TRANSPOSITION })?),
+            before.rows,
+        )
     }
 
     /// `x^T y` for encrypted matrices, relinearised, not yet rescaled.
     ///
-    /// Shapes: `x` (inner, rows) and `y` (inner, columns), both in coefficients; result (rows, columns), laid out as `y`, at the lower of both levels with the product of
-    /// the scales. Rows that share a polynomial are taken apart first, so the result is at the degree of a row; [`Evaluator::pack_rows`] brings its rows together again.
-    /// Cost: see the module's documentation; the four exact products dominate.
+    /// Shapes: `x` (inner, rows) and `y` (inner, columns), both in coefficients; result (rows, columns), laid
+    /// out as `y`, at the lower of both levels with the product of the scales. Rows that share a polynomial
+    /// are taken apart first, so the result is at the degree of a row; [`Evaluator::pack_rows`] brings its
+    /// rows together again. Cost: see the module's documentation; the four exact products dominate.
     ///
     /// # Errors
-    /// [`CkksError::Shape`] where the numbers of rows differ; [`CkksError::Encoding`] unless coefficients; [`CkksError::Conversion`] for complex numbers, and for
-    /// operands at degrees that no move without a key brings together; [`CkksError::SecretWithoutKeys`] for several bodies under one mask; [`CkksError::LevelTooLow`]
-    /// at level 0; [`CkksError::ScaleOutOfRange`]; [`CkksError::MissingKeys`].
+    /// [`CkksError::Shape`] where the numbers of rows differ; [`CkksError::Encoding`] unless coefficients;
+    /// [`CkksError::Conversion`] for complex numbers, and for operands at degrees that no move without a key
+    /// brings together; [`CkksError::SecretWithoutKeys`] for several bodies under one mask;
+    /// [`CkksError::LevelTooLow`] at level 0; [`CkksError::ScaleOutOfRange`]; [`CkksError::MissingKeys`].
     pub fn multiply_transposed(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.multiply_transposed_with_progress(x, y, &mut |_, _| true)
     }
 
-    /// As [`Evaluator::multiply_transposed`]; `progress` is called for each block of products and each automorphism.
+    /// As [`Evaluator::multiply_transposed`]; `progress` is called for each block of products and each
+    /// automorphism.
     ///
     /// # Errors
     /// As [`Evaluator::multiply_transposed`]; [`CkksError::Cancelled`].
@@ -233,7 +267,12 @@ impl Evaluator {
         x.key_id().check_same(y.key_id(), "the right operand")?;
         if x.shape()[0] != y.shape()[0] {
             let remedy = "x^T y takes matrices with as many rows".to_owned();
-            return Err(CkksError::Shape { operation: PRODUCT, left: x.shape().to_vec(), right: y.shape().to_vec(), remedy });
+            return Err(CkksError::Shape {
+                operation: PRODUCT,
+                left: x.shape().to_vec(),
+                right: y.shape().to_vec(),
+                remedy,
+            });
         }
         let level = x.level().min(y.level());
         let (x, y) = (self.at_level(x, level)?, self.at_level(y, level)?);
@@ -249,8 +288,9 @@ impl Evaluator {
         let params = x.params();
         if params != y.params() {
             let (left, right) = (x.params().shape(), y.params().shape());
-            let reason =
-                format!("the operands have degree and rank {left} and {right}: bring them to one with to_rank, to_rlwe or to_mlwe");
+            let reason = format!(
+                "the operands have degree and rank {left} and {right}: bring them to one with to_rank, to_rlwe or to_mlwe"
+            );
             return Err(CkksError::Conversion { operation: PRODUCT, reason });
         }
         // The work is done at the largest degree of equal dimension.
@@ -260,9 +300,19 @@ impl Evaluator {
         let shape = vec![left.columns, right.columns];
         let after = Layout { rows: left.columns, ..right };
         let (across, along) = (left.bundles_per_line(), right.bundles_per_line());
-        let transposer = self.transposer(&target, &x, level, across * along * (1 + rank), (PRODUCT, Some(Operation::Multiply)))?;
-        let relinearise =
-            self.keys_of(KeyQuery::new(PRODUCT, Operation::Multiply, &y).under(&target).at(level).switching(after.bundles()))?;
+        let transposer = self.transposer(
+            &target,
+            &x,
+            level,
+            across * along * (1 + rank),
+            (PRODUCT, Some(Operation::Multiply)),
+        )?;
+        let relinearise = self.keys_of(
+            KeyQuery::new(PRODUCT, Operation::Multiply, &y)
+                .under(&target)
+                .at(level)
+                .switching(after.bundles()),
+        )?;
         let finish = |bundles| y.with_all((params, shape.clone()), after, bundles, (level, scale));
         let (Some(transposer), Some(relinearise)) = (transposer, relinearise) else {
             self.spend_once(&x, || product_cost(&target, level, &left, along))?;
@@ -276,20 +326,28 @@ impl Evaluator {
         )?;
         // Blocks of products and automorphisms.
         let blocks = |positions: usize| positions.div_ceil(COLUMN_BAND);
-        let of_rows = |i: usize| blocks(Held::new(&left, i).positions.len()) + blocks(degree) + rank * blocks(target.degree());
+        let of_rows = |i: usize| {
+            blocks(Held::new(&left, i).positions.len()) + blocks(degree) + rank * blocks(target.degree())
+        };
         let rotations = across * (1 + rank) * target.degree();
         let total = along * (rotations + (0..across).map(of_rows).sum::<usize>());
         let mut ticks = Ticks { done: 0, total, progress };
         let mut bundles: Vec<Option<Bundle<Eval>>> = (0..after.bundles()).map(|_| None).collect();
         let (small, large) = (params.chain().ring(), target.chain().ring());
         let at = |z: &Ciphertext, width: usize, place: usize| {
-            z.bundles().iter().skip(place).step_by(width).map(|bundle| bundle.embed(large)).collect::<Result<Vec<_>, _>>()
+            z.bundles()
+                .iter()
+                .skip(place)
+                .step_by(width)
+                .map(|bundle| bundle.embed(large))
+                .collect::<Result<Vec<_>, _>>()
         };
         for i in 0..across {
             let (held, factors) = (Held::new(&left, i), at(&x, across, i)?);
             let rows: Vec<usize> = held.positions.iter().map(|position| position * gap).collect();
             for j in 0..along {
-                let terms = product_terms(&transposer, (&factors, &rows), (&at(&y, along, j)?, gap), &mut ticks)?;
+                let terms =
+                    product_terms(&transposer, (&factors, &rows), (&at(&y, along, j)?, gap), &mut ticks)?;
                 for (term, &row) in terms.iter().zip(&held.columns) {
                     bundles[row * along + j] = Some(relinearise.relinearise(term)?.extract(small)?);
                 }
@@ -297,7 +355,13 @@ impl Evaluator {
         }
         ticks.finish();
         let bundles: Option<Vec<_>> = bundles.into_iter().collect();
-        self.estimated_product(&target, &x, &y, finish(bundles.ok_or(CkksError::Symbol { operation: PRODUCT })?), level)
+        self.estimated_product(
+            &target,
+            &x,
+            &y,
+            finish(bundles.ok_or(CkksError::Symbol { operation: PRODUCT })?),
+            level,
+        )
     }
 
     /// Rows that share a polynomial, each in a polynomial of its own.
@@ -321,21 +385,32 @@ impl Evaluator {
     ) -> Result<Option<Transposer<'_>>, CkksError> {
         let steps = Steps::new(params);
         if let Some(keys) = self.held() {
+            let needs = steps
+                .operations()
+                .into_iter()
+                .fold(KeyNeeds::new(), |needs, (own, _)| needs.operation(own, KeyLevel::Level(level.0)));
             let needs =
-                steps.operations().into_iter().fold(KeyNeeds::new(), |needs, (own, _)| needs.operation(own, KeyLevel::Level(level.0)));
-            let needs = beside.into_iter().fold(needs, |needs, own| needs.operation(own, KeyLevel::Level(level.0)));
+                beside.into_iter().fold(needs, |needs, own| needs.operation(own, KeyLevel::Level(level.0)));
             keys.check_needs(params, what, &needs, params.slot_count())?;
         }
         let find = |(operation, switches): (Operation, usize)| {
-            self.keys_of(KeyQuery::new(what, operation, x).under(params).at(level).switching(count * switches))
+            self.keys_of(
+                KeyQuery::new(what, operation, x).under(params).at(level).switching(count * switches),
+            )
         };
-        let keys: Option<Vec<Found<'_>>> = steps.operations().into_iter().map(find).collect::<Result<Vec<_>, _>>()?.into_iter().collect();
+        let keys: Option<Vec<Found<'_>>> =
+            steps.operations().into_iter().map(find).collect::<Result<Vec<_>, _>>()?.into_iter().collect();
         Ok(keys.map(|keys| Transposer { steps, keys }))
     }
 
-    /// The bounds of a product: every number is a sum of `inner` products; errors of the transpositions come in before the rescale, those of the last one are multiplied by
-    /// the secret.
-    fn estimated_transposition(&self, params: &Params, moved: Ciphertext, rows: usize) -> Result<Ciphertext, CkksError> {
+    /// The bounds of a product: every number is a sum of `inner` products; errors of the transpositions come
+    /// in before the rescale, those of the last one are multiplied by the secret.
+    fn estimated_transposition(
+        &self,
+        params: &Params,
+        moved: Ciphertext,
+        rows: usize,
+    ) -> Result<Ciphertext, CkksError> {
         let error = moved.slot_error(params.transposition_variance(self, moved.level(), rows)?);
         Ok(moved.estimated(|own| own.transposed().with_error_of_products(error)))
     }
@@ -351,7 +426,12 @@ impl Evaluator {
         let transposition = params.transposition_variance(self, level, params.degree())?;
         let error = product.slot_error(transposition * (1.0 + params.noise_model().secret_norm()));
         let (left, right, inner) = (x.estimate.clone().into_left_factor(), y.estimate.clone(), x.shape()[0]);
-        let estimate = left.multiply(right).sum(Along::Rows, (inner, inner), 1).forgotten().mixed().with_error_of_products(error);
+        let estimate = left
+            .multiply(right)
+            .sum(Along::Rows, (inner, inner), 1)
+            .forgotten()
+            .mixed()
+            .with_error_of_products(error);
         params.check_bound(estimate.magnitude, product.scale(), level)?;
         self.switched(params, product.estimated(|_| estimate), Operation::Multiply, level, 1.0)
     }
@@ -411,11 +491,13 @@ fn transposed(
     rank: usize,
     ticks: &mut Ticks<'_>,
 ) -> Result<Vec<Polys<Eval>>, CkksError> {
-    transpose(rows, wanted, &mut |by, polys| if ticks.next() { transposer.apply(by, polys, rank) } else { Err(CkksError::Cancelled) })
+    transpose(rows, wanted, &mut |by, polys| {
+        if ticks.next() { transposer.apply(by, polys, rank) } else { Err(CkksError::Cancelled) }
+    })
 }
 
-/// The rows `rows` of `x^T y`, of one polynomial of each row of `x` and one of each row of `y`, before their relinearisation. They are right in every `gap`-th
-/// coefficient, as `y` is.
+/// The rows `rows` of `x^T y`, of one polynomial of each row of `x` and one of each row of `y`, before their
+/// relinearisation. They are right in every `gap`-th coefficient, as `y` is.
 fn product_terms(
     transposer: &Transposer<'_>,
     (x, rows): (&[Bundle<Eval>], &[usize]),
@@ -423,7 +505,10 @@ fn product_terms(
     ticks: &mut Ticks<'_>,
 ) -> Result<Vec<Tensor>, CkksError> {
     let (rank, degree) = (x[0].rank(), x[0].ring().degree());
-    let products = |left: &[PolyRef<'_, Coeff>], positions: &[usize], right: &[PolysRef<'_, Eval>], ticks: &mut Ticks<'_>| {
+    let products = |left: &[PolyRef<'_, Coeff>],
+                    positions: &[usize],
+                    right: &[PolysRef<'_, Eval>],
+                    ticks: &mut Ticks<'_>| {
         outer_products(left, positions, right, &mut || ticks.next())?.ok_or(CkksError::Cancelled)
     };
     let bodies: Vec<Poly<Coeff>> = x.iter().map(|bundle| bundle.bodies().at(0).to_coeff()).collect();
@@ -432,8 +517,9 @@ fn product_terms(
     let direct = products(&bodies, rows, &y.iter().map(Bundle::view).collect::<Vec<_>>(), ticks)?;
     drop(bodies);
     let masks: Vec<PolysRef<'_, Eval>> = x.iter().map(Bundle::mask).collect();
-    // Column j: the mask of what the secret multiplies from the left, with body 0. Last the columns of D^T A, before them those of C_l^T A, all of them. Coefficients
-    // without a number have columns, too, because a ciphertext has to be right in all of its coefficients.
+    // Column j: the mask of what the secret multiplies from the left, with body 0. Last the columns of D^T A,
+    // before them those of C_l^T A, all of them. Coefficients without a number have columns, too, because a
+    // ciphertext has to be right in all of its coefficients.
     let (all, own): (Vec<usize>, Vec<usize>) = ((0..degree).collect(), (0..degree).step_by(gap).collect());
     let mut columns_of = Vec::with_capacity(rank + 1);
     for poly in 0..=rank {
@@ -449,8 +535,14 @@ fn product_terms(
     direct.into_iter().enumerate().map(|(row, direct)| tensor(&direct, &columns_of, row, rank)).collect()
 }
 
-/// The terms of row `row`: `direct` is a ciphertext, as is the last of `transposed`; the others are multiplied by a part of the secret each.
-fn tensor(direct: &Polys<Eval>, transposed: &[Vec<Polys<Eval>>], row: usize, rank: usize) -> Result<Tensor, CkksError> {
+/// The terms of row `row`: `direct` is a ciphertext, as is the last of `transposed`; the others are
+/// multiplied by a part of the secret each.
+fn tensor(
+    direct: &Polys<Eval>,
+    transposed: &[Vec<Polys<Eval>>],
+    row: usize,
+    rank: usize,
+) -> Result<Tensor, CkksError> {
     let linear = |l: usize| -> Result<Poly<Eval>, CkksError> {
         let mut term = direct.at(l).to_poly();
         term.add_assign(transposed[rank][row].at(l))?;
@@ -467,15 +559,18 @@ fn tensor(direct: &Polys<Eval>, transposed: &[Vec<Polys<Eval>>], row: usize, ran
         Ok(term)
     };
     let pairs = (0..rank).flat_map(|k| (k..rank).map(move |l| (k, l)));
-    let terms: Vec<Poly<Eval>> = (0..=rank).map(linear).chain(pairs.map(quadratic)).collect::<Result<_, _>>()?;
+    let terms: Vec<Poly<Eval>> =
+        (0..=rank).map(linear).chain(pairs.map(quadratic)).collect::<Result<_, _>>()?;
     Ok(Tensor::from_polys(Polys::copied(&terms)?, Rank(rank))?)
 }
 
-/// The cost of `count` transpositions of so many polynomials in each row, before and after the automorphisms, beside their switches.
+/// The cost of `count` transpositions of so many polynomials in each row, before and after the automorphisms,
+/// beside their switches.
 fn transposition_cost(params: &Params, level: Level, count: usize, (before, after): (usize, usize)) -> Cost {
     let (degree, primes) = (params.degree(), params.chain().basis(level).len());
     let mut cost = params.transforms_cost(level, degree).times((count * degree * (before + after)) as f64);
-    // Two transpositions of words, an automorphism and a product with a number each; words are gathered, which takes the time of a few passes.
+    // Two transpositions of words, an automorphism and a product with a number each; words are gathered,
+    // which takes the time of a few passes.
     cost += params.passes_cost(count * degree * 10 * (before + after) * primes);
     cost
 }
@@ -490,7 +585,8 @@ fn product_cost(target: &Params, level: Level, left: &Layout, along: usize) -> R
         // Rows of a product, and polynomials of each.
         for (rows, polys) in [(rows, rank + 1), (left.degree, rank), (degree, rank * rank)] {
             for &index in basis.indices() {
-                let counts = column_product_counts(rows, inner, degree, &target.chain().ring().moduli()[index]);
+                let counts =
+                    column_product_counts(rows, inner, degree, &target.chain().ring().moduli()[index]);
                 cost += target.product_cost(&counts).times((polys * along) as f64);
             }
         }

@@ -1,16 +1,17 @@
 //! Plaintext matrix times encrypted matrix (PC-MM).
 //!
-//! The LZ algorithm: with the rows of an encrypted matrix as ciphertexts `(a_i, b_i)`, collected into matrices `A` and `B` of residues,
+//! The LZ algorithm: with the rows of an encrypted matrix as ciphertexts `(a_i, b_i)`, collected into
+//! matrices `A` and `B` of residues,
 //!
 //! ```text
 //! A Toep(s) + B ~ M  mod Q    =>    (W A) Toep(s) + (W B) ~ W M  mod Q
 //! ```
 //!
-//! so the product is two integer matrix products modulo each prime, computed exactly by floating-point GEMM. Rows wider than a polynomial take several
-//! ciphertexts. A higher rank only adds mask matrices, and several bodies under one mask only add body matrices: if one mask serves a whole row, there is one
-//! mask matrix instead of one for each chunk. A combination of rows commutes with every linear encoding and with the transform, so the residues stay in Eval
-//! form.
-//! Source: [pcmm-mambo, sec. 1.1 (LZ), sec. 7.1, App. C].
+//! so the product is two integer matrix products modulo each prime, computed exactly by floating-point GEMM.
+//! Rows wider than a polynomial take several ciphertexts. A higher rank only adds mask matrices, and several
+//! bodies under one mask only add body matrices: if one mask serves a whole row, there is one mask matrix
+//! instead of one for each chunk. A combination of rows commutes with every linear encoding and with the
+//! transform, so the residues stay in Eval form. Source: [pcmm-mambo, sec. 1.1 (LZ), sec. 7.1, App. C].
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -55,7 +56,8 @@ pub struct Weights {
     matrix: Arc<LeftMatrix>,
     scale: f64,
     norms: MatrixNorms,
-    /// The largest root of a row's sum of squares of what rounding changed, and the largest sum of magnitudes.
+    /// The largest root of a row's sum of squares of what rounding changed, and the largest sum of
+    /// magnitudes.
     rounding: (f64, f64),
 }
 
@@ -63,26 +65,38 @@ impl Weights {
     /// `round(values * scale)`, row-major `rows x inner`.
     ///
     /// # Errors
-    /// [`CkksError::Empty`], [`CkksError::NotFinite`], [`CkksError::OutOfRange`] where a weight exceeds 51 bits at this scale, or the scale is below 1.
+    /// [`CkksError::Empty`], [`CkksError::NotFinite`], [`CkksError::OutOfRange`] where a weight exceeds 51
+    /// bits at this scale, or the scale is below 1.
     pub fn new(rows: usize, inner: usize, values: &[f64], scale: f64) -> Result<Self, CkksError> {
         if rows == 0 || inner == 0 {
             return Err(CkksError::Empty { shape: vec![rows, inner] });
         }
         if rows.checked_mul(inner) != Some(values.len()) {
             let remedy = "the matrix needs rows * columns values".to_owned();
-            return Err(CkksError::Shape { operation: "a weight matrix", left: vec![rows, inner], right: vec![values.len()], remedy });
+            return Err(CkksError::Shape {
+                operation: "a weight matrix",
+                left: vec![rows, inner],
+                right: vec![values.len()],
+                remedy,
+            });
         }
         if let Some(index) = values.iter().position(|v| !v.is_finite()) {
             return Err(CkksError::NotFinite { index, value: values[index] });
         }
         if !(scale.is_finite() && scale >= 1.0) {
             let remedy = "use a finite scale of at least 1".to_owned();
-            return Err(CkksError::OutOfRange { what: "the scale of the weights", value: scale.to_string(), remedy });
+            return Err(CkksError::OutOfRange {
+                what: "the scale of the weights",
+                value: scale.to_string(),
+                remedy,
+            });
         }
         if scale == 1.0
             && let Some(fraction) = values.iter().find(|v| v.fract() != 0.0)
         {
-            let remedy = "at scale 1 weights are whole numbers; leave the scale to the level, or scale the matrix up".to_owned();
+            let remedy =
+                "at scale 1 weights are whole numbers; leave the scale to the level, or scale the matrix up"
+                    .to_owned();
             return Err(CkksError::OutOfRange { what: "a weight", value: fraction.to_string(), remedy });
         }
         let largest = values.iter().fold(0.0f64, |m, v| m.max(v.abs()));
@@ -92,7 +106,11 @@ impl Weights {
                 scale.log2(),
                 WEIGHT_LIMIT_BITS.exp2() / scale
             );
-            return Err(CkksError::OutOfRange { what: "the largest weight", value: format!("{largest:e}"), remedy });
+            return Err(CkksError::OutOfRange {
+                what: "the largest weight",
+                value: format!("{largest:e}"),
+                remedy,
+            });
         }
         let integers: Vec<i64> = values.iter().map(|v| (v * scale).round_ties_even() as i64).collect();
         let norms = MatrixNorms::of_matrix(values, inner);
@@ -106,20 +124,31 @@ impl Weights {
     }
 
     /// The weights that are these multiples of `2^shift` at scale `scale`.
-    pub(super) fn of_multiples(multiples: &[i64], (rows, inner): (usize, usize), scale: f64, shift: u32) -> Result<Self, CkksError> {
+    pub(super) fn of_multiples(
+        multiples: &[i64],
+        (rows, inner): (usize, usize),
+        scale: f64,
+        shift: u32,
+    ) -> Result<Self, CkksError> {
         let unit = f64::from(shift).exp2() / scale;
         let values: Vec<f64> = multiples.iter().map(|&w| w as f64 * unit).collect();
         Self::rounded_to(&values, (rows, inner), scale, shift)
     }
 
     /// The weights rounded to multiples of `2^shift` at the same scale.
-    pub(super) fn rounded_to(values: &[f64], (rows, inner): (usize, usize), scale: f64, shift: u32) -> Result<Self, CkksError> {
+    pub(super) fn rounded_to(
+        values: &[f64],
+        (rows, inner): (usize, usize),
+        scale: f64,
+        shift: u32,
+    ) -> Result<Self, CkksError> {
         let unit = f64::from(shift).exp2();
         let coarse = Self::new(rows, inner, values, scale)?;
         if shift == 0 {
             return Ok(coarse);
         }
-        let integers: Vec<i64> = values.iter().map(|v| ((v * scale / unit).round_ties_even() as i64) << shift).collect();
+        let integers: Vec<i64> =
+            values.iter().map(|v| ((v * scale / unit).round_ties_even() as i64) << shift).collect();
         Ok(Self { matrix: Arc::new(LeftMatrix::new(rows, inner, &integers)?), ..coarse })
     }
 
@@ -152,7 +181,8 @@ impl Weights {
         self.norms.row_sum
     }
 
-    /// Refuses weights whose product even with numbers of magnitude 1 may wrap around at this scale and level.
+    /// Refuses weights whose product even with numbers of magnitude 1 may wrap around at this scale and
+    /// level.
     ///
     /// # Errors
     /// [`CkksError::WeightsTooLarge`].
@@ -162,10 +192,16 @@ impl Weights {
         if self.norms.row_sum <= headroom {
             return Ok(());
         }
-        Err(CkksError::WeightsTooLarge { row_sum: self.norms.row_sum, log2_scale: scale.log2(), level: level.0, headroom })
+        Err(CkksError::WeightsTooLarge {
+            row_sum: self.norms.row_sum,
+            log2_scale: scale.log2(),
+            level: level.0,
+            headroom,
+        })
     }
 
-    /// What is known of the product, from what is known of the factor. The rounding of weights to integers at their scale counts as an error.
+    /// What is known of the product, from what is known of the factor. The rounding of weights to integers at
+    /// their scale counts as an error.
     pub(super) fn estimate(&self, x: Estimate) -> Estimate {
         x.mapped(Along::Rows, &self.norms, self.rounding)
     }
@@ -187,30 +223,42 @@ impl Evaluator {
     /// The scale of [`Evaluator::encode_weights`]. What it refuses is about `x`, whatever the weights are.
     ///
     /// # Errors
-    /// [`CkksError::LevelTooLow`] at level 0; [`CkksError::OutOfRange`] where `x`'s scale leaves the weights no bits.
+    /// [`CkksError::LevelTooLow`] at level 0; [`CkksError::OutOfRange`] where `x`'s scale leaves the weights
+    /// no bits.
     pub fn weight_scale(&self, x: &Ciphertext) -> Result<f64, CkksError> {
         self.factor_scale_for(x, "a product with a real matrix")
     }
 
-    /// Prepares `values` (`rows x inner`, row-major) for products with ciphertexts at `level` and `scale`: scaled so that the product,
-    /// rescaled, has the canonical scale of the level below.
+    /// Prepares `values` (`rows x inner`, row-major) for products with ciphertexts at `level` and `scale`:
+    /// scaled so that the product, rescaled, has the canonical scale of the level below.
     ///
     /// # Errors
-    /// As [`Weights::new`]; [`CkksError::LevelTooLow`] at level 0; [`CkksError::OutOfRange`] where `x`'s scale leaves the weights no bits.
-    pub fn encode_weights(&self, rows: usize, inner: usize, values: &[f64], x: &Ciphertext) -> Result<Weights, CkksError> {
+    /// As [`Weights::new`]; [`CkksError::LevelTooLow`] at level 0; [`CkksError::OutOfRange`] where `x`'s
+    /// scale leaves the weights no bits.
+    pub fn encode_weights(
+        &self,
+        rows: usize,
+        inner: usize,
+        values: &[f64],
+        x: &Ciphertext,
+    ) -> Result<Weights, CkksError> {
         let scale = self.weight_scale(x)?;
         let weights = Weights::new(rows, inner, values, scale)?;
         check_factor(values.iter().fold(0.0, |largest, weight| weight.abs().max(largest)), scale, 1.0)?;
         Ok(weights)
     }
 
-    /// `W @ x` for a matrix of real numbers (rows, columns, numbers row by row), scaled as [`Evaluator::encode_weights`] does; not yet rescaled.
+    /// `W @ x` for a matrix of real numbers (rows, columns, numbers row by row), scaled as
+    /// [`Evaluator::encode_weights`] does; not yet rescaled.
     ///
-    /// Where this evaluator bootstraps by itself ([`Evaluator::bootstrapping`]) and `x` is in slots without a level to spare, the product is inside the bootstrap
-    /// ([`Evaluator::multiply_inside_bootstrap`]) or one of the bootstrapped array. `progress` is called with the steps done and all, of the product and of a bootstrap around it.
+    /// Where this evaluator bootstraps by itself ([`Evaluator::bootstrapping`]) and `x` is in slots without a
+    /// level to spare, the product is inside the bootstrap ([`Evaluator::multiply_inside_bootstrap`]) or one
+    /// of the bootstrapped array. `progress` is called with the steps done and all, of the product and of a
+    /// bootstrap around it.
     ///
     /// # Errors
-    /// As [`Evaluator::encode_weights`], [`Evaluator::multiply_matrix`] and [`Evaluator::mambo`]; [`CkksError::Cancelled`]. What cannot be multiplied is refused before a bootstrap.
+    /// As [`Evaluator::encode_weights`], [`Evaluator::multiply_matrix`] and [`Evaluator::mambo`];
+    /// [`CkksError::Cancelled`]. What cannot be multiplied is refused before a bootstrap.
     pub fn multiply_plain_matrix(
         &self,
         (rows, inner, values): (usize, usize, &[f64]),
@@ -225,8 +273,10 @@ impl Evaluator {
         self.multiply_matrix_with_progress(&self.encode_weights(rows, inner, values, &x)?, &x, progress)
     }
 
-    /// `W @ x` with the product inside a bootstrap, not yet rescaled, where this evaluator bootstraps by itself and would put it there: rows of `x` fill polynomials, no level is left, there are the
-    /// keys, the product stays in the range of a bootstrap (sums of magnitudes along rows of `W`, times 1 or a larger bound of a dry run, are at most 1), and it is predicted to be faster than the product of the
+    /// `W @ x` with the product inside a bootstrap, not yet rescaled, where this evaluator bootstraps by
+    /// itself and would put it there: rows of `x` fill polynomials, no level is left, there are the keys, the
+    /// product stays in the range of a bootstrap (sums of magnitudes along rows of `W`, times 1 or a larger
+    /// bound of a dry run, are at most 1), and it is predicted to be faster than the product of the
     /// bootstrapped array. Nothing otherwise.
     pub fn multiply_inside_bootstrap(
         &self,
@@ -235,36 +285,57 @@ impl Evaluator {
         progress: Progress<'_>,
     ) -> Result<Option<Ciphertext>, CkksError> {
         self.check(x)?;
-        self.refresher().map_or(Ok(None), |refresher| refresher.product(&self.without_bootstrapping(), x, weights, progress))
+        self.refresher().map_or(Ok(None), |refresher| {
+            refresher.product(&self.without_bootstrapping(), x, weights, progress)
+        })
     }
 
-    /// Refuses what [`Evaluator::multiply_plain_matrix`] could not multiply after a bootstrap. Without one nothing long comes first, and nothing is checked.
-    pub fn check_plain_matrix(&self, (rows, inner, values): (usize, usize, &[f64]), x: &Ciphertext) -> Result<(), CkksError> {
+    /// Refuses what [`Evaluator::multiply_plain_matrix`] could not multiply after a bootstrap. Without one
+    /// nothing long comes first, and nothing is checked.
+    pub fn check_plain_matrix(
+        &self,
+        (rows, inner, values): (usize, usize, &[f64]),
+        x: &Ciphertext,
+    ) -> Result<(), CkksError> {
         let Some((fresh, recorder)) = self.refreshed_symbol(x)? else { return Ok(()) };
         recorder.multiply_matrix(&recorder.encode_weights(rows, inner, values, &fresh)?, &fresh).map(|_| ())
     }
 
-    /// A symbol of the array that `x` would be after the bootstrap before a product, and its recorder; nothing where there is none.
+    /// A symbol of the array that `x` would be after the bootstrap before a product, and its recorder;
+    /// nothing where there is none.
     fn refreshed_symbol(&self, x: &Ciphertext) -> Result<Option<(Ciphertext, Self)>, CkksError> {
         self.check(x)?;
         if !self.bootstraps() {
             return Ok(None);
         }
         let recorder = self.recording_alike();
-        let symbol = Ciphertext::symbol_with(x.params(), x.shape(), *x.layout(), x.secret(), x.level(), x.scale())?;
-        let fresh = recorder.refreshed(&recorder.take_symbol(symbol, None)?, LevelsNeeded::Depth(1))?.into_owned();
+        let symbol =
+            Ciphertext::symbol_with(x.params(), x.shape(), *x.layout(), x.secret(), x.level(), x.scale())?;
+        let fresh =
+            recorder.refreshed(&recorder.take_symbol(symbol, None)?, LevelsNeeded::Depth(1))?.into_owned();
         let rises = fresh.level() != x.level() && self.holds_all(&recorder.needs())?;
         Ok(rises.then(|| (fresh, recorder.without_bootstrapping())))
     }
 
     /// How [`Evaluator::multiply_plain_matrix`] computes `W @ x`, and why.
-    pub fn explain_plain_matrix(&self, weights: (usize, usize, &[f64]), x: &Ciphertext) -> Result<String, CkksError> {
-        let fused = self.refresher().map_or(Ok(None), |refresher| refresher.explained(&self.without_bootstrapping(), x, weights))?;
+    pub fn explain_plain_matrix(
+        &self,
+        weights: (usize, usize, &[f64]),
+        x: &Ciphertext,
+    ) -> Result<String, CkksError> {
+        let fused = self
+            .refresher()
+            .map_or(Ok(None), |refresher| refresher.explained(&self.without_bootstrapping(), x, weights))?;
         fused.map_or_else(|| self.explain_refreshed_matrix(weights, x), Ok)
     }
 
-    /// How the product is computed that is not inside a bootstrap: of the array as it is, or of the bootstrapped one where no level is left.
-    pub fn explain_refreshed_matrix(&self, (rows, inner, values): (usize, usize, &[f64]), x: &Ciphertext) -> Result<String, CkksError> {
+    /// How the product is computed that is not inside a bootstrap: of the array as it is, or of the
+    /// bootstrapped one where no level is left.
+    pub fn explain_refreshed_matrix(
+        &self,
+        (rows, inner, values): (usize, usize, &[f64]),
+        x: &Ciphertext,
+    ) -> Result<String, CkksError> {
         let Some((fresh, recorder)) = self.refreshed_symbol(x)? else {
             return self.explain_matrix(&self.encode_weights(rows, inner, values, x)?, x);
         };
@@ -273,18 +344,19 @@ impl Evaluator {
         Ok(format!("the array is bootstrapped first, from level {from} to {to}: {time:.1} ms\n{text}"))
     }
 
-    /// `W @ x` for an encrypted matrix `x` of shape `(inner, columns)`; not yet rescaled. Rows that share a polynomial are taken apart first
-    /// ([`Evaluator::to_mlwe`]), so the result is at the degree of a row; [`Evaluator::pack_rows`] brings its rows together again. [pcmm-mambo, Algorithm 2]
-    /// Rows under shared masks are split ([`Evaluator::split_mask`]) where there are keys for it, and on dry runs.
+    /// `W @ x` for an encrypted matrix `x` of shape `(inner, columns)`; not yet rescaled. Rows that share a
+    /// polynomial are taken apart first ([`Evaluator::to_mlwe`]), so the result is at the degree of a row;
+    /// [`Evaluator::pack_rows`] brings its rows together again. [pcmm-mambo, Algorithm 2] Rows under shared
+    /// masks are split ([`Evaluator::split_mask`]) where there are keys for it, and on dry runs.
     ///
-    /// Shapes: `weights` rows x inner, result rows x columns, at `x`'s level with scale `x.scale * weights.scale`.
-    /// Cost: `(k + m) * primes` exact modular products of `rows x inner` by `inner x degree` for each of the `chunks / m` bundles of a row; memory beyond
-    /// operands and result is bounded.
+    /// Shapes: `weights` rows x inner, result rows x columns, at `x`'s level with scale `x.scale *
+    /// weights.scale`. Cost: `(k + m) * primes` exact modular products of `rows x inner` by `inner x degree`
+    /// for each of the `chunks / m` bundles of a row; memory beyond operands and result is bounded.
     ///
     /// # Errors
-    /// [`CkksError::Shape`], [`CkksError::ScaleOutOfRange`], [`CkksError::WrongParams`]; [`CkksError::BoundTooLarge`] and [`CkksError::WeightsTooLarge`] where numbers
-    /// would wrap around; [`CkksError::SharedMask`] where rows share a mask and there are no keys
-    /// that split it.
+    /// [`CkksError::Shape`], [`CkksError::ScaleOutOfRange`], [`CkksError::WrongParams`];
+    /// [`CkksError::BoundTooLarge`] and [`CkksError::WeightsTooLarge`] where numbers would wrap around;
+    /// [`CkksError::SharedMask`] where rows share a mask and there are no keys that split it.
     pub fn multiply_matrix(&self, weights: &Weights, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.multiply_matrix_with_progress(weights, x, &mut |_, _| true)
     }
@@ -323,11 +395,21 @@ impl Evaluator {
         let left = vec![weights.rows(), weights.inner()];
         if x.shape().len() != 2 {
             let remedy = "the right operand is an encrypted matrix; take the inner products of a vector with the rows, or encrypt the vector in slots".to_owned();
-            return Err(CkksError::Shape { operation: "a matrix product", left, right: x.shape().to_vec(), remedy });
+            return Err(CkksError::Shape {
+                operation: "a matrix product",
+                left,
+                right: x.shape().to_vec(),
+                remedy,
+            });
         }
         if x.shape()[0] != weights.inner() {
             let remedy = format!("the left matrix needs {}", counted(x.shape()[0], "column"));
-            return Err(CkksError::Shape { operation: "a matrix product", left, right: x.shape().to_vec(), remedy });
+            return Err(CkksError::Shape {
+                operation: "a matrix product",
+                left,
+                right: x.shape().to_vec(),
+                remedy,
+            });
         }
         let scale = x.scale() * weights.scale;
         params.check_scale(scale, x.level())?;
@@ -339,19 +421,30 @@ impl Evaluator {
         let layout = *x.layout();
         let finish = |bundles: Vec<Bundle<Eval>>| {
             let shape = vec![weights.rows(), layout.columns];
-            x.with_all((params, shape), Layout { rows: weights.rows(), ..layout }, bundles, (x.level(), scale)).estimated(|_| estimate)
+            x.with_all(
+                (params, shape),
+                Layout { rows: weights.rows(), ..layout },
+                bundles,
+                (x.level(), scale),
+            )
+            .estimated(|_| estimate)
         };
-        // One matrix product for each polynomial of a row's bundles: its rows are the polynomials at the same place of all rows.
+        // One matrix product for each polynomial of a row's bundles: its rows are the polynomials at the same
+        // place of all rows.
         let width = layout.bundles_per_line();
         let polys = width * x.polys_per_bundle();
         if x.is_symbol() {
             self.spend_once(x, || Ok(params.combination_cost(&weights.matrix, x.level(), polys)))?;
             return Ok(finish(Vec::new()));
         }
-        let words = weights
-            .rows()
-            .saturating_mul(width * (params.rank() + layout.bodies) * params.degree() * params.chain().basis(x.level()).len());
-        check_free("a matrix product", words.saturating_mul(8), "multiply fewer rows of the matrix at a time")?;
+        let words = weights.rows().saturating_mul(
+            width * (params.rank() + layout.bodies) * params.degree() * params.chain().basis(x.level()).len(),
+        );
+        check_free(
+            "a matrix product",
+            words.saturating_mul(8),
+            "multiply fewer rows of the matrix at a time",
+        )?;
         let total = polys * params.chain().basis(x.level()).len();
         let mut done = 0;
         let mut next = || {
@@ -362,11 +455,14 @@ impl Evaluator {
         let mut columns: Vec<std::vec::IntoIter<Bundle<Eval>>> = Vec::with_capacity(width);
         for place in 0..width {
             let inputs: Vec<&Bundle<Eval>> = x.bundles().iter().skip(place).step_by(width).collect();
-            let outputs = Bundle::combine_with_progress(&weights.matrix, &inputs, &mut next)?.ok_or(CkksError::Cancelled)?;
+            let outputs = Bundle::combine_with_progress(&weights.matrix, &inputs, &mut next)?
+                .ok_or(CkksError::Cancelled)?;
             columns.push(outputs.into_iter());
         }
         progress(total, total);
-        let bundles = (0..weights.rows()).flat_map(|_| columns.iter_mut().filter_map(Iterator::next).collect::<Vec<_>>()).collect();
+        let bundles = (0..weights.rows())
+            .flat_map(|_| columns.iter_mut().filter_map(Iterator::next).collect::<Vec<_>>())
+            .collect();
         Ok(finish(bundles))
     }
 
@@ -380,8 +476,8 @@ impl Evaluator {
         x.is_symbol() || (0..count).all(|index| self.holds(x, out(index)))
     }
 
-    /// How [`Evaluator::multiply_matrix`] computes `W @ x`, and why: what happens to the rows before, and the predicted time, keys and precision, after a rescale
-    /// where there is a level left.
+    /// How [`Evaluator::multiply_matrix`] computes `W @ x`, and why: what happens to the rows before, and the
+    /// predicted time, keys and precision, after a rescale where there is a level left.
     pub fn explain_matrix(&self, weights: &Weights, x: &Ciphertext) -> Result<String, CkksError> {
         let (params, layout) = (x.params(), x.layout());
         let splits = self.splits_masks_for(x);
@@ -405,11 +501,16 @@ impl Evaluator {
                 .then(|| "one mask serves a whole row and is multiplied once for it".to_owned()),
         ];
         let columns = counted(layout.columns, "column");
-        let mut lines =
-            vec![format!("{} x {} matrix times {columns}, exactly modulo each prime; {layout}", weights.rows(), weights.inner())];
+        let mut lines = vec![format!(
+            "{} x {} matrix times {columns}, exactly modulo each prime; {layout}",
+            weights.rows(),
+            weights.inner()
+        )];
         lines.extend(steps.into_iter().flatten());
         if lines.len() == 1 {
-            lines.push("each row has polynomials and masks of its own: no key, and no change of the rows".to_owned());
+            lines.push(
+                "each row has polynomials and masks of its own: no key, and no change of the rows".to_owned(),
+            );
         }
         let error = product.error_rms().unwrap_or(f64::INFINITY);
         lines.push(format!(

@@ -1,4 +1,6 @@
-//! Circuits over the evaluator: bootstrapping, conversions between the encodings, linear transforms, polynomials, matrix products, products of encrypted matrices, prepared matrices, plans of products, packing, samples to slots, schedules of ranks.
+//! Circuits over the evaluator: bootstrapping, conversions between the encodings, linear transforms,
+//! polynomials, matrix products, products of encrypted matrices, prepared matrices, plans of products,
+//! packing, samples to slots, schedules of ranks.
 
 pub mod automatic;
 pub mod bootstrap;

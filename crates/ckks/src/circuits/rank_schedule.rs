@@ -1,7 +1,9 @@
-//! The rank of each level: a lower rank where the modulus is small enough and the time that the rest of the circuit saves exceeds the time of the reduction.
+//! The rank of each level: a lower rank where the modulus is small enough and the time that the rest of the
+//! circuit saves exceeds the time of the reduction.
 //!
-//! A dynamic program over levels from the highest down. The cost of a rank at a level is that of the level's products; the cost of a reduction is a switch of
-//! every value that is used at lower levels. Source: [dpad-he, sec. 5, RQ4]; differs: the paper reduces as soon as it is secure; here a reduction must save
+//! A dynamic program over levels from the highest down. The cost of a rank at a level is that of the level's
+//! products; the cost of a reduction is a switch of every value that is used at lower levels. Source:
+//! [dpad-he, sec. 5, RQ4]; differs: the paper reduces as soon as it is secure; here a reduction must save
 //! time.
 
 use std::fmt;
@@ -22,7 +24,8 @@ pub struct LevelWork {
     pub relinearisations: usize,
     /// Products of two ciphertexts.
     pub products: usize,
-    /// Values computed above this level and used at this level or below, which a reduction at this level must switch.
+    /// Values computed above this level and used at this level or below, which a reduction at this level must
+    /// switch.
     pub carried: usize,
 }
 
@@ -44,7 +47,8 @@ pub struct ScheduleRow {
     pub level: usize,
     /// The rank at this level.
     pub rank: usize,
-    /// Milliseconds, by the prices that plans compare ([`Cost::price`](crate::keys::Cost::price)), of its work, reductions to this level's rank included; one thread.
+    /// Milliseconds, by the prices that plans compare ([`Cost::price`](crate::keys::Cost::price)), of its
+    /// work, reductions to this level's rank included; one thread.
     pub milliseconds: f64,
 }
 
@@ -74,7 +78,8 @@ pub struct RankSchedule {
     relatives: Vec<Params>,
     steps: RankSteps,
     rows: Vec<ScheduleRow>,
-    /// Milliseconds, by the prices that plans compare ([`Cost::price`](crate::keys::Cost::price)), of the same work without a reduction of the rank.
+    /// Milliseconds, by the prices that plans compare ([`Cost::price`](crate::keys::Cost::price)), of the
+    /// same work without a reduction of the rank.
     unreduced_milliseconds: f64,
 }
 
@@ -86,7 +91,8 @@ struct Rank {
 }
 
 impl RankSchedule {
-    /// The fastest ranks for work at levels `0..work.len()`, starting at the parameters' rank at the highest of them.
+    /// The fastest ranks for work at levels `0..work.len()`, starting at the parameters' rank at the highest
+    /// of them.
     ///
     /// # Errors
     /// Level errors; `NoSpecialPrimes` where these parameters cannot switch.
@@ -103,7 +109,8 @@ impl RankSchedule {
             }
         }
         let unreduced_milliseconds = ranks.first().map_or(0.0, |own| own.work.iter().sum::<f64>()) / 1e6;
-        // best[i]: the least cost of all levels from the top down to the current level, which is at ranks[i], and the rank of the level above.
+        // best[i]: the least cost of all levels from the top down to the current level, which is at ranks[i],
+        // and the rank of the level above.
         let start = |i: usize| if i == 0 { 0.0 } else { f64::INFINITY };
         let mut best: Vec<f64> = (0..ranks.len()).map(start).collect();
         let mut choices: Vec<Vec<usize>> = Vec::with_capacity(work.len());
@@ -112,7 +119,13 @@ impl RankSchedule {
             let mut from = vec![0; ranks.len()];
             for (to, target) in ranks.iter().enumerate() {
                 for (i, source) in ranks[..=to].iter().enumerate() {
-                    let moved = reduction_cost(&source.params, &target.params, Level(level), work[level].carried, steps)?;
+                    let moved = reduction_cost(
+                        &source.params,
+                        &target.params,
+                        Level(level),
+                        work[level].carried,
+                        steps,
+                    )?;
                     let cost = best[i] + moved + target.work[level];
                     if cost < next[to] {
                         (next[to], from[to]) = (cost, i);
@@ -126,7 +139,13 @@ impl RankSchedule {
         let mut rows = Vec::with_capacity(work.len());
         for (level, from) in choices.iter().rev().enumerate() {
             let source = from[at];
-            let moved = reduction_cost(&ranks[source].params, &ranks[at].params, Level(level), work[level].carried, steps)?;
+            let moved = reduction_cost(
+                &ranks[source].params,
+                &ranks[at].params,
+                Level(level),
+                work[level].carried,
+                steps,
+            )?;
             let milliseconds = (moved + ranks[at].work[level]) / 1e6;
             rows.push(ScheduleRow { level, rank: ranks[at].params.rank(), milliseconds });
             at = source;
@@ -140,7 +159,8 @@ impl RankSchedule {
     /// The schedule of `x <- x^2` at every level from `level` down to 1. [dpad-he, RQ4]
     pub fn repeated_squaring(params: &Params, level: Level, steps: RankSteps) -> Result<Self, CkksError> {
         let square = LevelWork { relinearisations: 1, products: 1, carried: 1 };
-        let work: Vec<LevelWork> = (0..=level.0).map(|level| if level == 0 { LevelWork::default() } else { square }).collect();
+        let work: Vec<LevelWork> =
+            (0..=level.0).map(|level| if level == 0 { LevelWork::default() } else { square }).collect();
         Self::plan(params, &work, steps)
     }
 
@@ -168,24 +188,27 @@ impl RankSchedule {
         self.rows.iter().find(|row| row.level == level.0).map_or(self.params.rank(), |row| row.rank)
     }
 
-    /// Milliseconds, by the prices that plans compare ([`Cost::price`](crate::keys::Cost::price)), of all work in the schedule.
+    /// Milliseconds, by the prices that plans compare ([`Cost::price`](crate::keys::Cost::price)), of all
+    /// work in the schedule.
     #[must_use]
     pub fn milliseconds(&self) -> f64 {
         self.rows.iter().map(|row| row.milliseconds).sum()
     }
 
-    /// Milliseconds, by the prices that plans compare ([`Cost::price`](crate::keys::Cost::price)), of the same work without a reduction.
+    /// Milliseconds, by the prices that plans compare ([`Cost::price`](crate::keys::Cost::price)), of the
+    /// same work without a reduction.
     #[must_use]
     pub fn unreduced_milliseconds(&self) -> f64 {
         self.unreduced_milliseconds
     }
 
-    /// The keys of the schedule's reductions, and relinearisation keys at each of its ranks, each up to the highest level at which the key is used: those of a
-    /// dry run with a product at each level.
+    /// The keys of the schedule's reductions, and relinearisation keys at each of its ranks, each up to the
+    /// highest level at which the key is used: those of a dry run with a product at each level.
     pub fn needs(&self) -> Result<KeyNeeds, CkksError> {
         let evaluator = Evaluator::recording(&self.params);
         let top = Level(self.rows.first().map_or(0, |row| row.level));
-        let mut x = Ciphertext::symbol(&self.params, &[1], Encoding::Slots, false, top, self.params.scale(top))?;
+        let mut x =
+            Ciphertext::symbol(&self.params, &[1], Encoding::Slots, false, top, self.params.scale(top))?;
         for row in &self.rows {
             x = evaluator.drop_to_level(&x, Level(row.level))?;
             x = evaluator.follow(&x, self)?;
@@ -219,16 +242,26 @@ fn level_cost(params: &Params, level: Level, work: LevelWork) -> Result<f64, Ckk
         return Ok(0.0);
     }
     let relinearisation = params.operation_cost(Operation::Multiply, level)?.price;
-    Ok(work.relinearisations as f64 * relinearisation + work.products as f64 * params.tensor_cost(level).price)
+    Ok(work.relinearisations as f64 * relinearisation
+        + work.products as f64 * params.tensor_cost(level).price)
 }
 
 /// The price of reducing `count` values; infinite if the reduction is not allowed.
-fn reduction_cost(from: &Params, to: &Params, level: Level, count: usize, steps: RankSteps) -> Result<f64, CkksError> {
+fn reduction_cost(
+    from: &Params,
+    to: &Params,
+    level: Level,
+    count: usize,
+    steps: RankSteps,
+) -> Result<f64, CkksError> {
     let (high, low) = (from.rank(), to.rank());
     if high == low {
         return Ok(0.0);
     }
-    if level > to.max_level() || level > from.max_level() || (steps == RankSteps::Halves && low > high.div_ceil(2)) {
+    if level > to.max_level()
+        || level > from.max_level()
+        || (steps == RankSteps::Halves && low > high.div_ceil(2))
+    {
         return Ok(f64::INFINITY);
     }
     Ok(count as f64 * from.operation_cost(Operation::ReduceRank(low), level)?.price)
@@ -247,7 +280,13 @@ impl fmt::Display for RankSchedule {
         while let Some(first) = rest.first() {
             let run = rest.iter().take_while(|row| row.rank == first.rank).count();
             let time: f64 = rest[..run].iter().map(|row| row.milliseconds).sum();
-            writeln!(f, "  levels {} to {}: rank {}, {time:.1} ms", first.level, rest[run - 1].level, first.rank)?;
+            writeln!(
+                f,
+                "  levels {} to {}: rank {}, {time:.1} ms",
+                first.level,
+                rest[run - 1].level,
+                first.rank
+            )?;
             rest = &rest[run..];
         }
         Ok(())

@@ -1,12 +1,13 @@
-//! Transciphering with an offline phase: what depends on the masks of a light client's messages is computed before the messages come.
+//! Transciphering with an offline phase: what depends on the masks of a light client's messages is computed
+//! before the messages come.
 //!
 //! ```text
 //! offline    Evaluator::prepare_samples       masks of a range of counters, expanded from the client's seed and packed
 //! online     Evaluator::bootstrap_prepared    bodies added, half a bootstrap
 //! ```
 //!
-//! Packing is linear in masks and bodies, and moves bodies without changing them, so bodies can be added at their places afterwards. The result is the same, to the last bit, as of
-//! packing the whole samples.
+//! Packing is linear in masks and bodies, and moves bodies without changing them, so bodies can be added at
+//! their places afterwards. The result is the same, to the last bit, as of packing the whole samples.
 //!
 //! Source: [hermes, sec. 5.4, Fig. 5].
 
@@ -38,8 +39,20 @@ pub struct PreparedSamples {
 }
 
 impl PreparedSamples {
-    pub(crate) fn from_parts(packed: Ciphertext, client: [u8; 32], counters: Range<u64>, pairs: bool) -> Self {
-        Self { params: packed.params().clone(), layout: *packed.layout(), packed: Some(packed), client, counters, pairs }
+    pub(crate) fn from_parts(
+        packed: Ciphertext,
+        client: [u8; 32],
+        counters: Range<u64>,
+        pairs: bool,
+    ) -> Self {
+        Self {
+            params: packed.params().clone(),
+            layout: *packed.layout(),
+            packed: Some(packed),
+            client,
+            counters,
+            pairs,
+        }
     }
 
     /// The parameters that the masks are packed to.
@@ -83,16 +96,22 @@ impl PreparedSamples {
 
 impl Evaluator {
     /// The offline phase for the samples of these counters.
-    pub fn prepare_samples(&self, receiver: &Receiver, counters: Range<u64>, plan: &SamplesPlan) -> Result<PreparedSamples, CkksError> {
+    pub fn prepare_samples(
+        &self,
+        receiver: &Receiver,
+        counters: Range<u64>,
+        plan: &SamplesPlan,
+    ) -> Result<PreparedSamples, CkksError> {
         let packed = self.pack_samples(&receiver.masks(counters.clone())?, plan)?;
         Ok(PreparedSamples::from_parts(packed, receiver.client_id(), counters, plan.pairs()))
     }
 
-    /// The online phase: the numbers of the messages, which have the counters of `prepared` in any order, as [`Evaluator::bootstrap_samples`] leaves them. What is refused leaves the masks
-    /// as they are.
+    /// The online phase: the numbers of the messages, which have the counters of `prepared` in any order, as
+    /// [`Evaluator::bootstrap_samples`] leaves them. What is refused leaves the masks as they are.
     ///
     /// # Errors
-    /// [`CkksError::OutOfRange`] for masks of another client or that have served, for bytes that are no message, and for counters that are missing, outside the range, or there twice;
+    /// [`CkksError::OutOfRange`] for masks of another client or that have served, for bytes that are no
+    /// message, and for counters that are missing, outside the range, or there twice;
     /// [`CkksError::Conversion`] for another plan than that of the masks; errors of missing keys.
     pub fn bootstrap_prepared(
         &self,
@@ -101,8 +120,9 @@ impl Evaluator {
         messages: &[&[u8]],
         plan: &SamplesPlan,
     ) -> Result<Ciphertext, CkksError> {
-        let refuse =
-            |value: &str, remedy: &str| Err(CkksError::OutOfRange { what: OPERATION, value: value.to_owned(), remedy: remedy.to_owned() });
+        let refuse = |value: &str, remedy: &str| {
+            Err(CkksError::OutOfRange { what: OPERATION, value: value.to_owned(), remedy: remedy.to_owned() })
+        };
         let Some(packed) = &prepared.packed else {
             return refuse("those of messages that are there already", "prepare masks for the next counters");
         };
@@ -120,7 +140,8 @@ impl Evaluator {
             return Err(CkksError::Conversion { operation: OPERATION, reason });
         }
         let mut packed = packed.clone();
-        let (ring, basis, gap) = (target.chain().ring(), target.chain().basis(Level(0)), target.degree() / degree);
+        let (ring, basis, gap) =
+            (target.chain().ring(), target.chain().basis(Level(0)), target.degree() / degree);
         for (bundle, members) in packed.bundles.iter_mut().zip(members) {
             let fill = |poly: usize, prime: usize, words: &mut [u64]| {
                 words.fill(0);

@@ -1,14 +1,17 @@
-//! The canonical embedding in fixed point of 128 bits, for numbers that are too large beside others for double precision.
+//! The canonical embedding in fixed point of 128 bits, for numbers that are too large beside others for
+//! double precision.
 //!
-//! Let `n` be the number of slots and `w_t = m_t + i m_(t + n)` the complex coefficients, in bit-reversed order. The slots are `z = L_n ... L_4 L_2 w`, where
-//! layer `L_len` combines slots that are `len / 2` apart, with `u = x_j`, `v = x_(j + len/2)` and `omega = exp(2 pi i 5^j / (4 len))`:
+//! Let `n` be the number of slots and `w_t = m_t + i m_(t + n)` the complex coefficients, in bit-reversed
+//! order. The slots are `z = L_n ... L_4 L_2 w`, where layer `L_len` combines slots that are `len / 2` apart,
+//! with `u = x_j`, `v = x_(j + len/2)` and `omega = exp(2 pi i 5^j / (4 len))`:
 //!
 //! ```text
 //! y_j = u + omega v,    y_(j + len/2) = u - omega v,    j in 0 .. len/2, and so in every block of len slots
 //! ```
 //!
-//! Every layer is divided by 2, in both directions, so no magnitude grows. A layer's rounding adds at most one unit of the last place, and the mean of two
-//! errors is passed on, so the error of a result is one or two units, where the largest magnitude is `2^123` to `2^125` units.
+//! Every layer is divided by 2, in both directions, so no magnitude grows. A layer's rounding adds at most
+//! one unit of the last place, and the mean of two errors is passed on, so the error of a result is one or
+//! two units, where the largest magnitude is `2^123` to `2^125` units.
 //!
 //! Neither branches nor addresses depend on the numbers.
 
@@ -31,7 +34,8 @@ const FACTOR_BITS: u32 = 126;
 /// Numbers are scaled to magnitudes below two to this.
 const NUMBER_BITS: i32 = 123;
 
-/// Integers are shifted to magnitudes below two to this; two of them are a complex number of less than `2^125`.
+/// Integers are shifted to magnitudes below two to this; two of them are a complex number of less than
+/// `2^125`.
 const INTEGER_BITS: u32 = 124;
 
 /// Bits behind the point of the roots of unity that all others are products of.
@@ -68,7 +72,10 @@ impl Fixed {
 
     #[inline]
     fn times(self, w: Self) -> Self {
-        Self { re: times(self.re, w.re) - times(self.im, w.im), im: times(self.re, w.im) + times(self.im, w.re) }
+        Self {
+            re: times(self.re, w.re) - times(self.im, w.im),
+            im: times(self.re, w.im) + times(self.im, w.re),
+        }
     }
 
     #[inline]
@@ -77,8 +84,9 @@ impl Fixed {
     }
 }
 
-/// Doubles of at most half this magnitude plus this number have the nearest integer, to even at ties, in their last bits, because doubles of this size are
-/// integers. Processors without an instruction for rounding vectors have additions of vectors.
+/// Doubles of at most half this magnitude plus this number have the nearest integer, to even at ties, in
+/// their last bits, because doubles of this size are integers. Processors without an instruction for rounding
+/// vectors have additions of vectors.
 const ROUNDER: f64 = (3u64 << 51) as f64;
 
 /// The integer nearest to `x`, to even at ties. Range: `|x| <= 2^51`.
@@ -123,7 +131,8 @@ fn integer_126(x: f64, added: f64) -> i128 {
     (i128::from(high) << 82) + (i128::from(middle) << 31) + i128::from(nearest_51(low + added))
 }
 
-/// The exponent `e` of a positive double with `2^(e - 1) <= x < 2^e`, and `x / 2^e` in units of `2^-126`, which is exact.
+/// The exponent `e` of a positive double with `2^(e - 1) <= x < 2^e`, and `x / 2^e` in units of `2^-126`,
+/// which is exact.
 fn parts(x: f64) -> (i32, i128) {
     let x = x.max(f64::MIN_POSITIVE);
     let exponent = ((x.to_bits() >> 52) & 0x7ff) as i32 - 1022;
@@ -131,7 +140,8 @@ fn parts(x: f64) -> (i32, i128) {
     (exponent, i128::from(mantissa) << (FACTOR_BITS - 53))
 }
 
-/// `2^exponent`, for the exponents of normal doubles, without the branches of a function that serves all of them.
+/// `2^exponent`, for the exponents of normal doubles, without the branches of a function that serves all of
+/// them.
 fn power_of_two(exponent: i32) -> f64 {
     f64::from_bits(((exponent + 1023) as u64) << 52)
 }
@@ -173,11 +183,17 @@ struct Scaling {
 impl Scaling {
     /// Range: `largest` is a bound on the numbers' magnitudes, and `largest * scale <= 2^120`.
     fn new(largest: f64, scale: f64) -> Self {
-        // A shift beyond this would leave the range of doubles; numbers that small have fewer bits than the words.
+        // A shift beyond this would leave the range of doubles; numbers that small have fewer bits than the
+        // words.
         let shift = (NUMBER_BITS - parts(largest).0).min(1000);
         let (exponent, factor) = parts(scale);
         let drop = (shift - exponent).clamp(1, 126);
-        Self { unit: power_of_two(shift), factor, drop: drop as u32, more: (shift - exponent - drop).clamp(0, 127) as u32 }
+        Self {
+            unit: power_of_two(shift),
+            factor,
+            drop: drop as u32,
+            more: (shift - exponent - drop).clamp(0, 127) as u32,
+        }
     }
 
     #[inline]
@@ -194,19 +210,30 @@ impl Scaling {
 
 /// `round(scale * number)` of each number. Range: magnitudes up to `2^62` after scaling.
 pub(crate) fn short_integers(mut numbers: Vec<f64>, scale: f64, rounding: Rounding) -> Vec<i64> {
-    // In the memory of the numbers, because fresh memory costs more: integers as the bits of doubles, and a collected `Vec` of the same size reuses that of the first one.
-    let round = |(number, dither): (&mut f64, Dither)| *number = f64::from_bits(rounded_62(*number * scale, dither).cast_unsigned());
+    // In the memory of the numbers, because fresh memory costs more: integers as the bits of doubles, and a
+    // collected `Vec` of the same size reuses that of the first one.
+    let round = |(number, dither): (&mut f64, Dither)| {
+        *number = f64::from_bits(rounded_62(*number * scale, dither).cast_unsigned())
+    };
     let (groups, rest) = numbers.as_chunks_mut::<GROUP>();
     let mut dithers = rounding.groups();
-    groups.iter_mut().zip(&mut dithers).for_each(|(group, dithers)| group.iter_mut().zip(dithers).for_each(round));
+    groups
+        .iter_mut()
+        .zip(&mut dithers)
+        .for_each(|(group, dithers)| group.iter_mut().zip(dithers).for_each(round));
     rest.iter_mut().zip(dithers.flatten()).for_each(round);
     numbers.into_iter().map(|bits| bits.to_bits().cast_signed()).collect()
 }
 
-/// `round(scale * number)` of each number, whose magnitudes are at most `largest`. Range: `largest * scale <= 2^120`.
+/// `round(scale * number)` of each number, whose magnitudes are at most `largest`. Range: `largest * scale <=
+/// 2^120`.
 pub(crate) fn scaled_integers(numbers: &[f64], largest: f64, scale: f64, rounding: Rounding) -> Vec<i128> {
     let scaling = Scaling::new(largest, scale);
-    numbers.iter().zip(rounding.dithers()).map(|(&x, dither)| scaling.integer(scaling.word(x), dither)).collect()
+    numbers
+        .iter()
+        .zip(rounding.dithers())
+        .map(|(&x, dither)| scaling.integer(scaling.word(x), dither))
+        .collect()
 }
 
 /// The roots of unity of all layers up to a number of slots: `exp(2 pi i 5^j / (4 len))` at `len / 2 + j`.
@@ -236,7 +263,13 @@ impl Roots {
     /// `round(scale * m)` for the polynomial `m` of `2 n` coefficients with these `n` slots.
     ///
     /// Range: `largest` is a bound on the slots' magnitudes, and `largest * scale <= 2^120`.
-    pub(super) fn embed(&self, slots: &[Complex64], largest: f64, scale: f64, rounding: Rounding) -> Vec<i128> {
+    pub(super) fn embed(
+        &self,
+        slots: &[Complex64],
+        largest: f64,
+        scale: f64,
+        rounding: Rounding,
+    ) -> Vec<i128> {
         let scaling = Scaling::new(largest, scale);
         let fixed = |slot: &Complex64| Fixed { re: scaling.word(slot.re), im: scaling.word(slot.im) };
         let mut values: Vec<Fixed> = slots.iter().map(fixed).collect();
@@ -257,10 +290,18 @@ impl Roots {
     }
 
     /// The `n` slots of a polynomial, divided by `scale`; its coefficient `t < 2 n` is integer `t * gap`.
-    pub(super) fn evaluate(&self, integers: &Integers, gap: usize, count: usize, scale: f64) -> Vec<Complex64> {
+    pub(super) fn evaluate(
+        &self,
+        integers: &Integers,
+        gap: usize,
+        count: usize,
+        scale: f64,
+    ) -> Vec<Complex64> {
         let largest = integers.words.iter().map(|word| word.unsigned_abs()).max().unwrap_or(0);
         let shift = INTEGER_BITS as i32 - (128 - largest.leading_zeros()) as i32;
-        let word = |t: usize| if shift >= 0 { integers.words[t * gap] << shift } else { integers.words[t * gap] >> -shift };
+        let word = |t: usize| {
+            if shift >= 0 { integers.words[t * gap] << shift } else { integers.words[t * gap] >> -shift }
+        };
         let mut values: Vec<Fixed> = (0..count).map(|t| Fixed { re: word(t), im: word(t + count) }).collect();
         reverse_bits(&mut values);
         let mut len = 2;
@@ -277,7 +318,10 @@ impl Roots {
         }
         // Each layer halved.
         let exponent = count.trailing_zeros() as i32 + integers.shift as i32 - shift;
-        values.iter().map(|z| Complex64::new(quotient(z.re, exponent, scale), quotient(z.im, exponent, scale))).collect()
+        values
+            .iter()
+            .map(|z| Complex64::new(quotient(z.re, exponent, scale), quotient(z.im, exponent, scale)))
+            .collect()
     }
 }
 
@@ -295,7 +339,8 @@ fn reverse_bits(values: &mut [Fixed]) {
 /// The first `count` powers of `exp(2 pi i / order)`, `order` a power of two.
 fn powers(order: usize, count: usize) -> Vec<Fixed> {
     let one = BigInt::one() << PRECISE_BITS;
-    // From exp(2 pi i / 1) by half the angle each time: cos(a / 2)^2 = (1 + cos(a)) / 2, 2 sin(a / 2) cos(a / 2) = sin(a).
+    // From exp(2 pi i / 1) by half the angle each time: cos(a / 2)^2 = (1 + cos(a)) / 2, 2 sin(a / 2) cos(a /
+    // 2) = sin(a).
     let (mut cos, mut sin) = match order {
         1 => (one.clone(), BigInt::zero()),
         2 => (-one.clone(), BigInt::zero()),
@@ -327,7 +372,19 @@ mod tests {
 
     #[test]
     fn nearest_integers_are_those_of_rounding_to_even() {
-        let edges = [0.0, 0.5, 1.5, 2.5, -0.5, -1.5, -2.5, 0.499_999_999_999_999_94, -0.0, 1e15 + 0.5, (1u64 << 51) as f64 - 0.25];
+        let edges = [
+            0.0,
+            0.5,
+            1.5,
+            2.5,
+            -0.5,
+            -1.5,
+            -2.5,
+            0.499_999_999_999_999_94,
+            -0.0,
+            1e15 + 0.5,
+            (1u64 << 51) as f64 - 0.25,
+        ];
         let mut random = 0x9e37_79b9_7f4a_7c15u64;
         let many = (0..20_000).map(|i| {
             random = random.wrapping_mul(0xd134_2543_de82_ef95).wrapping_add(1);
@@ -364,7 +421,10 @@ mod tests {
             let (x, w) = (word(126 - i % 100), word(126));
             let exact: BigInt = BigInt::from(x) * w;
             let error: BigInt = (BigInt::from(times(x, w)) << FACTOR_BITS) - exact;
-            assert!(error.magnitude() <= ((BigInt::one() << 125u32) + (BigInt::one() << 67u32)).magnitude(), "{x} {w}");
+            assert!(
+                error.magnitude() <= ((BigInt::one() << 125u32) + (BigInt::one() << 67u32)).magnitude(),
+                "{x} {w}"
+            );
             assert!((2 * halved(x) - x).abs() <= 1 && (x & 1 == 0 || halved(x) & 1 == 0));
         }
     }
@@ -376,7 +436,8 @@ mod tests {
         for len in (1..=12).map(|log| 1usize << log) {
             let mut exponent = 1usize;
             for root in &roots[len / 2..len] {
-                let square = (BigInt::from(root.re).pow(2) + BigInt::from(root.im).pow(2)) - (BigInt::one() << 252u32);
+                let square =
+                    (BigInt::from(root.re).pow(2) + BigInt::from(root.im).pow(2)) - (BigInt::one() << 252u32);
                 assert!(square.bits() <= 128, "length 1 within a few units");
                 let angle = std::f64::consts::TAU * exponent as f64 / (4 * len) as f64;
                 let unit = 2f64.powi(-126);

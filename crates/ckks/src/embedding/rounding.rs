@@ -1,21 +1,26 @@
-//! Stochastic rounding: a number between two integers becomes one of them at random, with probabilities that make the mean the number.
+//! Stochastic rounding: a number between two integers becomes one of them at random, with probabilities that
+//! make the mean the number.
 //!
-//! The error of each number then has the mean 0 and is independent of all others, whatever the numbers are. Rounding to the nearest integer has errors that follow from the numbers: those of equal
-//! numbers are equal, and those of the `n` coefficients of a polynomial may have the signs of the roots of unity of one slot, where they add up to `n / pi` and not to a multiple of the root of `n`. A
-//! single number below the precision of the scale, among zeros, is such a polynomial.
+//! The error of each number then has the mean 0 and is independent of all others, whatever the numbers are.
+//! Rounding to the nearest integer has errors that follow from the numbers: those of equal numbers are equal,
+//! and those of the `n` coefficients of a polynomial may have the signs of the roots of unity of one slot,
+//! where they add up to `n / pi` and not to a multiple of the root of `n`. A single number below the
+//! precision of the scale, among zeros, is such a polynomial.
 //!
-//! Source: Croci, Fasi, Higham, Mary and Mikaitis, Stochastic rounding: implementation, error analysis and applications (2022), sec. 2.
-//! Neither branches nor addresses depend on the numbers.
+//! Source: Croci, Fasi, Higham, Mary and Mikaitis, Stochastic rounding: implementation, error analysis and
+//! applications (2022), sec. 2. Neither branches nor addresses depend on the numbers.
 
 use clathrate_arith::sequence::words;
 use clathrate_lattice::SecretRng;
 
 use super::DOUBLE_SHARE;
 
-/// The root mean square of the error that encoding and decoding cause in a sum of so many coefficients times factors of magnitude 1, in units of numbers at this scale: for numbers that lie anywhere between
-/// integers, and a bound on it, for those half way between two.
+/// The root mean square of the error that encoding and decoding cause in a sum of so many coefficients times
+/// factors of magnitude 1, in units of numbers at this scale: for numbers that lie anywhere between integers,
+/// and a bound on it, for those half way between two.
 ///
-/// Errors of rounding are independent, and each is in an interval of length 1, so that their sums have no heavier tails than normal ones of the larger variance (Hoeffding 1963, Theorem 2).
+/// Errors of rounding are independent, and each is in an interval of length 1, so that their sums have no
+/// heavier tails than normal ones of the larger variance (Hoeffding 1963, Theorem 2).
 pub(crate) fn encoding_errors(terms: usize, scale: f64) -> (f64, f64) {
     let of = |variance: f64| error_of(terms, variance) / scale;
     (of(1.0 / 6.0), of(1.0 / 4.0))
@@ -26,13 +31,16 @@ pub(crate) fn mask_error(terms: usize, scale: f64) -> f64 {
     error_of(terms, 1.0 / 12.0) / scale
 }
 
-/// Whether a mask with this number, scaled, is fine enough to be rounded to the nearest. Coefficients of a mask of one slot are `A cos(t angle)` with `A = 2 scaled / n`. Their rounding adds up in that slot to about
-/// `n / (8 sqrt(A))` (the Bessel function of the sawtooth's first harmonic), which for `A` of `n / 8` and more is below the root mean square of random rounding, `sqrt(n / 12)`.
+/// Whether a mask with this number, scaled, is fine enough to be rounded to the nearest. Coefficients of a
+/// mask of one slot are `A cos(t angle)` with `A = 2 scaled / n`. Their rounding adds up in that slot to
+/// about `n / (8 sqrt(A))` (the Bessel function of the sawtooth's first harmonic), which for `A` of `n / 8`
+/// and more is below the root mean square of random rounding, `sqrt(n / 12)`.
 pub(crate) fn is_fine(degree: usize, scaled: f64) -> bool {
     scaled.abs() >= (degree as f64 / 4.0).powi(2)
 }
 
-/// Transforms to and from coefficients add, each, at most an eighth of the root mean square of rounding to the nearest integer, whatever the magnitudes of the numbers.
+/// Transforms to and from coefficients add, each, at most an eighth of the root mean square of rounding to
+/// the nearest integer, whatever the magnitudes of the numbers.
 fn error_of(terms: usize, variance: f64) -> f64 {
     (terms as f64 * (variance + 2.0 * DOUBLE_SHARE * DOUBLE_SHARE / 12.0)).sqrt()
 }
@@ -46,8 +54,9 @@ const IN_WORD: usize = 4;
 /// Random numbers that are drawn together.
 pub(super) const GROUP: usize = 8 * IN_WORD;
 
-/// A random number that decides between two integers. Probabilities are multiples of `2^-16`: the mean of an error is off by at most half of that, which is below the errors' root mean square even where
-/// all coefficients of a polynomial are off in the same way.
+/// A random number that decides between two integers. Probabilities are multiples of `2^-16`: the mean of an
+/// error is off by at most half of that, which is below the errors' root mean square even where all
+/// coefficients of a polynomial are off in the same way.
 #[derive(Clone, Copy)]
 pub(crate) struct Dither(u64);
 
@@ -60,7 +69,8 @@ impl Dither {
         f64::from_bits(1f64.to_bits() | (self.0 << (f64::MANTISSA_DIGITS - 1 - BITS))) - (1.5 - HALF_UNIT)
     }
 
-    /// What is to be added to a number in units of `2^-bits` that is then rounded down: between 0 and `2^bits`. Range: `0 < bits < 127`.
+    /// What is to be added to a number in units of `2^-bits` that is then rounded down: between 0 and
+    /// `2^bits`. Range: `0 < bits < 127`.
     #[inline]
     pub(super) fn of_unit(self, bits: u32) -> i128 {
         // Without a branch, as the number of bits may follow from secret numbers.
@@ -124,7 +134,12 @@ impl Rounding {
             // Words first: the loops over numbers then consist of vectors.
             let drawn: [u64; GROUP / IN_WORD] = std::array::from_fn(|_| words.next().unwrap_or_default());
             let mut dithers = [Dither(0); GROUP];
-            dithers.as_chunks_mut::<IN_WORD>().0.iter_mut().zip(drawn).for_each(|(dithers, word)| *dithers = dithers_of(word));
+            dithers
+                .as_chunks_mut::<IN_WORD>()
+                .0
+                .iter_mut()
+                .zip(drawn)
+                .for_each(|(dithers, word)| *dithers = dithers_of(word));
             Some(dithers)
         })
     }

@@ -11,7 +11,8 @@ use crate::embedding::{Rounding, doubles_suffice};
 use crate::error::CkksError;
 use crate::parameters::Params;
 
-/// Polynomial `polynomial` of an array with this layout, rounded to integers at `scale`; places without an entry are zero.
+/// Polynomial `polynomial` of an array with this layout, rounded to integers at `scale`; places without an
+/// entry are zero.
 ///
 /// `largest` is a bound on the magnitudes of the numbers. The time depends on it and not on the numbers.
 ///
@@ -50,7 +51,8 @@ pub(crate) fn encode_polynomial(
     encode_coefficients_below(params, coefficients, largest, (scale, rounding), level)
 }
 
-/// Writes the entries that polynomial `polynomial` holds, or the parts of them, to `numbers`: the inverse of [`encode_polynomial`].
+/// Writes the entries that polynomial `polynomial` holds, or the parts of them, to `numbers`: the inverse of
+/// [`encode_polynomial`].
 ///
 /// `coefficients` are those of `poly`, divided by `scale`.
 #[inline(never)]
@@ -78,7 +80,9 @@ pub(crate) fn read_coefficients(
         return encoder.evaluate_integers(&centred_integers(poly), scale, count, read);
     }
     let (_, _, component) = layout.polynomial(polynomial);
-    let get = |position: usize| (position % layout.components == component).then(|| coefficients[position / layout.components]);
+    let get = |position: usize| {
+        (position % layout.components == component).then(|| coefficients[position / layout.components])
+    };
     for (position, index) in layout.held(polynomial) {
         if let Some(value) = get(position) {
             numbers.set_real(index, value);
@@ -89,7 +93,8 @@ pub(crate) fn read_coefficients(
     }
 }
 
-/// The root of the sum of the squares. In lanes that do not wait for each other, so that the compiler uses vectors.
+/// The root of the sum of the squares. In lanes that do not wait for each other, so that the compiler uses
+/// vectors.
 fn root_of_squares(values: &[f64]) -> f64 {
     let mut sums = [0.0f64; 8];
     let lanes = values.chunks_exact(sums.len());

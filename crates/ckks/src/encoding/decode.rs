@@ -1,8 +1,9 @@
 //! Converts residues to real coefficients: decoding composes residues by the Chinese remainder theorem.
 //!
-//! A message is small compared to the modulus, so a few primes determine it. Coefficients are composed in 128-bit integers from the shortest
-//! prefix of primes that has at least 100 bits, and checked against one more prime. If the check fails, all primes are composed in big
-//! integers. A coefficient that is too large for the prefix passes the check only by chance, with probability 2^-30.
+//! A message is small compared to the modulus, so a few primes determine it. Coefficients are composed in
+//! 128-bit integers from the shortest prefix of primes that has at least 100 bits, and checked against one
+//! more prime. If the check fails, all primes are composed in big integers. A coefficient that is too large
+//! for the prefix passes the check only by chance, with probability 2^-30.
 //!
 //! Functions that branch on numbers are never in line, so that the test of constant time finds their names.
 
@@ -26,10 +27,11 @@ const PREFIX_LIMIT_BITS: f64 = 125.0;
 /// How far a decrypted coefficient may exceed the encodable range because of noise, in bits.
 const NOISE_SLACK_BITS: f64 = 0.1;
 
-/// Refuses decrypted coefficients (already divided by `scale`) that reach into the guard, above a quarter of the modulus.
+/// Refuses decrypted coefficients (already divided by `scale`) that reach into the guard, above a quarter of
+/// the modulus.
 ///
-/// Of numbers that overflowed and are spread evenly modulo the modulus, every second one is in the guard. This finds most overflows but does not prove that
-/// there was none.
+/// Of numbers that overflowed and are spread evenly modulo the modulus, every second one is in the guard.
+/// This finds most overflows but does not prove that there was none.
 ///
 /// # Errors
 /// [`CkksError::Overflow`].
@@ -45,7 +47,8 @@ pub fn check_guard(params: &Params, coefficients: &[f64], scale: f64, level: Lev
     Err(CkksError::Overflow { log2_scale: scale.log2(), level: level.0, log2_limit: limit - scale.log2() })
 }
 
-/// The primes of a level that decryption reads first: a prefix of the basis, and whether the prefix is shorter than the basis.
+/// The primes of a level that decryption reads first: a prefix of the basis, and whether the prefix is
+/// shorter than the basis.
 #[must_use]
 pub fn deciding_basis(params: &Params, level: Level) -> (Basis, bool) {
     let basis = params.chain().basis(level);
@@ -67,7 +70,8 @@ fn prefix_length(basis: &Basis, moduli: &[Modulus]) -> (usize, bool) {
     (basis.len(), false)
 }
 
-/// Centred coefficients divided by `scale`; `None` if the given primes do not determine the coefficients and the level has more primes.
+/// Centred coefficients divided by `scale`; `None` if the given primes do not determine the coefficients and
+/// the level has more primes.
 #[must_use]
 #[inline(never)]
 pub fn decode_coefficients(poly: &Poly<Coeff>, scale: f64, complete: bool) -> Option<Vec<f64>> {
@@ -129,14 +133,16 @@ impl<'p> Residues<'p> {
     }
 }
 
-/// Mixed-radix composition in 128 bits; `None` where the check prime disagrees. The time does not depend on the coefficients.
+/// Mixed-radix composition in 128 bits; `None` where the check prime disagrees. The time does not depend on
+/// the coefficients.
 fn compose_short(rows: &[&[u64]], primes: &[Modulus], check: Option<&Modulus>) -> Option<Vec<i128>> {
     // radix[i] = q_0 .. q_{i-1}; inverse[i] = its inverse modulo q_i.
     let mut radix = vec![1i128];
     for q in primes {
         radix.push(radix[radix.len() - 1] * i128::from(q.value()));
     }
-    let inverses: Vec<u64> = primes.iter().zip(&radix).map(|(q, &r)| q.inverse(q.reduce_i128(r))).collect::<Option<_>>()?;
+    let inverses: Vec<u64> =
+        primes.iter().zip(&radix).map(|(q, &r)| q.inverse(q.reduce_i128(r))).collect::<Option<_>>()?;
     let inverses: Vec<_> = primes.iter().zip(inverses).map(|(q, inverse)| q.multiplier(inverse)).collect();
     let half = radix[primes.len()] / 2;
     let mut agree = true;
@@ -169,7 +175,8 @@ fn compose_long(rows: &[&[u64]], primes: &[Modulus]) -> Vec<BigInt> {
         .collect();
     (0..rows.first().map_or(0, |row| row.len()))
         .map(|column| {
-            let sum = units.iter().enumerate().fold(BigInt::zero(), |sum, (i, unit)| sum + unit * rows[i][column]);
+            let sum =
+                units.iter().enumerate().fold(BigInt::zero(), |sum, (i, unit)| sum + unit * rows[i][column]);
             let value = sum % &product;
             if value > half { value - &product } else { value }
         })

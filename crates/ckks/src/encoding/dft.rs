@@ -1,12 +1,14 @@
 //! The transforms between slots and coefficients, as products of sparse linear maps.
 //!
-//! Let `n` be the number of slots and `w_t = m_t + i m_{t + n}` the complex coefficients of a message, taken in bit-reversed order. Its slots are
+//! Let `n` be the number of slots and `w_t = m_t + i m_{t + n}` the complex coefficients of a message, taken
+//! in bit-reversed order. Its slots are
 //!
 //! ```text
 //! z = L_n ... L_4 L_2 w
 //! ```
 //!
-//! where layer `L_len` combines slots that are `len / 2` apart: with `u = x_j`, `v = x_(j + len/2)` and `omega = exp(2 pi i 5^j / (4 len))`,
+//! where layer `L_len` combines slots that are `len / 2` apart: with `u = x_j`, `v = x_(j + len/2)` and
+//! `omega = exp(2 pi i 5^j / (4 len))`,
 //!
 //! ```text
 //! y_j = u + omega v,    y_(j + len/2) = u - omega v,    j in 0 .. len/2, and so in every block of len slots
@@ -36,8 +38,13 @@ fn twiddles(len: usize) -> Vec<Complex64> {
     (0..len / 2).map(twiddle).collect()
 }
 
-/// The map of a layer, from the three numbers of each pair of rows: on the diagonal, and at distance `len / 2` right and left of it.
-fn layer(slots: usize, len: usize, row: impl Fn(Complex64) -> [(Complex64, Complex64); 2]) -> Result<LinearTransform, CkksError> {
+/// The map of a layer, from the three numbers of each pair of rows: on the diagonal, and at distance `len /
+/// 2` right and left of it.
+fn layer(
+    slots: usize,
+    len: usize,
+    row: impl Fn(Complex64) -> [(Complex64, Complex64); 2],
+) -> Result<LinearTransform, CkksError> {
     let zero = Complex64::new(0.0, 0.0);
     let half = len / 2;
     let (mut own, mut right, mut left) = (vec![zero; len], vec![zero; len], vec![zero; len]);
@@ -71,8 +78,9 @@ fn composed(layers: impl Iterator<Item = LinearTransform>) -> Result<Option<Line
     Ok(product)
 }
 
-/// `layers` cut into `factors` products of neighbouring ones, as even as possible; the first factors have one layer more where it is not even. The coefficients
-/// of one slot are the slot, so without layers there is one factor that changes nothing.
+/// `layers` cut into `factors` products of neighbouring ones, as even as possible; the first factors have one
+/// layer more where it is not even. The coefficients of one slot are the slot, so without layers there is one
+/// factor that changes nothing.
 fn grouped(layers: Vec<LinearTransform>, factors: usize) -> Result<Vec<LinearTransform>, CkksError> {
     if layers.is_empty() && factors > 0 {
         return Ok(vec![LinearTransform::from_diagonals(1, [(0, vec![Complex64::new(1.0, 0.0)])])?]);
@@ -84,28 +92,36 @@ fn grouped(layers: Vec<LinearTransform>, factors: usize) -> Result<Vec<LinearTra
     Ok(products.into_iter().flatten().collect())
 }
 
-/// The factors that turn slots into complex coefficients in bit-reversed order, the first one first: at most `factors`, and no more than there are layers.
+/// The factors that turn slots into complex coefficients in bit-reversed order, the first one first: at most
+/// `factors`, and no more than there are layers.
 ///
 /// The encrypted message is `sum_t w_t X^t` afterwards, where `w` are the numbers that were in the slots.
 ///
 /// # Errors
 /// [`CkksError::OutOfRange`] unless `slots` is a power of two.
 pub fn slots_to_coefficients(slots: usize, factors: usize) -> Result<Vec<LinearTransform>, CkksError> {
-    let layers = (1..=slots.trailing_zeros()).map(|log| forward(slots, 1 << log)).collect::<Result<Vec<_>, _>>()?;
+    let layers =
+        (1..=slots.trailing_zeros()).map(|log| forward(slots, 1 << log)).collect::<Result<Vec<_>, _>>()?;
     grouped(layers, factors)
 }
 
-/// The inverse of [`slots_to_coefficients`]: the factors that turn complex coefficients in bit-reversed order into slots.
+/// The inverse of [`slots_to_coefficients`]: the factors that turn complex coefficients in bit-reversed order
+/// into slots.
 pub fn coefficients_to_slots(slots: usize, factors: usize) -> Result<Vec<LinearTransform>, CkksError> {
-    let layers = (1..=slots.trailing_zeros()).rev().map(|log| inverse(slots, 1 << log)).collect::<Result<Vec<_>, _>>()?;
+    let layers = (1..=slots.trailing_zeros())
+        .rev()
+        .map(|log| inverse(slots, 1 << log))
+        .collect::<Result<Vec<_>, _>>()?;
     grouped(layers, factors)
 }
 
-/// The first factor of a transform from coefficients to slots that multiplies `layers` layers, at least 1 and at most all of them.
+/// The first factor of a transform from coefficients to slots that multiplies `layers` layers, at least 1 and
+/// at most all of them.
 pub fn first_to_slots(slots: usize, layers: u32) -> Result<LinearTransform, CkksError> {
     let all = slots.trailing_zeros();
     let used = layers.clamp(1, all.max(1)).min(all);
-    let layers = (all - used + 1..=all).rev().map(|log| inverse(slots, 1 << log)).collect::<Result<Vec<_>, _>>()?;
+    let layers =
+        (all - used + 1..=all).rev().map(|log| inverse(slots, 1 << log)).collect::<Result<Vec<_>, _>>()?;
     let product = composed(layers.into_iter())?;
     product.ok_or_else(|| CkksError::OutOfRange {
         what: "the number of slots",

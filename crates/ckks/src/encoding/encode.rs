@@ -1,30 +1,37 @@
 //! Rounds numbers to the integers of polynomials.
 //!
-//! A scaled coefficient becomes one of the two integers beside it at random, so that the errors of an array are independent whatever its numbers are ([`Rounding`]). Where a transform or a product in double precision would add more than an eighth of the error of
-//! rounding, it is computed in fixed point. A bound on the numbers decides, and the steps that follow do not depend on the numbers, so that the time of an
+//! A scaled coefficient becomes one of the two integers beside it at random, so that the errors of an array
+//! are independent whatever its numbers are ([`Rounding`]). Where a transform or a product in double
+//! precision would add more than an eighth of the error of rounding, it is computed in fixed point. A bound
+//! on the numbers decides, and the steps that follow do not depend on the numbers, so that the time of an
 //! encryption shows the bound alone. A refusal shows more: that there is a number which is refused.
 //!
-//! Functions that branch on numbers at all, for a refusal or without a bound, are never in line, so that the test of constant time finds their names.
+//! Functions that branch on numbers at all, for a refusal or without a bound, are never in line, so that the
+//! test of constant time finds their names.
 
 use clathrate_lattice::{Basis, Coeff, Eval, Level, Poly, Ring};
 use rustfft::num_complex::Complex64;
 
 use super::values::{ValuesRef, largest_magnitude};
 use crate::arrays::Layout;
-use crate::embedding::{Encoder, Rounding, doubles_suffice, encoding_errors, scaled_integers, short_integers};
+use crate::embedding::{
+    Encoder, Rounding, doubles_suffice, encoding_errors, scaled_integers, short_integers,
+};
 use crate::error::CkksError;
 use crate::parameters::Params;
 
 /// Largest magnitude of a scaled coefficient, in bits: it must be exact in an `i128`.
 const COEFFICIENT_LIMIT_BITS: f64 = 120.0;
 
-/// How far the error of encoding may be beyond its worst root mean square: both parts of a complex number with a normal distribution are below this with a probability of `1 - 2^-40`.
+/// How far the error of encoding may be beyond its worst root mean square: both parts of a complex number
+/// with a normal distribution are below this with a probability of `1 - 2^-40`.
 const ENCODING_TAIL: f64 = 7.7;
 
-/// The root mean square of the error that encoding and decoding cause in an entry, in units of the numbers, and a bound that it exceeds with a probability below
-/// `2^-40`. The error of the encryption comes to it.
+/// The root mean square of the error that encoding and decoding cause in an entry, in units of the numbers,
+/// and a bound that it exceeds with a probability below `2^-40`. The error of the encryption comes to it.
 ///
-/// Numbers of at most the magnitude `largest` do not increase it, but for the double that holds a decoded number, whose own rounding the bound counts.
+/// Numbers of at most the magnitude `largest` do not increase it, but for the double that holds a decoded
+/// number, whose own rounding the bound counts.
 #[must_use]
 pub fn encoding_error(layout: &Layout, largest: f64, scale: f64) -> (f64, f64) {
     // Of a slot that repeats, the mean counts.
@@ -43,13 +50,19 @@ const SHORT_LIMIT: f64 = (1u64 << 62) as f64;
 ///
 /// # Errors
 /// [`CkksError::NotFinite`], [`CkksError::ValueTooLarge`].
-pub fn encode_coefficients(params: &Params, coefficients: Vec<f64>, scale: f64, level: Level) -> Result<Poly<Eval>, CkksError> {
+pub fn encode_coefficients(
+    params: &Params,
+    coefficients: Vec<f64>,
+    scale: f64,
+    level: Level,
+) -> Result<Poly<Eval>, CkksError> {
     let largest = largest_magnitude(&coefficients);
     let rounding = Rounding::of(ValuesRef::from(&coefficients).name());
     encode_coefficients_below(params, coefficients, largest, (scale, rounding), level)
 }
 
-/// As [`encode_coefficients`] for coefficients of at most the magnitude `largest`, on which the time depends, and not on the coefficients.
+/// As [`encode_coefficients`] for coefficients of at most the magnitude `largest`, on which the time depends,
+/// and not on the coefficients.
 #[inline(never)]
 pub(crate) fn encode_coefficients_below(
     params: &Params,
@@ -60,7 +73,8 @@ pub(crate) fn encode_coefficients_below(
 ) -> Result<Poly<Eval>, CkksError> {
     let (ring, basis) = (params.chain().ring(), params.chain().basis(level));
     if !coefficients.iter().fold(true, |finite, value| finite & value.is_finite()) {
-        let (index, &value) = coefficients.iter().enumerate().find(|(_, value)| !value.is_finite()).unwrap_or((0, &f64::NAN));
+        let (index, &value) =
+            coefficients.iter().enumerate().find(|(_, value)| !value.is_finite()).unwrap_or((0, &f64::NAN));
         return Err(CkksError::NotFinite { index, value });
     }
     check_headroom(params, largest_magnitude(&coefficients), scale, level)?;
@@ -68,17 +82,30 @@ pub(crate) fn encode_coefficients_below(
         return Ok(round_short(ring, &basis, coefficients, (scale, rounding)).into_eval());
     }
     check_bits(largest, scale, level, COEFFICIENT_LIMIT_BITS)?;
-    Ok(integers_to_poly(ring, &basis, scaled_integers(&coefficients, largest, scale, rounding), largest * scale).into_eval())
+    Ok(integers_to_poly(
+        ring,
+        &basis,
+        scaled_integers(&coefficients, largest, scale, rounding),
+        largest * scale,
+    )
+    .into_eval())
 }
 
 /// `round(coefficients * scale)`, below `2^62`, as a polynomial.
-fn round_short(ring: &Ring, basis: &Basis, coefficients: Vec<f64>, (scale, rounding): (f64, Rounding)) -> Poly<Coeff> {
+fn round_short(
+    ring: &Ring,
+    basis: &Basis,
+    coefficients: Vec<f64>,
+    (scale, rounding): (f64, Rounding),
+) -> Poly<Coeff> {
     Poly::from_signed(ring, basis, &short_integers(coefficients, scale, rounding))
 }
 
-/// `round(scale * m)` as a polynomial at `level`, for the polynomial `m` with `count` slots, which `fill` writes over zeros.
+/// `round(scale * m)` as a polynomial at `level`, for the polynomial `m` with `count` slots, which `fill`
+/// writes over zeros.
 ///
-/// `largest` is a bound on the slots' magnitudes. It decides how precise the transform has to be, so the time depends on it, and not on the slots.
+/// `largest` is a bound on the slots' magnitudes. It decides how precise the transform has to be, so the time
+/// depends on it, and not on the slots.
 ///
 /// # Errors
 /// [`CkksError::ValueTooLarge`].
@@ -93,13 +120,16 @@ pub(crate) fn encode_slots(
 ) -> Result<Poly<Eval>, CkksError> {
     let (ring, basis) = (params.chain().ring(), params.chain().basis(level));
     let headroom = (level, room_bits(params, level));
-    Ok(slots_to_poly(params.encoder(), ring, &basis, (count, largest), fill, (scale, rounding), headroom)?.into_eval())
+    Ok(slots_to_poly(params.encoder(), ring, &basis, (count, largest), fill, (scale, rounding), headroom)?
+        .into_eval())
 }
 
-/// As [`encode_slots`] over any basis of a ring that `encoder` is for. Coefficients have so many bits of room, at the level that an error names.
+/// As [`encode_slots`] over any basis of a ring that `encoder` is for. Coefficients have so many bits of
+/// room, at the level that an error names.
 ///
 /// # Errors
-/// [`CkksError::ValueTooLarge`], also for slots of more than 120 bits, beyond which the transform is not precise.
+/// [`CkksError::ValueTooLarge`], also for slots of more than 120 bits, beyond which the transform is not
+/// precise.
 fn slots_to_poly(
     encoder: &Encoder,
     ring: &Ring,
@@ -140,10 +170,19 @@ pub(crate) fn diagonal_to_poly(
     diagonal: &[Complex64],
     scale: f64,
 ) -> Result<Poly<Eval>, CkksError> {
-    let (largest, rounding) = (ValuesRef::from(diagonal).largest(), Rounding::of(ValuesRef::from(diagonal).name()));
+    let (largest, rounding) =
+        (ValuesRef::from(diagonal).largest(), Rounding::of(ValuesRef::from(diagonal).name()));
     let fill = |slots: &mut [Complex64]| slots.copy_from_slice(diagonal);
-    Ok(slots_to_poly(encoder, ring, basis, (diagonal.len(), largest), fill, (scale, rounding), (Level(0), COEFFICIENT_LIMIT_BITS))?
-        .into_eval())
+    Ok(slots_to_poly(
+        encoder,
+        ring,
+        basis,
+        (diagonal.len(), largest),
+        fill,
+        (scale, rounding),
+        (Level(0), COEFFICIENT_LIMIT_BITS),
+    )?
+    .into_eval())
 }
 
 /// The polynomial with these coefficients.
@@ -158,7 +197,8 @@ pub(crate) fn wide_to_poly(ring: &Ring, basis: &Basis, wide: &[i128]) -> Poly<Co
 pub(super) const SIGN_BITS: f64 = 1.0;
 pub(super) const GUARD_BITS: f64 = 1.0;
 
-/// Refuses a magnitude above a quarter of the modulus of `level`. A magnitude above half the modulus would wrap around; the range between is a guard.
+/// Refuses a magnitude above a quarter of the modulus of `level`. A magnitude above half the modulus would
+/// wrap around; the range between is a guard.
 ///
 /// # Errors
 /// [`CkksError::ValueTooLarge`].
@@ -171,8 +211,9 @@ fn room_bits(params: &Params, level: Level) -> f64 {
     (params.log2_q(level) - GUARD_BITS).min(COEFFICIENT_LIMIT_BITS)
 }
 
-/// The bound on the magnitudes of numbers that decides how precise their transform is: the declared one, which everybody knows. Without one, or with one
-/// that no transform has room for, it is the largest magnitude.
+/// The bound on the magnitudes of numbers that decides how precise their transform is: the declared one,
+/// which everybody knows. Without one, or with one that no transform has room for, it is the largest
+/// magnitude.
 pub(crate) fn deciding_magnitude(declared: Option<f64>, values: ValuesRef<'_>, scale: f64) -> f64 {
     let fits = |bound: &f64| check_bits(*bound, scale, Level(0), COEFFICIENT_LIMIT_BITS).is_ok();
     declared.filter(fits).unwrap_or_else(|| values.largest())
@@ -182,16 +223,28 @@ pub(crate) fn deciding_magnitude(declared: Option<f64>, values: ValuesRef<'_>, s
 ///
 /// # Errors
 /// [`CkksError::ValueTooLarge`].
-pub fn check_product_headroom(params: &Params, largest: f64, scale: f64, level: Level) -> Result<(), CkksError> {
+pub fn check_product_headroom(
+    params: &Params,
+    largest: f64,
+    scale: f64,
+    level: Level,
+) -> Result<(), CkksError> {
     check_bits(largest, scale, level, params.log2_q(level) - GUARD_BITS)
 }
 
 fn check_bits(largest: f64, scale: f64, level: Level, headroom: f64) -> Result<(), CkksError> {
-    // A logarithm reads tables at addresses that depend on the number, so it is taken of a number that is refused only.
+    // A logarithm reads tables at addresses that depend on the number, so it is taken of a number that is
+    // refused only.
     let scaled = largest * scale + 1.0;
     if scaled.is_finite() && scaled <= (headroom - SIGN_BITS).exp2() {
         return Ok(());
     }
     let needed = scaled.log2() + SIGN_BITS;
-    Err(CkksError::ValueTooLarge { value: largest, log2_scale: scale.log2(), needed, headroom, level: level.0 })
+    Err(CkksError::ValueTooLarge {
+        value: largest,
+        log2_scale: scale.log2(),
+        needed,
+        headroom,
+        level: level.0,
+    })
 }

@@ -4,7 +4,8 @@
 //! y_j = sum_s d_s[j] x_(j + s),    indices modulo the number of slots
 //! ```
 //!
-//! so diagonal `s` multiplies the array rotated left by `s`. A matrix `M` has `d_s[j] = M[j][j + s]`. Source: Halevi and Shoup (CRYPTO 2014), sec. 4.
+//! so diagonal `s` multiplies the array rotated left by `s`. A matrix `M` has `d_s[j] = M[j][j + s]`. Source:
+//! Halevi and Shoup (CRYPTO 2014), sec. 4.
 
 use std::collections::BTreeMap;
 
@@ -64,16 +65,25 @@ fn check_size(diagonals: usize, length: usize) -> Result<(), CkksError> {
 }
 
 impl LinearTransform {
-    /// The map with the given diagonals, by shift; negative shifts are rotations to the right. A diagonal may be given by one period, whose length divides
-    /// `slots`. Diagonals of equal shifts are added.
+    /// The map with the given diagonals, by shift; negative shifts are rotations to the right. A diagonal may
+    /// be given by one period, whose length divides `slots`. Diagonals of equal shifts are added.
     ///
     /// # Errors
-    /// [`CkksError::OutOfRange`] unless `slots` and the lengths are powers of two, and no length exceeds `slots`; [`CkksError::NotFinite`].
-    pub fn from_diagonals(slots: usize, diagonals: impl IntoIterator<Item = (i64, Vec<Complex64>)>) -> Result<Self, CkksError> {
-        let refuse =
-            |what: &'static str, value: usize, remedy: String| Err(CkksError::OutOfRange { what, value: value.to_string(), remedy });
+    /// [`CkksError::OutOfRange`] unless `slots` and the lengths are powers of two, and no length exceeds
+    /// `slots`; [`CkksError::NotFinite`].
+    pub fn from_diagonals(
+        slots: usize,
+        diagonals: impl IntoIterator<Item = (i64, Vec<Complex64>)>,
+    ) -> Result<Self, CkksError> {
+        let refuse = |what: &'static str, value: usize, remedy: String| {
+            Err(CkksError::OutOfRange { what, value: value.to_string(), remedy })
+        };
         if !slots.is_power_of_two() {
-            return refuse("the number of slots of a linear transform", slots, "use a power of two".to_owned());
+            return refuse(
+                "the number of slots of a linear transform",
+                slots,
+                "use a power of two".to_owned(),
+            );
         }
         let given: Vec<(i64, Vec<Complex64>)> = diagonals.into_iter().collect();
         let mut period = 1;
@@ -93,7 +103,8 @@ impl LinearTransform {
         check_size(given.len().min(slots), period)?;
         let mut sums: BTreeMap<usize, Vec<Complex64>> = BTreeMap::new();
         for (shift, diagonal) in given {
-            let sum = sums.entry(shift.rem_euclid(slots as i64) as usize).or_insert_with(|| vec![ZERO; period]);
+            let sum =
+                sums.entry(shift.rem_euclid(slots as i64) as usize).or_insert_with(|| vec![ZERO; period]);
             sum.iter_mut().zip(diagonal.iter().cycle()).for_each(|(sum, value)| *sum += value);
             if let Some(index) = sum.iter().position(|value| !value.is_finite()) {
                 return Err(CkksError::NotFinite { index, value: sum[index].norm() });
@@ -102,20 +113,30 @@ impl LinearTransform {
         Ok(Self { rows: slots, columns: slots, slots, period, diagonals: sums, row_sum: 0.0 }.reduced())
     }
 
-    /// The product with a real or complex matrix, row-major `rows x columns`. The number of slots is the larger side, rounded up to a power of two; results
-    /// beyond `rows` are zero, and slots beyond `columns` are not read.
+    /// The product with a real or complex matrix, row-major `rows x columns`. The number of slots is the
+    /// larger side, rounded up to a power of two; results beyond `rows` are zero, and slots beyond `columns`
+    /// are not read.
     ///
     /// # Errors
-    /// [`CkksError::Empty`], [`CkksError::Shape`] where the number of values is not `rows * columns`; [`CkksError::NotFinite`]; [`CkksError::OutOfRange`]
-    /// where the diagonals take too much memory.
-    pub fn from_matrix<'v>(values: impl Into<ValuesRef<'v>>, rows: usize, columns: usize) -> Result<Self, CkksError> {
+    /// [`CkksError::Empty`], [`CkksError::Shape`] where the number of values is not `rows * columns`;
+    /// [`CkksError::NotFinite`]; [`CkksError::OutOfRange`] where the diagonals take too much memory.
+    pub fn from_matrix<'v>(
+        values: impl Into<ValuesRef<'v>>,
+        rows: usize,
+        columns: usize,
+    ) -> Result<Self, CkksError> {
         let values = values.into();
         if rows == 0 || columns == 0 {
             return Err(CkksError::Empty { shape: vec![rows, columns] });
         }
         if rows.checked_mul(columns) != Some(values.len()) {
             let remedy = "the matrix needs rows * columns values".to_owned();
-            return Err(CkksError::Shape { operation: LINEAR, left: vec![rows, columns], right: vec![values.len()], remedy });
+            return Err(CkksError::Shape {
+                operation: LINEAR,
+                left: vec![rows, columns],
+                right: vec![values.len()],
+                remedy,
+            });
         }
         let slots = rows.max(columns).next_power_of_two();
         let mut used = vec![false; slots];
@@ -137,10 +158,12 @@ impl LinearTransform {
         Ok(Self { rows, columns, slots, period: slots, diagonals, row_sum: 0.0 }.reduced())
     }
 
-    /// This map of all slots as one from rows of `columns` numbers to rows of `rows`; `None` where it reads or writes slots beyond them.
+    /// This map of all slots as one from rows of `columns` numbers to rows of `rows`; `None` where it reads
+    /// or writes slots beyond them.
     #[must_use]
     pub fn of_shape(mut self, rows: usize, columns: usize) -> Option<Self> {
-        // Number i of a period is in the rows i, i + period, .., and meets the columns that are i + shift modulo the period: the last ones decide.
+        // Number i of a period is in the rows i, i + period, .., and meets the columns that are i + shift
+        // modulo the period: the last ones decide.
         let last = self.slots - self.period;
         let outside = |(&shift, diagonal): (&usize, &Vec<Complex64>)| {
             let beyond = |i: usize| last + i >= rows || last + (i + shift) % self.period >= columns;
@@ -153,16 +176,23 @@ impl LinearTransform {
         Some(self)
     }
 
-    /// The same map of each of `lanes` rows of `capacity` slots that lie one behind the other. Numbers do not wrap around within a row, so there are up to twice as many diagonals.
+    /// The same map of each of `lanes` rows of `capacity` slots that lie one behind the other. Numbers do not
+    /// wrap around within a row, so there are up to twice as many diagonals.
     ///
     /// # Errors
-    /// [`CkksError::Shape`] where rows of this map do not fit; [`CkksError::OutOfRange`] where the diagonals take too much memory.
+    /// [`CkksError::Shape`] where rows of this map do not fit; [`CkksError::OutOfRange`] where the diagonals
+    /// take too much memory.
     pub fn in_lanes(&self, capacity: usize, lanes: usize) -> Result<Self, CkksError> {
         if self.rows.max(self.columns) > capacity {
             let remedy = format!(
                 "rows share polynomials, with {capacity} slots for each: add columns of zeros before encryption, or encrypt with lanes=1"
             );
-            return Err(CkksError::Shape { operation: LINEAR, left: vec![lanes, capacity], right: vec![self.rows, self.columns], remedy });
+            return Err(CkksError::Shape {
+                operation: LINEAR,
+                left: vec![lanes, capacity],
+                right: vec![self.rows, self.columns],
+                remedy,
+            });
         }
         check_size(2 * self.diagonals.len(), capacity)?;
         let mut diagonals: BTreeMap<i64, Vec<Complex64>> = BTreeMap::new();
@@ -180,7 +210,12 @@ impl LinearTransform {
     /// Without diagonals that are zero, with the shortest period, and with its row sum.
     fn reduced(mut self) -> Self {
         self.diagonals.retain(|_, diagonal| diagonal.iter().any(|&value| value != ZERO));
-        while self.period > 1 && self.diagonals.values().all(|diagonal| diagonal[..self.period / 2] == diagonal[self.period / 2..]) {
+        while self.period > 1
+            && self
+                .diagonals
+                .values()
+                .all(|diagonal| diagonal[..self.period / 2] == diagonal[self.period / 2..])
+        {
             self.period /= 2;
             self.diagonals.values_mut().for_each(|diagonal| diagonal.truncate(self.period));
         }
@@ -217,7 +252,15 @@ impl LinearTransform {
                 }
             }
         }
-        Ok(Self { rows: next.rows, columns: self.columns, slots: self.slots, period, diagonals, row_sum: 0.0 }.reduced())
+        Ok(Self {
+            rows: next.rows,
+            columns: self.columns,
+            slots: self.slots,
+            period,
+            diagonals,
+            row_sum: 0.0,
+        }
+        .reduced())
     }
 
     /// The map times a number.
@@ -234,10 +277,17 @@ impl LinearTransform {
     pub fn evaluate(&self, x: &[Complex64]) -> Result<Vec<Complex64>, CkksError> {
         if x.len() != self.columns {
             let remedy = format!("give {} numbers", self.columns);
-            return Err(CkksError::Shape { operation: LINEAR, left: vec![self.rows, self.columns], right: vec![x.len()], remedy });
+            return Err(CkksError::Shape {
+                operation: LINEAR,
+                left: vec![self.rows, self.columns],
+                right: vec![x.len()],
+                remedy,
+            });
         }
         let at = |index: usize| x.get(index % self.slots).copied().unwrap_or(ZERO);
-        let entry = |j: usize| self.diagonals.iter().map(|(&shift, diagonal)| diagonal[j % self.period] * at(j + shift)).sum();
+        let entry = |j: usize| {
+            self.diagonals.iter().map(|(&shift, diagonal)| diagonal[j % self.period] * at(j + shift)).sum()
+        };
         Ok((0..self.rows).map(entry).collect())
     }
 
@@ -276,10 +326,13 @@ impl LinearTransform {
         self.diagonals.get(&(shift.rem_euclid(self.slots as i64) as usize)).map(Vec::as_slice)
     }
 
-    /// `count` numbers of the diagonal with this shift, rotated right by `steps`: what a product has to be multiplied with before it is rotated left by `steps`.
+    /// `count` numbers of the diagonal with this shift, rotated right by `steps`: what a product has to be
+    /// multiplied with before it is rotated left by `steps`.
     pub(crate) fn rotated_diagonal(&self, shift: i64, steps: i64, count: usize) -> Vec<Complex64> {
         let diagonal = self.diagonal(shift).unwrap_or_default();
-        let value = |j: i64| diagonal.get((j - steps).rem_euclid(self.period as i64) as usize).copied().unwrap_or_default();
+        let value = |j: i64| {
+            diagonal.get((j - steps).rem_euclid(self.period as i64) as usize).copied().unwrap_or_default()
+        };
         (0..count as i64).map(value).collect()
     }
 
@@ -299,10 +352,9 @@ impl LinearTransform {
                 columns[(i + shift) & (self.period - 1)] += value;
             }
         }
-        let numbers = self
-            .diagonals
-            .iter()
-            .flat_map(|(&shift, diagonal)| std::iter::once(shift as f64).chain(diagonal.iter().flat_map(|value| [value.re, value.im])));
+        let numbers = self.diagonals.iter().flat_map(|(&shift, diagonal)| {
+            std::iter::once(shift as f64).chain(diagonal.iter().flat_map(|value| [value.re, value.im]))
+        });
         MatrixNorms::new(name_of(numbers), &rows, &columns, self.columns)
     }
 

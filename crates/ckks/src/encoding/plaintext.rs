@@ -16,7 +16,8 @@ use crate::parameters::Params;
 
 /// An encoded array. An operation with a ciphertext is then only a sum or a product of polynomials.
 ///
-/// Immutable. It holds `layout.polynomials()` polynomials at one level and scale, independent of the masks that they may be encrypted under.
+/// Immutable. It holds `layout.polynomials()` polynomials at one level and scale, independent of the masks
+/// that they may be encrypted under.
 ///
 /// ```
 /// use clathrate_ckks::prelude::*;
@@ -54,11 +55,12 @@ pub struct Plaintext {
 impl Plaintext {
     /// Encodes an array: `round(scale * coefficients)`, polynomial by polynomial, zero in the padding.
     ///
-    /// Shapes: `values` row-major of `shape`, at most two axes; polynomials as in [`Layout::new`], of complex numbers where `values` are complex.
+    /// Shapes: `values` row-major of `shape`, at most two axes; polynomials as in [`Layout::new`], of complex
+    /// numbers where `values` are complex.
     ///
     /// # Errors
-    /// [`CkksError::Empty`], [`CkksError::Shape`], [`CkksError::NoRoom`], [`CkksError::NotFinite`], [`CkksError::ValueTooLarge`],
-    /// [`CkksError::ScaleOutOfRange`], level errors.
+    /// [`CkksError::Empty`], [`CkksError::Shape`], [`CkksError::NoRoom`], [`CkksError::NotFinite`],
+    /// [`CkksError::ValueTooLarge`], [`CkksError::ScaleOutOfRange`], level errors.
     pub fn encode<'v>(
         params: &Params,
         values: impl Into<ValuesRef<'v>>,
@@ -76,7 +78,12 @@ impl Plaintext {
     ///
     /// # Errors
     /// As [`Plaintext::encode`]; [`CkksError::Encoding`] for complex numbers where `x` has real coefficients.
-    pub fn encode_for<'v>(x: &Ciphertext, values: impl Into<ValuesRef<'v>>, level: Level, scale: f64) -> Result<Self, CkksError> {
+    pub fn encode_for<'v>(
+        x: &Ciphertext,
+        values: impl Into<ValuesRef<'v>>,
+        level: Level,
+        scale: f64,
+    ) -> Result<Self, CkksError> {
         let values = values.into();
         // Slots can hold any complex number, so the values decide whether the plaintext counts as complex.
         let complex = if x.encoding() == Encoding::Slots { values.is_complex() } else { x.is_complex() };
@@ -98,7 +105,8 @@ impl Plaintext {
         Self::rounded(params, values.into(), (shape, layout), (level, scale), false)
     }
 
-    /// An array that everybody knows, so that it may be looked at more closely than one that is to be encrypted.
+    /// An array that everybody knows, so that it may be looked at more closely than one that is to be
+    /// encrypted.
     fn operand_for(
         x: &Ciphertext,
         values: ValuesRef<'_>,
@@ -110,7 +118,8 @@ impl Plaintext {
         Ok(Self { repetitions: values.repetitions(&encoded.layout), ..encoded })
     }
 
-    /// As [`Plaintext::encode_for`] for a mask: one number at the places that `chosen` says, by flat index, and zeros elsewhere.
+    /// As [`Plaintext::encode_for`] for a mask: one number at the places that `chosen` says, by flat index,
+    /// and zeros elsewhere.
     pub(crate) fn mask_for(
         x: &Ciphertext,
         chosen: impl Fn(usize) -> bool,
@@ -118,7 +127,8 @@ impl Plaintext {
         level: Level,
         scale: f64,
     ) -> Result<Self, CkksError> {
-        let values: Vec<f64> = (0..x.shape.iter().product()).map(|index| if chosen(index) { number } else { 0.0 }).collect();
+        let values: Vec<f64> =
+            (0..x.shape.iter().product()).map(|index| if chosen(index) { number } else { 0.0 }).collect();
         let layout = Layout { complex: x.is_complex() && x.encoding() != Encoding::Slots, ..x.layout };
         Self::operand_for(x, ValuesRef::from(&values), layout, (level, scale), true)
     }
@@ -138,11 +148,15 @@ impl Plaintext {
         let largest = values.largest();
         let (size, one_number, name) = (values.size(largest), values.is_one_number(), values.name());
         let repetitions = [1, 1];
-        // Whoever encodes an array gets the same integers. Polynomials under one mask are multiplied by one factor, so equal ones have to be equal.
+        // Whoever encodes an array gets the same integers. Polynomials under one mask are multiplied by one
+        // factor, so equal ones have to be equal.
         let nearest = mask && is_fine(params.degree(), largest * scale);
         let encode = |polynomial| {
-            let case =
-                if layout.bodies == 1 { polynomial as u64 } else { values.name_of_some(layout.held(polynomial).map(|(_, index)| index)) };
+            let case = if layout.bodies == 1 {
+                polynomial as u64
+            } else {
+                values.name_of_some(layout.held(polynomial).map(|(_, index)| index))
+            };
             let random = Rounding::of(name).of_case(scale.to_bits()).of_case(case);
             let rounding = if nearest { Rounding::Nearest } else { random };
             encode_polynomial(params, (values, largest), &layout, polynomial, (scale, rounding), level)
@@ -230,7 +244,8 @@ impl Plaintext {
         };
         // Zeros are encoded exactly. Where numbers repeat, most coefficients are zero.
         let repetitions = self.repetitions.map(|count| count as f64);
-        let share = if self.largest() == 0.0 { 0.0 } else { (repetitions[0] * repetitions[1]).sqrt().recip() };
+        let share =
+            if self.largest() == 0.0 { 0.0 } else { (repetitions[0] * repetitions[1]).sqrt().recip() };
         self.estimate().with_rounding_alike(repetitions, typical * share, worst * share)
     }
 
@@ -245,12 +260,17 @@ impl Plaintext {
         &self.messages
     }
 
-    /// The encoded polynomials as an operand for `x`, modulo the primes of its level; refuses another shape or layout.
+    /// The encoded polynomials as an operand for `x`, modulo the primes of its level; refuses another shape
+    /// or layout.
     ///
     /// # Errors
-    /// [`CkksError::WrongParams`], [`CkksError::Encoding`], [`CkksError::Shape`], [`CkksError::DifferentLayouts`]; [`CkksError::OutOfRange`] for a level
-    /// below `x`'s.
-    pub(crate) fn operand(&self, x: &Ciphertext, operation: &'static str) -> Result<Cow<'_, [Poly<Eval>]>, CkksError> {
+    /// [`CkksError::WrongParams`], [`CkksError::Encoding`], [`CkksError::Shape`],
+    /// [`CkksError::DifferentLayouts`]; [`CkksError::OutOfRange`] for a level below `x`'s.
+    pub(crate) fn operand(
+        &self,
+        x: &Ciphertext,
+        operation: &'static str,
+    ) -> Result<Cow<'_, [Poly<Eval>]>, CkksError> {
         x.params.check_same(&self.params, "the plaintext")?;
         if self.encoding() != x.encoding() {
             let (expected, got) = (x.encoding().name().to_owned(), self.encoding().name().to_owned());
@@ -258,7 +278,12 @@ impl Plaintext {
         }
         if self.shape != x.shape {
             let remedy = "ciphertext and plaintext combine at equal shapes".to_owned();
-            return Err(CkksError::Shape { operation, left: x.shape.clone(), right: self.shape.clone(), remedy });
+            return Err(CkksError::Shape {
+                operation,
+                left: x.shape.clone(),
+                right: self.shape.clone(),
+                remedy,
+            });
         }
         if !self.layout.same_polynomials(&x.layout) {
             let (left, right) = (x.layout.to_string(), self.layout.to_string());
@@ -271,13 +296,18 @@ impl Plaintext {
         }
         if self.level < x.level {
             let remedy = format!("encode it at level {} or higher, or drop the ciphertext", x.level);
-            return Err(CkksError::OutOfRange { what: "the plaintext's level", value: self.level.to_string(), remedy });
+            return Err(CkksError::OutOfRange {
+                what: "the plaintext's level",
+                value: self.level.to_string(),
+                remedy,
+            });
         }
         if self.level == x.level {
             return Ok(Cow::Borrowed(&self.messages));
         }
         let basis = self.params.chain().basis(x.level);
-        let restricted: Result<Vec<_>, _> = self.messages.iter().map(|message| message.restrict(&basis)).collect();
+        let restricted: Result<Vec<_>, _> =
+            self.messages.iter().map(|message| message.restrict(&basis)).collect();
         Ok(Cow::Owned(restricted?))
     }
 }

@@ -108,10 +108,13 @@ impl ValuesRef<'_> {
         }
     }
 
-    /// The largest magnitude, which is given, and of the numbers that are not zero the root mean square and the mean of the real parts.
+    /// The largest magnitude, which is given, and of the numbers that are not zero the root mean square and
+    /// the mean of the real parts.
     pub(crate) fn size(self, largest: f64) -> (f64, f64, f64) {
         let [count, squares, sum] = match self {
-            Self::Real(values) => sums_of(values, |value| [f64::from(u8::from(*value != 0.0)), value * value, *value]),
+            Self::Real(values) => {
+                sums_of(values, |value| [f64::from(u8::from(*value != 0.0)), value * value, *value])
+            }
             Self::Complex(values) => sums_of(values, |value| {
                 let square = value.norm_sqr();
                 [f64::from(u8::from(square > 0.0)), square, value.re]
@@ -133,12 +136,15 @@ impl ValuesRef<'_> {
     pub(crate) fn name_of_some(self, indices: impl Iterator<Item = usize>) -> u64 {
         match self {
             Self::Real(values) => name_of_all(&indices.map(|index| values[index]).collect::<Vec<_>>()),
-            Self::Complex(values) => name_of_all(&indices.flat_map(|index| [values[index].re, values[index].im]).collect::<Vec<_>>()),
+            Self::Complex(values) => name_of_all(
+                &indices.flat_map(|index| [values[index].re, values[index].im]).collect::<Vec<_>>(),
+            ),
         }
     }
 
-    /// How often equal numbers repeat in the slots of each polynomial of an array with this layout, as equal rows of lanes and within rows: as parts of equal length, which are a power of two.
-    /// The time depends on the numbers.
+    /// How often equal numbers repeat in the slots of each polynomial of an array with this layout, as equal
+    /// rows of lanes and within rows: as parts of equal length, which are a power of two. The time depends on
+    /// the numbers.
     pub(crate) fn repetitions(self, layout: &Layout) -> [usize; 2] {
         match self {
             Self::Real(values) => repetitions(values, layout),
@@ -150,8 +156,12 @@ impl ValuesRef<'_> {
     pub(crate) fn is_one_number(self) -> bool {
         // All are read before the first branch.
         match self {
-            Self::Real(values) => values.first().is_some_and(|first| values.iter().fold(true, |same, v| same & (v == first))),
-            Self::Complex(values) => values.first().is_some_and(|first| values.iter().fold(true, |same, v| same & (v == first))),
+            Self::Real(values) => {
+                values.first().is_some_and(|first| values.iter().fold(true, |same, v| same & (v == first)))
+            }
+            Self::Complex(values) => {
+                values.first().is_some_and(|first| values.iter().fold(true, |same, v| same & (v == first)))
+            }
         }
     }
 
@@ -177,16 +187,19 @@ impl ValuesRef<'_> {
         // All are read before the first branch, and which one it is only matters for an error.
         let finite = match self {
             Self::Real(values) => values.iter().fold(true, |finite, v| finite & v.is_finite()),
-            Self::Complex(values) => values.iter().fold(true, |finite, v| finite & v.re.is_finite() & v.im.is_finite()),
+            Self::Complex(values) => {
+                values.iter().fold(true, |finite, v| finite & v.re.is_finite() & v.im.is_finite())
+            }
         };
         if finite {
             return Ok(());
         }
         let bad = match self {
             Self::Real(values) => values.iter().position(|v| !v.is_finite()).map(|i| (i, values[i])),
-            Self::Complex(values) => {
-                values.iter().position(|v| !v.is_finite()).map(|i| (i, if values[i].re.is_finite() { values[i].im } else { values[i].re }))
-            }
+            Self::Complex(values) => values
+                .iter()
+                .position(|v| !v.is_finite())
+                .map(|i| (i, if values[i].re.is_finite() { values[i].im } else { values[i].re })),
         };
         bad.map_or(Ok(()), |(index, value)| Err(CkksError::NotFinite { index, value }))
     }
@@ -263,7 +276,8 @@ impl Values {
     }
 }
 
-/// A power of two above this magnitude and at most twice that, or the nearest one whose inverse is a double, too.
+/// A power of two above this magnitude and at most twice that, or the nearest one whose inverse is a double,
+/// too.
 fn power_of_two_above(magnitude: f64) -> f64 {
     const EXPONENT: u64 = 0x7ff << 52;
     f64::from_bits(magnitude.to_bits() & EXPONENT).clamp(f64::MIN_POSITIVE, 0.5f64.powi(-1022)) * 2.0
@@ -274,13 +288,16 @@ pub(crate) fn largest_magnitude(values: &[f64]) -> f64 {
     largest_of(values, |value| value.abs())
 }
 
-/// The largest of `size` of each value, which is at least 0. In lanes that do not wait for each other, so that the compiler uses vectors.
+/// The largest of `size` of each value, which is at least 0. In lanes that do not wait for each other, so
+/// that the compiler uses vectors.
 fn largest_of<T>(values: &[T], size: impl Fn(&T) -> f64) -> f64 {
     let mut largest = [0.0f64; 8];
     let lanes = values.chunks_exact(largest.len());
     let rest = lanes.remainder().iter().fold(0.0f64, |largest, value| largest.max(size(value)));
     for lane in lanes {
-        largest.iter_mut().zip(lane).for_each(|(largest, value)| *largest = if size(value) > *largest { size(value) } else { *largest });
+        largest.iter_mut().zip(lane).for_each(|(largest, value)| {
+            *largest = if size(value) > *largest { size(value) } else { *largest }
+        });
     }
     largest.into_iter().fold(rest, f64::max)
 }
@@ -290,7 +307,9 @@ fn sums_of<T>(values: &[T], parts: impl Fn(&T) -> [f64; 3]) -> [f64; 3] {
     let mut sums = [[0.0f64; 8]; 3];
     let lanes = values.chunks_exact(8);
     let rest = lanes.remainder();
-    let mut add = |place: usize, value: &T| sums.iter_mut().zip(parts(value)).for_each(|(sums, part)| sums[place] += part);
+    let mut add = |place: usize, value: &T| {
+        sums.iter_mut().zip(parts(value)).for_each(|(sums, part)| sums[place] += part)
+    };
     for lane in lanes {
         lane.iter().enumerate().for_each(|(place, value)| add(place, value));
     }
@@ -305,13 +324,19 @@ fn repetitions<T: PartialEq>(values: &[T], layout: &Layout) -> [usize; 2] {
     let rows = || values.chunks_exact(layout.columns);
     let alike = |group: &[T]| group.chunks_exact(layout.columns).all(|row| *row == group[..layout.columns]);
     let full = layout.lanes > 1 && layout.rows.is_multiple_of(layout.lanes);
-    let lanes = if full && values.chunks_exact(layout.lanes * layout.columns).all(alike) { layout.lanes } else { 1 };
+    let lanes =
+        if full && values.chunks_exact(layout.lanes * layout.columns).all(alike) { layout.lanes } else { 1 };
     // A row that fills its polynomials.
     let mut length = layout.capacity;
-    if layout.order == Order::Natural && layout.columns.is_multiple_of(layout.capacity) && (lanes > 1 || layout.lanes == 1) {
+    if layout.order == Order::Natural
+        && layout.columns.is_multiple_of(layout.capacity)
+        && (lanes > 1 || layout.lanes == 1)
+    {
         let halves = |length: usize| {
             let half = length / 2;
-            rows().all(|row| row.chunks_exact(layout.capacity).all(|chunk| chunk[..half] == chunk[half..length]))
+            rows().all(|row| {
+                row.chunks_exact(layout.capacity).all(|chunk| chunk[..half] == chunk[half..length])
+            })
         };
         while length > 1 && halves(length) {
             length /= 2;
@@ -320,7 +345,8 @@ fn repetitions<T: PartialEq>(values: &[T], layout: &Layout) -> [usize; 2] {
     [lanes, layout.capacity / length]
 }
 
-/// Refuses numbers that do not fit the array: a wrong count, complex numbers for real coefficients, numbers that are not finite.
+/// Refuses numbers that do not fit the array: a wrong count, complex numbers for real coefficients, numbers
+/// that are not finite.
 ///
 /// # Errors
 /// [`CkksError::Shape`], [`CkksError::Encoding`], [`CkksError::NotFinite`].
@@ -328,7 +354,12 @@ pub(crate) fn check_values(values: ValuesRef<'_>, shape: &[usize], layout: &Layo
     let size: usize = shape.iter().product();
     if size != values.len() {
         let remedy = format!("the shape needs {}", counted(size, "value"));
-        return Err(CkksError::Shape { operation: "encode", left: shape.to_vec(), right: vec![values.len()], remedy });
+        return Err(CkksError::Shape {
+            operation: "encode",
+            left: shape.to_vec(),
+            right: vec![values.len()],
+            remedy,
+        });
     }
     if layout.encoding == Encoding::Coefficients && values.is_complex() && !layout.complex {
         return Err(CkksError::Encoding {
@@ -380,10 +411,14 @@ mod tests {
             for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
                 let mut real = vec![1.0; 21];
                 (real[place], real[20]) = (bad, bad);
-                assert!(matches!(ValuesRef::from(&real).check_finite(), Err(CkksError::NotFinite { index, .. }) if index == place));
+                assert!(
+                    matches!(ValuesRef::from(&real).check_finite(), Err(CkksError::NotFinite { index, .. }) if index == place)
+                );
                 let mut complex = vec![Complex64::i(); 21];
                 complex[place].im = bad;
-                assert!(matches!(ValuesRef::from(&complex).check_finite(), Err(CkksError::NotFinite { index, .. }) if index == place));
+                assert!(
+                    matches!(ValuesRef::from(&complex).check_finite(), Err(CkksError::NotFinite { index, .. }) if index == place)
+                );
             }
         }
         assert!(ValuesRef::from(&[f64::MAX, f64::MIN_POSITIVE, -0.0]).check_finite().is_ok());

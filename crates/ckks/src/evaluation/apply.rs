@@ -25,10 +25,13 @@ impl Found<'_> {
             Self::Nothing => Ok(bundle.clone()),
             Self::InTurn(keys) => match keys.split_first() {
                 None => Ok(bundle.clone()),
-                Some((first, rest)) => rest.iter().try_fold(first.apply(bundle)?, |bundle, key| key.apply(&bundle)),
+                Some((first, rest)) => {
+                    rest.iter().try_fold(first.apply(bundle)?, |bundle, key| key.apply(&bundle))
+                }
             },
             Self::TemporaryRank(keys, way_back) => {
-                let steps: Vec<_> = keys.iter().filter_map(|held| Some((held.automorphism()?, held.key()))).collect();
+                let steps: Vec<_> =
+                    keys.iter().filter_map(|held| Some((held.automorphism()?, held.key()))).collect();
                 Ok(bundle.rotate_rank_hoisted(&steps, *way_back)?)
             }
         }
@@ -37,7 +40,9 @@ impl Found<'_> {
     /// Relinearises a product without a rescale.
     pub(crate) fn relinearise(&self, tensor: &Tensor) -> Result<Bundle<Eval>, CkksError> {
         match self {
-            Self::TemporaryRank(keys, way_back) => Ok(tensor.cross_relinearise(*way_back, first(keys)?.key())?),
+            Self::TemporaryRank(keys, way_back) => {
+                Ok(tensor.cross_relinearise(*way_back, first(keys)?.key())?)
+            }
             Self::InTurn(keys) => {
                 let held = first(keys)?;
                 Ok(tensor.relinearise(held.switcher()?, held.key())?)
@@ -49,7 +54,9 @@ impl Found<'_> {
     /// Relinearises and rescales a product with one division.
     pub(crate) fn relinearise_rescale(&self, tensor: &Tensor) -> Result<Bundle<Eval>, CkksError> {
         match self {
-            Self::TemporaryRank(keys, way_back) => Ok(tensor.cross_relinearise_rescale(*way_back, first(keys)?.key())?),
+            Self::TemporaryRank(keys, way_back) => {
+                Ok(tensor.cross_relinearise_rescale(*way_back, first(keys)?.key())?)
+            }
             Self::InTurn(keys) => {
                 let held = first(keys)?;
                 Ok(tensor.relinearise_rescale(held.switcher()?, held.key())?)

@@ -24,15 +24,22 @@ type CombineInPlace = fn(&mut Bundle<Eval>, &Bundle<Eval>) -> Result<(), Lattice
 /// A sum or a difference: of new bundles, in place, and of what is known of the operands.
 type Combination = (Combine, CombineInPlace, fn(Estimate, Estimate) -> Estimate);
 
-/// Combines every bundle of `x` with the bundle of `y`: in place if `x` is owned, otherwise in one pass into new bundles, which saves the pass of a clone.
-fn combined(x: Cow<'_, Ciphertext>, y: &Ciphertext, combine: Combine, in_place: CombineInPlace) -> Result<Ciphertext, CkksError> {
+/// Combines every bundle of `x` with the bundle of `y`: in place if `x` is owned, otherwise in one pass into
+/// new bundles, which saves the pass of a clone.
+fn combined(
+    x: Cow<'_, Ciphertext>,
+    y: &Ciphertext,
+    combine: Combine,
+    in_place: CombineInPlace,
+) -> Result<Ciphertext, CkksError> {
     match x {
         Cow::Owned(mut x) => {
             x.bundles.iter_mut().zip(&y.bundles).try_for_each(|(x, y)| in_place(x, y))?;
             Ok(x)
         }
         Cow::Borrowed(x) => {
-            let bundles = x.bundles.iter().zip(&y.bundles).map(|(x, y)| combine(x, y)).collect::<Result<_, _>>()?;
+            let bundles =
+                x.bundles.iter().zip(&y.bundles).map(|(x, y)| combine(x, y)).collect::<Result<_, _>>()?;
             Ok(x.with(bundles, x.level, x.scale))
         }
     }
@@ -41,7 +48,8 @@ fn combined(x: Cow<'_, Ciphertext>, y: &Ciphertext, combine: Combine, in_place: 
 /// Bits that have to be left of the largest factor when it is rounded.
 const LEAST_FACTOR_BITS: f64 = 10.0;
 
-/// Refuses factors of magnitude up to `largest` that rounding at `scale`, with errors of `rounding` units, would lose; all zeros are fine.
+/// Refuses factors of magnitude up to `largest` that rounding at `scale`, with errors of `rounding` units,
+/// would lose; all zeros are fine.
 ///
 /// # Errors
 /// [`CkksError::FactorTooSmall`].
@@ -56,7 +64,9 @@ pub(crate) fn check_factor(largest: f64, scale: f64, rounding: f64) -> Result<()
 /// Whether the bundles of `out` are as large as those of `x`.
 fn fits(out: &Ciphertext, x: &Ciphertext) -> bool {
     let same = |out: &Bundle<Eval>, x: &Bundle<Eval>| out.check_same_shape(x).is_ok();
-    !x.is_symbol() && out.bundles.len() == x.bundles.len() && out.bundles.iter().zip(&x.bundles).all(|(out, x)| same(out, x))
+    !x.is_symbol()
+        && out.bundles.len() == x.bundles.len()
+        && out.bundles.iter().zip(&x.bundles).all(|(out, x)| same(out, x))
 }
 
 /// The polynomial that each bundle is multiplied by: one for all of its bodies, because they share the mask.
@@ -65,7 +75,8 @@ fn fits(out: &Ciphertext, x: &Ciphertext) -> bool {
 /// [`CkksError::SharedMask`] where bodies of one bundle have different factors.
 fn common_factors<'m>(layout: &Layout, messages: &'m [Poly<Eval>]) -> Result<Vec<&'m Poly<Eval>>, CkksError> {
     let of_bundle = |bundle: usize| {
-        let mut factors = (0..layout.bodies).filter_map(|body| messages.get(layout.polynomial_at(bundle, body)?));
+        let mut factors =
+            (0..layout.bodies).filter_map(|body| messages.get(layout.polynomial_at(bundle, body)?));
         let first = factors.next()?;
         factors.all(|factor| factor == first).then_some(first)
     };
@@ -94,7 +105,8 @@ impl Evaluator {
         self.combine(x, y, "subtraction", (Bundle::difference, Bundle::sub_assign, Estimate::minus))
     }
 
-    /// A sum or a difference: the operands are brought to one level and one scale, and combined bundle by bundle.
+    /// A sum or a difference: the operands are brought to one level and one scale, and combined bundle by
+    /// bundle.
     fn combine(
         &self,
         x: &Ciphertext,
@@ -112,12 +124,14 @@ impl Evaluator {
         Ok(entrywise(result.estimated(|_| estimate), (x, y), padding))
     }
 
-    /// `x <- x + y`, in `x`'s memory if both operands have the same level and scale. On an error `x` is unchanged.
+    /// `x <- x + y`, in `x`'s memory if both operands have the same level and scale. On an error `x` is
+    /// unchanged.
     pub fn add_assign(&self, x: &mut Ciphertext, y: &Ciphertext) -> Result<(), CkksError> {
         self.combine_in_place(x, y, "addition", (Bundle::sum, Bundle::add_assign, Estimate::plus))
     }
 
-    /// `x <- x - y`, in `x`'s memory if both operands have the same level and scale. On an error `x` is unchanged.
+    /// `x <- x - y`, in `x`'s memory if both operands have the same level and scale. On an error `x` is
+    /// unchanged.
     pub fn sub_assign(&self, x: &mut Ciphertext, y: &Ciphertext) -> Result<(), CkksError> {
         self.combine_in_place(x, y, "subtraction", (Bundle::difference, Bundle::sub_assign, Estimate::minus))
     }
@@ -144,8 +158,8 @@ impl Evaluator {
         Ok(())
     }
 
-    /// `out <- x + y`, in `out`'s memory if `out` is as large as the sum and both operands have the same level and scale. The old content of `out` is lost; on
-    /// an error `out` is unchanged.
+    /// `out <- x + y`, in `out`'s memory if `out` is as large as the sum and both operands have the same
+    /// level and scale. The old content of `out` is lost; on an error `out` is unchanged.
     pub fn add_into(&self, out: &mut Ciphertext, x: &Ciphertext, y: &Ciphertext) -> Result<(), CkksError> {
         self.check_pair(x, y, "addition")?;
         if !fits(out, x) || x.level != y.level || !same_scale(x.scale, y.scale) {
@@ -191,7 +205,11 @@ impl Evaluator {
     ///
     /// # Errors
     /// Shape errors; [`CkksError::NotFinite`], [`CkksError::ValueTooLarge`].
-    pub fn add_plain<'v>(&self, x: &Ciphertext, values: impl Into<ValuesRef<'v>>) -> Result<Ciphertext, CkksError> {
+    pub fn add_plain<'v>(
+        &self,
+        x: &Ciphertext,
+        values: impl Into<ValuesRef<'v>>,
+    ) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         self.spend_encoding(x, x.layout.polynomials())?;
         self.add_encoded(x, &Plaintext::encode_for(x, values, x.level, x.scale)?)
@@ -200,7 +218,8 @@ impl Evaluator {
     /// `x + plaintext` for operands of the same scale. Nothing is added to the padding.
     ///
     /// # Errors
-    /// [`CkksError::ScaleMismatch`]; [`CkksError::OutOfRange`] for a plaintext of a lower level; shape and encoding errors.
+    /// [`CkksError::ScaleMismatch`]; [`CkksError::OutOfRange`] for a plaintext of a lower level; shape and
+    /// encoding errors.
     pub fn add_encoded(&self, x: &Ciphertext, plaintext: &Plaintext) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         let messages = plaintext.operand(x, "a sum with a plaintext")?;
@@ -213,7 +232,8 @@ impl Evaluator {
         sum.layout.complex |= plaintext.is_complex();
         for (index, bundle) in sum.bundles.iter_mut().enumerate() {
             for body in 0..x.layout.bodies {
-                let message = x.layout.polynomial_at(index, body).and_then(|polynomial| messages.get(polynomial));
+                let message =
+                    x.layout.polynomial_at(index, body).and_then(|polynomial| messages.get(polynomial));
                 message.map_or(Ok(()), |message| bundle.add_message(body, message))?;
             }
         }
@@ -221,17 +241,20 @@ impl Evaluator {
         Ok(sum)
     }
 
-    /// The scale at which to encode a factor for `x`, so that the product, rescaled, has the canonical scale of the level below.
+    /// The scale at which to encode a factor for `x`, so that the product, rescaled, has the canonical scale
+    /// of the level below.
     ///
     /// # Errors
-    /// [`CkksError::LevelTooLow`] at level 0; [`CkksError::OutOfRange`] where that scale is below the square root of the step, because rounding would destroy
-    /// the factor: at scale 1, for example, every fraction is lost.
+    /// [`CkksError::LevelTooLow`] at level 0; [`CkksError::OutOfRange`] where that scale is below the square
+    /// root of the step, because rounding would destroy the factor: at scale 1, for example, every fraction
+    /// is lost.
     pub fn factor_scale(&self, x: &Ciphertext) -> Result<f64, CkksError> {
         self.factor_scale_for(x, "a product with a plaintext")
     }
 
     pub(crate) fn factor_scale_for(&self, x: &Ciphertext, operation: &'static str) -> Result<f64, CkksError> {
-        let below = x.level.0.checked_sub(1).ok_or(CkksError::LevelTooLow { operation, needed: 1, level: 0 })?;
+        let below =
+            x.level.0.checked_sub(1).ok_or(CkksError::LevelTooLow { operation, needed: 1, level: 0 })?;
         let step = x.params.step_product(x.level);
         let scale = x.params.scale(Level(below)) * step / x.scale;
         if scale >= step.sqrt() {
@@ -241,10 +264,19 @@ impl Evaluator {
             "rescale it first".to_owned()
         } else {
             let canonical = x.params.scale(x.level).log2();
-            format!("encrypt at the level's scale, 2^{canonical:.1}, or choose the scale of the factor (`weight_scale` of a matrix)")
+            format!(
+                "encrypt at the level's scale, 2^{canonical:.1}, or choose the scale of the factor (`weight_scale` of a matrix)"
+            )
         };
-        let remedy = format!("at scale 2^{:.1} the ciphertext leaves the factor too few bits; {remedy}", x.scale.log2());
-        Err(CkksError::OutOfRange { what: "the scale left for the factor", value: format!("2^{:.1}", scale.log2()), remedy })
+        let remedy = format!(
+            "at scale 2^{:.1} the ciphertext leaves the factor too few bits; {remedy}",
+            x.scale.log2()
+        );
+        Err(CkksError::OutOfRange {
+            what: "the scale left for the factor",
+            value: format!("2^{:.1}", scale.log2()),
+            remedy,
+        })
     }
 
     fn product_scale(&self, x: &Ciphertext, factor: f64) -> Result<f64, CkksError> {
@@ -256,17 +288,29 @@ impl Evaluator {
     /// `x * values`, element by element; not yet rescaled. The padding is multiplied by zero.
     ///
     /// # Errors
-    /// [`CkksError::Encoding`] unless slots; [`CkksError::SharedMask`] where bodies under one mask would be multiplied by different numbers;
-    /// [`CkksError::LevelTooLow`] at level 0; [`CkksError::OutOfRange`] where `x`'s scale leaves the
-    /// factor no bits; shape and value errors.
-    pub fn multiply_plain<'v>(&self, x: &Ciphertext, values: impl Into<ValuesRef<'v>>) -> Result<Ciphertext, CkksError> {
+    /// [`CkksError::Encoding`] unless slots; [`CkksError::SharedMask`] where bodies under one mask would be
+    /// multiplied by different numbers; [`CkksError::LevelTooLow`] at level 0; [`CkksError::OutOfRange`]
+    /// where `x`'s scale leaves the factor no bits; shape and value errors.
+    pub fn multiply_plain<'v>(
+        &self,
+        x: &Ciphertext,
+        values: impl Into<ValuesRef<'v>>,
+    ) -> Result<Ciphertext, CkksError> {
         self.multiply_operand(x, |x, scale| Plaintext::encode_for(x, values, x.level, scale))
     }
 
-    /// `factor` times the numbers of `x` at the places that `chosen` says, by flat index, and zeros elsewhere; not yet rescaled. The padding is multiplied by zero.
+    /// `factor` times the numbers of `x` at the places that `chosen` says, by flat index, and zeros
+    /// elsewhere; not yet rescaled. The padding is multiplied by zero.
     ///
-    /// As [`Evaluator::multiply_plain`] with an array of one number and zeros, but that this array is rounded to the nearest integers where its scale is fine enough, which leaves less of large numbers where zeros are.
-    pub fn multiply_mask(&self, x: &Ciphertext, chosen: impl Fn(usize) -> bool, factor: f64) -> Result<Ciphertext, CkksError> {
+    /// As [`Evaluator::multiply_plain`] with an array of one number and zeros, but that this array is rounded
+    /// to the nearest integers where its scale is fine enough, which leaves less of large numbers where zeros
+    /// are.
+    pub fn multiply_mask(
+        &self,
+        x: &Ciphertext,
+        chosen: impl Fn(usize) -> bool,
+        factor: f64,
+    ) -> Result<Ciphertext, CkksError> {
         self.multiply_operand(x, |x, scale| Plaintext::mask_for(x, chosen, factor, x.level, scale))
     }
 
@@ -287,29 +331,41 @@ impl Evaluator {
         self.multiply_encoded(x, &operand)
     }
 
-    /// `x * plaintext`, element by element; not yet rescaled. A plaintext at [`Evaluator::factor_scale`] leads to canonical scales. The padding is multiplied
-    /// by zero.
+    /// `x * plaintext`, element by element; not yet rescaled. A plaintext at [`Evaluator::factor_scale`]
+    /// leads to canonical scales. The padding is multiplied by zero.
     ///
     /// # Errors
-    /// [`CkksError::Encoding`] unless slots; [`CkksError::SharedMask`] where bodies under one mask would be multiplied by different numbers;
-    /// [`CkksError::ScaleOutOfRange`] where the modulus has no room for the product; [`CkksError::OutOfRange`] for a plaintext of a lower level; shape errors.
+    /// [`CkksError::Encoding`] unless slots; [`CkksError::SharedMask`] where bodies under one mask would be
+    /// multiplied by different numbers; [`CkksError::ScaleOutOfRange`] where the modulus has no room for the
+    /// product; [`CkksError::OutOfRange`] for a plaintext of a lower level; shape errors.
     pub fn multiply_encoded(&self, x: &Ciphertext, plaintext: &Plaintext) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         check_slots(x, ELEMENT_WISE)?;
         let messages = plaintext.operand(x, ELEMENT_WISE)?;
         let scale = self.product_scale(x, plaintext.scale())?;
         let factors = common_factors(&x.layout, &messages)?;
-        let estimate = x.estimate.clone().cleared().product_with(plaintext.rounded_estimate(), plaintext.is_one_number());
+        let estimate = x
+            .estimate
+            .clone()
+            .cleared()
+            .product_with(plaintext.rounded_estimate(), plaintext.is_one_number());
         x.params.check_bound(estimate.magnitude, scale, x.level)?;
-        let bundles = x.bundles.iter().zip(factors).map(|(bundle, factor)| bundle.times_poly(factor)).collect::<Result<_, _>>()?;
+        let bundles = x
+            .bundles
+            .iter()
+            .zip(factors)
+            .map(|(bundle, factor)| bundle.times_poly(factor))
+            .collect::<Result<_, _>>()?;
         let mut product = x.with(bundles, x.level, scale).estimated(|_| estimate);
         product.layout.complex |= plaintext.is_complex();
-        self.spend(&product, || Ok(x.params.rows_cost(x.polys_per_bundle() * x.params.chain().basis(x.level).len())))?;
+        self.spend(&product, || {
+            Ok(x.params.rows_cost(x.polys_per_bundle() * x.params.chain().basis(x.level).len()))
+        })?;
         Ok(product.padded(Padding::Zero))
     }
 
-    /// `x * factor` for a real number; not yet rescaled. Every number takes a level, whole ones too, so that the level of the result does not depend on the
-    /// number; [`Evaluator::multiply_integer`] takes none.
+    /// `x * factor` for a real number; not yet rescaled. Every number takes a level, whole ones too, so that
+    /// the level of the result does not depend on the number; [`Evaluator::multiply_integer`] takes none.
     ///
     /// # Errors
     /// [`CkksError::NotFinite`], [`CkksError::ValueTooLarge`]; [`CkksError::LevelTooLow`] at level 0.
@@ -339,8 +395,15 @@ impl Evaluator {
         self.times_integer(x, factor, x.scale, (factor as f64, 0.0))
     }
 
-    /// `x` with its polynomials multiplied by `integer`, at the scale `scale`, which stands for a number up to an error.
-    fn times_integer(&self, x: &Ciphertext, integer: i128, scale: f64, (number, error): (f64, f64)) -> Result<Ciphertext, CkksError> {
+    /// `x` with its polynomials multiplied by `integer`, at the scale `scale`, which stands for a number up
+    /// to an error.
+    fn times_integer(
+        &self,
+        x: &Ciphertext,
+        integer: i128,
+        scale: f64,
+        (number, error): (f64, f64),
+    ) -> Result<Ciphertext, CkksError> {
         let error = error.abs();
         let (typical, worst) = (product(error, x.estimate.typical), product(error, x.estimate.magnitude));
         let scaled = |own: Estimate| own.scale(number).with_errors_of_factors([true; 2], typical, worst);

@@ -15,7 +15,8 @@ const BROADCAST: &str = "a repetition of one number";
 const REPETITION: &str = "a repetition of an array";
 const COLUMN: &str = "a column as a vector";
 
-/// The shape that arrays of shapes `x` and `y` have together, by NumPy's rules: axes are compared from the last one, and are equal or 1 on one side.
+/// The shape that arrays of shapes `x` and `y` have together, by NumPy's rules: axes are compared from the
+/// last one, and are equal or 1 on one side.
 ///
 /// # Errors
 /// [`CkksError::Shape`]; [`CkksError::OutOfRange`] for more than two axes.
@@ -25,7 +26,11 @@ pub fn common_shape(x: &[usize], y: &[usize], operation: &'static str) -> Result
     if axes > 2 {
         let larger = if x.len() > y.len() { x } else { y };
         let remedy = "use at most two axes".to_owned();
-        return Err(CkksError::OutOfRange { what: "the array's shape", value: format!("{larger:?}"), remedy });
+        return Err(CkksError::OutOfRange {
+            what: "the array's shape",
+            value: format!("{larger:?}"),
+            remedy,
+        });
     }
     let both = (1..=axes).rev().map(|back| match (axis(x, back), axis(y, back)) {
         (own, other) if own == other || other == 1 => Some(own),
@@ -33,7 +38,8 @@ pub fn common_shape(x: &[usize], y: &[usize], operation: &'static str) -> Result
         _ => None,
     });
     both.collect::<Option<Vec<usize>>>().ok_or_else(|| {
-        let remedy = "shapes combine where they are equal, axis by axis from the last one, or an axis is 1".to_owned();
+        let remedy =
+            "shapes combine where they are equal, axis by axis from the last one, or an axis is 1".to_owned();
         CkksError::Shape { operation, left: x.to_vec(), right: y.to_vec(), remedy }
     })
 }
@@ -44,7 +50,8 @@ fn is_everywhere(layout: &Layout) -> bool {
 }
 
 impl Evaluator {
-    /// Two arrays, each repeated by [`Evaluator::broadcast_to`] to the shape that they have together ([`common_shape`]).
+    /// Two arrays, each repeated by [`Evaluator::broadcast_to`] to the shape that they have together
+    /// ([`common_shape`]).
     ///
     /// # Errors
     /// [`CkksError::Shape`]; as [`Evaluator::broadcast_to`].
@@ -55,7 +62,8 @@ impl Evaluator {
         operation: &'static str,
     ) -> Result<(Cow<'c, Ciphertext>, Cow<'c, Ciphertext>), CkksError> {
         let shape = common_shape(x.shape(), y.shape(), operation)?;
-        // The array that has the shape already, or rows that share polynomials, decides where the other's numbers are to be; of two that have it, the one whose numbers have places.
+        // The array that has the shape already, or rows that share polynomials, decides where the other's
+        // numbers are to be; of two that have it, the one whose numbers have places.
         let decides = y.shape() == shape && !(x.shape() == shape && is_everywhere(&y.layout));
         if decides || (y.layout.lanes > 1 && x.shape() != shape) {
             let y = self.spread(y, &shape)?;
@@ -66,9 +74,14 @@ impl Evaluator {
         Ok((x, y))
     }
 
-    /// `x` repeated to the shape and the places of `like`, in slots. A number that is in all slots of its polynomial is at every place; a row, or a single number, is in all
-    /// lanes of rows that share polynomials, because the slots of its polynomial repeat.
-    fn spread_like<'c>(&self, x: &'c Ciphertext, like: &Ciphertext) -> Result<Cow<'c, Ciphertext>, CkksError> {
+    /// `x` repeated to the shape and the places of `like`, in slots. A number that is in all slots of its
+    /// polynomial is at every place; a row, or a single number, is in all lanes of rows that share
+    /// polynomials, because the slots of its polynomial repeat.
+    fn spread_like<'c>(
+        &self,
+        x: &'c Ciphertext,
+        like: &Ciphertext,
+    ) -> Result<Cow<'c, Ciphertext>, CkksError> {
         let (own, to) = (x.layout, like.layout);
         let in_slots = own.encoding == Encoding::Slots && to.encoding == Encoding::Slots;
         let placed = x.shape() == like.shape() && own.capacity == to.capacity;
@@ -76,14 +89,16 @@ impl Evaluator {
             return self.spread(x, like.shape());
         }
         let everywhere = is_everywhere(&own) && (own.rows == 1 || (own.rows == to.rows && to.lanes == 1));
-        let alike = (own.columns, own.capacity, own.copies, own.order) == (to.columns, to.capacity, to.copies, to.order);
+        let alike = (own.columns, own.capacity, own.copies, own.order)
+            == (to.columns, to.capacity, to.copies, to.order);
         let row = own.rows == 1 && own.chunks == 1 && alike;
         if !(everywhere || row) {
             return self.spread(x, like.shape());
         }
         let layout = Layout { complex: own.complex, ..to };
         // Lanes without a row hold it, too.
-        let padding = if everywhere || !to.rows.is_multiple_of(to.lanes) { Padding::Dirty } else { x.padding() };
+        let padding =
+            if everywhere || !to.rows.is_multiple_of(to.lanes) { Padding::Dirty } else { x.padding() };
         let layout = layout.with_padding(padding);
         layout.check(like.shape(), x.params.degree())?;
         if !x.is_symbol() {
@@ -105,12 +120,14 @@ impl Evaluator {
         if x.shape() == shape { Ok(Cow::Borrowed(x)) } else { self.broadcast_to(x, shape).map(Cow::Owned) }
     }
 
-    /// The array repeated along axes of length 1, and along axes that it lacks in front, to an array of shape `shape`: the rules of NumPy's broadcasting. Rows
-    /// are repeated in both encodings, single numbers of a row in slots.
+    /// The array repeated along axes of length 1, and along axes that it lacks in front, to an array of shape
+    /// `shape`: the rules of NumPy's broadcasting. Rows are repeated in both encodings, single numbers of a
+    /// row in slots.
     ///
     /// # Errors
-    /// [`CkksError::Shape`] where the array does not broadcast to the shape; as [`Evaluator::broadcast`]; [`CkksError::SharedMask`] where rows share a mask,
-    /// [`CkksError::Conversion`] where they share a polynomial.
+    /// [`CkksError::Shape`] where the array does not broadcast to the shape; as [`Evaluator::broadcast`];
+    /// [`CkksError::SharedMask`] where rows share a mask, [`CkksError::Conversion`] where they share a
+    /// polynomial.
     pub fn broadcast_to(&self, x: &Ciphertext, shape: &[usize]) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         if x.shape() == shape {
@@ -122,7 +139,12 @@ impl Evaluator {
             && own.iter().rev().zip(shape.iter().rev()).all(|(&own, &wanted)| own == wanted || own == 1);
         if !fits {
             let remedy = "repeat axes of length 1, or add axes in front".to_owned();
-            return Err(CkksError::Shape { operation: REPETITION, left: own.to_vec(), right: shape.to_vec(), remedy });
+            return Err(CkksError::Shape {
+                operation: REPETITION,
+                left: own.to_vec(),
+                right: shape.to_vec(),
+                remedy,
+            });
         }
         let (rows, columns) = (shape.iter().rev().skip(1).product(), shape.last().copied().unwrap_or(1));
         let wide = if x.layout.columns == columns { x.clone() } else { self.broadcast(x, columns)? };
@@ -133,25 +155,36 @@ impl Evaluator {
         }
         check_rows(&wide, REPETITION)?;
         if !x.is_symbol() {
-            check_free(REPETITION, wide.predicted_bytes().saturating_mul(rows), "combine a few rows at a time, or check the shapes")?;
+            check_free(
+                REPETITION,
+                wide.predicted_bytes().saturating_mul(rows),
+                "combine a few rows at a time, or check the shapes",
+            )?;
         }
-        let bundles: Vec<Bundle<Eval>> = if x.is_symbol() { Vec::new() } else { vec![&wide.bundles[..]; rows].concat() };
+        let bundles: Vec<Bundle<Eval>> =
+            if x.is_symbol() { Vec::new() } else { vec![&wide.bundles[..]; rows].concat() };
         let repeated = wide.with_all((&x.params, shape.to_vec()), layout, bundles, (x.level, x.scale));
         Ok(repeated.estimated(|own| own.with_rows_repeated(rows, layout.lanes)))
     }
 
-    /// `factor` times an array of one column in slots, such as sums of rows, as a vector: a product with a plaintext for each row, not yet rescaled. Its time grows with the number of rows.
+    /// `factor` times an array of one column in slots, such as sums of rows, as a vector: a product with a
+    /// plaintext for each row, not yet rescaled. Its time grows with the number of rows.
     ///
     /// # Errors
-    /// [`CkksError::Shape`] unless one column whose number is in every slot; [`CkksError::Encoding`] in coefficients; as [`Evaluator::multiply_plain`];
-    /// [`CkksError::SharedMask`] where rows share a mask.
+    /// [`CkksError::Shape`] unless one column whose number is in every slot; [`CkksError::Encoding`] in
+    /// coefficients; as [`Evaluator::multiply_plain`]; [`CkksError::SharedMask`] where rows share a mask.
     pub fn column_to_vector(&self, x: &Ciphertext, factor: f64) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         check_slots(x, COLUMN)?;
         check_rows(x, COLUMN)?;
         let &[rows, 1] = x.shape() else {
             let remedy = "the array is a matrix of one column".to_owned();
-            return Err(CkksError::Shape { operation: COLUMN, left: x.shape().to_vec(), right: vec![], remedy });
+            return Err(CkksError::Shape {
+                operation: COLUMN,
+                left: x.shape().to_vec(),
+                right: vec![],
+                remedy,
+            });
         };
         let alone = |row: usize| {
             let number = self.broadcast(&self.select_rows(x, &[row])?.into_vector()?, rows)?;
@@ -170,18 +203,22 @@ impl Evaluator {
             }
             vector
         };
-        // Each place has the number of one row; of the other rows it has what the rounding of their factors leaves.
+        // Each place has the number of one row; of the other rows it has what the rounding of their factors
+        // leaves.
         let rounding = x.mask_rounding(factor, vector.scale());
-        let estimate = x.estimate.clone().scale(factor).transposed().with_cleared(&x.estimate, rows, rounding);
+        let estimate =
+            x.estimate.clone().scale(factor).transposed().with_cleared(&x.estimate, rows, rounding);
         Ok(vector.estimated(|_| estimate))
     }
 
-    /// Repeats the column of an array of one column: each row has `columns` equal numbers. The padding holds the number too, so it is dirty. A number of a row that shares its polynomial is repeated as often as it
-    /// has copies, at most.
+    /// Repeats the column of an array of one column: each row has `columns` equal numbers. The padding holds
+    /// the number too, so it is dirty. A number of a row that shares its polynomial is repeated as often as
+    /// it has copies, at most.
     ///
     /// # Errors
-    /// [`CkksError::Shape`] unless there is one column; [`CkksError::Encoding`] unless slots; [`CkksError::SharedMask`] where the row would need several chunks
-    /// under one mask; [`CkksError::Empty`], [`CkksError::OutOfRange`].
+    /// [`CkksError::Shape`] unless there is one column; [`CkksError::Encoding`] unless slots;
+    /// [`CkksError::SharedMask`] where the row would need several chunks under one mask;
+    /// [`CkksError::Empty`], [`CkksError::OutOfRange`].
     pub fn broadcast(&self, x: &Ciphertext, columns: usize) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         check_slots(x, BROADCAST)?;
@@ -190,7 +227,12 @@ impl Evaluator {
         }
         if (x.layout.columns, x.layout.capacity) != (1, 1) {
             let remedy = "repeat arrays of one column, as sums of rows are".to_owned();
-            return Err(CkksError::Shape { operation: BROADCAST, left: x.shape.clone(), right: vec![columns], remedy });
+            return Err(CkksError::Shape {
+                operation: BROADCAST,
+                left: x.shape.clone(),
+                right: vec![columns],
+                remedy,
+            });
         }
         let rows = x.shape.len().saturating_sub(1);
         let shape = [&x.shape[..rows], &[columns]].concat();
@@ -203,7 +245,8 @@ impl Evaluator {
                 remedy: "take the bodies apart with split_mask, or put rows under one mask",
             });
         }
-        let bundles = x.bundles.iter().flat_map(|bundle| std::iter::repeat_n(bundle.clone(), layout.chunks)).collect();
+        let bundles =
+            x.bundles.iter().flat_map(|bundle| std::iter::repeat_n(bundle.clone(), layout.chunks)).collect();
         let repeated = Ciphertext { shape, ..x.with_layout(layout, bundles) };
         Ok(repeated.estimated(|own| own.with_number_repeated(layout.chunks)))
     }
@@ -217,7 +260,12 @@ impl Evaluator {
                 "each number of the first array is in {copies} neighbouring slots, {lanes} rows in a polynomial: of sums of rows keep the column with `keepdims=True`, as in `x - x.sum(axis=1, keepdims=True)`, or encrypt a \
                  column with `copies` as many as its rows are to have numbers, rounded up to a power of two"
             );
-            return Err(CkksError::Shape { operation: BROADCAST, left: x.shape.clone(), right: shape, remedy });
+            return Err(CkksError::Shape {
+                operation: BROADCAST,
+                left: x.shape.clone(),
+                right: shape,
+                remedy,
+            });
         }
         let layout = Layout { columns, capacity: copies, copies: 1, ..x.layout };
         let padding = if columns < copies { Padding::Dirty } else { x.padding() };

@@ -1,15 +1,17 @@
-//! Columns of arrays: a range of them. In coefficients it takes no key; for slots see [`slot_columns`](super::slot_columns).
+//! Columns of arrays: a range of them. In coefficients it takes no key; for slots see
+//! [`slot_columns`](super::slot_columns).
 //!
-//! Number `t` of a row's chunk is the coefficient of `X^(stride t)`. So a product of the whole ciphertext with `X^(-stride a)` brings number `a` to
-//! the front, and the numbers behind it after it:
+//! Number `t` of a row's chunk is the coefficient of `X^(stride t)`. So a product of the whole ciphertext
+//! with `X^(-stride a)` brings number `a` to the front, and the numbers behind it after it:
 //!
 //! ```text
 //! X^(-stride a) sum_t m_t X^(stride t)  =  sum_(t >= a) m_t X^(stride (t - a))  -  sum_(t < a) m_t X^(W - stride (a - t))
 //! ```
 //!
-//! The product is exact: it takes no level and adds no error. Numbers that were not selected stay in the polynomial behind the others, so the
-//! padding is dirty. Pairs of coefficients, `W/2` apart, move alike; those before `a` come back behind the others with real and imaginary part
-//! exchanged. Of a polynomial that was split, the components change places.
+//! The product is exact: it takes no level and adds no error. Numbers that were not selected stay in the
+//! polynomial behind the others, so the padding is dirty. Pairs of coefficients, `W/2` apart, move alike;
+//! those before `a` come back behind the others with real and imaginary part exchanged. Of a polynomial that
+//! was split, the components change places.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -24,7 +26,8 @@ use crate::parameters::Params;
 /// The operation's name in errors.
 const SELECTION: &str = "a selection of columns";
 
-/// A bundle of the result: the bundle of the same line that it is made of, and the power of `X` that divides it.
+/// A bundle of the result: the bundle of the same line that it is made of, and the power of `X` that divides
+/// it.
 struct Source {
     bundle: usize,
     power: usize,
@@ -33,15 +36,19 @@ struct Source {
 impl Evaluator {
     /// The columns `columns` of an encrypted array, of a vector the entries.
     ///
-    /// In slots, a product with ones and zeros, not yet rescaled, and rotations; the padding is zero. In coefficients the other numbers of their polynomials stay in the
-    /// padding, where whoever has the secret can read them. Where only whole polynomials were selected, the padding is as it was.
+    /// In slots, a product with ones and zeros, not yet rescaled, and rotations; the padding is zero. In
+    /// coefficients the other numbers of their polynomials stay in the padding, where whoever has the secret
+    /// can read them. Where only whole polynomials were selected, the padding is as it was.
     ///
-    /// Cost in coefficients: a product with a power of `X` for each polynomial; none where the range starts at a multiple of the layout's capacity.
+    /// Cost in coefficients: a product with a power of `X` for each polynomial; none where the range starts
+    /// at a multiple of the layout's capacity.
     ///
     /// # Errors
-    /// [`CkksError::Empty`] without columns; [`CkksError::OutOfRange`] for columns that it does not have; [`CkksError::Shape`] for a single number;
-    /// [`CkksError::Conversion`] in bit-reversed order, and for a range over several polynomials of a row that starts, or in slots ends, within one; in slots missing keys, and
-    /// errors of [`Evaluator::multiply_plain`]; [`CkksError::SharedMask`] where chunks of a row share a mask and a part of them is selected.
+    /// [`CkksError::Empty`] without columns; [`CkksError::OutOfRange`] for columns that it does not have;
+    /// [`CkksError::Shape`] for a single number; [`CkksError::Conversion`] in bit-reversed order, and for a
+    /// range over several polynomials of a row that starts, or in slots ends, within one; in slots missing
+    /// keys, and errors of [`Evaluator::multiply_plain`]; [`CkksError::SharedMask`] where chunks of a row
+    /// share a mask and a part of them is selected.
     pub fn select_columns(&self, x: &Ciphertext, columns: Range<usize>) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         check_range(x, &columns)?;
@@ -56,7 +63,8 @@ impl Evaluator {
         shape.pop();
         shape.push(after.columns);
         after.check(&shape, x.params.degree())?;
-        let powers: Vec<usize> = sources.iter().map(|source| source.power).filter(|&power| power > 0).collect();
+        let powers: Vec<usize> =
+            sources.iter().map(|source| source.power).filter(|&power| power > 0).collect();
         let monomials = Monomials::new(x, &powers);
         self.spend_once(x, || {
             let products = powers.len() * after.lines() * x.polys_per_bundle();
@@ -65,9 +73,12 @@ impl Evaluator {
             Ok(cost)
         })?;
         let lines = x.bundles.chunks_exact(x.layout.bundles_per_line());
-        let bundles = lines.flat_map(|line| sources.iter().map(|source| monomials.divide(&line[source.bundle], source.power)));
+        let bundles = lines.flat_map(|line| {
+            sources.iter().map(|source| monomials.divide(&line[source.bundle], source.power))
+        });
         let bundles = bundles.collect::<Result<_, CkksError>>()?;
-        Ok(x.with_all((&x.params, shape), after, bundles, (x.level, x.scale)).estimated(|own| own.selected_columns(&columns)))
+        Ok(x.with_all((&x.params, shape), after, bundles, (x.level, x.scale))
+            .estimated(|own| own.selected_columns(&columns)))
     }
 }
 
@@ -104,7 +115,12 @@ fn inverse_power(params: &Params, x: &Ciphertext, power: usize) -> Poly<Eval> {
 fn check_range(x: &Ciphertext, columns: &Range<usize>) -> Result<(), CkksError> {
     let Some((&count, rows)) = x.shape.split_last() else {
         let remedy = "a single number has no columns".to_owned();
-        return Err(CkksError::Shape { operation: SELECTION, left: vec![], right: vec![columns.len()], remedy });
+        return Err(CkksError::Shape {
+            operation: SELECTION,
+            left: vec![],
+            right: vec![columns.len()],
+            remedy,
+        });
     };
     if columns.is_empty() {
         return Err(CkksError::Empty { shape: [rows, &[0]].concat() });
@@ -121,7 +137,9 @@ fn selected(x: &Ciphertext, columns: &Range<usize>) -> Result<(Layout, Vec<Sourc
     let (layout, Range { start, end }) = (x.layout, columns.clone());
     let refused = |reason: String| Err(CkksError::Conversion { operation: SELECTION, reason });
     if layout.order != Order::Natural {
-        return refused("the numbers are in bit-reversed order: encrypt the array in natural order".to_owned());
+        return refused(
+            "the numbers are in bit-reversed order: encrypt the array in natural order".to_owned(),
+        );
     }
     let capacity = layout.capacity;
     let (first, last, shift) = (start / capacity, (end - 1) / capacity, start % capacity);
@@ -155,15 +173,19 @@ fn selected(x: &Ciphertext, columns: &Range<usize>) -> Result<(Layout, Vec<Sourc
     Ok((after, sources))
 }
 
-/// Refuses ranges that would leave chunks in bodies without an entry, which hold zero, or bring a chunk to another body.
+/// Refuses ranges that would leave chunks in bodies without an entry, which hold zero, or bring a chunk to
+/// another body.
 fn check_masks(layout: &Layout, &Range { start, end }: &Range<usize>) -> Result<(), CkksError> {
     if layout.axis == BodyAxis::Rows || layout.bodies == 1 {
         return Ok(());
     }
     let (first, last) = (start / layout.capacity, (end - 1) / layout.capacity);
-    let ends = end == layout.columns || (end.is_multiple_of(layout.capacity) && (last + 1).is_multiple_of(layout.bodies));
-    // The last chunk under its mask may be cut, unless its polynomial is split and components of it would be left without an entry.
-    let cut = layout.components == 1 && ((last + 1).is_multiple_of(layout.bodies) || last + 1 == layout.chunks);
+    let ends = end == layout.columns
+        || (end.is_multiple_of(layout.capacity) && (last + 1).is_multiple_of(layout.bodies));
+    // The last chunk under its mask may be cut, unless its polynomial is split and components of it would be
+    // left without an entry.
+    let cut =
+        layout.components == 1 && ((last + 1).is_multiple_of(layout.bodies) || last + 1 == layout.chunks);
     if first.is_multiple_of(layout.bodies) && (ends || cut) {
         return Ok(());
     }

@@ -1,4 +1,5 @@
-//! Sums of products and of multiples: one relinearisation and one rescale for a whole sum. The steps of polynomials and of modular reduction.
+//! Sums of products and of multiples: one relinearisation and one rescale for a whole sum. The steps of
+//! polynomials and of modular reduction.
 
 use std::borrow::Cow;
 
@@ -52,21 +53,30 @@ fn constant(params: &Params, level: Level, integer: i128) -> Poly<Eval> {
 }
 
 impl Evaluator {
-    /// `sum of factor x` at the scale `scale`; factors are rounded to integers at `scale / x.scale()`. Nothing is relinearised or rescaled.
+    /// `sum of factor x` at the scale `scale`; factors are rounded to integers at `scale / x.scale()`.
+    /// Nothing is relinearised or rescaled.
     ///
-    /// All operands have one shape and one level. Cost: a pass for each real or imaginary part that is not 0, and one product with `X^{n/2}` for all imaginary
-    /// parts.
+    /// All operands have one shape and one level. Cost: a pass for each real or imaginary part that is not 0,
+    /// and one product with `X^{n/2}` for all imaginary parts.
     ///
     /// # Errors
-    /// [`CkksError::NoTerms`] without a term; [`CkksError::Encoding`] unless slots; [`CkksError::LevelTooLow`] for operands of different levels;
-    /// [`CkksError::ValueTooLarge`], [`CkksError::NotFinite`] for factors; shape, layout, secret and scale errors.
-    pub fn linear_combination(&self, terms: &[(&Ciphertext, Complex64)], scale: f64) -> Result<Ciphertext, CkksError> {
-        let &[(first, _), ..] = terms else { return Err(CkksError::NoTerms { operation: LINEAR_COMBINATION }) };
+    /// [`CkksError::NoTerms`] without a term; [`CkksError::Encoding`] unless slots;
+    /// [`CkksError::LevelTooLow`] for operands of different levels; [`CkksError::ValueTooLarge`],
+    /// [`CkksError::NotFinite`] for factors; shape, layout, secret and scale errors.
+    pub fn linear_combination(
+        &self,
+        terms: &[(&Ciphertext, Complex64)],
+        scale: f64,
+    ) -> Result<Ciphertext, CkksError> {
+        let &[(first, _), ..] = terms else {
+            return Err(CkksError::NoTerms { operation: LINEAR_COMBINATION });
+        };
         check_one_level(terms.iter().map(|&(x, _)| x), first.level, LINEAR_COMBINATION)?;
         self.linear_combination_at(first.level, terms, scale)
     }
 
-    /// As [`Evaluator::linear_combination`], at `level`: operands at higher levels are read without their further primes, so that nobody has to copy them.
+    /// As [`Evaluator::linear_combination`], at `level`: operands at higher levels are read without their
+    /// further primes, so that nobody has to copy them.
     ///
     /// # Errors
     /// As [`Evaluator::linear_combination`]; [`CkksError::LevelUp`] for an operand below `level`.
@@ -76,7 +86,9 @@ impl Evaluator {
         terms: &[(&Ciphertext, Complex64)],
         scale: f64,
     ) -> Result<Ciphertext, CkksError> {
-        let &[(first, _), ..] = terms else { return Err(CkksError::NoTerms { operation: LINEAR_COMBINATION }) };
+        let &[(first, _), ..] = terms else {
+            return Err(CkksError::NoTerms { operation: LINEAR_COMBINATION });
+        };
         check_slots(first, LINEAR_COMBINATION)?;
         first.params.check_scale(scale, level)?;
         let params = &first.params;
@@ -93,7 +105,13 @@ impl Evaluator {
             let needed = (factor.norm() * scale / x.scale + 1.0).log2();
             if needed > FACTOR_BITS {
                 let (log2_scale, level) = ((scale / x.scale).log2(), level.0);
-                return Err(CkksError::ValueTooLarge { value: factor.norm(), log2_scale, needed, headroom: FACTOR_BITS, level });
+                return Err(CkksError::ValueTooLarge {
+                    value: factor.norm(),
+                    log2_scale,
+                    needed,
+                    headroom: FACTOR_BITS,
+                    level,
+                });
             }
             let exact = factor * scale / x.scale;
             let (re, im) = integers(exact);
@@ -119,26 +137,42 @@ impl Evaluator {
             Ok(cost)
         })?;
         let unit = (any_imaginary && !first.is_symbol()).then(|| params.imaginary_unit(level)).transpose()?;
-        let bundles = (0..first.bundles.len()).map(|index| combine(params, level, first, &parts, (index, unit.as_ref())));
-        let mut sum = first.with(bundles.collect::<Result<_, _>>()?, level, scale).estimated(|own| estimate.unwrap_or(own));
+        let bundles = (0..first.bundles.len())
+            .map(|index| combine(params, level, first, &parts, (index, unit.as_ref())));
+        let mut sum = first
+            .with(bundles.collect::<Result<_, _>>()?, level, scale)
+            .estimated(|own| estimate.unwrap_or(own));
         sum.layout.complex = complex;
         Ok(sum.padded(padding))
     }
 
-    /// `sum of products + plus`, relinearised once and rescaled by one division: the noise and the cost of one switch for all products.
+    /// `sum of products + plus`, relinearised once and rescaled by one division: the noise and the cost of
+    /// one switch for all products.
     ///
     /// All operands have one level; all products, and `plus`, have one scale.
     ///
     /// # Errors
-    /// As [`Evaluator::multiply_rescale`]; [`CkksError::NoTerms`] without a product; [`CkksError::LevelTooLow`] for operands of different levels;
-    /// [`CkksError::ScaleMismatch`] for products of different scales.
-    pub fn sum_of_products_rescale(&self, products: &[ProductTerm<'_>], plus: Option<&Ciphertext>) -> Result<Ciphertext, CkksError> {
-        let &[ProductTerm { left: first, .. }, ..] = products else { return Err(CkksError::NoTerms { operation: SUM_OF_PRODUCTS }) };
-        check_one_level(products.iter().flat_map(|product| [product.left, product.right]).chain(plus), first.level, SUM_OF_PRODUCTS)?;
+    /// As [`Evaluator::multiply_rescale`]; [`CkksError::NoTerms`] without a product;
+    /// [`CkksError::LevelTooLow`] for operands of different levels; [`CkksError::ScaleMismatch`] for products
+    /// of different scales.
+    pub fn sum_of_products_rescale(
+        &self,
+        products: &[ProductTerm<'_>],
+        plus: Option<&Ciphertext>,
+    ) -> Result<Ciphertext, CkksError> {
+        let &[ProductTerm { left: first, .. }, ..] = products else {
+            return Err(CkksError::NoTerms { operation: SUM_OF_PRODUCTS });
+        };
+        check_one_level(
+            products.iter().flat_map(|product| [product.left, product.right]).chain(plus),
+            first.level,
+            SUM_OF_PRODUCTS,
+        )?;
         self.sum_of_products_at(first.level, products, plus)
     }
 
-    /// As [`Evaluator::sum_of_products_rescale`], at `level`: operands at higher levels are read without their further primes.
+    /// As [`Evaluator::sum_of_products_rescale`], at `level`: operands at higher levels are read without
+    /// their further primes.
     ///
     /// # Errors
     /// As [`Evaluator::sum_of_products_rescale`]; [`CkksError::LevelUp`] for an operand below `level`.
@@ -148,7 +182,9 @@ impl Evaluator {
         products: &[ProductTerm<'_>],
         plus: Option<&Ciphertext>,
     ) -> Result<Ciphertext, CkksError> {
-        let &[ProductTerm { left: first, right, .. }, ..] = products else { return Err(CkksError::NoTerms { operation: SUM_OF_PRODUCTS }) };
+        let &[ProductTerm { left: first, right, .. }, ..] = products else {
+            return Err(CkksError::NoTerms { operation: SUM_OF_PRODUCTS });
+        };
         check_slots(first, SUM_OF_PRODUCTS)?;
         first.check_main(SUM_OF_PRODUCTS)?;
         let (params, scale) = (&first.params, first.scale * right.scale);
@@ -183,15 +219,21 @@ impl Evaluator {
             });
         }
         let (below, rescaled) = self.rescaled(first, level, scale)?;
-        let keys = self.keys_of(KeyQuery::new(SUM_OF_PRODUCTS, Operation::Multiply, first).under(params).at(level))?;
+        let keys =
+            self.keys_of(KeyQuery::new(SUM_OF_PRODUCTS, Operation::Multiply, first).under(params).at(level))?;
         let doubled = products.iter().filter(|product| product.twice).count();
         self.spend(first, || {
             let mut cost = params.tensor_cost(level).times(products.len() as f64);
-            cost += params.passes_cost(doubled * first.polys_per_bundle() * params.chain().basis(level).len());
+            cost +=
+                params.passes_cost(doubled * first.polys_per_bundle() * params.chain().basis(level).len());
             Ok(cost)
         })?;
         let basis = params.chain().basis(level);
-        let sum = |keys: &Found<'_>| (0..first.bundles.len()).map(|index| relinearised(keys, products, plus, (index, &basis))).collect();
+        let sum = |keys: &Found<'_>| {
+            (0..first.bundles.len())
+                .map(|index| relinearised(keys, products, plus, (index, &basis)))
+                .collect()
+        };
         let bundles = keys.as_ref().map_or_else(|| Ok(Vec::new()), sum)?;
         let mut sum = first.with(bundles, below, rescaled).estimated(|own| estimate.unwrap_or(own));
         sum.layout.complex = complex;
@@ -201,7 +243,8 @@ impl Evaluator {
     /// `x + constant` in every slot, the padding included. Bodies without entries stay zero.
     ///
     /// # Errors
-    /// [`CkksError::Encoding`] unless slots; [`CkksError::NotFinite`], [`CkksError::ValueTooLarge`]; parameter errors.
+    /// [`CkksError::Encoding`] unless slots; [`CkksError::NotFinite`], [`CkksError::ValueTooLarge`];
+    /// parameter errors.
     pub fn add_constant(&self, x: &Ciphertext, number: Complex64) -> Result<Ciphertext, CkksError> {
         self.with_constant(x.clone(), number)
     }
@@ -228,7 +271,8 @@ impl Evaluator {
                 }
                 let layout = sum.layout;
                 for (index, bundle) in sum.bundles.iter_mut().enumerate() {
-                    let mut held = (0..layout.bodies).filter(|&body| layout.polynomial_at(index, body).is_some());
+                    let mut held =
+                        (0..layout.bodies).filter(|&body| layout.polynomial_at(index, body).is_some());
                     held.try_for_each(|body| bundle.add_message(body, &message))?;
                 }
             }
@@ -242,7 +286,11 @@ impl Evaluator {
     ///
     /// # Errors
     /// [`CkksError::LevelUp`]; [`CkksError::ScaleOutOfRange`] where the scale does not fit the modulus there.
-    pub(crate) fn restrict<'c>(&self, x: &'c Ciphertext, level: Level) -> Result<Cow<'c, Ciphertext>, CkksError> {
+    pub(crate) fn restrict<'c>(
+        &self,
+        x: &'c Ciphertext,
+        level: Level,
+    ) -> Result<Cow<'c, Ciphertext>, CkksError> {
         self.check(x)?;
         if level > x.level {
             return Err(CkksError::LevelUp { from: x.level.0, to: level.0 });
@@ -255,8 +303,9 @@ impl Evaluator {
         Ok(Cow::Owned(x.try_map(level, x.scale, |bundle| Ok(bundle.restrict(&basis)?))?))
     }
 
-    /// Calls `run` on every bundle of `x`, each as a separate array. A dry run calls `run` once and records its cost as often as there are bundles, so its
-    /// memory counts for one bundle. `whole` makes the resulting array from the bundles of the results; it carries what is known of the results.
+    /// Calls `run` on every bundle of `x`, each as a separate array. A dry run calls `run` once and records
+    /// its cost as often as there are bundles, so its memory counts for one bundle. `whole` makes the
+    /// resulting array from the bundles of the results; it carries what is known of the results.
     ///
     /// # Errors
     /// As `run`.
@@ -282,10 +331,14 @@ impl Evaluator {
 }
 
 /// Refuses operands of different levels.
-fn check_one_level<'c>(mut operands: impl Iterator<Item = &'c Ciphertext>, level: Level, operation: &'static str) -> Result<(), CkksError> {
-    operands
-        .find(|x| x.level != level)
-        .map_or(Ok(()), |x| Err(CkksError::LevelTooLow { operation, needed: x.level.max(level).0, level: x.level.min(level).0 }))
+fn check_one_level<'c>(
+    mut operands: impl Iterator<Item = &'c Ciphertext>,
+    level: Level,
+    operation: &'static str,
+) -> Result<(), CkksError> {
+    operands.find(|x| x.level != level).map_or(Ok(()), |x| {
+        Err(CkksError::LevelTooLow { operation, needed: x.level.max(level).0, level: x.level.min(level).0 })
+    })
 }
 
 /// Refuses an operand that cannot be read at `level`.

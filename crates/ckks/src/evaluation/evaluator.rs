@@ -1,4 +1,5 @@
-//! The evaluator: where it finds keys, and what it records on a dry run. Its operations are in the other files of this folder.
+//! The evaluator: where it finds keys, and what it records on a dry run. Its operations are in the other
+//! files of this folder.
 
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -56,9 +57,15 @@ pub(crate) enum LevelsNeeded {
 /// What an evaluator does by itself where levels run out. The functions get the evaluator without it.
 pub(crate) trait Refreshing: std::fmt::Debug + Send + Sync {
     /// The same numbers at a higher level, or nothing where the array has room enough or cannot be refreshed.
-    fn refreshed(&self, evaluator: &Evaluator, x: &Ciphertext, headroom: LevelsNeeded) -> Result<Option<Ciphertext>, CkksError>;
+    fn refreshed(
+        &self,
+        evaluator: &Evaluator,
+        x: &Ciphertext,
+        headroom: LevelsNeeded,
+    ) -> Result<Option<Ciphertext>, CkksError>;
 
-    /// The product of a plain matrix (rows, columns, numbers row by row) with `x`, not yet rescaled, or nothing where `x` has room enough or the product is one of a refreshed array.
+    /// The product of a plain matrix (rows, columns, numbers row by row) with `x`, not yet rescaled, or
+    /// nothing where `x` has room enough or the product is one of a refreshed array.
     fn product(
         &self,
         evaluator: &Evaluator,
@@ -68,7 +75,12 @@ pub(crate) trait Refreshing: std::fmt::Debug + Send + Sync {
     ) -> Result<Option<Ciphertext>, CkksError>;
 
     /// How that product is computed.
-    fn explained(&self, evaluator: &Evaluator, x: &Ciphertext, weights: PlainMatrix<'_>) -> Result<Option<String>, CkksError>;
+    fn explained(
+        &self,
+        evaluator: &Evaluator,
+        x: &Ciphertext,
+        weights: PlainMatrix<'_>,
+    ) -> Result<Option<String>, CkksError>;
 }
 
 /// Rows, columns, and numbers row by row.
@@ -114,12 +126,17 @@ enum Keys {
 }
 
 /// Marks `z`, computed from `x` and `y` entry by entry, as complex if one of them is, and sets its padding.
-pub(super) fn entrywise(mut z: Ciphertext, (x, y): (&Ciphertext, &Ciphertext), padding: Padding) -> Ciphertext {
+pub(super) fn entrywise(
+    mut z: Ciphertext,
+    (x, y): (&Ciphertext, &Ciphertext),
+    padding: Padding,
+) -> Ciphertext {
     z.layout.complex = x.is_complex() || y.is_complex();
     z.padded(padding)
 }
 
-/// Refuses coefficient encoding, because the product of two polynomials is then not the product of the entries.
+/// Refuses coefficient encoding, because the product of two polynomials is then not the product of the
+/// entries.
 pub(crate) fn check_slots(x: &Ciphertext, operation: &'static str) -> Result<(), CkksError> {
     if x.encoding() == Encoding::Slots {
         return Ok(());
@@ -184,7 +201,8 @@ impl<'q> KeyQuery<'q> {
 }
 
 impl Evaluator {
-    /// An evaluator without keys, for all operations that need none; products of ciphertexts and rotations need keys.
+    /// An evaluator without keys, for all operations that need none; products of ciphertexts and rotations
+    /// need keys.
     #[must_use]
     pub fn new(params: &Params) -> Self {
         Self { params: params.clone(), keys: Keys::None, watch: None, refresh: None, beat: None }
@@ -197,22 +215,37 @@ impl Evaluator {
         Self { params: keys.params().clone(), keys: Keys::Held(keys), watch: None, refresh: None, beat: None }
     }
 
-    /// An evaluator for dry runs on symbols ([`Ciphertext::symbol`]): it applies the same rules for shapes, levels and scales, without data and keys.
-    /// [`Evaluator::needs`] returns the keys that the computation would use. Clones share their recording.
+    /// An evaluator for dry runs on symbols ([`Ciphertext::symbol`]): it applies the same rules for shapes,
+    /// levels and scales, without data and keys. [`Evaluator::needs`] returns the keys that the computation
+    /// would use. Clones share their recording.
     #[must_use]
     pub fn recording(params: &Params) -> Self {
-        Self { params: params.clone(), keys: Keys::Recorded(Arc::default()), watch: None, refresh: None, beat: None }
+        Self {
+            params: params.clone(),
+            keys: Keys::Recorded(Arc::default()),
+            watch: None,
+            refresh: None,
+            beat: None,
+        }
     }
 
-    /// As [`Evaluator::recording`], for a computation whose keys will be made for `needs`. Costs and bounds on errors depend on the keys, because a key for lower
-    /// levels has fewer primes that can serve as special primes. [`Evaluator::recording`] assumes keys that serve all levels.
+    /// As [`Evaluator::recording`], for a computation whose keys will be made for `needs`. Costs and bounds
+    /// on errors depend on the keys, because a key for lower levels has fewer primes that can serve as
+    /// special primes. [`Evaluator::recording`] assumes keys that serve all levels.
     #[must_use]
     pub fn recording_for(params: &Params, needs: KeyNeeds) -> Self {
         let recording = Arc::new(Mutex::new(Recording::made_for(needs)));
-        Self { params: params.clone(), keys: Keys::Recorded(recording), watch: None, refresh: None, beat: None }
+        Self {
+            params: params.clone(),
+            keys: Keys::Recorded(recording),
+            watch: None,
+            refresh: None,
+            beat: None,
+        }
     }
 
-    /// The recorded operations that need keys, each with the highest level at which it is used; empty for evaluators that do not record.
+    /// The recorded operations that need keys, each with the highest level at which it is used; empty for
+    /// evaluators that do not record.
     #[must_use]
     pub fn needs(&self) -> KeyNeeds {
         self.recorded().needs().clone()
@@ -233,15 +266,22 @@ impl Evaluator {
         &self.params
     }
 
-    /// A symbol of a fresh public-key encryption for this dry run, whose numbers are at most `bound`. All symbols computed from it carry bounds on numbers and
-    /// errors ([`Ciphertext::estimate`]).
+    /// A symbol of a fresh public-key encryption for this dry run, whose numbers are at most `bound`. All
+    /// symbols computed from it carry bounds on numbers and errors ([`Ciphertext::estimate`]).
     ///
     /// # Errors
-    /// As [`Ciphertext::symbol`]; [`CkksError::Symbol`] for an evaluator that does not record; [`CkksError::OutOfRange`] for a bound that is no
-    /// positive number.
-    pub fn symbol(&self, shape: &[usize], encoding: Encoding, level: Level, bound: f64) -> Result<Ciphertext, CkksError> {
+    /// As [`Ciphertext::symbol`]; [`CkksError::Symbol`] for an evaluator that does not record;
+    /// [`CkksError::OutOfRange`] for a bound that is no positive number.
+    pub fn symbol(
+        &self,
+        shape: &[usize],
+        encoding: Encoding,
+        level: Level,
+        bound: f64,
+    ) -> Result<Ciphertext, CkksError> {
         self.params.check_level(level)?;
-        let symbol = Ciphertext::symbol(&self.params, shape, encoding, false, level, self.params.scale(level))?;
+        let symbol =
+            Ciphertext::symbol(&self.params, shape, encoding, false, level, self.params.scale(level))?;
         self.take_symbol(symbol, Some(bound))
     }
 
@@ -253,7 +293,8 @@ impl Evaluator {
         }
     }
 
-    /// An evaluator that records what this one would do, and bootstraps where this one would if it had all keys.
+    /// An evaluator that records what this one would do, and bootstraps where this one would if it had all
+    /// keys.
     pub(crate) fn recording_alike(&self) -> Self {
         Self { refresh: self.refresh.clone(), ..Self::recording(&self.params) }
     }
@@ -263,24 +304,29 @@ impl Evaluator {
         Ok(match &self.keys {
             Keys::None => needs.is_empty(),
             Keys::Recorded(_) => true,
-            Keys::Held(keys) => match keys.check_needs(&self.params, "an operation", needs, self.params.slot_count()) {
-                Err(CkksError::MissingKeys { .. }) => false,
-                other => other.map(|()| true)?,
-            },
+            Keys::Held(keys) => {
+                match keys.check_needs(&self.params, "an operation", needs, self.params.slot_count()) {
+                    Err(CkksError::MissingKeys { .. }) => false,
+                    other => other.map(|()| true)?,
+                }
+            }
         })
     }
 
     /// Whether the keys of `operation` on `x` are held.
     pub(crate) fn holds(&self, x: &Ciphertext, operation: Operation) -> bool {
-        self.held().is_some_and(|keys| keys.find(&x.params, operation, x.level, x.params.slot_count()).is_ok())
+        self.held()
+            .is_some_and(|keys| keys.find(&x.params, operation, x.level, x.params.slot_count()).is_ok())
     }
 
-    /// Adds a symbol that was made elsewhere to this dry run, as a fresh public-key encryption. From then on the dry run counts the memory of this array and of
-    /// every array computed from it. If `bound` is given, as the largest magnitude of its numbers, all these arrays carry bounds on numbers and errors.
+    /// Adds a symbol that was made elsewhere to this dry run, as a fresh public-key encryption. From then on
+    /// the dry run counts the memory of this array and of every array computed from it. If `bound` is given,
+    /// as the largest magnitude of its numbers, all these arrays carry bounds on numbers and errors.
     ///
     /// # Errors
-    /// As [`Evaluator::symbol`]; [`CkksError::WrongParams`]; [`CkksError::Conversion`] for a ciphertext with data; [`CkksError::BoundTooLarge`] where numbers as
-    /// large as the bound do not fit at the symbol's level and scale.
+    /// As [`Evaluator::symbol`]; [`CkksError::WrongParams`]; [`CkksError::Conversion`] for a ciphertext with
+    /// data; [`CkksError::BoundTooLarge`] where numbers as large as the bound do not fit at the symbol's
+    /// level and scale.
     pub fn take_symbol(&self, symbol: Ciphertext, bound: Option<f64>) -> Result<Ciphertext, CkksError> {
         let variance = symbol.params.noise_model().fresh_public();
         let symbol = self.take_encrypted(symbol, bound, variance)?;
@@ -294,23 +340,37 @@ impl Evaluator {
     }
 
     /// As [`Evaluator::take_symbol`], where the error of a coefficient has the variance `variance`.
-    pub(crate) fn take_encrypted(&self, mut symbol: Ciphertext, bound: Option<f64>, variance: f64) -> Result<Ciphertext, CkksError> {
-        let Keys::Recorded(recording) = &self.keys else { return Err(CkksError::Symbol { operation: "a computation on data" }) };
+    pub(crate) fn take_encrypted(
+        &self,
+        mut symbol: Ciphertext,
+        bound: Option<f64>,
+        variance: f64,
+    ) -> Result<Ciphertext, CkksError> {
+        let Keys::Recorded(recording) = &self.keys else {
+            return Err(CkksError::Symbol { operation: "a computation on data" });
+        };
         self.check(&symbol)?;
         if !symbol.is_symbol() {
-            let reason = "the ciphertext has data: give a symbol of it, with its shape, encoding, level and scale".to_owned();
+            let reason =
+                "the ciphertext has data: give a symbol of it, with its shape, encoding, level and scale"
+                    .to_owned();
             return Err(CkksError::Conversion { operation: "a dry run", reason });
         }
         if let Some(bound) = bound.filter(|bound| !(bound.is_finite() && *bound > 0.0)) {
             let remedy = "give the largest magnitude of the numbers, above 0".to_owned();
-            return Err(CkksError::OutOfRange { what: "the bound on the numbers", value: bound.to_string(), remedy });
+            return Err(CkksError::OutOfRange {
+                what: "the bound on the numbers",
+                value: bound.to_string(),
+                remedy,
+            });
         }
         let meter = recording.lock().unwrap_or_else(PoisonError::into_inner).meter().clone();
         symbol.footprint = Some(Footprint::new(&meter, symbol.predicted_bytes()));
         Ok(symbol.freshly(bound, variance, false))
     }
 
-    /// Runs a named stage of a circuit. A dry run records the cost under the name; on data, the evaluator's watcher is told the name first.
+    /// Runs a named stage of a circuit. A dry run records the cost under the name; on data, the evaluator's
+    /// watcher is told the name first.
     ///
     /// # Errors
     /// As `run`; [`CkksError::Cancelled`] where the watcher says so.
@@ -326,7 +386,8 @@ impl Evaluator {
         result
     }
 
-    /// Opens a stage of a dry run, for callers that cannot run the stage as one function; [`Evaluator::leave_stage`] closes it. On data nothing happens.
+    /// Opens a stage of a dry run, for callers that cannot run the stage as one function;
+    /// [`Evaluator::leave_stage`] closes it. On data nothing happens.
     pub fn enter_stage(&self, name: &str) {
         if let Keys::Recorded(recording) = &self.keys {
             recording.lock().unwrap_or_else(PoisonError::into_inner).enter(name);
@@ -340,15 +401,17 @@ impl Evaluator {
         }
     }
 
-    /// The same evaluator, which calls `watch` with the name of each stage before the stage runs; if `watch` returns `false`, the computation is cancelled.
+    /// The same evaluator, which calls `watch` with the name of each stage before the stage runs; if `watch`
+    /// returns `false`, the computation is cancelled.
     #[must_use]
     pub fn watched(self, watch: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
         Self { watch: Some(Watch(Arc::new(watch))), ..self }
     }
 
-    /// The same evaluator, which asks `go_on` at every operation, and before every ciphertext of operations that take long; if it returns `false`, the
-    /// computation is cancelled. The arguments are how many ciphertexts of the operation are done, and of how many: (0, 1) for an operation as a whole, else
-    /// from 0 to all of them. Operations that consist of others report theirs too.
+    /// The same evaluator, which asks `go_on` at every operation, and before every ciphertext of operations
+    /// that take long; if it returns `false`, the computation is cancelled. The arguments are how many
+    /// ciphertexts of the operation are done, and of how many: (0, 1) for an operation as a whole, else from
+    /// 0 to all of them. Operations that consist of others report theirs too.
     #[must_use]
     pub fn interruptible(self, go_on: impl Fn(usize, usize) -> bool + Send + Sync + 'static) -> Self {
         Self { beat: Some(Beat(Arc::new(go_on))), ..self }
@@ -357,12 +420,20 @@ impl Evaluator {
     /// # Errors
     /// [`CkksError::Cancelled`] where the callback of [`Evaluator::interruptible`] says so.
     fn beat(&self, done: usize, total: usize) -> Result<(), CkksError> {
-        if self.beat.as_ref().is_some_and(|Beat(go_on)| !go_on(done, total)) { Err(CkksError::Cancelled) } else { Ok(()) }
+        if self.beat.as_ref().is_some_and(|Beat(go_on)| !go_on(done, total)) {
+            Err(CkksError::Cancelled)
+        } else {
+            Ok(())
+        }
     }
 
-    /// The bundles of an operation. Before each of them and behind the last the callback of [`Evaluator::interruptible`] is asked whether to continue; where it
-    /// says no, [`CkksError::Cancelled`] stands in that place.
-    pub(crate) fn ticking<I: ExactSizeIterator>(&self, bundles: I) -> impl Iterator<Item = Result<I::Item, CkksError>> {
+    /// The bundles of an operation. Before each of them and behind the last the callback of
+    /// [`Evaluator::interruptible`] is asked whether to continue; where it says no, [`CkksError::Cancelled`]
+    /// stands in that place.
+    pub(crate) fn ticking<I: ExactSizeIterator>(
+        &self,
+        bundles: I,
+    ) -> impl Iterator<Item = Result<I::Item, CkksError>> {
         let (total, mut rest, mut ended) = (bundles.len(), bundles.enumerate(), false);
         std::iter::from_fn(move || match rest.next() {
             Some((done, bundle)) => Some(self.beat(done, total).map(|()| bundle)),
@@ -393,17 +464,27 @@ impl Evaluator {
         Self { refresh: None, ..self.clone() }
     }
 
-    /// `x`, or the same numbers at the level from which an operation that takes so many levels starts: at the highest level of the application for an array in the
-    /// levels of the bootstrap, and, where this evaluator bootstraps by itself ([`Evaluator::bootstrapping`]), at a higher level if the operation would make it
-    /// bootstrap. To use an array several times, take this once.
-    pub fn with_levels<'x>(&self, x: &'x Ciphertext, levels: usize) -> Result<Cow<'x, Ciphertext>, CkksError> {
+    /// `x`, or the same numbers at the level from which an operation that takes so many levels starts: at the
+    /// highest level of the application for an array in the levels of the bootstrap, and, where this
+    /// evaluator bootstraps by itself ([`Evaluator::bootstrapping`]), at a higher level if the operation
+    /// would make it bootstrap. To use an array several times, take this once.
+    pub fn with_levels<'x>(
+        &self,
+        x: &'x Ciphertext,
+        levels: usize,
+    ) -> Result<Cow<'x, Ciphertext>, CkksError> {
         self.check(x)?;
         self.refreshed(x, LevelsNeeded::Depth(levels))
     }
 
-    /// `x`, or the same numbers at a higher level where there is too little room for an operation, or at the highest level of the application where a product
-    /// would be in the levels of the bootstrap: their steps do not keep the scale of products. Plans have levels that their makers stated, and are left alone.
-    pub(crate) fn refreshed<'x>(&self, x: &'x Ciphertext, headroom: LevelsNeeded) -> Result<Cow<'x, Ciphertext>, CkksError> {
+    /// `x`, or the same numbers at a higher level where there is too little room for an operation, or at the
+    /// highest level of the application where a product would be in the levels of the bootstrap: their steps
+    /// do not keep the scale of products. Plans have levels that their makers stated, and are left alone.
+    pub(crate) fn refreshed<'x>(
+        &self,
+        x: &'x Ciphertext,
+        headroom: LevelsNeeded,
+    ) -> Result<Cow<'x, Ciphertext>, CkksError> {
         self.refreshed_for(x, || headroom)
     }
 
@@ -421,7 +502,9 @@ impl Evaluator {
             };
         }
         let Some(refresh) = &self.refresh else { return Ok(Cow::Borrowed(x)) };
-        Ok(refresh.refreshed(&self.without_bootstrapping(), x, headroom())?.map_or(Cow::Borrowed(x), Cow::Owned))
+        Ok(refresh
+            .refreshed(&self.without_bootstrapping(), x, headroom())?
+            .map_or(Cow::Borrowed(x), Cow::Owned))
     }
 
     /// As [`Evaluator::refreshed`], for the factors of a product; an array times itself is refreshed once.
@@ -448,7 +531,11 @@ impl Evaluator {
     }
 
     /// Runs `run` and counts everything that it records on a dry run `count` times.
-    pub(crate) fn repeated<T>(&self, count: usize, run: impl FnOnce() -> Result<T, CkksError>) -> Result<T, CkksError> {
+    pub(crate) fn repeated<T>(
+        &self,
+        count: usize,
+        run: impl FnOnce() -> Result<T, CkksError>,
+    ) -> Result<T, CkksError> {
         let Keys::Recorded(recording) = &self.keys else { return run() };
         let before = recording.lock().unwrap_or_else(PoisonError::into_inner).repeat(count);
         let result = run();
@@ -457,12 +544,21 @@ impl Evaluator {
     }
 
     /// Records the cost of an operation on each bundle of a symbol.
-    pub(crate) fn spend(&self, x: &Ciphertext, cost: impl FnOnce() -> Result<Cost, CkksError>) -> Result<(), CkksError> {
+    pub(crate) fn spend(
+        &self,
+        x: &Ciphertext,
+        cost: impl FnOnce() -> Result<Cost, CkksError>,
+    ) -> Result<(), CkksError> {
         self.spend_once(x, || Ok(cost()?.times(x.layout.bundles() as f64)))
     }
 
-    /// Records the cost of an operation on a symbol as a whole. Every operation comes here once, so that this is where it can be interrupted.
-    pub(crate) fn spend_once(&self, x: &Ciphertext, cost: impl FnOnce() -> Result<Cost, CkksError>) -> Result<(), CkksError> {
+    /// Records the cost of an operation on a symbol as a whole. Every operation comes here once, so that this
+    /// is where it can be interrupted.
+    pub(crate) fn spend_once(
+        &self,
+        x: &Ciphertext,
+        cost: impl FnOnce() -> Result<Cost, CkksError>,
+    ) -> Result<(), CkksError> {
         self.beat(0, 1)?;
         if let Keys::Recorded(recording) = &self.keys
             && x.is_symbol()
@@ -475,12 +571,18 @@ impl Evaluator {
 
     /// As [`Evaluator::spend`], for a sum of every polynomial, or its product with a number.
     pub(crate) fn spend_pass(&self, x: &Ciphertext) -> Result<(), CkksError> {
-        self.spend(x, || Ok(x.params.passes_cost(x.polys_per_bundle() * x.params.chain().basis(x.level).len())))
+        self.spend(x, || {
+            Ok(x.params.passes_cost(x.polys_per_bundle() * x.params.chain().basis(x.level).len()))
+        })
     }
 
     /// Records the cost of encoding `polynomials` polynomials as operands for `x`.
     pub(crate) fn spend_encoding(&self, x: &Ciphertext, polynomials: usize) -> Result<(), CkksError> {
-        self.spend(x, || Ok(x.params.transforms_cost(x.level, x.params.degree()).times(polynomials as f64 / x.layout.bundles() as f64)))
+        self.spend(x, || {
+            Ok(x.params
+                .transforms_cost(x.level, x.params.degree())
+                .times(polynomials as f64 / x.layout.bundles() as f64))
+        })
     }
 
     pub(crate) fn check(&self, x: &Ciphertext) -> Result<(), CkksError> {
@@ -506,7 +608,9 @@ impl Evaluator {
                 params.check_switching(operation.is_in_packing_ring())?;
                 // What cannot be priced is refused, and leaves no trace.
                 let cost = match query.priced {
-                    true => params.operation_cost_by(operation, level, self.key_level(params, operation, level))?.times(switches as f64),
+                    true => params
+                        .operation_cost_by(operation, level, self.key_level(params, operation, level))?
+                        .times(switches as f64),
                     false => Cost::default(),
                 };
                 // A thread that panicked while it held the lock cannot have left an incomplete entry.
@@ -518,7 +622,12 @@ impl Evaluator {
         }
     }
 
-    pub(crate) fn check_pair(&self, x: &Ciphertext, y: &Ciphertext, operation: &'static str) -> Result<(), CkksError> {
+    pub(crate) fn check_pair(
+        &self,
+        x: &Ciphertext,
+        y: &Ciphertext,
+        operation: &'static str,
+    ) -> Result<(), CkksError> {
         self.check(x)?;
         self.check(y)?;
         if x.is_symbol() != y.is_symbol() {
@@ -528,8 +637,9 @@ impl Evaluator {
         x.secret.check_same(y.secret, operation)?;
         if x.params != y.params {
             let (left, right) = (x.params.shape(), y.params.shape());
-            let reason =
-                format!("the operands have degree and rank {left} and {right}: bring them to one with to_rank, to_rlwe or to_mlwe");
+            let reason = format!(
+                "the operands have degree and rank {left} and {right}: bring them to one with to_rank, to_rlwe or to_mlwe"
+            );
             return Err(CkksError::Conversion { operation, reason });
         }
         if x.encoding() != y.encoding() {
@@ -538,7 +648,12 @@ impl Evaluator {
         }
         if x.shape != y.shape {
             let remedy = "ciphertexts combine at equal shapes".to_owned();
-            return Err(CkksError::Shape { operation, left: x.shape.clone(), right: y.shape.clone(), remedy });
+            return Err(CkksError::Shape {
+                operation,
+                left: x.shape.clone(),
+                right: y.shape.clone(),
+                remedy,
+            });
         }
         if !x.layout.same_places(&y.layout) {
             let (left, right) = (x.layout.to_string(), y.layout.to_string());
@@ -552,23 +667,32 @@ impl Evaluator {
         Ok(())
     }
 
-    /// The highest level, at least `level`, that the keys of `operation` at the shape of `params` serve: the highest level of all unless this is a dry run for
-    /// keys that are made for certain needs ([`Evaluator::recording_for`]).
+    /// The highest level, at least `level`, that the keys of `operation` at the shape of `params` serve: the
+    /// highest level of all unless this is a dry run for keys that are made for certain needs
+    /// ([`Evaluator::recording_for`]).
     pub(crate) fn key_level(&self, params: &Params, operation: Operation, level: Level) -> Level {
         self.known_reach(params, operation).unwrap_or(params.max_level()).max(level)
     }
 
     fn known_reach(&self, params: &Params, operation: Operation) -> Option<Level> {
         match &self.keys {
-            Keys::Recorded(recording) => {
-                recording.lock().unwrap_or_else(PoisonError::into_inner).key_level(&self.params, params, operation)
-            }
+            Keys::Recorded(recording) => recording.lock().unwrap_or_else(PoisonError::into_inner).key_level(
+                &self.params,
+                params,
+                operation,
+            ),
             Keys::None | Keys::Held(_) => None,
         }
     }
 
-    /// The variance of the switches of `operation` at `level` under `params` on symbols. Where nothing is known of the keys, they may be for this level alone or for all levels: the larger one.
-    pub(crate) fn variance_on_symbols(&self, params: &Params, operation: Operation, level: Level) -> Result<f64, CkksError> {
+    /// The variance of the switches of `operation` at `level` under `params` on symbols. Where nothing is
+    /// known of the keys, they may be for this level alone or for all levels: the larger one.
+    pub(crate) fn variance_on_symbols(
+        &self,
+        params: &Params,
+        operation: Operation,
+        level: Level,
+    ) -> Result<f64, CkksError> {
         let by = |key_level: Level| params.operation_variance_by(operation, level, key_level.max(level));
         match self.known_reach(params, operation) {
             Some(key_level) => by(key_level),
@@ -576,7 +700,8 @@ impl Evaluator {
         }
     }
 
-    /// Adds to what is known of `x` the error of the switches of `operation` at `level` under `params`, followed by a division by `divisor`.
+    /// Adds to what is known of `x` the error of the switches of `operation` at `level` under `params`,
+    /// followed by a division by `divisor`.
     pub(crate) fn switched(
         &self,
         params: &Params,
@@ -589,7 +714,9 @@ impl Evaluator {
             return Ok(x);
         }
         let switch = match &self.keys {
-            Keys::Held(keys) if !x.is_symbol() => keys.variance(params, operation, level, x.layout.period())?,
+            Keys::Held(keys) if !x.is_symbol() => {
+                keys.variance(params, operation, level, x.layout.period())?
+            }
             _ => self.variance_on_symbols(params, operation, level)?,
         };
         let variance = switch / (divisor * divisor) + x.params.noise_model().rounding();

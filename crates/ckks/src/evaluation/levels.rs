@@ -1,9 +1,10 @@
 //! Levels and scales: rescaling, lower levels, and bringing operands to a common level and scale.
 //!
-//! Scales are exact: a fresh ciphertext, and a rescaled product of two ciphertexts of one level, have exactly the canonical scale of their level.
-//! Operands of different levels are brought to the lower level; a product that is not yet rescaled and a fresh operand are brought together by an
-//! integer factor. Where no factor does, because the caller chose a scale or a chain's steps do not match it, the operands are brought to the scale of a level
-//! below: an integer factor and a rescale take a polynomial to any scale.
+//! Scales are exact: a fresh ciphertext, and a rescaled product of two ciphertexts of one level, have exactly
+//! the canonical scale of their level. Operands of different levels are brought to the lower level; a product
+//! that is not yet rescaled and a fresh operand are brought together by an integer factor. Where no factor
+//! does, because the caller chose a scale or a chain's steps do not match it, the operands are brought to the
+//! scale of a level below: an integer factor and a rescale take a polynomial to any scale.
 
 use std::borrow::Cow;
 
@@ -14,11 +15,12 @@ use crate::arrays::Ciphertext;
 use crate::error::CkksError;
 use crate::parameters::{Params, Rescale};
 
-/// Scales whose relative difference is below this count as equal, because an integer factor of 40 bits is rounded by as much.
+/// Scales whose relative difference is below this count as equal, because an integer factor of 40 bits is
+/// rounded by as much.
 const SCALE_TOLERANCE: f64 = 1e-11;
 
-/// How much the rounding of an integer factor may change a scale, relatively: a message of magnitude 1 then changes by at most one unit of its integers,
-/// which is below the noise of any encryption.
+/// How much the rounding of an integer factor may change a scale, relatively: a message of magnitude 1 then
+/// changes by at most one unit of its integers, which is below the noise of any encryption.
 fn factor_tolerance(scale: f64) -> f64 {
     SCALE_TOLERANCE.max(1.0 / scale)
 }
@@ -32,18 +34,24 @@ pub(crate) fn same_scale(x: f64, y: f64) -> bool {
 }
 
 impl Ciphertext {
-    /// Whether this is a product, or a sum of products, that was not rescaled: a rescale would give it the canonical scale of the level below, or its scale is that
-    /// of a product of two arrays of the level. Where steps do not match the scale of products, as between two segments, only the latter holds.
+    /// Whether this is a product, or a sum of products, that was not rescaled: a rescale would give it the
+    /// canonical scale of the level below, or its scale is that of a product of two arrays of the level.
+    /// Where steps do not match the scale of products, as between two segments, only the latter holds.
     #[must_use]
     pub fn awaits_rescale(&self) -> bool {
         let Some(below) = self.level.0.checked_sub(1).map(Level) else { return false };
-        let (own, rescaled) = (self.params.scale(self.level), self.scale / self.params.step_product(self.level));
-        let of_product =
-            || self.scale >= own * own / 2.0 && is_above_noise(&self.params, rescaled) && self.params.check_scale(rescaled, below).is_ok();
+        let (own, rescaled) =
+            (self.params.scale(self.level), self.scale / self.params.step_product(self.level));
+        let of_product = || {
+            self.scale >= own * own / 2.0
+                && is_above_noise(&self.params, rescaled)
+                && self.params.check_scale(rescaled, below).is_ok()
+        };
         same_scale(rescaled, self.params.scale(below)) || of_product()
     }
 
-    /// Whether the scale is the canonical one of the level, as that of a fresh encryption and of a rescaled product.
+    /// Whether the scale is the canonical one of the level, as that of a fresh encryption and of a rescaled
+    /// product.
     #[must_use]
     pub fn has_canonical_scale(&self) -> bool {
         same_scale(self.scale, self.params.scale(self.level))
@@ -55,14 +63,16 @@ fn is_above_noise(params: &Params, scale: f64) -> bool {
     scale * scale >= params.noise_model().rounding()
 }
 
-/// How an array gets another level and scale: its primes above `above` are dropped, its polynomials multiplied by `factor`, and rescaled down to its new level.
+/// How an array gets another level and scale: its primes above `above` are dropped, its polynomials
+/// multiplied by `factor`, and rescaled down to its new level.
 #[derive(Debug, Clone, Copy)]
 struct Change {
     factor: i128,
     above: Level,
 }
 
-/// How `x` comes to `level` with the scale `scale`, by the fewest rescales; nothing where no integer factor is precise enough.
+/// How `x` comes to `level` with the scale `scale`, by the fewest rescales; nothing where no integer factor
+/// is precise enough.
 fn change(x: &Ciphertext, level: Level, scale: f64) -> Option<Change> {
     if level <= x.level && same_scale(x.scale, scale) {
         return Some(Change { factor: 1, above: level });
@@ -73,25 +83,32 @@ fn change(x: &Ciphertext, level: Level, scale: f64) -> Option<Change> {
             exact *= x.params.step_product(Level(above));
         }
         let factor = exact.round();
-        if (1.0..=LARGEST_FACTOR).contains(&factor) && (exact / factor - 1.0).abs() <= factor_tolerance(scale.min(x.scale)) {
+        if (1.0..=LARGEST_FACTOR).contains(&factor)
+            && (exact / factor - 1.0).abs() <= factor_tolerance(scale.min(x.scale))
+        {
             return Some(Change { factor: factor as i128, above: Level(above) });
         }
     }
     None
 }
 
-/// The level and the scale to which all of `parts` can be brought: the highest such level; there, the scale that one of them has, if possible.
+/// The level and the scale to which all of `parts` can be brought: the highest such level; there, the scale
+/// that one of them has, if possible.
 ///
 /// # Errors
-/// [`CkksError::LevelTooLow`] where scales differ and no level is left to bring them together; [`CkksError::ScaleMismatch`] where levels are the caller's affair.
+/// [`CkksError::LevelTooLow`] where scales differ and no level is left to bring them together;
+/// [`CkksError::ScaleMismatch`] where levels are the caller's affair.
 pub(super) fn meeting(parts: &[&Ciphertext], operation: &'static str) -> Result<(Level, f64), CkksError> {
-    let Some(first) = parts.iter().copied().min_by_key(|part| part.level) else { return Err(CkksError::NoTerms { operation }) };
+    let Some(first) = parts.iter().copied().min_by_key(|part| part.level) else {
+        return Err(CkksError::NoTerms { operation });
+    };
     let (params, lowest) = (&first.params, first.level);
     if parts.iter().all(|part| part.level == lowest && same_scale(part.scale, first.scale)) {
         return Ok((lowest, first.scale));
     }
     let all_reach = |level: Level, scale: f64| {
-        params.check_scale(scale, level).is_ok() && parts.iter().all(|part| change(part, level, scale).is_some())
+        params.check_scale(scale, level).is_ok()
+            && parts.iter().all(|part| change(part, level, scale).is_some())
     };
     let largest_first = |scales: &mut Vec<f64>| scales.sort_by(|x, y| y.total_cmp(x));
     let mut own: Vec<f64> = parts.iter().filter(|part| part.level == lowest).map(|part| part.scale).collect();
@@ -99,18 +116,26 @@ pub(super) fn meeting(parts: &[&Ciphertext], operation: &'static str) -> Result<
     if let Some(&scale) = own.iter().find(|&&scale| all_reach(lowest, scale)) {
         return Ok((lowest, scale));
     }
-    let other = parts.iter().find(|part| !same_scale(part.scale, first.scale)).map_or(first.scale, |part| part.scale);
+    let other =
+        parts.iter().find(|part| !same_scale(part.scale, first.scale)).map_or(first.scale, |part| part.scale);
     let mismatch = CkksError::ScaleMismatch { left: first.scale.log2(), right: other.log2() };
     if params.runtime().rescale == Rescale::Explicit {
         return Err(mismatch);
     }
     for level in (0..lowest.0).rev().map(Level) {
-        let steps = |part: &Ciphertext| (level.0 + 1..=part.level.0).map(|from| params.step_product(Level(from))).product::<f64>();
-        let mut rescaled: Vec<f64> =
-            parts.iter().map(|part| part.scale / steps(part)).filter(|&scale| scale * scale >= params.scale(level)).collect();
+        let steps = |part: &Ciphertext| {
+            (level.0 + 1..=part.level.0).map(|from| params.step_product(Level(from))).product::<f64>()
+        };
+        let mut rescaled: Vec<f64> = parts
+            .iter()
+            .map(|part| part.scale / steps(part))
+            .filter(|&scale| scale * scale >= params.scale(level))
+            .collect();
         largest_first(&mut rescaled);
         rescaled.insert(0, params.scale(level));
-        if let Some(&scale) = rescaled.iter().find(|&&scale| is_above_noise(params, scale) && all_reach(level, scale)) {
+        if let Some(&scale) =
+            rescaled.iter().find(|&&scale| is_above_noise(params, scale) && all_reach(level, scale))
+        {
             return Ok((level, scale));
         }
     }
@@ -119,8 +144,9 @@ pub(super) fn meeting(parts: &[&Ciphertext], operation: &'static str) -> Result<
 }
 
 impl Evaluator {
-    /// `x` as an operand of operations that need the scale of a level: a product that awaits its rescale is rescaled, unless the runtime leaves rescales to the
-    /// caller ([`Rescale::Explicit`]). To use a product several times, take this once.
+    /// `x` as an operand of operations that need the scale of a level: a product that awaits its rescale is
+    /// rescaled, unless the runtime leaves rescales to the caller ([`Rescale::Explicit`]). To use a product
+    /// several times, take this once.
     pub fn settled<'x>(&self, x: &'x Ciphertext) -> Result<Cow<'x, Ciphertext>, CkksError> {
         if x.params.runtime().rescale == Rescale::Explicit || !x.awaits_rescale() {
             return Ok(Cow::Borrowed(x));
@@ -140,21 +166,35 @@ impl Evaluator {
     }
 
     /// `x` at `level` with the scale `scale`; as it is, where it has them.
-    pub(super) fn brought<'c>(&self, x: &'c Ciphertext, level: Level, scale: f64) -> Result<Cow<'c, Ciphertext>, CkksError> {
-        if level == x.level && same_scale(x.scale, scale) { Ok(Cow::Borrowed(x)) } else { self.lower(x, level, scale).map(Cow::Owned) }
+    pub(super) fn brought<'c>(
+        &self,
+        x: &'c Ciphertext,
+        level: Level,
+        scale: f64,
+    ) -> Result<Cow<'c, Ciphertext>, CkksError> {
+        if level == x.level && same_scale(x.scale, scale) {
+            Ok(Cow::Borrowed(x))
+        } else {
+            self.lower(x, level, scale).map(Cow::Owned)
+        }
     }
 
-    /// Drops primes down to `level` and changes the scale to `scale`, if an integer factor and rescales can do that with little enough rounding; otherwise the scale
-    /// stays.
+    /// Drops primes down to `level` and changes the scale to `scale`, if an integer factor and rescales can
+    /// do that with little enough rounding; otherwise the scale stays.
     ///
-    /// A scale that the lower modulus cannot hold is refused, because the message would wrap around unnoticed.
+    /// A scale that the lower modulus cannot hold is refused, because the message would wrap around
+    /// unnoticed.
     pub(crate) fn lower(&self, x: &Ciphertext, level: Level, scale: f64) -> Result<Ciphertext, CkksError> {
-        let (change, scale) = change(x, level, scale).map_or((Change { factor: 1, above: level }, x.scale), |change| (change, scale));
+        let (change, scale) = change(x, level, scale)
+            .map_or((Change { factor: 1, above: level }, x.scale), |change| (change, scale));
         let params = &x.params;
         params.check_scale(scale, level)?;
         params.check_bound(x.estimate.magnitude, scale, level)?;
         let levels: Vec<Level> = (level.0 + 1..=change.above.0).rev().map(Level).collect();
-        let divisions = levels.iter().map(|&from| params.chain().rescale_division(from)).collect::<Result<Vec<_>, _>>()?;
+        let divisions = levels
+            .iter()
+            .map(|&from| params.chain().rescale_division(from))
+            .collect::<Result<Vec<_>, _>>()?;
         for &from in &levels {
             self.spend(x, || Ok(params.rescale_cost(from, x.polys_per_bundle())))?;
         }
@@ -181,7 +221,8 @@ impl Evaluator {
         Ok(lowered.estimated(|own| own.inexact(inexact)))
     }
 
-    /// The same array at a lower level. If `x` has the canonical scale of its level, the result has the canonical scale of the lower level.
+    /// The same array at a lower level. If `x` has the canonical scale of its level, the result has the
+    /// canonical scale of the lower level.
     ///
     /// # Errors
     /// [`CkksError::LevelUp`]; [`CkksError::ScaleOutOfRange`] where the scale does not fit the modulus there.
@@ -194,17 +235,31 @@ impl Evaluator {
     }
 
     /// As [`Evaluator::drop_to_level`]; an `x` that is at `level` already is borrowed.
-    pub(crate) fn at_level<'c>(&self, x: &'c Ciphertext, level: Level) -> Result<Cow<'c, Ciphertext>, CkksError> {
+    pub(crate) fn at_level<'c>(
+        &self,
+        x: &'c Ciphertext,
+        level: Level,
+    ) -> Result<Cow<'c, Ciphertext>, CkksError> {
         if level == x.level {
             return Ok(Cow::Borrowed(x));
         }
-        let target = if same_scale(x.scale, x.params.scale(x.level)) { x.params.scale(level) } else { x.scale };
+        let target =
+            if same_scale(x.scale, x.params.scale(x.level)) { x.params.scale(level) } else { x.scale };
         self.lower(x, level, target).map(Cow::Owned)
     }
 
     /// Level and scale after a rescale from `level`; refused if the rescale would destroy the message.
-    pub(crate) fn rescaled(&self, x: &Ciphertext, level: Level, scale: f64) -> Result<(Level, f64), CkksError> {
-        let below = Level(level.0.checked_sub(1).ok_or(CkksError::LevelTooLow { operation: "rescaling", needed: 1, level: 0 })?);
+    pub(crate) fn rescaled(
+        &self,
+        x: &Ciphertext,
+        level: Level,
+        scale: f64,
+    ) -> Result<(Level, f64), CkksError> {
+        let below = Level(level.0.checked_sub(1).ok_or(CkksError::LevelTooLow {
+            operation: "rescaling",
+            needed: 1,
+            level: 0,
+        })?);
         let rescaled = scale / x.params.step_product(level);
         let canonical = x.params.scale(below);
         let lost = !is_above_noise(&x.params, rescaled);
@@ -213,7 +268,11 @@ impl Evaluator {
         }
         x.params.check_scale(rescaled, below)?;
         if lost {
-            return Err(CkksError::ScaleOutOfRange { log2_scale: rescaled.log2(), level: below.0, headroom: x.params.log2_q(below) });
+            return Err(CkksError::ScaleOutOfRange {
+                log2_scale: rescaled.log2(),
+                level: below.0,
+                headroom: x.params.log2_q(below),
+            });
         }
         Ok((below, if same_scale(rescaled, canonical) { canonical } else { rescaled }))
     }
@@ -221,7 +280,8 @@ impl Evaluator {
     /// Divides by the last modulus step: the level falls by one, and the scale is divided by the step.
     ///
     /// # Errors
-    /// [`CkksError::LevelTooLow`] at level 0; [`CkksError::ScaleOutOfRange`] where the rescale would destroy the message.
+    /// [`CkksError::LevelTooLow`] at level 0; [`CkksError::ScaleOutOfRange`] where the rescale would destroy
+    /// the message.
     pub fn rescale(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         let (level, scale) = self.rescaled(x, x.level, x.scale)?;

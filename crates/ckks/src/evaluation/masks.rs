@@ -23,45 +23,72 @@ const SPLIT: &str = "taking bodies apart";
 const CHANGE: &str = "a change of the secret";
 
 impl Evaluator {
-    /// The same array with `bodies` bodies under each mask. The bodies are chunks of a row if a row has several, otherwise rows. If their number is not a
-    /// multiple of `bodies`, the last bodies are zero.
+    /// The same array with `bodies` bodies under each mask. The bodies are chunks of a row if a row has
+    /// several, otherwise rows. If their number is not a multiple of `bodies`, the last bodies are zero.
     ///
-    /// With the keys of [`KeyNeeds::shared_mask`](crate::KeyNeeds::shared_mask) it takes one switch, with those of
-    /// [`KeyNeeds::shared_mask_in_rounds`](crate::KeyNeeds::shared_mask_in_rounds) alone a few, with smaller keys. A dry run takes one switch.
+    /// With the keys of [`KeyNeeds::shared_mask`](crate::KeyNeeds::shared_mask) it takes one switch, with
+    /// those of [`KeyNeeds::shared_mask_in_rounds`](crate::KeyNeeds::shared_mask_in_rounds) alone a few, with
+    /// smaller keys. A dry run takes one switch.
     ///
     /// # Errors
-    /// [`CkksError::NoKey`] without keys; [`CkksError::SecretWithoutKeys`] unless under the main secret; [`CkksError::OutOfRange`] for a number of bodies; level
-    /// errors.
+    /// [`CkksError::NoKey`] without keys; [`CkksError::SecretWithoutKeys`] unless under the main secret;
+    /// [`CkksError::OutOfRange`] for a number of bodies; level errors.
     pub fn share_mask(&self, x: &Ciphertext, bodies: usize) -> Result<Ciphertext, CkksError> {
         self.share_mask_along(x, bodies, None)
     }
 
     /// As [`Evaluator::share_mask`], along an axis of the caller's choice.
-    pub fn share_mask_along(&self, x: &Ciphertext, bodies: usize, axis: Option<BodyAxis>) -> Result<Ciphertext, CkksError> {
+    pub fn share_mask_along(
+        &self,
+        x: &Ciphertext,
+        bodies: usize,
+        axis: Option<BodyAxis>,
+    ) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         x.check_main(SHARE)?;
-        let in_rounds = !self.holds(x, Operation::FormatSwitch { from: 1, to: bodies }) && self.holds_rounds(x, bodies);
-        if in_rounds { self.share_mask_in_rounds(x, bodies, axis) } else { self.format_switched(x, bodies, axis) }
+        let in_rounds =
+            !self.holds(x, Operation::FormatSwitch { from: 1, to: bodies }) && self.holds_rounds(x, bodies);
+        if in_rounds {
+            self.share_mask_in_rounds(x, bodies, axis)
+        } else {
+            self.format_switched(x, bodies, axis)
+        }
     }
 
     /// Whether the keys of all rounds to `bodies` bodies are held.
     pub(crate) fn holds_rounds(&self, x: &Ciphertext, bodies: usize) -> bool {
-        format_switch_rounds(bodies).into_iter().all(|(from, to)| self.holds(x, Operation::FormatSwitch { from, to }))
+        format_switch_rounds(bodies)
+            .into_iter()
+            .all(|(from, to)| self.holds(x, Operation::FormatSwitch { from, to }))
     }
 
-    /// As [`Evaluator::share_mask_along`], in rounds ([`format_switch_rounds`]): each brings a few bundles under one mask, with the keys of
-    /// [`KeyNeeds::shared_mask_in_rounds`](crate::KeyNeeds::shared_mask_in_rounds). Each round adds the noise of a switch. [pcmm-mambo, sec. 3.3]
-    pub fn share_mask_in_rounds(&self, x: &Ciphertext, bodies: usize, axis: Option<BodyAxis>) -> Result<Ciphertext, CkksError> {
+    /// As [`Evaluator::share_mask_along`], in rounds ([`format_switch_rounds`]): each brings a few bundles
+    /// under one mask, with the keys of
+    /// [`KeyNeeds::shared_mask_in_rounds`](crate::KeyNeeds::shared_mask_in_rounds). Each round adds the noise
+    /// of a switch. [pcmm-mambo, sec. 3.3]
+    pub fn share_mask_in_rounds(
+        &self,
+        x: &Ciphertext,
+        bodies: usize,
+        axis: Option<BodyAxis>,
+    ) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         x.check_main(SHARE)?;
         let rounds = format_switch_rounds(bodies);
         // The bodies of all rounds are along one axis.
         let axis = x.layout.with_bodies(bodies, axis)?.axis;
-        rounds.into_iter().try_fold(x.clone(), |shared, (_, to)| self.format_switched(&shared, to, Some(axis)))
+        rounds
+            .into_iter()
+            .try_fold(x.clone(), |shared, (_, to)| self.format_switched(&shared, to, Some(axis)))
     }
 
     /// Bundles of some bodies each, brought under masks of `bodies` bodies by one switch for each mask.
-    fn format_switched(&self, x: &Ciphertext, bodies: usize, axis: Option<BodyAxis>) -> Result<Ciphertext, CkksError> {
+    fn format_switched(
+        &self,
+        x: &Ciphertext,
+        bodies: usize,
+        axis: Option<BodyAxis>,
+    ) -> Result<Ciphertext, CkksError> {
         let from = x.layout.bodies;
         let layout = x.layout.with_bodies(bodies, axis)?;
         let operation = Operation::FormatSwitch { from, to: bodies };
@@ -71,9 +98,13 @@ impl Evaluator {
             let (ring, basis) = (x.params.chain().ring(), x.params.chain().basis(x.level));
             let zero = Bundle::zero(ring, &basis, Rank(x.params.rank()), Bodies(from))?;
             for index in 0..layout.bundles() {
-                // The bodies of a bundle of `x` stay neighbours, and a bundle whose first body has no entries has none at all.
-                let member =
-                    |first: usize| layout.polynomial_at(index, first).map_or(&zero, |polynomial| &x.bundles[x.layout.seat(polynomial).0]);
+                // The bodies of a bundle of `x` stay neighbours, and a bundle whose first body has no entries
+                // has none at all.
+                let member = |first: usize| {
+                    layout
+                        .polynomial_at(index, first)
+                        .map_or(&zero, |polynomial| &x.bundles[x.layout.seat(polynomial).0])
+                };
                 let members: Vec<&Bundle<Eval>> = (0..bodies).step_by(from).map(member).collect();
                 shared.push(Bundle::format_switch(&members, key.switcher()?, key.key())?);
             }
@@ -82,26 +113,33 @@ impl Evaluator {
         self.switched(&x.params, shared, operation, x.level, 1.0)
     }
 
-    /// The same array with one body in each bundle, under the main secret. All bodies of a bundle share the decomposition of the mask.
+    /// The same array with one body in each bundle, under the main secret. All bodies of a bundle share the
+    /// decomposition of the mask.
     ///
     /// # Errors
-    /// [`CkksError::NoKey`] without the keys of [`KeyNeeds::shared_mask`](crate::KeyNeeds::shared_mask); [`CkksError::Conversion`] unless under the secret of
-    /// bodies; level errors.
+    /// [`CkksError::NoKey`] without the keys of [`KeyNeeds::shared_mask`](crate::KeyNeeds::shared_mask);
+    /// [`CkksError::Conversion`] unless under the secret of bodies; level errors.
     pub fn split_mask(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         let SecretName::Bodies(count) = x.secret else {
-            let reason = format!("the array is under the secret \"{}\", with one body in each bundle already", x.secret);
+            let reason = format!(
+                "the array is under the secret \"{}\", with one body in each bundle already",
+                x.secret
+            );
             return Err(CkksError::Conversion { operation: SPLIT, reason });
         };
         let layout = x.layout.with_bodies(1, None)?;
         let out = |index| Operation::ChangeSecret(SecretName::Body { count, index }, SecretName::Main);
         // The last bundles may have bodies without entries, which are left out.
-        let held_in = |body: usize| (0..x.layout.bundles()).filter(|&index| x.layout.polynomial_at(index, body).is_some()).count();
+        let held_in = |body: usize| {
+            (0..x.layout.bundles()).filter(|&index| x.layout.polynomial_at(index, body).is_some()).count()
+        };
         let find = |index| self.keys_of(KeyQuery::new(SPLIT, out(index), x).switching(held_in(index)));
         let found = (0..count).map(find).collect::<Result<Vec<_>, _>>()?;
         let found: Vec<Found<'_>> = found.into_iter().flatten().collect();
         let held = found.iter().map(|found| only(found, SPLIT)).collect::<Result<Vec<_>, _>>()?;
-        let mut bundles: Vec<Option<Bundle<Eval>>> = vec![None; if held.is_empty() { 0 } else { layout.bundles() }];
+        let mut bundles: Vec<Option<Bundle<Eval>>> =
+            vec![None; if held.is_empty() { 0 } else { layout.bundles() }];
         if let Some(first) = held.first() {
             let switcher = first.switcher()?;
             let keys: Vec<_> = held.iter().map(|key| key.key()).collect();
@@ -117,14 +155,22 @@ impl Evaluator {
                 }
             }
         }
-        let bundles = bundles.into_iter().collect::<Option<Vec<_>>>().ok_or(CkksError::Symbol { operation: SPLIT })?;
+        let bundles =
+            bundles.into_iter().collect::<Option<Vec<_>>>().ok_or(CkksError::Symbol { operation: SPLIT })?;
         let split = Ciphertext { secret: SecretName::Main, ..x.with_layout(layout, bundles) };
         // All bodies of a bundle share one decomposition of the mask.
         for index in 1..count {
-            let name = KeyName::ChangeSecret { from: SecretName::Body { count, index }, to: SecretName::Main };
+            let name =
+                KeyName::ChangeSecret { from: SecretName::Body { count, index }, to: SecretName::Main };
             let shared = held_in(index) as f64 / x.layout.bundles() as f64;
             let key_level = self.key_level(&x.params, out(index), x.level);
-            self.spend(x, || Ok(x.params.key_definition(name)?.serving(key_level).decomposition_cost(x.level)?.times(-shared)))?;
+            self.spend(x, || {
+                Ok(x.params
+                    .key_definition(name)?
+                    .serving(key_level)
+                    .decomposition_cost(x.level)?
+                    .times(-shared))
+            })?;
         }
         self.switched(&x.params, split, out(0), x.level, 1.0)
     }
@@ -132,8 +178,9 @@ impl Evaluator {
     /// The same array under another secret with as many bodies.
     ///
     /// # Errors
-    /// [`CkksError::NoKey`]; [`CkksError::OutOfRange`] for a secret of another number of bodies; [`CkksError::Conversion`] to or from the secret of the
-    /// temporary rank, which arrays are not under; as [`Params::key_definition`](crate::Params::key_definition); level errors.
+    /// [`CkksError::NoKey`]; [`CkksError::OutOfRange`] for a secret of another number of bodies;
+    /// [`CkksError::Conversion`] to or from the secret of the temporary rank, which arrays are not under; as
+    /// [`Params::key_definition`](crate::Params::key_definition); level errors.
     pub fn change_secret(&self, x: &Ciphertext, to: SecretName) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         check_bodies(&x.layout, to)?;
@@ -156,9 +203,17 @@ impl Evaluator {
     pub(crate) fn switched_secret(&self, x: &Ciphertext, to: SecretName) -> Result<Ciphertext, CkksError> {
         let operation = Operation::ChangeSecret(x.secret, to);
         let found = self.keys_of(KeyQuery::new(CHANGE, operation, x))?;
-        let bundles =
-            found.iter().flat_map(|found| self.ticking(x.bundles.iter()).map(|bundle| found.apply(bundle?))).collect::<Result<_, _>>()?;
-        self.switched(&x.params, Ciphertext { secret: to, ..x.with(bundles, x.level, x.scale) }, operation, x.level, 1.0)
+        let bundles = found
+            .iter()
+            .flat_map(|found| self.ticking(x.bundles.iter()).map(|bundle| found.apply(bundle?)))
+            .collect::<Result<_, _>>()?;
+        self.switched(
+            &x.params,
+            Ciphertext { secret: to, ..x.with(bundles, x.level, x.scale) },
+            operation,
+            x.level,
+            1.0,
+        )
     }
 }
 

@@ -7,9 +7,9 @@
 //! to_lwe      (n, k) -> (1, k n)         extract every coefficient
 //! ```
 //!
-//! Slot-encoded messages stay in the powers of `X^g`, which are component 0. Coefficients are spread over `g` components, and the [`Layout`] records which
-//! coefficient is where. A rank reduction between the two degree moves makes a ring switch: `to_mlwe(4)`, `to_rank(2)`, `to_rlwe()`.
-//! Source: [dpad-he, sec. 3.1.1, 4].
+//! Slot-encoded messages stay in the powers of `X^g`, which are component 0. Coefficients are spread over `g`
+//! components, and the [`Layout`] records which coefficient is where. A rank reduction between the two degree
+//! moves makes a ring switch: `to_mlwe(4)`, `to_rank(2)`, `to_rlwe()`. Source: [dpad-he, sec. 3.1.1, 4].
 
 use clathrate_lattice::{Bundle, Eval, Poly, Ring};
 
@@ -30,11 +30,13 @@ const TO_RING: &str = "a switch to a smaller ring";
 const TO_LWE: &str = "a conversion to LWE samples";
 
 impl Evaluator {
-    /// The same array at rank `rank`: a lower rank by reduction keys, or a higher rank, up to that of the parameters, by appending zeros to the mask.
+    /// The same array at rank `rank`: a lower rank by reduction keys, or a higher rank, up to that of the
+    /// parameters, by appending zeros to the mask.
     ///
     /// # Errors
-    /// [`CkksError::NoReductionKey`]; [`CkksError::LevelTooHigh`] where the lower rank is not secure at this level;
-    /// [`CkksError::SecretWithoutKeys`] for a reduction under a secret other than the main one; parameter and secret errors.
+    /// [`CkksError::NoReductionKey`]; [`CkksError::LevelTooHigh`] where the lower rank is not secure at this
+    /// level; [`CkksError::SecretWithoutKeys`] for a reduction under a secret other than the main one;
+    /// parameter and secret errors.
     pub fn to_rank(&self, x: &Ciphertext, rank: usize) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         if rank == x.params.rank() {
@@ -48,7 +50,10 @@ impl Evaluator {
                     "samples of this dimension are under a secret of their own, which is no part of a larger one: pack them".to_owned();
                 return Err(CkksError::Conversion { operation: HIGHER_RANK, reason });
             }
-            return Ok(x.moved(&target, x.bundles.iter().map(|bundle| bundle.rank_up(rank)).collect::<Result<_, _>>()?));
+            return Ok(x.moved(
+                &target,
+                x.bundles.iter().map(|bundle| bundle.rank_up(rank)).collect::<Result<_, _>>()?,
+            ));
         }
         x.check_main(REDUCTION)?;
         if x.level > target.max_level() {
@@ -60,19 +65,23 @@ impl Evaluator {
             });
         }
         let keys = self.keys_of(KeyQuery::new(REDUCTION, Operation::ReduceRank(rank), x))?;
-        let bundles =
-            keys.iter().flat_map(|keys| self.ticking(x.bundles.iter()).map(|bundle| keys.apply(bundle?))).collect::<Result<_, _>>()?;
+        let bundles = keys
+            .iter()
+            .flat_map(|keys| self.ticking(x.bundles.iter()).map(|bundle| keys.apply(bundle?)))
+            .collect::<Result<_, _>>()?;
         self.switched(&x.params, x.moved(&target, bundles), Operation::ReduceRank(rank), x.level, 1.0)
     }
 
-    /// The same array at rank 1 and the degree that has the same dimension; where the rank is not a power of two, its odd part remains.
+    /// The same array at rank 1 and the degree that has the same dimension; where the rank is not a power of
+    /// two, its odd part remains.
     ///
-    /// Components of coefficients are joined again. Coefficients that were never split become the coefficients of the powers of `X^g`.
-    /// Cost: one automorphism for each pair of components, and one for each further doubling of the degree.
+    /// Components of coefficients are joined again. Coefficients that were never split become the
+    /// coefficients of the powers of `X^g`. Cost: one automorphism for each pair of components, and one for
+    /// each further doubling of the degree.
     ///
     /// # Errors
-    /// [`CkksError::Conversion`] for rows of more than `n / 2` slots; [`CkksError::NoRelativeKeys`], [`CkksError::NoRotationKey`] without the keys of
-    /// [`Params::rlwe_needs`](crate::Params::rlwe_needs).
+    /// [`CkksError::Conversion`] for rows of more than `n / 2` slots; [`CkksError::NoRelativeKeys`],
+    /// [`CkksError::NoRotationKey`] without the keys of [`Params::rlwe_needs`](crate::Params::rlwe_needs).
     pub fn to_rlwe(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         let (from, target) = (x.params.shape(), x.params.relative(x.params.rlwe_shape())?);
@@ -80,7 +89,8 @@ impl Evaluator {
             if from.rank == 1 {
                 return Ok(x.clone());
             }
-            let reason = format!("rank {} is odd: only a power of two of the rank can become degree", from.rank);
+            let reason =
+                format!("rank {} is odd: only a power of two of the rank can become degree", from.rank);
             return Err(CkksError::Conversion { operation: TO_RLWE, reason });
         }
         check_convertible(x, from.degree, TO_RLWE)?;
@@ -88,23 +98,34 @@ impl Evaluator {
             x.check_one_lane(TO_RLWE)?;
         }
         let operations = trace_operations(x.secret, from.degree, target.degree());
-        let operations =
-            operations.ok_or(CkksError::NoKeys { operation: TO_RLWE }).or_else(|error| x.check_main(TO_RLWE).and(Err(error)))?;
+        let operations = operations
+            .ok_or(CkksError::NoKeys { operation: TO_RLWE })
+            .or_else(|error| x.check_main(TO_RLWE).and(Err(error)))?;
         let gap = target.degree() / from.degree;
         let layout = x.layout.merge_degree(gap);
         let members = members_of(&x.layout, &layout, gap);
-        let switches = |stage: usize| members.iter().map(|members| switches_of_stage(members, stage)).sum::<usize>();
+        let switches =
+            |stage: usize| members.iter().map(|members| switches_of_stage(members, stage)).sum::<usize>();
         let stages = members.first().map_or(0, |members| members.len().trailing_zeros() as usize);
-        // A bundle at the higher degree fills all slots, so no two of the rotations there are equal modulo a period.
+        // A bundle at the higher degree fills all slots, so no two of the rotations there are equal modulo a
+        // period.
         let find = |(stage, &operation): (usize, &Operation)| {
             self.keys_of(KeyQuery::new(TO_RLWE, operation, x).under(&target).switching(switches(stage)))
         };
-        let keys: Option<Vec<Found<'_>>> = operations.iter().enumerate().map(find).collect::<Result<Vec<_>, _>>()?.into_iter().collect();
-        // Every stage doubles the coefficients that it keeps, and with them the errors of the switches before it; the message was divided by `gap` for that.
+        let keys: Option<Vec<Found<'_>>> =
+            operations.iter().enumerate().map(find).collect::<Result<Vec<_>, _>>()?.into_iter().collect();
+        // Every stage doubles the coefficients that it keeps, and with them the errors of the switches before
+        // it; the message was divided by `gap` for that.
         let with_errors = |moved: Ciphertext| -> Result<Ciphertext, CkksError> {
             let mut noise = moved.clone().estimated(Estimate::without_numbers);
             for operation in operations.iter().copied() {
-                noise = self.switched(&target, noise.estimated(|own| own.errors_times(2.0)), operation, x.level, 1.0)?;
+                noise = self.switched(
+                    &target,
+                    noise.estimated(|own| own.errors_times(2.0)),
+                    operation,
+                    x.level,
+                    1.0,
+                )?;
             }
             let slots = x.encoding() == Encoding::Slots;
             // A slot is a sum of all coefficients, of which there are more now.
@@ -131,19 +152,22 @@ impl Evaluator {
         };
         let packing = TraceTree::new(&target, x, (gap, stages), keys)?;
         let pack = |members: &Vec<Option<usize>>| {
-            packing.pack(&members.iter().map(|index| index.map(|index| &x.bundles[index])).collect::<Vec<_>>())
+            packing
+                .pack(&members.iter().map(|index| index.map(|index| &x.bundles[index])).collect::<Vec<_>>())
         };
         let bundles = members.iter().map(pack).collect::<Result<_, _>>()?;
         with_errors(x.moved_as(&target, layout, bundles))
     }
 
-    /// The same array at rank `rank` and the degree that has the same dimension. This rearranges coefficients and needs no key.
+    /// The same array at rank `rank` and the degree that has the same dimension. This rearranges coefficients
+    /// and needs no key.
     ///
-    /// Slots stay in one bundle; the noise of the other coefficients is dropped. Neighbouring coefficients go to different bundles, as the result's layout
-    /// records.
+    /// Slots stay in one bundle; the noise of the other coefficients is dropped. Neighbouring coefficients go
+    /// to different bundles, as the result's layout records.
     ///
     /// # Errors
-    /// [`CkksError::Conversion`] where `rank` is not this rank times a power of two, or rows do not fit the slots there.
+    /// [`CkksError::Conversion`] where `rank` is not this rank times a power of two, or rows do not fit the
+    /// slots there.
     pub fn to_mlwe(&self, x: &Ciphertext, rank: usize) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         let from = x.params.shape();
@@ -153,35 +177,49 @@ impl Evaluator {
         check_nested(x, TO_MLWE)?;
         let gap = if rank.is_multiple_of(from.rank) { rank / from.rank } else { 0 };
         if !gap.is_power_of_two() || gap > from.degree {
-            let reason = format!("rank {rank} is not rank {} times a power of two up to the degree, {}", from.rank, from.degree);
+            let reason = format!(
+                "rank {rank} is not rank {} times a power of two up to the degree, {}",
+                from.rank, from.degree
+            );
             return Err(CkksError::Conversion { operation: TO_MLWE, reason });
         }
         self.to_lower_degree(x, gap, TO_MLWE)
     }
 
-    /// The rows of `x`, which share polynomials, in the smaller ring of degree `degree`: samples under its secret. A switch of each polynomial leads to that secret in the powers of `X^k`, of which
-    /// [`Evaluator::to_mlwe`] takes the rows, and of their masks the parts at the zeros of the secret are dropped. [pcmm-mambo, sec. 2, ring switching]
+    /// The rows of `x`, which share polynomials, in the smaller ring of degree `degree`: samples under its
+    /// secret. A switch of each polynomial leads to that secret in the powers of `X^k`, of which
+    /// [`Evaluator::to_mlwe`] takes the rows, and of their masks the parts at the zeros of the secret are
+    /// dropped. [pcmm-mambo, sec. 2, ring switching]
     ///
     /// # Errors
-    /// [`CkksError::Conversion`] for rows that are longer than the ring's polynomials; missing keys; as [`Params::key_definition`].
+    /// [`CkksError::Conversion`] for rows that are longer than the ring's polynomials; missing keys; as
+    /// [`Params::key_definition`].
     pub(crate) fn rows_in_ring(&self, x: &Ciphertext, degree: usize) -> Result<Ciphertext, CkksError> {
         if x.encoding() == Encoding::Slots {
             x.check_one_lane(TO_RING)?;
         }
         let (lanes, whole) = (x.layout.lanes, x.params.degree());
         if whole > degree * lanes {
-            let reason = format!("rows of degree {} do not fit into the ring of degree {degree}", whole / lanes);
+            let reason =
+                format!("rows of degree {} do not fit into the ring of degree {degree}", whole / lanes);
             return Err(CkksError::Conversion { operation: TO_RING, reason });
         }
         let switched = self.switched_secret(x, SecretName::Embedded(degree))?;
         let rows = self.to_lower_degree(&switched, lanes, TO_RING)?;
-        // Components are counted by the reversed bits of their powers of X, so those of the secret that are not zero come first.
-        let target = x.params.for_samples(ModuleShape { degree: whole / lanes, rank: degree * lanes / whole })?;
-        let bundles = rows.bundles.iter().map(|bundle| bundle.leading_masks(target.rank())).collect::<Result<_, _>>()?;
+        // Components are counted by the reversed bits of their powers of X, so those of the secret that are
+        // not zero come first.
+        let target =
+            x.params.for_samples(ModuleShape { degree: whole / lanes, rank: degree * lanes / whole })?;
+        let bundles = rows
+            .bundles
+            .iter()
+            .map(|bundle| bundle.leading_masks(target.rank()))
+            .collect::<Result<_, _>>()?;
         Ok(Ciphertext { secret: SecretName::Packing, ..rows.moved(&target, bundles) })
     }
 
-    /// Every number of the array as an LWE sample of dimension `k n`: a bundle of degree 1. Number `t` of a row is bundle `t` of the row. No key is needed.
+    /// Every number of the array as an LWE sample of dimension `k n`: a bundle of degree 1. Number `t` of a
+    /// row is bundle `t` of the row. No key is needed.
     ///
     /// A complex number becomes two samples, as the result's layout records.
     ///
@@ -200,19 +238,27 @@ impl Evaluator {
     }
 
     /// The same array at degree `n / gap` and rank `k gap`.
-    fn to_lower_degree(&self, x: &Ciphertext, gap: usize, operation: &'static str) -> Result<Ciphertext, CkksError> {
+    fn to_lower_degree(
+        &self,
+        x: &Ciphertext,
+        gap: usize,
+        operation: &'static str,
+    ) -> Result<Ciphertext, CkksError> {
         let from = x.params.shape();
         if gap == 1 {
             return Ok(x.clone());
         }
-        let target = x.params.for_samples(ModuleShape { degree: from.degree / gap, rank: from.rank * gap })?;
+        let target =
+            x.params.for_samples(ModuleShape { degree: from.degree / gap, rank: from.rank * gap })?;
         check_convertible(x, target.degree(), operation)?;
         let (before, after) = (x.layout, x.layout.split_degree(gap)?);
         let ring = target.chain().ring();
         if before.encoding == Encoding::Coefficients {
             self.spend(x, || {
-                let mut cost = x.params.transforms_cost(x.level, from.degree).times(x.polys_per_bundle() as f64);
-                let (polys, per_bundle) = (target.rank() + after.bodies, after.bundles() as f64 / before.bundles() as f64);
+                let mut cost =
+                    x.params.transforms_cost(x.level, from.degree).times(x.polys_per_bundle() as f64);
+                let (polys, per_bundle) =
+                    (target.rank() + after.bodies, after.bundles() as f64 / before.bundles() as f64);
                 cost += x.params.transforms_cost(x.level, target.degree()).times(polys as f64 * per_bundle);
                 Ok(cost)
             })?;
@@ -227,19 +273,25 @@ impl Evaluator {
             return Ok(x.moved_as(&target, after, rows_of(x, ring)?));
         }
         // LWE samples count as components.
-        let split = Layout { components: before.components * gap / before.stride().min(gap), degree: target.degree(), ..before };
+        let split = Layout {
+            components: before.components * gap / before.stride().min(gap),
+            degree: target.degree(),
+            ..before
+        };
         let inner = split.components / before.components;
         let mut bundles = Vec::with_capacity(after.bundles());
         for line in 0..split.lines() {
             for group in 0..split.groups() {
-                // In Coeff form a component is a selection of coefficients; the transforms that follow have the lower degree.
+                // In Coeff form a component is a selection of coefficients; the transforms that follow have
+                // the lower degree.
                 let mut sources = Vec::new();
                 for component in 0..split.stored_components(group) {
                     let (outer, place) = (component % before.components, component / before.components);
                     if place == 0 {
                         sources.push(x.bundles[before.bundle(line, group, outer)].clone().into_coeff());
                     }
-                    // The powers of X that the component has are `place` times the stride, and it is counted by their reversed bits.
+                    // The powers of X that the component has are `place` times the stride, and it is counted
+                    // by their reversed bits.
                     let power = place * (gap / inner);
                     let part = power.reverse_bits() >> (usize::BITS - gap.trailing_zeros());
                     bundles.push(sources[outer].extract_component(ring, part)?.into_eval());
@@ -265,14 +317,16 @@ fn rows_of(x: &Ciphertext, ring: &Ring) -> Result<Vec<Bundle<Eval>>, CkksError> 
     Ok(rows)
 }
 
-/// For each ciphertext of a result the samples that it is packed from, by the powers of `X` that they are for.
+/// For each ciphertext of a result the samples that it is packed from, by the powers of `X` that they are
+/// for.
 pub(crate) type Members = Vec<Vec<Option<usize>>>;
 
-/// For each bundle of `to`, whose degree is `gap` times as large, the bundles of `from` that it is packed from: a power of two of them, in the order of their
-/// components; `None` for components that are not stored.
+/// For each bundle of `to`, whose degree is `gap` times as large, the bundles of `from` that it is packed
+/// from: a power of two of them, in the order of their components; `None` for components that are not stored.
 pub(super) fn members_of(from: &Layout, to: &Layout, gap: usize) -> Members {
     let split = from.as_samples_of(gap);
-    // Component i of the result is packed from the components that are i modulo the number of remaining components.
+    // Component i of the result is packed from the components that are i modulo the number of remaining
+    // components.
     let group = split.components.min(gap);
     let mut all = Vec::with_capacity(to.bundles());
     for line in 0..to.lines() {
@@ -291,15 +345,18 @@ pub(super) fn members_of(from: &Layout, to: &Layout, gap: usize) -> Members {
 fn odd_nodes(members: &[Option<usize>]) -> usize {
     let stages = members.len().trailing_zeros();
     let right = |depth: u32| {
-        // A node at this depth has the members whose indices are equal modulo 2^depth; right children have the upper half of the residues.
+        // A node at this depth has the members whose indices are equal modulo 2^depth; right children have
+        // the upper half of the residues.
         let nodes = 1 << depth;
-        (nodes / 2..nodes).filter(|node| members.iter().skip(*node).step_by(nodes).any(Option::is_some)).count()
+        (nodes / 2..nodes)
+            .filter(|node| members.iter().skip(*node).step_by(nodes).any(Option::is_some))
+            .count()
     };
     (1..=stages).map(right).sum()
 }
 
-/// How many automorphisms of stage `stage` the packing of these members takes: one for each node of the tree with a member below it, and one in the trace that
-/// follows.
+/// How many automorphisms of stage `stage` the packing of these members takes: one for each node of the tree
+/// with a member below it, and one in the trace that follows.
 fn switches_of_stage(members: &[Option<usize>], stage: usize) -> usize {
     // A node of this stage joins 2^(stage + 1) members, whose indices are equal modulo the number of nodes.
     let nodes = members.len() >> (stage + 1);
@@ -309,14 +366,15 @@ fn switches_of_stage(members: &[Option<usize>], stage: usize) -> usize {
     (0..nodes).filter(|node| members.iter().skip(*node).step_by(nodes).any(Option::is_some)).count()
 }
 
-/// Embeds components of one message and adds them up at the higher degree. [dpad-he, Algorithm 5], with the tree of CDKS (ePrint 2020/015, Algorithm 2)
+/// Embeds components of one message and adds them up at the higher degree. [dpad-he, Algorithm 5], with the
+/// tree of CDKS (ePrint 2020/015, Algorithm 2)
 ///
 /// ```text
 /// pack(c_0 .. c_(2^l - 1)) = e + X^(g / 2^l) o + phi_l(e - X^(g / 2^l) o),    e = pack(c_0, c_2, ..), o = pack(c_1, c_3, ..)
 /// ```
 ///
-/// with `phi_l` of [`trace_operations`]: each stage doubles the coefficients that `phi_l` fixes and cancels those that it negates. Missing components are zero;
-/// a tree of one component is the trace.
+/// with `phi_l` of [`trace_operations`]: each stage doubles the coefficients that `phi_l` fixes and cancels
+/// those that it negates. Missing components are zero; a tree of one component is the trace.
 struct TraceTree<'k> {
     target: &'k Params,
     /// The keys of the stages.
@@ -328,7 +386,12 @@ struct TraceTree<'k> {
 }
 
 impl<'k> TraceTree<'k> {
-    fn new(target: &'k Params, x: &Ciphertext, (gap, stages): (usize, usize), keys: Vec<Found<'k>>) -> Result<Self, CkksError> {
+    fn new(
+        target: &'k Params,
+        x: &Ciphertext,
+        (gap, stages): (usize, usize),
+        keys: Vec<Found<'k>>,
+    ) -> Result<Self, CkksError> {
         let (ring, basis) = (target.chain().ring(), target.chain().basis(x.level));
         let monomial = |stage: usize| {
             let mut coefficients = vec![0; ring.degree()];
@@ -359,7 +422,8 @@ impl<'k> TraceTree<'k> {
         if let [only] = members {
             return only.map(|bundle| self.embed(bundle)).transpose();
         }
-        let half = |first: usize| self.tree(&members.iter().copied().skip(first).step_by(2).collect::<Vec<_>>());
+        let half =
+            |first: usize| self.tree(&members.iter().copied().skip(first).step_by(2).collect::<Vec<_>>());
         let (even, mut odd) = (half(0)?, half(1)?);
         let stage = members.len().trailing_zeros() as usize - 1;
         if let Some(odd) = &mut odd {
@@ -410,13 +474,19 @@ fn check_nested(x: &Ciphertext, operation: &'static str) -> Result<(), CkksError
 }
 
 /// Refuses rows with more slots than the lower of the two degrees has.
-pub(super) fn check_convertible(x: &Ciphertext, degree: usize, operation: &'static str) -> Result<(), CkksError> {
+pub(super) fn check_convertible(
+    x: &Ciphertext,
+    degree: usize,
+    operation: &'static str,
+) -> Result<(), CkksError> {
     let layout = &x.layout;
     if layout.encoding == Encoding::Coefficients || (layout.chunks == 1 && layout.period() <= degree / 2) {
         return Ok(());
     }
     let columns = layout.columns;
-    let reason =
-        format!("rows of {columns} entries do not fit the {} slots of degree {degree}: split the rows, or use a smaller rank", degree / 2);
+    let reason = format!(
+        "rows of {columns} entries do not fit the {} slots of degree {degree}: split the rows, or use a smaller rank",
+        degree / 2
+    );
     Err(CkksError::Conversion { operation, reason })
 }

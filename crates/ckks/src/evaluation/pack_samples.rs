@@ -1,4 +1,5 @@
-//! Packing: LWE or MLWE samples become ciphertexts of rank 1 by switches whose inputs are whole masks, with samples of middle degrees in between.
+//! Packing: LWE or MLWE samples become ciphertexts of rank 1 by switches whose inputs are whole masks, with
+//! samples of middle degrees in between.
 //!
 //! ```text
 //! to_rlwe     the row method: one automorphism for each pair of samples, log2 g keys
@@ -24,22 +25,32 @@ use crate::shape::ModuleShape;
 const PACK: &str = "packing";
 
 impl Params {
-    /// The steps of packing from this shape to the shape of rank 1, with samples of the ranks `midpoints`, falling, in between.
+    /// The steps of packing from this shape to the shape of rank 1, with samples of the ranks `midpoints`,
+    /// falling, in between.
     ///
     /// # Errors
-    /// [`CkksError::Conversion`] at rank 1, or where the odd part of the rank is not 1; [`CkksError::OutOfRange`] for midpoints that are not powers of two that fall
-    /// from below this rank to above 1.
+    /// [`CkksError::Conversion`] at rank 1, or where the odd part of the rank is not 1;
+    /// [`CkksError::OutOfRange`] for midpoints that are not powers of two that fall from below this rank to
+    /// above 1.
     pub fn packing_steps(&self, midpoints: &[usize]) -> Result<Vec<PackingStep>, CkksError> {
         let target = self.relative(self.rlwe_shape())?;
         if target.shape() == self.shape() {
-            let reason = format!("ciphertexts of rank {} at degree {} are the result of packing, not samples", self.rank(), self.degree());
+            let reason = format!(
+                "ciphertexts of rank {} at degree {} are the result of packing, not samples",
+                self.rank(),
+                self.degree()
+            );
             return Err(CkksError::Conversion { operation: PACK, reason });
         }
         self.packing_steps_to(&target, midpoints)
     }
 
     /// As [`Params::packing_steps`], to `target`, whose dimension may be larger than that of the samples.
-    pub(crate) fn packing_steps_to(&self, target: &Self, midpoints: &[usize]) -> Result<Vec<PackingStep>, CkksError> {
+    pub(crate) fn packing_steps_to(
+        &self,
+        target: &Self,
+        midpoints: &[usize],
+    ) -> Result<Vec<PackingStep>, CkksError> {
         // Whether there is a rank of 1 to pack to at all.
         target.packing_step(self.shape(), target.degree())?;
         PackingStep::all(Degree(self.degree()), Rank(self.rank()), midpoints, Degree(target.degree())).map_err(|_| CkksError::OutOfRange {
@@ -74,15 +85,20 @@ pub(crate) struct Packed {
 }
 
 impl Evaluator {
-    /// The same array at rank 1 and the degree of equal dimension, packed from samples of this shape with samples of the ranks `midpoints`, falling, in between;
-    /// without midpoints in one step, the column method. [`Evaluator::to_rlwe`] is the row method. The layout of the result is the same.
+    /// The same array at rank 1 and the degree of equal dimension, packed from samples of this shape with
+    /// samples of the ranks `midpoints`, falling, in between; without midpoints in one step, the column
+    /// method. [`Evaluator::to_rlwe`] is the row method. The layout of the result is the same.
     ///
-    /// Samples under the secret of a device come under the main one, in the first step and without a further switch.
+    /// Samples under the secret of a device come under the main one, in the first step and without a further
+    /// switch.
     ///
-    /// Cost: a step from degree `n` to `n'` has one switch of `n' / n` polynomials for each sample that it leaves. Each step adds the noise of one switch.
+    /// Cost: a step from degree `n` to `n'` has one switch of `n' / n` polynomials for each sample that it
+    /// leaves. Each step adds the noise of one switch.
     ///
     /// # Errors
-    /// As [`Params::packing_steps`]; [`CkksError::SecretWithoutKeys`] under other secrets; [`CkksError::Conversion`] for several bodies under one mask, and for rows of more than `n / 2` slots; missing keys.
+    /// As [`Params::packing_steps`]; [`CkksError::SecretWithoutKeys`] under other secrets;
+    /// [`CkksError::Conversion`] for several bodies under one mask, and for rows of more than `n / 2` slots;
+    /// missing keys.
     pub fn pack(&self, x: &Ciphertext, midpoints: &[usize]) -> Result<Ciphertext, CkksError> {
         check_convertible(x, x.params.degree(), PACK)?;
         x.check_one_lane(PACK)?;
@@ -91,8 +107,9 @@ impl Evaluator {
         self.pack_home(x, midpoints, layout, members_of(&x.layout, &layout, gap))
     }
 
-    /// As [`Evaluator::pack`], for rows that each are a polynomial: consecutive rows become the lanes of one polynomial, so that the result has as few polynomials as there is
-    /// room for. The inverse of [`Evaluator::to_mlwe`] for rows in lanes. [pcmm-mambo, Algorithm 2, step 15]
+    /// As [`Evaluator::pack`], for rows that each are a polynomial: consecutive rows become the lanes of one
+    /// polynomial, so that the result has as few polynomials as there is room for. The inverse of
+    /// [`Evaluator::to_mlwe`] for rows in lanes. [pcmm-mambo, Algorithm 2, step 15]
     ///
     /// # Errors
     /// As [`Evaluator::pack`]; [`CkksError::Conversion`] where rows do not fill polynomials of their own.
@@ -100,18 +117,32 @@ impl Evaluator {
         let gap = x.params.rlwe_shape().degree / x.params.degree();
         let layout = x.layout.gathered(gap)?;
         let row = |row: usize| (row < x.layout.rows).then_some(row);
-        let members = (0..layout.row_groups()).map(|group| (group * gap..(group + 1) * gap).map(row).collect()).collect();
+        let members = (0..layout.row_groups())
+            .map(|group| (group * gap..(group + 1) * gap).map(row).collect())
+            .collect();
         self.pack_home(x, midpoints, layout, members)
     }
 
     /// To the shape of rank 1 and of equal dimension, under the main secret.
-    fn pack_home(&self, x: &Ciphertext, midpoints: &[usize], layout: Layout, members: Members) -> Result<Ciphertext, CkksError> {
+    fn pack_home(
+        &self,
+        x: &Ciphertext,
+        midpoints: &[usize],
+        layout: Layout,
+        members: Members,
+    ) -> Result<Ciphertext, CkksError> {
         let steps = x.params.packing_steps(midpoints)?;
         let target = x.params.relative(x.params.rlwe_shape())?;
-        self.pack_as(x, &steps, &Packed { target, onto: SecretName::Main, shape: x.shape.clone(), layout }, members)
+        self.pack_as(
+            x,
+            &steps,
+            &Packed { target, onto: SecretName::Main, shape: x.shape.clone(), layout },
+            members,
+        )
     }
 
-    /// The samples named in `members`, for each ciphertext of the result by the powers of `X` that they are for.
+    /// The samples named in `members`, for each ciphertext of the result by the powers of `X` that they are
+    /// for.
     pub(crate) fn pack_as(
         &self,
         x: &Ciphertext,
@@ -137,21 +168,30 @@ impl Evaluator {
         let mut taken = 1;
         for (number, step) in steps.iter().enumerate() {
             taken *= step.count();
-            let groups = |members: &Vec<Option<usize>>| members.chunks(taken).filter(|group| group.iter().any(Option::is_some)).count();
+            let groups = |members: &Vec<Option<usize>>| {
+                members.chunks(taken).filter(|group| group.iter().any(Option::is_some)).count()
+            };
             let switches = members.iter().map(groups).sum();
-            found.push(self.keys_of(KeyQuery::new(PACK, operation(number, step), x).under(target).switching(switches))?);
+            found.push(self.keys_of(
+                KeyQuery::new(PACK, operation(number, step), x).under(target).switching(switches),
+            )?);
         }
         let found: Option<Vec<Found<'_>>> = found.into_iter().collect();
-        let packed = |bundles| Ciphertext { secret: *onto, ..x.with_all((target, shape.clone()), *layout, bundles, (x.level, x.scale)) };
+        let packed = |bundles| Ciphertext {
+            secret: *onto,
+            ..x.with_all((target, shape.clone()), *layout, bundles, (x.level, x.scale))
+        };
         let with_errors = |packed: Ciphertext| {
-            let add =
-                |y: Ciphertext, (number, step): (usize, &PackingStep)| self.switched(target, y, operation(number, step), x.level, 1.0);
+            let add = |y: Ciphertext, (number, step): (usize, &PackingStep)| {
+                self.switched(target, y, operation(number, step), x.level, 1.0)
+            };
             steps.iter().enumerate().try_fold(packed, add)
         };
         let Some(found) = found.filter(|_| !x.is_symbol()) else {
             let moved = packed(Vec::new());
             self.spend(&moved, || {
-                // Samples are read once and written once. What the first step leaves is less than the samples, but is moved word by word.
+                // Samples are read once and written once. What the first step leaves is less than the
+                // samples, but is moved word by word.
                 let rows = (gap * x.params.shape().dimension()).div_ceil(target.degree());
                 Ok(target.passes_cost(steps.len() * rows * target.chain().basis(x.level).len()))
             })?;
@@ -159,12 +199,18 @@ impl Evaluator {
         };
         let keys = found.iter().map(single).collect::<Result<Vec<_>, _>>()?;
         let switcher = keys.first().ok_or(CkksError::NoKeys { operation: PACK })?.switcher()?;
-        let taken: Vec<(PackingStep, &SwitchKey)> = steps.iter().copied().zip(keys.iter().map(|key| key.key())).collect();
+        let taken: Vec<(PackingStep, &SwitchKey)> =
+            steps.iter().copied().zip(keys.iter().map(|key| key.key())).collect();
         // At degree 1 the two forms of a polynomial are one.
-        let own: Vec<Bundle<Coeff>> =
-            if x.params.degree() == 1 { Vec::new() } else { x.bundles.iter().map(|bundle| bundle.clone().into_coeff()).collect() };
+        let own: Vec<Bundle<Coeff>> = if x.params.degree() == 1 {
+            Vec::new()
+        } else {
+            x.bundles.iter().map(|bundle| bundle.clone().into_coeff()).collect()
+        };
         let sample = |index: usize| -> Option<PolysRef<'_, Coeff>> {
-            own.get(index).map(Bundle::view).or_else(|| x.bundles.get(index).and_then(|bundle| bundle.view().as_coeff()))
+            own.get(index)
+                .map(Bundle::view)
+                .or_else(|| x.bundles.get(index).and_then(|bundle| bundle.view().as_coeff()))
         };
         let (chain, rank) = (target.chain(), Rank(target.rank()));
         let pack = |members: &Vec<Option<usize>>| {
@@ -179,8 +225,8 @@ impl Evaluator {
     }
 }
 
-/// The members in the order in which steps of packing take them: they are counted by the powers of `X` that they are for, steps count by the reversed bits of
-/// these.
+/// The members in the order in which steps of packing take them: they are counted by the powers of `X` that
+/// they are for, steps count by the reversed bits of these.
 fn by_reversed_bits(members: Vec<Option<usize>>) -> Vec<Option<usize>> {
     let bits = members.len().trailing_zeros();
     (0..members.len()).map(|place| members[bit_reverse(place, bits)]).collect()

@@ -32,14 +32,26 @@ impl Evaluator {
         let (x, y) = (self.at_level(x, level)?, self.at_level(y, level)?);
         let scale = x.scale * y.scale;
         if let Err(no_headroom) = x.params.check_scale(scale, level) {
-            let higher = (level.0 + 1..=x.params.max_level().0).find(|&higher| x.params.check_scale(scale, Level(higher)).is_ok());
-            return Err(higher.map_or(no_headroom, |needed| CkksError::LevelTooLow { operation: PRODUCT, needed, level: level.0 }));
+            let higher = (level.0 + 1..=x.params.max_level().0)
+                .find(|&higher| x.params.check_scale(scale, Level(higher)).is_ok());
+            return Err(higher.map_or(no_headroom, |needed| CkksError::LevelTooLow {
+                operation: PRODUCT,
+                needed,
+                level: level.0,
+            }));
         }
         x.params.check_bound(x.product_estimate(&y).magnitude, scale, level)?;
         Ok((x, y, scale))
     }
 
-    fn finish_product(&self, x: &Ciphertext, y: &Ciphertext, bundles: Vec<Bundle<Eval>>, level: Level, scale: f64) -> Ciphertext {
+    fn finish_product(
+        &self,
+        x: &Ciphertext,
+        y: &Ciphertext,
+        bundles: Vec<Bundle<Eval>>,
+        level: Level,
+        scale: f64,
+    ) -> Ciphertext {
         let product = x.with(bundles, level, scale).estimated(|_| x.product_estimate(y));
         // A product is zero where one of the factors is.
         entrywise(product, (x, y), x.padding().min(y.padding()))
@@ -48,8 +60,8 @@ impl Evaluator {
     /// `x * y`, element by element, relinearised, not yet rescaled.
     ///
     /// # Errors
-    /// [`CkksError::NoKeys`], [`CkksError::NoRelinearisationKey`]; [`CkksError::SecretWithoutKeys`] for several bodies under one mask; shape, encoding,
-    /// layout, level, scale and secret errors.
+    /// [`CkksError::NoKeys`], [`CkksError::NoRelinearisationKey`]; [`CkksError::SecretWithoutKeys`] for
+    /// several bodies under one mask; shape, encoding, layout, level, scale and secret errors.
     pub fn multiply(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.check_factors(x, y)?;
         let (x, y) = &self.refreshed_factors(x, y)?;
@@ -57,10 +69,17 @@ impl Evaluator {
         let (x, y, scale) = self.multiply_operands(x, y)?;
         let product = |keys: &Found<'_>, a: &Bundle<Eval>, b: &Bundle<Eval>| keys.relinearise(&a.tensor(b)?);
         let pairs = || self.ticking(x.bundles.iter().zip(&y.bundles));
-        let products = |keys: &Found<'_>| pairs().map(|pair| pair.and_then(|(a, b)| product(keys, a, b))).collect();
+        let products =
+            |keys: &Found<'_>| pairs().map(|pair| pair.and_then(|(a, b)| product(keys, a, b))).collect();
         let bundles = keys.as_ref().map_or_else(|| Ok(Vec::new()), products)?;
         self.spend(&x, || Ok(x.params.tensor_cost(x.level)))?;
-        self.switched(&x.params, self.finish_product(&x, &y, bundles, x.level, scale), Operation::Multiply, x.level, 1.0)
+        self.switched(
+            &x.params,
+            self.finish_product(&x, &y, bundles, x.level, scale),
+            Operation::Multiply,
+            x.level,
+            1.0,
+        )
     }
 
     /// `x * y`, relinearised and rescaled by one division, which is faster and less noisy than two divisions.
@@ -70,9 +89,11 @@ impl Evaluator {
         let keys = self.keys_of(KeyQuery::new(PRODUCT, Operation::Multiply, x).at(x.level.min(y.level)))?;
         let (x, y, scale) = self.multiply_operands(x, y)?;
         let (level, rescaled) = self.rescaled(&x, x.level, scale)?;
-        let product = |keys: &Found<'_>, a: &Bundle<Eval>, b: &Bundle<Eval>| keys.relinearise_rescale(&a.tensor(b)?);
+        let product =
+            |keys: &Found<'_>, a: &Bundle<Eval>, b: &Bundle<Eval>| keys.relinearise_rescale(&a.tensor(b)?);
         let pairs = || self.ticking(x.bundles.iter().zip(&y.bundles));
-        let products = |keys: &Found<'_>| pairs().map(|pair| pair.and_then(|(a, b)| product(keys, a, b))).collect();
+        let products =
+            |keys: &Found<'_>| pairs().map(|pair| pair.and_then(|(a, b)| product(keys, a, b))).collect();
         let bundles = keys.as_ref().map_or_else(|| Ok(Vec::new()), products)?;
         self.spend(&x, || Ok(x.params.tensor_cost(x.level)))?;
         let product = self.finish_product(&x, &y, bundles, level, rescaled);
@@ -84,12 +105,15 @@ impl Evaluator {
         self.multiply(x, x)
     }
 
-    /// The product of the numbers of every row in slots, rescaled: an array of one column. Each half of the numbers is multiplied with the other one, with ones behind them up to a power of two,
-    /// so that `n` numbers take the levels of `log2(n)` products, rounded up, in either order. Where a row has more places, the product is in one of them or some, with zeros in the others, and
-    /// sums of rotations copy it.
+    /// The product of the numbers of every row in slots, rescaled: an array of one column. Each half of the
+    /// numbers is multiplied with the other one, with ones behind them up to a power of two, so that `n`
+    /// numbers take the levels of `log2(n)` products, rounded up, in either order. Where a row has more
+    /// places, the product is in one of them or some, with zeros in the others, and sums of rotations copy
+    /// it.
     ///
     /// # Errors
-    /// As [`Evaluator::multiply_rescale`]; [`CkksError::NoRotationKey`]; [`CkksError::DirtyPadding`]; [`CkksError::Conversion`] for rows that share polynomials or take several.
+    /// As [`Evaluator::multiply_rescale`]; [`CkksError::NoRotationKey`]; [`CkksError::DirtyPadding`];
+    /// [`CkksError::Conversion`] for rows that share polynomials or take several.
     pub fn row_product(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         check_slots(x, PRODUCT_OF_ROW)?;
@@ -105,7 +129,9 @@ impl Evaluator {
         let rotated = |x: &Ciphertext, step: usize| self.rotate_slots(x, &[(step * copies) as i64]);
         for step in doublings(first, first * factors).rev() {
             product = self.refreshed(&product, LevelsNeeded::Depth(1))?.into_owned();
-            product = rotated(&product, step)?.iter().try_fold(product, |product, rotated| self.multiply_rescale(&product, rotated))?;
+            product = rotated(&product, step)?
+                .iter()
+                .try_fold(product, |product, rotated| self.multiply_rescale(&product, rotated))?;
         }
         let (one, period) = (product.layout.of_shape(&of_one_column(x))?, product.layout.period());
         if factors < capacity {
@@ -113,10 +139,12 @@ impl Evaluator {
             product = product.estimated(Estimate::without_numbers);
             // In natural order the product is in one place, else in those that are multiples of `first`.
             let steps = doublings(1, if order == Order::Natural { capacity } else { first });
-            product = self.plus_rotated(product, &steps.map(|step| (step * copies) as i64).collect::<Vec<_>>())?;
+            product =
+                self.plus_rotated(product, &steps.map(|step| (step * copies) as i64).collect::<Vec<_>>())?;
             product = product.estimated(|own| single.with_noise_of(own, period));
         }
-        Ok(Ciphertext { shape: of_one_column(x), ..product.laid_out(one) }.estimated(|own| own.summed_over(factors, period)))
+        Ok(Ciphertext { shape: of_one_column(x), ..product.laid_out(one) }
+            .estimated(|own| own.summed_over(factors, period)))
     }
 
     /// Rows in slots with ones behind their numbers, up to this length.
@@ -125,11 +153,14 @@ impl Evaluator {
         if length < layout.capacity || layout.columns < length {
             x.check_padding(PRODUCT_OF_ROW)?;
         }
-        let Some(columns) = shape.last_mut().filter(|columns| **columns < length) else { return Ok(x.clone()) };
+        let Some(columns) = shape.last_mut().filter(|columns| **columns < length) else {
+            return Ok(x.clone());
+        };
         *columns = length;
         let row = (0..length).map(|place| if place < layout.columns { 0.0 } else { 1.0 });
         let values: Vec<f64> = std::iter::repeat_n(row, layout.rows).flatten().collect();
-        let rows = x.clone().rearranged(shape, Layout { columns: length, ..layout }.with_padding(x.padding()));
+        let rows =
+            x.clone().rearranged(shape, Layout { columns: length, ..layout }.with_padding(x.padding()));
         let (most, ones) = (x.estimate.magnitude.max(1.0), (length - layout.columns) as f64);
         // The numbers are as they were, and some are ones.
         let squares = layout.columns as f64 * x.estimate.typical.powi(2) + ones;

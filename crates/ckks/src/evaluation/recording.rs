@@ -30,7 +30,8 @@ pub struct Recording {
     /// Names of the stages that are open.
     open: Vec<String>,
     meter: Arc<MemoryMeter>,
-    /// How often each recorded operation counts: a circuit that runs bundle by bundle on data runs once on symbols.
+    /// How often each recorded operation counts: a circuit that runs bundle by bundle on data runs once on
+    /// symbols.
     repeats: Repeats,
     /// The needs that keys are made for, if they are known.
     made_for: Option<KeyNeeds>,
@@ -57,11 +58,15 @@ impl Recording {
 
     /// The highest level that the keys of `operation` at the shape of `params` serve, where that is known.
     pub(crate) fn key_level(&self, root: &Params, params: &Params, operation: Operation) -> Option<Level> {
-        let key_level = self.made_for.as_ref().and_then(|needs| needs.key_level_at(root.shape(), params.shape(), operation));
+        let key_level = self
+            .made_for
+            .as_ref()
+            .and_then(|needs| needs.key_level_at(root.shape(), params.shape(), operation));
         key_level.map(|key_level| key_level.level(params.max_level()))
     }
 
-    /// Counts everything from now on `count` times as often; returns the previous value, for [`Recording::end_repeat`].
+    /// Counts everything from now on `count` times as often; returns the previous value, for
+    /// [`Recording::end_repeat`].
     pub(crate) fn repeat(&mut self, count: usize) -> usize {
         let before = self.repeats.0;
         self.repeats.0 = before * count;
@@ -73,7 +78,8 @@ impl Recording {
         self.repeats.0 = before;
     }
 
-    /// Records `operation` on `bundles` bundles at the shape of `params`, and its cost; `root` has the shape that the needs are stated for.
+    /// Records `operation` on `bundles` bundles at the shape of `params`, and its cost; `root` has the shape
+    /// that the needs are stated for.
     pub(crate) fn write(
         &mut self,
         root: &Params,
@@ -83,10 +89,13 @@ impl Recording {
         (bundles, cost): (usize, Cost),
     ) -> Result<(), CkksError> {
         params.check_level(level)?;
-        let route = params.full_route(operation, level).ok_or_else(|| params.missing_key(operation, std::iter::empty()))?;
+        let route = params
+            .full_route(operation, level)
+            .ok_or_else(|| params.missing_key(operation, std::iter::empty()))?;
         let need = |needs: KeyNeeds| needs.operation(operation, KeyLevel::Level(level.0));
         let needs = std::mem::take(&mut self.needs);
-        self.needs = if params == root { need(needs) } else { needs.relative(params.shape(), &need(KeyNeeds::new())) };
+        self.needs =
+            if params == root { need(needs) } else { needs.relative(params.shape(), &need(KeyNeeds::new())) };
         for key in route.keys() {
             *self.uses.entry((key, level)).or_default() += bundles * self.repeats.0;
         }
@@ -160,12 +169,16 @@ const MIB: f64 = 1_048_576.0;
 fn line(f: &mut fmt::Formatter<'_>, name: &str, cost: &Cost, width: usize) -> fmt::Result {
     let Cost { nanoseconds, transforms, hadamard_products, multiply_adds, key_bytes, .. } = *cost;
     let (milliseconds, key_mib) = (nanoseconds / 1e6, key_bytes / MIB);
-    writeln!(f, "  {name:width$}  {milliseconds:>12.3}  {transforms:>10}  {hadamard_products:>17}  {multiply_adds:>13}  {key_mib:>12.2}")
+    writeln!(
+        f,
+        "  {name:width$}  {milliseconds:>12.3}  {transforms:>10}  {hadamard_products:>17}  {multiply_adds:>13}  {key_mib:>12.2}"
+    )
 }
 
 impl fmt::Display for Recording {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let width = self.stages.iter().map(|stage| stage.name.chars().count()).fold("stage".len(), usize::max);
+        let width =
+            self.stages.iter().map(|stage| stage.name.chars().count()).fold("stage".len(), usize::max);
         writeln!(
             f,
             "  {:width$}  {:>12}  {:>10}  {:>17}  {:>13}  {:>12}",

@@ -1,4 +1,5 @@
-//! Rotations and conjugation of the slots. Several rotations of one ciphertext share its decomposition (hoisting).
+//! Rotations and conjugation of the slots. Several rotations of one ciphertext share its decomposition
+//! (hoisting).
 
 use clathrate_arith::GaloisElement;
 use clathrate_lattice::{Bundle, Eval, SwitchKey};
@@ -22,20 +23,28 @@ impl Evaluator {
         x.check_one_lane(ROTATION)?;
         if x.layout.chunks > 1 {
             let remedy = format!("rows of at most {} entries rotate; split the array", x.params.slot_count());
-            return Err(CkksError::Shape { operation: ROTATION, left: x.shape.clone(), right: vec![], remedy });
+            return Err(CkksError::Shape {
+                operation: ROTATION,
+                left: x.shape.clone(),
+                right: vec![],
+                remedy,
+            });
         }
         Ok(())
     }
 
-    /// Every row rotated left by `steps`, within its slots, whose number is the row's length rounded up to a power of two.
+    /// Every row rotated left by `steps`, within its slots, whose number is the row's length rounded up to a
+    /// power of two.
     ///
-    /// The padding is rotated too: zeros move into the row, and entries move out of the row into the padding, which is then dirty. A row with dirty padding is
-    /// refused, because unspecified numbers would move into the row; rotate once by the sum of the steps, or clear the padding first. Rows that share a polynomial are refused, because numbers would move
-    /// from one to the next.
+    /// The padding is rotated too: zeros move into the row, and entries move out of the row into the padding,
+    /// which is then dirty. A row with dirty padding is refused, because unspecified numbers would move into
+    /// the row; rotate once by the sum of the steps, or clear the padding first. Rows that share a polynomial
+    /// are refused, because numbers would move from one to the next.
     ///
     /// # Errors
-    /// [`CkksError::NoRotationKey`], [`CkksError::NoKey`]; [`CkksError::Encoding`] unless slots; [`CkksError::BitReversed`] for slots in bit-reversed order;
-    /// [`CkksError::Shape`] for rows of several bundles; [`CkksError::Conversion`] for rows that share a polynomial; [`CkksError::DirtyPadding`].
+    /// [`CkksError::NoRotationKey`], [`CkksError::NoKey`]; [`CkksError::Encoding`] unless slots;
+    /// [`CkksError::BitReversed`] for slots in bit-reversed order; [`CkksError::Shape`] for rows of several
+    /// bundles; [`CkksError::Conversion`] for rows that share a polynomial; [`CkksError::DirtyPadding`].
     pub fn rotate(&self, x: &Ciphertext, steps: i64) -> Result<Ciphertext, CkksError> {
         self.rotate_many(x, &[steps])?.pop().ok_or(CkksError::NoKeys { operation: ROTATION })
     }
@@ -49,9 +58,14 @@ impl Evaluator {
             x.check_padding(ROTATION)?;
         }
         let (capacity, copies) = (x.layout.capacity as i64, x.layout.copies as i64);
-        let turned: Vec<i64> = steps.iter().map(|&steps| if copies == 1 { steps } else { steps.rem_euclid(capacity) * copies }).collect();
+        let turned: Vec<i64> = steps
+            .iter()
+            .map(|&steps| if copies == 1 { steps } else { steps.rem_euclid(capacity) * copies })
+            .collect();
         let rotated = self.rotate_slots(x, &turned)?.into_iter().zip(steps);
-        Ok(rotated.map(|(rotated, steps)| if turns(steps) { rotated.padded(Padding::Dirty) } else { rotated }).collect())
+        Ok(rotated
+            .map(|(rotated, steps)| if turns(steps) { rotated.padded(Padding::Dirty) } else { rotated })
+            .collect())
     }
 
     /// Rotations of the slots of every polynomial, whatever they hold; the results have the layout of `x`.
@@ -61,7 +75,11 @@ impl Evaluator {
         let find = |&steps: &i64| {
             let operation = self.operation_under(x, ROTATION, Operation::rotation(x.secret, steps))?;
             let nothing = steps.rem_euclid(period as i64) == 0;
-            if nothing { Ok(Some(Found::Nothing)) } else { self.keys_of(KeyQuery::new(ROTATION, operation, x).repeating(period)) }
+            if nothing {
+                Ok(Some(Found::Nothing))
+            } else {
+                self.keys_of(KeyQuery::new(ROTATION, operation, x).repeating(period))
+            }
         };
         let found = steps.iter().map(find).collect::<Result<Vec<_>, CkksError>>()?;
         if found.iter().all(|found| matches!(found, Some(Found::Nothing))) {
@@ -75,19 +93,28 @@ impl Evaluator {
         // Rotations that take one switch share the decomposition.
         let own: Vec<&SwitchKey> = found.iter().filter_map(own_key).map(HeldKey::key).collect();
         let shared = if own.len() < 2 { None } else { Some(switcher.tables_for_keys(x.level, &own)?) };
-        let mut rotated: Vec<Vec<Bundle<Eval>>> = found.iter().map(|_| Vec::with_capacity(x.bundles.len())).collect();
+        let mut rotated: Vec<Vec<Bundle<Eval>>> =
+            found.iter().map(|_| Vec::with_capacity(x.bundles.len())).collect();
         for bundle in self.ticking(x.bundles.iter()) {
             let bundle = bundle?;
-            let digits = shared.as_ref().map(|tables| bundle.decompose_mask(switcher, tables)).transpose()?.unwrap_or_default();
+            let digits = shared
+                .as_ref()
+                .map(|tables| bundle.decompose_mask(switcher, tables))
+                .transpose()?
+                .unwrap_or_default();
             for (target, found) in rotated.iter_mut().zip(&found) {
-                let hoisted = own_key(found).filter(|_| shared.is_some()).and_then(|held| Some((held, held.automorphism()?)));
+                let hoisted = own_key(found)
+                    .filter(|_| shared.is_some())
+                    .and_then(|held| Some((held, held.automorphism()?)));
                 target.push(match hoisted {
                     Some((held, phi)) => bundle.rotate_hoisted(phi, &digits, switcher, held.key())?,
                     None => found.apply(bundle)?,
                 });
             }
         }
-        let turned = |(bundles, &steps): (Vec<Bundle<Eval>>, &i64)| self.estimated_rotation(x, x.with(bundles, x.level, x.scale), steps);
+        let turned = |(bundles, &steps): (Vec<Bundle<Eval>>, &i64)| {
+            self.estimated_rotation(x, x.with(bundles, x.level, x.scale), steps)
+        };
         rotated.into_iter().zip(steps).map(turned).collect()
     }
 
@@ -103,23 +130,42 @@ impl Evaluator {
             }
         };
         for &steps in moving.iter().skip(1) {
-            let key_level = Operation::rotation(x.secret, steps).map_or(x.level, |operation| self.key_level(&x.params, operation, x.level));
-            self.spend(x, || Ok(x.params.key_definition(name(steps))?.serving(key_level).decomposition_cost(x.level)?.times(-1.0)))?;
+            let key_level = Operation::rotation(x.secret, steps)
+                .map_or(x.level, |operation| self.key_level(&x.params, operation, x.level));
+            self.spend(x, || {
+                Ok(x.params
+                    .key_definition(name(steps))?
+                    .serving(key_level)
+                    .decomposition_cost(x.level)?
+                    .times(-1.0))
+            })?;
         }
         steps.iter().map(|&steps| self.estimated_rotation(x, x.clone(), steps)).collect()
     }
 
     /// `rotated`, which is `x` rotated left by `steps` slots, with what is known of it.
-    fn estimated_rotation(&self, x: &Ciphertext, rotated: Ciphertext, steps: i64) -> Result<Ciphertext, CkksError> {
+    fn estimated_rotation(
+        &self,
+        x: &Ciphertext,
+        rotated: Ciphertext,
+        steps: i64,
+    ) -> Result<Ciphertext, CkksError> {
         if steps.rem_euclid(x.layout.period() as i64) == 0 {
             return Ok(rotated);
         }
         let operation = self.operation_under(x, ROTATION, Operation::rotation(x.secret, steps))?;
-        self.switched(&x.params, rotated.estimated(|own| own.rotated(steps, x.layout.period())), operation, x.level, 1.0)
+        self.switched(
+            &x.params,
+            rotated.estimated(|own| own.rotated(steps, x.layout.period())),
+            operation,
+            x.level,
+            1.0,
+        )
     }
 
-    /// `(1 + rot_k) .. (1 + rot_1) x`: the sum of `x` and its rotation left by the first of `steps` slots, the sum of that sum and its rotation by the second, and so on. What is known of the
-    /// result is the noise of the steps alone: the caller says what the numbers are.
+    /// `(1 + rot_k) .. (1 + rot_1) x`: the sum of `x` and its rotation left by the first of `steps` slots,
+    /// the sum of that sum and its rotation by the second, and so on. What is known of the result is the
+    /// noise of the steps alone: the caller says what the numbers are.
     ///
     /// The bodies of sums by one switch each are divided by the special modulus once, at the end.
     pub(super) fn plus_rotated(&self, x: Ciphertext, steps: &[i64]) -> Result<Ciphertext, CkksError> {
@@ -132,7 +178,10 @@ impl Evaluator {
         }
         steps.iter().try_fold(x, |mut x, &steps| {
             for turned in self.rotate_slots(&x, &[steps])? {
-                x.bundles.iter_mut().zip(&turned.bundles).try_for_each(|(sum, turned)| sum.add_assign(turned))?;
+                x.bundles
+                    .iter_mut()
+                    .zip(&turned.bundles)
+                    .try_for_each(|(sum, turned)| sum.add_assign(turned))?;
                 self.spend_pass(&x)?;
                 x.estimate = x.estimate.clone().beside(turned.estimate.clone());
             }
@@ -140,32 +189,53 @@ impl Evaluator {
         })
     }
 
-    /// [`Evaluator::plus_rotated`] with one mod-down of the bodies; nothing where a rotation takes more than one switch, or one by key digits.
+    /// [`Evaluator::plus_rotated`] with one mod-down of the bodies; nothing where a rotation takes more than
+    /// one switch, or one by key digits.
     fn plus_rotated_together(&self, x: &Ciphertext, steps: &[i64]) -> Result<Option<Ciphertext>, CkksError> {
         let (params, level) = (&x.params, x.level);
-        let operations = steps.iter().map(|&steps| self.operation_under(x, ROTATION, Operation::rotation(x.secret, steps)));
+        let operations = steps
+            .iter()
+            .map(|&steps| self.operation_under(x, ROTATION, Operation::rotation(x.secret, steps)));
         let operations = operations.collect::<Result<Vec<_>, _>>()?;
         let find = |operation| {
-            self.keys_of(KeyQuery::new(ROTATION, operation, x).under(params).at(level).repeating(x.layout.period()).without_cost())
+            self.keys_of(
+                KeyQuery::new(ROTATION, operation, x)
+                    .under(params)
+                    .at(level)
+                    .repeating(x.layout.period())
+                    .without_cost(),
+            )
         };
         let bundles = if x.is_symbol() {
-            let key_level = operations.iter().map(|&operation| self.key_level(params, operation, level)).min().unwrap_or(level);
-            let Some(cost) = params.rotated_sums_cost(&operations, level, key_level)? else { return Ok(None) };
+            let key_level = operations
+                .iter()
+                .map(|&operation| self.key_level(params, operation, level))
+                .min()
+                .unwrap_or(level);
+            let Some(cost) = params.rotated_sums_cost(&operations, level, key_level)? else {
+                return Ok(None);
+            };
             operations.iter().try_for_each(|&operation| find(operation).map(drop))?;
             self.spend(x, || Ok(cost))?;
             x.bundles.clone()
         } else {
             let found = operations.iter().map(|&operation| find(operation)).collect::<Result<Vec<_>, _>>()?;
             let held = found.iter().map(|found| found.as_ref().and_then(own_key)).collect::<Option<Vec<_>>>();
-            let rotations =
-                held.and_then(|held| held.into_iter().map(|held| Some((held.automorphism()?, held.key()))).collect::<Option<Vec<_>>>());
+            let rotations = held.and_then(|held| {
+                held.into_iter()
+                    .map(|held| Some((held.automorphism()?, held.key())))
+                    .collect::<Option<Vec<_>>>()
+            });
             let Some(rotations) = rotations else { return Ok(None) };
-            let (switcher, keys) = (params.switcher()?, rotations.iter().map(|&(_, key)| key).collect::<Vec<_>>());
+            let (switcher, keys) =
+                (params.switcher()?, rotations.iter().map(|&(_, key)| key).collect::<Vec<_>>());
             let tables = switcher.tables_for_keys(level, &keys)?;
             if tables.method().key_digit.is_some() {
                 return Ok(None);
             }
-            let sums = self.ticking(x.bundles.iter()).map(|bundle| Ok(bundle?.plus_rotated(&rotations, switcher, &tables)?));
+            let sums = self
+                .ticking(x.bundles.iter())
+                .map(|bundle| Ok(bundle?.plus_rotated(&rotations, switcher, &tables)?));
             sums.collect::<Result<_, CkksError>>()?
         };
         let mut sum = x.with(bundles, level, x.scale);
@@ -174,7 +244,10 @@ impl Evaluator {
                 Some(keys) if !x.is_symbol() => keys.variance(params, operation, level, x.layout.period()),
                 _ => self.variance_on_symbols(params, operation, level),
             };
-            let switch = operations.iter().map(variance).try_fold(0.0, |most: f64, own| Ok::<_, CkksError>(most.max(own?)))?;
+            let switch = operations
+                .iter()
+                .map(variance)
+                .try_fold(0.0, |most: f64, own| Ok::<_, CkksError>(most.max(own?)))?;
             Some(sum.slot_error(switch + params.noise_model().rounding()))
         } else {
             None
@@ -192,7 +265,12 @@ impl Evaluator {
     ///
     /// # Errors
     /// [`CkksError::SecretWithoutKeys`].
-    pub(crate) fn operation_under(&self, x: &Ciphertext, what: &'static str, operation: Option<Operation>) -> Result<Operation, CkksError> {
+    pub(crate) fn operation_under(
+        &self,
+        x: &Ciphertext,
+        what: &'static str,
+        operation: Option<Operation>,
+    ) -> Result<Operation, CkksError> {
         operation.map_or_else(|| x.check_main(what).and(Err(CkksError::NoKeys { operation: what })), Ok)
     }
 
@@ -205,17 +283,21 @@ impl Evaluator {
         x.params.switcher()?;
         let operation = self.operation_under(x, CONJUGATION, Operation::conjugation(x.secret))?;
         let keys = self.keys_of(KeyQuery::new(CONJUGATION, operation, x))?;
-        let bundles = keys.iter().flat_map(|keys| self.ticking(x.bundles.iter()).map(|bundle| keys.apply(bundle?)));
-        let conjugate = x.with(bundles.collect::<Result<_, _>>()?, x.level, x.scale).estimated(Estimate::conjugated);
+        let bundles =
+            keys.iter().flat_map(|keys| self.ticking(x.bundles.iter()).map(|bundle| keys.apply(bundle?)));
+        let conjugate =
+            x.with(bundles.collect::<Result<_, _>>()?, x.level, x.scale).estimated(Estimate::conjugated);
         self.switched(&x.params, conjugate, operation, x.level, 1.0)
     }
 
-    /// The real part of every entry, as an array of real numbers, not yet rescaled. An array of real numbers is its own real part.
+    /// The real part of every entry, as an array of real numbers, not yet rescaled. An array of real numbers
+    /// is its own real part.
     pub fn real_part(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         if x.is_complex() { self.part(x, Complex64::from(1.0)) } else { Ok(x.clone()) }
     }
 
-    /// The imaginary part of every entry, as an array of real numbers, not yet rescaled. That of real numbers is zero.
+    /// The imaginary part of every entry, as an array of real numbers, not yet rescaled. That of real numbers
+    /// is zero.
     pub fn imaginary_part(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         if x.is_complex() { self.part(x, -Complex64::i()) } else { self.multiply_integer(x, 0) }
     }

@@ -1,5 +1,5 @@
-//! Rows of arrays: a selection of them, and arrays one below the other. Nothing is computed, and no key is needed, unless a single row is taken from several that
-//! share a polynomial in slots.
+//! Rows of arrays: a selection of them, and arrays one below the other. Nothing is computed, and no key is
+//! needed, unless a single row is taken from several that share a polynomial in slots.
 
 use super::evaluator::Evaluator;
 use super::levels::meeting;
@@ -12,20 +12,27 @@ const SELECTION: &str = "a selection of rows";
 const CONCATENATION: &str = "a concatenation";
 
 impl Evaluator {
-    /// The rows `rows` of an encrypted matrix, in this order; a row may occur several times. Of rows that share polynomials in slots, those of whole polynomials, or one row:
-    /// a product with ones and zeros that is not yet rescaled, and rotations.
+    /// The rows `rows` of an encrypted matrix, in this order; a row may occur several times. Of rows that
+    /// share polynomials in slots, those of whole polynomials, or one row: a product with ones and zeros that
+    /// is not yet rescaled, and rotations.
     ///
     /// # Errors
-    /// [`CkksError::Shape`] unless a matrix; [`CkksError::Empty`] without rows; [`CkksError::OutOfRange`] for a row that it does not have;
-    /// [`CkksError::SharedMask`] where rows share a mask; [`CkksError::Conversion`] where they share a polynomial in coefficients, and for a part of the rows of a polynomial in slots;
-    /// for one row as [`Evaluator::multiply_plain`], and missing keys.
+    /// [`CkksError::Shape`] unless a matrix; [`CkksError::Empty`] without rows; [`CkksError::OutOfRange`] for
+    /// a row that it does not have; [`CkksError::SharedMask`] where rows share a mask;
+    /// [`CkksError::Conversion`] where they share a polynomial in coefficients, and for a part of the rows of
+    /// a polynomial in slots; for one row as [`Evaluator::multiply_plain`], and missing keys.
     pub fn select_rows(&self, x: &Ciphertext, rows: &[usize]) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         let in_slots = x.encoding() == Encoding::Slots;
         check_rows_in_reach(x, SELECTION)?;
         let [count, columns] = x.shape() else {
             let remedy = "rows are those of a matrix".to_owned();
-            return Err(CkksError::Shape { operation: SELECTION, left: x.shape().to_vec(), right: vec![rows.len()], remedy });
+            return Err(CkksError::Shape {
+                operation: SELECTION,
+                left: x.shape().to_vec(),
+                right: vec![rows.len()],
+                remedy,
+            });
         };
         if rows.is_empty() {
             return Err(CkksError::Empty { shape: vec![0, *columns] });
@@ -65,7 +72,8 @@ impl Evaluator {
             let lines = rows.iter().step_by(lanes).map(|row| row / lanes);
             lines.flat_map(|line| x.bundles()[line * width..(line + 1) * width].iter().cloned()).collect()
         };
-        let selected = x.with_all((x.params(), vec![rows.len(), columns]), layout, bundles, (x.level(), x.scale()));
+        let selected =
+            x.with_all((x.params(), vec![rows.len(), columns]), layout, bundles, (x.level(), x.scale()));
         if rows.iter().copied().eq(0..count) {
             return Ok(selected);
         }
@@ -75,7 +83,8 @@ impl Evaluator {
         Ok(selected.estimated(|own| own.selected(rows, most)))
     }
 
-    /// One row of several that share a polynomial in slots, as a matrix of one row: the sum of all rows of its polynomial times one or zero.
+    /// One row of several that share a polynomial in slots, as a matrix of one row: the sum of all rows of
+    /// its polynomial times one or zero.
     fn row_of_lanes(&self, x: &Ciphertext, row: usize) -> Result<Ciphertext, CkksError> {
         let Layout { lanes, columns, .. } = *x.layout();
         let first = row / lanes * lanes;
@@ -83,24 +92,36 @@ impl Evaluator {
         let group = self.rows_of_polynomials(x, &group)?;
         let alone = self.multiply_mask(&group, |index| first + index / columns == row, 1.0)?;
         // All other rows are zero.
-        let kept = alone.estimate.clone().with_cleared(&x.estimate, lanes, x.mask_rounding(1.0, alone.scale())).selected(&[row], 1);
+        let kept = alone
+            .estimate
+            .clone()
+            .with_cleared(&x.estimate, lanes, x.mask_rounding(1.0, alone.scale()))
+            .selected(&[row], 1);
         let row = self.sum_of_rows(&alone.estimated(Estimate::without_numbers))?;
-        row.estimated(|own| kept.copied(x.layout.period()).with_noise_of(own, x.layout.period())).reshaped(&[1, columns])
+        row.estimated(|own| kept.copied(x.layout.period()).with_noise_of(own, x.layout.period()))
+            .reshaped(&[1, columns])
     }
 
-    /// The rows of all `parts`, one array after the other, as one matrix; a vector is one row. Parts are brought to one level and scale, as those of a sum.
+    /// The rows of all `parts`, one array after the other, as one matrix; a vector is one row. Parts are
+    /// brought to one level and scale, as those of a sum.
     ///
     /// # Errors
-    /// [`CkksError::NoTerms`] without parts; [`CkksError::Shape`] where rows have different lengths; [`CkksError::DifferentLayouts`], [`CkksError::Encoding`],
-    /// parameter and secret errors where they are encrypted differently; level errors as those of a sum; as [`Evaluator::select_rows`] for rows that share a mask or a
-    /// polynomial.
+    /// [`CkksError::NoTerms`] without parts; [`CkksError::Shape`] where rows have different lengths;
+    /// [`CkksError::DifferentLayouts`], [`CkksError::Encoding`], parameter and secret errors where they are
+    /// encrypted differently; level errors as those of a sum; as [`Evaluator::select_rows`] for rows that
+    /// share a mask or a polynomial.
     pub fn concatenate(&self, parts: &[&Ciphertext]) -> Result<Ciphertext, CkksError> {
         let &[first, ..] = parts else { return Err(CkksError::NoTerms { operation: CONCATENATION }) };
         // Each part is compared with the first as if both had as many rows.
         let row = |part: &Ciphertext| {
             let layout = Layout { rows: part.layout().lanes, ..*part.layout() }.with_padding(part.padding());
             let bundles = part.bundles().iter().take(layout.bundles_per_line()).cloned().collect();
-            part.with_all((part.params(), vec![layout.rows, layout.columns]), layout, bundles, (part.level(), part.scale()))
+            part.with_all(
+                (part.params(), vec![layout.rows, layout.columns]),
+                layout,
+                bundles,
+                (part.level(), part.scale()),
+            )
         };
         let compared = row(first);
         for (index, &part) in parts.iter().enumerate() {
@@ -142,7 +163,8 @@ pub(super) fn check_rows(x: &Ciphertext, operation: &'static str) -> Result<(), 
     check_masks(x, operation)
 }
 
-/// As [`check_rows`], but rows may share polynomials in slots, where products with ones and zeros and rotations reach one of them.
+/// As [`check_rows`], but rows may share polynomials in slots, where products with ones and zeros and
+/// rotations reach one of them.
 pub(super) fn check_rows_in_reach(x: &Ciphertext, operation: &'static str) -> Result<(), CkksError> {
     match x.encoding() {
         Encoding::Slots => check_masks(x, operation),

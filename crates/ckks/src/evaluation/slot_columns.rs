@@ -1,7 +1,9 @@
-//! Columns of arrays in slots: a range of them, and arrays side by side. Numbers move by rotations, and a product with ones and zeros clears the slots around them.
+//! Columns of arrays in slots: a range of them, and arrays side by side. Numbers move by rotations, and a
+//! product with ones and zeros clears the slots around them.
 //!
-//! A row's slots repeat with a period, so a row of `c` slots is also one of any larger power of two. A selection of `k` numbers ends with the period that `k` numbers have
-//! by themselves: cleared slots are filled with copies by rotations by half of the old period, a quarter, .., the new period.
+//! A row's slots repeat with a period, so a row of `c` slots is also one of any larger power of two. A
+//! selection of `k` numbers ends with the period that `k` numbers have by themselves: cleared slots are
+//! filled with copies by rotations by half of the old period, a quarter, .., the new period.
 
 use std::ops::Range;
 
@@ -17,16 +19,23 @@ const SELECTION: &str = "a selection of columns";
 const JOIN: &str = "arrays side by side";
 
 impl Evaluator {
-    /// The columns `columns`, which exist, of an array in slots: a product that is not yet rescaled. Whole polynomials of rows of several are taken as they are.
+    /// The columns `columns`, which exist, of an array in slots: a product that is not yet rescaled. Whole
+    /// polynomials of rows of several are taken as they are.
     ///
     /// # Errors
-    /// [`CkksError::BitReversed`]; [`CkksError::Conversion`] for a range over several polynomials of a row that starts or ends within one; [`CkksError::SharedMask`] where rows
-    /// of several polynomials share masks; as [`Evaluator::multiply_plain`]; missing keys.
-    pub(super) fn select_slots(&self, x: &Ciphertext, columns: &Range<usize>) -> Result<Ciphertext, CkksError> {
+    /// [`CkksError::BitReversed`]; [`CkksError::Conversion`] for a range over several polynomials of a row
+    /// that starts or ends within one; [`CkksError::SharedMask`] where rows of several polynomials share
+    /// masks; as [`Evaluator::multiply_plain`]; missing keys.
+    pub(super) fn select_slots(
+        &self,
+        x: &Ciphertext,
+        columns: &Range<usize>,
+    ) -> Result<Ciphertext, CkksError> {
         check_place(x, SELECTION)?;
         let Layout { capacity, chunks, copies, .. } = x.layout;
         let (first, last) = (columns.start / capacity, (columns.end - 1) / capacity);
-        let whole = columns.start.is_multiple_of(capacity) && (columns.end.is_multiple_of(capacity) || columns.end == x.layout.columns);
+        let whole = columns.start.is_multiple_of(capacity)
+            && (columns.end.is_multiple_of(capacity) || columns.end == x.layout.columns);
         if chunks > 1 {
             check_chunks(x)?;
             if first < last && !whole {
@@ -39,15 +48,22 @@ impl Evaluator {
                 return Err(CkksError::Conversion { operation: SELECTION, reason });
             }
             let kept = first * capacity..x.layout.columns.min((last + 1) * capacity);
-            let layout = Layout { columns: kept.len(), chunks: last - first + 1, ..x.layout }.with_padding(x.padding());
+            let layout = Layout { columns: kept.len(), chunks: last - first + 1, ..x.layout }
+                .with_padding(x.padding());
             let lines = x.bundles.chunks_exact(chunks);
             let bundles = lines.flat_map(|line| line[first..=last].iter().cloned()).collect();
-            let part = x.with_all((&x.params, with_columns(x, kept.len())), layout, bundles, (x.level, x.scale));
+            let part =
+                x.with_all((&x.params, with_columns(x, kept.len())), layout, bundles, (x.level, x.scale));
             let part = part.estimated(|own| own.selected_columns(&kept));
-            return if whole { Ok(part) } else { self.select_slots(&part, &(columns.start - kept.start..columns.end - kept.start)) };
+            return if whole {
+                Ok(part)
+            } else {
+                self.select_slots(&part, &(columns.start - kept.start..columns.end - kept.start))
+            };
         }
         let alone = self.multiply_mask(x, |index| columns.contains(&(index % x.layout.columns)), 1.0)?;
-        // The cleared slots are filled with copies, so that numbers and their errors stay as large as they are.
+        // The cleared slots are filled with copies, so that numbers and their errors stay as large as they
+        // are.
         let rounding = x.column_mask_rounding(1.0, alone.scale);
         let kept = alone.estimate.clone();
         let mut moved = self.rotated(&alone.estimated(Estimate::without_numbers), columns.start as i64)?;
@@ -58,7 +74,8 @@ impl Evaluator {
             moved = self.plus_rotated(moved, &steps.map(|step| step as i64).collect::<Vec<_>>())?;
         }
         let kept = kept.rotated((columns.start * copies) as i64, x.layout.period()).cleared();
-        let kept = kept.with_cleared(&x.estimate, capacity / layout.capacity, rounding).copied(x.layout.period());
+        let kept =
+            kept.with_cleared(&x.estimate, capacity / layout.capacity, rounding).copied(x.layout.period());
         let moved = moved.rearranged(with_columns(x, columns.len()), layout.with_padding(Padding::Zero));
         Ok(moved.estimated(|own| kept.with_noise_of(own, x.layout.period())))
     }
@@ -69,12 +86,15 @@ impl Evaluator {
         self.rotate_slots(x, &[steps])?.pop().ok_or(CkksError::Internal { operation: SELECTION })
     }
 
-    /// The arrays side by side: each row is the rows of all `parts`, one behind the other. A vector is one row, and gives a vector. Each part takes a rotation and a product with
-    /// ones and zeros; the result is not yet rescaled.
+    /// The arrays side by side: each row is the rows of all `parts`, one behind the other. A vector is one
+    /// row, and gives a vector. Each part takes a rotation and a product with ones and zeros; the result is
+    /// not yet rescaled.
     ///
     /// # Errors
-    /// [`CkksError::NoTerms`] without parts; [`CkksError::Encoding`] unless slots; [`CkksError::BitReversed`]; [`CkksError::Shape`] where parts have different numbers of rows or axes, and where a row would
-    /// need several polynomials; [`CkksError::Conversion`] for rows that share polynomials; [`CkksError::SharedMask`]; as [`Evaluator::multiply_plain`]; missing keys.
+    /// [`CkksError::NoTerms`] without parts; [`CkksError::Encoding`] unless slots;
+    /// [`CkksError::BitReversed`]; [`CkksError::Shape`] where parts have different numbers of rows or axes,
+    /// and where a row would need several polynomials; [`CkksError::Conversion`] for rows that share
+    /// polynomials; [`CkksError::SharedMask`]; as [`Evaluator::multiply_plain`]; missing keys.
     pub fn join_columns(&self, parts: &[&Ciphertext]) -> Result<Ciphertext, CkksError> {
         let &[first, ..] = parts else { return Err(CkksError::NoTerms { operation: JOIN }) };
         let level = parts.iter().map(|part| part.level).min().unwrap_or(first.level);
@@ -85,12 +105,25 @@ impl Evaluator {
             part.check_plain(JOIN)?;
             check_masks(part, JOIN)?;
             if part.layout.chunks > 1 {
-                let remedy = format!("a row has {} polynomials: encrypt it with a larger capacity", part.layout.chunks);
-                return Err(CkksError::Shape { operation: JOIN, left: part.shape.clone(), right: vec![], remedy });
+                let remedy = format!(
+                    "a row has {} polynomials: encrypt it with a larger capacity",
+                    part.layout.chunks
+                );
+                return Err(CkksError::Shape {
+                    operation: JOIN,
+                    left: part.shape.clone(),
+                    right: vec![],
+                    remedy,
+                });
             }
             if (part.shape.len(), part.layout.rows) != (first.shape.len(), first.layout.rows) {
                 let remedy = "give arrays with as many rows, or vectors".to_owned();
-                return Err(CkksError::Shape { operation: JOIN, left: first.shape.clone(), right: part.shape.clone(), remedy });
+                return Err(CkksError::Shape {
+                    operation: JOIN,
+                    left: first.shape.clone(),
+                    right: part.shape.clone(),
+                    remedy,
+                });
             }
         }
         let slots = first.params.slot_count();
@@ -98,10 +131,16 @@ impl Evaluator {
             let remedy = format!(
                 "rows of {total} numbers do not fit the {slots} slots of a polynomial: compute with the parts, or take a larger degree"
             );
-            return Err(CkksError::Shape { operation: JOIN, left: first.shape.clone(), right: with_columns(first, total), remedy });
+            return Err(CkksError::Shape {
+                operation: JOIN,
+                left: first.shape.clone(),
+                right: with_columns(first, total),
+                remedy,
+            });
         }
         // Rows of more slots do not repeat with a smaller period.
-        let capacity = parts.iter().fold(total.next_power_of_two(), |most, part| most.max(part.layout.capacity));
+        let capacity =
+            parts.iter().fold(total.next_power_of_two(), |most, part| most.max(part.layout.capacity));
         let mut sum: Option<Ciphertext> = None;
         let (mut start, mut complex) = (0, false);
         let mut kept = Vec::new();
@@ -109,11 +148,17 @@ impl Evaluator {
             let part = self.at_level(part, level)?;
             let columns = part.layout.columns;
             // As a row of more slots, it repeats.
-            let layout = Layout { columns: total, capacity, chunks: 1, ..part.layout }.with_padding(Padding::Dirty);
+            let layout =
+                Layout { columns: total, capacity, chunks: 1, ..part.layout }.with_padding(Padding::Dirty);
             let wide = self.rotated(&part, -(start as i64))?.rearranged(with_columns(&part, total), layout);
-            let alone = self.multiply_mask(&wide, |index| (start..start + columns).contains(&(index % total)), 1.0)?;
+            let alone =
+                self.multiply_mask(&wide, |index| (start..start + columns).contains(&(index % total)), 1.0)?;
             // No number has a part of two arrays, but for what the masks of all others leave there.
-            kept.push(alone.estimate.clone().with_cleared(&part.estimate, parts.len() - 1, part.column_mask_rounding(1.0, alone.scale)));
+            kept.push(alone.estimate.clone().with_cleared(
+                &part.estimate,
+                parts.len() - 1,
+                part.column_mask_rounding(1.0, alone.scale),
+            ));
             complex |= alone.is_complex();
             sum = Some(match sum {
                 None => alone,
@@ -124,7 +169,9 @@ impl Evaluator {
         let sum = sum.ok_or(CkksError::Internal { operation: JOIN })?;
         let layout = Layout { complex, ..sum.layout };
         let shape = sum.shape.clone();
-        Ok(sum.rearranged(shape, layout).estimated(|_| Estimate::side_by_side(&kept, Along::Columns, &layout)))
+        Ok(sum
+            .rearranged(shape, layout)
+            .estimated(|_| Estimate::side_by_side(&kept, Along::Columns, &layout)))
     }
 }
 

@@ -1,16 +1,18 @@
 //! Sums of the numbers of a row and of all rows, and the clearing of padding.
 //!
-//! In slots the numbers of a row are added by rotations, which add the padding, too. Of rows that share a polynomial, one behind the other, the sum is in the
-//! first slot of each row alone; a product with ones there and zeros elsewhere leaves it, and rotations the other way copy it to all slots of its row.
-//! The sum of all rows is in all of them, because a polynomial's slots repeat with the period of all its rows.
-//! In coefficients one product of polynomials adds them, without a key: the
-//! number `t` of a chunk is the coefficient of `X^(stride t)`, so the coefficient of `X^0` of
+//! In slots the numbers of a row are added by rotations, which add the padding, too. Of rows that share a
+//! polynomial, one behind the other, the sum is in the first slot of each row alone; a product with ones
+//! there and zeros elsewhere leaves it, and rotations the other way copy it to all slots of its row. The sum
+//! of all rows is in all of them, because a polynomial's slots repeat with the period of all its rows. In
+//! coefficients one product of polynomials adds them, without a key: the number `t` of a chunk is the
+//! coefficient of `X^(stride t)`, so the coefficient of `X^0` of
 //!
 //! ```text
 //! m(X) sum_t w_t X^(-stride t)    is    sum_t w_t m_t,
 //! ```
 //!
-//! with `w_t = 1` for the sum, exactly and without a level. Other coefficients hold other sums, so the padding is dirty.
+//! with `w_t = 1` for the sum, exactly and without a level. Other coefficients hold other sums, so the
+//! padding is dirty.
 
 use clathrate_lattice::{Bundle, Eval, Poly};
 
@@ -34,12 +36,15 @@ const INTEGER_BITS: f64 = 62.0;
 impl Evaluator {
     /// The sum of every row: an array of one column.
     ///
-    /// In slots chunks are added first, then the slots, by rotations by half the capacity, a quarter, .., 1. The padding is added too, so it must be zero. In
-    /// coefficients no key is needed; the padding of the result is dirty. Of rows that share polynomials in slots it is the product of [`Evaluator::total_in_lanes`].
+    /// In slots chunks are added first, then the slots, by rotations by half the capacity, a quarter, .., 1.
+    /// The padding is added too, so it must be zero. In coefficients no key is needed; the padding of the
+    /// result is dirty. Of rows that share polynomials in slots it is the product of
+    /// [`Evaluator::total_in_lanes`].
     ///
     /// # Errors
-    /// [`CkksError::DirtyPadding`]; [`CkksError::NoRotationKey`], [`CkksError::NoKey`]; [`CkksError::SharedMask`] where chunks of a row are under different
-    /// secrets; [`CkksError::Conversion`] for coefficients of polynomials that were split.
+    /// [`CkksError::DirtyPadding`]; [`CkksError::NoRotationKey`], [`CkksError::NoKey`];
+    /// [`CkksError::SharedMask`] where chunks of a row are under different secrets; [`CkksError::Conversion`]
+    /// for coefficients of polynomials that were split.
     pub fn total(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         check_chunks(x)?;
@@ -50,10 +55,12 @@ impl Evaluator {
         }
     }
 
-    /// `factor` times the sum of every row, for rows that share polynomials in slots: an array of one column whose number is in all slots of its row, as a product that is not yet rescaled.
+    /// `factor` times the sum of every row, for rows that share polynomials in slots: an array of one column
+    /// whose number is in all slots of its row, as a product that is not yet rescaled.
     ///
     /// # Errors
-    /// As [`Evaluator::total`]; [`CkksError::Conversion`] where rows do not share polynomials; as [`Evaluator::multiply_plain`].
+    /// As [`Evaluator::total`]; [`CkksError::Conversion`] where rows do not share polynomials; as
+    /// [`Evaluator::multiply_plain`].
     pub fn total_in_lanes(&self, x: &Ciphertext, factor: f64) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         check_slots(x, TOTAL)?;
@@ -72,21 +79,28 @@ impl Evaluator {
         if layout.columns < layout.capacity {
             x.check_padding(TOTAL)?;
         }
-        let summed = x.estimate.clone().sum(Along::Columns, (layout.columns, layout.capacity), layout.period());
+        let summed =
+            x.estimate.clone().sum(Along::Columns, (layout.columns, layout.capacity), layout.period());
         x.params.check_bound(summed.magnitude, x.scale, x.level)?;
         let row = layout.capacity * layout.copies;
         let steps = |sum: Ciphertext, sign: i64| {
-            self.plus_rotated(sum, &doublings(layout.copies, row).map(|step| sign * step as i64).collect::<Vec<_>>())
+            self.plus_rotated(
+                sum,
+                &doublings(layout.copies, row).map(|step| sign * step as i64).collect::<Vec<_>>(),
+            )
         };
-        let sums = steps(x.clone().estimated(Estimate::without_numbers), 1)?.estimated(|own| summed.with_noise_of(own, layout.period()));
+        let sums = steps(x.clone().estimated(Estimate::without_numbers), 1)?
+            .estimated(|own| summed.with_noise_of(own, layout.period()));
         let column = Layout { columns: 1, ..layout }.with_padding(Padding::Dirty);
         let sums = sums.rearranged(of_one_column(x), column);
         let first = self.without_bootstrapping().multiply_mask(&sums, |_| true, factor)?;
         // The copies do not overlap, so that numbers and their errors stay as large as they are.
         let cleared = sums.column_mask_rounding(factor, first.scale) * (row as f64).sqrt();
-        // Sums of neighbouring places differ by a number, so that they cannot all have the signs of the mask's error.
+        // Sums of neighbouring places differ by a number, so that they cannot all have the signs of the
+        // mask's error.
         let kept = first.estimate.clone().with_rounding_of_mask(row, (cleared, cleared), &sums.estimate);
-        let all = steps(first.estimated(Estimate::without_numbers), -1)?.estimated(|own| kept.with_noise_of(own, layout.period()));
+        let all = steps(first.estimated(Estimate::without_numbers), -1)?
+            .estimated(|own| kept.with_noise_of(own, layout.period()));
         let copied = Layout { capacity: 1, copies: row, ..column }.with_padding(Padding::Zero);
         let sums = all.rearranged(of_one_column(x), copied);
         // The product with the mask is not rescaled, and its scale leaves less room.
@@ -94,18 +108,24 @@ impl Evaluator {
         Ok(sums)
     }
 
-    /// The sum of `weights[t]` times number `t` of every row: an array of one column, not yet rescaled. As [`Evaluator::total`], it needs rotations in slots
-    /// and no key in coefficients. Of rows that share polynomials in slots it takes two levels.
+    /// The sum of `weights[t]` times number `t` of every row: an array of one column, not yet rescaled. As
+    /// [`Evaluator::total`], it needs rotations in slots and no key in coefficients. Of rows that share
+    /// polynomials in slots it takes two levels.
     ///
     /// # Errors
-    /// As [`Evaluator::total`]; [`CkksError::Shape`] unless there is one weight for each column; [`CkksError::NotFinite`], [`CkksError::ValueTooLarge`];
-    /// [`CkksError::LevelTooLow`] at level 0.
+    /// As [`Evaluator::total`]; [`CkksError::Shape`] unless there is one weight for each column;
+    /// [`CkksError::NotFinite`], [`CkksError::ValueTooLarge`]; [`CkksError::LevelTooLow`] at level 0.
     pub fn total_weighted(&self, x: &Ciphertext, weights: &[f64]) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         check_chunks(x)?;
         if weights.len() != x.layout.columns {
             let remedy = "give one weight for each number of a row".to_owned();
-            return Err(CkksError::Shape { operation: TOTAL, left: x.shape.clone(), right: vec![weights.len()], remedy });
+            return Err(CkksError::Shape {
+                operation: TOTAL,
+                left: x.shape.clone(),
+                right: vec![weights.len()],
+                remedy,
+            });
         }
         if let Some((index, &value)) = weights.iter().enumerate().find(|(_, weight)| !weight.is_finite()) {
             return Err(CkksError::NotFinite { index, value });
@@ -118,9 +138,15 @@ impl Evaluator {
         let product = self.multiply_plain(x, &all)?;
         let (typical, worst) = (x.estimate.typical, x.estimate.magnitude);
         let norms = MatrixNorms::of_matrix(weights, weights.len());
-        // The numbers are those of the weighted sum, not of a sum of products that are all as large as the largest one.
-        let summed = x.estimate.clone().mapped(Along::Columns, &norms, (0.0, 0.0)).summed_over(weights.len(), x.layout.period());
-        let (rounding, count) = (encoding_errors(x.params.degree(), product.scale / x.scale), weights.len() as f64);
+        // The numbers are those of the weighted sum, not of a sum of products that are all as large as the
+        // largest one.
+        let summed = x
+            .estimate
+            .clone()
+            .mapped(Along::Columns, &norms, (0.0, 0.0))
+            .summed_over(weights.len(), x.layout.period());
+        let (rounding, count) =
+            (encoding_errors(x.params.degree(), product.scale / x.scale), weights.len() as f64);
         let summed = summed.with_rounding(rounding.0 * count.sqrt() * typical, rounding.1 * count * worst);
         product.params.check_bound(summed.magnitude, product.scale, product.level)?;
         let product = product.estimated(Estimate::without_numbers);
@@ -149,15 +175,22 @@ impl Evaluator {
         let factor = if weights.is_some() { self.factor_scale_for(x, "a weighted sum")? } else { 1.0 };
         let scale = x.scale * factor;
         x.params.check_scale(scale, x.level)?;
-        let largest = weights.unwrap_or(&[1.0]).iter().fold(0.0f64, |largest, weight| largest.max(weight.abs()));
+        let largest =
+            weights.unwrap_or(&[1.0]).iter().fold(0.0f64, |largest, weight| largest.max(weight.abs()));
         check_product_headroom(&x.params, largest, scale, x.level)?;
         let summed = match weights {
             None => x.estimate.clone().sum(Along::Columns, (layout.columns, layout.columns), layout.period()),
             Some(weights) => {
                 let norms = MatrixNorms::of_matrix(weights, weights.len());
-                let changed = || weights.iter().map(|weight| (weight - (weight * factor).round_ties_even() / factor).abs());
-                let rounding = (changed().map(|changed| changed * changed).sum::<f64>().sqrt(), changed().sum());
-                x.estimate.clone().mapped(Along::Columns, &norms, rounding).summed_over(layout.columns, layout.period())
+                let changed = || {
+                    weights.iter().map(|weight| (weight - (weight * factor).round_ties_even() / factor).abs())
+                };
+                let rounding =
+                    (changed().map(|changed| changed * changed).sum::<f64>().sqrt(), changed().sum());
+                x.estimate
+                    .clone()
+                    .mapped(Along::Columns, &norms, rounding)
+                    .summed_over(layout.columns, layout.period())
             }
         };
         x.params.check_bound(summed.magnitude, scale, x.level)?;
@@ -179,14 +212,21 @@ impl Evaluator {
             let first = chunk * layout.capacity;
             reversed_sum(x, (0..layout.entries_in(chunk)).map(|t| (layout.position(t), rounded(first + t))))
         };
-        let factors: Vec<Poly<Eval>> = if x.is_symbol() { Vec::new() } else { (0..chunks).map(polys).collect() };
+        let factors: Vec<Poly<Eval>> =
+            if x.is_symbol() { Vec::new() } else { (0..chunks).map(polys).collect() };
         let add_line = |line: &[Bundle<Eval>]| {
             let mut products = line.iter().zip(&factors).map(|(bundle, factor)| bundle.times_poly(factor));
             let first = products.next().transpose()?;
-            let sum = |mut sum: Bundle<Eval>, product: Result<Bundle<Eval>, _>| sum.add_assign(&product?).map(|()| sum);
+            let sum = |mut sum: Bundle<Eval>, product: Result<Bundle<Eval>, _>| {
+                sum.add_assign(&product?).map(|()| sum)
+            };
             first.map(|first| products.try_fold(first, sum)).transpose()
         };
-        let bundles = x.bundles.chunks_exact(chunks).filter_map(|line| add_line(line).transpose()).collect::<Result<_, _>>()?;
+        let bundles = x
+            .bundles
+            .chunks_exact(chunks)
+            .filter_map(|line| add_line(line).transpose())
+            .collect::<Result<_, _>>()?;
         self.spend_once(x, || {
             let products = layout.lines() * chunks * x.polys_per_bundle();
             let mut cost = x.params.rows_cost(products * x.params.chain().basis(x.level).len());
@@ -198,11 +238,13 @@ impl Evaluator {
         Ok(total.estimated(|_| summed))
     }
 
-    /// The sum of all rows of a matrix: a vector. It needs no key, but rotations where rows share polynomials in slots.
+    /// The sum of all rows of a matrix: a vector. It needs no key, but rotations where rows share polynomials
+    /// in slots.
     ///
     /// # Errors
-    /// [`CkksError::Shape`] unless a matrix; [`CkksError::SharedMask`] where rows share a mask; [`CkksError::Conversion`] where they share a polynomial in coefficients;
-    /// [`CkksError::DirtyPadding`] where a polynomial in slots lacks rows; missing keys.
+    /// [`CkksError::Shape`] unless a matrix; [`CkksError::SharedMask`] where rows share a mask;
+    /// [`CkksError::Conversion`] where they share a polynomial in coefficients; [`CkksError::DirtyPadding`]
+    /// where a polynomial in slots lacks rows; missing keys.
     pub fn sum_of_rows(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         check_rows_in_reach(x, ROWS)?;
@@ -210,10 +252,20 @@ impl Evaluator {
             x.check_padding(ROWS)?;
         }
         let &[rows, columns] = x.shape() else {
-            let remedy = "rows are those of a matrix; the numbers of a vector are added by `total`".to_owned();
-            return Err(CkksError::Shape { operation: ROWS, left: x.shape().to_vec(), right: vec![], remedy });
+            let remedy =
+                "rows are those of a matrix; the numbers of a vector are added by `total`".to_owned();
+            return Err(CkksError::Shape {
+                operation: ROWS,
+                left: x.shape().to_vec(),
+                right: vec![],
+                remedy,
+            });
         };
-        let summed = x.estimate.clone().sum(Along::Rows, (rows, rows.next_multiple_of(x.layout.lanes)), x.layout.period());
+        let summed = x.estimate.clone().sum(
+            Along::Rows,
+            (rows, rows.next_multiple_of(x.layout.lanes)),
+            x.layout.period(),
+        );
         x.params.check_bound(summed.magnitude, x.scale, x.level)?;
         let width = x.layout.bundles_per_line();
         let mut lines = x.bundles.chunks_exact(width);
@@ -230,14 +282,18 @@ impl Evaluator {
         let filled = Layout { rows: lanes, ..x.layout }.with_padding(x.padding());
         let mut sum = x.with_all((&x.params, vec![lanes, columns]), filled, bundles, (x.level, x.scale));
         sum = sum.estimated(Estimate::without_numbers);
-        sum = self.plus_rotated(sum, &doublings(1, lanes).rev().map(|lane| x.layout.lane_offset(lane) as i64).collect::<Vec<_>>())?;
+        sum = self.plus_rotated(
+            sum,
+            &doublings(1, lanes).rev().map(|lane| x.layout.lane_offset(lane) as i64).collect::<Vec<_>>(),
+        )?;
         // A single number is in all slots.
         let copies = if filled.capacity == 1 { 1 } else { filled.copies };
         let layout = Layout { rows: 1, lanes: 1, copies, ..filled }.with_padding(x.padding());
         let sum = sum.rearranged(vec![columns], layout);
         let places = (lanes, x.layout.degree / 2 / x.layout.lane_offset(1));
         // Lanes of single numbers are neighbouring slots of one.
-        let (along, exact) = if filled.capacity == 1 { (Along::Columns, filled.copies == 1) } else { (Along::Rows, true) };
+        let (along, exact) =
+            if filled.capacity == 1 { (Along::Columns, filled.copies == 1) } else { (Along::Rows, true) };
         Ok(sum.estimated(|own| summed.with_noise_of_halves(own, along, places, exact)))
     }
 
@@ -258,10 +314,18 @@ impl Evaluator {
         let one = Layout { columns: x.layout.columns.min(x.layout.capacity), chunks: 1, ..x.layout };
         let mut sum = x.with_layout(one, bundles).estimated(Estimate::without_numbers);
         self.spend(&sum, || {
-            Ok(sum.params.passes_cost(sum.polys_per_bundle() * sum.params.chain().basis(sum.level).len()).times((chunks - 1) as f64))
+            Ok(sum
+                .params
+                .passes_cost(sum.polys_per_bundle() * sum.params.chain().basis(sum.level).len())
+                .times((chunks - 1) as f64))
         })?;
-        sum =
-            self.plus_rotated(sum, &doublings(1, x.layout.capacity).rev().map(|step| (step * x.layout.copies) as i64).collect::<Vec<_>>())?;
+        sum = self.plus_rotated(
+            sum,
+            &doublings(1, x.layout.capacity)
+                .rev()
+                .map(|step| (step * x.layout.copies) as i64)
+                .collect::<Vec<_>>(),
+        )?;
         let shape = of_one_column(x);
         // Every slot now holds the sum, so the slots repeat with period 1.
         let layout = x.layout.of_shape(&shape)?;
@@ -273,8 +337,8 @@ impl Evaluator {
         Ok(Ciphertext { shape, ..sum.laid_out(layout) })
     }
 
-    /// The same array with zero padding, computed as a product with ones and zeros that is not yet rescaled. An array whose padding is zero is returned
-    /// unchanged.
+    /// The same array with zero padding, computed as a product with ones and zeros that is not yet rescaled.
+    /// An array whose padding is zero is returned unchanged.
     ///
     /// # Errors
     /// As [`Evaluator::multiply_plain`]; [`CkksError::Encoding`] unless slots.

@@ -1,7 +1,9 @@
-//! Where a container's bytes are while it is read: in memory, in a mapping of a trusted file, or still in the file.
+//! Where a container's bytes are while it is read: in memory, in a mapping of a trusted file, or still in the
+//! file.
 //!
-//! An opened file is copied part by part when a part is asked for. A program that shortens or changes the file meanwhile thus causes an
-//! error here; with a mapping, the access itself would fault and kill the process.
+//! An opened file is copied part by part when a part is asked for. A program that shortens or changes the
+//! file meanwhile thus causes an error here; with a mapping, the access itself would fault and kill the
+//! process.
 
 use std::fs::File;
 use std::io;
@@ -79,7 +81,8 @@ impl Backing<'_> {
     /// BLAKE3 of the bytes of `range`. Of an opened file, no more than 256 KiB are in memory at a time.
     pub fn hash(&self, range: Range<u64>, watch: Option<&Watch>) -> Result<blake3::Hash, FileError> {
         match self.in_place() {
-            Ok(all) => watch::hash(part(all, range), watch).map_err(|error| FileError::io(Path::new("(memory)"), "read", error)),
+            Ok(all) => watch::hash(part(all, range), watch)
+                .map_err(|error| FileError::io(Path::new("(memory)"), "read", error)),
             Err(opened) => opened.hash(range, watch).map_err(|error| opened.failed(error)),
         }
     }
@@ -127,8 +130,10 @@ impl OpenedFile {
     }
 
     fn bytes(&self, range: Range<u64>, watch: Option<&Watch>) -> Result<AlignedBytes, FileError> {
-        let length = usize::try_from(range.end - range.start).map_err(|_| self.failed(io::ErrorKind::OutOfMemory.into()))?;
-        AlignedBytes::filled(length, |target| self.fill_by_pieces(target, range.start, watch)).map_err(|error| self.failed(error))
+        let length = usize::try_from(range.end - range.start)
+            .map_err(|_| self.failed(io::ErrorKind::OutOfMemory.into()))?;
+        AlignedBytes::filled(length, |target| self.fill_by_pieces(target, range.start, watch))
+            .map_err(|error| self.failed(error))
     }
 
     fn hash(&self, range: Range<u64>, watch: Option<&Watch>) -> io::Result<blake3::Hash> {

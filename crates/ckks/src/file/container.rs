@@ -1,5 +1,5 @@
-//! The file format: header, metadata, sections, section table. Bytes and limits only; [`writer`](super::writer) and
-//! [`reader`](super::reader) do the work.
+//! The file format: header, metadata, sections, section table. Bytes and limits only;
+//! [`writer`](super::writer) and [`reader`](super::reader) do the work.
 //!
 //! All numbers are little-endian; everything begins at a multiple of 64 bytes, and the gaps are zero:
 //!
@@ -19,11 +19,13 @@
 //! | .. | the sections in the order of the table, each padded |
 //! | last 64 * sections | the section table: per section name (16 bytes ASCII, zero-filled), offset, length, BLAKE3 of its bytes |
 //!
-//! The table is last so that a file is written in one pass; its place follows from the file's length. Offsets are stated and must be
-//! exactly what the lengths imply, so sections can neither overlap nor leave room for hidden bytes.
+//! The table is last so that a file is written in one pass; its place follows from the file's length. Offsets
+//! are stated and must be exactly what the lengths imply, so sections can neither overlap nor leave room for
+//! hidden bytes.
 //!
-//! Metadata that begins with `{"parameters":"NAME"` names the parameter set; the fields that follow describe the contents. The name
-//! serves messages: the digest decides whether parameters fit. A file without the field is read like any other.
+//! Metadata that begins with `{"parameters":"NAME"` names the parameter set; the fields that follow describe
+//! the contents. The name serves messages: the digest decides whether parameters fit. A file without the
+//! field is read like any other.
 
 use super::error::FileError;
 use super::kind::FileKind;
@@ -57,7 +59,8 @@ const FLAG_INSECURE: u64 = 1;
 pub struct FileLabel {
     /// What the file holds.
     pub kind: FileKind,
-    /// Name of the parameters under which it was made; `None` in files that do not state one. Stored as the first field of the metadata.
+    /// Name of the parameters under which it was made; `None` in files that do not state one. Stored as the
+    /// first field of the metadata.
     pub parameter_name: Option<String>,
     /// Digest of the parameters under which it was made.
     pub parameter_digest: [u8; 32],
@@ -122,7 +125,11 @@ impl RawHeader {
             return Err(FileError::UnknownKind { found: self.kind, newest: FileKind::ALL.len() as u32 });
         };
         if self.flags & !FLAG_INSECURE != 0 {
-            return Err(FileError::Malformed { what: "the flag word", found: self.flags, expected: self.flags & FLAG_INSECURE });
+            return Err(FileError::Malformed {
+                what: "the flag word",
+                found: self.flags,
+                expected: self.flags & FLAG_INSECURE,
+            });
         }
         if let Some(&found) = self.reserved.iter().find(|&&word| word != 0) {
             return Err(FileError::Malformed { what: "a reserved word of the header", found, expected: 0 });
@@ -162,13 +169,19 @@ impl SectionInfo {
     }
 
     pub(super) fn decode(bytes: &[u8]) -> Self {
-        Self { name: array_at(bytes, 0), offset: u64_at(bytes, 16), length: u64_at(bytes, 24), checksum: array_at(bytes, 32) }
+        Self {
+            name: array_at(bytes, 0),
+            offset: u64_at(bytes, 16),
+            length: u64_at(bytes, 24),
+            checksum: array_at(bytes, 32),
+        }
     }
 }
 
 /// A section name as the table holds it.
 pub(super) fn encode_name(name: &str) -> Result<[u8; SECTION_NAME_BYTES], FileError> {
-    let usable = (1..=SECTION_NAME_BYTES).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_graphic());
+    let usable =
+        (1..=SECTION_NAME_BYTES).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_graphic());
     if !usable {
         // Shortened, lest an absurd name become an absurd message.
         return Err(FileError::InvalidSectionName { name: name.chars().take(40).collect() });

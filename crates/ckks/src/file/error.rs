@@ -17,7 +17,9 @@ pub enum FileError {
     #[error("not a Clathrate file: it does not begin with the bytes `CLATHRAT`; check the path")]
     NotAClathrateFile,
     /// The file's format version is newer than this program's.
-    #[error("the file has format version {found}, but this program reads versions up to {supported}: upgrade Clathrate")]
+    #[error(
+        "the file has format version {found}, but this program reads versions up to {supported}: upgrade Clathrate"
+    )]
     FutureVersion {
         /// The file's version.
         found: u32,
@@ -55,7 +57,9 @@ pub enum FileError {
         reason: &'static str,
     },
     /// A header with a valid checksum that breaks the format's rules: made by a faulty or hostile program.
-    #[error("the file breaks the format: {what} is {found}, expected {expected}; write it again with Clathrate")]
+    #[error(
+        "the file breaks the format: {what} is {found}, expected {expected}; write it again with Clathrate"
+    )]
     Malformed {
         /// The field.
         what: &'static str,
@@ -158,7 +162,9 @@ pub enum FileError {
         found: u64,
     },
     /// A residue that is not reduced.
-    #[error("residue {value} in row {row}, column {column} is not below its modulus {modulus}: the data was not made by Clathrate")]
+    #[error(
+        "residue {value} in row {row}, column {column} is not below its modulus {modulus}: the data was not made by Clathrate"
+    )]
     ResidueTooLarge {
         /// The row, counted from 0.
         row: usize,
@@ -215,7 +221,8 @@ pub struct ParameterId {
 }
 
 impl fmt::Display for ParameterId {
-    /// `"n14" (digest 0123456789abcdef)`. Control characters of the name are escaped, since it may come from a file.
+    /// `"n14" (digest 0123456789abcdef)`. Control characters of the name are escaped, since it may come from
+    /// a file.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let digest = short_hex(&self.digest);
         let Some(name) = &self.name else { return write!(f, "without a name (digest {digest})") };

@@ -1,7 +1,8 @@
 //! The metadata's text: JSON that describes the contents, behind the name of the parameter set.
 //!
-//! The name is the first field of the object, `{"parameters":"n14","level":3}`. It is taken off before the other fields are parsed, so the
-//! types that describe contents know nothing of it and may refuse fields that they do not know.
+//! The name is the first field of the object, `{"parameters":"n14","level":3}`. It is taken off before the
+//! other fields are parsed, so the types that describe contents know nothing of it and may refuse fields that
+//! they do not know.
 
 use serde::Serialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
@@ -15,7 +16,8 @@ const NAME_FIELD: &str = "{\"parameters\":";
 /// The text of `description`, with `name` before its fields.
 ///
 /// # Errors
-/// `Metadata` for what JSON cannot express, and for a name beside a description that is no object; `TooLarge`.
+/// `Metadata` for what JSON cannot express, and for a name beside a description that is no object;
+/// `TooLarge`.
 pub(super) fn encode(description: &impl Serialize, name: Option<&str>) -> Result<Vec<u8>, FileError> {
     let unusable = |error: serde_json::Error| FileError::Metadata { reason: error.to_string() };
     let mut text = serde_json::to_string(description).map_err(unusable)?;
@@ -48,7 +50,8 @@ impl Metadata {
     /// # Errors
     /// `Metadata`.
     pub fn parse(bytes: Vec<u8>) -> Result<(Self, Option<String>), FileError> {
-        let text = String::from_utf8(bytes).map_err(|error| FileError::Metadata { reason: error.to_string() })?;
+        let text =
+            String::from_utf8(bytes).map_err(|error| FileError::Metadata { reason: error.to_string() })?;
         // Well-formed JSON holds no raw control characters, so the text can be printed.
         from_text::<IgnoredAny>(&text)?;
         let (fields, name) = match name_of(&text) {
@@ -98,7 +101,9 @@ mod tests {
 
     #[test]
     fn names_come_back_beside_unchanged_descriptions() {
-        for description in [json!({}), json!({"level": 3}), json!({"scale": 1.1e21 / 3.0, "a": {"parameters": 5}})] {
+        for description in
+            [json!({}), json!({"level": 3}), json!({"scale": 1.1e21 / 3.0, "a": {"parameters": 5}})]
+        {
             for name in ["n14", "", "quote \" backslash \\ escape \u{1b}[31m", "\u{20ac}"] {
                 let (text, read, found) = round_trip(&description, Some(name));
                 assert_eq!((&read, found.as_deref()), (&description, Some(name)), "{text}");
@@ -111,14 +116,21 @@ mod tests {
 
     #[test]
     fn fields_that_are_no_name_stay_in_the_description() {
-        for text in [r#"{"level":3,"parameters":"n14"}"#, r#"{"parameters":5}"#, r#"["parameters"]"#, "null"] {
+        for text in [r#"{"level":3,"parameters":"n14"}"#, r#"{"parameters":5}"#, r#"["parameters"]"#, "null"]
+        {
             let (metadata, name) = Metadata::parse(text.as_bytes().to_vec()).unwrap();
             assert_eq!(name, None, "{text}");
-            assert_eq!(metadata.description::<Value>().unwrap(), serde_json::from_str::<Value>(text).unwrap());
+            assert_eq!(
+                metadata.description::<Value>().unwrap(),
+                serde_json::from_str::<Value>(text).unwrap()
+            );
         }
         // Twice: the second is a field like any other.
         let (metadata, name) = Metadata::parse(br#"{"parameters":"a","parameters":"b"}"#.to_vec()).unwrap();
-        assert_eq!((name.as_deref(), metadata.description::<Value>().unwrap()), (Some("a"), json!({"parameters": "b"})));
+        assert_eq!(
+            (name.as_deref(), metadata.description::<Value>().unwrap()),
+            (Some("a"), json!({"parameters": "b"}))
+        );
     }
 
     #[test]

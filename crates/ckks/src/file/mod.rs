@@ -1,13 +1,14 @@
 //! Files: versioned, checksummed, bound to a parameter set.
 //!
-//! [`container`] states the format, [`writer`] makes files (and the same bytes in memory), [`reader`] checks them; [`output`] puts a
-//! finished file under its name. What the sections mean is the business of each type: it implements [`Stored`] with a metadata struct
-//! (shape, level, scale) and its sections of words, and reads itself back with a [`FileReader`] and its parameters.
+//! [`container`] states the format, [`writer`] makes files (and the same bytes in memory), [`reader`] checks
+//! them; [`output`] puts a finished file under its name. What the sections mean is the business of each type:
+//! it implements [`Stored`] with a metadata struct (shape, level, scale) and its sections of words, and reads
+//! itself back with a [`FileReader`] and its parameters.
 //!
-//! Reading trusts nothing: lengths are compared with the bytes present before anything is allocated, each bit of a file is covered by
-//! the magic, a checksum or a rule that it be zero, sections are copied out of the file before they are checked, and residues are compared
-//! with their moduli by [`check_residues`]. Checksums find accidents; they do not authenticate, so a file from a stranger is as trustworthy
-//! as the stranger.
+//! Reading trusts nothing: lengths are compared with the bytes present before anything is allocated, each bit
+//! of a file is covered by the magic, a checksum or a rule that it be zero, sections are copied out of the
+//! file before they are checked, and residues are compared with their moduli by [`check_residues`]. Checksums
+//! find accidents; they do not authenticate, so a file from a stranger is as trustworthy as the stranger.
 
 mod backing;
 pub mod container;
@@ -57,13 +58,19 @@ pub trait Stored {
     /// Those of the writer, passed on.
     fn write_sections<W: Write + Seek>(&self, writer: &mut FileWriter<W>) -> Result<(), FileError>;
 
-    /// Writes the value to `path`, asking `watch`, if there is one, in its course whether to go on; the file's length in bytes. A regular file there is
-    /// replaced at once or not at all where `replaced` allows it, and stays where `watch` says no; a pipe or a device is streamed to, see [`OutputFile`].
+    /// Writes the value to `path`, asking `watch`, if there is one, in its course whether to go on; the
+    /// file's length in bytes. A regular file there is replaced at once or not at all where `replaced` allows
+    /// it, and stays where `watch` says no; a pipe or a device is streamed to, see [`OutputFile`].
     ///
     /// # Errors
-    /// [`FileError::SecretKeyInTheWay`]; `Io` of the kind `AlreadyExists` for another file in the way; those of [`FileWriter::create`] and
-    /// [`FileWriter::finish`]; `Cancelled`.
-    fn save_as(&self, path: impl AsRef<Path>, replaced: Replaced, watch: Option<Watch>) -> Result<u64, FileError>
+    /// [`FileError::SecretKeyInTheWay`]; `Io` of the kind `AlreadyExists` for another file in the way; those
+    /// of [`FileWriter::create`] and [`FileWriter::finish`]; `Cancelled`.
+    fn save_as(
+        &self,
+        path: impl AsRef<Path>,
+        replaced: Replaced,
+        watch: Option<Watch>,
+    ) -> Result<u64, FileError>
     where
         Self: Sized,
     {

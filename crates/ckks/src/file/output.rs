@@ -1,4 +1,5 @@
-//! A file being written: whole or not at all where it is a regular file, in one stream where it is a pipe or a device.
+//! A file being written: whole or not at all where it is a regular file, in one stream where it is a pipe or
+//! a device.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Cursor, Read, Seek, SeekFrom, Write};
@@ -29,16 +30,18 @@ pub enum Replaced {
 
 /// A file that appears under its name when it is complete.
 ///
-/// A regular file, or a name that nothing has yet, is written under a temporary name in the same folder and renamed by
-/// [`commit`](OutputFile::commit): the name shows the old contents or the new, never a part. Symbolic links are followed and stay. The file
-/// keeps the permission bits of the one that it replaces, and its owner and group as far as the system allows; hard links, access control
-/// lists and extended attributes are not carried over.
+/// A regular file, or a name that nothing has yet, is written under a temporary name in the same folder and
+/// renamed by [`commit`](OutputFile::commit): the name shows the old contents or the new, never a part.
+/// Symbolic links are followed and stay. The file keeps the permission bits of the one that it replaces, and
+/// its owner and group as far as the system allows; hard links, access control lists and extended attributes
+/// are not carried over.
 ///
-/// A pipe or a character device (`/dev/stdout`, `/dev/null`) stays what it is. The contents go to an unnamed temporary file, or to memory if they
-/// are private, which the commit copies to the target; an error in the middle leaves the target with a part.
+/// A pipe or a character device (`/dev/stdout`, `/dev/null`) stays what it is. The contents go to an unnamed
+/// temporary file, or to memory if they are private, which the commit copies to the target; an error in the
+/// middle leaves the target with a part.
 ///
-/// Dropped without a commit, it leaves nothing behind. Killed, it leaves a `.clathrate-*.partial`, which the next writer to the folder
-/// removes (on Linux, until the next restart).
+/// Dropped without a commit, it leaves nothing behind. Killed, it leaves a `.clathrate-*.partial`, which the
+/// next writer to the folder removes (on Linux, until the next restart).
 #[derive(Debug)]
 pub struct OutputFile {
     /// As the caller gave it, for messages.
@@ -60,15 +63,9 @@ enum Sink {
         new: bool,
     },
     /// Waits in an unnamed temporary file, because it may be larger than memory.
-    Spool {
-        spool: File,
-        stream: Stream,
-    },
+    Spool { spool: File, stream: Stream },
     /// What only its owner may read waits in memory, because a disk keeps what was deleted.
-    Private {
-        waiting: Cursor<Zeroizing<Vec<u8>>>,
-        stream: Stream,
-    },
+    Private { waiting: Cursor<Zeroizing<Vec<u8>>>, stream: Stream },
 }
 
 impl Sink {
@@ -129,7 +126,8 @@ impl Write for Sink {
     }
 }
 
-/// At least `length` bytes, zero where there were none. A `Vec` that grows by itself would leave a copy behind.
+/// At least `length` bytes, zero where there were none. A `Vec` that grows by itself would leave a copy
+/// behind.
 fn lengthen(bytes: &mut Zeroizing<Vec<u8>>, length: usize) {
     if length > bytes.capacity() {
         let mut larger = Zeroizing::new(Vec::with_capacity(length.max(2 * bytes.capacity())));
@@ -142,11 +140,12 @@ fn lengthen(bytes: &mut Zeroizing<Vec<u8>>, length: usize) {
 }
 
 impl OutputFile {
-    /// Begins a file that will appear at `path`. If `private`, only its owner can read it (on Unix). Removes from the folder what killed
-    /// writers left there.
+    /// Begins a file that will appear at `path`. If `private`, only its owner can read it (on Unix). Removes
+    /// from the folder what killed writers left there.
     ///
     /// # Errors
-    /// `Io` if the folder cannot be written to, or `path` is a folder, a block device, a socket or a loop of links.
+    /// `Io` if the folder cannot be written to, or `path` is a folder, a block device, a socket or a loop of
+    /// links.
     pub fn create(path: impl AsRef<Path>, private: bool) -> Result<Self, FileError> {
         Self::begin(path.as_ref(), private, false)
     }
@@ -154,7 +153,8 @@ impl OutputFile {
     /// As [`OutputFile::create`], where `replaced` allows what is there.
     ///
     /// # Errors
-    /// As [`OutputFile::create`]; [`FileError::SecretKeyInTheWay`]; `Io` of the kind `AlreadyExists`, which the commit may give, too.
+    /// As [`OutputFile::create`]; [`FileError::SecretKeyInTheWay`]; `Io` of the kind `AlreadyExists`, which
+    /// the commit may give, too.
     pub fn create_as(path: impl AsRef<Path>, private: bool, replaced: Replaced) -> Result<Self, FileError> {
         let path = path.as_ref();
         if replaced != Replaced::Anything && holds_secret_key(path) {
@@ -166,27 +166,34 @@ impl OutputFile {
     fn begin(path: &Path, private: bool, new: bool) -> Result<Self, FileError> {
         let failed = |action| move |source| FileError::io(path, action, source);
         let sink = match target::resolve(path).map_err(failed("write"))? {
-            Target::Replace { existing: Some(_), .. } if new => return Err(failed("create")(io::ErrorKind::AlreadyExists.into())),
+            Target::Replace { existing: Some(_), .. } if new => {
+                return Err(failed("create")(io::ErrorKind::AlreadyExists.into()));
+            }
             Target::Replace { path: target, existing } => {
                 let folder = folder_of(&target);
                 partial::remove_abandoned(folder);
-                // A new file gets what the umask leaves, as any other; one that replaces another gets its final mode at the end.
+                // A new file gets what the umask leaves, as any other; one that replaces another gets its
+                // final mode at the end.
                 let mode = if private || existing.is_some() { 0o600 } else { 0o666 };
                 let partial = partial::create(folder, mode).map_err(failed("create a file beside"))?;
                 Sink::Replace { partial, target, existing: existing.map(Box::new), private, new }
             }
-            Target::Stream(stream) => Sink::stream(stream, private).map_err(failed("create a temporary file for"))?,
+            Target::Stream(stream) => {
+                Sink::stream(stream, private).map_err(failed("create a temporary file for"))?
+            }
         };
         Ok(Self { path: path.to_path_buf(), sink, head: [0; HEAD_BYTES], position: 0, length: 0 })
     }
 
-    /// Begins what this process's standard output will get, in one stream. If `private`, nothing of it gets to a disk on its way.
+    /// Begins what this process's standard output will get, in one stream. If `private`, nothing of it gets
+    /// to a disk on its way.
     ///
     /// # Errors
     /// `Io` if there can be no temporary file.
     pub fn stdout(private: bool) -> Result<Self, FileError> {
         let path = PathBuf::from("(stdout)");
-        let sink = Sink::stream(Stream::Stdout, private).map_err(|source| FileError::io(&path, "create a temporary file for", source))?;
+        let sink = Sink::stream(Stream::Stdout, private)
+            .map_err(|source| FileError::io(&path, "create a temporary file for", source))?;
         Ok(Self { path, sink, head: [0; HEAD_BYTES], position: 0, length: 0 })
     }
 
@@ -200,7 +207,8 @@ impl OutputFile {
         !matches!(self.sink, Sink::Replace { .. })
     }
 
-    /// Completes the file: waits until it is on disk and gives it its name, or copies it to the pipe or device. Its length in bytes.
+    /// Completes the file: waits until it is on disk and gives it its name, or copies it to the pipe or
+    /// device. Its length in bytes.
     ///
     /// # Errors
     /// `Io` if the disk, the rename or the target fails. A regular file at the path is then as it was.
@@ -212,12 +220,17 @@ impl OutputFile {
         match sink {
             Sink::Replace { partial, target, new: true, .. } => {
                 partial.as_file().sync_all().map_err(failed("write to disk"))?;
-                partial.persist_noclobber(&target).map_err(|error| FileError::io(path, "create", error.error))?;
+                partial
+                    .persist_noclobber(&target)
+                    .map_err(|error| FileError::io(path, "create", error.error))?;
                 sync_folder(folder_of(&target)).map_err(failed("write to disk the folder of"))?;
             }
             Sink::Replace { partial, target, existing, private, .. } => {
-                if let Some(existing) = regular_file(&target).map_err(failed("replace"))?.or(existing.map(|metadata| *metadata)) {
-                    keep_owner_and_mode(partial.as_file(), &existing, private).map_err(failed("set the permissions of"))?;
+                if let Some(existing) =
+                    regular_file(&target).map_err(failed("replace"))?.or(existing.map(|metadata| *metadata))
+                {
+                    keep_owner_and_mode(partial.as_file(), &existing, private)
+                        .map_err(failed("set the permissions of"))?;
                 }
                 partial.as_file().sync_all().map_err(failed("write to disk"))?;
                 partial.persist(&target).map_err(|error| FileError::io(path, "replace", error.error))?;
@@ -283,7 +296,10 @@ impl Seek for OutputFile {
 fn regular_file(path: &Path) -> io::Result<Option<Metadata>> {
     match std::fs::symlink_metadata(path) {
         Ok(about) if about.is_file() => Ok(Some(about)),
-        Ok(_) => Err(io::Error::new(io::ErrorKind::InvalidInput, "it has become something else than a regular file meanwhile")),
+        Ok(_) => Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "it has become something else than a regular file meanwhile",
+        )),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
     }
@@ -302,7 +318,8 @@ fn copy(mut from: File, to: &mut File) -> io::Result<()> {
     }
 }
 
-/// Gives `file` owner, group and permission bits of `existing`, of which `private` leaves the owner's reading and writing.
+/// Gives `file` owner, group and permission bits of `existing`, of which `private` leaves the owner's reading
+/// and writing.
 #[cfg(unix)]
 fn keep_owner_and_mode(file: &File, existing: &Metadata, private: bool) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
@@ -310,7 +327,8 @@ fn keep_owner_and_mode(file: &File, existing: &Metadata, private: bool) -> io::R
     let own = file.metadata()?;
     if (own.uid(), own.gid()) != (existing.uid(), existing.gid()) {
         // The superuser can give files away; others can at most choose among their groups.
-        let kept = fchown(file, Some(existing.uid()), Some(existing.gid())).or_else(|_| fchown(file, None, Some(existing.gid())));
+        let kept = fchown(file, Some(existing.uid()), Some(existing.gid()))
+            .or_else(|_| fchown(file, None, Some(existing.gid())));
         if kept.is_err() {
             // The bits for the group were meant for another one: it gets what everybody has.
             mode = (mode & 0o707) | ((mode & 0o007) << 3);
@@ -338,8 +356,11 @@ fn sync_folder(folder: &Path) -> io::Result<()> {
     }
     match File::open(folder).and_then(|handle| handle.sync_all()) {
         // Some network file systems cannot, and need not.
-        Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => Ok(()),
-        // A folder that may be written to but not read; the rename has happened and its durability is the system's.
+        Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => {
+            Ok(())
+        }
+        // A folder that may be written to but not read; the rename has happened and its durability is the
+        // system's.
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(()),
         other => other,
     }

@@ -1,9 +1,10 @@
 //! Files that are being written under a temporary name, and what killed writers left of them.
 //!
-//! A partial file is called `.clathrate-BOOT-RANDOM.partial` and locked (flock) by its writer until it is renamed or removed. BOOT
-//! identifies the running kernel. The kernel releases a lock when the process that holds it ends, however it ends. So whoever can take the
-//! lock of a partial file of the *same* boot knows that its writer is dead, also on a network file system: both locks are in the tables of
-//! one kernel. Files of another boot may belong to a living writer on another machine and are left alone.
+//! A partial file is called `.clathrate-BOOT-RANDOM.partial` and locked (flock) by its writer until it is
+//! renamed or removed. BOOT identifies the running kernel. The kernel releases a lock when the process that
+//! holds it ends, however it ends. So whoever can take the lock of a partial file of the *same* boot knows
+//! that its writer is dead, also on a network file system: both locks are in the tables of one kernel. Files
+//! of another boot may belong to a living writer on another machine and are left alone.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
@@ -16,7 +17,8 @@ use super::container::MAGIC;
 /// Bytes at the beginning of a partial file that are written last. Until then [`MARK`] is there.
 pub(super) const HEAD_BYTES: usize = 64;
 /// How a partial file begins until it is complete.
-pub(super) const MARK: [u8; HEAD_BYTES] = *b"CLATPART: unfinished; its writer holds a lock (flock) on it.\n\0\0\0";
+pub(super) const MARK: [u8; HEAD_BYTES] =
+    *b"CLATPART: unfinished; its writer holds a lock (flock) on it.\n\0\0\0";
 /// How the arrays begin that `clathrate decrypt` writes.
 const ARRAY_MAGIC: [u8; 6] = *b"\x93NUMPY";
 
@@ -26,12 +28,14 @@ const SUFFIX: &str = ".partial";
 const RANDOM_CHARACTERS: usize = 6;
 /// Hexadecimal digits of a name that identify the boot.
 const BOOT_DIGITS: usize = 16;
-/// Names tried when another process takes the lock of a new file first: a cleaner that looks at it, or somebody who means to disturb.
+/// Names tried when another process takes the lock of a new file first: a cleaner that looks at it, or
+/// somebody who means to disturb.
 const LOCK_ATTEMPTS: usize = 8;
 /// Most entries of a folder that are looked at: some milliseconds. In larger folders leftovers may stay.
 const SCAN_LIMIT: usize = 16_384;
 
-/// A new file in `folder`, open for writing, locked, and with [`MARK`] at its beginning. Dropped before it is renamed, it is removed.
+/// A new file in `folder`, open for writing, locked, and with [`MARK`] at its beginning. Dropped before it is
+/// renamed, it is removed.
 ///
 /// `mode` are its permissions on Unix, less the umask.
 ///
@@ -67,7 +71,11 @@ fn create_named(folder: &Path, prefix: &str, mode: u32) -> io::Result<NamedTempF
     #[cfg(not(unix))]
     let _ = mode;
     // Opened by hand, since `tempfile` would wrap the system's error and lose its number.
-    tempfile::Builder::new().prefix(prefix).suffix(SUFFIX).rand_bytes(RANDOM_CHARACTERS).make_in(folder, |path| options.open(path))
+    tempfile::Builder::new()
+        .prefix(prefix)
+        .suffix(SUFFIX)
+        .rand_bytes(RANDOM_CHARACTERS)
+        .make_in(folder, |path| options.open(path))
 }
 
 /// Digits that identify the running kernel, where the system has them.
@@ -80,7 +88,8 @@ fn boot() -> Option<String> {
     (digits.len() == BOOT_DIGITS).then_some(digits)
 }
 
-/// Removes from `folder` the partial files whose writers are dead. What cannot be read, locked or removed stays.
+/// Removes from `folder` the partial files whose writers are dead. What cannot be read, locked or removed
+/// stays.
 pub(super) fn remove_abandoned(folder: &Path) {
     let Some(boot) = boot() else { return };
     let Ok(entries) = fs::read_dir(folder) else { return };
@@ -94,9 +103,14 @@ pub(super) fn remove_abandoned(folder: &Path) {
 
 /// Whether a file of this name was made by [`create`] under this boot.
 fn is_name_of(name: &str, boot: &str) -> bool {
-    let random = name.strip_prefix(PREFIX).and_then(|rest| rest.strip_prefix(boot)).and_then(|rest| rest.strip_prefix('-'));
+    let random = name
+        .strip_prefix(PREFIX)
+        .and_then(|rest| rest.strip_prefix(boot))
+        .and_then(|rest| rest.strip_prefix('-'));
     let random = random.and_then(|rest| rest.strip_suffix(SUFFIX));
-    random.is_some_and(|random| random.len() == RANDOM_CHARACTERS && random.bytes().all(|byte| byte.is_ascii_alphanumeric()))
+    random.is_some_and(|random| {
+        random.len() == RANDOM_CHARACTERS && random.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    })
 }
 
 /// Removes the partial file at `path` if its lock can be taken. Whether it did.
@@ -105,7 +119,8 @@ fn remove_if_abandoned(path: &Path) -> io::Result<bool> {
         return Ok(false);
     }
     let mut file = open_carefully(path)?;
-    // Written after the lock was taken: a file that has none of these may be new, and its writer not yet there.
+    // Written after the lock was taken: a file that has none of these may be new, and its writer not yet
+    // there.
     let mut head = [0; HEAD_BYTES];
     file.read_exact(&mut head)?;
     if head != MARK && !head.starts_with(&MAGIC) && !head.starts_with(&ARRAY_MAGIC) {
@@ -114,7 +129,8 @@ fn remove_if_abandoned(path: &Path) -> io::Result<bool> {
     if file.try_lock().is_err() {
         return Ok(false);
     }
-    // The writer may have renamed its file after it was opened here; what then has its old name, or nothing, is not what was locked.
+    // The writer may have renamed its file after it was opened here; what then has its old name, or nothing,
+    // is not what was locked.
     if !is_same_file(&file, path)? {
         return Ok(false);
     }
@@ -125,7 +141,8 @@ fn remove_if_abandoned(path: &Path) -> io::Result<bool> {
 #[cfg(unix)]
 fn open_carefully(path: &Path) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;
-    // Neither through a link nor waiting for a pipe, should the name have changed hands. Writing, since network file systems lock no others.
+    // Neither through a link nor waiting for a pipe, should the name have changed hands. Writing, since
+    // network file systems lock no others.
     OpenOptions::new().read(true).write(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path)
 }
 

@@ -1,7 +1,8 @@
 //! Reads the container of [`container`](super::container), trusting nothing.
 //!
-//! Opening checks everything but the sections' own bytes; a section is read and hashed when it is asked for. Nothing is allocated by a
-//! length that the file merely claims: each is compared with the bytes present first.
+//! Opening checks everything but the sections' own bytes; a section is read and hashed when it is asked for.
+//! Nothing is allocated by a length that the file merely claims: each is compared with the bytes present
+//! first.
 
 use std::borrow::Cow;
 use std::io::Read;
@@ -14,8 +15,8 @@ use serde::de::DeserializeOwned;
 
 use super::backing::{Backing, Bytes, OpenedFile, part};
 use super::container::{
-    CHECKED_HEADER_BYTES, FORMAT_VERSION, FileLabel, HEADER_BYTES, MAGIC, METADATA_LIMIT_BYTES, RawHeader, SECTION_LIMIT, SectionInfo,
-    TABLE_ENTRY_BYTES, VERSION_END, aligned, encode_name, name_is_valid, u32_at,
+    CHECKED_HEADER_BYTES, FORMAT_VERSION, FileLabel, HEADER_BYTES, MAGIC, METADATA_LIMIT_BYTES, RawHeader,
+    SECTION_LIMIT, SectionInfo, TABLE_ENTRY_BYTES, VERSION_END, aligned, encode_name, name_is_valid, u32_at,
 };
 use super::error::{FileError, ParameterId};
 use super::kind::FileKind;
@@ -25,10 +26,12 @@ use super::watch::{self, Watch};
 /// How a file is opened.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct OpenOptions {
-    /// Map the file into memory instead of copying its sections: nothing is copied, and other processes share the pages.
+    /// Map the file into memory instead of copying its sections: nothing is copied, and other processes share
+    /// the pages.
     ///
-    /// Only with the caller's promise that nothing changes the file meanwhile ([`TrustedMap::promised`], which is `unsafe`). A program that shortens a mapped file kills this
-    /// process (SIGBUS on Unix) at the next access, and a program that writes to it changes bytes that were already checked.
+    /// Only with the caller's promise that nothing changes the file meanwhile ([`TrustedMap::promised`],
+    /// which is `unsafe`). A program that shortens a mapped file kills this process (SIGBUS on Unix) at the
+    /// next access, and a program that writes to it changes bytes that were already checked.
     ///
     /// ```compile_fail,E0133
     /// # use clathrate_ckks::file::{OpenOptions, TrustedMap};
@@ -56,8 +59,8 @@ pub struct FileReader<'a> {
 impl FileReader<'static> {
     /// Opens the file at `path` and reads all but the sections, which are copied into memory when asked for.
     ///
-    /// A program that changes the file meanwhile causes an error, not a fault. (A file that is replaced by another of its name is not
-    /// changed: the reader keeps the old one.)
+    /// A program that changes the file meanwhile causes an error, not a fault. (A file that is replaced by
+    /// another of its name is not changed: the reader keeps the old one.)
     ///
     /// # Errors
     /// `Io`, or what is wrong with the file; see [`FileReader::from_bytes`].
@@ -76,8 +79,8 @@ impl FileReader<'static> {
         Ok(Self { path: Some(path.to_path_buf()), ..reader })
     }
 
-    /// Reads a container from a pipe or another stream that ends after it. No more is read than the header states and one byte, and nothing after the header
-    /// where that states more than `limit_bytes`.
+    /// Reads a container from a pipe or another stream that ends after it. No more is read than the header
+    /// states and one byte, and nothing after the header where that states more than `limit_bytes`.
     ///
     /// # Errors
     /// As [`FileReader::open`]; `TooLarge` for the limit.
@@ -87,7 +90,11 @@ impl FileReader<'static> {
         source.take(HEADER_BYTES as u64).read_to_end(&mut head).map_err(failed)?;
         let stated = RawHeader::decode(&header_of(&head)?).total_bytes;
         if stated > limit_bytes {
-            return Err(FileError::TooLarge { what: "the stream's length in bytes", value: stated, limit: limit_bytes });
+            return Err(FileError::TooLarge {
+                what: "the stream's length in bytes",
+                value: stated,
+                limit: limit_bytes,
+            });
         }
         // One byte more shows that the stream does not end there.
         let mut whole = (&head[..]).chain(source).take(stated.saturating_add(1));
@@ -100,8 +107,9 @@ impl<'a> FileReader<'a> {
     /// Reads a container in memory, in place.
     ///
     /// # Errors
-    /// `NotAClathrateFile`, `FutureVersion`, `Truncated`, `TrailingBytes`, `TooLarge`, `HeaderCorrupted`, `UnknownKind`, `Malformed`,
-    /// `InvalidSectionName`, `DuplicateSection`, `SectionCorrupted`, `Metadata`: each for what its name says.
+    /// `NotAClathrateFile`, `FutureVersion`, `Truncated`, `TrailingBytes`, `TooLarge`, `HeaderCorrupted`,
+    /// `UnknownKind`, `Malformed`, `InvalidSectionName`, `DuplicateSection`, `SectionCorrupted`, `Metadata`:
+    /// each for what its name says.
     pub fn from_bytes(bytes: &'a [u8]) -> Result<Self, FileError> {
         Self::parse(Backing::Borrowed(bytes))
     }
@@ -117,11 +125,15 @@ impl<'a> FileReader<'a> {
             return Err(FileError::TrailingBytes { expected: raw.total_bytes, found: total });
         }
         let extent = Extent::of(&raw, total)?;
-        // Copied before they are hashed: what is parsed below is what was checked, whatever happens to the file meanwhile.
+        // Copied before they are hashed: what is parsed below is what was checked, whatever happens to the
+        // file meanwhile.
         let metadata = backing.bytes(HEADER_BYTES as u64..extent.metadata_end, None)?.to_vec();
         let padding = backing.bytes(extent.metadata_end..extent.sections_start, None)?.to_vec();
-        let sections: Vec<SectionInfo> =
-            backing.bytes(extent.table_start..total, None)?.chunks_exact(TABLE_ENTRY_BYTES).map(SectionInfo::decode).collect();
+        let sections: Vec<SectionInfo> = backing
+            .bytes(extent.table_start..total, None)?
+            .chunks_exact(TABLE_ENTRY_BYTES)
+            .map(SectionInfo::decode)
+            .collect();
         let mut hasher = blake3::Hasher::new();
         hasher.update(&header[..CHECKED_HEADER_BYTES]);
         hasher.update(&metadata);
@@ -137,7 +149,11 @@ impl<'a> FileReader<'a> {
         let (metadata, parameter_name) = Metadata::parse(metadata)?;
         label.parameter_name = parameter_name;
         if let Some(&byte) = padding.iter().find(|&&byte| byte != 0) {
-            return Err(FileError::Malformed { what: "a byte of padding after the metadata", found: u64::from(byte), expected: 0 });
+            return Err(FileError::Malformed {
+                what: "a byte of padding after the metadata",
+                found: u64::from(byte),
+                expected: 0,
+            });
         }
         check_sections(&sections, &backing, &extent)?;
         let by_name = index_by_name(&sections)?;
@@ -211,8 +227,8 @@ impl<'a> FileReader<'a> {
         self.metadata.text()
     }
 
-    /// The metadata as a `T`, without the name of the parameters, which [`FileReader::label`] has. Its numbers are claims of the file:
-    /// compare them with the parameters before allocating by them.
+    /// The metadata as a `T`, without the name of the parameters, which [`FileReader::label`] has. Its
+    /// numbers are claims of the file: compare them with the parameters before allocating by them.
     ///
     /// # Errors
     /// `Metadata` if it does not describe a `T`.
@@ -220,7 +236,8 @@ impl<'a> FileReader<'a> {
         self.metadata.description()
     }
 
-    /// The section called `name`, its checksum compared. Of an opened file, it is read anew by each call, into memory of its length.
+    /// The section called `name`, its checksum compared. Of an opened file, it is read anew by each call,
+    /// into memory of its length.
     ///
     /// # Errors
     /// `MissingSection`, `SectionCorrupted`; of an opened file `Truncated` if it has become shorter, `Io`.
@@ -241,7 +258,8 @@ impl<'a> FileReader<'a> {
     /// The words of section `name`, of which there must be `expected`.
     ///
     /// # Errors
-    /// As [`FileReader::section`]; `SectionLength` for another number of words, before anything is read or allocated.
+    /// As [`FileReader::section`]; `SectionLength` for another number of words, before anything is read or
+    /// allocated.
     pub fn words(&self, name: &str, expected: usize) -> Result<Cow<'_, [u64]>, FileError> {
         let index = self.find(name)?;
         self.expect_length(index, (expected as u64).saturating_mul(8))?;
@@ -252,13 +270,16 @@ impl<'a> FileReader<'a> {
             }
             // Straight into words: by way of bytes, they would be in memory twice.
             Err(opened) => {
-                let words = opened.words(self.range(index).start, expected, self.watch.as_ref(), |hash| self.compare(index, hash))?;
+                let words = opened.words(self.range(index).start, expected, self.watch.as_ref(), |hash| {
+                    self.compare(index, hash)
+                })?;
                 Ok(Cow::Owned(words))
             }
         }
     }
 
-    /// As [`FileReader::words`], in memory of their own or, of a mapped file, where they are: the file stays mapped while they live.
+    /// As [`FileReader::words`], in memory of their own or, of a mapped file, where they are: the file stays
+    /// mapped while they live.
     ///
     /// # Errors
     /// As [`FileReader::words`]; `Io` where the system refuses the memory.
@@ -281,7 +302,8 @@ impl<'a> FileReader<'a> {
     /// Compares the checksums of all sections, in little memory.
     ///
     /// # Errors
-    /// `SectionCorrupted` for the first that does not fit; of an opened file `Truncated` if it has become shorter, `Io`.
+    /// `SectionCorrupted` for the first that does not fit; of an opened file `Truncated` if it has become
+    /// shorter, `Io`.
     pub fn verify_all(&self) -> Result<(), FileError> {
         (0..self.sections.len()).try_for_each(|index| self.verify(index))
     }
@@ -297,7 +319,10 @@ impl<'a> FileReader<'a> {
     fn find(&self, name: &str) -> Result<usize, FileError> {
         let missing = || FileError::MissingSection { name: name.to_owned(), count: self.sections.len() };
         let wanted = encode_name(name).map_err(|_| missing())?;
-        let place = self.by_name.binary_search_by(|&index| self.sections[index as usize].name.cmp(&wanted)).map_err(|_| missing())?;
+        let place = self
+            .by_name
+            .binary_search_by(|&index| self.sections[index as usize].name.cmp(&wanted))
+            .map_err(|_| missing())?;
         Ok(self.by_name[place] as usize)
     }
 
@@ -318,7 +343,10 @@ impl<'a> FileReader<'a> {
     fn compare(&self, index: usize, hash: blake3::Hash) -> Result<(), FileError> {
         let section = &self.sections[index];
         if hash != blake3::Hash::from_bytes(section.checksum) {
-            return Err(FileError::SectionCorrupted { name: section.name().to_owned(), reason: "its checksum does not fit" });
+            return Err(FileError::SectionCorrupted {
+                name: section.name().to_owned(),
+                reason: "its checksum does not fit",
+            });
         }
         Ok(())
     }
@@ -363,13 +391,17 @@ impl<'a> Section<'a> {
         &self.bytes
     }
 
-    /// Its words: in place where the memory allows (always for a section of a file on a little-endian machine), else a copy.
+    /// Its words: in place where the memory allows (always for a section of a file on a little-endian
+    /// machine), else a copy.
     ///
     /// # Errors
     /// `NotWords` if it ends inside a word.
     pub fn words(&self) -> Result<Cow<'_, [u64]>, FileError> {
         if !self.bytes.len().is_multiple_of(8) {
-            return Err(FileError::NotWords { name: self.info.name().to_owned(), bytes: self.bytes.len() as u64 });
+            return Err(FileError::NotWords {
+                name: self.info.name().to_owned(),
+                bytes: self.bytes.len() as u64,
+            });
         }
         Ok(words_of(&self.bytes))
     }
@@ -428,7 +460,11 @@ struct Extent {
 impl Extent {
     fn of(raw: &RawHeader, total: u64) -> Result<Self, FileError> {
         let limited = |what, value, limit: usize| {
-            if value > limit as u64 { Err(FileError::TooLarge { what, value, limit: limit as u64 }) } else { Ok(()) }
+            if value > limit as u64 {
+                Err(FileError::TooLarge { what, value, limit: limit as u64 })
+            } else {
+                Ok(())
+            }
         };
         limited("the metadata's length in bytes", raw.metadata_bytes, METADATA_LIMIT_BYTES)?;
         limited("the number of sections", raw.section_count, SECTION_LIMIT)?;
@@ -438,7 +474,9 @@ impl Extent {
         let table_bytes = raw.section_count * TABLE_ENTRY_BYTES as u64;
         let table_start = total.checked_sub(table_bytes).filter(|&start| start >= sections_start);
         let Some(table_start) = table_start else {
-            return Err(FileError::HeaderCorrupted { reason: "metadata and section table do not fit the file's length" });
+            return Err(FileError::HeaderCorrupted {
+                reason: "metadata and section table do not fit the file's length",
+            });
         };
         Ok(Self { metadata_end, sections_start, table_start })
     }
@@ -450,18 +488,32 @@ fn check_sections(sections: &[SectionInfo], backing: &Backing<'_>, extent: &Exte
     let mut position = extent.sections_start;
     for section in sections {
         if !name_is_valid(&section.name) {
-            return Err(FileError::InvalidSectionName { name: String::from_utf8_lossy(&section.name).into_owned() });
+            return Err(FileError::InvalidSectionName {
+                name: String::from_utf8_lossy(&section.name).into_owned(),
+            });
         }
         if section.offset != position {
-            return Err(FileError::Malformed { what: "a section's offset", found: section.offset, expected: position });
+            return Err(FileError::Malformed {
+                what: "a section's offset",
+                found: section.offset,
+                expected: position,
+            });
         }
         let room = table_start - position;
         if section.length > room {
-            return Err(FileError::TooLarge { what: "a section's length in bytes", value: section.length, limit: room });
+            return Err(FileError::TooLarge {
+                what: "a section's length in bytes",
+                value: section.length,
+                limit: room,
+            });
         }
         let end = position + section.length;
         let Some(next) = aligned(end).filter(|&next| next <= table_start) else {
-            return Err(FileError::Malformed { what: "the end of the sections", found: end, expected: table_start });
+            return Err(FileError::Malformed {
+                what: "the end of the sections",
+                found: end,
+                expected: table_start,
+            });
         };
         if end < next && backing.bytes(end..next, None)?.iter().any(|&byte| byte != 0) {
             let name = section.name().to_owned();
@@ -470,7 +522,11 @@ fn check_sections(sections: &[SectionInfo], backing: &Backing<'_>, extent: &Exte
         position = next;
     }
     if position != table_start {
-        return Err(FileError::Malformed { what: "the end of the sections", found: position, expected: table_start });
+        return Err(FileError::Malformed {
+            what: "the end of the sections",
+            found: position,
+            expected: table_start,
+        });
     }
     Ok(())
 }

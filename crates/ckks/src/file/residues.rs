@@ -9,18 +9,25 @@ use super::error::FileError;
 /// Shapes: `words`: moduli x degree.
 ///
 /// # Errors
-/// `ResidueCount` if the number of words is not that; `ResidueTooLarge` with row and column of the first residue that is not reduced.
+/// `ResidueCount` if the number of words is not that; `ResidueTooLarge` with row and column of the first
+/// residue that is not reduced.
 pub fn check_residues(words: &[u64], degree: usize, moduli: &[u64]) -> Result<(), FileError> {
     let expected = moduli.len().checked_mul(degree);
     if expected != Some(words.len()) {
         let expected = (moduli.len() as u64).saturating_mul(degree as u64);
-        return Err(FileError::ResidueCount { expected, rows: moduli.len(), degree, found: words.len() as u64 });
+        return Err(FileError::ResidueCount {
+            expected,
+            rows: moduli.len(),
+            degree,
+            found: words.len() as u64,
+        });
     }
     if degree == 0 {
         return Ok(());
     }
     for (row, (residues, &modulus)) in words.chunks_exact(degree).zip(moduli).enumerate() {
-        // Without a branch per residue, so that it runs at the speed of memory; the search comes only after a failure.
+        // Without a branch per residue, so that it runs at the speed of memory; the search comes only after a
+        // failure.
         let reduced = residues.iter().fold(true, |all, &value| all & (value < modulus));
         if !reduced && let Some(column) = residues.iter().position(|&value| value >= modulus) {
             return Err(FileError::ResidueTooLarge { row, column, value: residues[column], modulus });

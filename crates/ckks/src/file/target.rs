@@ -1,6 +1,7 @@
 //! What an output path leads to: a regular file to replace, or a pipe or device to stream to.
 //!
-//! Symbolic links are followed by hand, because a rename replaces the link itself and not the file that it leads to.
+//! Symbolic links are followed by hand, because a rename replaces the link itself and not the file that it
+//! leads to.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
@@ -74,8 +75,8 @@ pub fn leads_to_stdout(path: &Path) -> bool {
 /// Follows symbolic links from `path` to what will be written to.
 ///
 /// # Errors
-/// Those of the system, for folders, for loops of links and for paths without a file name among others; `InvalidInput` for block devices,
-/// sockets and other processes' descriptors of regular files.
+/// Those of the system, for folders, for loops of links and for paths without a file name among others;
+/// `InvalidInput` for block devices, sockets and other processes' descriptors of regular files.
 pub(super) fn resolve(path: &Path) -> io::Result<Target> {
     let mut current = path.to_path_buf();
     for _ in 0..=LINK_LIMIT {
@@ -107,7 +108,11 @@ fn refusal(path: &Path) -> io::Error {
 
 /// A name that nothing has yet.
 fn absent(path: PathBuf) -> io::Result<Target> {
-    let folder_meant = path.as_os_str().as_encoded_bytes().last().is_some_and(|&byte| std::path::is_separator(char::from(byte)));
+    let folder_meant = path
+        .as_os_str()
+        .as_encoded_bytes()
+        .last()
+        .is_some_and(|&byte| std::path::is_separator(char::from(byte)));
     if folder_meant {
         return Err(io::ErrorKind::IsADirectory.into());
     }
@@ -139,11 +144,15 @@ fn existing(path: PathBuf, about: Metadata) -> io::Result<Target> {
 
 #[cfg(not(unix))]
 fn existing(path: PathBuf, about: Metadata) -> io::Result<Target> {
-    if about.is_dir() { Err(io::ErrorKind::IsADirectory.into()) } else { Ok(Target::Replace { path, existing: Some(about) }) }
+    if about.is_dir() {
+        Err(io::ErrorKind::IsADirectory.into())
+    } else {
+        Ok(Target::Replace { path, existing: Some(about) })
+    }
 }
 
-/// What `/proc/PID/fd/N` leads to, and by it `/dev/stdout` and `/dev/fd/N`. Such a link leads to an open file, which may have no name or
-/// have lost it, so the path that it shows must not be followed.
+/// What `/proc/PID/fd/N` leads to, and by it `/dev/stdout` and `/dev/fd/N`. Such a link leads to an open
+/// file, which may have no name or have lost it, so the path that it shows must not be followed.
 #[cfg(target_os = "linux")]
 fn descriptor(path: &Path) -> io::Result<Option<Target>> {
     let (Some(folder), Some(number)) = (path.parent(), path.file_name()) else { return Ok(None) };

@@ -21,13 +21,15 @@ impl fmt::Debug for Watch {
     }
 }
 
-/// The answer was to stop. As an error of input and output it passes through code that knows no other; `FileError::io` tells it apart.
+/// The answer was to stop. As an error of input and output it passes through code that knows no other;
+/// `FileError::io` tells it apart.
 #[derive(Debug, Error)]
 #[error("stopped")]
 pub(super) struct Stopped;
 
 impl Watch {
-    /// Asks `go_on`, which is told how many bytes are read or written next; none where only a checksum is computed.
+    /// Asks `go_on`, which is told how many bytes are read or written next; none where only a checksum is
+    /// computed.
     pub fn new(go_on: impl Fn(u64) -> bool + Send + Sync + 'static) -> Self {
         Self(Arc::new(go_on))
     }

@@ -8,8 +8,8 @@ use clathrate_arith::mapped;
 use serde::Serialize;
 
 use super::container::{
-    FileLabel, HEADER_BYTES, Header, SECTION_ALIGNMENT, SECTION_LIMIT, SECTION_NAME_BYTES, SectionInfo, TABLE_ENTRY_BYTES, aligned,
-    encode_name,
+    FileLabel, HEADER_BYTES, Header, SECTION_ALIGNMENT, SECTION_LIMIT, SECTION_NAME_BYTES, SectionInfo,
+    TABLE_ENTRY_BYTES, aligned, encode_name,
 };
 use super::error::FileError;
 use super::metadata;
@@ -40,13 +40,19 @@ pub struct FileWriter<W: Write + Seek = OutputFile> {
 }
 
 impl FileWriter<OutputFile> {
-    /// Begins a file that will appear as `path` when finished, replacing what is there; [`OutputFile`] says how.
+    /// Begins a file that will appear as `path` when finished, replacing what is there; [`OutputFile`] says
+    /// how.
     ///
-    /// A file of a private kind ([`FileKind::is_private`](super::FileKind::is_private)) is readable by its owner only (on Unix).
+    /// A file of a private kind ([`FileKind::is_private`](super::FileKind::is_private)) is readable by its
+    /// owner only (on Unix).
     ///
     /// # Errors
     /// Those of [`OutputFile::create`]; `Metadata` or `TooLarge` if the metadata cannot be stored.
-    pub fn create(path: impl AsRef<Path>, label: FileLabel, metadata: &impl Serialize) -> Result<Self, FileError> {
+    pub fn create(
+        path: impl AsRef<Path>,
+        label: FileLabel,
+        metadata: &impl Serialize,
+    ) -> Result<Self, FileError> {
         let target = OutputFile::create(path, label.kind.is_private())?;
         Self::create_in(target, label, metadata)
     }
@@ -55,7 +61,11 @@ impl FileWriter<OutputFile> {
     ///
     /// # Errors
     /// `Metadata` or `TooLarge` if the metadata cannot be stored.
-    pub fn create_in(target: OutputFile, label: FileLabel, metadata: &impl Serialize) -> Result<Self, FileError> {
+    pub fn create_in(
+        target: OutputFile,
+        label: FileLabel,
+        metadata: &impl Serialize,
+    ) -> Result<Self, FileError> {
         let metadata = metadata::encode(metadata, label.parameter_name.as_deref())?;
         let path = target.path().to_path_buf();
         Self::begin(target, path, label, metadata)
@@ -100,8 +110,17 @@ impl FileWriter<MemoryFile> {
 
 impl<W: Write + Seek> FileWriter<W> {
     fn begin(target: W, path: PathBuf, label: FileLabel, metadata: Vec<u8>) -> Result<Self, FileError> {
-        let mut writer =
-            Self { target, path, label, metadata, sections: Vec::new(), names: HashSet::new(), position: 0, failed: false, watch: None };
+        let mut writer = Self {
+            target,
+            path,
+            label,
+            metadata,
+            sections: Vec::new(),
+            names: HashSet::new(),
+            position: 0,
+            failed: false,
+            watch: None,
+        };
         // Zeros hold the header's place: until `complete`, the file does not even have its magic.
         writer.put(&[0; HEADER_BYTES])?;
         let metadata = std::mem::take(&mut writer.metadata);
@@ -111,7 +130,8 @@ impl<W: Write + Seek> FileWriter<W> {
         Ok(writer)
     }
 
-    /// The same writer, which asks `watch` whether to go on. Where it says no, a section is `Cancelled`, and the writer cannot go on.
+    /// The same writer, which asks `watch` whether to go on. Where it says no, a section is `Cancelled`, and
+    /// the writer cannot go on.
     #[must_use]
     pub fn watched_by(self, watch: Watch) -> Self {
         Self { watch: Some(watch), ..self }
@@ -120,8 +140,8 @@ impl<W: Write + Seek> FileWriter<W> {
     /// Adds a section of bytes.
     ///
     /// # Errors
-    /// `InvalidSectionName`, `DuplicateSection` or `TooLarge` (too many sections), after which the writer can go on; `Io` and
-    /// `WriterFailed`, after which it cannot.
+    /// `InvalidSectionName`, `DuplicateSection` or `TooLarge` (too many sections), after which the writer can
+    /// go on; `Io` and `WriterFailed`, after which it cannot.
     pub fn add_section(&mut self, name: &str, bytes: &[u8]) -> Result<(), FileError> {
         let name = self.claim(name)?;
         let offset = self.position;
@@ -146,8 +166,8 @@ impl<W: Write + Seek> FileWriter<W> {
     /// Adds a section of exactly `length` bytes that `produce` writes piece by piece.
     ///
     /// # Errors
-    /// As [`FileWriter::add_section`]; `SectionLength` if `produce` writes more or fewer bytes; `Io` with the error of `produce`. The
-    /// writer cannot go on after any error of `produce`.
+    /// As [`FileWriter::add_section`]; `SectionLength` if `produce` writes more or fewer bytes; `Io` with the
+    /// error of `produce`. The writer cannot go on after any error of `produce`.
     pub fn write_section(
         &mut self,
         name: &str,
@@ -158,8 +178,13 @@ impl<W: Write + Seek> FileWriter<W> {
         let offset = self.position;
         // Until the section is closed below, an early return leaves the writer refused.
         self.failed = true;
-        let mut stream =
-            HashingWriter { target: &mut self.target, hasher: blake3::Hasher::new(), written: 0, room: length, watch: self.watch.as_ref() };
+        let mut stream = HashingWriter {
+            target: &mut self.target,
+            hasher: blake3::Hasher::new(),
+            written: 0,
+            room: length,
+            watch: self.watch.as_ref(),
+        };
         let outcome = {
             let mut buffered = BufWriter::with_capacity(STREAM_BUFFER_BYTES, &mut stream);
             let produced = produce(&mut buffered).and_then(|()| buffered.flush());
@@ -167,7 +192,8 @@ impl<W: Write + Seek> FileWriter<W> {
             drop(buffered.into_parts());
             produced
         };
-        let (checksum, written, overrun) = (stream.hasher.finalize().into(), stream.written, stream.room < stream.written);
+        let (checksum, written, overrun) =
+            (stream.hasher.finalize().into(), stream.written, stream.room < stream.written);
         if overrun || (outcome.is_ok() && written != length) {
             return Err(FileError::SectionLength { name: name.to_owned(), expected: length, found: written });
         }
@@ -193,7 +219,12 @@ impl<W: Write + Seek> FileWriter<W> {
         Ok(encoded)
     }
 
-    fn close_section(&mut self, name: [u8; SECTION_NAME_BYTES], offset: u64, checksum: [u8; 32]) -> Result<(), FileError> {
+    fn close_section(
+        &mut self,
+        name: [u8; SECTION_NAME_BYTES],
+        offset: u64,
+        checksum: [u8; 32],
+    ) -> Result<(), FileError> {
         self.sections.push(SectionInfo { name, offset, length: self.position - offset, checksum });
         self.pad()
     }
@@ -233,8 +264,9 @@ impl<W: Write + Seek> FileWriter<W> {
 
     fn put(&mut self, bytes: &[u8]) -> Result<(), FileError> {
         let mut pieces = bytes.chunks(PIECE_BYTES);
-        let written =
-            pieces.try_for_each(|piece| watch::check(self.watch.as_ref(), piece.len()).and_then(|()| self.target.write_all(piece)));
+        let written = pieces.try_for_each(|piece| {
+            watch::check(self.watch.as_ref(), piece.len()).and_then(|()| self.target.write_all(piece))
+        });
         if let Err(source) = written {
             self.failed = true;
             return Err(FileError::io(&self.path, "write", source));
@@ -311,7 +343,12 @@ mod tests {
     }
 
     fn write_until_full(room: usize) -> (Result<(), FileError>, Vec<u8>) {
-        let label = FileLabel { kind: FileKind::Plan, parameter_name: None, parameter_digest: [0; 32], insecure: false };
+        let label = FileLabel {
+            kind: FileKind::Plan,
+            parameter_name: None,
+            parameter_digest: [0; 32],
+            insecure: false,
+        };
         let target = FullDisk { memory: Cursor::new(Vec::new()), room };
         let mut writer = match FileWriter::begin(target, PathBuf::from("full"), label, b"{}".to_vec()) {
             Ok(writer) => writer,

@@ -1,8 +1,9 @@
 //! How many results a secret key may still share, counted in the key's file.
 //!
-//! Flooding noise is dimensioned for a number of shared results ([`super::share`]), so somebody has to count them. The count belongs to the secret and not to a program: a key
-//! that has a file counts there, under a lock, so that programs and threads that use one file count together. The file is rewritten as a whole before anything is
-//! decrypted: a program that ends in between has spent a query and shown nothing.
+//! Flooding noise is dimensioned for a number of shared results ([`super::share`]), so somebody has to count
+//! them. The count belongs to the secret and not to a program: a key that has a file counts there, under a
+//! lock, so that programs and threads that use one file count together. The file is rewritten as a whole
+//! before anything is decrypted: a program that ends in between has spent a query and shown nothing.
 //!
 //! What nobody can count: copies of the file, its backups among them, each have the whole count.
 
@@ -34,8 +35,15 @@ impl Shares {
     /// One less.
     fn spent(self) -> Result<Self, CkksError> {
         let refused = || {
-            let remedy = format!("its budget of {} is spent, and noise hides no more than these: make a new secret key", self.budget);
-            CkksError::OutOfRange { what: "the number of results that this key may still share", value: "0".to_owned(), remedy }
+            let remedy = format!(
+                "its budget of {} is spent, and noise hides no more than these: make a new secret key",
+                self.budget
+            );
+            CkksError::OutOfRange {
+                what: "the number of results that this key may still share",
+                value: "0".to_owned(),
+                remedy,
+            }
         };
         Ok(Self { left: self.left.checked_sub(1).ok_or_else(refused)?, ..self })
     }
@@ -87,7 +95,8 @@ impl Budget {
     /// `Metadata` for more left than there were.
     pub(crate) fn of_file(shares: Shares, reader: &FileReader<'_>) -> Result<Self, FileError> {
         check(shares)?;
-        let place = reader.path().and_then(|path| path.canonicalize().ok()).map_or(Place::Stream, Place::File);
+        let place =
+            reader.path().and_then(|path| path.canonicalize().ok()).map_or(Place::Stream, Place::File);
         Ok(Self::at(shares, place))
     }
 
@@ -128,11 +137,17 @@ impl Budget {
         Ok(())
     }
 
-    /// Stores the key at `path` by `store`, which is given the count. A key without a file counts there from then on; of one that has a file, this is a copy.
+    /// Stores the key at `path` by `store`, which is given the count. A key without a file counts there from
+    /// then on; of one that has a file, this is a copy.
     ///
     /// # Errors
     /// Those of `store`.
-    pub(crate) fn stored(&self, path: &Path, id: KeyId, store: impl FnOnce(Shares) -> Result<u64, FileError>) -> Result<u64, FileError> {
+    pub(crate) fn stored(
+        &self,
+        path: &Path,
+        id: KeyId,
+        store: impl FnOnce(Shares) -> Result<u64, FileError>,
+    ) -> Result<u64, FileError> {
         let mut state = self.state();
         let counted = if let Place::File(counted) = &state.place { Some(counted.clone()) } else { None };
         let Some(counted) = counted.filter(|counted| counted.exists()) else {
@@ -175,9 +190,15 @@ fn read(path: &Path, id: KeyId) -> Result<(FileReader<'static>, SecretKeyMetadat
     let wanted: String = id.0.iter().map(|byte| format!("{byte:02x}")).collect();
     if metadata.key_id != wanted {
         let (found, expected) = (metadata.key_id.chars().take(12).collect(), id.to_string());
-        return Err(CkksError::WrongSecret { what: "the key in the file that counts shared results", found, expected });
+        return Err(CkksError::WrongSecret {
+            what: "the key in the file that counts shared results",
+            found,
+            expected,
+        });
     }
-    let missing = || FileError::Metadata { reason: format!("{} has no budget of shared results any more", path.display()) };
+    let missing = || FileError::Metadata {
+        reason: format!("{} has no budget of shared results any more", path.display()),
+    };
     let shares = metadata.shares.ok_or_else(missing)?;
     check(shares)?;
     Ok((reader, metadata, shares))
@@ -196,7 +217,8 @@ fn write(path: &Path, reader: &FileReader<'_>, metadata: &SecretKeyMetadata) -> 
 fn locked<T, E: From<FileError>>(path: &Path, work: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
     let failed = |source| FileError::io(path, "count shared results in", source);
     for _ in 0..LOCK_ATTEMPTS {
-        // For writing, although it is replaced as a whole: a file that is read-only is meant to stay as it is.
+        // For writing, although it is replaced as a whole: a file that is read-only is meant to stay as it
+        // is.
         let file = File::options().read(true).write(true).open(path).map_err(failed)?;
         file.lock().map_err(failed)?;
         // Whoever had the lock before has put another file in its place.

@@ -15,16 +15,19 @@ use crate::encoding::{check_guard, deciding_basis, decode_coefficients, wide_to_
 use crate::error::CkksError;
 use crate::progress::Progress;
 
-/// `count` integers uniform in `[-2^(bits - 1), 2^(bits - 1))`: in two parts where they are longer than a word.
+/// `count` integers uniform in `[-2^(bits - 1), 2^(bits - 1))`: in two parts where they are longer than a
+/// word.
 fn flooding_noise(rng: &mut SecretRng, count: usize, bits: u32) -> Result<Zeroizing<Vec<i128>>, CkksError> {
-    let (low, high) = if bits <= FLOOD_WORD_BITS { (bits, 0) } else { (FLOOD_WORD_BITS, bits - FLOOD_WORD_BITS) };
+    let (low, high) =
+        if bits <= FLOOD_WORD_BITS { (bits, 0) } else { (FLOOD_WORD_BITS, bits - FLOOD_WORD_BITS) };
     let mut word = Zeroizing::new(vec![0i64; count]);
     rng.flooding_uniform(&mut word, low)?;
     let mut noise = Zeroizing::new(word.iter().map(|&value| i128::from(value)).collect::<Vec<_>>());
     if high > 0 {
         rng.flooding_uniform(&mut word, high)?;
         // The lower part from 0 up, so that the sum has every integer of the range once.
-        let shifted = |(value, &upper): (&mut i128, &i64)| *value += (1i128 << (low - 1)) + (i128::from(upper) << low);
+        let shifted =
+            |(value, &upper): (&mut i128, &i64)| *value += (1i128 << (low - 1)) + (i128::from(upper) << low);
         noise.iter_mut().zip(word.iter()).for_each(shifted);
     }
     Ok(noise)
@@ -38,8 +41,9 @@ struct Flooding {
 
 /// The phases of one bundle's bodies, with flooding noise where there is any.
 ///
-/// The noise of a body is drawn once and added to its phase modulo whatever primes are asked for. The primes that are read first may not decide the
-/// numbers, and noise drawn anew for the second reading would be a second function of the error.
+/// The noise of a body is drawn once and added to its phase modulo whatever primes are asked for. The primes
+/// that are read first may not decide the numbers, and noise drawn anew for the second reading would be a
+/// second function of the error.
 struct Phases<'p> {
     bundle: &'p Bundle<Eval>,
     noise: Vec<Zeroizing<Vec<i128>>>,
@@ -48,9 +52,9 @@ struct Phases<'p> {
 impl<'p> Phases<'p> {
     fn new(bundle: &'p Bundle<Eval>, flooding: Option<&mut Flooding>) -> Result<Self, CkksError> {
         let noise = match flooding {
-            Some(Flooding { rng, bits }) => {
-                (0..bundle.body_count()).map(|_| flooding_noise(rng, bundle.ring().degree(), *bits)).collect::<Result<_, _>>()?
-            }
+            Some(Flooding { rng, bits }) => (0..bundle.body_count())
+                .map(|_| flooding_noise(rng, bundle.ring().degree(), *bits))
+                .collect::<Result<_, _>>()?,
             None => Vec::new(),
         };
         Ok(Self { bundle, noise })
@@ -67,16 +71,18 @@ impl<'p> Phases<'p> {
 }
 
 impl SecretKey {
-    /// Decrypts to the array's numbers, row-major; real unless the array was complex. [`Values::into_real`] makes a vector of them.
+    /// Decrypts to the array's numbers, row-major; real unless the array was complex. [`Values::into_real`]
+    /// makes a vector of them.
     ///
-    /// For the key's owner alone: approximate decryptions carry information about the secret in their error. Neither the numbers nor whether decryption
-    /// failed may reach whoever computed the ciphertext: with changed ciphertexts either gives the secret away, a coefficient with every few of them. Results
-    /// of an evaluator that computed what was asked are shared through [`SecretKey::decrypt_to_share`].
+    /// For the key's owner alone: approximate decryptions carry information about the secret in their error.
+    /// Neither the numbers nor whether decryption failed may reach whoever computed the ciphertext: with
+    /// changed ciphertexts either gives the secret away, a coefficient with every few of them. Results of an
+    /// evaluator that computed what was asked are shared through [`SecretKey::decrypt_to_share`].
     ///
     /// # Errors
-    /// [`CkksError::WrongParams`], [`CkksError::WrongSecret`]; [`CkksError::Overflow`] where the message fills the modulus. This check finds
-    /// most overflows but not all: a number that wrapped around to less than a quarter of the modulus looks valid, which is every second number if they
-    /// are spread evenly.
+    /// [`CkksError::WrongParams`], [`CkksError::WrongSecret`]; [`CkksError::Overflow`] where the message
+    /// fills the modulus. This check finds most overflows but not all: a number that wrapped around to less
+    /// than a quarter of the modulus looks valid, which is every second number if they are spread evenly.
     pub fn decrypt(&self, ciphertext: &Ciphertext) -> Result<Values, CkksError> {
         self.decrypt_with_progress(ciphertext, &mut |_, _| true)
     }
@@ -85,24 +91,38 @@ impl SecretKey {
     ///
     /// # Errors
     /// As [`SecretKey::decrypt`]; [`CkksError::Cancelled`].
-    pub fn decrypt_with_progress(&self, ciphertext: &Ciphertext, progress: Progress<'_>) -> Result<Values, CkksError> {
+    pub fn decrypt_with_progress(
+        &self,
+        ciphertext: &Ciphertext,
+        progress: Progress<'_>,
+    ) -> Result<Values, CkksError> {
         self.reading(ciphertext)?.decrypt_with(ciphertext, progress, None)
     }
 
-    /// Decrypts with flooding noise: uniform in `[-2^(bits-1), 2^(bits-1))` on every coefficient of the phase, in units of the scaled integers.
+    /// Decrypts with flooding noise: uniform in `[-2^(bits-1), 2^(bits-1))` on every coefficient of the
+    /// phase, in units of the scaled integers.
     ///
-    /// If `flood_bits` is `lambda` bits above a bound on the circuit's error, the revealed numbers are within statistical distance `2^-lambda` of numbers that
-    /// do not depend on the error, per coefficient and query. The caller bounds the error ([`Ciphertext::flood_bits`] computes the number of bits); queries are
-    /// counted where the key has a budget ([`SecretKey::with_share_budget`]), by the caller elsewhere. The numbers lose `flood_bits` of the scale's bits.
+    /// If `flood_bits` is `lambda` bits above a bound on the circuit's error, the revealed numbers are within
+    /// statistical distance `2^-lambda` of numbers that do not depend on the error, per coefficient and
+    /// query. The caller bounds the error ([`Ciphertext::flood_bits`] computes the number of bits); queries
+    /// are counted where the key has a budget ([`SecretKey::with_share_budget`]), by the caller elsewhere.
+    /// The numbers lose `flood_bits` of the scale's bits.
     ///
-    /// A bound on the error exists for an evaluator that computed what was asked. One that did not can add multiples of the secret to the result, and reads them in
-    /// the numbers, or from whether they came; no noise that leaves the numbers useful hides that. [`HonestEvaluator`] is the caller's word that this is no such
-    /// evaluator, or that the result was computed again and is the same ([`Ciphertext::same_as`]).
+    /// A bound on the error exists for an evaluator that computed what was asked. One that did not can add
+    /// multiples of the secret to the result, and reads them in the numbers, or from whether they came; no
+    /// noise that leaves the numbers useful hides that. [`HonestEvaluator`] is the caller's word that this is
+    /// no such evaluator, or that the result was computed again and is the same ([`Ciphertext::same_as`]).
     ///
     /// # Errors
-    /// As [`SecretKey::decrypt`]; [`CkksError::OutOfRange`] unless `1 <= flood_bits <= 118` and below the modulus, and where the budget of shared results is
-    /// spent; [`CkksError::File`] where the count cannot be written to the key's file.
-    pub fn decrypt_to_share(&self, ciphertext: &Ciphertext, flood_bits: u32, honest: HonestEvaluator) -> Result<Values, CkksError> {
+    /// As [`SecretKey::decrypt`]; [`CkksError::OutOfRange`] unless `1 <= flood_bits <= 118` and below the
+    /// modulus, and where the budget of shared results is spent; [`CkksError::File`] where the count cannot
+    /// be written to the key's file.
+    pub fn decrypt_to_share(
+        &self,
+        ciphertext: &Ciphertext,
+        flood_bits: u32,
+        honest: HonestEvaluator,
+    ) -> Result<Values, CkksError> {
         self.decrypt_to_share_with_progress(ciphertext, flood_bits, honest, &mut |_, _| true)
     }
 
@@ -120,8 +140,11 @@ impl SecretKey {
         let key = self.reading(ciphertext)?;
         let headroom = key.params.log2_q(ciphertext.level);
         if !(1..=MOST_FLOOD_BITS).contains(&flood_bits) || f64::from(flood_bits) + 2.0 > headroom {
-            let remedy =
-                format!("use 1 to {} bits at level {}", (headroom as u32).saturating_sub(2).min(MOST_FLOOD_BITS), ciphertext.level);
+            let remedy = format!(
+                "use 1 to {} bits at level {}",
+                (headroom as u32).saturating_sub(2).min(MOST_FLOOD_BITS),
+                ciphertext.level
+            );
             return Err(CkksError::OutOfRange { what: "flood_bits", value: flood_bits.to_string(), remedy });
         }
         let mut flooding = Flooding { rng: SecretRng::from_os()?, bits: flood_bits };
@@ -177,9 +200,17 @@ impl SecretKey {
                         (phase, decode_coefficients(phase, ciphertext.scale, true).unwrap_or_default())
                     }
                 };
-                // The check reads the flooded phase if there is flooding noise, so that its outcome reveals no more than the numbers do.
+                // The check reads the flooded phase if there is flooding noise, so that its outcome reveals
+                // no more than the numbers do.
                 check_guard(&self.params, &coefficients, ciphertext.scale, ciphertext.level)?;
-                read_coefficients(&self.params, (phase, &coefficients), ciphertext.scale, layout, polynomial, &mut numbers);
+                read_coefficients(
+                    &self.params,
+                    (phase, &coefficients),
+                    ciphertext.scale,
+                    layout,
+                    polynomial,
+                    &mut numbers,
+                );
             }
         }
         progress(ciphertext.bundles.len(), ciphertext.bundles.len());
@@ -188,18 +219,26 @@ impl SecretKey {
 }
 
 impl SecretKey {
-    /// The same key, which shares this many results and no more: [`SecretKey::decrypt_to_share`] counts them, and refuses when none is left.
+    /// The same key, which shares this many results and no more: [`SecretKey::decrypt_to_share`] counts them,
+    /// and refuses when none is left.
     ///
-    /// The count is stored with the key ([`Stored::save`](crate::file::Stored::save)). A key that is read from a file that has a count, or was stored with one, counts in that file before it
-    /// decrypts; one that was read from a file without a count counts in memory, until it is stored. A copy of the file counts for itself.
+    /// The count is stored with the key ([`Stored::save`](crate::file::Stored::save)). A key that is read
+    /// from a file that has a count, or was stored with one, counts in that file before it decrypts; one that
+    /// was read from a file without a count counts in memory, until it is stored. A copy of the file counts
+    /// for itself.
     ///
     /// # Errors
     /// [`CkksError::OutOfRange`] for a key that has a budget already.
     pub fn with_share_budget(&self, results: u64) -> Result<Self, CkksError> {
         if let Some(Shares { budget, left }) = self.shares() {
-            let remedy =
-                format!("this key has one of {budget} already, of which {left} are left, and noise hides no more: make a new secret key");
-            return Err(CkksError::OutOfRange { what: "a further budget of shared results", value: results.to_string(), remedy });
+            let remedy = format!(
+                "this key has one of {budget} already, of which {left} are left, and noise hides no more: make a new secret key"
+            );
+            return Err(CkksError::OutOfRange {
+                what: "a further budget of shared results",
+                value: results.to_string(),
+                remedy,
+            });
         }
         Ok(Self { budget: Some(Budget::of(results)), ..self.clone() })
     }
@@ -222,7 +261,8 @@ mod tests {
     use crate::keys::EncryptOptions;
     use crate::parameters::{Params, Runtime};
 
-    /// What is read modulo few primes and what is read modulo all is one flooded phase: its bound on the statistical distance is for one function of the error.
+    /// What is read modulo few primes and what is read modulo all is one flooded phase: its bound on the
+    /// statistical distance is for one function of the error.
     #[test]
     fn noise_is_drawn_once_for_all_primes_that_a_phase_is_read_with() {
         let params = Params::preset("insecure_small", &Runtime::default()).expect("preset");
@@ -239,16 +279,26 @@ mod tests {
             let whole_form = secret.to_eval(bundle.ring(), bundle.basis()).expect("fits");
             let plain = Phases::new(bundle, None).expect("phases").over(&short_form).expect("phases");
             let phases = Phases::new(bundle, Some(&mut flooding)).expect("phases");
-            let (first, again) = (phases.over(&short_form).expect("phases"), phases.over(&whole_form).expect("phases"));
+            let (first, again) =
+                (phases.over(&short_form).expect("phases"), phases.over(&whole_form).expect("phases"));
             assert_eq!(first.len(), bodies.unwrap_or(1));
             for ((first, again), plain) in first.iter().zip(&again).zip(&plain) {
                 assert_ne!(first, plain, "{bits} bits of noise");
                 assert_eq!(*first, again.restrict(&short).expect("a prefix"), "{bits} bits");
             }
             // Another body, and another phase of the same body, get noise of their own.
-            let noise: Vec<_> =
-                phases.noise.iter().chain(&Phases::new(bundle, Some(&mut flooding)).expect("phases").noise).cloned().collect();
-            assert!(noise.iter().enumerate().all(|(index, one)| noise[index + 1..].iter().all(|other| one[..] != other[..])));
+            let noise: Vec<_> = phases
+                .noise
+                .iter()
+                .chain(&Phases::new(bundle, Some(&mut flooding)).expect("phases").noise)
+                .cloned()
+                .collect();
+            assert!(
+                noise
+                    .iter()
+                    .enumerate()
+                    .all(|(index, one)| noise[index + 1..].iter().all(|other| one[..] != other[..]))
+            );
         }
     }
 }

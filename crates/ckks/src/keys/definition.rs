@@ -1,7 +1,9 @@
-//! The definition of each switching key. To add a kind of key, add its definition here and its name in [`super::name`].
+//! The definition of each switching key. To add a kind of key, add its definition here and its name in
+//! [`super::name`].
 //!
-//! Everything else follows from the definition: how the owner makes the key, how many polynomials the key switches and to what rank, its bytes, its
-//! entry in a file, the levels that it may serve, the switcher that uses it, its predicted cost and its noise.
+//! Everything else follows from the definition: how the owner makes the key, how many polynomials the key
+//! switches and to what rank, its bytes, its entry in a file, the levels that it may serve, the switcher that
+//! uses it, its predicted cost and its noise.
 
 use std::ops::Range;
 
@@ -11,7 +13,9 @@ use clathrate_lattice::secret::SecretPoly;
 use clathrate_lattice::security::estimated_bits;
 use clathrate_lattice::shape::{Degree, Rank};
 use clathrate_lattice::switch::SecretMatrix;
-use clathrate_lattice::{Basis, Chain, Eval, Gadget, Level, Poly, PolyRef, Ring, SecretDistribution, SecretKey, Switcher};
+use clathrate_lattice::{
+    Basis, Chain, Eval, Gadget, Level, Poly, PolyRef, Ring, SecretDistribution, SecretKey, Switcher,
+};
 
 use super::name::{KeyName, RaisedMap, SecretName};
 pub use crate::arrays::layout::MOST_BODIES;
@@ -42,9 +46,11 @@ pub enum Contribution {
     Quadratic(SecretView),
     /// The same secret, of one body or several, this many times on the block diagonal.
     Diagonal(SecretView, usize),
-    /// `phi_j(nu_j s_i)` for each diagonal of a map, `nu_j` the polynomial of the diagonal before its rotation `phi_j`, `j` outer.
+    /// `phi_j(nu_j s_i)` for each diagonal of a map, `nu_j` the polynomial of the diagonal before its
+    /// rotation `phi_j`, `j` outer.
     Raised(SecretView, RaisedMap),
-    /// The parts of the secret at the degree of the samples, or the first of them, as the inputs of a step of packing.
+    /// The parts of the secret at the degree of the samples, or the first of them, as the inputs of a step of
+    /// packing.
     Packed(SecretView, PackingStep),
     /// The parts of the secrets of all bodies at this degree, one after the other.
     Parts(SecretView, usize),
@@ -57,13 +63,15 @@ pub enum KeyModulus {
     Base,
     /// The chain with the temporary primes among the special ones.
     Widened,
-    /// A chain of the base step and some special primes alone, because the ephemeral secret is not secure over a larger modulus.
+    /// A chain of the base step and some special primes alone, because the ephemeral secret is not secure
+    /// over a larger modulus.
     Encapsulation,
     /// The ordinary primes, of which the lowest special ones are the highest step, with one digit.
     Raise,
     /// The base step and as few other primes as its keys can do with: the modulus of a ring of packing.
     Packing,
-    /// The steps of levels 0 and 1 and as few other primes: the modulus of switches to the secrets of smaller rings.
+    /// The steps of levels 0 and 1 and as few other primes: the modulus of switches to the secrets of smaller
+    /// rings.
     SmallerRing,
 }
 
@@ -110,16 +118,18 @@ impl Params {
     /// The definition of the key called `name` for ciphertexts of this shape.
     ///
     /// # Errors
-    /// `NoSpecialPrimes` where these parameters cannot switch; [`CkksError::NoTemporaryRank`], [`CkksError::NoEphemeralSecret`] where a secret that the
-    /// key needs does not exist; [`CkksError::RankStep`] for a reduction to a rank that is not lower; [`CkksError::OutOfRange`] for a number of bodies that is
-    /// not allowed.
+    /// `NoSpecialPrimes` where these parameters cannot switch; [`CkksError::NoTemporaryRank`],
+    /// [`CkksError::NoEphemeralSecret`] where a secret that the key needs does not exist;
+    /// [`CkksError::RankStep`] for a reduction to a rank that is not lower; [`CkksError::OutOfRange`] for a
+    /// number of bodies that is not allowed.
     pub fn key_definition(&self, name: KeyName) -> Result<KeyDefinition, CkksError> {
         use KeyName as Name;
         use SecretName::{Main, Temporary};
         self.check_switching(matches!(name, Name::Pack { onto: SecretName::Packing, .. }))?;
         let rank = self.rank();
         let main = || SecretView::whole(Main, rank);
-        let temporary = |operation: &'static str| self.temporary().ok_or(CkksError::NoTemporaryRank { operation });
+        let temporary =
+            |operation: &'static str| self.temporary().ok_or(CkksError::NoTemporaryRank { operation });
         let base = |contribution, target| KeyDefinition {
             name,
             contribution,
@@ -152,7 +162,10 @@ impl Params {
             Name::TemporaryAutomorphism(element) => {
                 let source = SecretView::whole(Temporary, temporary("rotations by powers of two")?.rank);
                 let target = SecretView { galois: Some(inverse(element, self.degree())?), ..source.clone() };
-                KeyDefinition { automorphism: Some(element), ..widened(base(Contribution::Linear(source), target)) }
+                KeyDefinition {
+                    automorphism: Some(element),
+                    ..widened(base(Contribution::Linear(source), target))
+                }
             }
             Name::ReduceRank(low) => {
                 if low == 0 || low >= rank {
@@ -161,24 +174,37 @@ impl Params {
                 }
                 let lower = self.at_rank(low)?;
                 lower.switcher()?;
-                let definition = base(Contribution::Linear(SecretView::part(Main, low..rank)), SecretView::whole(Main, low));
+                let definition = base(
+                    Contribution::Linear(SecretView::part(Main, low..rank)),
+                    SecretView::whole(Main, low),
+                );
                 KeyDefinition { most: lower.max_level(), params: lower, ..definition }
             }
             Name::ChangeSecret { from, to } => {
                 if [from, to].contains(&SecretName::Packing) {
                     // Its keys are those of packing alone, over a short modulus.
-                    let reason = "arrays come under the secret of a ring of packing, and leave it, by packing alone".to_owned();
+                    let reason =
+                        "arrays come under the secret of a ring of packing, and leave it, by packing alone"
+                            .to_owned();
                     return Err(CkksError::Conversion { operation: "a change of the secret", reason });
                 }
-                if matches!(from, SecretName::Embedded(_)) || (matches!(to, SecretName::Embedded(_)) && from != Main) {
+                if matches!(from, SecretName::Embedded(_))
+                    || (matches!(to, SecretName::Embedded(_)) && from != Main)
+                {
                     let reason = "arrays come under the secret of a smaller ring from the main one, and leave it by packing".to_owned();
                     return Err(CkksError::Conversion { operation: "a change of the secret", reason });
                 }
                 let (source, target) = (self.secret_view(from)?, self.secret_view(to)?);
                 let definition = base(Contribution::Linear(source), target);
                 match to {
-                    SecretName::Embedded(_) => KeyDefinition { modulus: KeyModulus::SmallerRing, most: SMALLER_RING_LEVEL, ..definition },
-                    to if to.is_ephemeral() => KeyDefinition { modulus: KeyModulus::Encapsulation, most: Level(0), ..definition },
+                    SecretName::Embedded(_) => KeyDefinition {
+                        modulus: KeyModulus::SmallerRing,
+                        most: SMALLER_RING_LEVEL,
+                        ..definition
+                    },
+                    to if to.is_ephemeral() => {
+                        KeyDefinition { modulus: KeyModulus::Encapsulation, most: Level(0), ..definition }
+                    }
                     Temporary => widened(definition),
                     _ => definition,
                 }
@@ -197,7 +223,11 @@ impl Params {
                 };
                 let contribution = Contribution::Raised(self.secret_view(source)?, map);
                 let most = mapped_raise.switcher.chain().max_level();
-                KeyDefinition { modulus: KeyModulus::Raise, most, ..base(contribution, self.secret_view(target)?) }
+                KeyDefinition {
+                    modulus: KeyModulus::Raise,
+                    most,
+                    ..base(contribution, self.secret_view(target)?)
+                }
             }
             Name::Pack { from, to, under, onto } => {
                 let refused = |reason: String| Err(CkksError::Conversion { operation: "packing", reason });
@@ -206,19 +236,34 @@ impl Params {
                         "samples are packed to the main secret, the ephemeral one or that of a ring of packing, not {onto}"
                     ));
                 }
-                if under != onto && !matches!(under, Main | SecretName::Device(_) | SecretName::Outside(_) | SecretName::Packing) {
-                    return refused(format!("samples are packed under the main secret, a device's or another library's, not {under}"));
+                if under != onto
+                    && !matches!(
+                        under,
+                        Main | SecretName::Device(_) | SecretName::Outside(_) | SecretName::Packing
+                    )
+                {
+                    return refused(format!(
+                        "samples are packed under the main secret, a device's or another library's, not {under}"
+                    ));
                 }
                 let step = self.packing_step(from, to)?;
                 if under == SecretName::Packing && onto != under {
                     // What a smaller ring leaves, at that ring's own shape.
                     self.for_samples(from)?.check_switching(true)?;
                 }
-                let source = if under == SecretName::Packing { SecretView::whole(under, self.rank()) } else { self.secret_view(under)? };
+                let source = if under == SecretName::Packing {
+                    SecretView::whole(under, self.rank())
+                } else {
+                    self.secret_view(under)?
+                };
                 let definition = base(Contribution::Packed(source, step), self.secret_view(onto)?);
                 match onto {
-                    SecretName::Ephemeral => KeyDefinition { modulus: KeyModulus::Encapsulation, most: Level(0), ..definition },
-                    SecretName::Packing => KeyDefinition { modulus: KeyModulus::Packing, most: Level(0), ..definition },
+                    SecretName::Ephemeral => {
+                        KeyDefinition { modulus: KeyModulus::Encapsulation, most: Level(0), ..definition }
+                    }
+                    SecretName::Packing => {
+                        KeyDefinition { modulus: KeyModulus::Packing, most: Level(0), ..definition }
+                    }
                     _ => definition,
                 }
             }
@@ -231,21 +276,30 @@ impl Params {
                 let target = self.secret_view(SecretName::Bodies(to))?;
                 if from == 0 || !to.is_multiple_of(from) || (to == from && from > 1) {
                     let remedy = "use a larger multiple of the bodies that each bundle has".to_owned();
-                    return Err(CkksError::OutOfRange { what: "the number of bodies", value: format!("from {from} to {to}"), remedy });
+                    return Err(CkksError::OutOfRange {
+                        what: "the number of bodies",
+                        value: format!("from {from} to {to}"),
+                        remedy,
+                    });
                 }
                 base(Contribution::Diagonal(source, to / from), target)
             }
         })
     }
 
-    /// The step of packing from samples of shape `from` to samples of degree `to` and as large as this shape's ciphertexts.
+    /// The step of packing from samples of shape `from` to samples of degree `to` and as large as this
+    /// shape's ciphertexts.
     ///
     /// # Errors
-    /// [`CkksError::Conversion`] at ranks above 1; [`CkksError::OutOfRange`] for degrees that are not powers of two, rising up to this degree, and for samples larger than
-    /// this shape's ciphertexts, or of a rank that is no multiple of the result's.
+    /// [`CkksError::Conversion`] at ranks above 1; [`CkksError::OutOfRange`] for degrees that are not powers
+    /// of two, rising up to this degree, and for samples larger than this shape's ciphertexts, or of a rank
+    /// that is no multiple of the result's.
     pub(crate) fn packing_step(&self, from: ModuleShape, to: usize) -> Result<PackingStep, CkksError> {
         if self.rank() != 1 {
-            let reason = format!("samples are packed at rank 1, not {}: an odd part of the rank cannot become degree", self.rank());
+            let reason = format!(
+                "samples are packed at rank 1, not {}: an odd part of the rank cannot become degree",
+                self.rank()
+            );
             return Err(CkksError::Conversion { operation: "packing", reason });
         }
         let refused = || CkksError::OutOfRange {
@@ -260,21 +314,30 @@ impl Params {
         if from.dimension() > self.degree() {
             return Err(refused());
         }
-        PackingStep::new(Degree(from.degree), Rank(from.rank), Degree(to), Degree(self.degree())).map_err(|_| refused())
+        PackingStep::new(Degree(from.degree), Rank(from.rank), Degree(to), Degree(self.degree()))
+            .map_err(|_| refused())
     }
 
     /// Refuses products with a known matrix of rows of the degree `degree`.
     ///
     /// # Errors
-    /// [`CkksError::Conversion`] at ranks above 1; [`CkksError::OutOfRange`] for a degree that is no power of two up to this one.
+    /// [`CkksError::Conversion`] at ranks above 1; [`CkksError::OutOfRange`] for a degree that is no power of
+    /// two up to this one.
     pub(crate) fn check_body_parts(&self, degree: usize) -> Result<(), CkksError> {
         if self.rank() != 1 {
-            let reason = format!("matrices are prepared at rank 1, not {}: encrypt at the relative of rank 1", self.rank());
+            let reason = format!(
+                "matrices are prepared at rank 1, not {}: encrypt at the relative of rank 1",
+                self.rank()
+            );
             return Err(CkksError::Conversion { operation: "a prepared matrix", reason });
         }
         if degree == 0 || !degree.is_power_of_two() || degree > self.degree() {
             let remedy = format!("use a power of two up to {}", self.degree());
-            return Err(CkksError::OutOfRange { what: "the degree of a row", value: degree.to_string(), remedy });
+            return Err(CkksError::OutOfRange {
+                what: "the degree of a row",
+                value: degree.to_string(),
+                remedy,
+            });
         }
         Ok(())
     }
@@ -282,31 +345,38 @@ impl Params {
     /// Refuses a secret that these parameters do not have.
     ///
     /// # Errors
-    /// [`CkksError::NoTemporaryRank`], [`CkksError::NoEphemeralSecret`]; [`CkksError::OutOfRange`] for bodies that do not exist.
+    /// [`CkksError::NoTemporaryRank`], [`CkksError::NoEphemeralSecret`]; [`CkksError::OutOfRange`] for bodies
+    /// that do not exist.
     pub(crate) fn check_secret(&self, secret: SecretName) -> Result<(), CkksError> {
         self.secret_view(secret).map(|_| ())
     }
 
-    /// Refuses encryptions at `level` whose mask serves more bodies than these parameters protect, and samples of a dimension that is too small for the level. Keys are gated
-    /// with their special primes; this is for parameters whose ciphertexts have as long a modulus as keys have, and for shapes that have no keys.
+    /// Refuses encryptions at `level` whose mask serves more bodies than these parameters protect, and
+    /// samples of a dimension that is too small for the level. Keys are gated with their special primes; this
+    /// is for parameters whose ciphertexts have as long a modulus as keys have, and for shapes that have no
+    /// keys.
     ///
     /// # Errors
     /// [`CkksError::Insecure`].
     pub(crate) fn check_fresh(&self, secret: SecretName, level: Level) -> Result<(), CkksError> {
-        let (dimension, log2_q) = (self.shape().dimension(), self.chain().basis(level).log2(self.chain().ring()));
+        let (dimension, log2_q) =
+            (self.shape().dimension(), self.chain().basis(level).log2(self.chain().ring()));
         let bodies = secret.bodies();
         let distribution = match secret {
             SecretName::Device(_) if self.is_for_samples() => SecretDistribution::UniformTernary,
             _ => self.least_distribution(self.rank()),
         };
         let bits = charged_bits(estimated_bits(dimension, log2_q, distribution), bodies);
-        let samples = self.is_for_samples() && self.samples_level(distribution)?.is_none_or(|most| level > most);
+        let samples =
+            self.is_for_samples() && self.samples_level(distribution)?.is_none_or(|most| level > most);
         if !samples && (bodies == 1 || bits >= self.wanted_bits()) {
             return Ok(());
         }
         let remedy = match (samples, secret) {
             (true, SecretName::Device(_)) => "use a larger dimension, or a lower level",
-            (true, _) => "use a larger dimension, a lower level, or the secret of a device, which is not sparse",
+            (true, _) => {
+                "use a larger dimension, a lower level, or the secret of a device, which is not sparse"
+            }
             (false, _) => "put fewer bodies under one mask, or encrypt at a lower level",
         };
         let (distribution, remedy) = (format!("the secret \"{secret}\""), remedy.to_owned());
@@ -317,12 +387,15 @@ impl Params {
     fn secret_view(&self, secret: SecretName) -> Result<SecretView, CkksError> {
         let bodies = |count: usize| {
             let remedy = format!("use 1 to {MOST_BODIES} bodies under one mask");
-            let refused = CkksError::OutOfRange { what: "the number of bodies", value: count.to_string(), remedy };
+            let refused =
+                CkksError::OutOfRange { what: "the number of bodies", value: count.to_string(), remedy };
             if (1..=MOST_BODIES).contains(&count) { Ok(self.rank()) } else { Err(refused) }
         };
         let rank = match secret {
             SecretName::Main | SecretName::Device(_) | SecretName::Outside(_) => self.rank(),
-            SecretName::Temporary => self.temporary().ok_or(CkksError::NoTemporaryRank { operation: "a change of secret" })?.rank,
+            SecretName::Temporary => {
+                self.temporary().ok_or(CkksError::NoTemporaryRank { operation: "a change of secret" })?.rank
+            }
             SecretName::Ephemeral => {
                 self.encapsulation().ok_or(CkksError::NoEphemeralSecret)?;
                 self.rank()
@@ -333,8 +406,10 @@ impl Params {
             }
             SecretName::Embedded(degree) => {
                 if self.smaller_ring().is_none() {
-                    let reason =
-                        format!("arrays come under the secrets of smaller rings at rank 1 and the whole degree, not at {}", self.shape());
+                    let reason = format!(
+                        "arrays come under the secrets of smaller rings at rank 1 and the whole degree, not at {}",
+                        self.shape()
+                    );
                     return Err(CkksError::Conversion { operation: "a switch to a smaller ring", reason });
                 }
                 self.product_ring(degree)?;
@@ -365,13 +440,22 @@ impl Params {
         dft::first_to_slots(map.slots, map.layers)
     }
 
-    fn check_raised_map(&self, RaisedMap { slots, layers, log2_scale, .. }: RaisedMap) -> Result<(), CkksError> {
+    fn check_raised_map(
+        &self,
+        RaisedMap { slots, layers, log2_scale, .. }: RaisedMap,
+    ) -> Result<(), CkksError> {
         let most = self.slot_count();
         if !slots.is_power_of_two() || !(2..=most).contains(&slots) {
             let remedy = format!("use a power of two from 2 to {most}");
-            return Err(CkksError::OutOfRange { what: "the number of slots of a raise key", value: slots.to_string(), remedy });
+            return Err(CkksError::OutOfRange {
+                what: "the number of slots of a raise key",
+                value: slots.to_string(),
+                remedy,
+            });
         }
-        if !(1..=slots.trailing_zeros().min(MOST_RAISED_LAYERS)).contains(&layers) || log2_scale > MOST_RAISED_BITS {
+        if !(1..=slots.trailing_zeros().min(MOST_RAISED_LAYERS)).contains(&layers)
+            || log2_scale > MOST_RAISED_BITS
+        {
             let remedy = format!("use 1 to {MOST_RAISED_LAYERS} layers and at most {MOST_RAISED_BITS} bits");
             return Err(CkksError::OutOfRange {
                 what: "the map of a raise key",
@@ -382,7 +466,8 @@ impl Params {
         Ok(())
     }
 
-    /// For each diagonal of a raised map its rotation `phi_j` and the polynomial `round(2^log2_scale nu_j)`, with `phi_j(nu_j x) = d_j phi_j(x)`.
+    /// For each diagonal of a raised map its rotation `phi_j` and the polynomial `round(2^log2_scale nu_j)`,
+    /// with `phi_j(nu_j x) = d_j phi_j(x)`.
     pub(crate) fn raised_diagonals(
         &self,
         map: RaisedMap,
@@ -422,7 +507,9 @@ impl KeyDefinition {
             Contribution::Diagonal(view, times) => view.polys.len() * times,
             Contribution::Raised(view, map) => view.polys.len() * map.diagonals(),
             Contribution::Packed(_, step) => step.inputs(),
-            Contribution::Parts(view, degree) => view.polys.len() * view.secret.bodies() * self.params.degree() / degree,
+            Contribution::Parts(view, degree) => {
+                view.polys.len() * view.secret.bodies() * self.params.degree() / degree
+            }
         }
     }
 
@@ -452,14 +539,26 @@ impl KeyDefinition {
                 let missing = CkksError::NoTemporaryRank { operation: "a key of the temporary rank" };
                 self.params.temporary().map(|temporary| &temporary.switcher).ok_or(missing)
             }
-            KeyModulus::Raise => self.params.mapped_raise().map(|mapped_raise| &mapped_raise.switcher).ok_or(CkksError::NoEphemeralSecret),
-            KeyModulus::Encapsulation => {
-                self.params.encapsulation().map(|encapsulation| &encapsulation.switcher).ok_or(CkksError::NoEphemeralSecret)
-            }
-            KeyModulus::SmallerRing => {
-                self.params.smaller_ring().map(|smaller_ring| &smaller_ring.switcher).ok_or_else(|| self.params.no_packing_ring())
-            }
-            KeyModulus::Packing => self.params.packing_ring().map(|ring| &ring.switcher).ok_or_else(|| self.params.no_packing_ring()),
+            KeyModulus::Raise => self
+                .params
+                .mapped_raise()
+                .map(|mapped_raise| &mapped_raise.switcher)
+                .ok_or(CkksError::NoEphemeralSecret),
+            KeyModulus::Encapsulation => self
+                .params
+                .encapsulation()
+                .map(|encapsulation| &encapsulation.switcher)
+                .ok_or(CkksError::NoEphemeralSecret),
+            KeyModulus::SmallerRing => self
+                .params
+                .smaller_ring()
+                .map(|smaller_ring| &smaller_ring.switcher)
+                .ok_or_else(|| self.params.no_packing_ring()),
+            KeyModulus::Packing => self
+                .params
+                .packing_ring()
+                .map(|ring| &ring.switcher)
+                .ok_or_else(|| self.params.no_packing_ring()),
         }
     }
 
@@ -473,8 +572,14 @@ impl KeyDefinition {
         Ok(self.switcher()?.gadget())
     }
 
-    /// The matrix `T` over `basis`, from the secret named in the contribution; for packing, that secret of the samples.
-    pub(super) fn matrix(&self, secret: &SecretKey, ring: &Ring, basis: &Basis) -> Result<SecretMatrix, CkksError> {
+    /// The matrix `T` over `basis`, from the secret named in the contribution; for packing, that secret of
+    /// the samples.
+    pub(super) fn matrix(
+        &self,
+        secret: &SecretKey,
+        ring: &Ring,
+        basis: &Basis,
+    ) -> Result<SecretMatrix, CkksError> {
         Ok(match &self.contribution {
             Contribution::Linear(view) => SecretMatrix::linear(&view.of(secret)?, ring, basis),
             Contribution::Quadratic(view) => SecretMatrix::quadratic(&view.of(secret)?, ring, basis)?,
@@ -483,14 +588,18 @@ impl KeyDefinition {
                 SecretMatrix::block_diagonal(&vec![&secret; *times], ring, basis)?
             }
             Contribution::Packed(_, step) => SecretMatrix::linear(&step.inputs_secret(secret)?, ring, basis),
-            Contribution::Parts(view, degree) => SecretMatrix::parts(&view.of(secret)?, *degree, ring, basis)?,
+            Contribution::Parts(view, degree) => {
+                SecretMatrix::parts(&view.of(secret)?, *degree, ring, basis)?
+            }
             Contribution::Raised(view, map) => {
                 let secret = view.of(secret)?;
-                let bodies: Vec<_> = (0..secret.bodies()).map(|body| secret.eval(ring, basis, body)).collect();
+                let bodies: Vec<_> =
+                    (0..secret.bodies()).map(|body| secret.eval(ring, basis, body)).collect();
                 let mut rows = Vec::with_capacity(self.inputs());
                 for (phi, nu) in self.params.raised_diagonals(*map, ring, basis)? {
                     let raised = |poly: &SecretPoly| -> Result<_, CkksError> {
-                        let product = SecretPoly::new(Poly::inner_product(&[PolyRef::from(poly.get())], &[&nu])?);
+                        let product =
+                            SecretPoly::new(Poly::inner_product(&[PolyRef::from(poly.get())], &[&nu])?);
                         Ok(Some(SecretPoly::new(product.get().automorphism(&phi))))
                     };
                     for poly in 0..secret.rank() {
@@ -520,7 +629,8 @@ impl KeyDefinition {
         self.target.of(secret)
     }
 
-    /// Estimated bits of security of the secret that the key is under, over exactly the moduli of a key for levels up to `level`.
+    /// Estimated bits of security of the secret that the key is under, over exactly the moduli of a key for
+    /// levels up to `level`.
     pub fn security_bits(&self, level: Level) -> Result<f64, CkksError> {
         let chain = self.chain()?;
         let log2_qp = chain.key_basis(level).log2(chain.ring());
@@ -533,14 +643,21 @@ impl KeyDefinition {
             }
             SecretName::Packing => estimated_bits(dimension, log2_qp, SecretDistribution::UniformTernary),
             // Its coefficients are those of the smaller ring's secret.
-            SecretName::Embedded(degree) => estimated_bits(degree, log2_qp, SecretDistribution::UniformTernary),
-            SecretName::Main | SecretName::Device(_) | SecretName::Outside(_) | SecretName::Bodies(_) | SecretName::Body { .. } => {
+            SecretName::Embedded(degree) => {
+                estimated_bits(degree, log2_qp, SecretDistribution::UniformTernary)
+            }
+            SecretName::Main
+            | SecretName::Device(_)
+            | SecretName::Outside(_)
+            | SecretName::Bodies(_)
+            | SecretName::Body { .. } => {
                 estimated_bits(dimension, log2_qp, self.params.least_distribution(self.rank()))
             }
         })
     }
 
-    /// Refuses a key for levels up to `level` whose secret has fewer bits of security than the parameters promise.
+    /// Refuses a key for levels up to `level` whose secret has fewer bits of security than the parameters
+    /// promise.
     ///
     /// # Errors
     /// [`CkksError::LevelTooHigh`] above the highest level that the key may serve; [`CkksError::Insecure`].
@@ -575,8 +692,8 @@ impl KeyDefinition {
     }
 }
 
-/// The bits of a secret whose mask serves several bodies: the security argument loses one bit for each doubling of their number. What the security table does
-/// not cover, 0 bits, stays so.
+/// The bits of a secret whose mask serves several bodies: the security argument loses one bit for each
+/// doubling of their number. What the security table does not cover, 0 bits, stays so.
 fn charged_bits(bits: f64, bodies: usize) -> f64 {
     (bits - (bodies as f64).log2()).max(0.0)
 }

@@ -1,4 +1,5 @@
-//! Derived keys: the representations of evaluation keys that switching methods need, derived ahead of or on first use, and dropped again.
+//! Derived keys: the representations of evaluation keys that switching methods need, derived ahead of or on
+//! first use, and dropped again.
 
 use std::sync::Arc;
 
@@ -10,10 +11,12 @@ use crate::error::CkksError;
 use crate::progress::Progress;
 
 impl EvaluationKeys {
-    /// Derives the representations of the keys that switches at `levels` (all levels if absent) would derive on first use, as far as the budget for derived
-    /// keys allows. Returns the bytes of all derived representations.
+    /// Derives the representations of the keys that switches at `levels` (all levels if absent) would derive
+    /// on first use, as far as the budget for derived keys allows. Returns the bytes of all derived
+    /// representations.
     ///
-    /// Levels above the highest level of a key are skipped. Keys with different highest levels that are used together may derive more representations later.
+    /// Levels above the highest level of a key are skipped. Keys with different highest levels that are used
+    /// together may derive more representations later.
     ///
     /// # Errors
     /// `LevelOutOfRange`.
@@ -25,7 +28,11 @@ impl EvaluationKeys {
     ///
     /// # Errors
     /// As [`EvaluationKeys::derive`]; [`CkksError::Cancelled`], after which the keys derived so far are kept.
-    pub fn derive_with_progress(&self, levels: Option<&[Level]>, progress: Progress<'_>) -> Result<usize, CkksError> {
+    pub fn derive_with_progress(
+        &self,
+        levels: Option<&[Level]>,
+        progress: Progress<'_>,
+    ) -> Result<usize, CkksError> {
         levels.unwrap_or_default().iter().try_for_each(|&level| self.params().check_level(level))?;
         let mut work = Vec::new();
         self.derivations(levels, &mut work);
@@ -40,7 +47,11 @@ impl EvaluationKeys {
     }
 
     /// The derivations to be done: one derivation serves all levels that use the same method.
-    fn derivations<'k>(&'k self, levels: Option<&[Level]>, work: &mut Vec<(&'k Switcher, &'k SwitchKey, Arc<SwitchTables>)>) {
+    fn derivations<'k>(
+        &'k self,
+        levels: Option<&[Level]>,
+        work: &mut Vec<(&'k Switcher, &'k SwitchKey, Arc<SwitchTables>)>,
+    ) {
         for (_, held) in self.iter() {
             let (Ok(switcher), key) = (held.switcher(), held.key()) else { continue };
             let as_made = SwitchMethod::as_made(switcher.chain());

@@ -118,10 +118,12 @@ impl EvaluationKeys {
         self.keys.insert(address, Arc::new(key)).is_none()
     }
 
-    /// The keys of both sets, which belong to one secret. Of keys of one name the one that serves more levels is taken. Keys are shared, not copied.
+    /// The keys of both sets, which belong to one secret. Of keys of one name the one that serves more levels
+    /// is taken. Keys are shared, not copied.
     ///
     /// # Errors
-    /// [`CkksError::WrongParams`], [`CkksError::WrongSecret`] where the sets belong to different parameters or secrets.
+    /// [`CkksError::WrongParams`], [`CkksError::WrongSecret`] where the sets belong to different parameters
+    /// or secrets.
     pub fn merged(&self, other: &Self) -> Result<Self, CkksError> {
         self.params.check_same(&other.params, "the other set of evaluation keys")?;
         self.id.check_same(other.id, "the other set of evaluation keys")?;
@@ -191,16 +193,25 @@ impl EvaluationKeys {
         shapes
     }
 
-    /// The keys of `operation` at the shape of `params` and at `level`, for slots that repeat with the period `period`.
+    /// The keys of `operation` at the shape of `params` and at `level`, for slots that repeat with the period
+    /// `period`.
     ///
     /// # Errors
     /// The error that names what is missing: no key, or keys of lower levels only.
-    pub(crate) fn find(&self, params: &Params, operation: Operation, level: Level, period: usize) -> Result<Found<'_>, CkksError> {
+    pub(crate) fn find(
+        &self,
+        params: &Params,
+        operation: Operation,
+        level: Level,
+        period: usize,
+    ) -> Result<Found<'_>, CkksError> {
         let serves = |address, level| self.serves(address, level);
         let Some(route) = params.route(operation, level, period, &serves) else {
             return Err(self.missing(params, operation, level, period));
         };
-        let held = |address: KeyAddress| self.get(address).ok_or_else(|| self.missing(params, operation, level, period));
+        let held = |address: KeyAddress| {
+            self.get(address).ok_or_else(|| self.missing(params, operation, level, period))
+        };
         Ok(match route {
             Route::Nothing => Found::Nothing,
             Route::InTurn(keys) => Found::InTurn(keys.into_iter().map(held).collect::<Result<_, _>>()?),
@@ -213,8 +224,15 @@ impl EvaluationKeys {
         })
     }
 
-    /// The variance that the switches of `operation` at the shape of `params` and at `level` add to a coefficient, by these keys, without the rounding of the last mod-down.
-    pub(crate) fn variance(&self, params: &Params, operation: Operation, level: Level, period: usize) -> Result<f64, CkksError> {
+    /// The variance that the switches of `operation` at the shape of `params` and at `level` add to a
+    /// coefficient, by these keys, without the rounding of the last mod-down.
+    pub(crate) fn variance(
+        &self,
+        params: &Params,
+        operation: Operation,
+        level: Level,
+        period: usize,
+    ) -> Result<f64, CkksError> {
         let place = (params.shape(), operation, level, period);
         let known = || self.variances.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(&variance) = known().get(&place) {
@@ -223,18 +241,27 @@ impl EvaluationKeys {
         let serves = |address, level| self.serves(address, level);
         let missing = || self.missing(params, operation, level, period);
         let route = params.route(operation, level, period, &serves).ok_or_else(missing)?;
-        let held =
-            route.keys().map(|address| self.get(address).map(|held| (held.definition.clone(), held.key.level())).ok_or_else(missing));
-        let variance = params.route_variance(operation, level, &route, &held.collect::<Result<Vec<_>, _>>()?)?;
+        let held = route.keys().map(|address| {
+            self.get(address).map(|held| (held.definition.clone(), held.key.level())).ok_or_else(missing)
+        });
+        let variance =
+            params.route_variance(operation, level, &route, &held.collect::<Result<Vec<_>, _>>()?)?;
         known().insert(place, variance);
         Ok(variance)
     }
 
-    /// Refuses `needs` that these keys do not serve, all missing keys in one error, before a long computation finds them one by one. Slots repeat with `period`.
+    /// Refuses `needs` that these keys do not serve, all missing keys in one error, before a long computation
+    /// finds them one by one. Slots repeat with `period`.
     ///
     /// # Errors
     /// [`CkksError::MissingKeys`]; as [`Params::required_keys`].
-    pub(crate) fn check_needs(&self, params: &Params, operation: &'static str, needs: &KeyNeeds, period: usize) -> Result<(), CkksError> {
+    pub(crate) fn check_needs(
+        &self,
+        params: &Params,
+        operation: &'static str,
+        needs: &KeyNeeds,
+        period: usize,
+    ) -> Result<(), CkksError> {
         const SHOWN: usize = 6;
         let missing_of = |params: &Params, needs: &KeyNeeds| -> Vec<(Operation, KeyLevel)> {
             let lacks = |&(needed, key_level): &(Operation, KeyLevel)| {
@@ -256,14 +283,21 @@ impl EvaluationKeys {
             return Ok(());
         }
         let keys = params.required_keys(&own)?;
-        let mut names: Vec<String> = missing.iter().take(SHOWN).map(|(needed, _)| needed.to_string()).collect();
+        let mut names: Vec<String> =
+            missing.iter().take(SHOWN).map(|(needed, _)| needed.to_string()).collect();
         if missing.len() > SHOWN {
             names.push(format!("{} more", missing.len() - SHOWN));
         }
-        Err(CkksError::MissingKeys { operation, count: keys.len(), bytes: keys.bytes(params)?, names: names.join(", ") })
+        Err(CkksError::MissingKeys {
+            operation,
+            count: keys.len(),
+            bytes: keys.bytes(params)?,
+            names: names.join(", "),
+        })
     }
 
-    /// The error that says why the keys of `operation` are missing: the set has them for lower levels only, or not at all.
+    /// The error that says why the keys of `operation` are missing: the set has them for lower levels only,
+    /// or not at all.
     fn missing(&self, params: &Params, operation: Operation, level: Level, period: usize) -> CkksError {
         let shape = params.shape();
         if let Err(error) = self.relative(shape) {
@@ -273,7 +307,11 @@ impl EvaluationKeys {
         if let Some(route) = params.route(operation, level, period, &exists) {
             let lowest = route.keys().filter_map(|address| Some(self.keys.get(&address)?.key.level())).min();
             if let Some(key_level) = lowest.filter(|&key_level| key_level < level) {
-                return clathrate_lattice::LatticeError::KeyLevelTooLow { key_level: key_level.0, level: level.0 }.into();
+                return clathrate_lattice::LatticeError::KeyLevelTooLow {
+                    key_level: key_level.0,
+                    level: level.0,
+                }
+                .into();
             }
         }
         params.missing_key(operation, self.names_at(shape))
@@ -285,7 +323,8 @@ impl EvaluationKeys {
         KeysOfShape { all: self, shape: self.params.shape() }
     }
 
-    /// The relinearisation key of these parameters; the cross-relinearisation key if products go through the temporary rank.
+    /// The relinearisation key of these parameters; the cross-relinearisation key if products go through the
+    /// temporary rank.
     ///
     /// # Errors
     /// [`CkksError::NoRelinearisationKey`].
@@ -293,7 +332,8 @@ impl EvaluationKeys {
         self.own().relinearisation()
     }
 
-    /// The rotation steps that have their own keys, in `[0, slots)`; rotations that can only be composed of others are not listed.
+    /// The rotation steps that have their own keys, in `[0, slots)`; rotations that can only be composed of
+    /// others are not listed.
     #[must_use]
     pub fn rotation_steps(&self) -> Vec<i64> {
         self.params.rotation_steps(self.own().names())
@@ -348,7 +388,9 @@ impl<'k> KeysOfShape<'k> {
     /// The ranks to which the set has reduction keys, ascending.
     #[must_use]
     pub fn reduced_ranks(self) -> Vec<usize> {
-        self.names().filter_map(|name| if let KeyName::ReduceRank(rank) = name { Some(rank) } else { None }).collect()
+        self.names()
+            .filter_map(|name| if let KeyName::ReduceRank(rank) = name { Some(rank) } else { None })
+            .collect()
     }
 
     /// The names of the keys.

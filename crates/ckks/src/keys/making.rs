@@ -1,4 +1,5 @@
-//! How the owner makes evaluation keys: first the required keys are listed and insecure ones refused, then each key is made by its definition.
+//! How the owner makes evaluation keys: first the required keys are listed and insecure ones refused, then
+//! each key is made by its definition.
 
 use std::borrow::Cow;
 
@@ -17,7 +18,8 @@ impl SecretKey {
     /// Exactly the evaluation keys that `needs` states.
     ///
     /// # Errors
-    /// As [`Params::required_keys`]; [`CkksError::Insecure`] for a key that its secret does not protect; [`CkksError::NotEnoughMemory`].
+    /// As [`Params::required_keys`]; [`CkksError::Insecure`] for a key that its secret does not protect;
+    /// [`CkksError::NotEnoughMemory`].
     pub fn evaluation_keys(&self, needs: &KeyNeeds) -> Result<EvaluationKeys, CkksError> {
         self.evaluation_keys_with_progress(needs, &mut |_, _| true)
     }
@@ -26,16 +28,29 @@ impl SecretKey {
     ///
     /// # Errors
     /// As [`SecretKey::evaluation_keys`]; [`CkksError::Cancelled`].
-    pub fn evaluation_keys_with_progress(&self, needs: &KeyNeeds, progress: Progress<'_>) -> Result<EvaluationKeys, CkksError> {
+    pub fn evaluation_keys_with_progress(
+        &self,
+        needs: &KeyNeeds,
+        progress: Progress<'_>,
+    ) -> Result<EvaluationKeys, CkksError> {
         self.make_keys(needs, progress, &mut SecretRng::from_os()?)
     }
 
     /// As [`SecretKey::evaluation_keys`] with given randomness: tests fix its seed.
-    pub fn evaluation_keys_rng(&self, needs: &KeyNeeds, rng: &mut SecretRng) -> Result<EvaluationKeys, CkksError> {
+    pub fn evaluation_keys_rng(
+        &self,
+        needs: &KeyNeeds,
+        rng: &mut SecretRng,
+    ) -> Result<EvaluationKeys, CkksError> {
         self.make_keys(needs, &mut |_, _| true, rng)
     }
 
-    fn make_keys(&self, needs: &KeyNeeds, progress: Progress<'_>, rng: &mut SecretRng) -> Result<EvaluationKeys, CkksError> {
+    fn make_keys(
+        &self,
+        needs: &KeyNeeds,
+        progress: Progress<'_>,
+        rng: &mut SecretRng,
+    ) -> Result<EvaluationKeys, CkksError> {
         let required = self.params.required_keys(needs)?;
         let mut work = Vec::with_capacity(required.len());
         for (address, level) in required.iter() {

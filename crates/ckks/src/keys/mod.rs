@@ -1,7 +1,9 @@
-//! Keys: the owner's secret key, public keys, the switching keys of an evaluator, and the rules that decide which keys an owner makes.
+//! Keys: the owner's secret key, public keys, the switching keys of an evaluator, and the rules that decide
+//! which keys an owner makes.
 //!
-//! The modules, lowest first: [`name`] names secrets and keys; [`definition`] defines each key; [`route`] decides which keys an operation uses; [`needs`] lists
-//! the operations of a computation; [`requirements`] turns these operations into keys by name; `budget` counts shared results; `secret` holds the owner's key;
+//! The modules, lowest first: [`name`] names secrets and keys; [`definition`] defines each key; [`route`]
+//! decides which keys an operation uses; [`needs`] lists the operations of a computation; [`requirements`]
+//! turns these operations into keys by name; `budget` counts shared results; `secret` holds the owner's key;
 //! `decrypt` decrypts; `evaluation` is a key set; `making` makes a key set.
 
 mod budget;

@@ -1,7 +1,8 @@
 //! Names of secrets and of switching keys.
 //!
-//! A name is plain data. Its meaning is defined in one place, [`definition`](super::definition): the matrix `T`, the secret switched to, the moduli.
-//! Requirements, key sets, files, cost predictions and error messages all identify keys by these names.
+//! A name is plain data. Its meaning is defined in one place, [`definition`](super::definition): the matrix
+//! `T`, the secret switched to, the moduli. Requirements, key sets, files, cost predictions and error
+//! messages all identify keys by these names.
 
 use std::fmt;
 
@@ -17,9 +18,11 @@ use crate::shape::ModuleShape;
 pub enum KeyName {
     /// From products `s_i s_j` to `s`.
     Relinearise,
-    /// From products `s_i s_j` to the secret of the temporary rank, over the widened chain. [dpad-he, sec. 3.2]
+    /// From products `s_i s_j` to the secret of the temporary rank, over the widened chain. [dpad-he, sec.
+    /// 3.2]
     CrossRelinearise,
-    /// From products `s_i s_j` to `s` over the widened chain, for the levels at which keys of the ordinary rank are secure over that chain.
+    /// From products `s_i s_j` to `s` over the widened chain, for the levels at which keys of the ordinary
+    /// rank are secure over that chain.
     DirectRelinearise,
     /// From the additional polynomials of the temporary secret to `s`. [dpad-he, sec. 3.2]
     RankDown,
@@ -27,7 +30,8 @@ pub enum KeyName {
     Automorphism(GaloisElement),
     /// As [`KeyName::Automorphism`], at the temporary rank. [dpad-he, sec. 3.5]
     TemporaryAutomorphism(GaloisElement),
-    /// From the last polynomials of `s` to its first polynomials, for a reduction to this rank. [dpad-he, sec. 3.1.1]
+    /// From the last polynomials of `s` to its first polynomials, for a reduction to this rank. [dpad-he,
+    /// sec. 3.1.1]
     ReduceRank(usize),
     /// From one secret to another.
     ChangeSecret {
@@ -36,43 +40,47 @@ pub enum KeyName {
         /// The secret switched to.
         to: SecretName,
     },
-    /// For the automorphism `X -> X^g` of bundles of several bodies under one mask: from each body's secret `s_b` to the secret that the automorphism maps to
-    /// `s_b`. [pcmm-mambo, sec. 6.1]
+    /// For the automorphism `X -> X^g` of bundles of several bodies under one mask: from each body's secret
+    /// `s_b` to the secret that the automorphism maps to `s_b`. [pcmm-mambo, sec. 6.1]
     BodiesAutomorphism {
         /// How many bodies share the mask.
         bodies: usize,
         /// The automorphism.
         element: GaloisElement,
     },
-    /// From bundles of `from` bodies under one mask each to one bundle of `to` bodies: `to / from` bundles together, under `s` where they have one body.
-    /// [pcmm-mambo, sec. 3.2, 3.3]
+    /// From bundles of `from` bodies under one mask each to one bundle of `to` bodies: `to / from` bundles
+    /// together, under `s` where they have one body. [pcmm-mambo, sec. 3.2, 3.3]
     FormatSwitch {
         /// Bodies of each bundle.
         from: usize,
         /// Bodies of the result, a multiple.
         to: usize,
     },
-    /// From samples of shape `from`, whose secret is the parts of `under` or as many of them, to samples of degree `to` under the parts of `onto`: one step of packing.
-    /// The key's shape is the one of rank 1. [hermes, sec. 4.3]
+    /// From samples of shape `from`, whose secret is the parts of `under` or as many of them, to samples of
+    /// degree `to` under the parts of `onto`: one step of packing. The key's shape is the one of rank 1.
+    /// [hermes, sec. 4.3]
     Pack {
         /// Degree and rank of the samples that are packed.
         from: ModuleShape,
         /// Degree of the result.
         to: usize,
-        /// The secret of the samples: the main one, a device's, that of a smaller ring of packing, or of later steps `onto`.
+        /// The secret of the samples: the main one, a device's, that of a smaller ring of packing, or of
+        /// later steps `onto`.
         under: SecretName,
-        /// The secret of the result: the main one, the ephemeral one that a bootstrap starts from, or that of a ring of packing.
+        /// The secret of the result: the main one, the ephemeral one that a bootstrap starts from, or that of
+        /// a ring of packing.
         onto: SecretName,
     },
-    /// From the parts of degree `degree` of the secrets of bodies to `s`: what keys for products with a known matrix are combined from.
-    /// [pcmm-mambo, sec. 4.3]
+    /// From the parts of degree `degree` of the secrets of bodies to `s`: what keys for products with a known
+    /// matrix are combined from. [pcmm-mambo, sec. 4.3]
     BodyParts {
         /// How many bodies share the mask.
         bodies: usize,
         /// Degree of the parts.
         degree: usize,
     },
-    /// From the automorphisms of a raised mask under the ephemeral secret to `s`, times the diagonals of the first map from coefficients to slots.
+    /// From the automorphisms of a raised mask under the ephemeral secret to `s`, times the diagonals of the
+    /// first map from coefficients to slots.
     RaiseToSlots(RaisedMap),
 }
 
@@ -101,7 +109,8 @@ fn is_one_body(bodies: &usize) -> bool {
 }
 
 impl RaisedMap {
-    /// Diagonals of the map: the highest layer combines slots half a row apart, so its two shifts are one, and every further layer doubles their number.
+    /// Diagonals of the map: the highest layer combines slots half a row apart, so its two shifts are one,
+    /// and every further layer doubles their number.
     pub(crate) fn diagonals(self) -> usize {
         1 << self.layers
     }
@@ -127,10 +136,14 @@ impl fmt::Display for KeyName {
             Self::TemporaryAutomorphism(element) => write!(f, "temporary-automorphism {}", element.value()),
             Self::ReduceRank(rank) => write!(f, "reduce-rank {rank}"),
             Self::ChangeSecret { from, to } => write!(f, "change-secret {from} {to}"),
-            Self::BodiesAutomorphism { bodies, element } => write!(f, "bodies-automorphism {bodies} {}", element.value()),
+            Self::BodiesAutomorphism { bodies, element } => {
+                write!(f, "bodies-automorphism {bodies} {}", element.value())
+            }
             Self::FormatSwitch { from: 1, to } => write!(f, "format-switch {to}"),
             Self::FormatSwitch { from, to } => write!(f, "format-switch {from} {to}"),
-            Self::Pack { from, to, under: SecretName::Main, onto: SecretName::Main } => write!(f, "pack {from} {to}"),
+            Self::Pack { from, to, under: SecretName::Main, onto: SecretName::Main } => {
+                write!(f, "pack {from} {to}")
+            }
             Self::Pack { from, to, under, onto: SecretName::Main } => write!(f, "pack {from} {to} {under}"),
             Self::Pack { from, to, under, onto } => write!(f, "pack {from} {to} {under} {onto}"),
             Self::BodyParts { bodies, degree } => write!(f, "body-parts {bodies} {degree}"),
@@ -154,11 +167,14 @@ impl KeyName {
     /// Parses `text`, which [`KeyName`]'s `Display` wrote, for ciphertexts of degree `degree`.
     ///
     /// # Errors
-    /// [`CkksError::UnknownKey`] where `text` is no key's name; [`CkksError::Arith`] for an automorphism that the degree does not have.
+    /// [`CkksError::UnknownKey`] where `text` is no key's name; [`CkksError::Arith`] for an automorphism that
+    /// the degree does not have.
     pub fn parse(text: &str, degree: usize) -> Result<Self, CkksError> {
         let unknown = || CkksError::UnknownKey { name: text.chars().take(80).collect() };
         let words: Vec<&str> = text.split(' ').collect();
-        let element = |value: &str| Ok::<_, CkksError>(GaloisElement::new(value.parse().map_err(|_| unknown())?, degree)?);
+        let element = |value: &str| {
+            Ok::<_, CkksError>(GaloisElement::new(value.parse().map_err(|_| unknown())?, degree)?)
+        };
         let secret = |name: &str| SecretName::parse(name).ok_or_else(unknown);
         let count = |value: &str| value.parse::<usize>().map_err(|_| unknown());
         let name = match words[..] {
@@ -170,18 +186,34 @@ impl KeyName {
             ["temporary-automorphism", value] => Self::TemporaryAutomorphism(element(value)?),
             ["reduce-rank", rank] => Self::ReduceRank(count(rank)?),
             ["change-secret", from, to] => Self::ChangeSecret { from: secret(from)?, to: secret(to)? },
-            ["bodies-automorphism", bodies, value] => Self::BodiesAutomorphism { bodies: count(bodies)?, element: element(value)? },
+            ["bodies-automorphism", bodies, value] => {
+                Self::BodiesAutomorphism { bodies: count(bodies)?, element: element(value)? }
+            }
             ["format-switch", to] => Self::FormatSwitch { from: 1, to: count(to)? },
             ["format-switch", from, to] => Self::FormatSwitch { from: count(from)?, to: count(to)? },
             ["pack", from, to, ref secrets @ ..] if secrets.len() <= 2 => {
-                let of = |place: usize| secrets.get(place).map_or(Ok(SecretName::Main), |name: &&str| secret(name));
-                Self::Pack { from: from.parse().map_err(|_: String| unknown())?, to: count(to)?, under: of(0)?, onto: of(1)? }
+                let of = |place: usize| {
+                    secrets.get(place).map_or(Ok(SecretName::Main), |name: &&str| secret(name))
+                };
+                Self::Pack {
+                    from: from.parse().map_err(|_: String| unknown())?,
+                    to: count(to)?,
+                    under: of(0)?,
+                    onto: of(1)?,
+                }
             }
-            ["body-parts", bodies, degree] => Self::BodyParts { bodies: count(bodies)?, degree: count(degree)? },
+            ["body-parts", bodies, degree] => {
+                Self::BodyParts { bodies: count(bodies)?, degree: count(degree)? }
+            }
             ["raise-to-slots", slots, layers, log2_scale, ref bodies @ ..] if bodies.len() <= 1 => {
                 let small = |value: &str| value.parse::<u32>().map_err(|_| unknown());
                 let bodies = bodies.first().map_or(Ok(1), |bodies| count(bodies))?;
-                Self::RaiseToSlots(RaisedMap { slots: count(slots)?, layers: small(layers)?, log2_scale: small(log2_scale)?, bodies })
+                Self::RaiseToSlots(RaisedMap {
+                    slots: count(slots)?,
+                    layers: small(layers)?,
+                    log2_scale: small(log2_scale)?,
+                    bodies,
+                })
             }
             _ => return Err(unknown()),
         };

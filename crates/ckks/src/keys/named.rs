@@ -17,8 +17,13 @@ use crate::shape::ModuleShape;
 const NAMED_SECRET_DOMAIN: &str = "clathrate named secret v1";
 
 /// A secret of shape `from`, split, combined or cut to the shape `to` of the same family.
-fn reshaped(secret: &clathrate_lattice::SecretKey, from: ModuleShape, to: ModuleShape) -> Result<clathrate_lattice::SecretKey, CkksError> {
-    // In the order of components that degree moves use, cutting the rank and moving the degree commute, so the secret is cut at the smaller degree.
+fn reshaped(
+    secret: &clathrate_lattice::SecretKey,
+    from: ModuleShape,
+    to: ModuleShape,
+) -> Result<clathrate_lattice::SecretKey, CkksError> {
+    // In the order of components that degree moves use, cutting the rank and moving the degree commute, so
+    // the secret is cut at the smaller degree.
     Ok(if to.degree <= from.degree {
         secret.split_degree(to.degree)?.truncate_rank(to.rank)?
     } else {
@@ -28,35 +33,46 @@ fn reshaped(secret: &clathrate_lattice::SecretKey, from: ModuleShape, to: Module
 
 impl SecretKey {
     /// The secret called `name` of samples of shape `shape`, which are packed at this shape.
-    pub(super) fn of_samples(&self, name: SecretName, shape: ModuleShape) -> Result<clathrate_lattice::SecretKey, CkksError> {
+    pub(super) fn of_samples(
+        &self,
+        name: SecretName,
+        shape: ModuleShape,
+    ) -> Result<clathrate_lattice::SecretKey, CkksError> {
         if shape.dimension() == self.params.shape().dimension() && !matches!(name, SecretName::Outside(_)) {
             return Ok(self.named(name)?.split_degree(shape.degree)?);
         }
         Ok(self.relative(&self.params.for_samples(shape)?)?.named(name)?.into_owned())
     }
 
-    /// This key with the secret of another library's LWE samples, by the number `number`: it makes keys that pack samples under it, and decrypts them. The secret is not stored with the
-    /// key.
+    /// This key with the secret of another library's LWE samples, by the number `number`: it makes keys that
+    /// pack samples under it, and decrypts them. The secret is not stored with the key.
     ///
     /// # Errors
-    /// [`CkksError::OutOfRange`] without coefficients, for more than these parameters' dimension, and for coefficients other than -1, 0 and 1.
+    /// [`CkksError::OutOfRange`] without coefficients, for more than these parameters' dimension, and for
+    /// coefficients other than -1, 0 and 1.
     pub fn with_outside_secret(&self, number: u64, coefficients: &[i8]) -> Result<Self, CkksError> {
         let most = self.params.root_shape().dimension();
         if coefficients.is_empty() || coefficients.len() > most {
-            let (value, remedy) = (format!("{} coefficients", coefficients.len()), format!("use 1 to {most}"));
+            let (value, remedy) =
+                (format!("{} coefficients", coefficients.len()), format!("use 1 to {most}"));
             return Err(CkksError::OutOfRange { what: "the secret of another library", value, remedy });
         }
         if let Some(wrong) = coefficients.iter().find(|c| !(-1..=1).contains(*c)) {
             let remedy = "binary and ternary secrets are taken in".to_owned();
-            return Err(CkksError::OutOfRange { what: "a coefficient of the secret of another library", value: wrong.to_string(), remedy });
+            return Err(CkksError::OutOfRange {
+                what: "a coefficient of the secret of another library",
+                value: wrong.to_string(),
+                remedy,
+            });
         }
         let mut key = self.clone();
         key.outside.insert(number, Arc::new(Zeroizing::new(coefficients.to_vec())));
         Ok(key)
     }
 
-    /// The same secret for a relative of these parameters: split, combined or cut to its shape. A cut secret is nested in this one. The key holds the seed of this one, whatever its shape:
-    /// whoever has it can draw all devices', bodies' and packing secrets and the authentication key.
+    /// The same secret for a relative of these parameters: split, combined or cut to its shape. A cut secret
+    /// is nested in this one. The key holds the seed of this one, whatever its shape: whoever has it can draw
+    /// all devices', bodies' and packing secrets and the authentication key.
     ///
     /// # Errors
     /// [`CkksError::WrongParams`] for parameters of another family, or of a larger dimension than this key's.
@@ -81,19 +97,28 @@ impl SecretKey {
         SecretRng::from_seed(*key.as_bytes())
     }
 
-    /// The secret called `name` at this shape. All secrets but the main one are drawn from this key's seed, each with a separate domain, so that keys made
-    /// at different times fit together. The secrets of bodies and devices are drawn at the root's shape and then split, combined or cut like the main secret, so that
-    /// moves of the degree and to higher ranks need no key for these secrets either. Only a device's samples of a dimension that is too small for keys
-    /// ([`Params::is_for_samples`](crate::Params::is_for_samples)) are under a secret drawn for that dimension.
+    /// The secret called `name` at this shape. All secrets but the main one are drawn from this key's seed,
+    /// each with a separate domain, so that keys made at different times fit together. The secrets of bodies
+    /// and devices are drawn at the root's shape and then split, combined or cut like the main secret, so
+    /// that moves of the degree and to higher ranks need no key for these secrets either. Only a device's
+    /// samples of a dimension that is too small for keys
+    /// ([`Params::is_for_samples`](crate::Params::is_for_samples)) are under a secret drawn for that
+    /// dimension.
     ///
     /// # Errors
-    /// [`CkksError::NoTemporaryRank`], [`CkksError::NoEphemeralSecret`] where the parameters have no such secret; [`CkksError::OutOfRange`] for bodies that
-    /// do not exist.
+    /// [`CkksError::NoTemporaryRank`], [`CkksError::NoEphemeralSecret`] where the parameters have no such
+    /// secret; [`CkksError::OutOfRange`] for bodies that do not exist.
     pub fn named(&self, name: SecretName) -> Result<Cow<'_, clathrate_lattice::SecretKey>, CkksError> {
         let (shape, rank) = (self.params.shape(), self.params.rank());
         let draw = |label: &str, shape: ModuleShape, rank: usize, distribution| {
             let mut rng = self.stream_of(&format!("{label} at {shape}"));
-            clathrate_lattice::SecretKey::generate(Degree(shape.degree), Rank(rank), Bodies(1), distribution, &mut rng)
+            clathrate_lattice::SecretKey::generate(
+                Degree(shape.degree),
+                Rank(rank),
+                Bodies(1),
+                distribution,
+                &mut rng,
+            )
         };
         // At the root's shape, then brought to this one.
         let of_root = |labels: Vec<String>| {
@@ -113,15 +138,24 @@ impl SecretKey {
             )?;
             reshaped(&all, shape, self.params.shape())
         };
-        let bodies =
-            |count: usize, wanted: std::ops::Range<usize>| of_root(wanted.map(|index| format!("body {index} of {count}")).collect());
+        let bodies = |count: usize, wanted: std::ops::Range<usize>| {
+            of_root(wanted.map(|index| format!("body {index} of {count}")).collect())
+        };
         Ok(Cow::Owned(match name {
             // Every encryption and decryption asks for it: no copy.
             SecretName::Main => return Ok(Cow::Borrowed(&self.secret)),
             SecretName::Temporary => {
-                let temporary = self.params.temporary().ok_or(CkksError::NoTemporaryRank { operation: "a key of the temporary rank" })?;
+                let temporary = self
+                    .params
+                    .temporary()
+                    .ok_or(CkksError::NoTemporaryRank { operation: "a key of the temporary rank" })?;
                 let further = temporary.rank - rank;
-                self.secret.join_rank(&draw("temporary", shape, further, self.params.distribution_of(further))?)?
+                self.secret.join_rank(&draw(
+                    "temporary",
+                    shape,
+                    further,
+                    self.params.distribution_of(further),
+                )?)?
             }
             SecretName::Ephemeral => {
                 let encapsulation = self.params.encapsulation().ok_or(CkksError::NoEphemeralSecret)?;
@@ -133,7 +167,8 @@ impl SecretKey {
                 let distribution = SecretDistribution::FixedWeight(weight);
                 let mut coefficients = Zeroizing::new(Vec::with_capacity(count * shape.dimension()));
                 for index in 0..count {
-                    let body = draw(&format!("ephemeral body {index} of {count}"), shape, rank, distribution)?;
+                    let body =
+                        draw(&format!("ephemeral body {index} of {count}"), shape, rank, distribution)?;
                     coefficients.extend_from_slice(body.all_coefficients());
                 }
                 clathrate_lattice::SecretKey::from_coefficients(
@@ -154,14 +189,30 @@ impl SecretKey {
                 let own = ring.named(SecretName::Packing)?;
                 let gap = shape.dimension() / degree;
                 let mut coefficients = Zeroizing::new(vec![0; shape.dimension()]);
-                coefficients.iter_mut().step_by(gap).zip(own.all_coefficients()).for_each(|(target, &value)| *target = value);
+                coefficients
+                    .iter_mut()
+                    .step_by(gap)
+                    .zip(own.all_coefficients())
+                    .for_each(|(target, &value)| *target = value);
                 let distribution = SecretDistribution::UniformTernary;
-                clathrate_lattice::SecretKey::from_coefficients(Degree(shape.degree), Rank(1), Bodies(1), distribution, coefficients)?
+                clathrate_lattice::SecretKey::from_coefficients(
+                    Degree(shape.degree),
+                    Rank(1),
+                    Bodies(1),
+                    distribution,
+                    coefficients,
+                )?
             }
-            // Samples are under a uniform secret of their own dimension. It is no part of another, which may be sparse.
+            // Samples are under a uniform secret of their own dimension. It is no part of another, which may
+            // be sparse.
             SecretName::Device(number) if self.params.is_for_samples() => {
                 let samples = ModuleShape { degree: 1, rank: shape.dimension() };
-                let drawn = draw(&format!("device {number}"), samples, samples.rank, SecretDistribution::UniformTernary)?;
+                let drawn = draw(
+                    &format!("device {number}"),
+                    samples,
+                    samples.rank,
+                    SecretDistribution::UniformTernary,
+                )?;
                 reshaped(&drawn, samples, shape)?
             }
             SecretName::Device(number) => of_root(vec![format!("device {number}")])?,
@@ -172,13 +223,25 @@ impl SecretKey {
                     return Err(CkksError::OutOfRange {
                         what: "a shape of samples of another library",
                         value: shape.to_string(),
-                        remedy: format!("use degree 1 and a rank from {} up, the length of the secret", given.len()),
+                        remedy: format!(
+                            "use degree 1 and a rank from {} up, the length of the secret",
+                            given.len()
+                        ),
                     });
                 }
                 let mut coefficients = Zeroizing::new(vec![0; dimension]);
-                coefficients.iter_mut().zip(given.iter()).for_each(|(target, &value)| *target = i64::from(value));
+                coefficients
+                    .iter_mut()
+                    .zip(given.iter())
+                    .for_each(|(target, &value)| *target = i64::from(value));
                 let distribution = SecretDistribution::UniformTernary;
-                clathrate_lattice::SecretKey::from_coefficients(Degree(1), Rank(dimension), Bodies(1), distribution, coefficients)?
+                clathrate_lattice::SecretKey::from_coefficients(
+                    Degree(1),
+                    Rank(dimension),
+                    Bodies(1),
+                    distribution,
+                    coefficients,
+                )?
             }
             SecretName::Body { count, index } => {
                 self.params.check_secret(name)?;

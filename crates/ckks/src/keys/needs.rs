@@ -33,7 +33,8 @@ impl KeyLevel {
 
 /// Operations, each with the highest level at which keys must serve it.
 ///
-/// Needs of several computations merge. [`Params::required_keys`](crate::Params) turns them into keys by name, and the owner makes exactly those.
+/// Needs of several computations merge. [`Params::required_keys`](crate::Params) turns them into keys by
+/// name, and the owner makes exactly those.
 ///
 /// ```
 /// use clathrate_ckks::prelude::*;
@@ -77,27 +78,34 @@ pub struct Descent {
     pub needs: KeyNeeds,
 }
 
-/// Stores the map as a list of pairs, because operations carry data and the keys of a JSON object are strings.
+/// Stores the map as a list of pairs, because operations carry data and the keys of a JSON object are
+/// strings.
 mod as_list {
     use super::{BTreeMap, Deserialize, KeyLevel, Operation};
     use serde::{Deserializer, Serializer};
 
-    pub fn serialize<S: Serializer>(map: &BTreeMap<Operation, KeyLevel>, serializer: S) -> Result<S::Ok, S::Error> {
+    pub fn serialize<S: Serializer>(
+        map: &BTreeMap<Operation, KeyLevel>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(map)
     }
 
-    pub fn deserialize<'d, D: Deserializer<'d>>(deserializer: D) -> Result<BTreeMap<Operation, KeyLevel>, D::Error> {
+    pub fn deserialize<'d, D: Deserializer<'d>>(
+        deserializer: D,
+    ) -> Result<BTreeMap<Operation, KeyLevel>, D::Error> {
         Ok(Vec::<(Operation, KeyLevel)>::deserialize(deserializer)?.into_iter().collect())
     }
 }
 
-/// Bundles that a round of a format switch brings under one mask at most, where their number has such a factor: rounds of four have half as many divisions as rounds
-/// of two, and keys of 1.3 times their size.
+/// Bundles that a round of a format switch brings under one mask at most, where their number has such a
+/// factor: rounds of four have half as many divisions as rounds of two, and keys of 1.3 times their size.
 const MOST_IN_A_ROUND: usize = 4;
 
-/// The rounds of a format switch from bundles of one body to bundles of `bodies`: for each its bodies before and after. Large factors come first, because keys of a round
-/// have an entry for each bundle and each body of the result; a large prime factor makes one large key. More than [`MOST_BODIES`] bodies, and none, have one round that no key
-/// serves. [pcmm-mambo, sec. 3.3]
+/// The rounds of a format switch from bundles of one body to bundles of `bodies`: for each its bodies before
+/// and after. Large factors come first, because keys of a round have an entry for each bundle and each body
+/// of the result; a large prime factor makes one large key. More than [`MOST_BODIES`] bodies, and none, have
+/// one round that no key serves. [pcmm-mambo, sec. 3.3]
 #[must_use]
 pub fn format_switch_rounds(bodies: usize) -> Vec<(usize, usize)> {
     if bodies <= 1 || bodies > MOST_BODIES {
@@ -158,16 +166,21 @@ impl KeyNeeds {
     /// Rotations by `steps`, left when positive. A rotation by 0 needs no key.
     #[must_use]
     pub fn rotations(self, steps: impl IntoIterator<Item = i64>, key_level: KeyLevel) -> Self {
-        steps.into_iter().filter(|&step| step != 0).fold(self, |needs, step| needs.operation(Operation::Rotate(step), key_level))
+        steps
+            .into_iter()
+            .filter(|&step| step != 0)
+            .fold(self, |needs, step| needs.operation(Operation::Rotate(step), key_level))
     }
 
-    /// Any rotation, from keys of the powers of two alone, left and right, at the temporary rank. [dpad-he, sec. 3.5]
+    /// Any rotation, from keys of the powers of two alone, left and right, at the temporary rank. [dpad-he,
+    /// sec. 3.5]
     #[must_use]
     pub fn power_rotations(self, key_level: KeyLevel) -> Self {
         self.operation(Operation::RotateByPowers, key_level)
     }
 
-    /// A reduction of the rank to `rank`, at most half of the present rank unless [`KeyNeeds::single_steps`] is set.
+    /// A reduction of the rank to `rank`, at most half of the present rank unless [`KeyNeeds::single_steps`]
+    /// is set.
     #[must_use]
     pub fn reduce_to(self, rank: usize, key_level: KeyLevel) -> Self {
         self.operation(Operation::ReduceRank(rank), key_level)
@@ -181,23 +194,30 @@ impl KeyNeeds {
 
     /// Bringing `bodies` bundles under one mask, and taking each of them out again.
     ///
-    /// More than [`MOST_BODIES`] bodies have no keys: [`Params::required_keys`](crate::Params::required_keys) refuses them.
+    /// More than [`MOST_BODIES`] bodies have no keys: [`Params::required_keys`](crate::Params::required_keys)
+    /// refuses them.
     #[must_use]
     pub fn shared_mask(self, bodies: usize, key_level: KeyLevel) -> Self {
-        let out = |index| Operation::ChangeSecret(SecretName::Body { count: bodies, index }, SecretName::Main);
-        (0..bodies.min(MOST_BODIES)).fold(self.operation(Operation::FormatSwitch { from: 1, to: bodies }, key_level), |needs, index| {
-            needs.operation(out(index), key_level)
-        })
+        let out =
+            |index| Operation::ChangeSecret(SecretName::Body { count: bodies, index }, SecretName::Main);
+        (0..bodies.min(MOST_BODIES)).fold(
+            self.operation(Operation::FormatSwitch { from: 1, to: bodies }, key_level),
+            |needs, index| needs.operation(out(index), key_level),
+        )
     }
 
-    /// Bringing `bodies` bundles under one mask in rounds ([`format_switch_rounds`]). For powers of two the keys together grow with `bodies`, not with its square.
+    /// Bringing `bodies` bundles under one mask in rounds ([`format_switch_rounds`]). For powers of two the
+    /// keys together grow with `bodies`, not with its square.
     #[must_use]
     pub fn shared_mask_in_rounds(self, bodies: usize, key_level: KeyLevel) -> Self {
         let rounds = format_switch_rounds(bodies);
-        rounds.into_iter().fold(self, |needs, (from, to)| needs.operation(Operation::FormatSwitch { from, to }, key_level))
+        rounds
+            .into_iter()
+            .fold(self, |needs, (from, to)| needs.operation(Operation::FormatSwitch { from, to }, key_level))
     }
 
-    /// Products of known matrices with rows of degree `degree` that share a mask, in `bodies` polynomials ([`crate::circuits::prepared::PreparedPlan`]).
+    /// Products of known matrices with rows of degree `degree` that share a mask, in `bodies` polynomials
+    /// ([`crate::circuits::prepared::PreparedPlan`]).
     #[must_use]
     pub fn prepared_matrix(self, bodies: usize, degree: usize, key_level: KeyLevel) -> Self {
         self.operation(Operation::BodyParts { bodies, degree }, key_level)
@@ -205,8 +225,14 @@ impl KeyNeeds {
 
     /// Rotations of arrays of `bodies` bodies under one mask.
     #[must_use]
-    pub fn rotations_of_bodies(self, bodies: usize, steps: impl IntoIterator<Item = i64>, key_level: KeyLevel) -> Self {
-        let need = |needs: Self, steps: i64| needs.operation(Operation::RotateBodies { bodies, steps }, key_level);
+    pub fn rotations_of_bodies(
+        self,
+        bodies: usize,
+        steps: impl IntoIterator<Item = i64>,
+        key_level: KeyLevel,
+    ) -> Self {
+        let need =
+            |needs: Self, steps: i64| needs.operation(Operation::RotateBodies { bodies, steps }, key_level);
         steps.into_iter().filter(|&step| step != 0).fold(self, need)
     }
 
@@ -216,8 +242,8 @@ impl KeyNeeds {
         self.operation(Operation::ConjugateBodies(bodies), key_level)
     }
 
-    /// Allows reductions of the rank by less than half. Such reductions must be requested explicitly, because chains of keys `k -> k - 1 -> k - 2` are a
-    /// possible weakness. [dpad-he, footnote 4]
+    /// Allows reductions of the rank by less than half. Such reductions must be requested explicitly, because
+    /// chains of keys `k -> k - 1 -> k - 2` are a possible weakness. [dpad-he, footnote 4]
     #[must_use]
     pub fn single_steps(mut self) -> Self {
         self.single_steps = true;
@@ -226,7 +252,11 @@ impl KeyNeeds {
 
     /// As [`KeyNeeds::single_steps`], for the needs at all other shapes as well.
     pub(crate) fn single_steps_at_all_shapes(mut self) -> Self {
-        self.relatives = self.relatives.into_iter().map(|(shape, needs)| (shape, needs.single_steps_at_all_shapes())).collect();
+        self.relatives = self
+            .relatives
+            .into_iter()
+            .map(|(shape, needs)| (shape, needs.single_steps_at_all_shapes()))
+            .collect();
         self.single_steps()
     }
 
@@ -238,7 +268,8 @@ impl KeyNeeds {
         self
     }
 
-    /// These needs, and the same needs at every shape that reductions to `ranks` and, if `to_rlwe` is set, conversions to the higher degree lead to.
+    /// These needs, and the same needs at every shape that reductions to `ranks` and, if `to_rlwe` is set,
+    /// conversions to the higher degree lead to.
     ///
     /// Needs stated so before are not followed again.
     #[must_use]
@@ -254,7 +285,10 @@ impl KeyNeeds {
     /// The union of both needs.
     #[must_use]
     pub fn merge(mut self, other: &Self) -> Self {
-        self = other.operations.iter().fold(self, |needs, (&operation, &key_level)| needs.operation(operation, key_level));
+        self = other
+            .operations
+            .iter()
+            .fold(self, |needs, (&operation, &key_level)| needs.operation(operation, key_level));
         self.single_steps |= other.single_steps;
         self = other.relatives.iter().fold(self, |needs, (&shape, relative)| needs.relative(shape, relative));
         for descent in &other.descents {
@@ -276,7 +310,8 @@ impl KeyNeeds {
         self.operations.get(&operation).copied()
     }
 
-    /// The highest level of an operation at shape `at`, for needs of shape `own`; needs at other shapes are searched too.
+    /// The highest level of an operation at shape `at`, for needs of shape `own`; needs at other shapes are
+    /// searched too.
     #[must_use]
     pub fn key_level_at(&self, own: ModuleShape, at: ModuleShape, operation: Operation) -> Option<KeyLevel> {
         let here = self.key_level_of(operation).filter(|_| own == at);
@@ -286,14 +321,16 @@ impl KeyNeeds {
 
     /// Rotation steps and their levels.
     pub fn rotation_steps(&self) -> impl Iterator<Item = (i64, KeyLevel)> {
-        self.operations()
-            .filter_map(|(operation, key_level)| if let Operation::Rotate(steps) = operation { Some((steps, key_level)) } else { None })
+        self.operations().filter_map(|(operation, key_level)| {
+            if let Operation::Rotate(steps) = operation { Some((steps, key_level)) } else { None }
+        })
     }
 
     /// Ranks to reduce to and their levels.
     pub fn reductions(&self) -> impl Iterator<Item = (usize, KeyLevel)> {
-        self.operations()
-            .filter_map(|(operation, key_level)| if let Operation::ReduceRank(rank) = operation { Some((rank, key_level)) } else { None })
+        self.operations().filter_map(|(operation, key_level)| {
+            if let Operation::ReduceRank(rank) = operation { Some((rank, key_level)) } else { None }
+        })
     }
 
     /// Whether ranks may be reduced by less than half.

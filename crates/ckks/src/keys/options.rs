@@ -16,7 +16,8 @@ pub enum Lanes {
     Of(usize),
 }
 
-/// Options of an encryption. The default encodes vectors in slots and matrices in coefficients, at the top level, with one body in each bundle.
+/// Options of an encryption. The default encodes vectors in slots and matrices in coefficients, at the top
+/// level, with one body in each bundle.
 ///
 /// ```
 /// use clathrate_ckks::prelude::*;
@@ -36,27 +37,38 @@ pub struct EncryptOptions {
     pub level: Option<Level>,
     /// The scale; absent for the level's canonical one.
     pub scale: Option<f64>,
-    /// Bodies under one mask, which makes the secret [`SecretName::Bodies`]; absent for one body under the main secret.
+    /// Bodies under one mask, which makes the secret [`SecretName::Bodies`]; absent for one body under the
+    /// main secret.
     pub bodies: Option<usize>,
-    /// Which axis runs over the bodies; absent for the chunks of a row if a row has several chunks, otherwise for rows.
+    /// Which axis runs over the bodies; absent for the chunks of a row if a row has several chunks, otherwise
+    /// for rows.
     pub axis: Option<BodyAxis>,
-    /// Numbers per polynomial, a power of two; absent for as many as a row needs (slots) or a polynomial has room for (coefficients).
+    /// Numbers per polynomial, a power of two; absent for as many as a row needs (slots) or a polynomial has
+    /// room for (coefficients).
     pub capacity: Option<usize>,
-    /// Consecutive rows, of slots or of real coefficients, that share a polynomial, where a row is shorter than a polynomial; absent for one row in each.
+    /// Consecutive rows, of slots or of real coefficients, that share a polynomial, where a row is shorter
+    /// than a polynomial; absent for one row in each.
     pub lanes: Option<Lanes>,
-    /// Neighbouring slots that each hold the same number, as those of sums of rows that share polynomials; absent for one.
+    /// Neighbouring slots that each hold the same number, as those of sums of rows that share polynomials;
+    /// absent for one.
     pub copies: Option<usize>,
     /// The order of numbers inside a polynomial.
     pub order: Order,
-    /// The largest magnitude that the numbers may have, which everybody sees; absent for none. Results then have bounds, too ([`Ciphertext::bound`](crate::Ciphertext::bound)).
-    /// With a bound the time of an encryption does not depend on the numbers; without, it shows whether double precision serves for the largest one.
+    /// The largest magnitude that the numbers may have, which everybody sees; absent for none. Results then
+    /// have bounds, too ([`Ciphertext::bound`](crate::Ciphertext::bound)). With a bound the time of an
+    /// encryption does not depend on the numbers; without, it shows whether double precision serves for the
+    /// largest one.
     pub bound: Option<f64>,
 }
 
 impl EncryptOptions {
     /// The layout of an array of this shape at degree `degree`.
     pub fn layout(&self, shape: &[usize], complex: bool, degree: usize) -> Result<Layout, CkksError> {
-        let encoding = self.encoding.unwrap_or(if shape.len() == 2 && !complex { Encoding::Coefficients } else { Encoding::Slots });
+        let encoding = self.encoding.unwrap_or(if shape.len() == 2 && !complex {
+            Encoding::Coefficients
+        } else {
+            Encoding::Slots
+        });
         let mut layout = Layout::new(shape, encoding, degree)?;
         if complex {
             layout = layout.with_complex()?;
@@ -69,9 +81,16 @@ impl EncryptOptions {
                 Lanes::Most => None,
                 Lanes::Of(count) => Some(count),
             })?;
-            if let Some(capacity) = self.capacity.filter(|&capacity| packed.lanes > 1 && capacity != packed.capacity) {
-                let remedy = format!("with several rows in a polynomial leave it out: it is {}", packed.capacity);
-                return Err(CkksError::OutOfRange { what: "the capacity of a polynomial", value: capacity.to_string(), remedy });
+            if let Some(capacity) =
+                self.capacity.filter(|&capacity| packed.lanes > 1 && capacity != packed.capacity)
+            {
+                let remedy =
+                    format!("with several rows in a polynomial leave it out: it is {}", packed.capacity);
+                return Err(CkksError::OutOfRange {
+                    what: "the capacity of a polynomial",
+                    value: capacity.to_string(),
+                    remedy,
+                });
             }
             layout = packed;
         }
@@ -89,14 +108,23 @@ impl EncryptOptions {
         let Some(bound) = self.bound else { return Ok(()) };
         if !(bound.is_finite() && bound > 0.0) {
             let remedy = "give the largest magnitude that the numbers may have, above 0".to_owned();
-            return Err(CkksError::OutOfRange { what: "the bound on the numbers", value: bound.to_string(), remedy });
+            return Err(CkksError::OutOfRange {
+                what: "the bound on the numbers",
+                value: bound.to_string(),
+                remedy,
+            });
         }
         let largest = values.largest();
         if largest <= bound {
             return Ok(());
         }
-        let remedy = format!("the declared bound is {bound:e}: declare a larger one, or scale the numbers down");
-        Err(CkksError::OutOfRange { what: "the largest magnitude of the numbers", value: format!("{largest:e}"), remedy })
+        let remedy =
+            format!("the declared bound is {bound:e}: declare a larger one, or scale the numbers down");
+        Err(CkksError::OutOfRange {
+            what: "the largest magnitude of the numbers",
+            value: format!("{largest:e}"),
+            remedy,
+        })
     }
 
     /// The secret that the array is under.

@@ -18,8 +18,8 @@ use crate::parameters::Params;
 pub struct Cost {
     /// Predicted nanoseconds on this machine.
     pub nanoseconds: f64,
-    /// Predicted nanoseconds by the built-in model ([`MachineProfile::reference`]), which are the same on every machine: what plans compare, so that owners and
-    /// evaluators plan alike.
+    /// Predicted nanoseconds by the built-in model ([`MachineProfile::reference`]), which are the same on
+    /// every machine: what plans compare, so that owners and evaluators plan alike.
     pub price: f64,
     /// Transforms of one polynomial modulo one prime, forward and inverse.
     pub transforms: f64,
@@ -76,7 +76,8 @@ pub struct TransformCosts {
     pub extended_primes: usize,
 }
 
-/// The arguments of the noise formulas for one switch by a key: its digits, bits of the special modulus, and inputs.
+/// The arguments of the noise formulas for one switch by a key: its digits, bits of the special modulus, and
+/// inputs.
 type Digits = (Vec<(f64, usize)>, f64, usize);
 
 impl KeyDefinition {
@@ -110,7 +111,11 @@ impl KeyDefinition {
     /// The cost that is saved if the product by this key shares one mod-down with the product by `other`.
     fn shared_division(&self, other: &Self, level: Level) -> Result<Cost, CkksError> {
         let (switcher, tables) = (self.switcher()?, other.switcher()?.tables_for(level, other.most)?);
-        self.cost_of(&switcher.shared_mod_down_counts(&*switcher.tables_for(level, self.most)?, &tables, self.columns()))
+        self.cost_of(&switcher.shared_mod_down_counts(
+            &*switcher.tables_for(level, self.most)?,
+            &tables,
+            self.columns(),
+        ))
     }
 
     /// The costs of the steps of a linear transform at `level` whose rotations use keys of this kind.
@@ -119,7 +124,11 @@ impl KeyDefinition {
         let tables = switcher.transform_tables_for(level, self.most)?;
         Ok(TransformCosts {
             decomposition: self.cost_of(&switcher.decomposition_counts(&tables, self.inputs()))?,
-            inner_product: self.cost_of(&switcher.inner_product_counts(&tables, self.inputs(), self.columns()))?,
+            inner_product: self.cost_of(&switcher.inner_product_counts(
+                &tables,
+                self.inputs(),
+                self.columns(),
+            ))?,
             mask_division: self.cost_of(&switcher.mod_down_counts(&tables, self.rank()))?,
             division: self.cost_of(&switcher.mod_down_counts(&tables, self.columns()))?,
             switch: self.switch_cost(level)?,
@@ -128,7 +137,8 @@ impl KeyDefinition {
         })
     }
 
-    /// The cost at `level` of rotations by `rotations` keys of this kind, each of the sum before it, whose bodies share one mod-down; `None` where the keys' method has no such sums.
+    /// The cost at `level` of rotations by `rotations` keys of this kind, each of the sum before it, whose
+    /// bodies share one mod-down; `None` where the keys' method has no such sums.
     fn rotated_sums_cost(&self, level: Level, rotations: usize) -> Result<Option<Cost>, CkksError> {
         let switcher = self.switcher()?;
         let tables = switcher.tables_for(level, self.most)?;
@@ -143,8 +153,9 @@ impl KeyDefinition {
         Ok(Some(cost))
     }
 
-    /// The costs at `level` of the decomposition of `inputs` polynomials, of their product with a key of this kind for so many inputs, and of the mod-down with
-    /// a rescale, by the keys as they were made for this level.
+    /// The costs at `level` of the decomposition of `inputs` polynomials, of their product with a key of this
+    /// kind for so many inputs, and of the mod-down with a rescale, by the keys as they were made for this
+    /// level.
     pub(crate) fn steps_as_made(&self, level: Level, inputs: usize) -> Result<[Cost; 3], CkksError> {
         let switcher = self.switcher()?;
         let tables = switcher.tables_of_method(SwitchMethod::as_made(switcher.chain()), level, level)?;
@@ -155,7 +166,8 @@ impl KeyDefinition {
         ])
     }
 
-    /// The arguments of the noise formulas for keys as they were made for `level`: digits and bits of the special modulus.
+    /// The arguments of the noise formulas for keys as they were made for `level`: digits and bits of the
+    /// special modulus.
     pub(crate) fn digits_as_made(&self, level: Level) -> Result<(Vec<(f64, usize)>, f64), CkksError> {
         let switcher = self.switcher()?;
         let tables = switcher.tables_of_method(SwitchMethod::as_made(switcher.chain()), level, level)?;
@@ -182,41 +194,63 @@ impl KeyDefinition {
 
 impl Params {
     /// The definitions of the keys of `operation` at `level`, on the route that a complete key set gives.
-    fn definitions(&self, operation: Operation, level: Level) -> Result<(Route, Vec<KeyDefinition>), CkksError> {
+    fn definitions(
+        &self,
+        operation: Operation,
+        level: Level,
+    ) -> Result<(Route, Vec<KeyDefinition>), CkksError> {
         self.check_level(level)?;
         let missing = || self.missing_key(operation, std::iter::empty());
         self.check_switching(operation.is_in_packing_ring())?;
         let route = self.full_route(operation, level).ok_or_else(missing)?;
-        let definitions = route.keys().map(|address| self.definition_at(address)).collect::<Result<_, _>>()?;
+        let definitions =
+            route.keys().map(|address| self.definition_at(address)).collect::<Result<_, _>>()?;
         Ok((route, definitions))
     }
 
     /// The cost of the switches of `operation` at `level`, for one bundle.
     ///
     /// # Errors
-    /// `NoSpecialPrimes` where these parameters cannot switch; level errors; the error of a missing key where the parameters do not allow the operation's keys.
+    /// `NoSpecialPrimes` where these parameters cannot switch; level errors; the error of a missing key where
+    /// the parameters do not allow the operation's keys.
     pub fn operation_cost(&self, operation: Operation, level: Level) -> Result<Cost, CkksError> {
         self.operation_cost_by(operation, level, self.max_level())
     }
 
-    /// As [`Params::operation_cost`], with keys made for levels up to `key_level`: such keys have fewer primes that can serve as special primes.
-    pub fn operation_cost_by(&self, operation: Operation, level: Level, key_level: Level) -> Result<Cost, CkksError> {
+    /// As [`Params::operation_cost`], with keys made for levels up to `key_level`: such keys have fewer
+    /// primes that can serve as special primes.
+    pub fn operation_cost_by(
+        &self,
+        operation: Operation,
+        level: Level,
+        key_level: Level,
+    ) -> Result<Cost, CkksError> {
         let (route, definitions) = self.definitions(operation, level)?;
-        let definitions: Vec<KeyDefinition> = definitions.into_iter().map(|definition| definition.serving(key_level)).collect();
+        let definitions: Vec<KeyDefinition> =
+            definitions.into_iter().map(|definition| definition.serving(key_level)).collect();
         let mut sum = Cost::default();
         for definition in &definitions {
             sum += definition.switch_cost(level)?;
         }
-        // The sums of both stages of a relinearisation share one mod-down. [dpad-he, Algorithm 1 divides twice]
-        if let (Route::TemporaryRank { .. }, Operation::Multiply, [up, down]) = (route, operation, &definitions[..]) {
+        // The sums of both stages of a relinearisation share one mod-down. [dpad-he, Algorithm 1 divides
+        // twice]
+        if let (Route::TemporaryRank { .. }, Operation::Multiply, [up, down]) =
+            (route, operation, &definitions[..])
+        {
             sum += down.shared_division(up, level)?.times(-1.0);
         }
         Ok(sum)
     }
 
-    /// The cost at `level` of rotations, each of the sum before it, whose bodies share one mod-down, by keys made for levels up to `key_level`; `None` where a rotation does not take one switch or
-    /// the keys' method has no such sums.
-    pub(crate) fn rotated_sums_cost(&self, rotations: &[Operation], level: Level, key_level: Level) -> Result<Option<Cost>, CkksError> {
+    /// The cost at `level` of rotations, each of the sum before it, whose bodies share one mod-down, by keys
+    /// made for levels up to `key_level`; `None` where a rotation does not take one switch or the keys'
+    /// method has no such sums.
+    pub(crate) fn rotated_sums_cost(
+        &self,
+        rotations: &[Operation],
+        level: Level,
+        key_level: Level,
+    ) -> Result<Option<Cost>, CkksError> {
         let mut definition = None;
         for &rotation in rotations {
             let (route, mut definitions) = self.definitions(rotation, level)?;
@@ -225,24 +259,38 @@ impl Params {
                 _ => return Ok(None),
             }
         }
-        definition.map_or(Ok(None), |definition| definition.serving(key_level).rotated_sums_cost(level, rotations.len()))
+        definition.map_or(Ok(None), |definition| {
+            definition.serving(key_level).rotated_sums_cost(level, rotations.len())
+        })
     }
 
     /// The definition of the first key on the route of `operation` at `level`.
-    pub(crate) fn operation_definition(&self, operation: Operation, level: Level) -> Result<KeyDefinition, CkksError> {
+    pub(crate) fn operation_definition(
+        &self,
+        operation: Operation,
+        level: Level,
+    ) -> Result<KeyDefinition, CkksError> {
         let missing = || self.missing_key(operation, std::iter::empty());
         self.definitions(operation, level)?.1.into_iter().next().ok_or_else(missing)
     }
 
-    /// The variance that the switches of `operation` at `level` add to a coefficient, without the rounding of the last mod-down.
+    /// The variance that the switches of `operation` at `level` add to a coefficient, without the rounding of
+    /// the last mod-down.
     pub fn operation_variance(&self, operation: Operation, level: Level) -> Result<f64, CkksError> {
         self.operation_variance_by(operation, level, self.max_level())
     }
 
-    /// As [`Params::operation_variance`], with keys made for levels up to `key_level`: such keys have fewer primes that can serve as special primes.
-    pub fn operation_variance_by(&self, operation: Operation, level: Level, key_level: Level) -> Result<f64, CkksError> {
+    /// As [`Params::operation_variance`], with keys made for levels up to `key_level`: such keys have fewer
+    /// primes that can serve as special primes.
+    pub fn operation_variance_by(
+        &self,
+        operation: Operation,
+        level: Level,
+        key_level: Level,
+    ) -> Result<f64, CkksError> {
         let (route, definitions) = self.definitions(operation, level)?;
-        let definitions: Vec<(KeyDefinition, Level)> = definitions.into_iter().map(|definition| (definition, key_level)).collect();
+        let definitions: Vec<(KeyDefinition, Level)> =
+            definitions.into_iter().map(|definition| (definition, key_level)).collect();
         self.route_variance(operation, level, &route, &definitions)
     }
 
@@ -255,8 +303,10 @@ impl Params {
         definitions: &[(KeyDefinition, Level)],
     ) -> Result<f64, CkksError> {
         let model = self.noise_model();
-        let digits =
-            definitions.iter().map(|(definition, key_level)| definition.digits(level, *key_level)).collect::<Result<Vec<_>, _>>()?;
+        let digits = definitions
+            .iter()
+            .map(|(definition, key_level)| definition.digits(level, *key_level))
+            .collect::<Result<Vec<_>, _>>()?;
         if let (Route::TemporaryRank { .. }, Some((down, up))) = (route, digits.split_last()) {
             let (high, base) = (down.2, (&down.0[..], down.1));
             let Some(first) = up.first() else { return Ok(0.0) };
@@ -269,17 +319,26 @@ impl Params {
         }
         // Each switch but the last ends with a rounding, which is counted here.
         let roundings = digits.len().saturating_sub(1) as f64 * model.rounding();
-        Ok(digits.iter().map(|(digits, special, inputs)| model.products_over(*inputs, digits, *special)).sum::<f64>() + roundings)
+        Ok(digits
+            .iter()
+            .map(|(digits, special, inputs)| model.products_over(*inputs, digits, *special))
+            .sum::<f64>()
+            + roundings)
     }
 
     /// The time that `nanoseconds` gives, by the profile of this machine and by the one that plans compare.
     pub(crate) fn timed(&self, nanoseconds: impl Fn(&MachineProfile) -> f64) -> Cost {
-        Cost { nanoseconds: nanoseconds(self.machine_profile()), price: nanoseconds(MachineProfile::reference()), ..Cost::default() }
+        Cost {
+            nanoseconds: nanoseconds(self.machine_profile()),
+            price: nanoseconds(MachineProfile::reference()),
+            ..Cost::default()
+        }
     }
 
     /// The time of a transform modulo each of the first `primes` primes.
     fn transforms_time(&self, primes: usize, degree: usize) -> Cost {
-        let (ring, own, reference) = (self.chain().ring(), self.machine_profile().at(degree), MachineProfile::reference().at(degree));
+        let (ring, own, reference) =
+            (self.chain().ring(), self.machine_profile().at(degree), MachineProfile::reference().at(degree));
         Cost {
             nanoseconds: (0..primes).map(|index| own.transform[ring.engine().transform_class(index)]).sum(),
             price: (0..primes).map(|index| reference.transform[transform_class(&ring.moduli()[index])]).sum(),
@@ -289,10 +348,14 @@ impl Params {
 
     /// The cost of exact or floating-point products of matrices with these counts.
     pub(crate) fn product_cost(&self, counts: &ProductCounts) -> Cost {
-        Cost { multiply_adds: counts.multiply_adds as f64, ..self.timed(|profile| profile.product_nanoseconds(counts)) }
+        Cost {
+            multiply_adds: counts.multiply_adds as f64,
+            ..self.timed(|profile| profile.product_nanoseconds(counts))
+        }
     }
 
-    /// The cost of a product of two ciphertexts at `level` before its relinearisation: `(k + 1)^2` products of polynomials. [dpad-he, Table 1]
+    /// The cost of a product of two ciphertexts at `level` before its relinearisation: `(k + 1)^2` products
+    /// of polynomials. [dpad-he, Table 1]
     #[must_use]
     pub fn tensor_cost(&self, level: Level) -> Cost {
         self.rows_cost((self.rank() + 1).pow(2) * self.chain().basis(level).len())
@@ -303,8 +366,9 @@ impl Params {
         Cost { hadamard_products: rows as f64, ..self.passes_cost(rows) }
     }
 
-    /// The cost of `rows` sums of two polynomials modulo one prime, or of products with a number. They take the time of products of polynomials, because they
-    /// read and write as much, but they do not count as products.
+    /// The cost of `rows` sums of two polynomials modulo one prime, or of products with a number. They take
+    /// the time of products of polynomials, because they read and write as much, but they do not count as
+    /// products.
     pub(crate) fn passes_cost(&self, rows: usize) -> Cost {
         self.timed(|profile| rows as f64 * profile.at(self.degree()).product)
     }
@@ -315,8 +379,9 @@ impl Params {
         Cost { transforms: primes as f64, ..self.transforms_time(primes, degree) }
     }
 
-    /// The cost of integer combinations of arrays at `level` by the rows of `matrix`: the product of `matrix` with the residues of `polys` polynomials of each
-    /// input, modulo each prime. Each row of the matrix is one output.
+    /// The cost of integer combinations of arrays at `level` by the rows of `matrix`: the product of `matrix`
+    /// with the residues of `polys` polynomials of each input, modulo each prime. Each row of the matrix is
+    /// one output.
     #[must_use]
     pub fn combination_cost(&self, matrix: &LeftMatrix, level: Level, polys: usize) -> Cost {
         let (degree, basis) = (self.degree(), self.chain().basis(level));
@@ -331,17 +396,21 @@ impl Params {
         let polys = polys as f64;
         cost = cost.times(polys);
         // The results are in new memory, which no cache holds before.
-        cost +=
-            self.timed(|profile| profile.memory_nanoseconds(read * polys, written * polys).max(written * polys * profile.read_ns_per_byte));
+        cost += self.timed(|profile| {
+            profile
+                .memory_nanoseconds(read * polys, written * polys)
+                .max(written * polys * profile.read_ns_per_byte)
+        });
         cost
     }
 
-    /// The cost of a rescale from `level` of a bundle of `polys` polynomials: an inverse transform for each prime of the step, a conversion, and a forward
-    /// transform for each prime that is left.
+    /// The cost of a rescale from `level` of a bundle of `polys` polynomials: an inverse transform for each
+    /// prime of the step, a conversion, and a forward transform for each prime that is left.
     pub(crate) fn rescale_cost(&self, level: Level, polys: usize) -> Cost {
         let (step, primes) = (self.chain().step(level).len(), self.chain().basis(level).len());
         let mut cost = Cost { transforms: primes as f64, ..self.transforms_time(primes, self.degree()) };
-        cost += self.timed(|profile| ((step + 1) * (primes - step)) as f64 * profile.at(self.degree()).convert);
+        cost +=
+            self.timed(|profile| ((step + 1) * (primes - step)) as f64 * profile.at(self.degree()).convert);
         cost.times(polys as f64)
     }
 }

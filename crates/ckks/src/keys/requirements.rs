@@ -1,4 +1,5 @@
-//! From operations to keys: the names of the keys that the owner makes, each with the highest level that the key must serve.
+//! From operations to keys: the names of the keys that the owner makes, each with the highest level that the
+//! key must serve.
 
 use std::collections::BTreeMap;
 
@@ -50,30 +51,34 @@ impl KeyRequirements {
 }
 
 impl Params {
-    /// The needs of a conversion to the higher degree: rotations at that degree, and for conversions from degree 1 also the conjugation.
+    /// The needs of a conversion to the higher degree: rotations at that degree, and for conversions from
+    /// degree 1 also the conjugation.
     #[must_use]
     pub fn rlwe_needs(&self, key_level: KeyLevel) -> KeyNeeds {
         self.rlwe_needs_under(SecretName::Main, key_level)
     }
 
-    /// As [`Params::rlwe_needs`], for arrays under `secret`, which is the main secret or the secret of several bodies. Arrays under other secrets cannot be
-    /// converted and need nothing.
+    /// As [`Params::rlwe_needs`], for arrays under `secret`, which is the main secret or the secret of
+    /// several bodies. Arrays under other secrets cannot be converted and need nothing.
     #[must_use]
     pub fn rlwe_needs_under(&self, secret: SecretName, key_level: KeyLevel) -> KeyNeeds {
         let target = self.rlwe_shape();
         if target == self.shape() {
             return KeyNeeds::new();
         }
-        let operations = trace_operations(secret, self.degree(), target.degree).unwrap_or_default().into_iter();
-        let needs = operations.fold(KeyNeeds::new(), |needs, operation| needs.operation(operation, key_level));
+        let operations =
+            trace_operations(secret, self.degree(), target.degree).unwrap_or_default().into_iter();
+        let needs =
+            operations.fold(KeyNeeds::new(), |needs, operation| needs.operation(operation, key_level));
         KeyNeeds::new().relative(target, &needs)
     }
 
     /// The keys that the operations in `needs` use; `needs` is stated for this shape.
     ///
     /// # Errors
-    /// `NoSpecialPrimes` where these parameters cannot switch; [`CkksError::RankStep`] unless ranks go down, and by at least half unless single steps are
-    /// allowed; [`CkksError::NoTemporaryRank`], [`CkksError::NoEphemeralSecret`]; [`CkksError::InvalidParams`] for shapes that cannot be reached.
+    /// `NoSpecialPrimes` where these parameters cannot switch; [`CkksError::RankStep`] unless ranks go down,
+    /// and by at least half unless single steps are allowed; [`CkksError::NoTemporaryRank`],
+    /// [`CkksError::NoEphemeralSecret`]; [`CkksError::InvalidParams`] for shapes that cannot be reached.
     pub fn required_keys(&self, needs: &KeyNeeds) -> Result<KeyRequirements, CkksError> {
         let mut shapes = BTreeMap::new();
         self.collect(needs, &mut shapes)?;
@@ -86,10 +91,17 @@ impl Params {
         Ok(required)
     }
 
-    /// Collects the needs at each shape: merges needs of one shape from several places and follows sequences of rank reductions.
-    fn collect(&self, needs: &KeyNeeds, shapes: &mut BTreeMap<ModuleShape, (Self, KeyNeeds)>) -> Result<(), CkksError> {
+    /// Collects the needs at each shape: merges needs of one shape from several places and follows sequences
+    /// of rank reductions.
+    fn collect(
+        &self,
+        needs: &KeyNeeds,
+        shapes: &mut BTreeMap<ModuleShape, (Self, KeyNeeds)>,
+    ) -> Result<(), CkksError> {
         let entry = shapes.entry(self.shape()).or_insert_with(|| (self.clone(), KeyNeeds::new()));
-        let own = needs.operations().fold(KeyNeeds::new(), |own, (operation, key_level)| own.operation(operation, key_level));
+        let own = needs
+            .operations()
+            .fold(KeyNeeds::new(), |own, (operation, key_level)| own.operation(operation, key_level));
         let own = if needs.allows_single_steps() { own.single_steps() } else { own };
         entry.1 = std::mem::take(&mut entry.1).merge(&own);
         for (shape, relative) in needs.relatives() {
@@ -98,7 +110,11 @@ impl Params {
         needs.descents().iter().try_for_each(|descent| self.descend(descent, shapes))
     }
 
-    fn descend(&self, descent: &Descent, shapes: &mut BTreeMap<ModuleShape, (Self, KeyNeeds)>) -> Result<(), CkksError> {
+    fn descend(
+        &self,
+        descent: &Descent,
+        shapes: &mut BTreeMap<ModuleShape, (Self, KeyNeeds)>,
+    ) -> Result<(), CkksError> {
         let Descent { ranks, to_rlwe, key_level, needs } = descent;
         let mut at = self.clone();
         for step in 0..=ranks.len() {
@@ -113,11 +129,15 @@ impl Params {
             }
             let Some(&rank) = ranks.get(step) else { break };
             if rank == 0 || rank >= at.rank() {
-                let remedy = "name the ranks from the highest to the lowest, each below the one before it".to_owned();
+                let remedy =
+                    "name the ranks from the highest to the lowest, each below the one before it".to_owned();
                 return Err(CkksError::RankStep { from: at.rank(), to: rank, remedy });
             }
             let reduction = KeyNeeds::new().reduce_to(rank, *key_level);
-            at.collect(&if needs.allows_single_steps() { reduction.single_steps() } else { reduction }, shapes)?;
+            at.collect(
+                &if needs.allows_single_steps() { reduction.single_steps() } else { reduction },
+                shapes,
+            )?;
             at = at.at_rank(rank)?;
         }
         Ok(())
@@ -125,7 +145,10 @@ impl Params {
 
     /// Returns `needs` if the shape `at` can have their keys.
     fn possible_at<'n>(&self, at: &Self, needs: &'n KeyNeeds) -> Result<&'n KeyNeeds, CkksError> {
-        if needs.key_level_of(Operation::RotateByPowers).is_some() && at.temporary().is_none() && self.temporary().is_some() {
+        if needs.key_level_of(Operation::RotateByPowers).is_some()
+            && at.temporary().is_none()
+            && self.temporary().is_some()
+        {
             let reason = format!(
                 "degree and rank {} have no temporary rank that is as secure as these parameters: ask for rotations by powers of two apart, \
                  and for `rotations` by steps there",
@@ -150,7 +173,9 @@ impl Params {
             check_reduction(self.shape(), to, single_steps)?;
         }
         let ephemeral = matches!(operation, Operation::ChangeSecret(_, to) if to.is_ephemeral());
-        if ephemeral || matches!(operation, Operation::Pack { onto: SecretName::Ephemeral | SecretName::Packing, .. }) {
+        if ephemeral
+            || matches!(operation, Operation::Pack { onto: SecretName::Ephemeral | SecretName::Packing, .. })
+        {
             most = Level(0);
         }
         if let Operation::RaiseToSlots(map) = operation {
@@ -175,7 +200,9 @@ impl Params {
             Operation::Multiply => KeyName::Relinearise,
             Operation::Conjugate => KeyName::Automorphism(GaloisElement::conjugation(self.degree())),
             Operation::Rotate(steps) => KeyName::Automorphism(GaloisElement::rotation(steps, self.degree())),
-            Operation::RotateByPowers => KeyName::TemporaryAutomorphism(GaloisElement::rotation(1, self.degree())),
+            Operation::RotateByPowers => {
+                KeyName::TemporaryAutomorphism(GaloisElement::rotation(1, self.degree()))
+            }
             Operation::ReduceRank(rank) => KeyName::ReduceRank(rank),
             Operation::ChangeSecret(from, to) => KeyName::ChangeSecret { from, to },
             Operation::FormatSwitch { from, to } => KeyName::FormatSwitch { from, to },
@@ -189,7 +216,11 @@ impl Params {
                 KeyName::BodiesAutomorphism { bodies, element: GaloisElement::rotation(steps, self.degree()) }
             }
         };
-        let unknown = || CkksError::NoKey { operation: operation.to_string(), shape: self.shape(), available: "none".to_owned() };
+        let unknown = || CkksError::NoKey {
+            operation: operation.to_string(),
+            shape: self.shape(),
+            available: "none".to_owned(),
+        };
         self.key_definition(name).err().unwrap_or_else(unknown)
     }
 }

@@ -1,8 +1,10 @@
-//! Which keys an operation uses at a level. One function decides this for making and storing keys, for predicting cost and noise, and for computing.
+//! Which keys an operation uses at a level. One function decides this for making and storing keys, for
+//! predicting cost and noise, and for computing.
 //!
-//! An operation may have several routes. A product switches directly or, at rank 2 and above, through the temporary rank [dpad-he, Algorithm 1]; a
-//! rotation uses its own key, or rotations by powers of two at the temporary rank [dpad-he, Algorithm 2], or several rotations in turn; a reduction of the
-//! rank may take several steps. [`Params::route`] chooses a route by the keys that exist.
+//! An operation may have several routes. A product switches directly or, at rank 2 and above, through the
+//! temporary rank [dpad-he, Algorithm 1]; a rotation uses its own key, or rotations by powers of two at the
+//! temporary rank [dpad-he, Algorithm 2], or several rotations in turn; a reduction of the rank may take
+//! several steps. [`Params::route`] chooses a route by the keys that exist.
 
 use std::fmt;
 
@@ -45,7 +47,8 @@ pub enum Operation {
         from: ModuleShape,
         /// Degree of the result.
         to: usize,
-        /// The secret of the samples: the main one, a device's, that of a smaller ring of packing, or of later steps `onto`.
+        /// The secret of the samples: the main one, a device's, that of a smaller ring of packing, or of
+        /// later steps `onto`.
         under: SecretName,
         /// The secret of the result: the main one, the ephemeral one, or that of a ring of packing.
         onto: SecretName,
@@ -136,28 +139,49 @@ impl fmt::Display for Operation {
             Self::ChangeSecret(from, to) => write!(f, "change the secret from {from} to {to}"),
             Self::FormatSwitch { from: 1, to } => write!(f, "bring {to} bundles under one mask"),
             Self::FormatSwitch { from, to } => {
-                write!(f, "bring {} bundles of {from} bodies under one mask", to.checked_div(*from).unwrap_or(0))
+                write!(
+                    f,
+                    "bring {} bundles of {from} bodies under one mask",
+                    to.checked_div(*from).unwrap_or(0)
+                )
             }
             Self::Pack { from, to, under, onto } => {
-                let name = |secret: &SecretName| if *secret == SecretName::Main { String::new() } else { format!(" under {secret}") };
-                write!(f, "pack samples of degree and rank {from}{} to degree {to}{}", name(under), name(onto))
+                let name = |secret: &SecretName| {
+                    if *secret == SecretName::Main { String::new() } else { format!(" under {secret}") }
+                };
+                write!(
+                    f,
+                    "pack samples of degree and rank {from}{} to degree {to}{}",
+                    name(under),
+                    name(onto)
+                )
             }
             Self::BodyParts { bodies, degree } => {
-                write!(f, "multiply a known matrix with rows of degree {degree}, {} under one mask", counted(*bodies, "polynomial"))
+                write!(
+                    f,
+                    "multiply a known matrix with rows of degree {degree}, {} under one mask",
+                    counted(*bodies, "polynomial")
+                )
             }
             Self::RaiseToSlots(RaisedMap { slots, layers, bodies: 1, .. }) => {
                 write!(f, "raise the modulus with {layers} layers to {slots} slots")
             }
             Self::RaiseToSlots(RaisedMap { slots, layers, bodies, .. }) => {
-                write!(f, "raise the modulus of {bodies} bodies under one mask with {layers} layers to {slots} slots")
+                write!(
+                    f,
+                    "raise the modulus of {bodies} bodies under one mask with {layers} layers to {slots} slots"
+                )
             }
             Self::ConjugateBodies(bodies) => write!(f, "conjugate {bodies} bodies under one mask"),
-            Self::RotateBodies { bodies, steps } => write!(f, "rotate {bodies} bodies under one mask by {steps}"),
+            Self::RotateBodies { bodies, steps } => {
+                write!(f, "rotate {bodies} bodies under one mask by {steps}")
+            }
         }
     }
 }
 
-/// `step` as a sum of powers of two, plus and minus, no two of them neighbours: the fewest terms there can be. [dpad-he, sec. 3.5]
+/// `step` as a sum of powers of two, plus and minus, no two of them neighbours: the fewest terms there can
+/// be. [dpad-he, sec. 3.5]
 fn non_adjacent_form(mut step: i64) -> Vec<i64> {
     let (mut terms, mut power) = (Vec::new(), 1i64);
     while step != 0 {
@@ -172,10 +196,11 @@ fn non_adjacent_form(mut step: i64) -> Vec<i64> {
     terms
 }
 
-/// The automorphisms of a move from `degree = n` to `target = N`, for arrays under `secret`. The automorphism of stage `l = 1, 2, ..` fixes
-/// `X^(N / (2^(l-1) n))` and negates `X^(N / (2^l n))`, so the powers of `X^(N/n)` are exactly the powers that all of them fix. The automorphisms are the
-/// rotations by `n/2, n, 2n, ..`. At `n = 1` the first stage negates `X^(N/2)`; no rotation of slots does that, so this stage is the conjugation. `None` where
-/// the secret has no such keys. [dpad-he, Algorithm 5]
+/// The automorphisms of a move from `degree = n` to `target = N`, for arrays under `secret`. The automorphism
+/// of stage `l = 1, 2, ..` fixes `X^(N / (2^(l-1) n))` and negates `X^(N / (2^l n))`, so the powers of
+/// `X^(N/n)` are exactly the powers that all of them fix. The automorphisms are the rotations by `n/2, n, 2n,
+/// ..`. At `n = 1` the first stage negates `X^(N/2)`; no rotation of slots does that, so this stage is the
+/// conjugation. `None` where the secret has no such keys. [dpad-he, Algorithm 5]
 pub(crate) fn trace_operations(secret: SecretName, degree: usize, target: usize) -> Option<Vec<Operation>> {
     let stages = (target / degree).ilog2();
     let stage = |l: u32| match (degree << l) / 4 {
@@ -186,9 +211,11 @@ pub(crate) fn trace_operations(secret: SecretName, degree: usize, target: usize)
 }
 
 impl Params {
-    /// The keys that `operation` uses at `level`, among the keys for which `has` is true; `None` where these do not suffice.
+    /// The keys that `operation` uses at `level`, among the keys for which `has` is true; `None` where these
+    /// do not suffice.
     ///
-    /// Slots repeat with the period `period`, a power of two, so rotations by steps that are equal modulo `period` are the same.
+    /// Slots repeat with the period `period`, a power of two, so rotations by steps that are equal modulo
+    /// `period` are the same.
     pub(crate) fn route(
         &self,
         operation: Operation,
@@ -202,15 +229,25 @@ impl Params {
         match operation {
             Operation::Multiply => self.product_route(level, &known),
             Operation::Conjugate => single(KeyName::Automorphism(GaloisElement::conjugation(self.degree()))),
-            Operation::Rotate(steps) => self.rotation_route(steps, period as i64, &KeyName::Automorphism, &known),
-            Operation::ConjugateBodies(bodies) => {
-                single(KeyName::BodiesAutomorphism { bodies, element: GaloisElement::conjugation(self.degree()) })
+            Operation::Rotate(steps) => {
+                self.rotation_route(steps, period as i64, &KeyName::Automorphism, &known)
             }
-            Operation::RotateBodies { bodies, steps } => {
-                self.rotation_route(steps, period as i64, &|element| KeyName::BodiesAutomorphism { bodies, element }, &known)
-            }
+            Operation::ConjugateBodies(bodies) => single(KeyName::BodiesAutomorphism {
+                bodies,
+                element: GaloisElement::conjugation(self.degree()),
+            }),
+            Operation::RotateBodies { bodies, steps } => self.rotation_route(
+                steps,
+                period as i64,
+                &|element| KeyName::BodiesAutomorphism { bodies, element },
+                &known,
+            ),
             Operation::RotateByPowers => {
-                let up: Vec<KeyAddress> = self.power_elements().into_iter().map(|g| at(KeyName::TemporaryAutomorphism(g))).collect();
+                let up: Vec<KeyAddress> = self
+                    .power_elements()
+                    .into_iter()
+                    .map(|g| at(KeyName::TemporaryAutomorphism(g)))
+                    .collect();
                 let all = up.iter().all(|&key| has(key, level)) && known(KeyName::RankDown);
                 all.then(|| Route::TemporaryRank { up, down: at(KeyName::RankDown) })
             }
@@ -224,8 +261,9 @@ impl Params {
         }
     }
 
-    /// The route of a product. Where keys of the ordinary rank are secure over the widened chain, a direct key costs less than the route through the temporary
-    /// rank. With a fixed method or unchanged keys ([`crate::Switching`]), products still use the temporary rank if its keys exist, as in the paper.
+    /// The route of a product. Where keys of the ordinary rank are secure over the widened chain, a direct
+    /// key costs less than the route through the temporary rank. With a fixed method or unchanged keys
+    /// ([`crate::Switching`]), products still use the temporary rank if its keys exist, as in the paper.
     fn product_route(&self, level: Level, known: &dyn Fn(KeyName) -> bool) -> Option<Route> {
         let at = |name: KeyName| KeyAddress { shape: self.shape(), name };
         let single = |name: KeyName| known(name).then(|| Route::InTurn(vec![at(name)]));
@@ -240,7 +278,8 @@ impl Params {
         if self.direct(level).is_some() { direct().or_else(through) } else { through().or_else(direct) }
     }
 
-    /// The keys of a rotation; `name` is the key of an automorphism under the ciphertext's secret. The temporary rank serves the main secret alone.
+    /// The keys of a rotation; `name` is the key of an automorphism under the ciphertext's secret. The
+    /// temporary rank serves the main secret alone.
     fn rotation_route(
         &self,
         steps: i64,
@@ -277,8 +316,14 @@ impl Params {
         by(&own).map(Route::InTurn)
     }
 
-    /// The route of a reduction to `rank`: one step if there is a key, otherwise steps through intermediate ranks, trying the highest rank first.
-    fn reduction_route(&self, rank: usize, level: Level, has: &dyn Fn(KeyAddress, Level) -> bool) -> Option<Vec<KeyAddress>> {
+    /// The route of a reduction to `rank`: one step if there is a key, otherwise steps through intermediate
+    /// ranks, trying the highest rank first.
+    fn reduction_route(
+        &self,
+        rank: usize,
+        level: Level,
+        has: &dyn Fn(KeyAddress, Level) -> bool,
+    ) -> Option<Vec<KeyAddress>> {
         let step = |to: usize| KeyAddress { shape: self.shape(), name: KeyName::ReduceRank(to) };
         if rank == self.rank() {
             return Some(Vec::new());
@@ -299,8 +344,11 @@ impl Params {
     /// The keys that `operation` uses at `level` if the owner has made every key that these parameters allow.
     pub(crate) fn full_route(&self, operation: Operation, level: Level) -> Option<Route> {
         let possible = |address: KeyAddress, level: Level| {
-            let params = if address.shape == self.shape() { Ok(self.clone()) } else { self.relative(address.shape) };
-            params.and_then(|params| params.key_definition(address.name)).is_ok_and(|definition| level <= definition.most)
+            let params =
+                if address.shape == self.shape() { Ok(self.clone()) } else { self.relative(address.shape) };
+            params
+                .and_then(|params| params.key_definition(address.name))
+                .is_ok_and(|definition| level <= definition.most)
         };
         self.route(operation, level, self.slot_count(), &possible)
     }
@@ -326,10 +374,15 @@ impl Params {
         match operation {
             Operation::Multiply => CkksError::NoRelinearisationKey,
             Operation::Conjugate => CkksError::NoConjugationKey,
-            Operation::Rotate(steps) => CkksError::NoRotationKey { steps, available: list(self.signed_steps(held)) },
-            Operation::RotateByPowers => CkksError::NoRotationKey { steps: 1, available: list(self.signed_steps(held)) },
+            Operation::Rotate(steps) => {
+                CkksError::NoRotationKey { steps, available: list(self.signed_steps(held)) }
+            }
+            Operation::RotateByPowers => {
+                CkksError::NoRotationKey { steps: 1, available: list(self.signed_steps(held)) }
+            }
             Operation::ReduceRank(to) => {
-                let ranks = held.filter_map(|name| if let KeyName::ReduceRank(rank) = name { Some(rank) } else { None });
+                let ranks = held
+                    .filter_map(|name| if let KeyName::ReduceRank(rank) = name { Some(rank) } else { None });
                 CkksError::NoReductionKey { from: self.rank(), to, available: list(ranks) }
             }
             Operation::ChangeSecret(..)
@@ -338,16 +391,21 @@ impl Params {
             | Operation::RotateBodies { .. }
             | Operation::Pack { .. }
             | Operation::BodyParts { .. }
-            | Operation::RaiseToSlots(_) => {
-                CkksError::NoKey { operation: operation.to_string(), shape: self.shape(), available: list(held) }
-            }
+            | Operation::RaiseToSlots(_) => CkksError::NoKey {
+                operation: operation.to_string(),
+                shape: self.shape(),
+                available: list(held),
+            },
         }
     }
 
     /// The rotation steps among `names`, in `[0, slots)`, ascending.
     pub(crate) fn rotation_steps(&self, names: impl Iterator<Item = KeyName>) -> Vec<i64> {
-        let elements: std::collections::BTreeSet<usize> =
-            names.filter_map(|name| if let KeyName::Automorphism(element) = name { Some(element.value()) } else { None }).collect();
+        let elements: std::collections::BTreeSet<usize> = names
+            .filter_map(
+                |name| if let KeyName::Automorphism(element) = name { Some(element.value()) } else { None },
+            )
+            .collect();
         let (degree, mut element) = (self.degree(), 1usize);
         let mut steps = Vec::new();
         for step in 0..(degree / 2) as i64 {
@@ -362,7 +420,10 @@ impl Params {
     /// As [`Params::rotation_steps`], with steps beyond half the slots as negative numbers.
     fn signed_steps(&self, names: impl Iterator<Item = KeyName>) -> Vec<i64> {
         let slots = self.slot_count() as i64;
-        self.rotation_steps(names).into_iter().map(|step| if step > slots / 2 { step - slots } else { step }).collect()
+        self.rotation_steps(names)
+            .into_iter()
+            .map(|step| if step > slots / 2 { step - slots } else { step })
+            .collect()
     }
 }
 

@@ -59,7 +59,8 @@ fn encrypt_with(
             let rounding = rounding.of_case(polynomial as u64);
             encode_polynomial(params, (values, largest), &layout, polynomial, (scale, rounding), level)
         };
-        let messages = (0..layout.bodies).map(|body| layout.polynomial_at(index, body).map(message).transpose());
+        let messages =
+            (0..layout.bodies).map(|body| layout.polynomial_at(index, body).map(message).transpose());
         let messages = messages.collect::<Result<Vec<_>, _>>()?;
         let mut bundle = zero(&basis, rng)?;
         for (body, message) in messages.iter().enumerate() {
@@ -102,8 +103,8 @@ pub struct SecretKey {
     pub(super) params: Params,
     pub(super) id: KeyId,
     pub(super) secret: clathrate_lattice::SecretKey,
-    /// The seed of all other secrets of the parameters, so that the same owner draws the same secrets at any time.
-    /// On the heap, because a value that is moved leaves a copy where it was.
+    /// The seed of all other secrets of the parameters, so that the same owner draws the same secrets at any
+    /// time. On the heap, because a value that is moved leaves a copy where it was.
     pub(super) seed: Zeroizing<Vec<u8>>,
     /// Secrets of other libraries by number, which are not stored with the key.
     pub(super) outside: BTreeMap<u64, Arc<Zeroizing<Vec<i8>>>>,
@@ -139,7 +140,14 @@ impl SecretKey {
         rng.fill_bytes(&mut id);
         let mut seed = Zeroizing::new(vec![0; 32]);
         rng.fill_bytes(&mut seed);
-        Ok(Self { params: params.clone(), id: KeyId(id), secret, seed, outside: BTreeMap::new(), budget: None })
+        Ok(Self {
+            params: params.clone(),
+            id: KeyId(id),
+            secret,
+            seed,
+            outside: BTreeMap::new(),
+            budget: None,
+        })
     }
 
     pub(crate) fn from_parts(
@@ -186,13 +194,15 @@ impl SecretKey {
         self.encrypt_array(values, &[values.len()], EncryptOptions::default())
     }
 
-    /// Encrypts an array; masks are seeded, so a fresh ciphertext's file is half its size (at rank 1), and less with several bodies under one mask.
+    /// Encrypts an array; masks are seeded, so a fresh ciphertext's file is half its size (at rank 1), and
+    /// less with several bodies under one mask.
     ///
     /// Shapes: `values` row-major of `shape`, at most two axes.
     ///
     /// # Errors
-    /// [`CkksError::Shape`], [`CkksError::NotFinite`], [`CkksError::ValueTooLarge`], [`CkksError::Empty`], [`CkksError::NoRoom`],
-    /// [`CkksError::OutOfRange`], level and scale errors; [`CkksError::Insecure`] for more bodies under one mask than the parameters protect.
+    /// [`CkksError::Shape`], [`CkksError::NotFinite`], [`CkksError::ValueTooLarge`], [`CkksError::Empty`],
+    /// [`CkksError::NoRoom`], [`CkksError::OutOfRange`], level and scale errors; [`CkksError::Insecure`] for
+    /// more bodies under one mask than the parameters protect.
     pub fn encrypt_array<'v>(
         &self,
         values: impl Into<ValuesRef<'v>>,
@@ -254,23 +264,33 @@ impl SecretKey {
     pub fn public_key_rng(&self, rng: &mut SecretRng) -> Result<PublicKey, CkksError> {
         self.params.check_fresh(SecretName::Main, self.params.max_level())?;
         let chain = self.params.chain();
-        let key = clathrate_lattice::PublicKey::generate(&self.secret, chain.ring(), &chain.basis(self.params.max_level()), rng)?;
+        let key = clathrate_lattice::PublicKey::generate(
+            &self.secret,
+            chain.ring(),
+            &chain.basis(self.params.max_level()),
+            rng,
+        )?;
         Ok(PublicKey { params: self.params.clone(), id: self.id, key })
     }
 }
 
 impl SecretKey {
-    /// Encrypts an encoded array, at its level and scale, under the main secret or under the secret of as many bodies as its layout has.
+    /// Encrypts an encoded array, at its level and scale, under the main secret or under the secret of as
+    /// many bodies as its layout has.
     ///
     /// # Errors
-    /// [`CkksError::WrongParams`]; [`CkksError::Insecure`] for more bodies under one mask than the parameters protect; [`CkksError::Lattice`] where entropy
-    /// fails.
+    /// [`CkksError::WrongParams`]; [`CkksError::Insecure`] for more bodies under one mask than the parameters
+    /// protect; [`CkksError::Lattice`] where entropy fails.
     pub fn encrypt_encoded(&self, plaintext: &Plaintext) -> Result<Ciphertext, CkksError> {
         self.encrypt_encoded_rng(plaintext, &mut SecretRng::from_os()?)
     }
 
     /// As [`SecretKey::encrypt_encoded`] with given randomness: tests fix its seed.
-    pub fn encrypt_encoded_rng(&self, plaintext: &Plaintext, rng: &mut SecretRng) -> Result<Ciphertext, CkksError> {
+    pub fn encrypt_encoded_rng(
+        &self,
+        plaintext: &Plaintext,
+        rng: &mut SecretRng,
+    ) -> Result<Ciphertext, CkksError> {
         self.params().check_same(plaintext.params(), "the plaintext")?;
         let (chain, level, layout) = (self.params().chain(), plaintext.level(), *plaintext.layout());
         let name = if layout.bodies == 1 { SecretName::Main } else { SecretName::Bodies(layout.bodies) };
@@ -279,7 +299,9 @@ impl SecretKey {
         let mut encrypt = |index: usize| -> Result<_, CkksError> {
             let mut bundle = Bundle::encrypt_zero(&secret, chain.ring(), &basis, rng)?;
             for body in 0..layout.bodies {
-                let message = layout.polynomial_at(index, body).and_then(|polynomial| plaintext.messages().get(polynomial));
+                let message = layout
+                    .polynomial_at(index, body)
+                    .and_then(|polynomial| plaintext.messages().get(polynomial));
                 message.map_or(Ok(()), |message| bundle.add_message(body, message))?;
             }
             Ok(bundle)

@@ -22,8 +22,10 @@ const DOMAIN: &str = "clathrate tags of an owner's files v1";
 pub const TAG_BYTES: usize = 16;
 
 impl SecretKey {
-    /// The tag of a file under a name of the caller's choice, such as its path and date. Whoever stores the file cannot make the tag of another file, or of this one under another name, so the
-    /// owner, who keeps the tag and compares it, notices files that were changed, exchanged or set back. Checksums inside of files notice accidents alone.
+    /// The tag of a file under a name of the caller's choice, such as its path and date. Whoever stores the
+    /// file cannot make the tag of another file, or of this one under another name, so the owner, who keeps
+    /// the tag and compares it, notices files that were changed, exchanged or set back. Checksums inside of
+    /// files notice accidents alone.
     ///
     /// # Errors
     /// Those of `file`.
@@ -55,7 +57,8 @@ impl SecretKey {
     }
 }
 
-/// Whether two tags are the same. All of them is compared, so that the time says nothing of where they differ.
+/// Whether two tags are the same. All of them is compared, so that the time says nothing of where they
+/// differ.
 #[must_use]
 pub(crate) fn same_tag(own: &[u8; TAG_BYTES], other: &[u8]) -> bool {
     let difference = own.iter().zip(other).fold(0, |difference, (own, other)| difference | (own ^ other));

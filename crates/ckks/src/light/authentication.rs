@@ -6,8 +6,9 @@
 //! bytes     first 16 bytes of keyed BLAKE3(T, what it is, the bytes)                               at the end of an introduction, a message, a reply
 //! ```
 //!
-//! The terms say how the client encrypts, and have a number that the owner drew for it. So a client with a valid introduction is one that the owner made, and encrypts as the owner said: whoever
-//! changes a field needs another T.
+//! The terms say how the client encrypts, and have a number that the owner drew for it. So a client with a
+//! valid introduction is one that the owner made, and encrypts as the owner said: whoever changes a field
+//! needs another T.
 
 use std::fmt;
 
@@ -25,8 +26,8 @@ const DOMAIN: &str = "clathrate light client authentication v1";
 
 pub use crate::keys::tag::TAG_BYTES;
 
-/// What the owner gives to a server beside evaluation keys, so that it knows what the owner's light clients send. It decrypts nothing; whoever has it can send numbers in the name of every client,
-/// and answers to it.
+/// What the owner gives to a server beside evaluation keys, so that it knows what the owner's light clients
+/// send. It decrypts nothing; whoever has it can send numbers in the name of every client, and answers to it.
 ///
 /// ```
 /// use clathrate_ckks::prelude::*;
@@ -104,7 +105,8 @@ impl fmt::Debug for ClientKey {
 }
 
 impl ClientKey {
-    /// Adds the tag. `context` is what the bytes do not say: for bytes that begin with a magic of their own nothing.
+    /// Adds the tag. `context` is what the bytes do not say: for bytes that begin with a magic of their own
+    /// nothing.
     pub fn seal(&self, context: &[u8], bytes: &mut Vec<u8>) {
         let tag = self.tag(context, bytes);
         bytes.extend_from_slice(&tag);
@@ -114,7 +116,12 @@ impl ClientKey {
     ///
     /// # Errors
     /// [`CkksError::OutOfRange`] for a tag that is not this key's.
-    pub fn open<'b>(&self, context: &[u8], bytes: &'b [u8], what: &'static str) -> Result<&'b [u8], CkksError> {
+    pub fn open<'b>(
+        &self,
+        context: &[u8],
+        bytes: &'b [u8],
+        what: &'static str,
+    ) -> Result<&'b [u8], CkksError> {
         let (content, tag) = split(bytes, what)?;
         if same_tag(&self.tag(context, content), tag) { Ok(content) } else { Err(unauthenticated(what)) }
     }

@@ -15,7 +15,8 @@ use zeroize::Zeroizing;
 
 use super::authentication::{ClientKey, split};
 use super::wire::{
-    INTRODUCTION, LEAST_BITS, MOST_BITS, REPLY, Reader, STATE, Terms, VERSION, Writer, composed, pack, read_secret, unpack, unreadable,
+    INTRODUCTION, LEAST_BITS, MOST_BITS, REPLY, Reader, STATE, Terms, VERSION, Writer, composed, pack,
+    read_secret, unpack, unreadable,
 };
 use crate::arrays::memory::check_free;
 use crate::arrays::{Order, SecretName};
@@ -50,7 +51,8 @@ pub struct LightClient {
     moduli: Vec<Modulus>,
     /// The coefficients of the secret's polynomials at the owner's degree and rank.
     secret: Zeroizing<Vec<i8>>,
-    /// The secret of the samples, where they have a smaller dimension: the coefficients of its polynomials at their degree.
+    /// The secret of the samples, where they have a smaller dimension: the coefficients of its polynomials at
+    /// their degree.
     part: Option<Zeroizing<Vec<i8>>>,
     /// Degree of the owner's polynomials.
     whole_degree: usize,
@@ -76,20 +78,23 @@ type Secrets = (Zeroizing<Vec<i8>>, Option<Zeroizing<Vec<i8>>>);
 pub struct LightOptions {
     /// Degree of a sample, a power of two: how many numbers are under one mask. 1 for LWE samples.
     pub degree: usize,
-    /// Dimension of a sample, degree times rank; absent for that of the parameters. Samples of a smaller dimension are packed faster, and have fewer levels.
+    /// Dimension of a sample, degree times rank; absent for that of the parameters. Samples of a smaller
+    /// dimension are packed faster, and have fewer levels.
     pub dimension: Option<usize>,
     /// The level of the samples.
     pub level: Level,
     /// The scale; absent for the canonical one of the level.
     pub scale: Option<f64>,
-    /// Of each body so many low bits are cut off that the root mean square of the error by that is at most `2^-precision_bits`, in units of the numbers; absent for
-    /// about as much as the error of the encryption.
+    /// Of each body so many low bits are cut off that the root mean square of the error by that is at most
+    /// `2^-precision_bits`, in units of the numbers; absent for about as much as the error of the encryption.
     pub precision_bits: Option<f64>,
-    /// The main secret, or that of a device, which then does not get the main one. A device reads what is changed to its own secret
-    /// ([`Evaluator::change_secret`](crate::Evaluator::change_secret)), by a key that encrypts the main secret under the device's: who has both has the main secret. Its samples are
+    /// The main secret, or that of a device, which then does not get the main one. A device reads what is
+    /// changed to its own secret ([`Evaluator::change_secret`](crate::Evaluator::change_secret)), by a key
+    /// that encrypts the main secret under the device's: who has both has the main secret. Its samples are
     /// packed by keys for it, which the owner makes.
     pub secret: SecretName,
-    /// The order of a sample's numbers in its polynomial. Bit-reversed samples are bootstrapped to slots in the order of their numbers.
+    /// The order of a sample's numbers in its polynomial. Bit-reversed samples are bootstrapped to slots in
+    /// the order of their numbers.
     pub order: Order,
 }
 
@@ -109,7 +114,11 @@ impl Default for LightOptions {
 
 impl std::fmt::Debug for LightClient {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "LightClient(degree {}, level {}, next counter {}, redacted)", self.terms.degree, self.terms.level, self.next)
+        write!(
+            f,
+            "LightClient(degree {}, level {}, next counter {}, redacted)",
+            self.terms.degree, self.terms.level, self.next
+        )
     }
 }
 
@@ -117,41 +126,61 @@ impl SecretKey {
     /// A light client under this secret or a device's, which encrypts samples as `options` say.
     ///
     /// # Errors
-    /// [`CkksError::OutOfRange`] for a degree that is no power of two up to that of the parameters, a dimension that is no multiple of it or larger than theirs, a
-    /// modulus of more than 120 bits, and a precision that leaves no bits or asks for more than there are; [`CkksError::InvalidParams`] for a dimension that is not
-    /// secure; [`CkksError::Insecure`] for a part of a sparse secret that is not; level and scale errors; [`CkksError::Sampling`] without randomness.
+    /// [`CkksError::OutOfRange`] for a degree that is no power of two up to that of the parameters, a
+    /// dimension that is no multiple of it or larger than theirs, a modulus of more than 120 bits, and a
+    /// precision that leaves no bits or asks for more than there are; [`CkksError::InvalidParams`] for a
+    /// dimension that is not secure; [`CkksError::Insecure`] for a part of a sparse secret that is not; level
+    /// and scale errors; [`CkksError::Sampling`] without randomness.
     pub fn light_client(&self, options: &LightOptions) -> Result<LightClient, CkksError> {
         let &LightOptions { degree, dimension, level, scale, precision_bits, secret: name, order } = options;
         let (params, whole) = (self.params(), self.params().shape().dimension());
         params.check_level(level)?;
         if !matches!(name, SecretName::Main | SecretName::Device(_)) {
             let remedy = "use the main secret or a device's".to_owned();
-            return Err(CkksError::OutOfRange { what: "the secret of a light client", value: name.to_string(), remedy });
+            return Err(CkksError::OutOfRange {
+                what: "the secret of a light client",
+                value: name.to_string(),
+                remedy,
+            });
         }
         if !degree.is_power_of_two() || degree > params.degree() {
             let remedy = format!("use a power of two up to {}", params.degree());
-            return Err(CkksError::OutOfRange { what: "the degree of a light client's samples", value: degree.to_string(), remedy });
+            return Err(CkksError::OutOfRange {
+                what: "the degree of a light client's samples",
+                value: degree.to_string(),
+                remedy,
+            });
         }
         let dimension = dimension.unwrap_or(whole);
         if dimension == 0 || dimension > whole || !dimension.is_multiple_of(degree) {
             let remedy = format!("use a multiple of the degree {degree} up to {whole}");
-            return Err(CkksError::OutOfRange { what: "the dimension of a light client's samples", value: dimension.to_string(), remedy });
+            return Err(CkksError::OutOfRange {
+                what: "the dimension of a light client's samples",
+                value: dimension.to_string(),
+                remedy,
+            });
         }
         let rank = dimension / degree;
         let samples = params.for_samples(ModuleShape { degree, rank })?;
         samples.check_level(level)?;
         samples.check_fresh(name, level)?;
         let (ring, basis) = (params.chain().ring(), params.chain().basis(level));
-        let moduli: Vec<(u64, usize)> = basis.indices().iter().map(|&index| (ring.moduli()[index].value(), index)).collect();
+        let moduli: Vec<(u64, usize)> =
+            basis.indices().iter().map(|&index| (ring.moduli()[index].value(), index)).collect();
         let bits: u32 = moduli.iter().map(|&(q, _)| q.ilog2() + 1).sum();
         if bits > MOST_BITS {
             let remedy = format!("a light client takes levels of at most {MOST_BITS} bits: use a lower one");
-            return Err(CkksError::OutOfRange { what: "the modulus of a light client", value: format!("{bits} bits"), remedy });
+            return Err(CkksError::OutOfRange {
+                what: "the modulus of a light client",
+                value: format!("{bits} bits"),
+                remedy,
+            });
         }
         let scale = scale.unwrap_or(params.scale(level));
         params.check_scale(scale, level)?;
         // Cutting off t bits adds an error that is uniform in an interval of length 2^t.
-        let deviation = precision_bits.map_or(clathrate_lattice::sampling::ERROR_STANDARD_DEVIATION, |bits| scale * (-bits).exp2());
+        let deviation = precision_bits
+            .map_or(clathrate_lattice::sampling::ERROR_STANDARD_DEVIATION, |bits| scale * (-bits).exp2());
         let dropped = (deviation * 12f64.sqrt()).log2().floor();
         let refuse = |remedy: String| {
             let value = precision_bits.map_or_else(|| "none".to_owned(), |bits| bits.to_string());
@@ -165,10 +194,12 @@ impl SecretKey {
                 scale.log2() - 61.0
             ));
         }
-        let small =
-            |secret: &clathrate_lattice::SecretKey| Zeroizing::new(secret.all_coefficients().iter().map(|&c| c as i8).collect::<Vec<_>>());
+        let small = |secret: &clathrate_lattice::SecretKey| {
+            Zeroizing::new(secret.all_coefficients().iter().map(|&c| c as i8).collect::<Vec<_>>())
+        };
         let secret = small(&*self.named(name)?);
-        let part = if dimension == whole { None } else { Some(small(&*self.relative(&samples)?.named(name)?)) };
+        let part =
+            if dimension == whole { None } else { Some(small(&*self.relative(&samples)?.named(name)?)) };
         let (digest, key_id) = (*params.root()?.digest(), self.id());
         let mut serial = [0; 16];
         SecretRng::from_os()?.fill_bytes(&mut serial);
@@ -187,7 +218,10 @@ impl SecretKey {
             seed: MaskSeed([0; 32]),
         };
         if terms.dropped + LEAST_BITS > terms.modulus_bits() {
-            return refuse(format!("a modulus of {} bits keeps at least {LEAST_BITS}: ask for more precision", terms.modulus_bits()));
+            return refuse(format!(
+                "a modulus of {} bits keeps at least {LEAST_BITS}: ask for more precision",
+                terms.modulus_bits()
+            ));
         }
         let key = self.authentication_key().of_client(&terms);
         LightClient::with_secret(terms, key, (secret, part), params.degree())
@@ -196,12 +230,28 @@ impl SecretKey {
 
 impl LightClient {
     /// A client with a fresh seed.
-    fn with_secret(mut terms: Terms, key: ClientKey, (secret, part): Secrets, whole_degree: usize) -> Result<Self, CkksError> {
+    fn with_secret(
+        mut terms: Terms,
+        key: ClientKey,
+        (secret, part): Secrets,
+        whole_degree: usize,
+    ) -> Result<Self, CkksError> {
         let mut rng = SecretRng::from_os()?;
         terms.seed = rng.mask_seed();
         let moduli = terms.moduli.iter().map(|&(q, _)| Modulus::new(q)).collect::<Result<_, _>>()?;
         let process = ProcessMark::here();
-        Ok(Self { terms, key, moduli, secret, part, whole_degree, next: 0, ready: VecDeque::new(), rng, process })
+        Ok(Self {
+            terms,
+            key,
+            moduli,
+            secret,
+            part,
+            whole_degree,
+            next: 0,
+            ready: VecDeque::new(),
+            rng,
+            process,
+        })
     }
 
     /// The secret that it holds: the main one, or a device's.
@@ -221,8 +271,9 @@ impl LightClient {
         writer.0
     }
 
-    /// The state, with the secret, for storage on the device. A client made from it draws a new seed and starts a new count, so that no mask is used twice even if the
-    /// state is restored from an old copy; it needs an introduction of its own.
+    /// The state, with the secret, for storage on the device. A client made from it draws a new seed and
+    /// starts a new count, so that no mask is used twice even if the state is restored from an old copy; it
+    /// needs an introduction of its own.
     #[must_use]
     pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
         let mut writer = Writer::default();
@@ -231,7 +282,9 @@ impl LightClient {
         self.terms.write(&mut writer);
         let part = self.part.iter().flat_map(|part| part.iter());
         // Bytes that grow leave copies of the secret behind.
-        writer.0.reserve_exact(self.key.0.len() + 16 + self.secret.len() + self.part.as_ref().map_or(0, |part| part.len()));
+        writer.0.reserve_exact(
+            self.key.0.len() + 16 + self.secret.len() + self.part.as_ref().map_or(0, |part| part.len()),
+        );
         writer.bytes(self.key.0.as_ref());
         for word in [self.whole_degree, self.secret.len()] {
             writer.word(word as u64);
@@ -251,20 +304,31 @@ impl LightClient {
         let key = ClientKey(Zeroizing::new(reader.array()?));
         let whole_degree = reader.number((1 << 17) + 1, "the degree")?;
         let (whole, own) = (reader.number((1 << 18) + 1, "the dimension")?, terms.degree * terms.rank);
-        let mut secret_of =
-            |length: usize| Ok::<_, CkksError>(Zeroizing::new(reader.slice(length)?.iter().map(|&c| c as i8).collect::<Vec<_>>()));
+        let mut secret_of = |length: usize| {
+            Ok::<_, CkksError>(Zeroizing::new(
+                reader.slice(length)?.iter().map(|&c| c as i8).collect::<Vec<_>>(),
+            ))
+        };
         let secret = secret_of(whole)?;
         let part = if own == whole { None } else { Some(secret_of(own)?) };
         reader.end()?;
-        let fits = whole_degree.is_power_of_two() && whole_degree >= terms.degree && whole.is_multiple_of(whole_degree) && whole >= own;
+        let fits = whole_degree.is_power_of_two()
+            && whole_degree >= terms.degree
+            && whole.is_multiple_of(whole_degree)
+            && whole >= own;
         let mut coefficients = secret.iter().chain(part.iter().flat_map(|part| part.iter()));
         if !fits || coefficients.any(|c| !(-1..=1).contains(c)) {
-            return Err(unreadable(WHAT, "a secret that is not ternary, or of another degree".to_owned(), "the bytes are damaged"));
+            return Err(unreadable(
+                WHAT,
+                "a secret that is not ternary, or of another degree".to_owned(),
+                "the bytes are damaged",
+            ));
         }
         Self::with_secret(terms, key, (secret, part), whole_degree)
     }
 
-    /// Writes the state, with the secret, to a file that only its owner may read. A file that is there is replaced as a whole or not at all, where `replaced` allows it.
+    /// Writes the state, with the secret, to a file that only its owner may read. A file that is there is
+    /// replaced as a whole or not at all, where `replaced` allows it.
     ///
     /// # Errors
     /// [`CkksError::File`].
@@ -284,7 +348,9 @@ impl LightClient {
         // All at once, because bytes that grow leave copies of the secret behind; no state is longer.
         let mut bytes = Zeroizing::new(Vec::with_capacity(MOST_STATE_BYTES + 1));
         let file = File::open(path).map_err(|error| FileError::io(path, "open", error))?;
-        file.take(MOST_STATE_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(|error| FileError::io(path, "read", error))?;
+        file.take(MOST_STATE_BYTES as u64 + 1)
+            .read_to_end(&mut bytes)
+            .map_err(|error| FileError::io(path, "read", error))?;
         Self::from_bytes(&bytes)
     }
 
@@ -300,8 +366,8 @@ impl LightClient {
         self.terms.sent_bits()
     }
 
-    /// Estimated bits of security of the samples: of a uniform ternary secret of their dimension at their modulus. Keys of the same secret, with a longer modulus, may
-    /// have fewer.
+    /// Estimated bits of security of the samples: of a uniform ternary secret of their dimension at their
+    /// modulus. Keys of the same secret, with a longer modulus, may have fewer.
     #[must_use]
     pub fn security_bits(&self) -> f64 {
         let log2_q = self.terms.moduli.iter().map(|&(modulus, _)| (modulus as f64).log2()).sum();
@@ -314,15 +380,17 @@ impl LightClient {
         self.terms.degree
     }
 
-    /// Expands the masks of the next `samples` samples and multiplies them with the secret, ahead of the numbers: an encryption then takes a small part of its time. What is made
-    /// takes 8 bytes for each number and modulus, and is as secret as the secret. [hermes, sec. 5.4, the offline phase]
+    /// Expands the masks of the next `samples` samples and multiplies them with the secret, ahead of the
+    /// numbers: an encryption then takes a small part of its time. What is made takes 8 bytes for each number
+    /// and modulus, and is as secret as the secret. [hermes, sec. 5.4, the offline phase]
     ///
     /// # Errors
     /// [`CkksError::NotEnoughMemory`].
     pub fn precompute(&mut self, samples: usize) -> Result<(), CkksError> {
         let bytes = samples.saturating_mul(self.terms.degree * self.terms.moduli.len() * size_of::<u64>());
         check_free("what a light client computes ahead", bytes, "compute fewer samples ahead")?;
-        let counters = self.next.saturating_add(self.ready.len() as u64)..self.next.saturating_add(samples as u64);
+        let counters =
+            self.next.saturating_add(self.ready.len() as u64)..self.next.saturating_add(samples as u64);
         let secret = self.samples_secret();
         let made: Vec<Products> = counters.map(|counter| self.products(&secret, counter)).collect();
         self.ready.extend(made);
@@ -356,32 +424,51 @@ impl LightClient {
     /// As [`LightClient::encrypt`], with samples counted from `counter`.
     ///
     /// # Errors
-    /// [`CkksError::OutOfRange`] for a counter that was used or skipped before, and where the numbers are no multiple of the degree; [`CkksError::Empty`] without
-    /// numbers; [`CkksError::NotFinite`], [`CkksError::ValueTooLarge`]. The counter moves on only where a message is returned.
+    /// [`CkksError::OutOfRange`] for a counter that was used or skipped before, and where the numbers are no
+    /// multiple of the degree; [`CkksError::Empty`] without numbers; [`CkksError::NotFinite`],
+    /// [`CkksError::ValueTooLarge`]. The counter moves on only where a message is returned.
     pub fn encrypt_at(&mut self, counter: u64, numbers: &[f64]) -> Result<Vec<u8>, CkksError> {
         let Terms { degree, scale, .. } = self.terms;
         if numbers.is_empty() {
             return Err(CkksError::Empty { shape: vec![0] });
         }
         if !numbers.len().is_multiple_of(degree) {
-            let remedy = format!("a sample holds {}: fill the last one with zeros", counted(degree, "number"));
-            return Err(CkksError::OutOfRange { what: "the count of numbers of a light client", value: numbers.len().to_string(), remedy });
+            let remedy =
+                format!("a sample holds {}: fill the last one with zeros", counted(degree, "number"));
+            return Err(CkksError::OutOfRange {
+                what: "the count of numbers of a light client",
+                value: numbers.len().to_string(),
+                remedy,
+            });
         }
         if counter < self.next {
-            let remedy =
-                format!("a counter must not be used twice, because two messages under one mask can be compared: use {} or more", self.next);
-            return Err(CkksError::OutOfRange { what: "the counter of a light client", value: counter.to_string(), remedy });
+            let remedy = format!(
+                "a counter must not be used twice, because two messages under one mask can be compared: use {} or more",
+                self.next
+            );
+            return Err(CkksError::OutOfRange {
+                what: "the counter of a light client",
+                value: counter.to_string(),
+                remedy,
+            });
         }
         if !self.process.holds() {
-            let (value, remedy) =
-                ("a copy in a forked process".to_owned(), "make a client from its state there, which draws a seed of its own".to_owned());
+            let (value, remedy) = (
+                "a copy in a forked process".to_owned(),
+                "make a client from its state there, which draws a seed of its own".to_owned(),
+            );
             return Err(CkksError::OutOfRange { what: "the counter of a light client", value, remedy });
         }
         let samples = numbers.len() / degree;
         let after = counter.checked_add(samples as u64).ok_or_else(|| {
-            unreadable("the counter of a light client", counter.to_string(), "it is near its end: make a client with a new seed")
+            unreadable(
+                "the counter of a light client",
+                counter.to_string(),
+                "it is near its end: make a client with a new seed",
+            )
         })?;
-        // Numbers that are encrypted take the same branches, whatever they are: all of them are compared before anything is said of one.
+        // Numbers that are encrypted take the same branches, whatever they are: all of them are compared
+        // before anything is said of one.
         let modulus = self.terms.modulus();
         // The error of the encryption, and half of what is cut off.
         let margin = 64.0 + f64::from(self.terms.dropped).exp2() / 2.0;
@@ -396,15 +483,19 @@ impl LightClient {
         let (bits, dropped) = (self.terms.sent_bits(), self.terms.dropped);
         let mut bodies = Vec::with_capacity(numbers.len());
         for (sample, numbers) in numbers.chunks_exact(degree).enumerate() {
-            let products = self.ready.pop_front().unwrap_or_else(|| self.products(&secret, counter + sample as u64));
+            let products =
+                self.ready.pop_front().unwrap_or_else(|| self.products(&secret, counter + sample as u64));
             self.next = counter + sample as u64 + 1;
             let mut errors = Zeroizing::new(vec![0i64; degree]);
             self.rng.gaussian(&mut errors);
-            for ((place, &t), dither) in places.iter().enumerate().zip(Rounding::random(&mut self.rng).dithers()) {
+            for ((place, &t), dither) in
+                places.iter().enumerate().zip(Rounding::random(&mut self.rng).dithers())
+            {
                 let number = numbers[t];
                 let message = rounded_126(number * scale, dither) + i128::from(errors[place]);
-                let residue =
-                    |(modulus, product): (&Modulus, &Zeroizing<Vec<u64>>)| modulus.sub(modulus.reduce_i128(message), product[place]);
+                let residue = |(modulus, product): (&Modulus, &Zeroizing<Vec<u64>>)| {
+                    modulus.sub(modulus.reduce_i128(message), product[place])
+                };
                 let residues: Vec<u64> = self.moduli.iter().zip(&products).map(residue).collect();
                 let kept = (composed(&residues, &self.moduli) + ((1u128 << dropped) >> 1)) >> dropped;
                 // What would be rounded to the modulus is rounded to 0. What is sent is public.
@@ -427,28 +518,37 @@ impl LightClient {
         }
         let Some(&value) = numbers.iter().find(|&&number| !fits(number)) else { return Ok(()) };
         let Terms { scale, level, .. } = self.terms;
-        let (needed, headroom) = ((value.abs() * scale + margin).log2(), (self.terms.modulus() as f64).log2() - 1.0);
+        let (needed, headroom) =
+            ((value.abs() * scale + margin).log2(), (self.terms.modulus() as f64).log2() - 1.0);
         Err(CkksError::ValueTooLarge { value, log2_scale: scale.log2(), needed, headroom, level })
     }
 
     /// The numbers of a reply of the server, entry after entry.
     ///
     /// # Errors
-    /// [`CkksError::OutOfRange`] for bytes that are no reply, or for other parameters; [`CkksError::WrongSecret`] for another owner's;
-    /// [`CkksError::OutOfRange`] for a reply under another secret of the same owner, and for one that was not made for this client, or was changed.
+    /// [`CkksError::OutOfRange`] for bytes that are no reply, or for other parameters;
+    /// [`CkksError::WrongSecret`] for another owner's; [`CkksError::OutOfRange`] for a reply under another
+    /// secret of the same owner, and for one that was not made for this client, or was changed.
     pub fn decrypt(&self, reply: &[u8]) -> Result<Vec<f64>, CkksError> {
         const WHAT: &str = "a reply to a light client";
         let (content, _) = split(reply, WHAT)?;
         let mut reader = Reader::new(content, REPLY, WHAT)?;
         let digest = reader.array::<32>()?;
         if digest != self.terms.digest {
-            return Err(unreadable(WHAT, "other parameters".to_owned(), "the reply is for a client of other parameters"));
+            return Err(unreadable(
+                WHAT,
+                "other parameters".to_owned(),
+                "the reply is for a client of other parameters",
+            ));
         }
         crate::key_id::KeyId(reader.array()?).check_same(self.terms.key_id, WHAT)?;
         let under = read_secret(&mut reader)?;
         if under != self.terms.secret {
             let value = format!("an array under the secret \"{under}\"");
-            let remedy = format!("this client reads \"{}\": change the array to that secret before the reply", self.terms.secret);
+            let remedy = format!(
+                "this client reads \"{}\": change the array to that secret before the reply",
+                self.terms.secret
+            );
             return Err(CkksError::OutOfRange { what: WHAT, value, remedy });
         }
         // What others wrote meets the secret only if the server made it for this client.
@@ -467,8 +567,18 @@ impl LightClient {
         }
         let entries = reader.number(1 << 32, "the count of entries")?;
         let bundles = reader.number(1 << 32, "the count of ciphertexts")?;
-        let damaged = || unreadable(WHAT, "fields that do not fit each other".to_owned(), "the bytes are damaged: ask again");
-        if primes == 0 || !degree.is_power_of_two() || !(scale.is_finite() && scale > 0.0) || entries.saturating_mul(9) > reply.len() {
+        let damaged = || {
+            unreadable(
+                WHAT,
+                "fields that do not fit each other".to_owned(),
+                "the bytes are damaged: ask again",
+            )
+        };
+        if primes == 0
+            || !degree.is_power_of_two()
+            || !(scale.is_finite() && scale > 0.0)
+            || entries.saturating_mul(9) > reply.len()
+        {
             return Err(damaged());
         }
         let moduli = &self.moduli[..primes];
@@ -484,7 +594,8 @@ impl LightClient {
             };
             let masks = moduli.iter().map(mask).collect::<Result<Vec<_>, CkksError>>()?;
             for _ in 0..count {
-                let (entry, place) = (reader.number(entries as u64, "entry")?, reader.number(degree as u64, "place")?);
+                let (entry, place) =
+                    (reader.number(entries as u64, "entry")?, reader.number(degree as u64, "place")?);
                 let mut residues = Zeroizing::new(Vec::with_capacity(primes));
                 for (q, mask) in moduli.iter().zip(&masks) {
                     let body = reader.word()?;
@@ -505,7 +616,8 @@ impl LightClient {
         if complete { Ok(numbers) } else { Err(damaged()) }
     }
 
-    /// The secret's polynomials at a lower degree: component `p` of a polynomial holds the powers of `X` that are `brv(p)` modulo their number.
+    /// The secret's polynomials at a lower degree: component `p` of a polynomial holds the powers of `X` that
+    /// are `brv(p)` modulo their number.
     fn split_secret(&self, degree: usize) -> Zeroizing<Vec<i8>> {
         let gap = self.whole_degree / degree;
         let bits = gap.trailing_zeros();

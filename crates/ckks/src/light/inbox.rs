@@ -6,14 +6,17 @@
 //! done                 says that the batch's result is safe; its samples are not given again
 //! ```
 //!
-//! A program that ends at any moment, killed or without power, loses nothing that `accept` returned for: opened again, the inbox has all samples that are not done. A counter that was accepted is not
-//! accepted again, also after it is done.
+//! A program that ends at any moment, killed or without power, loses nothing that `accept` returned for:
+//! opened again, the inbox has all samples that are not done. A counter that was accepted is not accepted
+//! again, also after it is done.
 //!
-//! Only what the owner's clients sent is stored: an introduction or a message of somebody else is refused, and leaves nothing in the file nor in memory. What one client may have waiting is limited
+//! Only what the owner's clients sent is stored: an introduction or a message of somebody else is refused,
+//! and leaves nothing in the file nor in memory. What one client may have waiting is limited
 //! ([`Inbox::limit_waiting`]).
 //!
-//! The file is a header and records, each a length, checksums and a payload; the checksum of a record covers that of the record before, so that records cannot change places. A record
-//! at the end that is not whole was never acknowledged, and is cut off. A damaged record before others is refused.
+//! The file is a header and records, each a length, checksums and a payload; the checksum of a record covers
+//! that of the record before, so that records cannot change places. A record at the end that is not whole was
+//! never acknowledged, and is cut off. A damaged record before others is refused.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions};
@@ -56,7 +59,8 @@ const DONE: u8 = 3;
 /// Most numbers that one client may have waiting, unless [`Inbox::limit_waiting`] says otherwise.
 pub const MOST_WAITING: usize = 1 << 16;
 
-/// What is out of range where a message is refused because too many numbers of its client wait: [`CkksError::OutOfRange`], `what`. The message is taken later.
+/// What is out of range where a message is refused because too many numbers of its client wait:
+/// [`CkksError::OutOfRange`], `what`. The message is taken later.
 pub const TOO_MANY_WAITING: &str = "the count of a client's numbers that wait";
 
 /// Counters that were used: ranges that do not touch, by their starts.
@@ -66,7 +70,12 @@ struct Used(BTreeMap<u64, u64>);
 impl Used {
     /// The first of these counters that was used.
     fn first_of(&self, counters: &Range<u64>) -> Option<u64> {
-        let before = self.0.range(..=counters.start).next_back().filter(|(_, end)| **end > counters.start).map(|_| counters.start);
+        let before = self
+            .0
+            .range(..=counters.start)
+            .next_back()
+            .filter(|(_, end)| **end > counters.start)
+            .map(|_| counters.start);
         before.or_else(|| self.0.range(counters.clone()).next().map(|(&start, _)| start))
     }
 
@@ -171,11 +180,14 @@ fn checksum(last: &[u8; 8], payload: &[u8]) -> [u8; 8] {
 }
 
 impl Inbox {
-    /// Opens the inbox at `path`, or makes one, for clients of these parameters and of the owner of `key`. No other program has it open at the same time.
+    /// Opens the inbox at `path`, or makes one, for clients of these parameters and of the owner of `key`. No
+    /// other program has it open at the same time.
     ///
     /// # Errors
-    /// [`CkksError::File`] where the file cannot be opened, read or written; [`CkksError::OutOfRange`] for a file that another program has open, that is no inbox or of other parameters, or is
-    /// damaged before its end; [`CkksError::WrongSecret`] for one of another owner; [`CkksError::WrongParams`] for a key of other parameters.
+    /// [`CkksError::File`] where the file cannot be opened, read or written; [`CkksError::OutOfRange`] for a
+    /// file that another program has open, that is no inbox or of other parameters, or is damaged before its
+    /// end; [`CkksError::WrongSecret`] for one of another owner; [`CkksError::WrongParams`] for a key of
+    /// other parameters.
     pub fn open(path: impl AsRef<Path>, params: &Params, key: &AuthenticationKey) -> Result<Self, CkksError> {
         params.check_related(key.params(), "the authentication key")?;
         let path = path.as_ref().to_path_buf();
@@ -183,7 +195,13 @@ impl Inbox {
             let path = path.clone();
             move |error| CkksError::from(FileError::io(&path, action, error))
         };
-        let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path).map_err(io("open"))?;
+        let mut file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&path)
+            .map_err(io("open"))?;
         if file.try_lock().is_err() {
             let remedy = "another program has it open: stop that, or use another file";
             return Err(unreadable(WHAT, path.display().to_string(), remedy));
@@ -214,15 +232,24 @@ impl Inbox {
             inbox.file.set_len(0).map_err(io("write"))?;
             inbox.file.seek(SeekFrom::Start(0)).map_err(io("write"))?;
             inbox.file.write_all(&header).and_then(|()| inbox.file.sync_all()).map_err(io("write"))?;
-            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            let folder =
+                path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
             File::open(folder).and_then(|folder| folder.sync_all()).map_err(io("write"))?;
             return Ok(inbox);
         }
         if bytes.get(..HEADER.len()) != Some(&HEADER[..]) {
-            return Err(unreadable(WHAT, path.display().to_string(), "it is no inbox of this release: use another file"));
+            return Err(unreadable(
+                WHAT,
+                path.display().to_string(),
+                "it is no inbox of this release: use another file",
+            ));
         }
         if bytes.get(HEADER.len()..known.len()) != Some(&digest[..]) {
-            return Err(unreadable(WHAT, path.display().to_string(), "it is for other parameters: use those, or another file"));
+            return Err(unreadable(
+                WHAT,
+                path.display().to_string(),
+                "it is for other parameters: use those, or another file",
+            ));
         }
         inbox.id.copy_from_slice(&bytes[known.len()..HEADER_BYTES as usize]);
         inbox.last = checksum(&[0; 8], &inbox.id);
@@ -233,12 +260,17 @@ impl Inbox {
             inbox.apply(payload)?;
         }
         inbox.length = at as u64;
-        inbox.file.set_len(inbox.length).and_then(|()| inbox.file.seek(SeekFrom::End(0))).map_err(io("write"))?;
+        inbox
+            .file
+            .set_len(inbox.length)
+            .and_then(|()| inbox.file.seek(SeekFrom::End(0)))
+            .map_err(io("write"))?;
         Ok(inbox)
     }
 
-    /// The payload of the record at `at`; `None` at the end, or before a last record that is not whole. A system may have made room for a record and not written all of it, so what follows the last
-    /// one may be zero.
+    /// The payload of the record at `at`; `None` at the end, or before a last record that is not whole. A
+    /// system may have made room for a record and not written all of it, so what follows the last one may be
+    /// zero.
     fn whole<'b>(&self, bytes: &'b [u8], at: usize) -> Result<Option<&'b [u8]>, CkksError> {
         let Some((head, rest)) = bytes[at..].split_at_checked(RECORD_BYTES) else { return Ok(None) };
         let length = head[..4].iter().rev().fold(0, |length, &byte| length << 8 | usize::from(byte));
@@ -267,7 +299,9 @@ impl Inbox {
             [ACCEPTED] => {
                 let (at, id) = (reader.word()?, reader.array()?);
                 let known = self.clients.get(&id);
-                let known = known.ok_or_else(|| unreadable(WHAT, "a message of an unknown client".to_owned(), "the file is damaged"))?;
+                let known = known.ok_or_else(|| {
+                    unreadable(WHAT, "a message of an unknown client".to_owned(), "the file is damaged")
+                })?;
                 let opened = known.receiver.opened(reader.bytes)?;
                 self.enter(id, &opened, at);
                 Ok(())
@@ -281,7 +315,11 @@ impl Inbox {
                 self.batches += 1;
                 reader.end()
             }
-            [kind] => Err(unreadable(WHAT, format!("a record of kind {kind}"), "it is of a later release: use that")),
+            [kind] => Err(unreadable(
+                WHAT,
+                format!("a record of kind {kind}"),
+                "it is of a later release: use that",
+            )),
         }
     }
 
@@ -303,8 +341,11 @@ impl Inbox {
             bytes.extend_from_slice(&last);
             bytes.extend_from_slice(payload);
         }
-        let written =
-            self.file.seek(SeekFrom::Start(self.length)).and_then(|_| self.file.write_all(&bytes)).and_then(|()| self.file.sync_data());
+        let written = self
+            .file
+            .seek(SeekFrom::Start(self.length))
+            .and_then(|_| self.file.write_all(&bytes))
+            .and_then(|()| self.file.sync_data());
         if let Err(error) = written {
             let _ = self.file.set_len(self.length);
             return Err(FileError::io(&self.path, "write", error).into());
@@ -322,7 +363,8 @@ impl Inbox {
     /// Takes a client's introduction; one that is known changes nothing.
     ///
     /// # Errors
-    /// As [`Receiver::new`]; [`CkksError::OutOfRange`] where the messages of another client begin alike, by chance once in 2^32 or because one of the owner's clients wants that; [`CkksError::File`].
+    /// As [`Receiver::new`]; [`CkksError::OutOfRange`] where the messages of another client begin alike, by
+    /// chance once in 2^32 or because one of the owner's clients wants that; [`CkksError::File`].
     pub fn introduce(&mut self, introduction: &[u8]) -> Result<ClientId, CkksError> {
         let receiver = Receiver::new(&self.params, introduction, &self.key)?;
         let id = receiver.client_id();
@@ -358,17 +400,18 @@ impl Inbox {
     pub fn knows(&self, message: &[u8]) -> bool {
         let known = self.client_of(message).and_then(|id| self.clients.get(&id));
         let opened = known.and_then(|client| Some((client, client.receiver.opened(message).ok()?)));
-        opened.is_some_and(|(client, own)| client.used.has_all(&(own.counter..own.counter + own.count as u64)))
+        opened
+            .is_some_and(|(client, own)| client.used.has_all(&(own.counter..own.counter + own.count as u64)))
     }
 
-    /// Sets how many numbers one client may have waiting, at least those of one sample; clients that were made from one state are one. A message that would make them more is refused
-    /// ([`TOO_MANY_WAITING`]).
+    /// Sets how many numbers one client may have waiting, at least those of one sample; clients that were
+    /// made from one state are one. A message that would make them more is refused ([`TOO_MANY_WAITING`]).
     pub fn limit_waiting(&mut self, most: usize) {
         self.most_waiting = most;
     }
 
-    /// Takes messages of any clients. For each there is an answer: how many samples were stored, or why the message is refused; a refused message leaves the others. The stored ones are safe when
-    /// this returns.
+    /// Takes messages of any clients. For each there is an answer: how many samples were stored, or why the
+    /// message is refused; a refused message leaves the others. The stored ones are safe when this returns.
     ///
     /// # Errors
     /// [`CkksError::File`] where the file cannot be written: then no message was taken.
@@ -399,12 +442,21 @@ impl Inbox {
     }
 
     /// The client and the samples of a message whose counters nothing has used.
-    fn examined<'m>(&self, message: &'m [u8], fresh: &mut Fresh) -> Result<(ClientId, Opened<'m>), CkksError> {
+    fn examined<'m>(
+        &self,
+        message: &'m [u8],
+        fresh: &mut Fresh,
+    ) -> Result<(ClientId, Opened<'m>), CkksError> {
         const MESSAGE: &str = "a message of a light client";
         if message.len() > MOST_PAYLOAD as usize / 2 {
-            return Err(unreadable(MESSAGE, format!("{} bytes", message.len()), "send fewer numbers at a time"));
+            return Err(unreadable(
+                MESSAGE,
+                format!("{} bytes", message.len()),
+                "send fewer numbers at a time",
+            ));
         }
-        let Some((id, client)) = self.client_of(message).and_then(|id| Some((id, self.clients.get(&id)?))) else {
+        let Some((id, client)) = self.client_of(message).and_then(|id| Some((id, self.clients.get(&id)?)))
+        else {
             return Err(unreadable(MESSAGE, "of an unknown client".to_owned(), "introduce the client first"));
         };
         let opened = client.receiver.opened(message)?;
@@ -412,18 +464,28 @@ impl Inbox {
         let seen = fresh.used.entry(id).or_default();
         if let Some(used) = client.used.first_of(&counters).or_else(|| seen.first_of(&counters)) {
             let remedy = "it was accepted before: a client counts on, and a message is sent again only if there was no answer".to_owned();
-            return Err(CkksError::OutOfRange { what: "the counter of a sample", value: used.to_string(), remedy });
+            return Err(CkksError::OutOfRange {
+                what: "the counter of a sample",
+                value: used.to_string(),
+                remedy,
+            });
         }
         let (serial, degree) = (client.receiver.serial(), client.receiver.params().degree());
         let most = self.most_waiting.max(degree);
         if opened.count * degree > most {
             let value = format!("of {}", counted(opened.count * degree, "number"));
-            return Err(unreadable(MESSAGE, value, &format!("at most {most} of one client may wait: send fewer numbers at a time")));
+            return Err(unreadable(
+                MESSAGE,
+                value,
+                &format!("at most {most} of one client may wait: send fewer numbers at a time"),
+            ));
         }
         let others = fresh.samples.entry(serial).or_default();
         let waiting = (self.queue.of(&serial) + *others + opened.count) * degree;
         if waiting > most {
-            let remedy = format!("at most {most} may wait: send the message again when earlier ones have been computed");
+            let remedy = format!(
+                "at most {most} may wait: send the message again when earlier ones have been computed"
+            );
             return Err(CkksError::OutOfRange { what: TOO_MANY_WAITING, value: waiting.to_string(), remedy });
         }
         *others += opened.count;
@@ -453,9 +515,10 @@ impl Inbox {
         self.clients.values().map(|client| &client.receiver)
     }
 
-    /// At most `most` samples of the clients whose samples fit together with those of the one whose turn it is: of one secret, shape, level and scale. Clients take turns: the batch has the oldest
-    /// sample of each, then the next one of each, until it is full, and the next batch goes on there. Until [`Inbox::done`] they are given again to whoever opens the inbox anew; `None` where
-    /// none waits.
+    /// At most `most` samples of the clients whose samples fit together with those of the one whose turn it
+    /// is: of one secret, shape, level and scale. Clients take turns: the batch has the oldest sample of
+    /// each, then the next one of each, until it is full, and the next batch goes on there. Until
+    /// [`Inbox::done`] they are given again to whoever opens the inbox anew; `None` where none waits.
     ///
     /// # Errors
     /// [`CkksError::NotEnoughMemory`].
@@ -463,17 +526,23 @@ impl Inbox {
         self.take_alike(most, |a, b| a == b)
     }
 
-    /// As [`Inbox::take`], of clients whose samples fit together but for their secrets: an array for each secret, for
-    /// [`Evaluator::bootstrap_samples_of`](crate::Evaluator::bootstrap_samples_of).
+    /// As [`Inbox::take`], of clients whose samples fit together but for their secrets: an array for each
+    /// secret, for [`Evaluator::bootstrap_samples_of`](crate::Evaluator::bootstrap_samples_of).
     pub fn take_of_all_secrets(&mut self, most: usize) -> Result<Option<Batch>, CkksError> {
         self.take_alike(most, |a, b| Kind { secret: b.secret, ..*a } == *b)
     }
 
-    fn take_alike(&mut self, most: usize, alike: impl Fn(&Kind, &Kind) -> bool) -> Result<Option<Batch>, CkksError> {
+    fn take_alike(
+        &mut self,
+        most: usize,
+        alike: impl Fn(&Kind, &Kind) -> bool,
+    ) -> Result<Option<Batch>, CkksError> {
         let Self { clients, queue, .. } = self;
         let receiver = |sample: &Waiting| clients.get(&sample.client).map(|client| &client.receiver);
         let kind = |sample: &Waiting| receiver(sample).map(Receiver::kind);
-        let taken = queue.take(most, |wanted, own| kind(wanted).zip(kind(own)).is_some_and(|(wanted, own)| alike(&wanted, &own)));
+        let taken = queue.take(most, |wanted, own| {
+            kind(wanted).zip(kind(own)).is_some_and(|(wanted, own)| alike(&wanted, &own))
+        });
         if taken.is_empty() {
             return Ok(None);
         }
@@ -491,7 +560,9 @@ impl Inbox {
             let place = |sample: &Waiting| (sample.counters.start - sample.first) as usize;
             let found: Vec<_> = samples
                 .iter()
-                .filter_map(|(_, sample)| Some((receiver(sample)?, sample.counters.start, &*sample.bodies, place(sample))))
+                .filter_map(|(_, sample)| {
+                    Some((receiver(sample)?, sample.counters.start, &*sample.bodies, place(sample)))
+                })
                 .collect();
             match Receiver::joined(&found) {
                 Ok(array) => arrays.extend(array),

@@ -1,4 +1,5 @@
-//! Light clients: devices that encrypt numbers one by one with a secret and a counter, in a few bytes for each number and a few hundred KiB of memory.
+//! Light clients: devices that encrypt numbers one by one with a secret and a counter, in a few bytes for
+//! each number and a few hundred KiB of memory.
 //!
 //! ```text
 //! owner      SecretKey::light_client          the device's state, with the secret
@@ -10,8 +11,9 @@
 //! device     LightClient::decrypt             the numbers
 //! ```
 //!
-//! A message has no masks: both sides expand them from the seed and the counter ([`clathrate_lattice::counted`]). Of the bodies the low bits, which hold nothing but errors,
-//! are cut off. Each client that is made, also from the same stored state, draws a new seed, so no mask is used twice.
+//! A message has no masks: both sides expand them from the seed and the counter
+//! ([`clathrate_lattice::counted`]). Of the bodies the low bits, which hold nothing but errors, are cut off.
+//! Each client that is made, also from the same stored state, draws a new seed, so no mask is used twice.
 //!
 //! Source: [hermes, sec. 5.4], the client's half; differs: bodies are truncated, samples of any degree.
 

@@ -1,5 +1,6 @@
-//! Samples that wait, as the bytes of their messages. Clients take turns: a batch takes one sample of each that has any, then another one of each, until it is full, and the next batch goes on
-//! where it ended. So in front of a client's next sample there is at most one of each other client, however many those have sent.
+//! Samples that wait, as the bytes of their messages. Clients take turns: a batch takes one sample of each
+//! that has any, then another one of each, until it is full, and the next batch goes on where it ended. So in
+//! front of a client's next sample there is at most one of each other client, however many those have sent.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
@@ -72,7 +73,15 @@ impl Queue {
     }
 
     /// Takes all samples of a message.
-    pub fn push(&mut self, serial: Serial, client: ClientId, at: u64, first: u64, count: usize, bodies: &[u8]) {
+    pub fn push(
+        &mut self,
+        serial: Serial,
+        client: ClientId,
+        at: u64,
+        first: u64,
+        count: usize,
+        bodies: &[u8],
+    ) {
         let counters = first..first + count as u64;
         let message = Waiting { client, bodies: bodies.into(), first, counters, at, order: self.messages };
         self.messages += 1;
@@ -90,8 +99,13 @@ impl Queue {
         &mut lane.messages
     }
 
-    /// At most `most` samples, in turns, of the clients that `alike` says fit together with the one whose turn it is; in the order in which they were accepted.
-    pub fn take(&mut self, most: usize, alike: impl Fn(&Waiting, &Waiting) -> bool) -> Vec<(Serial, Waiting)> {
+    /// At most `most` samples, in turns, of the clients that `alike` says fit together with the one whose
+    /// turn it is; in the order in which they were accepted.
+    pub fn take(
+        &mut self,
+        most: usize,
+        alike: impl Fn(&Waiting, &Waiting) -> bool,
+    ) -> Vec<(Serial, Waiting)> {
         let Self { lanes, turns, .. } = self;
         let front = |serial: &Serial| lanes.get(serial).and_then(|lane| lane.messages.front());
         let Some(wanted) = turns.front().and_then(front).cloned() else { return Vec::new() };
@@ -129,7 +143,9 @@ impl Queue {
         for (serial, sample) in taken.rev() {
             let lane = self.lane(serial, sample.count());
             // What came before it may have been given back already, of another batch.
-            let place = lane.iter().position(|other| (other.order, other.counters.start) > (sample.order, sample.counters.start));
+            let place = lane.iter().position(|other| {
+                (other.order, other.counters.start) > (sample.order, sample.counters.start)
+            });
             match lane.get_mut(place.unwrap_or(lane.len())) {
                 Some(next) if next.order == sample.order && next.counters.start == sample.counters.end => {
                     next.counters.start = sample.counters.start;

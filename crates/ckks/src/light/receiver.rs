@@ -6,7 +6,9 @@ use clathrate_arith::text::counted;
 use clathrate_lattice::{Bundle, Eval, Level, PolyRef, Rank};
 
 use super::authentication::{AuthenticationKey, ClientKey, split};
-use super::wire::{INTRODUCTION, REPLY, Reader, Serial, Terms, VERSION, Writer, pack, unpack, unreadable, write_secret};
+use super::wire::{
+    INTRODUCTION, REPLY, Reader, Serial, Terms, VERSION, Writer, pack, unpack, unreadable, write_secret,
+};
 use crate::arrays::memory::check_free;
 use crate::arrays::places::Place;
 use crate::arrays::{Ciphertext, Encoding, Estimate, Layout, Order, SecretName};
@@ -50,8 +52,9 @@ impl Receiver {
     /// Takes the introduction of a client that the owner of `key` made.
     ///
     /// # Errors
-    /// [`CkksError::OutOfRange`] for bytes that are no introduction, or that no client of the owner made; [`CkksError::WrongSecret`] for a client of another owner;
-    /// [`CkksError::WrongParams`] for other parameters; level errors.
+    /// [`CkksError::OutOfRange`] for bytes that are no introduction, or that no client of the owner made;
+    /// [`CkksError::WrongSecret`] for a client of another owner; [`CkksError::WrongParams`] for other
+    /// parameters; level errors.
     pub fn new(params: &Params, introduction: &[u8], key: &AuthenticationKey) -> Result<Self, CkksError> {
         const WHAT: &str = "the introduction of a light client";
         let mut reader = Reader::new(split(introduction, WHAT)?.0, INTRODUCTION, WHAT)?;
@@ -67,9 +70,14 @@ impl Receiver {
         }
         params.check_level(Level(terms.level))?;
         let (ring, basis) = (params.chain().ring(), params.chain().basis(Level(terms.level)));
-        let own: Vec<(u64, usize)> = basis.indices().iter().map(|&index| (ring.moduli()[index].value(), index)).collect();
+        let own: Vec<(u64, usize)> =
+            basis.indices().iter().map(|&index| (ring.moduli()[index].value(), index)).collect();
         if own != terms.moduli {
-            return Err(unreadable(WHAT, "other primes".to_owned(), "the bytes are damaged: send them again"));
+            return Err(unreadable(
+                WHAT,
+                "other primes".to_owned(),
+                "the bytes are damaged: send them again",
+            ));
         }
         params.check_scale(terms.scale, Level(terms.level))?;
         let shape = ModuleShape { degree: terms.degree, rank: terms.rank };
@@ -82,12 +90,12 @@ impl Receiver {
         Ok(Self { params, terms, key })
     }
 
-    /// The numbers of the messages, in their order, as an array of samples: of LWE samples in the shape `shape`, by default a vector; of samples of a higher degree a
-    /// matrix with a row for each.
+    /// The numbers of the messages, in their order, as an array of samples: of LWE samples in the shape
+    /// `shape`, by default a vector; of samples of a higher degree a matrix with a row for each.
     ///
     /// # Errors
-    /// [`CkksError::OutOfRange`] for bytes that are no message, or of another introduction; [`CkksError::Shape`] where the numbers do not fill the shape;
-    /// [`CkksError::Empty`] without messages.
+    /// [`CkksError::OutOfRange`] for bytes that are no message, or of another introduction;
+    /// [`CkksError::Shape`] where the numbers do not fill the shape; [`CkksError::Empty`] without messages.
     pub fn receive(&self, messages: &[&[u8]], shape: Option<&[usize]>) -> Result<Ciphertext, CkksError> {
         let degree = self.terms.degree;
         let opened = messages.iter().map(|message| self.opened(message)).collect::<Result<Vec<_>, _>>()?;
@@ -101,19 +109,30 @@ impl Receiver {
             (Some(shape), _) => {
                 if shape != [count, degree] {
                     let remedy = "samples of several numbers are the rows of a matrix".to_owned();
-                    return Err(CkksError::Shape { operation: MESSAGE, left: shape.to_vec(), right: vec![count, degree], remedy });
+                    return Err(CkksError::Shape {
+                        operation: MESSAGE,
+                        left: shape.to_vec(),
+                        right: vec![count, degree],
+                        remedy,
+                    });
                 }
                 shape.to_vec()
             }
         };
         if shape.iter().try_fold(1usize, |size, &axis| size.checked_mul(axis)) != Some(count * degree) {
             let remedy = format!("there are {}", counted(count * degree, "number"));
-            return Err(CkksError::Shape { operation: MESSAGE, left: shape, right: vec![count * degree], remedy });
+            return Err(CkksError::Shape {
+                operation: MESSAGE,
+                left: shape,
+                right: vec![count * degree],
+                remedy,
+            });
         }
         self.array(shape, opened.iter().flat_map(|message| self.samples(message)))
     }
 
-    /// The masks of these counters, without the bodies that messages bring: what can be packed before the messages come. [hermes, sec. 5.4, the offline phase]
+    /// The masks of these counters, without the bodies that messages bring: what can be packed before the
+    /// messages come. [hermes, sec. 5.4, the offline phase]
     ///
     /// # Errors
     /// [`CkksError::Empty`] without counters; [`CkksError::NotEnoughMemory`].
@@ -121,23 +140,35 @@ impl Receiver {
         let degree = self.terms.degree;
         let count = usize::try_from(counters.end.saturating_sub(counters.start)).unwrap_or(usize::MAX);
         self.check_memory(count)?;
-        self.array(if degree == 1 { vec![count] } else { vec![count, degree] }, counters.map(|counter| (counter, vec![0; degree])))
+        self.array(
+            if degree == 1 { vec![count] } else { vec![count, degree] },
+            counters.map(|counter| (counter, vec![0; degree])),
+        )
     }
 
     /// The bodies that the messages bring for these counters, by counter, then by number.
     ///
     /// # Errors
-    /// [`CkksError::OutOfRange`] for bytes that are no message, or of another introduction, and for counters that are missing, outside the range, or there twice.
+    /// [`CkksError::OutOfRange`] for bytes that are no message, or of another introduction, and for counters
+    /// that are missing, outside the range, or there twice.
     pub(crate) fn bodies(&self, messages: &[&[u8]], counters: &Range<u64>) -> Result<Vec<u128>, CkksError> {
         let refuse = |counter: u64, remedy: String| {
             Err(CkksError::OutOfRange { what: "the counter of a sample", value: counter.to_string(), remedy })
         };
-        let (degree, count) = (self.terms.degree, usize::try_from(counters.end - counters.start).unwrap_or(usize::MAX));
+        let (degree, count) =
+            (self.terms.degree, usize::try_from(counters.end - counters.start).unwrap_or(usize::MAX));
         let mut bodies: Vec<Option<Vec<u128>>> = vec![None; count];
         for message in messages {
             for (counter, numbers) in self.samples(&self.opened(message)?) {
                 if !counters.contains(&counter) {
-                    return refuse(counter, format!("these masks are for the counters {} to {}", counters.start, counters.end - 1));
+                    return refuse(
+                        counter,
+                        format!(
+                            "these masks are for the counters {} to {}",
+                            counters.start,
+                            counters.end - 1
+                        ),
+                    );
                 }
                 if bodies[(counter - counters.start) as usize].replace(numbers).is_some() {
                     return refuse(counter, "two messages have it: leave one of them out".to_owned());
@@ -168,31 +199,44 @@ impl Receiver {
     /// Refuses more samples than there is memory for.
     fn check_memory(&self, samples: usize) -> Result<(), CkksError> {
         let each = (self.terms.rank + 1) * self.terms.degree * self.terms.moduli.len() * 8;
-        check_free(MESSAGE, samples.saturating_mul(each), "receive fewer messages at a time, and pack them before the next ones")
+        check_free(
+            MESSAGE,
+            samples.saturating_mul(each),
+            "receive fewer messages at a time, and pack them before the next ones",
+        )
     }
 
     /// Checks that the client made a message, and that it is whole.
     ///
     /// # Errors
-    /// [`CkksError::OutOfRange`] for bytes that are no message, of another introduction, or that the client did not make.
+    /// [`CkksError::OutOfRange`] for bytes that are no message, of another introduction, or that the client
+    /// did not make.
     pub(super) fn opened<'m>(&self, message: &'m [u8]) -> Result<Opened<'m>, CkksError> {
         let (degree, bits, modulus) = (self.terms.degree, self.terms.sent_bits(), self.terms.modulus());
         if (Reader { bytes: message, what: MESSAGE }).array::<4>()? != self.terms.prefix() {
-            let remedy = "it belongs to another introduction: a client that was made again introduces itself again";
+            let remedy =
+                "it belongs to another introduction: a client that was made again introduces itself again";
             return Err(unreadable(MESSAGE, "another seed".to_owned(), remedy));
         }
-        let mut reader = Reader { bytes: self.key.open(&self.terms.message_context(), message, MESSAGE)?, what: MESSAGE };
+        let mut reader =
+            Reader { bytes: self.key.open(&self.terms.message_context(), message, MESSAGE)?, what: MESSAGE };
         reader.array::<4>()?;
         let (counter, bodies) = (reader.word()?, reader.bytes);
         let numbers = bodies.len() * 8 / bits as usize;
-        let whole = numbers > 0 && numbers.is_multiple_of(degree) && (numbers * bits as usize).div_ceil(8) == bodies.len();
+        let whole = numbers > 0
+            && numbers.is_multiple_of(degree)
+            && (numbers * bits as usize).div_ceil(8) == bodies.len();
         let count = numbers / degree;
         if !whole || counter.checked_add(count as u64).is_none() {
             let value = format!("{} bytes for numbers of {bits} bits, {degree} in a sample", bodies.len());
             return Err(unreadable(MESSAGE, value, "make the message with a client of this release"));
         }
         if (0..numbers).any(|index| unpack(bodies, index, bits) << self.terms.dropped >= modulus) {
-            return Err(unreadable(MESSAGE, "a body beyond the modulus".to_owned(), "make the message with a client of this release"));
+            return Err(unreadable(
+                MESSAGE,
+                "a body beyond the modulus".to_owned(),
+                "make the message with a client of this release",
+            ));
         }
         Ok(Opened { counter, count, bodies })
     }
@@ -200,7 +244,9 @@ impl Receiver {
     /// The numbers of sample `index` of the bodies of a message.
     pub(super) fn numbers(&self, bodies: &[u8], index: usize) -> Vec<u128> {
         let Terms { degree, dropped, .. } = self.terms;
-        (index * degree..(index + 1) * degree).map(|place| unpack(bodies, place, self.terms.sent_bits()) << dropped).collect()
+        (index * degree..(index + 1) * degree)
+            .map(|place| unpack(bodies, place, self.terms.sent_bits()) << dropped)
+            .collect()
     }
 
     /// The counters and numbers of a message's samples.
@@ -230,12 +276,14 @@ impl Receiver {
         Kind { secret, shape: ModuleShape { degree, rank }, level, scale_bits: scale.to_bits(), reversed }
     }
 
-    /// Samples of clients of one kind as an array, for each the bodies of its message and which of them it is; `None` without samples.
+    /// Samples of clients of one kind as an array, for each the bodies of its message and which of them it
+    /// is; `None` without samples.
     pub(super) fn joined(samples: &[(&Self, u64, &[u8], usize)]) -> Result<Option<Ciphertext>, CkksError> {
         let Some((first, ..)) = samples.first() else { return Ok(None) };
         first.check_memory(samples.len())?;
-        let bundle =
-            |&(receiver, counter, bodies, index): &(&Self, u64, &[u8], usize)| receiver.bundle(counter, &receiver.numbers(bodies, index));
+        let bundle = |&(receiver, counter, bodies, index): &(&Self, u64, &[u8], usize)| {
+            receiver.bundle(counter, &receiver.numbers(bodies, index))
+        };
         let bundles = samples.iter().map(bundle).collect::<Result<Vec<_>, _>>()?;
         let degree = first.terms.degree;
         let shape = if degree == 1 { vec![samples.len()] } else { vec![samples.len(), degree] };
@@ -243,8 +291,14 @@ impl Receiver {
     }
 
     /// Samples as an array.
-    fn array(&self, shape: Vec<usize>, samples: impl Iterator<Item = (u64, Vec<u128>)>) -> Result<Ciphertext, CkksError> {
-        let bundles = samples.map(|(counter, bodies)| self.bundle(counter, &bodies)).collect::<Result<Vec<_>, CkksError>>()?;
+    fn array(
+        &self,
+        shape: Vec<usize>,
+        samples: impl Iterator<Item = (u64, Vec<u128>)>,
+    ) -> Result<Ciphertext, CkksError> {
+        let bundles = samples
+            .map(|(counter, bodies)| self.bundle(counter, &bodies))
+            .collect::<Result<Vec<_>, CkksError>>()?;
         self.of_bundles(shape, bundles)
     }
 
@@ -281,11 +335,13 @@ impl Receiver {
     pub fn params(&self) -> &Params {
         &self.params
     }
-    /// The bytes of an array for this client, which decrypts them: of its secret, the main one or a device's. Of a ciphertext the whole mask is sent, and the bodies of the numbers.
+    /// The bytes of an array for this client, which decrypts them: of its secret, the main one or a device's.
+    /// Of a ciphertext the whole mask is sent, and the bodies of the numbers.
     ///
     /// # Errors
-    /// [`CkksError::Encoding`] unless coefficients; [`CkksError::Conversion`] for complex numbers and several bodies under one mask; [`CkksError::Symbol`];
-    /// [`CkksError::SecretWithoutKeys`] under the secret of several bodies.
+    /// [`CkksError::Encoding`] unless coefficients; [`CkksError::Conversion`] for complex numbers and several
+    /// bodies under one mask; [`CkksError::Symbol`]; [`CkksError::SecretWithoutKeys`] under the secret of
+    /// several bodies.
     pub fn reply(&self, x: &Ciphertext) -> Result<Vec<u8>, CkksError> {
         let mut bytes = reply_bytes(x)?;
         self.key.seal(&[], &mut bytes);
@@ -296,8 +352,9 @@ impl Receiver {
 /// The bytes of a reply, without a tag.
 ///
 /// # Errors
-/// [`CkksError::Encoding`] unless coefficients; [`CkksError::Conversion`] for complex numbers and several bodies under one mask; [`CkksError::Symbol`];
-/// [`CkksError::SecretWithoutKeys`] under the secret of several bodies.
+/// [`CkksError::Encoding`] unless coefficients; [`CkksError::Conversion`] for complex numbers and several
+/// bodies under one mask; [`CkksError::Symbol`]; [`CkksError::SecretWithoutKeys`] under the secret of several
+/// bodies.
 fn reply_bytes(x: &Ciphertext) -> Result<Vec<u8>, CkksError> {
     const OPERATION: &str = "a reply to a light client";
     x.check_data(OPERATION)?;
@@ -314,7 +371,10 @@ fn reply_bytes(x: &Ciphertext) -> Result<Vec<u8>, CkksError> {
     }
     let (params, layout) = (x.params(), x.layout());
     if params.shape().dimension() != params.root_shape().dimension() {
-        let reason = format!("degree and rank {} are a part of the secret: answer before the rank is reduced", params.shape());
+        let reason = format!(
+            "degree and rank {} are a part of the secret: answer before the rank is reduced",
+            params.shape()
+        );
         return Err(CkksError::Conversion { operation: OPERATION, reason });
     }
     let (ring, basis) = (params.chain().ring(), params.chain().basis(x.level()));
@@ -342,7 +402,10 @@ fn reply_bytes(x: &Ciphertext) -> Result<Vec<u8>, CkksError> {
         let body = words(coefficients.bodies().at(0));
         for (prime, &modulus) in basis.indices().iter().enumerate() {
             let row = prime * params.degree()..(prime + 1) * params.degree();
-            let numbers: Vec<u128> = masks.iter().flat_map(|mask| mask[row.clone()].iter().map(|&word| u128::from(word))).collect();
+            let numbers: Vec<u128> = masks
+                .iter()
+                .flat_map(|mask| mask[row.clone()].iter().map(|&word| u128::from(word)))
+                .collect();
             writer.bytes(&pack(&numbers, ring.moduli()[modulus].bits()));
         }
         for (entry, place) in entries {

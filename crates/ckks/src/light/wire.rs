@@ -84,7 +84,11 @@ impl<'b> Reader<'b> {
         let mut reader = Self { bytes, what };
         let (first, version) = (reader.array::<4>()?, reader.array::<1>()?);
         if first != magic {
-            return Err(unreadable(what, format!("bytes that begin with {first:02x?}"), "give the bytes as the other side wrote them"));
+            return Err(unreadable(
+                what,
+                format!("bytes that begin with {first:02x?}"),
+                "give the bytes as the other side wrote them",
+            ));
         }
         if version != [VERSION] {
             return Err(unreadable(what, format!("version {}", version[0]), "this release reads version 3"));
@@ -125,7 +129,11 @@ impl<'b> Reader<'b> {
         if self.bytes.is_empty() {
             return Ok(());
         }
-        Err(unreadable(self.what, format!("{} bytes too many", self.bytes.len()), "give one of them at a time"))
+        Err(unreadable(
+            self.what,
+            format!("{} bytes too many", self.bytes.len()),
+            "give one of them at a time",
+        ))
     }
 }
 
@@ -140,7 +148,11 @@ pub fn read_secret(reader: &mut Reader<'_>) -> Result<SecretName, CkksError> {
     match (reader.array::<1>()?, reader.word()?) {
         ([0], 0) => Ok(SecretName::Main),
         ([1], number) => Ok(SecretName::Device(number)),
-        ([kind], _) => Err(unreadable(reader.what, format!("a secret of kind {kind}"), "the bytes are damaged: send them again")),
+        ([kind], _) => Err(unreadable(
+            reader.what,
+            format!("a secret of kind {kind}"),
+            "the bytes are damaged: send them again",
+        )),
     }
 }
 
@@ -156,7 +168,14 @@ impl Terms {
         writer.bytes(&self.key_id.0);
         writer.bytes(&self.serial);
         write_secret(writer, self.secret);
-        for word in [self.degree, self.rank, self.level, self.dropped as usize, usize::from(self.reversed), self.moduli.len()] {
+        for word in [
+            self.degree,
+            self.rank,
+            self.level,
+            self.dropped as usize,
+            usize::from(self.reversed),
+            self.moduli.len(),
+        ] {
             writer.word(word as u64);
         }
         writer.word(self.scale.to_bits());
@@ -174,10 +193,24 @@ impl Terms {
         let (level, dropped) = (reader.number(1 << 16, "level")?, reader.number(64, "dropped bits")?);
         let (reversed, primes) = (reader.number(2, "order")? == 1, reader.number(9, "primes")?);
         let scale = f64::from_bits(reader.word()?);
-        let modulus = |reader: &mut Reader<'_>| Ok((reader.word()?, reader.number(1 << 16, "the number of a prime")?));
+        let modulus =
+            |reader: &mut Reader<'_>| Ok((reader.word()?, reader.number(1 << 16, "the number of a prime")?));
         let moduli = (0..primes).map(|_| modulus(reader)).collect::<Result<Vec<_>, CkksError>>()?;
         let seed = MaskSeed(reader.array()?);
-        let terms = Self { digest, key_id, serial, secret, degree, rank, level, scale, dropped: dropped as u32, reversed, moduli, seed };
+        let terms = Self {
+            digest,
+            key_id,
+            serial,
+            secret,
+            degree,
+            rank,
+            level,
+            scale,
+            dropped: dropped as u32,
+            reversed,
+            moduli,
+            seed,
+        };
         let sound = degree.is_power_of_two()
             && degree.checked_mul(rank).is_some_and(|dimension| (1..=1 << 18).contains(&dimension))
             && scale.is_finite()
@@ -186,7 +219,11 @@ impl Terms {
             && terms.moduli.iter().all(|&(q, _)| Modulus::new(q).is_ok())
             && terms.moduli.iter().map(|&(q, _)| q.ilog2() + 1).sum::<u32>() <= MOST_BITS
             && terms.dropped + LEAST_BITS <= terms.modulus_bits();
-        if sound { Ok(terms) } else { Err(unreadable(reader.what, "fields that do not fit each other".to_owned(), "send them again")) }
+        if sound {
+            Ok(terms)
+        } else {
+            Err(unreadable(reader.what, "fields that do not fit each other".to_owned(), "send them again"))
+        }
     }
 
     /// The modulus of all numbers.
@@ -230,7 +267,8 @@ pub fn composed(residues: &[u64], moduli: &[Modulus]) -> u128 {
     let (mut value, mut product) = (0u128, 1u128);
     for (&residue, modulus) in residues.iter().zip(moduli) {
         let known = modulus.reduce_u128(value);
-        let digit = modulus.mul(modulus.sub(residue, known), modulus.inverse(modulus.reduce_u128(product)).unwrap_or(0));
+        let digit = modulus
+            .mul(modulus.sub(residue, known), modulus.inverse(modulus.reduce_u128(product)).unwrap_or(0));
         value += u128::from(digit) * product;
         product *= u128::from(modulus.value());
     }
@@ -248,7 +286,8 @@ pub fn pack(numbers: &[u128], bits: u32) -> Vec<u8> {
     bytes
 }
 
-/// The number at place `index`, packed by [`pack`]; of at most [`MOST_BITS`] bits, so that it lies in 16 bytes.
+/// The number at place `index`, packed by [`pack`]; of at most [`MOST_BITS`] bits, so that it lies in 16
+/// bytes.
 pub fn unpack(bytes: &[u8], index: usize, bits: u32) -> u128 {
     let start = index * bits as usize;
     let bytes = &bytes[start / 8..];

@@ -7,7 +7,8 @@ impl Runtime {
     /// The same runtime on another device: `cpu`, `cuda` for NVIDIA's first device, or `cuda:1` and so on.
     ///
     /// # Errors
-    /// [`CkksError::Device`] where the device or its driver is not there; [`CkksError::OutOfRange`] for other names.
+    /// [`CkksError::Device`] where the device or its driver is not there; [`CkksError::OutOfRange`] for other
+    /// names.
     pub fn on(self, device: &str) -> Result<Self, CkksError> {
         Ok(Self { engine: factory(device)?, ..self })
     }
@@ -22,7 +23,8 @@ fn unknown(name: &str) -> CkksError {
     CkksError::OutOfRange { what: "`device`", value: format!("\"{name}\""), remedy: remedy.to_owned() }
 }
 
-/// The engines of a device; none for the processor, whose engine needs no factory. The same name gives the same factory.
+/// The engines of a device; none for the processor, whose engine needs no factory. The same name gives the
+/// same factory.
 fn factory(name: &str) -> Result<Option<EngineFactory>, CkksError> {
     match name {
         PROCESSOR => Ok(None),
@@ -30,28 +32,35 @@ fn factory(name: &str) -> Result<Option<EngineFactory>, CkksError> {
     }
 }
 
-/// Limits the memory that this process takes on a device: what goes beyond it is refused with the numbers, and what is there stays. Without a limit it is that in the
-/// environment variable `CLATHRATE_DEVICE_MEMORY_LIMIT`, or all that the device has.
+/// Limits the memory that this process takes on a device: what goes beyond it is refused with the numbers,
+/// and what is there stays. Without a limit it is that in the environment variable
+/// `CLATHRATE_DEVICE_MEMORY_LIMIT`, or all that the device has.
 ///
 /// # Errors
-/// As [`Runtime::on`], and [`CkksError::OutOfRange`] for the processor, whose memory `CLATHRATE_MEMORY_LIMIT` limits, and for a limit in the environment that is no
-/// number of bytes.
+/// As [`Runtime::on`], and [`CkksError::OutOfRange`] for the processor, whose memory `CLATHRATE_MEMORY_LIMIT`
+/// limits, and for a limit in the environment that is no number of bytes.
 pub fn set_device_memory_limit(name: &str, bytes: Option<u64>) -> Result<(), CkksError> {
     if name == PROCESSOR {
-        let remedy = "name a device; the environment variable CLATHRATE_MEMORY_LIMIT limits the processor's memory".to_owned();
+        let remedy =
+            "name a device; the environment variable CLATHRATE_MEMORY_LIMIT limits the processor's memory"
+                .to_owned();
         return Err(CkksError::OutOfRange { what: "`device`", value: format!("\"{name}\""), remedy });
     }
     available::set_memory_limit(name, bytes)
 }
 
-/// Whether the kernels of one operation run on a device as one graph, as far as it has graphs; from the start as the environment variable
-/// `CLATHRATE_DEVICE_GRAPHS` says.
+/// Whether the kernels of one operation run on a device as one graph, as far as it has graphs; from the start
+/// as the environment variable `CLATHRATE_DEVICE_GRAPHS` says.
 ///
 /// # Errors
 /// As [`Runtime::on`], and [`CkksError::OutOfRange`] for the processor.
 pub fn set_device_graphs(name: &str, on: bool) -> Result<(), CkksError> {
     if name == PROCESSOR {
-        return Err(CkksError::OutOfRange { what: "`device`", value: format!("\"{name}\""), remedy: "name a device".to_owned() });
+        return Err(CkksError::OutOfRange {
+            what: "`device`",
+            value: format!("\"{name}\""),
+            remedy: "name a device".to_owned(),
+        });
     }
     available::set_graphs(name, on)
 }
@@ -115,7 +124,8 @@ mod available {
         Ok(())
     }
 
-    /// Whether kernels run in graphs: not unless the environment says so. On an H100 they gain nothing for products at degrees from 2^13 on.
+    /// Whether kernels run in graphs: not unless the environment says so. On an H100 they gain nothing for
+    /// products at degrees from 2^13 on.
     #[cfg(feature = "cuda")]
     fn graphs_in_environment() -> Result<bool, CkksError> {
         match std::env::var("CLATHRATE_DEVICE_GRAPHS").as_deref() {
@@ -123,7 +133,11 @@ mod available {
             Ok("1") => Ok(true),
             Ok(other) => {
                 let (value, remedy) = (other.to_owned(), "use 1, or 0 for kernels one by one".to_owned());
-                Err(CkksError::OutOfRange { what: "the environment variable CLATHRATE_DEVICE_GRAPHS", value, remedy })
+                Err(CkksError::OutOfRange {
+                    what: "the environment variable CLATHRATE_DEVICE_GRAPHS",
+                    value,
+                    remedy,
+                })
             }
         }
     }
@@ -134,7 +148,9 @@ mod available {
 
     fn limit_in_environment() -> Result<u64, CkksError> {
         let limit = machine::limit_in(DEVICE_MEMORY_LIMIT).unwrap_or(Ok(u64::MAX));
-        limit.map_err(|value| CkksError::no_bytes("the environment variable CLATHRATE_DEVICE_MEMORY_LIMIT", value))
+        limit.map_err(|value| {
+            CkksError::no_bytes("the environment variable CLATHRATE_DEVICE_MEMORY_LIMIT", value)
+        })
     }
 
     /// The device of this name, opened at the first call.
@@ -152,7 +168,8 @@ mod available {
         let description = DeviceDescription { name: name.to_owned(), kernels: device.name(), profile };
         let of = device.clone();
         let factory = EngineFactory::new(move |request| {
-            let engine: Arc<dyn Engine> = Arc::new(DeviceEngine::new(of.clone(), request.degree, request.moduli)?);
+            let engine: Arc<dyn Engine> =
+                Arc::new(DeviceEngine::new(of.clone(), request.degree, request.moduli)?);
             Ok(engine)
         })
         .on_device(description);
@@ -165,7 +182,10 @@ mod available {
     #[cfg(feature = "cuda")]
     fn ordinal(name: &str) -> Option<usize> {
         let number = name.strip_prefix("cuda:")?;
-        let plain = number == "0" || (!number.starts_with('0') && number.len() <= 4 && number.bytes().all(|byte| byte.is_ascii_digit()));
+        let plain = number == "0"
+            || (!number.starts_with('0')
+                && number.len() <= 4
+                && number.bytes().all(|byte| byte.is_ascii_digit()));
         number.parse().ok().filter(|_| plain)
     }
 
@@ -187,14 +207,22 @@ mod available {
         let mut found = Vec::new();
         #[cfg(feature = "cuda")]
         {
-            let told = |device: Result<String, DeviceError>| device.unwrap_or_else(|error| format!("not used: {error}"));
+            let told = |device: Result<String, DeviceError>| {
+                device.unwrap_or_else(|error| format!("not used: {error}"))
+            };
             let all = clathrate_cuda::nvidia::list().map(|devices| devices.into_iter().map(told).collect());
             found.push(("cuda", all.map_err(|error| error.to_string())));
         }
         #[cfg(not(feature = "cuda"))]
-        found.push(("cuda", Err("this build has no engine for NVIDIA's devices (the feature `cuda`)".to_owned())));
+        found.push((
+            "cuda",
+            Err("this build has no engine for NVIDIA's devices (the feature `cuda`)".to_owned()),
+        ));
         #[cfg(feature = "host-device")]
-        found.push(("host-device", Ok(vec!["host device, for tests: the kernels of devices on this processor".to_owned()])));
+        found.push((
+            "host-device",
+            Ok(vec!["host device, for tests: the kernels of devices on this processor".to_owned()]),
+        ));
         found
     }
 }

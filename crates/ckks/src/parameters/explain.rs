@@ -59,7 +59,8 @@ pub struct Explanation {
     pub relinearisation_key_mib: f64,
     /// MiB of a rotation key in memory.
     pub rotation_key_mib: f64,
-    /// Correct bits after the binary point of a fresh encryption of coefficient-encoded values: `-log2` of the error's standard deviation.
+    /// Correct bits after the binary point of a fresh encryption of coefficient-encoded values: `-log2` of
+    /// the error's standard deviation.
     pub fresh_coefficient_bits: f64,
     /// The same for the real part of a slot.
     pub fresh_slot_bits: f64,
@@ -67,7 +68,8 @@ pub struct Explanation {
     pub product_slot_bits: Option<f64>,
     /// Complex messages that a ciphertext holds: `n / 2` at every rank.
     pub messages: usize,
-    /// A ciphertext's size relative to a ciphertext of rank 1 and equal dimension: `(1 + 1 / k) / 2`. [dpad-he, sec. 4]
+    /// A ciphertext's size relative to a ciphertext of rank 1 and equal dimension: `(1 + 1 / k) / 2`.
+    /// [dpad-he, sec. 4]
     pub size_of_rlwe: f64,
     /// Every secret of these parameters, and how secure it is over exactly the moduli that its keys use.
     pub secrets: Vec<SecretExplanation>,
@@ -107,8 +109,8 @@ pub struct SegmentExplanation {
     pub highest: usize,
     /// Binary logarithm of its nominal scale.
     pub log2_scale: f64,
-    /// Binary logarithm of the scale that a product of two ciphertexts has after the rescale that leaves the segment; `None` for the lowest segment, and where
-    /// there is no such product.
+    /// Binary logarithm of the scale that a product of two ciphertexts has after the rescale that leaves the
+    /// segment; `None` for the lowest segment, and where there is no such product.
     pub log2_leaving: Option<f64>,
 }
 
@@ -133,7 +135,8 @@ pub struct TemporaryExplanation {
     pub base_security_bits: f64,
     /// MiB of the cross-relinearisation key; `None` if products do not go through the temporary rank.
     pub cross_relinearisation_key_mib: Option<f64>,
-    /// MiB of the key that relinearises directly over the modulus of the temporary rank, at levels where that is secure; `None` if there are no such levels.
+    /// MiB of the key that relinearises directly over the modulus of the temporary rank, at levels where that
+    /// is secure; `None` if there are no such levels.
     pub direct_key_mib: Option<f64>,
     /// The highest of those levels.
     pub direct_level: Option<usize>,
@@ -166,14 +169,15 @@ impl Params {
         let primes = chain.basis(top).len() as f64;
         let rank = self.rank() as f64;
         let key = |inputs: usize| {
-            self.gadget().map_or(0.0, |gadget| switch_key_bytes(chain, gadget, (inputs, self.rank() + 1), top) as f64 / MIB)
+            self.gadget().map_or(0.0, |gadget| {
+                switch_key_bytes(chain, gadget, (inputs, self.rank() + 1), top) as f64 / MIB
+            })
         };
         let temporary = self.explain_temporary();
         // If products go through the temporary rank, their key has that rank.
-        let relinearisation = match temporary
-            .as_ref()
-            .and_then(|t| Some(t.cross_relinearisation_key_mib? + t.rank_down_key_mib + t.direct_key_mib.unwrap_or(0.0)))
-        {
+        let relinearisation = match temporary.as_ref().and_then(|t| {
+            Some(t.cross_relinearisation_key_mib? + t.rank_down_key_mib + t.direct_key_mib.unwrap_or(0.0))
+        }) {
             Some(pair) => pair,
             None => key(self.rank() * (self.rank() + 1) / 2),
         };
@@ -184,7 +188,8 @@ impl Params {
             // Slots of magnitude 1 at random phases: mean square coefficient scale^2 / n.
             let scale = self.scale(top);
             let mean_square = scale * scale / self.degree() as f64;
-            let variance = model.multiply((model.fresh_secret(), mean_square), (model.fresh_secret(), mean_square));
+            let variance =
+                model.multiply((model.fresh_secret(), mean_square), (model.fresh_secret(), mean_square));
             let rescaled = model.rescale(variance, self.step_product(top).log2());
             precision(rescaled * half_degree, product_scale)
         });
@@ -205,7 +210,10 @@ impl Params {
             digits: self.gadget().map_or(0, |gadget| gadget.digit_count(chain, top)),
             security_bits: self.security_bits(),
             nearest_covered: self.nearest_covered(),
-            secret: self.spec().secret_weight.map_or("uniform ternary".to_owned(), |weight| format!("ternary of weight {weight}")),
+            secret: self
+                .spec()
+                .secret_weight
+                .map_or("uniform ternary".to_owned(), |weight| format!("ternary of weight {weight}")),
             ciphertext_mib: (rank + 1.0) * primes * words,
             ciphertext_file_mib: primes * words,
             relinearisation_key_mib: relinearisation,
@@ -235,13 +243,17 @@ impl Params {
         if let Estimate::NotCovered { nearest } = self.base_estimate() {
             return Some(nearest.to_string());
         }
-        let temporary = self.temporary().filter(|temporary| temporary.security_bits <= 0.0).map(|temporary| {
-            let rank = temporary.rank;
-            nearest_covered(self.degree() * rank, self.distribution_of(rank))
+        let temporary =
+            self.temporary().filter(|temporary| temporary.security_bits <= 0.0).map(|temporary| {
+                let rank = temporary.rank;
+                nearest_covered(self.degree() * rank, self.distribution_of(rank))
+            });
+        let ephemeral = self.encapsulation().map(|encapsulation| {
+            nearest_covered(
+                self.degree() * self.rank(),
+                SecretDistribution::FixedWeight(encapsulation.weight),
+            )
         });
-        let ephemeral = self
-            .encapsulation()
-            .map(|encapsulation| nearest_covered(self.degree() * self.rank(), SecretDistribution::FixedWeight(encapsulation.weight)));
         temporary.or(ephemeral).map(|nearest| nearest.to_string())
     }
 
@@ -258,11 +270,16 @@ impl Params {
             distribution: words(self.distribution_of(self.rank())),
             log2_qp,
             security_bits: self.base_estimate().bits(),
-            ideal_guessing_bits: bits_against_ideal_guessing(dimension, log2_qp, self.0.family.least_weight(self.shape())),
+            ideal_guessing_bits: bits_against_ideal_guessing(
+                dimension,
+                log2_qp,
+                self.0.family.least_weight(self.shape()),
+            ),
         }];
         if let Some(temporary) = self.temporary() {
             let chain = temporary.chain();
-            let (dimension, distribution) = (self.degree() * temporary.rank, self.distribution_of(temporary.rank));
+            let (dimension, distribution) =
+                (self.degree() * temporary.rank, self.distribution_of(temporary.rank));
             let log2_qp = chain.key_basis(self.max_level()).log2(chain.ring());
             secrets.push(SecretExplanation {
                 name: "temporary",
@@ -281,7 +298,11 @@ impl Params {
                 distribution: words(distribution),
                 log2_qp: encapsulation.log2_qp,
                 security_bits: encapsulation.security_bits,
-                ideal_guessing_bits: bits_against_ideal_guessing(dimension, encapsulation.log2_qp, distribution),
+                ideal_guessing_bits: bits_against_ideal_guessing(
+                    dimension,
+                    encapsulation.log2_qp,
+                    distribution,
+                ),
             });
         }
         secrets
@@ -303,25 +324,33 @@ impl Params {
         let (temporary, top) = (self.temporary()?, self.max_level());
         let (wide, base, rank) = (temporary.chain(), self.chain(), self.rank());
         let mib = |bytes: usize| bytes as f64 / MIB;
-        let up = |inputs: usize| mib(switch_key_bytes(wide, &temporary.gadget, (inputs, temporary.rank + 1), top));
+        let up =
+            |inputs: usize| mib(switch_key_bytes(wide, &temporary.gadget, (inputs, temporary.rank + 1), top));
         let log2 = |chain: &Chain| chain.key_basis(top).log2(chain.ring());
         let bits = |i: usize| (wide.ring().moduli()[i].value() as f64).log2();
         Some(TemporaryExplanation {
             rank: temporary.rank,
             dimension: self.degree() * temporary.rank,
-            bits: wide.special_basis().indices()[base.special_basis().len()..].iter().map(|&i| bits(i)).collect(),
+            bits: wide.special_basis().indices()[base.special_basis().len()..]
+                .iter()
+                .map(|&i| bits(i))
+                .collect(),
             log2_p: wide.special_basis().log2(wide.ring()),
             log2_qp: log2(wide),
             digits: temporary.gadget.digit_count(wide, top),
             security_bits: temporary.security_bits,
             base_security_bits: self.base_estimate().bits(),
             cross_relinearisation_key_mib: self.temporary_for_products().map(|_| up(rank * (rank + 1) / 2)),
-            direct_key_mib: self
-                .direct(Level(0))
-                .and(temporary.direct_level)
-                .map(|most| mib(switch_key_bytes(wide, &temporary.gadget, (rank * (rank + 1) / 2, rank + 1), most))),
+            direct_key_mib: self.direct(Level(0)).and(temporary.direct_level).map(|most| {
+                mib(switch_key_bytes(wide, &temporary.gadget, (rank * (rank + 1) / 2, rank + 1), most))
+            }),
             direct_level: temporary.direct_level.map(|level| level.0),
-            rank_down_key_mib: mib(switch_key_bytes(base, self.gadget().ok()?, (temporary.rank - rank, rank + 1), top)),
+            rank_down_key_mib: mib(switch_key_bytes(
+                base,
+                self.gadget().ok()?,
+                (temporary.rank - rank, rank + 1),
+                top,
+            )),
             power_rotation_key_mib: up(temporary.rank),
         })
     }
@@ -329,8 +358,12 @@ impl Params {
     /// Reductions by halves and conversions of the degree; levels by the security table alone.
     fn explain_moves(&self) -> Vec<MoveExplanation> {
         let describe = |shape: ModuleShape, by: &'static str| {
-            let max_level =
-                self.0.family.highest_level(self.chain(), shape).ok().and_then(|(level, reason)| reason.is_none().then_some(level.0));
+            let max_level = self
+                .0
+                .family
+                .highest_level(self.chain(), shape)
+                .ok()
+                .and_then(|(level, reason)| reason.is_none().then_some(level.0));
             MoveExplanation { degree: shape.degree, rank: shape.rank, by, max_level }
         };
         let (shape, mut moves) = (self.shape(), Vec::new());
@@ -353,7 +386,8 @@ impl Params {
     }
 }
 
-/// Bits of security rounded down, so that 127.97 does not read as 128. The value 0 stands for a key that the security table does not cover.
+/// Bits of security rounded down, so that 127.97 does not read as 128. The value 0 stands for a key that the
+/// security table does not cover.
 fn bits_in_words(bits: f64) -> String {
     if bits > 0.0 { format!("{:.1} bits", (bits * 10.0).floor() / 10.0) } else { "no estimate".to_owned() }
 }
@@ -389,7 +423,11 @@ impl fmt::Display for TemporaryExplanation {
 
 impl fmt::Display for SegmentExplanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "levels {:>2} to {:>2}: scale 2^{:.2}, \"{}\"", self.lowest, self.highest, self.log2_scale, self.name)?;
+        write!(
+            f,
+            "levels {:>2} to {:>2}: scale 2^{:.2}, \"{}\"",
+            self.lowest, self.highest, self.log2_scale, self.name
+        )?;
         match self.log2_leaving {
             Some(bits) => write!(f, "; a product leaves it with scale 2^{bits:.2}"),
             None => Ok(()),
@@ -420,8 +458,17 @@ impl fmt::Display for Explanation {
             "{}: degree {}, rank {} (dimension {}), {} complex slots",
             self.name, self.degree, self.rank, self.dimension, self.slot_count
         )?;
-        writeln!(f, "  chain      levels 0 to {}, bits per step {steps}; special {}", self.max_level, list(&self.special_bits))?;
-        writeln!(f, "  modulus    log2 Q = {:.1}, log2 QP = {:.1}, scale 2^{:.2}", self.log2_q, self.log2_qp, self.log2_scale)?;
+        writeln!(
+            f,
+            "  chain      levels 0 to {}, bits per step {steps}; special {}",
+            self.max_level,
+            list(&self.special_bits)
+        )?;
+        writeln!(
+            f,
+            "  modulus    log2 Q = {:.1}, log2 QP = {:.1}, scale 2^{:.2}",
+            self.log2_q, self.log2_qp, self.log2_scale
+        )?;
         if self.segments.len() > 1 {
             for (index, segment) in self.segments.iter().rev().enumerate() {
                 writeln!(f, "  {:<10} {segment}", if index == 0 { "segments" } else { "" })?;
@@ -430,10 +477,18 @@ impl fmt::Display for Explanation {
         for warning in &self.warnings {
             writeln!(f, "  warning    {warning}")?;
         }
-        let warning =
-            if self.security_bits < SECURITY_BITS { "  ** below 128: every file made from these parameters says so **" } else { "" };
+        let warning = if self.security_bits < SECURITY_BITS {
+            "  ** below 128: every file made from these parameters says so **"
+        } else {
+            ""
+        };
         match &self.nearest_covered {
-            None => writeln!(f, "  security   {} ({} secret){warning}", bits_in_words(self.security_bits), self.secret)?,
+            None => writeln!(
+                f,
+                "  security   {} ({} secret){warning}",
+                bits_in_words(self.security_bits),
+                self.secret
+            )?,
             Some(nearest) => {
                 writeln!(f, "  security   no estimate ({} secret){warning}", self.secret)?;
                 writeln!(f, "             the nearest combination in the security table is {nearest}")?;
@@ -459,7 +514,11 @@ impl fmt::Display for Explanation {
                 bits_in_words(secret.ideal_guessing_bits)
             )?;
         }
-        writeln!(f, "  ciphertext {:.2} MiB in memory, {:.2} MiB in a file when fresh", self.ciphertext_mib, self.ciphertext_file_mib)?;
+        writeln!(
+            f,
+            "  ciphertext {:.2} MiB in memory, {:.2} MiB in a file when fresh",
+            self.ciphertext_mib, self.ciphertext_file_mib
+        )?;
         if self.rank > 1 {
             writeln!(
                 f,
@@ -481,7 +540,10 @@ impl fmt::Display for Explanation {
                 "  keys       {}; {}one rotation {:.1} MiB in memory (files: 1/{} of it)",
                 counted(self.digits, "digit"),
                 // Where no product of ciphertexts has room, there is nothing to relinearise.
-                self.product_slot_bits.map_or_else(String::new, |_| format!("relinearisation {:.1} MiB, ", self.relinearisation_key_mib)),
+                self.product_slot_bits.map_or_else(String::new, |_| format!(
+                    "relinearisation {:.1} MiB, ",
+                    self.relinearisation_key_mib
+                )),
                 self.rotation_key_mib,
                 self.rank + 1
             )?;
@@ -492,7 +554,14 @@ impl fmt::Display for Explanation {
             write!(f, "{temporary}")?;
         }
         if !self.moves.is_empty() {
-            let by = |name: &str| self.moves.iter().filter(|m| m.by == name).map(ToString::to_string).collect::<Vec<_>>().join(", ");
+            let by = |name: &str| {
+                self.moves
+                    .iter()
+                    .filter(|m| m.by == name)
+                    .map(ToString::to_string)
+                    .collect::<Vec<_>>()
+                    .join(", ")
+            };
             let (reductions, conversions) = (by("reduction"), by("conversion"));
             let parts: Vec<String> = [("reduces to", reductions), ("converts to", conversions)]
                 .into_iter()
@@ -501,7 +570,11 @@ impl fmt::Display for Explanation {
                 .collect();
             writeln!(f, "  moves      {} (degree x rank)", parts.join("; "))?;
         }
-        write!(f, "  precision  fresh: {:.1} bits (coefficients), {:.1} bits (slots)", self.fresh_coefficient_bits, self.fresh_slot_bits)?;
+        write!(
+            f,
+            "  precision  fresh: {:.1} bits (coefficients), {:.1} bits (slots)",
+            self.fresh_coefficient_bits, self.fresh_slot_bits
+        )?;
         if let Some(bits) = self.product_slot_bits {
             write!(f, "; after one product: {bits:.1} bits (slots)")?;
         }
@@ -509,9 +582,16 @@ impl fmt::Display for Explanation {
     }
 }
 
-/// Bytes in memory of a switching key of `inputs` times `columns` polynomials that serves levels up to `level`: residues packed to their width.
-pub(crate) fn switch_key_bytes(chain: &Chain, gadget: &Gadget, (inputs, columns): (usize, usize), level: Level) -> usize {
+/// Bytes in memory of a switching key of `inputs` times `columns` polynomials that serves levels up to
+/// `level`: residues packed to their width.
+pub(crate) fn switch_key_bytes(
+    chain: &Chain,
+    gadget: &Gadget,
+    (inputs, columns): (usize, usize),
+    level: Level,
+) -> usize {
     let moduli = chain.ring().moduli();
-    let bits: usize = chain.key_basis(level).indices().iter().map(|&i| packed_bits(moduli[i].bits()) as usize).sum();
+    let bits: usize =
+        chain.key_basis(level).indices().iter().map(|&i| packed_bits(moduli[i].bits()) as usize).sum();
     inputs * gadget.digit_count(chain, level) * columns * bits * chain.ring().degree().div_ceil(VECTOR)
 }

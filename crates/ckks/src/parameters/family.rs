@@ -1,7 +1,8 @@
 //! Parameter sets of one secret: a root, and its relatives of other degrees and ranks over the same moduli.
 //!
-//! All members share primes and canonical scales; each has its own shape, highest level and switchers. A relative's secret is the root's
-//! secret, split, combined or cut ([`SecretKey::relative`](crate::SecretKey)).
+//! All members share primes and canonical scales; each has its own shape, highest level and switchers. A
+//! relative's secret is the root's secret, split, combined or cut
+//! ([`SecretKey::relative`](crate::SecretKey)).
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
@@ -10,7 +11,9 @@ use clathrate_arith::Isa;
 use clathrate_lattice::gadget::DIGIT_SLACK_BITS;
 use clathrate_lattice::noise::NoiseModel;
 use clathrate_lattice::security::{estimated_bits, max_log2_qp, nearest_covered};
-use clathrate_lattice::switch::{DEFAULT_DERIVED_KEY_BYTES, DerivedKeyCache, Planner, SwitchMethod, SwitchPolicy};
+use clathrate_lattice::switch::{
+    DEFAULT_DERIVED_KEY_BYTES, DerivedKeyCache, Planner, SwitchMethod, SwitchPolicy,
+};
 use clathrate_lattice::{Basis, Chain, Gadget, Level, Ring, SecretDistribution, Switcher};
 
 use super::presets;
@@ -19,7 +22,8 @@ use super::runtime::DEFAULT_TABLE_BYTES;
 use super::scales::{self, ScaleWarning, Sizes};
 use super::segments::Segments;
 use super::spec::{
-    EPHEMERAL_SPECIAL, LARGEST_DEGREE, LEAST_DEGREE, LEAST_PRIMES, LOG2_FAILURE, PAPER_SECURITY_BITS, part_of, temporary_distribution,
+    EPHEMERAL_SPECIAL, LARGEST_DEGREE, LEAST_DEGREE, LEAST_PRIMES, LOG2_FAILURE, PAPER_SECURITY_BITS,
+    part_of, temporary_distribution,
 };
 use super::switching_report::PlannerSettings;
 use super::{EngineRequest, Inner, Params, ParamsSpec, ProfileOrigin, Runtime, SECURITY_BITS, Switching};
@@ -39,8 +43,8 @@ pub struct Temporary {
     pub switcher: Switcher,
     /// Estimated bits of security of keys there.
     pub security_bits: f64,
-    /// The highest level at which keys of the ordinary rank are secure over the widened chain. From this level down, products use a direct key with the few
-    /// digits of the widened chain and need no rank-down.
+    /// The highest level at which keys of the ordinary rank are secure over the widened chain. From this
+    /// level down, products use a direct key with the few digits of the widened chain and need no rank-down.
     pub direct_level: Option<Level>,
 }
 
@@ -52,7 +56,8 @@ impl Temporary {
     }
 }
 
-/// The ephemeral sparse secret of encapsulation. Its keys have a shorter chain, because a sparse secret is not secure over a longer modulus.
+/// The ephemeral sparse secret of encapsulation. Its keys have a shorter chain, because a sparse secret is
+/// not secure over a longer modulus.
 #[derive(Debug)]
 pub struct Encapsulation {
     /// Non-zero coefficients of the secret.
@@ -65,7 +70,8 @@ pub struct Encapsulation {
     pub security_bits: f64,
 }
 
-/// The switcher of keys that raise the modulus and apply a linear map at once: on the chain whose highest step consists of the lowest special primes.
+/// The switcher of keys that raise the modulus and apply a linear map at once: on the chain whose highest
+/// step consists of the lowest special primes.
 #[derive(Debug)]
 pub struct MappedRaise {
     /// The switcher.
@@ -74,8 +80,8 @@ pub struct MappedRaise {
     pub log2_step: f64,
 }
 
-/// Least bits of the step of a raise key: two primes of the usual sizes. Its diagonals are rounded at about this precision, so that the other maps from
-/// coefficients to slots can use all bits of their steps.
+/// Least bits of the step of a raise key: two primes of the usual sizes. Its diagonals are rounded at about
+/// this precision, so that the other maps from coefficients to slots can use all bits of their steps.
 const RAISE_STEP_BITS: f64 = 60.0;
 
 /// The data that the members of a family share.
@@ -114,10 +120,13 @@ impl Family {
     pub(super) fn under(self: &Arc<Self>, runtime: &Runtime) -> Result<Arc<Self>, CkksError> {
         let mut siblings = self.siblings.lock().unwrap_or_else(PoisonError::into_inner);
         siblings.retain(|family| family.strong_count() > 0);
-        if let Some(family) = siblings.iter().filter_map(Weak::upgrade).find(|family| family.runtime == *runtime) {
+        if let Some(family) =
+            siblings.iter().filter_map(Weak::upgrade).find(|family| family.runtime == *runtime)
+        {
             return Ok(family);
         }
-        let family = Arc::new(Self { siblings: self.siblings.clone(), ..Self::alone(self.spec.clone(), runtime)? });
+        let family =
+            Arc::new(Self { siblings: self.siblings.clone(), ..Self::alone(self.spec.clone(), runtime)? });
         siblings.push(Arc::downgrade(&family));
         Ok(family)
     }
@@ -128,8 +137,10 @@ impl Family {
         let mut spec = spec.normalised();
         let segments = Segments::new(&spec.segments, spec.steps.len() - 1, spec.log2_scale);
         let primes = primes::choose(&spec, &segments)?;
-        let (log2, fixed) =
-            (|moduli: &[u64]| moduli.iter().map(|&q| (q as f64).log2()).sum::<f64>(), primes.moduli.len() - primes.temporary);
+        let (log2, fixed) = (
+            |moduli: &[u64]| moduli.iter().map(|&q| (q as f64).log2()).sum::<f64>(),
+            primes.moduli.len() - primes.temporary,
+        );
         let log2_qp = log2(&primes.moduli[..fixed]);
         let mut security_bits = estimated_bits(spec.shape().dimension(), log2_qp, spec.distribution());
         check_security(&spec, security_bits, spec.shape().dimension(), log2_qp, None)?;
@@ -144,11 +155,12 @@ impl Family {
             let first = primes.moduli.len() - primes.temporary - spec.special.len();
             let special = ephemeral_special(&spec, &(first..first + spec.special.len()).collect::<Vec<_>>());
             let log2_qp = log2(&primes.moduli[..base]) + log2(&primes.moduli[special]);
-            let (dimension, distribution) = (spec.shape().dimension(), SecretDistribution::FixedWeight(weight));
+            let (dimension, distribution) =
+                (spec.shape().dimension(), SecretDistribution::FixedWeight(weight));
             let bits = estimated_bits(dimension, log2_qp, distribution);
             if bits < SECURITY_BITS && !spec.insecure && !(spec.below_128 && bits >= PAPER_SECURITY_BITS) {
-                let headroom =
-                    max_log2_qp(dimension, 128, distribution).map_or_else(|| "none".to_owned(), |headroom| format!("{headroom:.0} bits"));
+                let headroom = max_log2_qp(dimension, 128, distribution)
+                    .map_or_else(|| "none".to_owned(), |headroom| format!("{headroom:.0} bits"));
                 let remedy = format!(
                     "{}raise `ephemeral_weight`, or take special primes away with `ephemeral_special`: weight {weight} has room for {headroom}",
                     nearest_in_words(bits, dimension, distribution)
@@ -168,7 +180,8 @@ impl Family {
         let planning = planning(runtime)?;
         let auxiliary = primes::auxiliary(&spec, &primes)?;
         let moduli: Vec<u64> = primes.moduli.iter().chain(&auxiliary).copied().collect();
-        let forms = Arc::new(DerivedKeyCache::new(runtime.key_cache_bytes.unwrap_or(DEFAULT_DERIVED_KEY_BYTES)));
+        let forms =
+            Arc::new(DerivedKeyCache::new(runtime.key_cache_bytes.unwrap_or(DEFAULT_DERIVED_KEY_BYTES)));
         let mut family = Self {
             primes,
             auxiliary: auxiliary.len(),
@@ -191,8 +204,10 @@ impl Family {
         let chain = family.chain(family.spec.degree)?;
         family.scales = scales::canonical_scales(&chain, &family.segments);
         let rounding = noise_model(family.root_shape(), family.spec.distribution()).rounding();
-        family.scale_warnings = Sizes::new(&chain, &family.scales, rounding).check_products(&family.segments)?;
-        family.digest = digest(&family.spec, &family.segments, &family.primes, family.gadget(&chain)?.as_deref());
+        family.scale_warnings =
+            Sizes::new(&chain, &family.scales, rounding).check_products(&family.segments)?;
+        family.digest =
+            digest(&family.spec, &family.segments, &family.primes, family.gadget(&chain)?.as_deref());
         Ok(family)
     }
 
@@ -228,17 +243,20 @@ impl Family {
         &self.planning
     }
 
-    /// How a secret of `shape` is distributed. A part of a root secret of fixed weight has, on average, the same part of the weight.
+    /// How a secret of `shape` is distributed. A part of a root secret of fixed weight has, on average, the
+    /// same part of the weight.
     pub(super) fn distribution(&self, shape: ModuleShape) -> SecretDistribution {
         part_of(self.spec.distribution(), shape.dimension(), self.root_shape().dimension())
     }
 
-    /// As [`Family::distribution`], with the least weight to expect of a part cut out of a secret of fixed weight: six standard deviations below the mean.
+    /// As [`Family::distribution`], with the least weight to expect of a part cut out of a secret of fixed
+    /// weight: six standard deviations below the mean.
     pub(super) fn least_weight(&self, shape: ModuleShape) -> SecretDistribution {
         let share = shape.dimension() as f64 / self.root_shape().dimension() as f64;
         match self.spec.distribution() {
             SecretDistribution::FixedWeight(weight) if share < 1.0 => {
-                let (mean, deviation) = (weight as f64 * share, (weight as f64 * share * (1.0 - share)).sqrt());
+                let (mean, deviation) =
+                    (weight as f64 * share, (weight as f64 * share * (1.0 - share)).sqrt());
                 SecretDistribution::FixedWeight((mean - 6.0 * deviation).max(1.0) as usize)
             }
             whole => whole,
@@ -261,7 +279,10 @@ impl Family {
         let root = self.root_shape();
         let refuse = |reason: String| Err(CkksError::InvalidParams { reason });
         if !shape.degree.is_power_of_two() || shape.degree > LARGEST_DEGREE {
-            return refuse(format!("degree {} is not a power of two from 1 to {LARGEST_DEGREE}", shape.degree));
+            return refuse(format!(
+                "degree {} is not a power of two from 1 to {LARGEST_DEGREE}",
+                shape.degree
+            ));
         }
         if shape.degree > self.spec.largest_degree() {
             return refuse(format!(
@@ -290,7 +311,12 @@ impl Family {
         }
         let request = EngineRequest { degree, moduli: &self.moduli, isa: self.isa, threads: self.threads };
         let ring = Ring::with_engine(self.runtime.engine_for(&request)?);
-        let chain = Arc::new(Chain::with_temporary(ring, &self.primes.step_lengths, self.primes.temporary, self.auxiliary)?);
+        let chain = Arc::new(Chain::with_temporary(
+            ring,
+            &self.primes.step_lengths,
+            self.primes.temporary,
+            self.auxiliary,
+        )?);
         chains.insert(degree, chain.clone());
         Ok(chain)
     }
@@ -315,7 +341,8 @@ impl Family {
         &self.forms
     }
 
-    /// The highest level up to `most` at which a modulus of `log2` bits has the family's security at `shape`, for secrets of this distribution.
+    /// The highest level up to `most` at which a modulus of `log2` bits has the family's security at `shape`,
+    /// for secrets of this distribution.
     pub(super) fn secure_level(
         &self,
         shape: ModuleShape,
@@ -326,14 +353,25 @@ impl Family {
         let (wanted, root) = (self.wanted_bits(), self.chain(self.spec.degree)?);
         let share = shape.dimension() as f64 / self.root_shape().dimension() as f64;
         // An estimate of 0 bits would allow every modulus.
-        let limit = if wanted < SECURITY_BITS { share * root.key_basis(root.max_level()).log2(root.ring()) } else { f64::INFINITY };
-        let secure = |&level: &usize| log2(level) <= limit && estimated_bits(shape.dimension(), log2(level), distribution) >= wanted;
+        let limit = if wanted < SECURITY_BITS {
+            share * root.key_basis(root.max_level()).log2(root.ring())
+        } else {
+            f64::INFINITY
+        };
+        let secure = |&level: &usize| {
+            log2(level) <= limit && estimated_bits(shape.dimension(), log2(level), distribution) >= wanted
+        };
         Ok((0..=most.0).rev().find(secure).map(Level))
     }
 
-    /// The highest level of `shape`, and why it has no keys where it has none: the highest level at which keys have the family's security, or else that of samples under
-    /// uniform secrets. Relatives of an insecure set keep its ratio of modulus to dimension.
-    pub(super) fn highest_level(&self, chain: &Chain, shape: ModuleShape) -> Result<(Level, Option<String>), CkksError> {
+    /// The highest level of `shape`, and why it has no keys where it has none: the highest level at which
+    /// keys have the family's security, or else that of samples under uniform secrets. Relatives of an
+    /// insecure set keep its ratio of modulus to dimension.
+    pub(super) fn highest_level(
+        &self,
+        chain: &Chain,
+        shape: ModuleShape,
+    ) -> Result<(Level, Option<String>), CkksError> {
         if shape.dimension() == self.root_shape().dimension() {
             return Ok((chain.max_level(), None));
         }
@@ -350,16 +388,24 @@ impl Family {
             log2(0),
             wanted,
             max_log2_qp(shape.dimension(), wanted.ceil() as u32, distribution).map_or_else(
-                || format!("none (the nearest combination in the security table is {})", nearest_covered(shape.dimension(), distribution)),
+                || format!(
+                    "none (the nearest combination in the security table is {})",
+                    nearest_covered(shape.dimension(), distribution)
+                ),
                 |most| format!("{most:.0}")
             ),
             secret_in_words(distribution)
         );
-        // Where not even samples are secure, those of another library, whose security is that library's, can still be packed.
-        Ok((self.samples_level(chain, shape, SecretDistribution::UniformTernary)?.unwrap_or(Level(0)), Some(reason)))
+        // Where not even samples are secure, those of another library, whose security is that library's, can
+        // still be packed.
+        Ok((
+            self.samples_level(chain, shape, SecretDistribution::UniformTernary)?.unwrap_or(Level(0)),
+            Some(reason),
+        ))
     }
 
-    /// The highest level at which samples of `shape`, which have no special primes, have the family's security under secrets of this distribution.
+    /// The highest level at which samples of `shape`, which have no special primes, have the family's
+    /// security under secrets of this distribution.
     pub(super) fn samples_level(
         &self,
         chain: &Chain,
@@ -373,14 +419,23 @@ impl Family {
     fn build(self: &Arc<Self>, shape: ModuleShape) -> Result<Inner, CkksError> {
         self.check_shape(shape)?;
         let chain = self.chain(shape.degree)?;
-        // Shapes below the least degree of a specification, down to LWE at degree 1, have ciphertexts but no switching keys. So do shapes of a dimension that is too small
-        // for the modulus of keys.
+        // Shapes below the least degree of a specification, down to LWE at degree 1, have ciphertexts but no
+        // switching keys. So do shapes of a dimension that is too small for the modulus of keys.
         let (max_level, without_keys) = self.highest_level(&chain, shape)?;
-        let gadget = if shape.degree < LEAST_DEGREE || without_keys.is_some() { None } else { self.gadget(&chain)? };
+        let gadget =
+            if shape.degree < LEAST_DEGREE || without_keys.is_some() { None } else { self.gadget(&chain)? };
         let mut security_bits = if without_keys.is_none() {
-            estimated_bits(shape.dimension(), chain.key_basis(max_level).log2(chain.ring()), self.least_weight(shape))
+            estimated_bits(
+                shape.dimension(),
+                chain.key_basis(max_level).log2(chain.ring()),
+                self.least_weight(shape),
+            )
         } else {
-            estimated_bits(shape.dimension(), chain.basis(max_level).log2(chain.ring()), SecretDistribution::UniformTernary)
+            estimated_bits(
+                shape.dimension(),
+                chain.basis(max_level).log2(chain.ring()),
+                SecretDistribution::UniformTernary,
+            )
         };
         let temporary = if gadget.is_some() { self.temporary(&chain, shape, max_level)? } else { None };
         if let Some(temporary) = &temporary {
@@ -389,9 +444,12 @@ impl Family {
         let quadratic = shape.rank * (shape.rank + 1) / 2;
         let switcher = match (&gadget, &temporary) {
             (None, _) => None,
-            (Some(gadget), Some(temporary)) if shape.rank > 1 => {
-                Some(self.switcher(&chain, gadget, shape.rank.max(temporary.rank - shape.rank), shape.rank + 1)?)
-            }
+            (Some(gadget), Some(temporary)) if shape.rank > 1 => Some(self.switcher(
+                &chain,
+                gadget,
+                shape.rank.max(temporary.rank - shape.rank),
+                shape.rank + 1,
+            )?),
             (Some(gadget), _) => Some(self.switcher(&chain, gadget, quadratic, shape.rank + 1)?),
         };
         if let (Some(switcher), Switching::Fixed(choice)) = (&switcher, self.runtime.switching) {
@@ -438,18 +496,28 @@ impl Family {
         })
     }
 
-    /// The ephemeral secret of `shape`. Relatives of a smaller dimension have none, because a weight that is secure at the root's dimension may not be secure
-    /// at theirs.
-    fn encapsulation(&self, chain: &Arc<Chain>, shape: ModuleShape) -> Result<Option<Encapsulation>, CkksError> {
-        let Some(weight) = self.spec.ephemeral_weight.filter(|_| shape.dimension() == self.root_shape().dimension()) else {
+    /// The ephemeral secret of `shape`. Relatives of a smaller dimension have none, because a weight that is
+    /// secure at the root's dimension may not be secure at theirs.
+    fn encapsulation(
+        &self,
+        chain: &Arc<Chain>,
+        shape: ModuleShape,
+    ) -> Result<Option<Encapsulation>, CkksError> {
+        let Some(weight) =
+            self.spec.ephemeral_weight.filter(|_| shape.dimension() == self.root_shape().dimension())
+        else {
             return Ok(None);
         };
-        let narrow = Arc::new(chain.narrowed(Level(0), ephemeral_special(&self.spec, chain.special_basis().indices()))?);
+        let narrow = Arc::new(
+            chain.narrowed(Level(0), ephemeral_special(&self.spec, chain.special_basis().indices()))?,
+        );
         let log2_qp = narrow.key_basis(Level(0)).log2(narrow.ring());
-        let security_bits = estimated_bits(shape.dimension(), log2_qp, SecretDistribution::FixedWeight(weight));
+        let security_bits =
+            estimated_bits(shape.dimension(), log2_qp, SecretDistribution::FixedWeight(weight));
         let gadget = Arc::new(Gadget::for_special_modulus(&narrow, DIGIT_SLACK_BITS)?);
         let policy = SwitchPolicy::Fixed(SwitchMethod::as_made(&narrow));
-        let switcher = Switcher::with_policy(narrow, gadget, policy, shape.rank, self.forms.budget())?.sharing(self.forms.clone());
+        let switcher = Switcher::with_policy(narrow, gadget, policy, shape.rank, self.forms.budget())?
+            .sharing(self.forms.clone());
         Ok(Some(Encapsulation { weight, switcher, log2_qp, security_bits }))
     }
 
@@ -457,25 +525,40 @@ impl Family {
     fn mapped_raise(&self, chain: &Arc<Chain>) -> Result<Option<MappedRaise>, CkksError> {
         let (ring, special) = (chain.ring(), chain.special_basis());
         let bits = |count: usize| Basis::new(special.indices()[..count].iter().copied()).log2(ring);
-        let Some(count) = (1..special.len()).find(|&count| bits(count) >= RAISE_STEP_BITS) else { return Ok(None) };
+        let Some(count) = (1..special.len()).find(|&count| bits(count) >= RAISE_STEP_BITS) else {
+            return Ok(None);
+        };
         let raised = Arc::new(chain.with_lowest_special_step(count)?);
         let gadget = Arc::new(Gadget::single(&raised));
         let policy = SwitchPolicy::Fixed(SwitchMethod::as_made(&raised));
-        let switcher = Switcher::with_policy(raised, gadget, policy, 1, self.forms.budget())?.sharing(self.forms.clone());
+        let switcher = Switcher::with_policy(raised, gadget, policy, 1, self.forms.budget())?
+            .sharing(self.forms.clone());
         Ok(Some(MappedRaise { switcher, log2_step: bits(count) }))
     }
 
-    /// The temporary rank of `shape`: for the root, the specification's; for a relative, the least rank, at most twice its own, that is secure with as many
-    /// temporary primes as possible.
-    fn temporary(&self, chain: &Chain, shape: ModuleShape, level: Level) -> Result<Option<Temporary>, CkksError> {
+    /// The temporary rank of `shape`: for the root, the specification's; for a relative, the least rank, at
+    /// most twice its own, that is secure with as many temporary primes as possible.
+    fn temporary(
+        &self,
+        chain: &Chain,
+        shape: ModuleShape,
+        level: Level,
+    ) -> Result<Option<Temporary>, CkksError> {
         let Some(rank) = self.spec.temporary_rank else { return Ok(None) };
         let bits = |rank: usize, primes: usize| -> Result<f64, CkksError> {
             let log2_qp = chain.widened(primes)?.key_basis(level).log2(chain.ring());
-            // The additional polynomials have their weight exactly; the secret that they extend may have less than its average share.
-            let distribution = match (temporary_distribution(&self.spec, shape, rank), self.distribution(shape), self.least_weight(shape)) {
-                (SecretDistribution::FixedWeight(all), SecretDistribution::FixedWeight(own), SecretDistribution::FixedWeight(least)) => {
-                    SecretDistribution::FixedWeight((all + least).saturating_sub(own).max(1))
-                }
+            // The additional polynomials have their weight exactly; the secret that they extend may have less
+            // than its average share.
+            let distribution = match (
+                temporary_distribution(&self.spec, shape, rank),
+                self.distribution(shape),
+                self.least_weight(shape),
+            ) {
+                (
+                    SecretDistribution::FixedWeight(all),
+                    SecretDistribution::FixedWeight(own),
+                    SecretDistribution::FixedWeight(least),
+                ) => SecretDistribution::FixedWeight((all + least).saturating_sub(own).max(1)),
                 (uniform, ..) => uniform,
             };
             Ok(estimated_bits(shape.degree * rank, log2_qp, distribution))
@@ -500,23 +583,37 @@ impl Family {
     }
 
     /// The switcher with the policy that the runtime asks for.
-    fn switcher(&self, chain: &Arc<Chain>, gadget: &Arc<Gadget>, inputs: usize, columns: usize) -> Result<Switcher, CkksError> {
+    fn switcher(
+        &self,
+        chain: &Arc<Chain>,
+        gadget: &Arc<Gadget>,
+        inputs: usize,
+        columns: usize,
+    ) -> Result<Switcher, CkksError> {
         let base = chain.special_basis().len() == self.spec.special.len();
         let policy = match self.runtime.switching {
             // A fixed method of the caller refers to the ordinary special primes.
             Switching::Fixed(choice) if base => SwitchPolicy::Fixed(choice),
             Switching::AsMade | Switching::Fixed(_) => SwitchPolicy::Fixed(SwitchMethod::as_made(chain)),
             Switching::Fastest => SwitchPolicy::Planned(Planner::by_prices(columns, self.planning.expansion)),
-            Switching::Tuned => SwitchPolicy::Planned(Planner::new(self.planning.profile.clone(), columns, self.planning.expansion)),
+            Switching::Tuned => SwitchPolicy::Planned(Planner::new(
+                self.planning.profile.clone(),
+                columns,
+                self.planning.expansion,
+            )),
         };
-        let switcher = Switcher::with_policy(chain.clone(), gadget.clone(), policy, inputs, self.forms.budget())?;
+        let switcher =
+            Switcher::with_policy(chain.clone(), gadget.clone(), policy, inputs, self.forms.budget())?;
         Ok(switcher.sharing(self.forms.clone()))
     }
 }
 
 /// The special primes that keys to the ephemeral secret use: the first ones, by index.
 fn ephemeral_special(spec: &ParamsSpec, special: &[usize]) -> std::ops::Range<usize> {
-    let (first, count) = (special.first().copied().unwrap_or(0), spec.ephemeral_special.unwrap_or(EPHEMERAL_SPECIAL).min(special.len()));
+    let (first, count) = (
+        special.first().copied().unwrap_or(0),
+        spec.ephemeral_special.unwrap_or(EPHEMERAL_SPECIAL).min(special.len()),
+    );
     first..first + count
 }
 
@@ -527,25 +624,36 @@ fn planning(runtime: &Runtime) -> Result<PlannerSettings, CkksError> {
         return Ok(PlannerSettings { profile: profile.clone(), origin: ProfileOrigin::Given, expansion });
     }
     Ok(match tune::stored(&runtime.kernels()?) {
-        StoredProfile::Ready { path, profile } => PlannerSettings { profile, origin: ProfileOrigin::Measured { path }, expansion },
-        other => {
-            PlannerSettings { profile: runtime.built_in_profile(), origin: ProfileOrigin::BuiltIn { note: other.to_string() }, expansion }
+        StoredProfile::Ready { path, profile } => {
+            PlannerSettings { profile, origin: ProfileOrigin::Measured { path }, expansion }
         }
+        other => PlannerSettings {
+            profile: runtime.built_in_profile(),
+            origin: ProfileOrigin::BuiltIn { note: other.to_string() },
+            expansion,
+        },
     })
 }
 
-/// Refuses a fixed method that is impossible at every level. A method that is possible at some levels is refused at the others, when they are used.
+/// Refuses a fixed method that is impossible at every level. A method that is possible at some levels is
+/// refused at the others, when they are used.
 fn check_choice(switcher: &Switcher, choice: SwitchMethod) -> Result<(), CkksError> {
     let chain = switcher.chain();
     let least = LEAST_PRIMES;
     match choice.key_digit {
         Some(0) => {
             let remedy = "key digits have 1 prime or more".to_owned();
-            return Err(CkksError::OutOfRange { what: "the length of key digits", value: 0.to_string(), remedy });
+            return Err(CkksError::OutOfRange {
+                what: "the length of key digits",
+                value: 0.to_string(),
+                remedy,
+            });
         }
         Some(_) if chain.auxiliary_basis().is_empty() => {
             let primes = chain.key_basis(chain.max_level()).len();
-            let reason = format!("KLSS switching needs a chain of {least} primes or more, this one has {primes}: use the hybrid method");
+            let reason = format!(
+                "KLSS switching needs a chain of {least} primes or more, this one has {primes}: use the hybrid method"
+            );
             return Err(CkksError::InvalidParams { reason });
         }
         _ => {}
@@ -556,7 +664,13 @@ fn check_choice(switcher: &Switcher, choice: SwitchMethod) -> Result<(), CkksErr
 }
 
 /// Refuses keys of too few bits: those of the rank itself, or of a temporary one.
-fn check_security(spec: &ParamsSpec, bits: f64, dimension: usize, log2_qp: f64, temporary: Option<usize>) -> Result<(), CkksError> {
+fn check_security(
+    spec: &ParamsSpec,
+    bits: f64,
+    dimension: usize,
+    log2_qp: f64,
+    temporary: Option<usize>,
+) -> Result<(), CkksError> {
     if bits >= SECURITY_BITS || spec.insecure || (spec.below_128 && bits >= PAPER_SECURITY_BITS) {
         return Ok(());
     }
@@ -565,14 +679,17 @@ fn check_security(spec: &ParamsSpec, bits: f64, dimension: usize, log2_qp: f64, 
     let nearest = nearest_in_words(bits, dimension, distribution);
     let remedy = match (temporary, headroom) {
         (Some(rank), headroom) => {
-            let headroom = headroom.map_or_else(|| "nothing".to_owned(), |headroom| format!("{headroom:.0} bits"));
+            let headroom =
+                headroom.map_or_else(|| "nothing".to_owned(), |headroom| format!("{headroom:.0} bits"));
             format!(
                 "temporary_rank {rank} has room for {headroom}: raise it to {} or take `temporary` primes away, or, for tests only, set insecure = true",
                 rank + 1
             )
         }
         (None, Some(headroom)) => {
-            format!("shorten the chain to log2 QP <= {headroom:.0}, raise degree or rank, or, for tests only, set insecure = true")
+            format!(
+                "shorten the chain to log2 QP <= {headroom:.0}, raise degree or rank, or, for tests only, set insecure = true"
+            )
         }
         (None, None) if spec.secret_weight.is_some() => {
             "change secret_weight, degree or rank, or, for tests only, set insecure = true".to_owned()
@@ -583,7 +700,8 @@ fn check_security(spec: &ParamsSpec, bits: f64, dimension: usize, log2_qp: f64, 
     Err(CkksError::Insecure { bits, dimension, log2_qp, distribution, remedy: nearest + &remedy })
 }
 
-/// If the security table does not cover a key (`bits` is 0), a sentence that names the nearest covered key; otherwise an empty text.
+/// If the security table does not cover a key (`bits` is 0), a sentence that names the nearest covered key;
+/// otherwise an empty text.
 fn nearest_in_words(bits: f64, dimension: usize, distribution: SecretDistribution) -> String {
     if bits > 0.0 {
         String::new()
@@ -608,7 +726,8 @@ pub(super) fn noise_model(shape: ModuleShape, distribution: SecretDistribution) 
     NoiseModel { degree: shape.degree, rank: shape.rank, secret_variance }
 }
 
-/// A hash of named lists of words. Every list comes with its name and its length, so different lists are different inputs of the hash, whatever they hold.
+/// A hash of named lists of words. Every list comes with its name and its length, so different lists are
+/// different inputs of the hash, whatever they hold.
 struct Fields(blake3::Hasher);
 
 impl Fields {
@@ -623,8 +742,9 @@ impl Fields {
     }
 }
 
-/// The digest states everything that two parties must have in common: the secrets, the moduli, the keys, and the plans that follow when nobody says otherwise. What
-/// is absent is an empty list, and what has a default is stated with it, so that one set has one digest, however it is written.
+/// The digest states everything that two parties must have in common: the secrets, the moduli, the keys, and
+/// the plans that follow when nobody says otherwise. What is absent is an empty list, and what has a default
+/// is stated with it, so that one set has one digest, however it is written.
 fn digest(spec: &ParamsSpec, segments: &Segments, primes: &Primes, gadget: Option<&Gadget>) -> [u8; 32] {
     let mut fields = Fields(blake3::Hasher::new_derive_key("clathrate parameters v2"));
     let size = |size: usize| size as u64;
@@ -636,10 +756,16 @@ fn digest(spec: &ParamsSpec, segments: &Segments, primes: &Primes, gadget: Optio
     fields.words("digits", gadget.map_or(&[][..], Gadget::digits).iter().map(|digit| size(digit.len())));
     fields.words("temporary rank", spec.temporary_rank.map(size));
     fields.words("ephemeral weight", spec.ephemeral_weight.map(size));
-    let ephemeral = spec.ephemeral_weight.map(|_| ephemeral_special(spec, &(0..spec.special.len()).collect::<Vec<_>>()).len());
+    let ephemeral = spec
+        .ephemeral_weight
+        .map(|_| ephemeral_special(spec, &(0..spec.special.len()).collect::<Vec<_>>()).len());
     fields.words("ephemeral special primes", ephemeral.map(size));
-    fields.words("segments", segments.all().iter().flat_map(|segment| [size(segment.lowest()), segment.log2_scale.to_bits()]));
-    // A bootstrap finds its stages by the names of segments; a single one is the whole chain, whatever its name.
+    fields.words(
+        "segments",
+        segments.all().iter().flat_map(|segment| [size(segment.lowest()), segment.log2_scale.to_bits()]),
+    );
+    // A bootstrap finds its stages by the names of segments; a single one is the whole chain, whatever its
+    // name.
     if segments.all().len() > 1 {
         segments.all().iter().for_each(|segment| fields.bytes(segment.name.as_bytes()));
     }

@@ -28,13 +28,16 @@ mod switching_report;
 
 pub use devices::{devices, set_device_graphs, set_device_memory_limit};
 pub(crate) use explain::switch_key_bytes;
-pub use explain::{Explanation, MoveExplanation, SecretExplanation, SegmentExplanation, TemporaryExplanation};
+pub use explain::{
+    Explanation, MoveExplanation, SecretExplanation, SegmentExplanation, TemporaryExplanation,
+};
 pub use family::{Encapsulation, MappedRaise, Temporary};
 pub(crate) use packing_ring::SMALLER_RING_LEVEL;
 pub use packing_ring::{PackingRing, SmallerRing};
 pub use presets::{Preset, preset, preset_names, presets};
 pub use runtime::{
-    DEFAULT_KEY_EXPANSION, DEFAULT_TABLE_BYTES, DeviceDescription, EngineFactory, EngineRequest, PROCESSOR, Rescale, Runtime, Switching,
+    DEFAULT_KEY_EXPANSION, DEFAULT_TABLE_BYTES, DeviceDescription, EngineFactory, EngineRequest, PROCESSOR,
+    Rescale, Runtime, Switching,
 };
 pub use scales::ScaleWarning;
 pub use segments::Segment;
@@ -109,7 +112,8 @@ impl Params {
     /// Checks `spec` and prepares rings, tables and encoders.
     ///
     /// # Errors
-    /// [`CkksError::InvalidParams`], also for the name of a preset with other contents; [`CkksError::Insecure`]; [`CkksError::TablesTooLarge`]; [`CkksError::Arith`] where primes run out.
+    /// [`CkksError::InvalidParams`], also for the name of a preset with other contents;
+    /// [`CkksError::Insecure`]; [`CkksError::TablesTooLarge`]; [`CkksError::Arith`] where primes run out.
     pub fn new(mut spec: ParamsSpec, runtime: &Runtime) -> Result<Self, CkksError> {
         let relative = spec.relative.take();
         let root = spec.shape();
@@ -117,8 +121,9 @@ impl Params {
         relative.map_or(Ok(whole.clone()), |shape| whole.relative(shape))
     }
 
-    /// Parameters of a specification that others wrote, such as one in a file: as [`Params::new`], but whether fewer than 128 bits of security are enough is the word
-    /// of the caller, `allow_insecure`, and not that of the specification.
+    /// Parameters of a specification that others wrote, such as one in a file: as [`Params::new`], but
+    /// whether fewer than 128 bits of security are enough is the word of the caller, `allow_insecure`, and
+    /// not that of the specification.
     ///
     /// # Errors
     /// [`CkksError::InsecureSpec`] for a set below 128 bits without the word; those of [`Params::new`].
@@ -128,15 +133,25 @@ impl Params {
         }
         let accepts = spec.insecure || spec.below_128;
         // Without its own acceptance a set is refused by its figures, before its tables are made.
-        Self::new(ParamsSpec { insecure: false, below_128: false, ..spec }, runtime).map_err(|error| match error {
-            CkksError::Insecure { bits, dimension, log2_qp, distribution, .. } if accepts => {
-                CkksError::InsecureSpec { bits, dimension, log2_qp, distribution }
+        Self::new(ParamsSpec { insecure: false, below_128: false, ..spec }, runtime).map_err(|error| {
+            match error {
+                CkksError::Insecure { bits, dimension, log2_qp, distribution, .. } if accepts => {
+                    CkksError::InsecureSpec { bits, dimension, log2_qp, distribution }
+                }
+                // The caller's word alone would not do.
+                CkksError::Insecure { bits, dimension, log2_qp, distribution, remedy }
+                    if remedy.ends_with("insecure = true") =>
+                {
+                    CkksError::Insecure {
+                        bits,
+                        dimension,
+                        log2_qp,
+                        distribution,
+                        remedy: remedy + " and pass `allow_insecure`",
+                    }
+                }
+                other => other,
             }
-            // The caller's word alone would not do.
-            CkksError::Insecure { bits, dimension, log2_qp, distribution, remedy } if remedy.ends_with("insecure = true") => {
-                CkksError::Insecure { bits, dimension, log2_qp, distribution, remedy: remedy + " and pass `allow_insecure`" }
-            }
-            other => other,
         })
     }
 
@@ -203,7 +218,8 @@ impl Params {
     /// The switcher.
     ///
     /// # Errors
-    /// `NoSpecialPrimes` where these parameters cannot switch; [`CkksError::DegreeWithoutKeys`] below degree 8.
+    /// `NoSpecialPrimes` where these parameters cannot switch; [`CkksError::DegreeWithoutKeys`] below degree
+    /// 8.
     pub fn switcher(&self) -> Result<&Switcher, CkksError> {
         self.0.switcher.as_ref().ok_or_else(|| self.cannot_switch())
     }
@@ -220,29 +236,34 @@ impl Params {
         self.0.encapsulation.as_ref()
     }
 
-    /// The switcher of keys that raise the modulus and apply a linear map at once, where the parameters have an ephemeral secret and enough special primes.
+    /// The switcher of keys that raise the modulus and apply a linear map at once, where the parameters have
+    /// an ephemeral secret and enough special primes.
     #[must_use]
     pub fn mapped_raise(&self) -> Option<&MappedRaise> {
         self.0.mapped_raise.as_ref()
     }
 
-    /// The temporary rank, if products of ciphertexts go through it; `None` at rank 1, where a product has a single input, so that the rank-down would cost as
-    /// much as a direct relinearisation. At rank 1 the temporary rank serves rotations alone.
+    /// The temporary rank, if products of ciphertexts go through it; `None` at rank 1, where a product has a
+    /// single input, so that the rank-down would cost as much as a direct relinearisation. At rank 1 the
+    /// temporary rank serves rotations alone.
     #[must_use]
     pub fn temporary_for_products(&self) -> Option<&Temporary> {
         self.0.temporary.as_ref().filter(|_| self.rank() > 1)
     }
 
-    /// Whether products at `level` use a direct key of the ordinary rank over the widened chain: there is a temporary rank, the direct key is secure, and the
-    /// runtime does not fix the method ([`Switching::AsMade`], [`Switching::Fixed`]).
+    /// Whether products at `level` use a direct key of the ordinary rank over the widened chain: there is a
+    /// temporary rank, the direct key is secure, and the runtime does not fix the method
+    /// ([`Switching::AsMade`], [`Switching::Fixed`]).
     #[must_use]
     pub fn direct(&self, level: Level) -> Option<&Temporary> {
-        self.temporary_for_products()
-            .filter(|temporary| self.runtime().switching.is_planned() && temporary.direct_level.is_some_and(|most| level <= most))
+        self.temporary_for_products().filter(|temporary| {
+            self.runtime().switching.is_planned() && temporary.direct_level.is_some_and(|most| level <= most)
+        })
     }
 
-    /// Parameters of another shape with the same moduli, scales and secret; conversions and rank reductions lead to them. At a smaller dimension, the highest
-    /// level is the highest at which keys have the security that these parameters ask for.
+    /// Parameters of another shape with the same moduli, scales and secret; conversions and rank reductions
+    /// lead to them. At a smaller dimension, the highest level is the highest at which keys have the security
+    /// that these parameters ask for.
     ///
     /// # Errors
     /// [`CkksError::InvalidParams`] where no move leads to the shape, or no level is secure there.
@@ -257,8 +278,9 @@ impl Params {
         }
     }
 
-    /// As [`Params::relative`], and also of dimensions that are too small for keys: what LWE samples come as, before they are packed at a larger dimension. Their modulus is
-    /// shorter; encryption refuses levels at which it is too long for the dimension.
+    /// As [`Params::relative`], and also of dimensions that are too small for keys: what LWE samples come as,
+    /// before they are packed at a larger dimension. Their modulus is shorter; encryption refuses levels at
+    /// which it is too long for the dimension.
     ///
     /// # Errors
     /// [`CkksError::InvalidParams`] where no move leads to the shape.
@@ -336,7 +358,8 @@ impl Params {
         self.0.family.distribution(ModuleShape { degree: self.degree(), rank })
     }
 
-    /// As [`Params::distribution_of`], with the least weight to expect of such a part of a secret of fixed weight.
+    /// As [`Params::distribution_of`], with the least weight to expect of such a part of a secret of fixed
+    /// weight.
     pub(crate) fn least_distribution(&self, rank: usize) -> SecretDistribution {
         self.0.family.least_weight(ModuleShape { degree: self.degree(), rank })
     }
@@ -346,8 +369,9 @@ impl Params {
         self.0.family.wanted_bits()
     }
 
-    /// `X^{n/2}` at `level`, the polynomial whose value is `i` in every slot: slot `j` is the value at `zeta^{5^j}`, and
-    /// `(zeta^{n/2})^{5^j} = i^{5^j} = i` because `5^j = 1 mod 4`. It is also `i` in every slot of a shorter row, which lives in the subring of `X^{gap}`.
+    /// `X^{n/2}` at `level`, the polynomial whose value is `i` in every slot: slot `j` is the value at
+    /// `zeta^{5^j}`, and `(zeta^{n/2})^{5^j} = i^{5^j} = i` because `5^j = 1 mod 4`. It is also `i` in every
+    /// slot of a shorter row, which lives in the subring of `X^{gap}`.
     pub(crate) fn imaginary_unit(&self, level: Level) -> Result<Poly<Eval>, CkksError> {
         let (ring, top) = (self.chain().ring(), self.chain().basis(self.max_level()));
         let unit = self.0.imaginary_unit.get_or_init(|| {
@@ -376,19 +400,25 @@ impl Params {
     /// `LevelOutOfRange`.
     pub fn check_level(&self, level: Level) -> Result<(), CkksError> {
         if level > self.0.max_level {
-            return Err(clathrate_lattice::LatticeError::LevelOutOfRange { level: level.0, max: self.0.max_level.0 }.into());
+            return Err(clathrate_lattice::LatticeError::LevelOutOfRange {
+                level: level.0,
+                max: self.0.max_level.0,
+            }
+            .into());
         }
         Ok(())
     }
 
-    /// The canonical scale of a level, which fresh ciphertexts at that level have. The rescaled product of two such ciphertexts has the canonical scale of the
-    /// level below, `s_{l-1} = s_l^2 / q_l`, if both levels are in one segment and the step matches the segment's scale.
+    /// The canonical scale of a level, which fresh ciphertexts at that level have. The rescaled product of
+    /// two such ciphertexts has the canonical scale of the level below, `s_{l-1} = s_l^2 / q_l`, if both
+    /// levels are in one segment and the step matches the segment's scale.
     #[must_use]
     pub fn scale(&self, level: Level) -> f64 {
         self.0.family.scale(level)
     }
 
-    /// The segments of the chain, the lowest first; a single segment if the specification names none. A relative with fewer levels has the same segments.
+    /// The segments of the chain, the lowest first; a single segment if the specification names none. A
+    /// relative with fewer levels has the same segments.
     #[must_use]
     pub fn segments(&self) -> &[Segment] {
         self.0.family.segments().all()
@@ -400,18 +430,20 @@ impl Params {
         self.0.family.segments().at(level.0)
     }
 
-    /// The scale of the rescaled product of two ciphertexts of canonical scale at `level`; `None` at level 0, and where the product does not fit the modulus or
-    /// is below the noise.
+    /// The scale of the rescaled product of two ciphertexts of canonical scale at `level`; `None` at level 0,
+    /// and where the product does not fit the modulus or is below the noise.
     #[must_use]
     pub fn product_scale(&self, level: Level) -> Option<f64> {
         let below = Level(level.0.checked_sub(1)?);
         let scale = self.scale(level) * self.scale(level);
         let rescaled = scale / self.step_product(level);
         let above_noise = rescaled * rescaled >= self.noise_model().rounding();
-        (above_noise && self.check_scale(scale, level).is_ok() && self.check_scale(rescaled, below).is_ok()).then_some(rescaled)
+        (above_noise && self.check_scale(scale, level).is_ok() && self.check_scale(rescaled, below).is_ok())
+            .then_some(rescaled)
     }
 
-    /// Segments whose steps do not match their scale: where repeated products of ciphertexts collapse, and why.
+    /// Segments whose steps do not match their scale: where repeated products of ciphertexts collapse, and
+    /// why.
     #[must_use]
     pub fn scale_warnings(&self) -> &[ScaleWarning] {
         self.0.family.scale_warnings()
@@ -471,7 +503,8 @@ impl Params {
         self.0.family.runtime()
     }
 
-    /// The same parameters under another runtime, on another device for example. They are made once for as long as they are in use.
+    /// The same parameters under another runtime, on another device for example. They are made once for as
+    /// long as they are in use.
     ///
     /// # Errors
     /// As [`Params::new`], for what depends on the runtime.
@@ -482,7 +515,8 @@ impl Params {
         self.0.family.under(runtime)?.member(self.shape())
     }
 
-    /// The machine model that predicts times. Plans choose by other prices, which are the same on every machine ([`Cost::price`](crate::keys::Cost::price)).
+    /// The machine model that predicts times. Plans choose by other prices, which are the same on every
+    /// machine ([`Cost::price`](crate::keys::Cost::price)).
     #[must_use]
     pub fn machine_profile(&self) -> &MachineProfile {
         &self.0.family.planning().profile
@@ -504,8 +538,8 @@ impl Params {
         Err(CkksError::ScaleOutOfRange { log2_scale: scale.log2(), level: level.0, headroom })
     }
 
-    /// Refuses numbers that may wrap around, or that decryption would not tell from such: a declared bound that, times the scale, exceeds a quarter of the
-    /// modulus. The bound, where there is one.
+    /// Refuses numbers that may wrap around, or that decryption would not tell from such: a declared bound
+    /// that, times the scale, exceeds a quarter of the modulus. The bound, where there is one.
     ///
     /// # Errors
     /// [`CkksError::BoundTooLarge`].
@@ -513,7 +547,12 @@ impl Params {
         // One bit for the sign, and one that shows overflows at decryption.
         let headroom = (self.log2_q(level) - 2.0 - scale.log2()).exp2();
         if magnitude.is_finite() && magnitude > headroom {
-            return Err(CkksError::BoundTooLarge { magnitude, log2_scale: scale.log2(), level: level.0, headroom });
+            return Err(CkksError::BoundTooLarge {
+                magnitude,
+                log2_scale: scale.log2(),
+                level: level.0,
+                headroom,
+            });
         }
         Ok(())
     }
@@ -526,16 +565,25 @@ impl Params {
         if self.0.digest == other.0.digest {
             return Ok(());
         }
-        Err(CkksError::WrongParams { what, found: other.parameter_id().to_string(), expected: self.parameter_id().to_string() })
+        Err(CkksError::WrongParams {
+            what,
+            found: other.parameter_id().to_string(),
+            expected: self.parameter_id().to_string(),
+        })
     }
 
-    /// The variance that a reduction from rank `from` to the rank of these parameters adds at `level`, by a key made for levels up to `key_level`.
+    /// The variance that a reduction from rank `from` to the rank of these parameters adds at `level`, by a
+    /// key made for levels up to `key_level`.
     ///
     /// # Errors
     /// `NoSpecialPrimes` where these parameters cannot switch; level errors for a level above `key_level`.
     pub fn reduction_variance(&self, from: usize, level: Level, key_level: Level) -> Result<f64, CkksError> {
         let plan = self.switcher()?.tables_for(level, key_level)?;
-        Ok(self.noise_model().coalesced_switch(from.saturating_sub(self.rank()), &plan.noise_digits(), plan.log2_special()))
+        Ok(self.noise_model().coalesced_switch(
+            from.saturating_sub(self.rank()),
+            &plan.noise_digits(),
+            plan.log2_special(),
+        ))
     }
 
     /// The noise model of these parameters.

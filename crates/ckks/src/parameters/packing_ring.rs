@@ -1,7 +1,9 @@
-//! Rings of packing: smaller rings in which samples are packed before one switch leads to the ring of a bootstrap, and in which matrix products take their rows.
+//! Rings of packing: smaller rings in which samples are packed before one switch leads to the ring of a
+//! bootstrap, and in which matrix products take their rows.
 //!
-//! A smaller ring has a smaller modulus, which level 0 with one special prime or two does not exceed: its transforms are shorter, and its keys are smaller. Its secret is uniform and
-//! drawn for it alone, because a part of the owner's secret may be sparse. Source: [hermes, sec. 3.2, 4.5].
+//! A smaller ring has a smaller modulus, which level 0 with one special prime or two does not exceed: its
+//! transforms are shorter, and its keys are smaller. Its secret is uniform and drawn for it alone, because a
+//! part of the owner's secret may be sparse. Source: [hermes, sec. 3.2, 4.5].
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -23,7 +25,8 @@ const MOST_SPECIAL: usize = 3;
 /// The keys' modulus of a ring of packing.
 #[derive(Debug)]
 pub struct PackingRing {
-    /// The switcher of keys of packing to this ring's secret, over the base step and the fewest other primes that are as long.
+    /// The switcher of keys of packing to this ring's secret, over the base step and the fewest other primes
+    /// that are as long.
     pub switcher: Switcher,
     /// Bits of that modulus.
     pub log2_qp: f64,
@@ -41,7 +44,8 @@ impl PackingRing {
 /// The keys' modulus of switches to the secrets of smaller rings, at level 1, where matrix products are.
 #[derive(Debug)]
 pub struct SmallerRing {
-    /// The switcher, over the steps of levels 0 and 1 and the fewest other primes that are as long as its digits.
+    /// The switcher, over the steps of levels 0 and 1 and the fewest other primes that are as long as its
+    /// digits.
     pub switcher: Switcher,
     /// Bits of that modulus.
     pub log2_qp: f64,
@@ -51,9 +55,17 @@ pub struct SmallerRing {
 pub(crate) const SMALLER_RING_LEVEL: Level = Level(1);
 
 impl Family {
-    /// The switches of `shape` to the secrets of smaller rings; `None` but at rank 1 and the root's dimension, and without a level 1.
-    pub(super) fn smaller_ring(&self, chain: &Arc<Chain>, shape: ModuleShape) -> Result<Option<SmallerRing>, CkksError> {
-        if shape.rank != 1 || shape.degree != self.root_shape().dimension() || chain.max_level() < SMALLER_RING_LEVEL {
+    /// The switches of `shape` to the secrets of smaller rings; `None` but at rank 1 and the root's
+    /// dimension, and without a level 1.
+    pub(super) fn smaller_ring(
+        &self,
+        chain: &Arc<Chain>,
+        shape: ModuleShape,
+    ) -> Result<Option<SmallerRing>, CkksError> {
+        if shape.rank != 1
+            || shape.degree != self.root_shape().dimension()
+            || chain.max_level() < SMALLER_RING_LEVEL
+        {
             return Ok(None);
         }
         let Some((narrow, gadget)) = least_modulus(chain, SMALLER_RING_LEVEL) else { return Ok(None) };
@@ -63,7 +75,8 @@ impl Family {
 
     fn narrow_switcher(&self, narrow: Chain, gadget: Gadget) -> Result<Switcher, CkksError> {
         let policy = SwitchPolicy::Fixed(SwitchMethod::as_made(&narrow));
-        let switcher = Switcher::with_policy(Arc::new(narrow), Arc::new(gadget), policy, 1, self.key_cache().budget())?;
+        let switcher =
+            Switcher::with_policy(Arc::new(narrow), Arc::new(gadget), policy, 1, self.key_cache().budget())?;
         Ok(switcher.sharing(self.key_cache().clone()))
     }
 
@@ -72,8 +85,13 @@ impl Family {
         Ok(self.secure_level(shape, SecretDistribution::UniformTernary, &|_| log2_qp, Level(0))?.is_some())
     }
 
-    /// The ring of packing of `shape`; `None` at the root's dimension, at ranks above 1, and where no modulus of such keys is secure.
-    pub(super) fn packing_ring(&self, chain: &Arc<Chain>, shape: ModuleShape) -> Result<Option<PackingRing>, CkksError> {
+    /// The ring of packing of `shape`; `None` at the root's dimension, at ranks above 1, and where no modulus
+    /// of such keys is secure.
+    pub(super) fn packing_ring(
+        &self,
+        chain: &Arc<Chain>,
+        shape: ModuleShape,
+    ) -> Result<Option<PackingRing>, CkksError> {
         if shape.rank != 1 || shape.degree < LEAST_DEGREE || shape.degree >= self.root_shape().dimension() {
             return Ok(None);
         }
@@ -87,14 +105,17 @@ impl Family {
     }
 }
 
-/// The levels up to `most` with the fewest and shortest other primes that are as long as their digits. Primes of higher levels serve as well: no ciphertext that such keys switch has them.
+/// The levels up to `most` with the fewest and shortest other primes that are as long as their digits. Primes
+/// of higher levels serve as well: no ciphertext that such keys switch has them.
 fn least_modulus(chain: &Chain, most: Level) -> Option<(Chain, Gadget)> {
     let first = chain.step(most).end;
     let end = chain.special_basis().indices().last()? + 1;
-    // Thousandths of a bit, so that the order does not depend on the last bit of a logarithm; neighbours of one size stay in the chain's order.
+    // Thousandths of a bit, so that the order does not depend on the last bit of a logarithm; neighbours of
+    // one size stay in the chain's order.
     let bits = |range: &Range<usize>| (Basis::new(range.clone()).log2(chain.ring()) * 1e3).round() as i64;
     (1..=MOST_SPECIAL).find_map(|count| {
-        let mut ranges: Vec<Range<usize>> = (first..=end.checked_sub(count)?).map(|start| start..start + count).collect();
+        let mut ranges: Vec<Range<usize>> =
+            (first..=end.checked_sub(count)?).map(|start| start..start + count).collect();
         ranges.sort_by_key(bits);
         ranges.into_iter().find_map(|special| {
             let narrow = chain.narrowed(most, special).ok()?;
@@ -105,7 +126,8 @@ fn least_modulus(chain: &Chain, most: Level) -> Option<(Chain, Gadget)> {
 }
 
 impl Params {
-    /// The modulus of keys that pack samples in this ring, where the ring is smaller than the family's and protects it: under [`SecretName::Packing`](crate::SecretName::Packing).
+    /// The modulus of keys that pack samples in this ring, where the ring is smaller than the family's and
+    /// protects it: under [`SecretName::Packing`](crate::SecretName::Packing).
     #[must_use]
     pub fn packing_ring(&self) -> Option<&PackingRing> {
         self.0.packing_ring.as_ref()
@@ -113,18 +135,22 @@ impl Params {
 
     /// The family's rings of packing, of degrees of at least `least`, rising.
     pub(crate) fn packing_rings(&self, least: usize) -> Vec<Self> {
-        let degrees = (0..self.root_shape().dimension().ilog2()).map(|log| 1usize << log).filter(|&degree| degree >= least);
+        let degrees = (0..self.root_shape().dimension().ilog2())
+            .map(|log| 1usize << log)
+            .filter(|&degree| degree >= least);
         let rings = degrees.filter_map(|degree| self.for_samples(ModuleShape { degree, rank: 1 }).ok());
         rings.filter(|ring| ring.packing_ring().is_some()).collect()
     }
 
-    /// The switches to the secrets of smaller rings, where matrix products take their rows: at rank 1 and the whole dimension. [pcmm-mambo, sec. 2, 6.3]
+    /// The switches to the secrets of smaller rings, where matrix products take their rows: at rank 1 and the
+    /// whole dimension. [pcmm-mambo, sec. 2, 6.3]
     #[must_use]
     pub fn smaller_ring(&self) -> Option<&SmallerRing> {
         self.0.smaller_ring.as_ref()
     }
 
-    /// The ring of degree `degree` that rows of level 1 are switched to: a ring of packing whose secret protects the keys of these switches, too.
+    /// The ring of degree `degree` that rows of level 1 are switched to: a ring of packing whose secret
+    /// protects the keys of these switches, too.
     ///
     /// # Errors
     /// [`CkksError::Conversion`] where there is none.
@@ -137,8 +163,9 @@ impl Params {
         {
             return Ok(ring);
         }
-        let reason =
-            format!("no ring of degree {degree} protects keys for level {SMALLER_RING_LEVEL}, or the parameters have no smaller rings");
+        let reason = format!(
+            "no ring of degree {degree} protects keys for level {SMALLER_RING_LEVEL}, or the parameters have no smaller rings"
+        );
         Err(CkksError::Conversion { operation: "a switch to a smaller ring", reason })
     }
 
@@ -147,12 +174,17 @@ impl Params {
         self.packing_rings(least).iter().filter_map(|ring| self.product_ring(ring.degree()).ok()).collect()
     }
 
-    /// Refuses switches that these parameters have no switcher for: those of a ring of packing, or all others.
+    /// Refuses switches that these parameters have no switcher for: those of a ring of packing, or all
+    /// others.
     ///
     /// # Errors
     /// As [`Params::switcher`]; [`CkksError::Conversion`] where this is no ring of packing.
     pub(crate) fn check_switching(&self, in_packing_ring: bool) -> Result<(), CkksError> {
-        if in_packing_ring { self.packing_ring().map(|_| ()).ok_or_else(|| self.no_packing_ring()) } else { self.switcher().map(|_| ()) }
+        if in_packing_ring {
+            self.packing_ring().map(|_| ()).ok_or_else(|| self.no_packing_ring())
+        } else {
+            self.switcher().map(|_| ())
+        }
     }
 
     /// Why samples are not packed in this ring under a secret of its own.

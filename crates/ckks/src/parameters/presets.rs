@@ -30,7 +30,8 @@ pub struct Preset {
 }
 
 impl Preset {
-    /// Bits of security by the sizes of the primes, without making any: as [`Params::security_bits`](super::Params::security_bits) up to rounding.
+    /// Bits of security by the sizes of the primes, without making any: as
+    /// [`Params::security_bits`](super::Params::security_bits) up to rounding.
     #[must_use]
     pub fn security_bits(&self) -> f64 {
         let (spec, dimension) = (&self.spec, self.spec.shape().dimension());
@@ -76,7 +77,10 @@ fn read(text: &str) -> Result<Vec<Preset>, CkksError> {
     let entry = |mut table: toml::Table| {
         let purpose = table.remove(PURPOSE).and_then(|purpose| purpose.as_str().map(str::to_owned));
         let purpose = purpose.ok_or_else(|| refuse(format!("a preset has no {PURPOSE}")))?;
-        Ok(Preset { spec: table.try_into().map_err(|error: toml::de::Error| refuse(error.to_string()))?, purpose })
+        Ok(Preset {
+            spec: table.try_into().map_err(|error: toml::de::Error| refuse(error.to_string()))?,
+            purpose,
+        })
     };
     file.preset.into_iter().map(entry).collect()
 }
@@ -90,21 +94,25 @@ pub fn preset(name: &str) -> Result<ParamsSpec, CkksError> {
     presets()?.into_iter().map(|preset| preset.spec).find(|spec| spec.name == name).ok_or_else(unknown)
 }
 
-/// How the names of presets that protect nothing begin: whoever asks for one has to write the word, so no other set is called so.
+/// How the names of presets that protect nothing begin: whoever asks for one has to write the word, so no
+/// other set is called so.
 const UNPROTECTED: &str = "insecure_";
 
-/// Refuses the name of a preset for other contents, in whatever case it is written, because people trust a set by its name.
+/// Refuses the name of a preset for other contents, in whatever case it is written, because people trust a
+/// set by its name.
 ///
 /// # Errors
 /// [`CkksError::InvalidParams`].
 pub(super) fn check_name(spec: &ParamsSpec) -> Result<(), CkksError> {
     let name = spec.name.trim().to_ascii_lowercase();
-    // Of the file, the one preset of this name is read alone: a check that every set goes through is to cost little.
+    // Of the file, the one preset of this name is read alone: a check that every set goes through is to cost
+    // little.
     let own = PRESETS.split(HEAD).find(|part| part.contains(&format!("\nname = {name:?}\n")));
     let reason = match own {
         Some(part) => {
             let (insecure, below_128) = (spec.insecure, spec.below_128);
-            let same = |preset: Preset| *spec == ParamsSpec { insecure, below_128, ..preset.spec.normalised() };
+            let same =
+                |preset: Preset| *spec == ParamsSpec { insecure, below_128, ..preset.spec.normalised() };
             if read(&format!("{HEAD}{part}"))?.into_iter().any(same) {
                 return Ok(());
             }
@@ -114,7 +122,10 @@ pub(super) fn check_name(spec: &ParamsSpec) -> Result<(), CkksError> {
             )
         }
         None if name.starts_with(UNPROTECTED) => {
-            format!("names that begin with {UNPROTECTED:?}, such as {:?}, belong to presets: give these parameters another name", spec.name)
+            format!(
+                "names that begin with {UNPROTECTED:?}, such as {:?}, belong to presets: give these parameters another name",
+                spec.name
+            )
         }
         None => return Ok(()),
     };

@@ -1,8 +1,10 @@
 //! From sizes to primes.
 //!
-//! A fresh ciphertext at level `l` has the canonical scale `s_l`. The rescaled product of two such ciphertexts has the scale `s_l^2 / q_l`, so this is the
-//! canonical scale `s_{l-1}`. The recursion doubles every deviation from the nominal scale, so each scaling step is chosen nearest to `s_l^2 / 2^log2_scale`,
-//! which keeps deviations below the spacing of primes. Fresh ciphertexts and rescaled products of one level then have exactly the same scale.
+//! A fresh ciphertext at level `l` has the canonical scale `s_l`. The rescaled product of two such
+//! ciphertexts has the scale `s_l^2 / q_l`, so this is the canonical scale `s_{l-1}`. The recursion doubles
+//! every deviation from the nominal scale, so each scaling step is chosen nearest to `s_l^2 / 2^log2_scale`,
+//! which keeps deviations below the spacing of primes. Fresh ciphertexts and rescaled products of one level
+//! then have exactly the same scale.
 
 use clathrate_arith::primes::{is_prime, largest_primes, primes_near};
 
@@ -29,20 +31,26 @@ struct Search {
     used: Vec<u64>,
 }
 
-/// Number of candidates for one prime of a pair: among so many, one has a partner whose product is near the wanted one.
+/// Number of candidates for one prime of a pair: among so many, one has a partner whose product is near the
+/// wanted one.
 const PAIR_CANDIDATES: usize = 256;
 
-/// How far the primes of a pair may be from their nominal sizes, in bits, so that their product is near the wanted one. At degree 2^16, neighbouring 28-bit
-/// primes differ by a factor of about 1 + 2^-8, and 16 neighbours span about 0.1 bits.
+/// How far the primes of a pair may be from their nominal sizes, in bits, so that their product is near the
+/// wanted one. At degree 2^16, neighbouring 28-bit primes differ by a factor of about 1 + 2^-8, and 16
+/// neighbours span about 0.1 bits.
 const PAIR_SLACK_BITS: f64 = 0.5;
 
-/// A product this near to the wanted one (relatively) ends the search, so that pairs stay near their sizes where primes are dense.
+/// A product this near to the wanted one (relatively) ends the search, so that pairs stay near their sizes
+/// where primes are dense.
 const PAIR_TOLERANCE: f64 = 1.0 / (1u64 << 14) as f64;
 
 impl Search {
     fn missing(&self, bits: f64) -> CkksError {
         CkksError::InvalidParams {
-            reason: format!("no prime of {bits} bits is left at degree {}: use fewer primes of this size, or another size", self.degree),
+            reason: format!(
+                "no prime of {bits} bits is left at degree {}: use fewer primes of this size, or another size",
+                self.degree
+            ),
         }
     }
 
@@ -60,10 +68,11 @@ impl Search {
         Err(self.missing(bits))
     }
 
-    /// The primes between half and twice the `target`, nearest first; none if no modulus is near the target. Primes above 2^60 are left out, because they
-    /// cannot be moduli.
+    /// The primes between half and twice the `target`, nearest first; none if no modulus is near the target.
+    /// Primes above 2^60 are left out, because they cannot be moduli.
     fn near(&self, target: f64) -> impl Iterator<Item = u64> {
-        // Numbers above 2^60 cannot be moduli; with a larger target, the search would walk through all of them first.
+        // Numbers above 2^60 cannot be moduli; with a larger target, the search would walk through all of
+        // them first.
         let target = target.min(60f64.exp2());
         let near = (target >= 2.0).then(|| primes_near(target, self.step, &self.used));
         let close = move |&prime: &u64| (0.5 * target..=2.0 * target).contains(&(prime as f64));
@@ -76,8 +85,8 @@ impl Search {
         Ok(prime)
     }
 
-    /// Primes of the given sizes whose product is near `wanted`: the last prime is the nearest to the quotient that the others leave, and the last two primes
-    /// are chosen together.
+    /// Primes of the given sizes whose product is near `wanted`: the last prime is the nearest to the
+    /// quotient that the others leave, and the last two primes are chosen together.
     fn product_near(&mut self, wanted: f64, sizes: &[f64]) -> Result<Vec<u64>, CkksError> {
         let Some((&last, others)) = sizes.split_last() else { return Ok(Vec::new()) };
         let Some((&first, others)) = others.split_last() else { return Ok(vec![self.nearest(wanted)?]) };
@@ -108,16 +117,24 @@ impl Search {
     }
 }
 
-/// The order of the roots of unity that every prime must have, for transforms at every degree that moves lead to.
+/// The order of the roots of unity that every prime must have, for transforms at every degree that moves lead
+/// to.
 fn root_order(spec: &ParamsSpec) -> u64 {
     2 * spec.largest_degree() as u64
 }
 
-/// Chooses primes congruent to 1 mod twice the largest degree that the rank can be moved to, distinct and reproducible.
+/// Chooses primes congruent to 1 mod twice the largest degree that the rank can be moved to, distinct and
+/// reproducible.
 pub(super) fn choose(spec: &ParamsSpec, segments: &Segments) -> Result<Primes, CkksError> {
     let mut search = Search { step: root_order(spec), degree: spec.largest_degree(), used: Vec::new() };
-    // Special primes are chosen first, because they should be as large as possible, while scaling primes should be near their target.
-    let special = spec.special.iter().chain(&spec.temporary).map(|&bits| search.largest(bits)).collect::<Result<Vec<_>, _>>()?;
+    // Special primes are chosen first, because they should be as large as possible, while scaling primes
+    // should be near their target.
+    let special = spec
+        .special
+        .iter()
+        .chain(&spec.temporary)
+        .map(|&bits| search.largest(bits))
+        .collect::<Result<Vec<_>, _>>()?;
     let mut steps: Vec<Vec<u64>> = vec![Vec::new(); spec.steps.len()];
     let mut scale = 0.0;
     for level in (0..spec.steps.len()).rev() {
@@ -129,7 +146,8 @@ pub(super) fn choose(spec: &ParamsSpec, segments: &Segments) -> Result<Primes, C
         steps[level] = if level == 0 {
             sizes.iter().map(|&bits| search.largest(bits)).collect::<Result<_, _>>()?
         } else if level == segment.lowest() {
-            // After the rescale that leaves the segment, a product should have the scale that the nominal sizes give.
+            // After the rescale that leaves the segment, a product should have the scale that the nominal
+            // sizes give.
             search.product_near(scale * scale / (2.0 * segment.log2_scale - size).exp2(), sizes)?
         } else if (size - segment.log2_scale).abs() < FOLLOW_BITS {
             search.product_near(scale * scale / nominal, sizes)?
@@ -140,7 +158,11 @@ pub(super) fn choose(spec: &ParamsSpec, segments: &Segments) -> Result<Primes, C
         scale = next_scale(scale, product, segment.log2_scale);
     }
     let step_lengths = steps.iter().map(Vec::len).collect();
-    Ok(Primes { moduli: steps.into_iter().flatten().chain(special).collect(), temporary: spec.temporary.len(), step_lengths })
+    Ok(Primes {
+        moduli: steps.into_iter().flatten().chain(special).collect(),
+        temporary: spec.temporary.len(),
+        step_lengths,
+    })
 }
 
 /// Bits of auxiliary primes: the class of primes with the fastest transforms.

@@ -1,4 +1,5 @@
-//! How to run a computation: threads, kernels, switching, memory. None of this is part of a parameter set, because results do not depend on it beyond noise.
+//! How to run a computation: threads, kernels, switching, memory. None of this is part of a parameter set,
+//! because results do not depend on it beyond noise.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,21 +14,23 @@ use crate::tune::{self, Kernels};
 /// The name of the processor among devices.
 pub const PROCESSOR: &str = "cpu";
 
-/// Bytes that may be derived from one key, in multiples of the key's bytes: enough for a representation for each halving of the number of digits, and for
-/// KLSS representations at the top levels.
+/// Bytes that may be derived from one key, in multiples of the key's bytes: enough for a representation for
+/// each halving of the number of digits, and for KLSS representations at the top levels.
 pub const DEFAULT_KEY_EXPANSION: f64 = 4.0;
 
 /// Most bytes of tables unless the runtime says otherwise: about twice what the largest preset takes.
 pub const DEFAULT_TABLE_BYTES: usize = 256 << 20;
 
-/// Which switching method each level uses. Results of different methods agree up to noise; those of one method are equal bit for bit on all machines.
+/// Which switching method each level uses. Results of different methods agree up to noise; those of one
+/// method are equal bit for bit on all machines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Switching {
-    /// The fastest method at each level, by the built-in cost model and within the memory limits: the same on every machine.
+    /// The fastest method at each level, by the built-in cost model and within the memory limits: the same on
+    /// every machine.
     #[default]
     Fastest,
-    /// The fastest method at each level for this machine, by its measured profile: results differ from those of other machines by noise, and plans may ask for
-    /// other keys than theirs.
+    /// The fastest method at each level for this machine, by its measured profile: results differ from those
+    /// of other machines by noise, and plans may ask for other keys than theirs.
     Tuned,
     /// The hybrid method with the generated keys unchanged, at every level.
     AsMade,
@@ -63,7 +66,8 @@ impl From<SwitchMethod> for Switching {
 /// Who rescales products.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Rescale {
-    /// [`Evaluator::settled`](crate::Evaluator::settled), which the operators of Python call: a product is rescaled where it is used next.
+    /// [`Evaluator::settled`](crate::Evaluator::settled), which the operators of Python call: a product is
+    /// rescaled where it is used next.
     #[default]
     Automatic,
     /// The caller alone.
@@ -100,7 +104,8 @@ impl EngineRequest<'_> {
     /// # Errors
     /// [`ArithError`] where the degree or a modulus is unusable, or the system refuses threads.
     pub fn cpu(&self) -> Result<CpuEngine, ArithError> {
-        Ok(CpuEngine::new(self.degree, self.moduli, self.isa)?.with_threads(CpuEngine::thread_pool(self.threads)?))
+        Ok(CpuEngine::new(self.degree, self.moduli, self.isa)?
+            .with_threads(CpuEngine::thread_pool(self.threads)?))
     }
 }
 
@@ -127,7 +132,9 @@ pub struct EngineFactory {
 impl EngineFactory {
     /// A factory that calls `make` for each ring: one for each degree that the parameters use.
     #[must_use]
-    pub fn new(make: impl Fn(&EngineRequest<'_>) -> Result<Arc<dyn Engine>, ArithError> + Send + Sync + 'static) -> Self {
+    pub fn new(
+        make: impl Fn(&EngineRequest<'_>) -> Result<Arc<dyn Engine>, ArithError> + Send + Sync + 'static,
+    ) -> Self {
         Self { make: Arc::new(make), device: None }
     }
 
@@ -184,17 +191,19 @@ pub struct Runtime {
     pub isa: Option<String>,
     /// How levels switch.
     pub switching: Switching,
-    /// The machine profile that predicts times, and by which [`Switching::Tuned`] chooses methods; absent for the profile that `clathrate tune` stored, or else the
-    /// built-in profile.
+    /// The machine profile that predicts times, and by which [`Switching::Tuned`] chooses methods; absent for
+    /// the profile that `clathrate tune` stored, or else the built-in profile.
     pub profile: Option<MachineProfile>,
-    /// Bytes that may be derived from one key, in multiples of the key's bytes, infinity for no limit; absent for [`DEFAULT_KEY_EXPANSION`].
+    /// Bytes that may be derived from one key, in multiples of the key's bytes, infinity for no limit; absent
+    /// for [`DEFAULT_KEY_EXPANSION`].
     pub key_expansion: Option<f64>,
-    /// Most bytes of derived keys that are kept, over all keys; absent for [`clathrate_lattice::switch::DEFAULT_DERIVED_KEY_BYTES`].
+    /// Most bytes of derived keys that are kept, over all keys; absent for
+    /// [`clathrate_lattice::switch::DEFAULT_DERIVED_KEY_BYTES`].
     pub key_cache_bytes: Option<usize>,
     /// Who rescales products.
     pub rescale: Rescale,
-    /// Most bytes of the tables of one parameter set, which take time and memory before anything is encrypted; absent for [`DEFAULT_TABLE_BYTES`]. A short text can
-    /// ask for tables of a gigabyte.
+    /// Most bytes of the tables of one parameter set, which take time and memory before anything is
+    /// encrypted; absent for [`DEFAULT_TABLE_BYTES`]. A short text can ask for tables of a gigabyte.
     pub table_bytes: Option<usize>,
     /// The factory that makes the engines; absent for the CPU's engine.
     pub engine: Option<EngineFactory>,
@@ -236,7 +245,9 @@ impl Runtime {
     /// [`CkksError::Arith`] where this machine lacks the instruction set; [`CkksError::Cancelled`].
     pub fn measure(&self, progress: Progress<'_>) -> Result<MachineProfile, CkksError> {
         let isa = self.processor_isa()?;
-        let engine = |degree: usize, moduli: &[u64]| self.engine_for(&EngineRequest { degree, moduli, isa, threads: 1 });
+        let engine = |degree: usize, moduli: &[u64]| {
+            self.engine_for(&EngineRequest { degree, moduli, isa, threads: 1 })
+        };
         tune::measure(self.kernels()?, &engine, progress)
     }
 

@@ -11,18 +11,21 @@ use crate::error::CkksError;
 /// A step matches the scale if their sizes differ by at most this many bits.
 pub(super) const FOLLOW_BITS: f64 = 1.0;
 
-/// The canonical scale below a level of scale `scale` and step product `product`, inside one segment; the nominal scale if the step does not match the scale.
+/// The canonical scale below a level of scale `scale` and step product `product`, inside one segment; the
+/// nominal scale if the step does not match the scale.
 pub(super) fn next_scale(scale: f64, product: f64, log2_scale: f64) -> f64 {
     let next = scale * scale / product;
     if (next.log2() - log2_scale).abs() < FOLLOW_BITS { next } else { log2_scale.exp2() }
 }
 
-/// Product of a step's primes, always multiplied in the same order, so that equal computations give equal bits.
+/// Product of a step's primes, always multiplied in the same order, so that equal computations give equal
+/// bits.
 pub(super) fn step_product(chain: &Chain, level: Level) -> f64 {
     chain.step(level).fold(1.0, |product, i| product * chain.ring().moduli()[i].value() as f64)
 }
 
-/// The canonical scale of each level, level 0 first: a segment's highest level has the nominal scale, and each level below has its [`next_scale`].
+/// The canonical scale of each level, level 0 first: a segment's highest level has the nominal scale, and
+/// each level below has its [`next_scale`].
 pub(super) fn canonical_scales(chain: &Chain, segments: &Segments) -> Vec<f64> {
     let levels = chain.max_level().0 + 1;
     let mut scales = vec![0.0; levels];
@@ -42,7 +45,8 @@ pub(super) fn canonical_scales(chain: &Chain, segments: &Segments) -> Vec<f64> {
 pub struct ScaleWarning {
     /// The segment's name.
     pub segment: String,
-    /// The level at which products collapse: their scale does not fit the modulus there, or is below the noise.
+    /// The level at which products collapse: their scale does not fit the modulus there, or is below the
+    /// noise.
     pub level: usize,
     /// Binary logarithm of the scale that products have at that level.
     pub log2_product: f64,
@@ -50,7 +54,8 @@ pub struct ScaleWarning {
     pub room_bits: f64,
     /// Binary logarithm of the noise of one rescale, as a root mean square.
     pub log2_noise: f64,
-    /// The highest step that does not match the scale, and its bits; `None` if all steps match and the modulus at `level` is too short.
+    /// The highest step that does not match the scale, and its bits; `None` if all steps match and the
+    /// modulus at `level` is too short.
     pub step: Option<(usize, f64)>,
     /// Binary logarithm of the segment's scale.
     pub log2_scale: f64,
@@ -63,7 +68,10 @@ impl fmt::Display for ScaleWarning {
         if *log2_product < *log2_noise {
             write!(f, "where their scale 2^{log2_product:.1} is below the rounding noise 2^{log2_noise:.1}")?;
         } else {
-            write!(f, "where their scale 2^{log2_product:.1} does not fit the modulus of {room_bits:.1} bits")?;
+            write!(
+                f,
+                "where their scale 2^{log2_product:.1} does not fit the modulus of {room_bits:.1} bits"
+            )?;
         }
         match self.step {
             Some((step, bits)) => write!(
@@ -105,10 +113,12 @@ impl Sizes {
         log2_scale + SIGN_BITS <= self.moduli[level]
     }
 
-    /// Refuses chains on which no product can be rescaled at some level of a segment; warns where repeated products of ciphertexts collapse.
+    /// Refuses chains on which no product can be rescaled at some level of a segment; warns where repeated
+    /// products of ciphertexts collapse.
     ///
-    /// A rescaled product of two ciphertexts has a scale of `2 s_l - q_l` bits. This scale must exceed the noise. The scale must also fit the modulus below,
-    /// unless a product with a plaintext, whose scale can be chosen, fits: such a chain is for products with plaintexts, and a warning says so. The modulus of
+    /// A rescaled product of two ciphertexts has a scale of `2 s_l - q_l` bits. This scale must exceed the
+    /// noise. The scale must also fit the modulus below, unless a product with a plaintext, whose scale can
+    /// be chosen, fits: such a chain is for products with plaintexts, and a warning says so. The modulus of
     /// level 0 may be too short for the nominal scale: level 0 can then hold small scales only.
     ///
     /// # Errors
@@ -149,12 +159,15 @@ impl Sizes {
         Ok(())
     }
 
-    /// The first level, from the segment's highest level down, at which repeated products of ciphertexts have an unusable scale.
+    /// The first level, from the segment's highest level down, at which repeated products of ciphertexts have
+    /// an unusable scale.
     fn collapse(&self, segment: &Segment) -> Option<ScaleWarning> {
         let (mut product, mut culprit) = (self.scales[segment.highest()], None);
         for level in (segment.lowest() + 1..=segment.highest()).rev() {
             let (below, step) = (level - 1, self.steps[level]);
-            if culprit.is_none() && (2.0 * self.scales[level] - step - segment.log2_scale).abs() >= FOLLOW_BITS {
+            if culprit.is_none()
+                && (2.0 * self.scales[level] - step - segment.log2_scale).abs() >= FOLLOW_BITS
+            {
                 culprit = Some((level, step));
             }
             product = 2.0 * product - step;

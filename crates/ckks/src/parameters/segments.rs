@@ -1,7 +1,8 @@
 //! Segments: consecutive levels of a chain that share one nominal scale.
 //!
-//! Inside a segment the canonical scales follow `s_{l-1} = s_l^2 / q_l`. Each segment starts at its highest level from its own nominal scale, so a chain
-//! can hold circuits of several precisions, one after the other: linear maps, ordinary products, modular reduction.
+//! Inside a segment the canonical scales follow `s_{l-1} = s_l^2 / q_l`. Each segment starts at its highest
+//! level from its own nominal scale, so a chain can hold circuits of several precisions, one after the other:
+//! linear maps, ordinary products, modular reduction.
 
 use serde::{Deserialize, Serialize};
 
@@ -83,11 +84,13 @@ pub(super) fn check_log2_scale(log2_scale: f64, of: &str) -> Result<(), CkksErro
     if log2_scale.is_finite() && (4.0..=120.0).contains(&log2_scale) {
         return Ok(());
     }
-    Err(CkksError::InvalidParams { reason: format!("log2_scale {log2_scale}{of} is out of range: use 4 to 120") })
+    Err(CkksError::InvalidParams {
+        reason: format!("log2_scale {log2_scale}{of} is out of range: use 4 to 120"),
+    })
 }
 
-/// Refuses segments that do not cover every level of `steps` exactly once, scales that their lowest level cannot hold, and a `log2_scale` (0 for none) that
-/// differs from the scale of the highest segment.
+/// Refuses segments that do not cover every level of `steps` exactly once, scales that their lowest level
+/// cannot hold, and a `log2_scale` (0 for none) that differs from the scale of the highest segment.
 ///
 /// # Errors
 /// [`CkksError::InvalidParams`].
@@ -99,22 +102,33 @@ pub(super) fn check(given: &[Segment], steps: &[Vec<f64>], log2_scale: f64) -> R
     for (index, segment) in segments.iter().enumerate() {
         let Segment { name, log2_scale: scale, levels: (lowest, highest) } = segment;
         if name.is_empty() || segments[..index].iter().any(|other| other.name == *name) {
-            return refuse(format!("segment name \"{name}\" is empty or used twice: give every segment a name of its own"));
+            return refuse(format!(
+                "segment name \"{name}\" is empty or used twice: give every segment a name of its own"
+            ));
         }
         check_log2_scale(*scale, &format!(" of segment \"{name}\""))?;
         if lowest > highest {
-            return refuse(format!("segment \"{name}\" has levels [{lowest}, {highest}]: write the lowest level first"));
+            return refuse(format!(
+                "segment \"{name}\" has levels [{lowest}, {highest}]: write the lowest level first"
+            ));
         }
         if *highest > top {
-            return refuse(format!("segment \"{name}\" has levels [{lowest}, {highest}], the chain has levels 0 to {top}"));
+            return refuse(format!(
+                "segment \"{name}\" has levels [{lowest}, {highest}], the chain has levels 0 to {top}"
+            ));
         }
         let next = index.checked_sub(1).map_or(0, |below| segments[below].levels.1 + 1);
         if *lowest < next {
             let below = &segments[index.saturating_sub(1)].name;
-            return refuse(format!("segments \"{below}\" and \"{name}\" both have level {lowest}: every level is in one segment"));
+            return refuse(format!(
+                "segments \"{below}\" and \"{name}\" both have level {lowest}: every level is in one segment"
+            ));
         }
         if *lowest > next {
-            return refuse(format!("levels {next} to {} are in no segment: every level is in one segment", lowest - 1));
+            return refuse(format!(
+                "levels {next} to {} are in no segment: every level is in one segment",
+                lowest - 1
+            ));
         }
         let headroom: f64 = steps[..=*lowest].iter().flatten().sum();
         if scale + 1.0 > headroom {
@@ -127,7 +141,10 @@ pub(super) fn check(given: &[Segment], steps: &[Vec<f64>], log2_scale: f64) -> R
     }
     let Some(last) = segments.last() else { return Ok(()) };
     if last.levels.1 < top {
-        return refuse(format!("levels {} to {top} are in no segment: every level is in one segment", last.levels.1 + 1));
+        return refuse(format!(
+            "levels {} to {top} are in no segment: every level is in one segment",
+            last.levels.1 + 1
+        ));
     }
     if log2_scale != 0.0 && log2_scale != last.log2_scale {
         return refuse(format!(

@@ -15,13 +15,15 @@ pub(super) const LARGEST_DEGREE: usize = 1 << 17;
 /// Least bits of security that `below_128` accepts: enough for the parameter sets of the papers.
 pub(super) const PAPER_SECURITY_BITS: f64 = 110.0;
 
-/// Binary logarithm of the largest probability of failure of a bootstrap, unless options or a specification say otherwise.
+/// Binary logarithm of the largest probability of failure of a bootstrap, unless options or a specification
+/// say otherwise.
 pub(crate) const LOG2_FAILURE: f64 = -128.0;
 
 /// Special primes of keys to the ephemeral secret unless the specification says otherwise.
 pub(super) const EPHEMERAL_SPECIAL: usize = 2;
 
-/// Bytes of the tables of one coefficient modulo one prime: a root of unity and its quotient, for transforms in both directions.
+/// Bytes of the tables of one coefficient modulo one prime: a root of unity and its quotient, for transforms
+/// in both directions.
 const TABLE_BYTES: usize = 4 * size_of::<u64>();
 
 /// Chains of fewer primes switch fastest with the hybrid method, so they get no auxiliary primes.
@@ -33,7 +35,8 @@ const MOST_AUXILIARY: usize = 16;
 /// Most bits of a prime.
 const MOST_BITS: f64 = 60.0;
 
-/// Parameters as users write them: sizes of primes instead of primes. Sizes may be fractions of a bit, e.g. 45.8.
+/// Parameters as users write them: sizes of primes instead of primes. Sizes may be fractions of a bit, e.g.
+/// 45.8.
 ///
 /// ```
 /// let spec: clathrate_ckks::ParamsSpec = toml::from_str(r#"
@@ -61,35 +64,43 @@ pub struct ParamsSpec {
     /// Bits of each special prime; without any there are no switching keys.
     #[serde(default, serialize_with = "sizes::of_primes")]
     pub special: Vec<f64>,
-    /// Bits of each temporary prime: at the temporary rank the special modulus is the product of these and the special primes. [dpad-he, sec. 3.2]
+    /// Bits of each temporary prime: at the temporary rank the special modulus is the product of these and
+    /// the special primes. [dpad-he, sec. 3.2]
     #[serde(default, skip_serializing_if = "Vec::is_empty", serialize_with = "sizes::of_primes")]
     pub temporary: Vec<f64>,
-    /// The temporary rank `k^ > k`, through which relinearisations and rank-hoisted rotations go; needs `temporary`.
+    /// The temporary rank `k^ > k`, through which relinearisations and rank-hoisted rotations go; needs
+    /// `temporary`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub temporary_rank: Option<usize>,
-    /// Another shape with the same moduli and the same secret, which conversions and rank reductions lead to. See
-    /// [`Params::relative`](super::Params::relative).
+    /// Another shape with the same moduli and the same secret, which conversions and rank reductions lead to.
+    /// See [`Params::relative`](super::Params::relative).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relative: Option<ModuleShape>,
-    /// Binary logarithm of the scale at the top level. With `segments`, it can be left out (0) and is the scale of the highest segment.
+    /// Binary logarithm of the scale at the top level. With `segments`, it can be left out (0) and is the
+    /// scale of the highest segment.
     #[serde(default)]
     pub log2_scale: f64,
-    /// Segments of the chain, each with its own scale, which together cover every level once. Without segments, the whole chain has one scale, `log2_scale`.
+    /// Segments of the chain, each with its own scale, which together cover every level once. Without
+    /// segments, the whole chain has one scale, `log2_scale`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub segments: Vec<Segment>,
     /// Non-zero coefficients of the secret; absent for uniform ternary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub secret_weight: Option<usize>,
-    /// Non-zero coefficients of the ephemeral secret of encapsulation; absent for no such secret. Its keys serve the base step (level 0) only.
+    /// Non-zero coefficients of the ephemeral secret of encapsulation; absent for no such secret. Its keys
+    /// serve the base step (level 0) only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ephemeral_weight: Option<usize>,
-    /// How many of the first primes of `special` the keys to the ephemeral secret use; absent for 2, or for all if there are fewer.
+    /// How many of the first primes of `special` the keys to the ephemeral secret use; absent for 2, or for
+    /// all if there are fewer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ephemeral_special: Option<usize>,
-    /// The most bytes that the keys of a bootstrap may take in memory, unless a plan says otherwise; absent for as many as the fastest plan needs.
+    /// The most bytes that the keys of a bootstrap may take in memory, unless a plan says otherwise; absent
+    /// for as many as the fastest plan needs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bootstrap_key_bytes: Option<u64>,
-    /// Binary logarithm of the largest probability that a bootstrap may fail with, unless a plan says otherwise; absent for -128.
+    /// Binary logarithm of the largest probability that a bootstrap may fail with, unless a plan says
+    /// otherwise; absent for -128.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bootstrap_log2_failure: Option<f64>,
     /// Most bits of a switching digit; absent for the bits of the special modulus.
@@ -171,12 +182,14 @@ impl ParamsSpec {
         if self.special.is_empty() || primes < LEAST_PRIMES { 0 } else { MOST_AUXILIARY }
     }
 
-    /// Refuses specifications whose tables would take more than `limit` bytes, before anything is computed. Counted at the largest degree that the rank leads to.
+    /// Refuses specifications whose tables would take more than `limit` bytes, before anything is computed.
+    /// Counted at the largest degree that the rank leads to.
     ///
     /// # Errors
     /// [`CkksError::TablesTooLarge`].
     pub(super) fn check_tables(&self, limit: usize) -> Result<(), CkksError> {
-        let chain = self.steps.iter().map(Vec::len).sum::<usize>() + self.special.len() + self.temporary.len();
+        let chain =
+            self.steps.iter().map(Vec::len).sum::<usize>() + self.special.len() + self.temporary.len();
         let (degree, primes) = (self.largest_degree(), chain + self.auxiliary_count(chain));
         let bytes = degree.saturating_mul(primes).saturating_mul(TABLE_BYTES);
         if bytes > limit { Err(CkksError::TablesTooLarge { degree, primes, bytes, limit }) } else { Ok(()) }
@@ -195,13 +208,18 @@ impl ParamsSpec {
             return refuse(format!("rank {} is out of range: use 1 to 64", self.rank));
         }
         if self.steps.is_empty() || self.steps.iter().any(Vec::is_empty) {
-            return refuse("`steps` needs at least one step and each step at least one prime, e.g. [[29, 29], [40]]".to_owned());
+            return refuse(
+                "`steps` needs at least one step and each step at least one prime, e.g. [[29, 29], [40]]"
+                    .to_owned(),
+            );
         }
         let sizes = || self.steps.iter().flatten().chain(&self.special).chain(&self.temporary);
         let largest = self.largest_degree();
         let least = f64::from(largest.ilog2() + 2);
         if let Some(bits) = sizes().find(|&&bits| !(least..=MOST_BITS).contains(&bits)) {
-            return refuse(format!("a prime of {bits} bits: at degree {largest} primes have {least} to {MOST_BITS} bits"));
+            return refuse(format!(
+                "a prime of {bits} bits: at degree {largest} primes have {least} to {MOST_BITS} bits"
+            ));
         }
         match (self.temporary_rank, self.temporary.len()) {
             (None, 0) => {}
@@ -221,7 +239,10 @@ impl ParamsSpec {
                 return refuse("temporary_rank needs `special`, the modulus of the way back".to_owned());
             }
             (Some(rank), _) if rank <= self.rank || rank > 128 => {
-                return refuse(format!("temporary_rank {rank} is out of range: use {} to 128", self.rank + 1));
+                return refuse(format!(
+                    "temporary_rank {rank} is out of range: use {} to 128",
+                    self.rank + 1
+                ));
             }
             (Some(_), _) => {}
         }
@@ -232,7 +253,10 @@ impl ParamsSpec {
             segments::check_log2_scale(self.log2_scale, "")?;
             let headroom: f64 = self.steps.iter().flatten().sum();
             if self.log2_scale + 1.0 > headroom {
-                return refuse(format!("log2_scale {} leaves no room in a modulus of {headroom} bits", self.log2_scale));
+                return refuse(format!(
+                    "log2_scale {} leaves no room in a modulus of {headroom} bits",
+                    self.log2_scale
+                ));
             }
         } else {
             segments::check(&self.segments, &self.steps, self.log2_scale)?;
@@ -240,29 +264,46 @@ impl ParamsSpec {
         if let Some(weight) = self.secret_weight
             && !(1..=self.degree * self.rank).contains(&weight)
         {
-            return refuse(format!("secret_weight {weight} is out of range: use 1 to degree * rank = {}", self.degree * self.rank));
+            return refuse(format!(
+                "secret_weight {weight} is out of range: use 1 to degree * rank = {}",
+                self.degree * self.rank
+            ));
         }
         if let Some(weight) = self.ephemeral_weight {
             if !(1..=self.degree * self.rank).contains(&weight) {
-                return refuse(format!("ephemeral_weight {weight} is out of range: use 1 to degree * rank = {}", self.degree * self.rank));
+                return refuse(format!(
+                    "ephemeral_weight {weight} is out of range: use 1 to degree * rank = {}",
+                    self.degree * self.rank
+                ));
             }
             if self.special.is_empty() {
-                return refuse("ephemeral_weight needs `special`, primes for the keys to the ephemeral secret".to_owned());
+                return refuse(
+                    "ephemeral_weight needs `special`, primes for the keys to the ephemeral secret"
+                        .to_owned(),
+                );
             }
         }
         match self.ephemeral_special {
             Some(_) if self.ephemeral_weight.is_none() => {
-                return refuse("ephemeral_special needs `ephemeral_weight`, the weight of the ephemeral secret".to_owned());
+                return refuse(
+                    "ephemeral_special needs `ephemeral_weight`, the weight of the ephemeral secret"
+                        .to_owned(),
+                );
             }
             Some(count) if !(1..=self.special.len()).contains(&count) => {
-                return refuse(format!("ephemeral_special {count} is out of range: use 1 to the {} special primes", self.special.len()));
+                return refuse(format!(
+                    "ephemeral_special {count} is out of range: use 1 to the {} special primes",
+                    self.special.len()
+                ));
             }
             _ => {}
         }
         if let Some(log2) = self.bootstrap_log2_failure
             && !(log2.is_finite() && log2 < 0.0)
         {
-            return refuse(format!("bootstrap_log2_failure {log2} is not a negative number, the binary logarithm of a probability"));
+            return refuse(format!(
+                "bootstrap_log2_failure {log2} is not a negative number, the binary logarithm of a probability"
+            ));
         }
         if let Some(bits) = self.digit_bits
             && !(bits.is_finite() && bits > 0.0)
@@ -283,7 +324,12 @@ pub(super) fn part_of(distribution: SecretDistribution, part: usize, whole: usiz
     }
 }
 
-/// How a secret of the temporary rank is distributed: the additional polynomials are uniform ternary or have the same density as the secret.
-pub(super) fn temporary_distribution(spec: &ParamsSpec, shape: ModuleShape, rank: usize) -> SecretDistribution {
+/// How a secret of the temporary rank is distributed: the additional polynomials are uniform ternary or have
+/// the same density as the secret.
+pub(super) fn temporary_distribution(
+    spec: &ParamsSpec,
+    shape: ModuleShape,
+    rank: usize,
+) -> SecretDistribution {
     part_of(spec.distribution(), shape.degree * rank, spec.shape().dimension())
 }

@@ -1,4 +1,5 @@
-//! Which levels of a chain that bootstraps belong to the application, and which to the stages of a bootstrap, by the names of its segments.
+//! Which levels of a chain that bootstraps belong to the application, and which to the stages of a bootstrap,
+//! by the names of its segments.
 
 use clathrate_lattice::Level;
 
@@ -27,7 +28,8 @@ pub(crate) struct StageLevels {
     pub start: Level,
     /// The highest level of the application, where a bootstrap ends.
     pub end: Level,
-    /// The level after the modular reduction: `end`, or the highest one of slots-to-coefficients where that comes last.
+    /// The level after the modular reduction: `end`, or the highest one of slots-to-coefficients where that
+    /// comes last.
     pub reduced: Level,
     /// The level before the modular reduction.
     pub slots: Level,
@@ -39,7 +41,8 @@ impl StageLevels {
     /// # Errors
     /// [`CkksError::NotBootstrappable`] where a segment is missing or at the wrong place.
     pub fn new(params: &Params) -> Result<Self, CkksError> {
-        let refuse = |reason: String| CkksError::NotBootstrappable { params: params.spec().name.clone(), reason };
+        let refuse =
+            |reason: String| CkksError::NotBootstrappable { params: params.spec().name.clone(), reason };
         let find = |name: &str| params.segments().iter().find(|segment| segment.name == name);
         let segment = |name: &str| {
             find(name).ok_or_else(|| {
@@ -52,11 +55,15 @@ impl StageLevels {
         let (base, application, reduction, raised) =
             (segment(BASE)?, segment(APPLICATION)?, segment(REDUCTION)?, segment(COEFFS_TO_SLOTS)?);
         let last = find(SLOTS_TO_COEFFS);
-        let order: Vec<&Segment> = [base, application].into_iter().chain(last).chain([reduction, raised]).collect();
+        let order: Vec<&Segment> =
+            [base, application].into_iter().chain(last).chain([reduction, raised]).collect();
         let follow = order.windows(2).all(|pair| pair[1].lowest() == pair[0].highest() + 1);
         if base.lowest() != 0 || !follow {
             let names: Vec<String> = order.iter().map(|segment| format!("\"{}\"", segment.name)).collect();
-            return Err(refuse(format!("the segments must follow one another from level 0 up: {}", names.join(", "))));
+            return Err(refuse(format!(
+                "the segments must follow one another from level 0 up: {}",
+                names.join(", ")
+            )));
         }
         if last.is_some() && base.highest() != 0 {
             return Err(refuse(format!(
@@ -95,8 +102,10 @@ impl Params {
         Ok((levels.start, levels.end))
     }
 
-    /// The level at which arrays are encrypted, circuits are planned and keys are made unless the caller states another one: the highest level of the application
-    /// in parameters that bootstrap, because the levels above belong to the bootstrap, whose scales products do not keep; otherwise [`Params::max_level`].
+    /// The level at which arrays are encrypted, circuits are planned and keys are made unless the caller
+    /// states another one: the highest level of the application in parameters that bootstrap, because the
+    /// levels above belong to the bootstrap, whose scales products do not keep; otherwise
+    /// [`Params::max_level`].
     #[must_use]
     pub fn fresh_level(&self) -> Level {
         let top = self.max_level();

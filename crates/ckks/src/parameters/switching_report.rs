@@ -1,4 +1,5 @@
-//! The figures of [`Params::switching_report`]: the switching method of each level, its predicted time and bytes, and the profile behind the choice.
+//! The figures of [`Params::switching_report`]: the switching method of each level, its predicted time and
+//! bytes, and the profile behind the choice.
 
 use clathrate_arith::text::counted;
 use std::collections::BTreeMap;
@@ -42,7 +43,8 @@ pub(super) struct PlannerSettings {
     pub(super) expansion: f64,
 }
 
-/// The figures of [`Params::switching_report`]: the switching method of each level, for keys of one highest level.
+/// The figures of [`Params::switching_report`]: the switching method of each level, for keys of one highest
+/// level.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SwitchingReport {
     /// Name of the set.
@@ -55,8 +57,8 @@ pub struct SwitchingReport {
     pub policy: String,
     /// Highest level of the keys.
     pub key_level: usize,
-    /// Number of polynomials that the reported switch takes: `k (k + 1) / 2` as in a relinearisation, or `k` as in a rotation if products go through a
-    /// temporary rank. At rank 1 both numbers are the same.
+    /// Number of polynomials that the reported switch takes: `k (k + 1) / 2` as in a relinearisation, or `k`
+    /// as in a rotation if products go through a temporary rank. At rank 1 both numbers are the same.
     pub inputs: usize,
     /// One row per level that can switch, lowest first.
     pub rows: Vec<SwitchingRow>,
@@ -66,7 +68,8 @@ pub struct SwitchingReport {
     pub key_bytes: usize,
     /// Bytes derived from one key when all levels are in use.
     pub derived_bytes: usize,
-    /// Most bytes that may be derived from one key, in multiples of `key_bytes`; `None` if there is no limit or the method is fixed.
+    /// Most bytes that may be derived from one key, in multiples of `key_bytes`; `None` if there is no limit
+    /// or the method is fixed.
     pub key_expansion: Option<f64>,
     /// Most bytes of derived keys that are kept, over all keys.
     pub key_cache_bytes: usize,
@@ -89,7 +92,8 @@ pub struct SwitchingRow {
     pub level: usize,
     /// The method: "hybrid", or "klss" where the key is cut into digits too.
     pub method: &'static str,
-    /// Whether the switch reads the key exactly as it is stored in its file, so that nothing is derived from the key.
+    /// Whether the switch reads the key exactly as it is stored in its file, so that nothing is derived from
+    /// the key.
     pub as_made: bool,
     /// Special primes, `r`: the digit length on a chain of equal primes.
     pub r: usize,
@@ -121,7 +125,8 @@ pub struct RefusedLevel {
 }
 
 impl Params {
-    /// How each level switches with keys of level `key_level`, the top if absent: method, digits, predicted times, bytes.
+    /// How each level switches with keys of level `key_level`, the top if absent: method, digits, predicted
+    /// times, bytes.
     ///
     /// # Errors
     /// `NoSpecialPrimes` where these parameters cannot switch; `LevelOutOfRange`.
@@ -134,8 +139,12 @@ impl Params {
         let mut plan = self.plan_of((self.switcher()?, self.gadget()?), Rank(rank), inputs, key_level)?;
         if let Some(temporary) = self.temporary() {
             let inputs = if rank > 1 { quadratic } else { temporary.rank };
-            plan.temporary =
-                Some(Box::new(self.plan_of((&temporary.switcher, &temporary.gadget), Rank(temporary.rank), inputs, key_level)?));
+            plan.temporary = Some(Box::new(self.plan_of(
+                (&temporary.switcher, &temporary.gadget),
+                Rank(temporary.rank),
+                inputs,
+                key_level,
+            )?));
         }
         Ok(plan)
     }
@@ -190,7 +199,8 @@ impl Params {
             key_bytes: super::explain::switch_key_bytes(chain, gadget, (inputs, columns), key_level),
             derived_bytes: derived.values().sum(),
             // The memory limit applies to planned methods only; a fixed method is used whatever it takes.
-            key_expansion: (self.runtime().switching.is_planned() && planning.expansion.is_finite()).then_some(planning.expansion),
+            key_expansion: (self.runtime().switching.is_planned() && planning.expansion.is_finite())
+                .then_some(planning.expansion),
             key_cache_bytes: switcher.derived_keys().budget(),
             profile: planning.profile.source.clone(),
             origin: planning.origin.clone(),
@@ -207,8 +217,13 @@ fn or_dash(number: Option<usize>) -> String {
 
 impl fmt::Display for SwitchingRow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (made, read, derived) = (if self.as_made { " *" } else { "  " }, self.read_bytes as f64 / MIB, self.derived_bytes as f64 / MIB);
-        let (r_tilde, key_digits, auxiliary) = (or_dash(self.r_tilde), or_dash(self.key_digits), or_dash(self.auxiliary));
+        let (made, read, derived) = (
+            if self.as_made { " *" } else { "  " },
+            self.read_bytes as f64 / MIB,
+            self.derived_bytes as f64 / MIB,
+        );
+        let (r_tilde, key_digits, auxiliary) =
+            (or_dash(self.r_tilde), or_dash(self.key_digits), or_dash(self.auxiliary));
         write!(
             f,
             "{:>7}  {:<10}{made} {:>4} {r_tilde:>4} {:>4} {key_digits:>4} {auxiliary:>4} {:>10.3} {read:>10.1} {derived:>12.1}",
@@ -218,7 +233,8 @@ impl fmt::Display for SwitchingRow {
 }
 
 impl SwitchingReport {
-    /// Writes the meaning of the table's columns; columns of the KLSS method are explained only if a row has them.
+    /// Writes the meaning of the table's columns; columns of the KLSS method are explained only if a row has
+    /// them.
     fn write_legend(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "         r   special primes of the switch")?;
         writeln!(f, "         d   digits that a polynomial is cut into")?;
@@ -228,7 +244,10 @@ impl SwitchingReport {
             writeln!(f, "         r'  auxiliary primes that the products are computed modulo (klss)")?;
         }
         if self.rows.iter().any(|row| row.as_made) {
-            writeln!(f, "         *   the key is read as it is stored in its file: nothing is derived from it")?;
+            writeln!(
+                f,
+                "         *   the key is read as it is stored in its file: nothing is derived from it"
+            )?;
         }
         Ok(())
     }
@@ -244,10 +263,21 @@ impl fmt::Display for SwitchingReport {
         writeln!(f, "  level  method          r   r~    d   d~   r'         ms   MiB read  MiB derived")?;
         self.rows.iter().rev().try_for_each(|row| writeln!(f, "{row}"))?;
         self.write_legend(f)?;
-        self.refused.iter().rev().try_for_each(|refused| writeln!(f, "{:>7}  no switch: {}", refused.level, refused.reason))?;
+        self.refused
+            .iter()
+            .rev()
+            .try_for_each(|refused| writeln!(f, "{:>7}  no switch: {}", refused.level, refused.reason))?;
         let mib = |bytes: usize| bytes as f64 / MIB;
-        let limit = self.key_expansion.map_or_else(|| "no limit".to_owned(), |factor| format!("limit {:.1}", factor * mib(self.key_bytes)));
-        writeln!(f, "  times      one switch of {}, predicted, one thread; {}", counted(self.inputs, "polynomial"), self.engine)?;
+        let limit = self.key_expansion.map_or_else(
+            || "no limit".to_owned(),
+            |factor| format!("limit {:.1}", factor * mib(self.key_bytes)),
+        );
+        writeln!(
+            f,
+            "  times      one switch of {}, predicted, one thread; {}",
+            counted(self.inputs, "polynomial"),
+            self.engine
+        )?;
         writeln!(
             f,
             "  memory     one key {:.1} MiB as made, {:.1} MiB derived with all levels in use ({limit}); at most {:.0} MiB derived from all keys",
@@ -257,9 +287,13 @@ impl fmt::Display for SwitchingReport {
         )?;
         match &self.origin {
             ProfileOrigin::BuiltIn { note } => write!(f, "  profile    built in: {note}"),
-            ProfileOrigin::Measured { path } => write!(f, "  profile    {}: {}", path.display(), self.profile),
+            ProfileOrigin::Measured { path } => {
+                write!(f, "  profile    {}: {}", path.display(), self.profile)
+            }
             ProfileOrigin::Given => write!(f, "  profile    given by the caller: {}", self.profile),
         }?;
-        self.temporary.as_ref().map_or(Ok(()), |temporary| write!(f, "\n\nby way of the temporary rank:\n{temporary}"))
+        self.temporary
+            .as_ref()
+            .map_or(Ok(()), |temporary| write!(f, "\n\nby way of the temporary rank:\n{temporary}"))
     }
 }

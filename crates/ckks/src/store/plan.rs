@@ -1,6 +1,8 @@
-//! The file form of the plan of a linear transform: the numbers of its diagonals, and the diagonals that have been encoded.
+//! The file form of the plan of a linear transform: the numbers of its diagonals, and the diagonals that have
+//! been encoded.
 //!
-//! Encoded diagonals lie in the file as they lie in memory, so a mapped file serves them in place, after every residue has been compared with its prime.
+//! Encoded diagonals lie in the file as they lie in memory, so a mapped file serves them in place, after
+//! every residue has been compared with its prime.
 
 use std::io::{Seek, Write};
 use std::path::Path;
@@ -32,7 +34,8 @@ pub struct LinearTransformMetadata {
     output_scale: f64,
     on_the_fly: bool,
     way: Way,
-    /// For each form in which the diagonals are encoded, the places of its primes among those of the parameters.
+    /// For each form in which the diagonals are encoded, the places of its primes among those of the
+    /// parameters.
     encoded: Vec<Vec<usize>>,
 }
 
@@ -69,7 +72,12 @@ impl Stored for LinearTransformPlan {
         Snapshot::of(self).write_sections(writer)
     }
 
-    fn save_as(&self, path: impl AsRef<Path>, replaced: Replaced, watch: Option<Watch>) -> Result<u64, FileError> {
+    fn save_as(
+        &self,
+        path: impl AsRef<Path>,
+        replaced: Replaced,
+        watch: Option<Watch>,
+    ) -> Result<u64, FileError> {
         Snapshot::of(self).save_as(path, replaced, watch)
     }
 
@@ -108,7 +116,8 @@ impl Stored for Snapshot<'_> {
 
     fn write_sections<W: Write + Seek>(&self, writer: &mut FileWriter<W>) -> Result<(), FileError> {
         let transform = self.plan.transform();
-        let diagonals = transform.shifts().flat_map(|shift| transform.diagonal(shift as i64).unwrap_or_default());
+        let diagonals =
+            transform.shifts().flat_map(|shift| transform.diagonal(shift as i64).unwrap_or_default());
         let words: Vec<u64> = diagonals.flat_map(|value| [value.re.to_bits(), value.im.to_bits()]).collect();
         writer.add_words(DIAGONALS, &words)?;
         for (form, (_, plaintexts)) in self.encoded.iter().enumerate() {
@@ -121,7 +130,11 @@ impl Stored for Snapshot<'_> {
 }
 
 /// The map of a file, in at most `most` slots.
-fn read_transform(reader: &FileReader<'_>, metadata: &LinearTransformMetadata, most: usize) -> Result<LinearTransform, CkksError> {
+fn read_transform(
+    reader: &FileReader<'_>,
+    metadata: &LinearTransformMetadata,
+    most: usize,
+) -> Result<LinearTransform, CkksError> {
     let LinearTransformMetadata { rows, columns, slots, period, shifts, .. } = metadata;
     if *slots > most {
         return Err(inconsistent(&format!("the map has {slots} slots, the parameters have {most}")));
@@ -130,7 +143,10 @@ fn read_transform(reader: &FileReader<'_>, metadata: &LinearTransformMetadata, m
     let words = reader.words(DIAGONALS, words.ok_or_else(|| inconsistent("the shape overflows"))?)?;
     let number = |pair: &[u64; 2]| Complex64::new(f64::from_bits(pair[0]), f64::from_bits(pair[1]));
     let numbers: Vec<Complex64> = words.as_chunks::<2>().0.iter().map(number).collect();
-    let diagonals = shifts.iter().map(|&shift| shift as i64).zip(numbers.chunks_exact((*period).max(1)).map(<[Complex64]>::to_vec));
+    let diagonals = shifts
+        .iter()
+        .map(|&shift| shift as i64)
+        .zip(numbers.chunks_exact((*period).max(1)).map(<[Complex64]>::to_vec));
     let transform = LinearTransform::from_diagonals(*slots, diagonals)?;
     let same = transform.period() == *period && transform.shifts().eq(shifts.iter().copied());
     let shaped = transform.of_shape(*rows, *columns).filter(|_| same);
@@ -138,7 +154,13 @@ fn read_transform(reader: &FileReader<'_>, metadata: &LinearTransformMetadata, m
 }
 
 /// The plaintexts of section `name`.
-fn read_plaintexts(reader: &FileReader<'_>, name: &str, ring: &Ring, basis: &Basis, count: usize) -> Result<PackedPlaintexts, CkksError> {
+fn read_plaintexts(
+    reader: &FileReader<'_>,
+    name: &str,
+    ring: &Ring,
+    basis: &Basis,
+    count: usize,
+) -> Result<PackedPlaintexts, CkksError> {
     let words = reader.kept_words(name, PackedPlaintexts::word_count(ring, basis, count))?;
     if let Some((row, column, value)) = PackedPlaintexts::first_not_reduced(ring, basis, count, &words) {
         let modulus = basis.indices().get(row).map_or(0, |&index| ring.moduli()[index].value());
@@ -148,11 +170,13 @@ fn read_plaintexts(reader: &FileReader<'_>, name: &str, ring: &Ring, basis: &Bas
 }
 
 impl LinearTransformPlan {
-    /// A plan from a file, with the diagonals that had been encoded when it was written. Of a file that is opened with
-    /// [`OpenOptions::trusted_map`](crate::file::OpenOptions), these stay in the file and are read when they are used.
+    /// A plan from a file, with the diagonals that had been encoded when it was written. Of a file that is
+    /// opened with [`OpenOptions::trusted_map`](crate::file::OpenOptions), these stay in the file and are
+    /// read when they are used.
     ///
     /// # Errors
-    /// [`CkksError::File`] where the file does not hold a plan of these parameters; as [`LinearTransform::plan_with`].
+    /// [`CkksError::File`] where the file does not hold a plan of these parameters; as
+    /// [`LinearTransform::plan_with`].
     pub fn from_reader(reader: &FileReader<'_>, params: &Params) -> Result<Self, CkksError> {
         expect(reader, FileKind::Plan, params)?;
         let metadata: LinearTransformMetadata = reader.metadata()?;
@@ -168,7 +192,9 @@ impl LinearTransformPlan {
         for (form, indices) in metadata.encoded.iter().enumerate() {
             let basis = Basis::new(indices.iter().copied());
             basis.check(&ring)?;
-            let read = |(giant, &count): (usize, &usize)| read_plaintexts(reader, &section(form, giant), &ring, &basis, count);
+            let read = |(giant, &count): (usize, &usize)| {
+                read_plaintexts(reader, &section(form, giant), &ring, &basis, count)
+            };
             plan.take_encoded(&basis, counts.iter().enumerate().map(read).collect::<Result<_, _>>()?);
         }
         Ok(plan)

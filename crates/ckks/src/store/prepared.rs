@@ -22,7 +22,8 @@ use crate::parameters::Params;
 pub struct PreparedMatrixMetadata {
     key_id: String,
     rows: usize,
-    /// Where the numbers of the arrays are that the matrix multiplies; its rows are the columns of the matrix.
+    /// Where the numbers of the arrays are that the matrix multiplies; its rows are the columns of the
+    /// matrix.
     layout: Layout,
     level: usize,
     scale: f64,
@@ -64,16 +65,21 @@ impl Stored for PreparedMatrix {
     fn write_sections<W: Write + Seek>(&self, writer: &mut FileWriter<W>) -> Result<(), FileError> {
         let words: Vec<u64> = self.multiples().iter().map(|&weight| weight as u64).collect();
         writer.add_words(WEIGHTS, &words)?;
-        self.keys().iter().enumerate().try_for_each(|(index, key)| writer.add_words(&key_section(index), &key.words()))
+        self.keys()
+            .iter()
+            .enumerate()
+            .try_for_each(|(index, key)| writer.add_words(&key_section(index), &key.words()))
     }
 }
 
 impl PreparedMatrix {
-    /// A prepared matrix from a file. Of a file that is opened with [`OpenOptions::trusted_map`](crate::file::OpenOptions), the keys stay in the file and are read when
+    /// A prepared matrix from a file. Of a file that is opened with
+    /// [`OpenOptions::trusted_map`](crate::file::OpenOptions), the keys stay in the file and are read when
     /// they are used.
     ///
     /// # Errors
-    /// [`CkksError::File`] where the file does not hold a prepared matrix of these parameters; as [`PreparedPlan::new`].
+    /// [`CkksError::File`] where the file does not hold a prepared matrix of these parameters; as
+    /// [`PreparedPlan::new`].
     pub fn from_reader(reader: &FileReader<'_>, params: &Params) -> Result<Self, CkksError> {
         expect(reader, FileKind::PreparedMatrix, params)?;
         let metadata: PreparedMatrixMetadata = reader.metadata()?;
@@ -84,7 +90,14 @@ impl PreparedMatrix {
             return Err(inconsistent("the shift of the weights or the level of the keys is out of range"));
         }
         let shape = [inner, layout.columns];
-        let x = Ciphertext::symbol_with(params, &shape, layout, SecretName::Bodies(layout.bodies), level, metadata.scale)?;
+        let x = Ciphertext::symbol_with(
+            params,
+            &shape,
+            layout,
+            SecretName::Bodies(layout.bodies),
+            level,
+            metadata.scale,
+        )?;
         let count = rows.checked_mul(inner).ok_or_else(|| inconsistent("the shape overflows"))?;
         let weights: Vec<i64> = reader.words(WEIGHTS, count)?.iter().map(|&word| word as i64).collect();
         let plan = PreparedPlan::of_multiples((rows, inner, &weights), shift, &x, (products, own_masks))?;
@@ -92,13 +105,24 @@ impl PreparedMatrix {
         let (chain, gadget, columns) = (switcher.chain(), switcher.gadget(), params.rank() + 1);
         let inputs = plan.key_inputs();
         let arrangement = SwitchKey::layout_of(chain, gadget, key_level, inputs, columns)?;
-        let primes: Vec<u64> = chain.key_basis(key_level).indices().iter().map(|&index| chain.ring().moduli()[index].value()).collect();
+        let primes: Vec<u64> = chain
+            .key_basis(key_level)
+            .indices()
+            .iter()
+            .map(|&index| chain.ring().moduli()[index].value())
+            .collect();
         let read = |index: usize| -> Result<SwitchKey, CkksError> {
             let words = reader.kept_words(&key_section(index), arrangement.words())?;
             if let Some((row, column, value)) = arrangement.first_not_below(&words, &primes) {
                 return Err(FileError::ResidueTooLarge { row, column, value, modulus: primes[row] }.into());
             }
-            Ok(SwitchKey::from_words((chain, gadget), key_level, inputs, (Rank(params.rank()), columns), words)?)
+            Ok(SwitchKey::from_words(
+                (chain, gadget),
+                key_level,
+                inputs,
+                (Rank(params.rank()), columns),
+                words,
+            )?)
         };
         let keys = (0..plan.key_count()).map(read).collect::<Result<Vec<_>, _>>()?;
         Self::from_parts(plan, KeyId(unhex(&metadata.key_id)?), keys)

@@ -1,4 +1,5 @@
-//! The file form of prepared masks of a client's messages, which serve once: the program that takes them renames the file first.
+//! The file form of prepared masks of a client's messages, which serve once: the program that takes them
+//! renames the file first.
 
 use std::fs;
 use std::io::{Seek, Write};
@@ -59,7 +60,9 @@ impl Stored for PreparedSamples {
     }
 
     fn write_sections<W: Write + Seek>(&self, writer: &mut FileWriter<W>) -> Result<(), FileError> {
-        let served = || FileError::Metadata { reason: "these masks have served: prepare those of the next counters".to_owned() };
+        let served = || FileError::Metadata {
+            reason: "these masks have served: prepare those of the next counters".to_owned(),
+        };
         write_bundles(writer, self.packed().ok_or_else(served)?.bundles())
     }
 }
@@ -81,10 +84,17 @@ impl PreparedSamples {
             _ => return Err(inconsistent("masks are packed under the main secret or the ephemeral one")),
         };
         params.check_secret(secret)?;
-        let Some(end) = metadata.first.checked_add(metadata.samples).filter(|&end| end > metadata.first) else {
+        let Some(end) = metadata.first.checked_add(metadata.samples).filter(|&end| end > metadata.first)
+        else {
             return Err(inconsistent("the counters are out of range"));
         };
-        let bundles = read_bundles(reader, params, &params.chain().basis(level), (layout.bundles(), Bodies(layout.bodies)), false)?;
+        let bundles = read_bundles(
+            reader,
+            params,
+            &params.chain().basis(level),
+            (layout.bundles(), Bodies(layout.bodies)),
+            false,
+        )?;
         let key_id = KeyId(unhex(&metadata.key_id)?);
         let packed = Ciphertext {
             params: params.clone(),
@@ -101,10 +111,12 @@ impl PreparedSamples {
         Ok(Self::from_parts(packed, unhex(&metadata.client)?, metadata.first..end, metadata.pairs))
     }
 
-    /// Prepared masks from a file that no other program takes again: the file gets the ending `.used` before this returns.
+    /// Prepared masks from a file that no other program takes again: the file gets the ending `.used` before
+    /// this returns.
     ///
     /// # Errors
-    /// As [`PreparedSamples::from_reader`]; [`CkksError::OutOfRange`] for a file that has been taken; [`CkksError::File`] where the file cannot be renamed.
+    /// As [`PreparedSamples::from_reader`]; [`CkksError::OutOfRange`] for a file that has been taken;
+    /// [`CkksError::File`] where the file cannot be renamed.
     pub fn take(path: impl AsRef<Path>, params: &Params) -> Result<Self, CkksError> {
         let path = path.as_ref();
         let mut name = path.as_os_str().to_owned();
@@ -113,20 +125,26 @@ impl PreparedSamples {
         let refuse = || CkksError::OutOfRange {
             what: "the file of prepared masks",
             value: path.display().to_string(),
-            remedy: format!("it has been taken, and is called {} now: prepare masks of the next counters", used.display()),
+            remedy: format!(
+                "it has been taken, and is called {} now: prepare masks of the next counters",
+                used.display()
+            ),
         };
         if !path.exists() && used.exists() {
             return Err(refuse());
         }
         let samples = Self::from_reader(&FileReader::open(path)?, params)?;
-        // Of two programs that take one file, one finds it gone. A name is free once: masks of other counters have files of their own.
+        // Of two programs that take one file, one finds it gone. A name is free once: masks of other counters
+        // have files of their own.
         if used.exists() {
             return Err(refuse());
         }
         match fs::rename(path, &used) {
             Ok(()) => Ok(samples),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(refuse()),
-            Err(error) => Err(FileError::Io { path: path.to_path_buf(), action: "rename", source: error }.into()),
+            Err(error) => {
+                Err(FileError::Io { path: path.to_path_buf(), action: "rename", source: error }.into())
+            }
         }
     }
 }

@@ -16,10 +16,12 @@ use super::Kernels;
 /// Degrees that are measured; others are scaled from the nearest.
 const LOG_DEGREES: std::ops::RangeInclusive<u32> = 12..=16;
 
-/// Rows that a transform is measured over: more than the second-level cache holds at the larger degrees, as in a switch.
+/// Rows that a transform is measured over: more than the second-level cache holds at the larger degrees, as
+/// in a switch.
 const ROWS: usize = 12;
 
-/// Bits of primes, and how many of each: every class of transform on every engine, the fastest primes of a processor first, which all else is measured with.
+/// Bits of primes, and how many of each: every class of transform on every engine, the fastest primes of a
+/// processor first, which all else is measured with.
 const WIDTHS: [(u32, usize); 4] = [(45, ROWS), (29, 4), (49, 4), (60, 2)];
 
 /// Bytes of factors that certainly come from memory.
@@ -31,7 +33,8 @@ const RUNS: usize = 21;
 /// Makes an engine for a degree and moduli.
 pub type MakeEngine<'a> = &'a dyn Fn(usize, &[u64]) -> Result<Arc<dyn Engine>, CkksError>;
 
-/// The time of `work` on `engine` in nanoseconds: the lower quartile of its runs, because other activity of the machine can only lengthen a run.
+/// The time of `work` on `engine` in nanoseconds: the lower quartile of its runs, because other activity of
+/// the machine can only lengthen a run.
 fn time(engine: &dyn Engine, mut work: impl FnMut()) -> f64 {
     work();
     let mut times: Vec<f64> = (0..RUNS)
@@ -47,12 +50,16 @@ fn time(engine: &dyn Engine, mut work: impl FnMut()) -> f64 {
     times[RUNS / 4]
 }
 
-/// Measures `kernels`, those of the engines that `engine` makes; a few seconds. `progress` is called for each degree, for the reading speed and for matrix
-/// products.
+/// Measures `kernels`, those of the engines that `engine` makes; a few seconds. `progress` is called for each
+/// degree, for the reading speed and for matrix products.
 ///
 /// # Errors
 /// Those of `engine`; [`CkksError::Cancelled`].
-pub fn measure(kernels: Kernels, engine: MakeEngine<'_>, progress: Progress<'_>) -> Result<MachineProfile, CkksError> {
+pub fn measure(
+    kernels: Kernels,
+    engine: MakeEngine<'_>,
+    progress: Progress<'_>,
+) -> Result<MachineProfile, CkksError> {
     let total = LOG_DEGREES.count() + 2;
     let mut tick = |done| if progress(done, total) { Ok(()) } else { Err(CkksError::Cancelled) };
     let mut times = Vec::new();
@@ -66,7 +73,14 @@ pub fn measure(kernels: Kernels, engine: MakeEngine<'_>, progress: Progress<'_>)
     let (read_ns_per_byte, cache_bytes) = measure_reading(engine)?;
     progress(total, total);
     let source = format!("measured with {} kernels", kernels.name());
-    Ok(MachineProfile { source, isa: Some(kernels.name), kernels: times, matrix, read_ns_per_byte, cache_bytes })
+    Ok(MachineProfile {
+        source,
+        isa: Some(kernels.name),
+        kernels: times,
+        matrix,
+        read_ns_per_byte,
+        cache_bytes,
+    })
 }
 
 fn filled(engine: &dyn Engine, moduli: &[usize]) -> Buffer {
@@ -107,7 +121,8 @@ fn measure_degree(make: MakeEngine<'_>, degree: usize) -> Result<KernelTimes, Ck
     let mut out = engine.zeroed(targets.len());
     let places: Vec<usize> = (0..targets.len()).collect();
     let convert = conversion.map_or(1.0, |conversion| {
-        time(engine, || engine.convert(&conversion, x.view(), out.view_mut(), &places)) / (conversion.columns() * targets.len()) as f64
+        time(engine, || engine.convert(&conversion, x.view(), out.view_mut(), &places))
+            / (conversion.columns() * targets.len()) as f64
     });
     // Few enough terms to stay in the cache.
     let rows = [0];
@@ -116,8 +131,9 @@ fn measure_degree(make: MakeEngine<'_>, degree: usize) -> Result<KernelTimes, Ck
     let mut factors = engine.zeroed_factors(FactorShape { groups: 1, terms, columns, packed: true }, &rows);
     engine.pack_factors(&mut factors, 0, &vec![vec![x.view()]; terms * columns], &rows);
     let mut out = engine.zeroed(columns);
-    let product = time(engine, || engine.factor_products(out.view_mut(), &vec![x.view(); terms], &factors, &[0], &rows, &rows))
-        / (terms * columns) as f64;
+    let product = time(engine, || {
+        engine.factor_products(out.view_mut(), &vec![x.view(); terms], &factors, &[0], &rows, &rows)
+    }) / (terms * columns) as f64;
     Ok(KernelTimes { degree, transform, convert, product })
 }
 
@@ -130,7 +146,8 @@ const LEAST_CACHE: usize = 16_000_000;
 /// Where reading takes less than this share of the time that memory takes, the bytes come from a cache.
 const CACHED: f64 = 0.7;
 
-/// Nanoseconds per byte of factors that do not fit any cache, and the bytes that do: the most, of the sizes tried, that are read clearly faster.
+/// Nanoseconds per byte of factors that do not fit any cache, and the bytes that do: the most, of the sizes
+/// tried, that are read clearly faster.
 fn measure_reading(make: MakeEngine<'_>) -> Result<(f64, f64), CkksError> {
     let degree = 1 << 15;
     let moduli = largest_primes(45, 2 * degree as u64, 1, &[])?;
@@ -140,10 +157,12 @@ fn measure_reading(make: MakeEngine<'_>) -> Result<(f64, f64), CkksError> {
     let mut out = engine.zeroed(columns);
     let mut reading = |bytes: usize| {
         let terms = bytes / (columns * degree * 45 / 8);
-        let mut factors = engine.zeroed_factors(FactorShape { groups: 1, terms, columns, packed: true }, &rows);
+        let mut factors =
+            engine.zeroed_factors(FactorShape { groups: 1, terms, columns, packed: true }, &rows);
         engine.pack_factors(&mut factors, 0, &vec![vec![x.view()]; terms * columns], &rows);
         let xs = vec![x.view(); terms];
-        time(engine, || engine.factor_products(out.view_mut(), &xs, &factors, &[0], &rows, &rows)) / factors.bytes() as f64
+        time(engine, || engine.factor_products(out.view_mut(), &xs, &factors, &[0], &rows, &rows))
+            / factors.bytes() as f64
     };
     let memory = reading(MEMORY_BYTES);
     let mut cache = LARGEST_CACHE;
@@ -153,20 +172,23 @@ fn measure_reading(make: MakeEngine<'_>) -> Result<(f64, f64), CkksError> {
     Ok((memory, cache.max(LEAST_CACHE) as f64))
 }
 
-/// Products that are measured: rows and columns of the matrix, and binary logarithm of the polynomials' degree. Each is dominated by one unit operation: the
-/// start, digits, sums, multiply-adds.
+/// Products that are measured: rows and columns of the matrix, and binary logarithm of the polynomials'
+/// degree. Each is dominated by one unit operation: the start, digits, sums, multiply-adds.
 const MATRICES: [(usize, usize, u32); 4] = [(1, 1, 8), (1, 64, 12), (64, 1, 12), (64, 64, 12)];
 
-/// Primes of the polynomials in these products: 64 polynomials then exceed the second-level cache, as the rows of an encrypted matrix do.
+/// Primes of the polynomials in these products: 64 polynomials then exceed the second-level cache, as the
+/// rows of an encrypted matrix do.
 const MATRIX_PRIMES: usize = 3;
 
-/// Bits of the entries of these matrices: with 45-bit primes, weights and residues are cut into several digits each, as in products with real matrices.
+/// Bits of the entries of these matrices: with 45-bit primes, weights and residues are cut into several
+/// digits each, as in products with real matrices.
 const WEIGHT_BITS: u32 = 40;
 
 /// A time that a measurement cannot tell from zero, in nanoseconds.
 const LEAST_NANOSECONDS: f64 = 1e-6;
 
-/// Times of the unit operations of exact matrix products, from several products, each of which is dominated by another unit operation.
+/// Times of the unit operations of exact matrix products, from several products, each of which is dominated
+/// by another unit operation.
 fn measure_matrix(make: MakeEngine<'_>) -> Result<MatrixTimes, CkksError> {
     let moduli: Vec<usize> = (0..MATRIX_PRIMES).collect();
     let mut equations = Vec::new();
@@ -175,7 +197,8 @@ fn measure_matrix(make: MakeEngine<'_>) -> Result<MatrixTimes, CkksError> {
         let engine = &*make(degree, &largest_primes(45, 2 * degree as u64, MATRIX_PRIMES, &[])?)?;
         // Odd multipliers spread the entries over all residues modulo 2^40.
         let weight = |i: usize| (i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - WEIGHT_BITS);
-        let weights: Vec<i64> = (1..=rows * inner).map(|i| weight(i) as i64 - (1 << (WEIGHT_BITS - 1))).collect();
+        let weights: Vec<i64> =
+            (1..=rows * inner).map(|i| weight(i) as i64 - (1 << (WEIGHT_BITS - 1))).collect();
         let left = LeftMatrix::new(rows, inner, &weights)?;
         let right: Vec<Buffer> = (0..inner).map(|_| filled(engine, &moduli)).collect();
         let right: Vec<_> = right.iter().map(Buffer::view).collect();
@@ -186,7 +209,8 @@ fn measure_matrix(make: MakeEngine<'_>) -> Result<MatrixTimes, CkksError> {
         let nanoseconds = time(engine, || drop(engine.combine(&mut targets, &left, &right, &moduli)));
         // All primes have one width, so all have the same counts.
         let counts = left.counts(&engine.moduli()[0], degree);
-        let counts = [counts.products, counts.digits, counts.sums, counts.multiply_adds].map(|count| count as f64);
+        let counts =
+            [counts.products, counts.digits, counts.sums, counts.multiply_adds].map(|count| count as f64);
         equations.push((counts, nanoseconds / MATRIX_PRIMES as f64));
     }
     let [start, digit, sum, multiply_add] = solve(&equations);
@@ -196,13 +220,15 @@ fn measure_matrix(make: MakeEngine<'_>) -> Result<MatrixTimes, CkksError> {
 /// Iterations of [`solve`]; the equations share so little that a few would do.
 const ITERATIONS: usize = 60;
 
-/// Unit times `x` with `sum_j counts_j x_j = nanoseconds` for each equation, by Gauss-Seidel iteration, which can keep each time positive whatever the noise
-/// of the measurements. It converges because equation `i` has many more of unit `i` than the other equations have.
+/// Unit times `x` with `sum_j counts_j x_j = nanoseconds` for each equation, by Gauss-Seidel iteration, which
+/// can keep each time positive whatever the noise of the measurements. It converges because equation `i` has
+/// many more of unit `i` than the other equations have.
 fn solve(equations: &[([f64; 4], f64)]) -> [f64; 4] {
     let mut times = [0.0; 4];
     for _ in 0..ITERATIONS {
         for (unit, (counts, nanoseconds)) in equations.iter().enumerate() {
-            let others: f64 = (0..4).filter(|&other| other != unit).map(|other| counts[other] * times[other]).sum();
+            let others: f64 =
+                (0..4).filter(|&other| other != unit).map(|other| counts[other] * times[other]).sum();
             times[unit] = ((nanoseconds - others) / counts[unit]).max(LEAST_NANOSECONDS);
         }
     }
@@ -218,9 +244,11 @@ mod tests {
         let modulus = clathrate_arith::Modulus::new((1 << 45) - 55).expect("odd");
         let truth = [8_000.0, 0.4, 0.3, 0.02];
         let equations = MATRICES.map(|(rows, inner, log_degree)| {
-            let left = LeftMatrix::new(rows, inner, &vec![-(1 << (WEIGHT_BITS - 1)); rows * inner]).expect("valid");
+            let left =
+                LeftMatrix::new(rows, inner, &vec![-(1 << (WEIGHT_BITS - 1)); rows * inner]).expect("valid");
             let counts = left.counts(&modulus, 1 << log_degree);
-            let counts = [counts.products, counts.digits, counts.sums, counts.multiply_adds].map(|count| count as f64);
+            let counts =
+                [counts.products, counts.digits, counts.sums, counts.multiply_adds].map(|count| count as f64);
             (counts, counts.iter().zip(truth).map(|(count, time)| count * time).sum::<f64>())
         });
         for (solved, time) in solve(&equations).into_iter().zip(truth) {

@@ -1,6 +1,8 @@
-//! The times of this machine's kernels: measured once within a few seconds, stored in the user's cache directory, by which every prediction of times goes.
+//! The times of this machine's kernels: measured once within a few seconds, stored in the user's cache
+//! directory, by which every prediction of times goes.
 //!
-//! A stored profile is optional: if it is missing, broken or made for another instruction set, the built-in model is used, and [`StoredProfile`] says why.
+//! A stored profile is optional: if it is missing, broken or made for another instruction set, the built-in
+//! model is used, and [`StoredProfile`] says why.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -23,10 +25,12 @@ const TEXT_LIMIT_BYTES: u64 = 1 << 20;
 /// Largest binary logarithm of a degree that a profile may have.
 const MOST_LOG_DEGREE: u32 = 20;
 
-/// Environment variable that names the profile's file, in place of the one in the user's cache directory; [`NO_PROFILE`] for no profile at all.
+/// Environment variable that names the profile's file, in place of the one in the user's cache directory;
+/// [`NO_PROFILE`] for no profile at all.
 pub const PROFILE_VARIABLE: &str = "CLATHRATE_PROFILE";
 
-/// The value of [`PROFILE_VARIABLE`] under which no profile is read or stored: plans are then the same for every user of a kind of machine.
+/// The value of [`PROFILE_VARIABLE`] under which no profile is read or stored: plans are then the same for
+/// every user of a kind of machine.
 pub const NO_PROFILE: &str = "none";
 
 /// What a profile is measured with: the processor's kernels of one instruction set, or those of a device.
@@ -129,14 +133,24 @@ impl StoredProfile {
 impl fmt::Display for StoredProfile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Off => write!(f, "none read: {PROFILE_VARIABLE} is `{NO_PROFILE}`; the built-in model serves"),
-            Self::Absent { path: None } => write!(f, "none: this system names no cache directory for users; the built-in model serves"),
+            Self::Off => {
+                write!(f, "none read: {PROFILE_VARIABLE} is `{NO_PROFILE}`; the built-in model serves")
+            }
+            Self::Absent { path: None } => {
+                write!(f, "none: this system names no cache directory for users; the built-in model serves")
+            }
             Self::Absent { path: Some(_) } => {
-                write!(f, "none stored; the built-in model serves: run `clathrate tune` to measure this machine")
+                write!(
+                    f,
+                    "none stored; the built-in model serves: run `clathrate tune` to measure this machine"
+                )
             }
             Self::Broken { path, reason } => {
                 let path = path.display();
-                write!(f, "{path} is no machine profile ({reason}); the built-in model serves: run `clathrate tune` to measure anew")
+                write!(
+                    f,
+                    "{path} is no machine profile ({reason}); the built-in model serves: run `clathrate tune` to measure anew"
+                )
             }
             Self::Foreign { path, isa, in_use } => {
                 let path = path.display();
@@ -162,7 +176,8 @@ pub enum ProfilePlace {
 }
 
 impl ProfilePlace {
-    /// Where this process's profile of these kernels is: for the processor, the file that [`PROFILE_VARIABLE`] names, or else `clathrate/profile.toml` in the user's cache directory; for a
+    /// Where this process's profile of these kernels is: for the processor, the file that
+    /// [`PROFILE_VARIABLE`] names, or else `clathrate/profile.toml` in the user's cache directory; for a
     /// device, a file beside it.
     #[must_use]
     pub fn of_process(kernels: &Kernels) -> Self {
@@ -181,7 +196,9 @@ impl ProfilePlace {
         match variable.filter(|value| !value.is_empty()) {
             Some(value) if value == NO_PROFILE => Self::Off,
             Some(value) => Self::File(value.into()),
-            None => cache.map_or(Self::Unknown, |directory| Self::File(directory.join("clathrate").join("profile.toml"))),
+            None => cache.map_or(Self::Unknown, |directory| {
+                Self::File(directory.join("clathrate").join("profile.toml"))
+            }),
         }
     }
 }
@@ -210,7 +227,9 @@ pub fn stored_at(path: &Path, kernels: &Kernels) -> StoredProfile {
     };
     let profile: MachineProfile = match toml::from_str(&text) {
         Ok(profile) => profile,
-        Err(_) if lacks_matrix_times(&text) => return broken("an earlier version measured it, without matrix products".to_owned()),
+        Err(_) if lacks_matrix_times(&text) => {
+            return broken("an earlier version measured it, without matrix products".to_owned());
+        }
         // The first line says what; the others draw the place.
         Err(error) => return broken(error.message().lines().next().unwrap_or_default().to_owned()),
     };
@@ -226,7 +245,8 @@ pub fn stored_at(path: &Path, kernels: &Kernels) -> StoredProfile {
 
 /// Whether `text` is a profile from before matrix products were measured.
 fn lacks_matrix_times(text: &str) -> bool {
-    toml::from_str::<toml::Table>(text).is_ok_and(|table| table.contains_key("kernels") && !table.contains_key("matrix"))
+    toml::from_str::<toml::Table>(text)
+        .is_ok_and(|table| table.contains_key("kernels") && !table.contains_key("matrix"))
 }
 
 /// The stored profile where there is one of `kernels`, or else the built-in one of processors.
@@ -253,7 +273,9 @@ const MOST_NANOSECONDS: f64 = 1e12;
 
 /// Refuses numbers that no machine has, naming them.
 fn check(profile: &MachineProfile) -> Result<(), String> {
-    let positive = |what: String, x: f64| if x > 0.0 && x < MOST_NANOSECONDS { Ok(()) } else { Err(format!("{what} is {x}")) };
+    let positive = |what: String, x: f64| {
+        if x > 0.0 && x < MOST_NANOSECONDS { Ok(()) } else { Err(format!("{what} is {x}")) }
+    };
     if profile.kernels.is_empty() {
         return Err("it has no kernels".to_owned());
     }
@@ -262,12 +284,17 @@ fn check(profile: &MachineProfile) -> Result<(), String> {
         if !degree.is_power_of_two() || degree > 1 << MOST_LOG_DEGREE {
             return Err(format!("degree {degree} is no power of two up to 2^{MOST_LOG_DEGREE}"));
         }
-        times.transform.into_iter().try_for_each(|time| positive(format!("a transform at degree {degree}"), time))?;
+        times
+            .transform
+            .into_iter()
+            .try_for_each(|time| positive(format!("a transform at degree {degree}"), time))?;
         positive(format!("a conversion at degree {degree}"), times.convert)?;
         positive(format!("a product at degree {degree}"), times.product)?;
     }
     let MatrixTimes { start, multiply_add, digit, sum } = profile.matrix;
-    for (what, time) in [("the start", start), ("a multiply-add", multiply_add), ("a digit", digit), ("a sum", sum)] {
+    for (what, time) in
+        [("the start", start), ("a multiply-add", multiply_add), ("a digit", digit), ("a sum", sum)]
+    {
         positive(format!("{what} of a matrix product"), time)?;
     }
     positive("read_ns_per_byte".to_owned(), profile.read_ns_per_byte)?;
@@ -282,15 +309,16 @@ fn check(profile: &MachineProfile) -> Result<(), String> {
 /// Writes `profile` to the file that [`stored`] reads; returns its path.
 ///
 /// # Errors
-/// [`CkksError::File`] where the directory cannot be made or written; [`CkksError::OutOfRange`] for numbers that no machine has;
-/// [`CkksError::InvalidParams`] where there is no place for a profile.
+/// [`CkksError::File`] where the directory cannot be made or written; [`CkksError::OutOfRange`] for numbers
+/// that no machine has; [`CkksError::InvalidParams`] where there is no place for a profile.
 pub fn store(kernels: &Kernels, profile: &MachineProfile) -> Result<PathBuf, CkksError> {
     let path = place_to_store(kernels)?;
     store_at(&path, profile)?;
     Ok(path)
 }
 
-/// The file that [`store`] writes. Ask for it before measuring, so that a missing place is reported before the measurement.
+/// The file that [`store`] writes. Ask for it before measuring, so that a missing place is reported before
+/// the measurement.
 ///
 /// # Errors
 /// [`CkksError::InvalidParams`] where there is no place for a profile.
@@ -298,9 +326,13 @@ pub fn place_to_store(kernels: &Kernels) -> Result<PathBuf, CkksError> {
     let reason = match ProfilePlace::of_process(kernels) {
         ProfilePlace::File(path) => return Ok(path),
         ProfilePlace::Off => {
-            format!("{PROFILE_VARIABLE} is `{NO_PROFILE}`, so no machine profile is stored: unset it, or set it to a file")
+            format!(
+                "{PROFILE_VARIABLE} is `{NO_PROFILE}`, so no machine profile is stored: unset it, or set it to a file"
+            )
         }
-        ProfilePlace::Unknown => format!("this system names no cache directory for users: set {PROFILE_VARIABLE} to the profile's file"),
+        ProfilePlace::Unknown => format!(
+            "this system names no cache directory for users: set {PROFILE_VARIABLE} to the profile's file"
+        ),
     };
     Err(CkksError::InvalidParams { reason })
 }
@@ -309,13 +341,15 @@ pub fn place_to_store(kernels: &Kernels) -> Result<PathBuf, CkksError> {
 pub fn store_at(path: &Path, profile: &MachineProfile) -> Result<(), CkksError> {
     let remedy = "measure anew".to_owned();
     check(profile).map_err(|value| CkksError::OutOfRange { what: "the machine profile", value, remedy })?;
-    let text = toml::to_string(profile).map_err(|error| CkksError::InvalidParams { reason: error.to_string() })?;
+    let text =
+        toml::to_string(profile).map_err(|error| CkksError::InvalidParams { reason: error.to_string() })?;
     Ok(write_atomically(path, &text).map_err(|error| FileError::io(path, "write", error))?)
 }
 
 /// Makes the directory, writes beside the target and renames: a reader sees the old profile or the new one.
 fn write_atomically(path: &Path, text: &str) -> io::Result<()> {
-    let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let directory =
+        path.parent().filter(|directory| !directory.as_os_str().is_empty()).unwrap_or(Path::new("."));
     std::fs::create_dir_all(directory)?;
     let mut file = tempfile::NamedTempFile::new_in(directory)?;
     file.write_all(text.as_bytes())?;

@@ -1,14 +1,17 @@
-//! Arrays of several bodies under one mask: encryption, arithmetic, files, changes of secret, at ranks 1 and 2, in both encodings.
+//! Arrays of several bodies under one mask: encryption, arithmetic, files, changes of secret, at ranks 1 and
+//! 2, in both encodings.
 
 use crate::common::measure::*;
 use crate::common::*;
 use clathrate_ckks::circuits::matrix::Weights;
 use clathrate_ckks::error::ErrorKind;
 use clathrate_ckks::file::{FileReader, Stored};
-use clathrate_ckks::keys::{EncryptOptions, HonestEvaluator, KeyLevel, KeyName, Values, format_switch_rounds};
+use clathrate_ckks::keys::{
+    EncryptOptions, HonestEvaluator, KeyLevel, KeyName, Values, format_switch_rounds,
+};
 use clathrate_ckks::{
-    BodyAxis, Ciphertext, CkksError, Encoding, EvaluationKeys, Evaluator, KeyNeeds, Order, Params, Polynomial, PolynomialBasis, SecretKey,
-    SecretName,
+    BodyAxis, Ciphertext, CkksError, Encoding, EvaluationKeys, Evaluator, KeyNeeds, Order, Params,
+    Polynomial, PolynomialBasis, SecretKey, SecretName,
 };
 use clathrate_lattice::Level;
 use rustfft::num_complex::Complex64;
@@ -17,13 +20,17 @@ const BODIES: [usize; 4] = [1, 2, 3, 8];
 
 /// Rank 1 at degree 64 and rank 2 at degree 32.
 fn sets() -> [Params; 2] {
-    let rank2 =
-        "name = \"two\"\ndegree = 32\nrank = 2\nsteps = [[30, 30], [40], [40]]\nspecial = [42, 42]\nlog2_scale = 40\ninsecure = true\n";
+    let rank2 = "name = \"two\"\ndegree = 32\nrank = 2\nsteps = [[30, 30], [40], [40]]\nspecial = [42, 42]\nlog2_scale = 40\ninsecure = true\n";
     [params("insecure_tiny"), custom(rank2)]
 }
 
 fn options(encoding: Encoding, bodies: usize, axis: BodyAxis) -> EncryptOptions {
-    EncryptOptions { encoding: Some(encoding), bodies: Some(bodies), axis: Some(axis), ..EncryptOptions::default() }
+    EncryptOptions {
+        encoding: Some(encoding),
+        bodies: Some(bodies),
+        axis: Some(axis),
+        ..EncryptOptions::default()
+    }
 }
 
 /// `count` numbers without a pattern, real or complex.
@@ -47,14 +54,18 @@ fn worst(got: &[Complex64], expected: &[Complex64]) -> f64 {
     got.iter().zip(expected).map(|(a, b)| (a - b).norm()).fold(0.0, f64::max)
 }
 
-/// What no error of a few thousand numbers exceeds where every coefficient's error has this variance, in units of the numbers.
+/// What no error of a few thousand numbers exceeds where every coefficient's error has this variance, in
+/// units of the numbers.
 fn bound(params: &Params, encoding: Encoding, variance: f64, scale: f64) -> f64 {
     let spread = if encoding == Encoding::Slots { params.degree() as f64 } else { 2.0 };
     clathrate_lattice::noise::bound(variance * spread, 1 << 14, 20.0) / scale
 }
 
 fn assert_same(a: &Ciphertext, b: &Ciphertext) {
-    assert_eq!((a.shape(), a.layout(), a.level(), a.secret(), a.key_id()), (b.shape(), b.layout(), b.level(), b.secret(), b.key_id()));
+    assert_eq!(
+        (a.shape(), a.layout(), a.level(), a.secret(), a.key_id()),
+        (b.shape(), b.layout(), b.level(), b.secret(), b.key_id())
+    );
     assert_eq!(a.scale().to_bits(), b.scale().to_bits());
     assert!(a.bundles() == b.bundles());
     assert!(a.bundles().iter().zip(b.bundles()).all(|(a, b)| a.seed() == b.seed()));
@@ -87,10 +98,14 @@ fn arrays_of_any_number_of_bodies_decrypt_to_what_was_encrypted() {
                         assert!(x.bundles().iter().all(|bundle| bundle.body_count() == bodies && bundle.rank() == params.rank()));
                         let fresh = bound(&params, encoding, params.noise_model().fresh_secret(), x.scale());
                         let error = worst(&numbers(&sk, &x), &complex(&data));
-                        assert!(error < fresh && error > 0.0, "{bodies} bodies {shape:?}: {error:e}, bound {fresh:e}");
+                        assert!(
+                            error < fresh && error > 0.0,
+                            "{bodies} bodies {shape:?}: {error:e}, bound {fresh:e}"
+                        );
                         // Flooded decryption loses the bits of the flood and no more.
                         let shared = complex(&sk.decrypt_to_share(&x, 20, HonestEvaluator).expect("share"));
-                        let flood = 2f64.powi(19) / x.scale() * if encoding == Encoding::Slots { degree as f64 } else { 2.0 };
+                        let flood = 2f64.powi(19) / x.scale()
+                            * if encoding == Encoding::Slots { degree as f64 } else { 2.0 };
                         let error = worst(&shared, &complex(&data));
                         assert!(error < flood && error > fresh, "{error:e} of {flood:e}");
                     }
@@ -115,7 +130,10 @@ fn errors_of_fresh_arrays_have_the_deviation_of_a_fresh_encryption() {
             );
             let measured = deviation(&decrypt(&sk, &x), &data) * x.scale();
             let predicted = params.noise_model().fresh_secret().sqrt();
-            assert!((measured / predicted - 1.0).abs() < 0.1, "{bodies} bodies: {measured}, predicted {predicted}");
+            assert!(
+                (measured / predicted - 1.0).abs() < 0.1,
+                "{bodies} bodies: {measured}, predicted {predicted}"
+            );
         }
     }
 }
@@ -124,7 +142,13 @@ fn errors_of_fresh_arrays_have_the_deviation_of_a_fresh_encryption() {
 fn a_body_decrypts_under_its_own_secret_and_no_other() {
     let [params, _] = sets();
     let sk = secret(&params, 3);
-    let x = encrypt_as(&sk, &Values::Real(ramp(3)), &[3, 1], options(Encoding::Coefficients, 3, BodyAxis::Rows), 1);
+    let x = encrypt_as(
+        &sk,
+        &Values::Real(ramp(3)),
+        &[3, 1],
+        options(Encoding::Coefficients, 3, BodyAxis::Rows),
+        1,
+    );
     let all = sk.named(SecretName::Bodies(3)).expect("secret");
     for index in 0..3 {
         let one = sk.named(SecretName::Body { count: 3, index }).expect("secret");
@@ -136,7 +160,10 @@ fn a_body_decrypts_under_its_own_secret_and_no_other() {
         }
     }
     assert_ne!(all.body(0).all_coefficients(), sk.secret().all_coefficients());
-    assert_ne!(all.body(0).all_coefficients(), sk.named(SecretName::Bodies(2)).expect("secret").body(0).all_coefficients());
+    assert_ne!(
+        all.body(0).all_coefficients(),
+        sk.named(SecretName::Bodies(2)).expect("secret").body(0).all_coefficients()
+    );
 }
 
 #[test]
@@ -147,29 +174,41 @@ fn linear_operations_match_the_clear_ones() {
         let (slots, degree) = (params.slot_count(), params.degree());
         for bodies in BODIES {
             for encoding in [Encoding::Slots, Encoding::Coefficients] {
-                for (axis, shape) in [(BodyAxis::Rows, [5, slots - 3]), (BodyAxis::Chunks, [2, 3 * degree + 5])] {
+                for (axis, shape) in
+                    [(BodyAxis::Rows, [5, slots - 3]), (BodyAxis::Chunks, [2, 3 * degree + 5])]
+                {
                     let count = shape[0] * shape[1];
                     let (a, b) = (noise(count, 1), noise(count, 2));
                     let (x, y) = (
                         encrypt_as(&sk, &Values::Real(a.clone()), &shape, options(encoding, bodies, axis), 7),
                         encrypt_as(&sk, &Values::Real(b.clone()), &shape, options(encoding, bodies, axis), 8),
                     );
-                    let check = |what: &str, result: Result<Ciphertext, CkksError>, f: &dyn Fn(f64, f64) -> f64| {
-                        let result = result.unwrap_or_else(|error| panic!("{what}: {error}"));
-                        assert_eq!((result.secret(), result.layout().bodies), (SecretName::Bodies(bodies), bodies));
-                        let expected: Vec<f64> = a.iter().zip(&b).map(|(&a, &b)| f(a, b)).collect();
-                        assert_close(&decrypt(&sk, &result), &expected, 1e-6);
-                    };
+                    let check =
+                        |what: &str, result: Result<Ciphertext, CkksError>, f: &dyn Fn(f64, f64) -> f64| {
+                            let result = result.unwrap_or_else(|error| panic!("{what}: {error}"));
+                            assert_eq!(
+                                (result.secret(), result.layout().bodies),
+                                (SecretName::Bodies(bodies), bodies)
+                            );
+                            let expected: Vec<f64> = a.iter().zip(&b).map(|(&a, &b)| f(a, b)).collect();
+                            assert_close(&decrypt(&sk, &result), &expected, 1e-6);
+                        };
                     check("sum", ev.add(&x, &y), &|a, b| a + b);
                     check("difference", ev.sub(&x, &y), &|a, b| a - b);
                     check("negative", ev.negate(&x), &|a, _| -a);
                     check("integer multiple", ev.multiply_integer(&x, 3), &|a, _| 3.0 * a);
-                    check("multiple", ev.multiply_scalar(&x, -0.3).and_then(|z| ev.rescale(&z)), &|a, _| -0.3 * a);
+                    check("multiple", ev.multiply_scalar(&x, -0.3).and_then(|z| ev.rescale(&z)), &|a, _| {
+                        -0.3 * a
+                    });
                     check("plaintext sum", ev.add_plain(&x, &b), &|a, b| a + b);
                     let encoded = ev.encode(&Values::Real(b.clone()), &shape, encoding, x.level(), x.scale());
                     check("encoded sum", encoded.and_then(|y| ev.add_encoded(&x, &y)), &|a, b| a + b);
                     check("lower level", ev.drop_to_level(&x, Level(1)), &|a, _| a);
-                    check("levels meet", ev.drop_to_level(&x, Level(1)).and_then(|x| ev.add(&x, &y)), &|a, b| a + b);
+                    check(
+                        "levels meet",
+                        ev.drop_to_level(&x, Level(1)).and_then(|x| ev.add(&x, &y)),
+                        &|a, b| a + b,
+                    );
                 }
             }
         }
@@ -184,7 +223,13 @@ fn plaintext_products_are_the_same_for_all_bodies_of_a_mask_or_refused() {
         let columns = params.slot_count() - 1;
         for bodies in BODIES {
             let data = noise(5 * columns, 3);
-            let x = encrypt_as(&sk, &Values::Real(data.clone()), &[5, columns], options(Encoding::Slots, bodies, BodyAxis::Rows), 9);
+            let x = encrypt_as(
+                &sk,
+                &Values::Real(data.clone()),
+                &[5, columns],
+                options(Encoding::Slots, bodies, BodyAxis::Rows),
+                9,
+            );
             // One factor for each column: equal rows.
             let row = noise(columns, 4);
             let factors: Vec<f64> = (0..5).flat_map(|_| row.clone()).collect();
@@ -192,7 +237,8 @@ fn plaintext_products_are_the_same_for_all_bodies_of_a_mask_or_refused() {
             let expected: Vec<f64> = data.iter().zip(&factors).map(|(a, b)| a * b).collect();
             assert_close(&decrypt(&sk, &product), &expected, 1e-6);
             // Factors that differ between groups of rows and not inside them.
-            let grouped: Vec<f64> = (0..5 * columns).map(|i| row[i % columns] * (1 + i / columns / bodies) as f64).collect();
+            let grouped: Vec<f64> =
+                (0..5 * columns).map(|i| row[i % columns] * (1 + i / columns / bodies) as f64).collect();
             let product = ev.multiply_plain(&x, &grouped).and_then(|z| ev.rescale(&z)).expect("product");
             let expected: Vec<f64> = data.iter().zip(&grouped).map(|(a, b)| a * b).collect();
             assert_close(&decrypt(&sk, &product), &expected, 1e-6);
@@ -200,7 +246,12 @@ fn plaintext_products_are_the_same_for_all_bodies_of_a_mask_or_refused() {
             if bodies == 1 {
                 assert!(different.is_ok());
             } else {
-                assert_refused!(different, CkksError::SharedMask { .. }, &format!("{bodies} bodies share a mask"), "split_mask");
+                assert_refused!(
+                    different,
+                    CkksError::SharedMask { .. },
+                    &format!("{bodies} bodies share a mask"),
+                    "split_mask"
+                );
             }
         }
     }
@@ -216,20 +267,37 @@ fn matrix_products_combine_rows_whose_masks_serve_them_whole() {
                 let columns = 2 * params.degree() + 5;
                 let (inner, rows) = (4, 3);
                 let data = noise(inner * columns, 5);
-                let x = encrypt_as(&sk, &Values::Real(data.clone()), &[inner, columns], options(encoding, bodies, BodyAxis::Chunks), 10);
+                let x = encrypt_as(
+                    &sk,
+                    &Values::Real(data.clone()),
+                    &[inner, columns],
+                    options(encoding, bodies, BodyAxis::Chunks),
+                    10,
+                );
                 let weights = noise(rows * inner, 6);
                 let prepared = ev.encode_weights(rows, inner, &weights, &x).expect("weights");
-                let product = ev.multiply_matrix(&prepared, &x).and_then(|z| ev.rescale(&z)).expect("product");
+                let product =
+                    ev.multiply_matrix(&prepared, &x).and_then(|z| ev.rescale(&z)).expect("product");
                 assert_eq!(
                     (product.shape(), product.layout().rows, product.secret()),
                     (&[rows, columns][..], rows, SecretName::Bodies(bodies))
                 );
                 let expected: Vec<f64> = (0..rows * columns)
-                    .map(|i| (0..inner).map(|k| weights[i / columns * inner + k] * data[k * columns + i % columns]).sum())
+                    .map(|i| {
+                        (0..inner)
+                            .map(|k| weights[i / columns * inner + k] * data[k * columns + i % columns])
+                            .sum()
+                    })
                     .collect();
                 assert_close(&decrypt(&sk, &product), &expected, 1e-6);
                 // Rows as bodies are under different secrets.
-                let across = encrypt_as(&sk, &Values::Real(data.clone()), &[inner, columns], options(encoding, bodies, BodyAxis::Rows), 10);
+                let across = encrypt_as(
+                    &sk,
+                    &Values::Real(data.clone()),
+                    &[inner, columns],
+                    options(encoding, bodies, BodyAxis::Rows),
+                    10,
+                );
                 let result = ev.multiply_matrix(&prepared, &across);
                 if bodies == 1 {
                     assert_eq!(
@@ -237,7 +305,13 @@ fn matrix_products_combine_rows_whose_masks_serve_them_whole() {
                         ev.multiply_matrix(&prepared, &x).expect("product").bundles().len()
                     );
                 } else {
-                    assert_refused!(result, CkksError::SharedMask { .. }, "different secrets", "split_mask", "chunks of each row");
+                    assert_refused!(
+                        result,
+                        CkksError::SharedMask { .. },
+                        "different secrets",
+                        "split_mask",
+                        "chunks of each row"
+                    );
                 }
             }
         }
@@ -245,10 +319,22 @@ fn matrix_products_combine_rows_whose_masks_serve_them_whole() {
     // The mask is multiplied once for all chunks: W (a, b_0, b_1) has one mask.
     let [params, _] = sets();
     let sk = secret(&params, 6);
-    let x = encrypt_as(&sk, &Values::Real(ramp(256)), &[2, 128], options(Encoding::Coefficients, 2, BodyAxis::Chunks), 1);
-    let sum = Evaluator::new(&params).multiply_matrix(&Weights::new(1, 2, &[1.0, 1.0], 1.0).expect("weights"), &x).expect("sum");
+    let x = encrypt_as(
+        &sk,
+        &Values::Real(ramp(256)),
+        &[2, 128],
+        options(Encoding::Coefficients, 2, BodyAxis::Chunks),
+        1,
+    );
+    let sum = Evaluator::new(&params)
+        .multiply_matrix(&Weights::new(1, 2, &[1.0, 1.0], 1.0).expect("weights"), &x)
+        .expect("sum");
     assert_eq!((sum.bundles().len(), sum.bundles()[0].body_count()), (1, 2));
-    assert_close(&decrypt(&sk, &sum), &(0..128).map(|i| ramp(256)[i] + ramp(256)[128 + i]).collect::<Vec<_>>(), 1e-7);
+    assert_close(
+        &decrypt(&sk, &sum),
+        &(0..128).map(|i| ramp(256)[i] + ramp(256)[128 + i]).collect::<Vec<_>>(),
+        1e-7,
+    );
 }
 
 #[test]
@@ -257,10 +343,18 @@ fn rotations_and_conjugation_serve_all_bodies_with_one_decomposition() {
         let sk = secret(&params, 7);
         let columns = params.slot_count();
         for bodies in BODIES {
-            let needs = KeyNeeds::new().rotations_of_bodies(bodies, [1, -2, 4], KeyLevel::Top).conjugation_of_bodies(bodies, KeyLevel::Top);
+            let needs = KeyNeeds::new()
+                .rotations_of_bodies(bodies, [1, -2, 4], KeyLevel::Top)
+                .conjugation_of_bodies(bodies, KeyLevel::Top);
             let ev = evaluator(&sk, &needs);
             let data = phases(5 * columns, 7);
-            let x = encrypt_as(&sk, &Values::Complex(data.clone()), &[5, columns], options(Encoding::Slots, bodies, BodyAxis::Rows), 11);
+            let x = encrypt_as(
+                &sk,
+                &Values::Complex(data.clone()),
+                &[5, columns],
+                options(Encoding::Slots, bodies, BodyAxis::Rows),
+                11,
+            );
             let rotated = |step: i64| -> Vec<Complex64> {
                 let turn = |row: &[Complex64]| {
                     let mut row = row.to_vec();
@@ -271,7 +365,12 @@ fn rotations_and_conjugation_serve_all_bodies_with_one_decomposition() {
             };
             let model = params.noise_model().fresh_secret();
             let top = params.max_level();
-            let once = bound(&params, Encoding::Slots, model + switch_variance(&params, params.rank(), top), x.scale());
+            let once = bound(
+                &params,
+                Encoding::Slots,
+                model + switch_variance(&params, params.rank(), top),
+                x.scale(),
+            );
             let steps = [1, -2, 0, 4];
             for (step, turned) in steps.into_iter().zip(ev.rotate_many(&x, &steps).expect("rotations")) {
                 assert_eq!(turned.secret(), SecretName::Bodies(bodies));
@@ -285,15 +384,36 @@ fn rotations_and_conjugation_serve_all_bodies_with_one_decomposition() {
             let conjugate = ev.conjugate(&x).expect("conjugation");
             let expected: Vec<Complex64> = data.iter().map(Complex64::conj).collect();
             assert!(worst(&numbers(&sk, &conjugate), &expected) < once);
-            assert_refused!(ev.rotate(&x, 8), CkksError::NoKey { .. }, "rotate", "by 8", &format!("bodies-automorphism {bodies} "));
+            assert_refused!(
+                ev.rotate(&x, 8),
+                CkksError::NoKey { .. },
+                "rotate",
+                "by 8",
+                &format!("bodies-automorphism {bodies} ")
+            );
         }
         // Keys of the main secret do not serve bodies, nor those of another number of bodies.
         let ev = evaluator(
             &sk,
-            &KeyNeeds::new().rotations([1], KeyLevel::Top).conjugate(KeyLevel::Top).rotations_of_bodies(3, [1], KeyLevel::Top),
+            &KeyNeeds::new().rotations([1], KeyLevel::Top).conjugate(KeyLevel::Top).rotations_of_bodies(
+                3,
+                [1],
+                KeyLevel::Top,
+            ),
         );
-        let x = encrypt_as(&sk, &Values::Real(ramp(2 * columns)), &[2, columns], options(Encoding::Slots, 2, BodyAxis::Rows), 1);
-        assert_refused!(ev.rotate(&x, 1), CkksError::NoKey { .. }, "2 bodies under one mask", "bodies-automorphism 3");
+        let x = encrypt_as(
+            &sk,
+            &Values::Real(ramp(2 * columns)),
+            &[2, columns],
+            options(Encoding::Slots, 2, BodyAxis::Rows),
+            1,
+        );
+        assert_refused!(
+            ev.rotate(&x, 1),
+            CkksError::NoKey { .. },
+            "2 bodies under one mask",
+            "bodies-automorphism 3"
+        );
         assert_refused!(ev.conjugate(&x), CkksError::NoKey { .. }, "conjugate 2 bodies");
     }
 }
@@ -322,24 +442,40 @@ fn masks_are_shared_and_split_within_the_predicted_noise() {
                     12,
                 );
                 let shared = ev.share_mask_along(&x, bodies, axis).expect("share");
-                assert_eq!((shared.secret(), shared.bundles().len()), (SecretName::Bodies(bodies), shared.layout().bundles()));
+                assert_eq!(
+                    (shared.secret(), shared.bundles().len()),
+                    (SecretName::Bodies(bodies), shared.layout().bundles())
+                );
                 assert!(shared.bundles().iter().all(|bundle| bundle.body_count() == bodies));
                 let joined = model + switch_variance(&params, bodies * params.rank(), top);
                 let measured = deviation(&decrypt(&sk, &shared), &data);
                 if encoding == Encoding::Coefficients && data.len() >= 600 {
                     let predicted = joined.sqrt() / x.scale();
-                    assert!((measured / predicted - 1.0).abs() < 0.25, "{bodies} bodies, {shape:?}: {measured:e}, predicted {predicted:e}");
+                    assert!(
+                        (measured / predicted - 1.0).abs() < 0.25,
+                        "{bodies} bodies, {shape:?}: {measured:e}, predicted {predicted:e}"
+                    );
                 }
                 let limit = bound(&params, encoding, joined, x.scale());
                 assert!(worst(&numbers(&sk, &shared), &complex(&Values::Real(data.clone()))) < limit);
                 // A direct encryption of the same layout combines with it.
-                let direct = EncryptOptions { encoding: Some(encoding), bodies: Some(bodies), axis, ..EncryptOptions::default() };
+                let direct = EncryptOptions {
+                    encoding: Some(encoding),
+                    bodies: Some(bodies),
+                    axis,
+                    ..EncryptOptions::default()
+                };
                 let direct = encrypt_as(&sk, &Values::Real(data.clone()), &shape, direct, 13);
                 let sum = ev.add(&shared, &direct).expect("one layout");
                 assert_close(&decrypt(&sk, &sum), &data.iter().map(|v| 2.0 * v).collect::<Vec<_>>(), 1e-6);
                 let split = ev.split_mask(&shared).expect("split");
                 assert_eq!((split.secret(), split.layout()), (SecretName::Main, x.layout()));
-                let limit = bound(&params, encoding, joined + switch_variance(&params, params.rank(), top), x.scale());
+                let limit = bound(
+                    &params,
+                    encoding,
+                    joined + switch_variance(&params, params.rank(), top),
+                    x.scale(),
+                );
                 let error = worst(&numbers(&sk, &split), &complex(&Values::Real(data.clone())));
                 assert!(error < limit, "{bodies} bodies, {shape:?}: {error:e}, bound {limit:e}");
                 let sum = ev.add(&split, &x).expect("one secret");
@@ -355,12 +491,30 @@ fn products_after_splitting_the_mask_match_the_clear_ones() {
         let sk = secret(&params, 9);
         let ev = evaluator(&sk, &KeyNeeds::new().shared_mask(3, KeyLevel::Top).relinearise(KeyLevel::Top));
         let data = noise(4 * 7, 9);
-        let x = encrypt_as(&sk, &Values::Real(data.clone()), &[4, 7], options(Encoding::Slots, 3, BodyAxis::Rows), 14);
+        let x = encrypt_as(
+            &sk,
+            &Values::Real(data.clone()),
+            &[4, 7],
+            options(Encoding::Slots, 3, BodyAxis::Rows),
+            14,
+        );
         for refused in [ev.multiply(&x, &x), ev.multiply_rescale(&x, &x), ev.square(&x)] {
-            assert_refused!(refused, CkksError::SecretWithoutKeys { .. }, "a product of ciphertexts", "bodies:3", "split_mask");
+            assert_refused!(
+                refused,
+                CkksError::SecretWithoutKeys { .. },
+                "a product of ciphertexts",
+                "bodies:3",
+                "split_mask"
+            );
         }
-        let polynomial = Polynomial::new(vec![1.0, 0.0, 1.0], PolynomialBasis::Power, (-1.0, 1.0)).expect("polynomial");
-        assert_refused!(ev.evaluate_polynomial(&x, &polynomial), CkksError::SecretWithoutKeys { .. }, "bodies:3", "split_mask");
+        let polynomial =
+            Polynomial::new(vec![1.0, 0.0, 1.0], PolynomialBasis::Power, (-1.0, 1.0)).expect("polynomial");
+        assert_refused!(
+            ev.evaluate_polynomial(&x, &polynomial),
+            CkksError::SecretWithoutKeys { .. },
+            "bodies:3",
+            "split_mask"
+        );
         let apart = ev.split_mask(&x).expect("split");
         let product = ev.multiply_rescale(&apart, &apart).expect("product");
         assert_close(&decrypt(&sk, &product), &data.iter().map(|v| v * v).collect::<Vec<_>>(), 1e-6);
@@ -374,24 +528,51 @@ fn secrets_change_and_come_back() {
     let body = SecretName::Body { count: 3, index: 1 };
     let (main, two) = (SecretName::Main, SecretName::Bodies(1));
     let needs = [(main, body), (body, main), (main, two), (two, body)];
-    let needs = needs.into_iter().fold(KeyNeeds::new(), |needs, (from, to)| needs.change_secret(from, to, KeyLevel::Top));
+    let needs = needs
+        .into_iter()
+        .fold(KeyNeeds::new(), |needs, (from, to)| needs.change_secret(from, to, KeyLevel::Top));
     let ev = evaluator(&sk, &needs.rotations([1], KeyLevel::Top));
     let data = ramp(params.slot_count());
     let x = encrypt(&sk, &data);
     let there = ev.change_secret(&x, body).expect("there");
     assert_eq!(there.secret(), body);
     assert_close(&decrypt(&sk, &there), &data, 1e-7);
-    assert_refused!(ev.add(&x, &there), CkksError::DifferentSecrets { .. }, "addition", "\"main\"", "\"body:1/3\"");
-    assert_refused!(ev.rotate(&there, 1), CkksError::SecretWithoutKeys { .. }, "a rotation", "body:1/3", "change_secret");
+    assert_refused!(
+        ev.add(&x, &there),
+        CkksError::DifferentSecrets { .. },
+        "addition",
+        "\"main\"",
+        "\"body:1/3\""
+    );
+    assert_refused!(
+        ev.rotate(&there, 1),
+        CkksError::SecretWithoutKeys { .. },
+        "a rotation",
+        "body:1/3",
+        "change_secret"
+    );
     assert_refused!(ev.conjugate(&there), CkksError::SecretWithoutKeys { .. }, "conjugation", "body:1/3");
     let back = ev.change_secret(&there, main).expect("back");
-    assert_close(&decrypt(&sk, &ev.add(&x, &back).expect("one secret")), &data.iter().map(|v| 2.0 * v).collect::<Vec<_>>(), 1e-6);
+    assert_close(
+        &decrypt(&sk, &ev.add(&x, &back).expect("one secret")),
+        &data.iter().map(|v| 2.0 * v).collect::<Vec<_>>(),
+        1e-6,
+    );
     let round = ev.change_secret(&ev.change_secret(&x, two).expect("one body"), body).expect("another");
     assert_close(&decrypt(&sk, &round), &data, 1e-7);
     // No key is needed to stay.
     assert!(ev.change_secret(&x, main).expect("nothing to do").bundles() == x.bundles());
-    assert_refused!(ev.change_secret(&there, two), CkksError::NoKey { .. }, "from body:1/3 to bodies:1", "change-secret");
-    assert_refused!(ev.change_secret(&x, SecretName::Bodies(2)), CkksError::OutOfRange { .. }, "number of bodies");
+    assert_refused!(
+        ev.change_secret(&there, two),
+        CkksError::NoKey { .. },
+        "from body:1/3 to bodies:1",
+        "change-secret"
+    );
+    assert_refused!(
+        ev.change_secret(&x, SecretName::Bodies(2)),
+        CkksError::OutOfRange { .. },
+        "number of bodies"
+    );
     assert_refused!(ev.change_secret(&x, SecretName::Temporary), CkksError::Conversion { .. }, "temporary");
     let read_back = read(&there.to_file_bytes().expect("file"), &params).expect("file");
     assert_same(&there, &read_back);
@@ -408,16 +589,27 @@ fn files_hold_one_mask_for_all_bodies_and_come_back_equal() {
                     for (shape, is_complex) in [(vec![5, 7], true), (vec![4, 3 * params.degree()], false)] {
                         let data = values(shape.iter().product(), is_complex, 3);
                         let order = if bodies == 2 { Order::BitReversed } else { Order::Natural };
-                        let fresh = encrypt_as(&sk, &data, &shape, EncryptOptions { order, ..options(encoding, bodies, axis) }, 15);
+                        let fresh = encrypt_as(
+                            &sk,
+                            &data,
+                            &shape,
+                            EncryptOptions { order, ..options(encoding, bodies, axis) },
+                            15,
+                        );
                         let bytes = fresh.to_file_bytes().expect("file");
                         assert_same(&fresh, &read(&bytes, &params).expect("fresh"));
                         // Seeds in place of masks: one for each bundle.
                         let (rank, words) = (params.rank(), fresh.bytes() / (params.rank() + bodies));
-                        assert!(bytes.len() >= bodies * words && bytes.len() <= bodies * words + 32 * fresh.bundles().len() + 1024);
-                        let computed = ev.drop_to_level(&ev.negate(&fresh).expect("negate"), Level(1)).expect("lower");
+                        assert!(
+                            bytes.len() >= bodies * words
+                                && bytes.len() <= bodies * words + 32 * fresh.bundles().len() + 1024
+                        );
+                        let computed =
+                            ev.drop_to_level(&ev.negate(&fresh).expect("negate"), Level(1)).expect("lower");
                         let bytes = computed.to_file_bytes().expect("file");
                         assert!(
-                            bytes.len() >= computed.bytes() && computed.bytes() == (rank + bodies) * (computed.bytes() / (rank + bodies))
+                            bytes.len() >= computed.bytes()
+                                && computed.bytes() == (rank + bodies) * (computed.bytes() / (rank + bodies))
                         );
                         let again = read(&bytes, &params).expect("computed");
                         assert_same(&computed, &again);
@@ -439,23 +631,32 @@ fn keys_of_bodies_come_back_from_files_and_serve() {
             .conjugation_of_bodies(3, KeyLevel::Level(0));
         let keys = sk.evaluation_keys(&needs).expect("keys");
         let names: Vec<KeyName> = keys.own().names().collect();
-        assert_eq!(names.iter().filter(|name| matches!(name, KeyName::BodiesAutomorphism { bodies: 3, .. })).count(), 2);
+        assert_eq!(
+            names.iter().filter(|name| matches!(name, KeyName::BodiesAutomorphism { bodies: 3, .. })).count(),
+            2
+        );
         for name in names {
             assert_eq!(KeyName::parse(&name.to_string(), params.degree()).expect("a name"), name);
         }
         let bytes = keys.to_file_bytes().expect("file");
-        let again = EvaluationKeys::from_reader(&FileReader::from_bytes(&bytes).expect("readable"), &params).expect("keys");
+        let again = EvaluationKeys::from_reader(&FileReader::from_bytes(&bytes).expect("readable"), &params)
+            .expect("keys");
         assert_eq!(again.to_file_bytes().expect("file"), bytes);
         let (before, after) = (Evaluator::with_keys(keys), Evaluator::with_keys(again));
         let data = Values::Real(ramp(3 * params.slot_count()));
-        let low = EncryptOptions { level: Some(Level(1)), encoding: Some(Encoding::Slots), ..EncryptOptions::default() };
+        let low = EncryptOptions {
+            level: Some(Level(1)),
+            encoding: Some(Encoding::Slots),
+            ..EncryptOptions::default()
+        };
         let x = encrypt_as(&sk, &data, &[3, params.slot_count()], low, 16);
         let circuit = |ev: &Evaluator| {
             let shared = ev.share_mask(&x, 3).expect("share");
             ev.split_mask(&ev.rotate(&shared, 1).expect("rotate")).expect("split")
         };
         assert!(circuit(&before).bundles() == circuit(&after).bundles());
-        let high = encrypt_as(&sk, &data, &[3, params.slot_count()], EncryptOptions { level: None, ..low }, 16);
+        let high =
+            encrypt_as(&sk, &data, &[3, params.slot_count()], EncryptOptions { level: None, ..low }, 16);
         assert!(after.share_mask(&high, 3).err().is_some_and(|error| error.kind() == ErrorKind::Level));
     }
 }
@@ -471,7 +672,9 @@ fn dry_runs_name_the_keys_of_shared_masks() {
             ev.split_mask(&ev.rescale(&ev.multiply_scalar(&turned, 0.5)?)?)
         };
         let recorder = Evaluator::recording(&params);
-        let symbol = Ciphertext::symbol(&params, &[4, columns], Encoding::Slots, false, top, params.scale(top)).expect("symbol");
+        let symbol =
+            Ciphertext::symbol(&params, &[4, columns], Encoding::Slots, false, top, params.scale(top))
+                .expect("symbol");
         let dry = circuit(&recorder, &symbol).expect("dry run");
         let data = ramp(4 * columns);
         let x = encrypt_as(
@@ -482,16 +685,34 @@ fn dry_runs_name_the_keys_of_shared_masks() {
             17,
         );
         let real = circuit(&evaluator(&sk, &recorder.needs()), &x).expect("the needs suffice");
-        assert_eq!((real.shape(), real.layout(), real.level(), real.secret()), (dry.shape(), dry.layout(), dry.level(), dry.secret()));
+        assert_eq!(
+            (real.shape(), real.layout(), real.level(), real.secret()),
+            (dry.shape(), dry.layout(), dry.level(), dry.secret())
+        );
         assert_eq!(
             recorder.needs().key_level_of(clathrate_ckks::keys::Operation::FormatSwitch { from: 1, to: 3 }),
             Some(KeyLevel::Level(top.0))
         );
         let layout = *x.layout();
         let bodies = layout.with_bodies(3, None).expect("bodies");
-        let shared = Ciphertext::symbol_with(&params, x.shape(), bodies, SecretName::Bodies(3), top, params.scale(top)).expect("symbol");
+        let shared = Ciphertext::symbol_with(
+            &params,
+            x.shape(),
+            bodies,
+            SecretName::Bodies(3),
+            top,
+            params.scale(top),
+        )
+        .expect("symbol");
         assert_eq!(recorder.rotate(&shared, 1).expect("dry run").secret(), SecretName::Bodies(3));
-        let wrong = Ciphertext::symbol_with(&params, x.shape(), layout, SecretName::Bodies(3), top, params.scale(top));
+        let wrong = Ciphertext::symbol_with(
+            &params,
+            x.shape(),
+            layout,
+            SecretName::Bodies(3),
+            top,
+            params.scale(top),
+        );
         assert_refused!(wrong, CkksError::OutOfRange { .. }, "number of bodies");
     }
 }
@@ -509,15 +730,29 @@ fn moves_of_degree_and_rank_keep_the_bodies() {
         let ev = evaluator(&sk, &needs);
         let data = noise(5 * 9, 4);
         for encoding in [Encoding::Slots, Encoding::Coefficients] {
-            let x = encrypt_as(&sk, &Values::Real(data.clone()), &[5, 9], options(encoding, bodies, BodyAxis::Rows), 18);
+            let x = encrypt_as(
+                &sk,
+                &Values::Real(data.clone()),
+                &[5, 9],
+                options(encoding, bodies, BodyAxis::Rows),
+                18,
+            );
             let high = ev.to_rlwe(&x).expect("rank 1");
-            assert_eq!((high.params(), high.secret(), high.layout().bodies), (&rlwe, SecretName::Bodies(bodies), bodies));
+            assert_eq!(
+                (high.params(), high.secret(), high.layout().bodies),
+                (&rlwe, SecretName::Bodies(bodies), bodies)
+            );
             assert_close(&decrypt(&sk, &high), &data, 1e-7);
             let back = ev.to_mlwe(&high, 2).expect("rank 2");
             assert_eq!((back.params(), back.layout()), (&two, x.layout()));
-            assert_close(&decrypt(&sk, &ev.add(&back, &x).expect("one shape")), &data.iter().map(|v| 2.0 * v).collect::<Vec<_>>(), 1e-6);
+            assert_close(
+                &decrypt(&sk, &ev.add(&back, &x).expect("one shape")),
+                &data.iter().map(|v| 2.0 * v).collect::<Vec<_>>(),
+                1e-6,
+            );
         }
-        // A higher rank extends the secrets of bodies as it does the main one; a lower one needs a key that there is not.
+        // A higher rank extends the secrets of bodies as it does the main one; a lower one needs a key that
+        // there is not.
         let one = two.at_rank(1).expect("rank 1");
         let small = encrypt_as(
             &sk.relative(&one).expect("key"),
@@ -529,7 +764,12 @@ fn moves_of_degree_and_rank_keep_the_bodies() {
         let raised = ev.to_rank(&small, 2).expect("zeros");
         assert_eq!(raised.params(), &two);
         assert_close(&decrypt(&sk, &raised), &ramp(6), 1e-7);
-        assert_refused!(ev.to_rank(&raised, 1), CkksError::SecretWithoutKeys { .. }, "a reduction of the rank", "split_mask");
+        assert_refused!(
+            ev.to_rank(&raised, 1),
+            CkksError::SecretWithoutKeys { .. },
+            "a reduction of the rank",
+            "split_mask"
+        );
     }
 }
 
@@ -539,7 +779,12 @@ fn operands_of_different_secrets_layouts_and_owners_are_refused() {
     let sk = secret(&params, 15);
     let ev = evaluator(&sk, &KeyNeeds::new().shared_mask(2, KeyLevel::Top));
     let data = Values::Real(ramp(4 * 8));
-    let slots = |bodies: Option<usize>, axis| EncryptOptions { encoding: Some(Encoding::Slots), bodies, axis, ..EncryptOptions::default() };
+    let slots = |bodies: Option<usize>, axis| EncryptOptions {
+        encoding: Some(Encoding::Slots),
+        bodies,
+        axis,
+        ..EncryptOptions::default()
+    };
     let of = |bodies, axis| encrypt_as(&sk, &data, &[4, 8], slots(bodies, axis), 3);
     let (main, two, three) = (of(None, None), of(Some(2), None), of(Some(3), None));
     for (x, y) in [(&main, &two), (&two, &three)] {
@@ -550,9 +795,19 @@ fn operands_of_different_secrets_layouts_and_owners_are_refused() {
     }
     assert_eq!(ev.add(&main, &two).expect_err("refused").kind(), ErrorKind::WrongSecret);
     let chunks = of(Some(2), Some(BodyAxis::Chunks));
-    assert_refused!(ev.add(&two, &chunks), CkksError::DifferentLayouts { .. }, "2 rows under one mask", "2 chunks of a row under one mask");
+    assert_refused!(
+        ev.add(&two, &chunks),
+        CkksError::DifferentLayouts { .. },
+        "2 rows under one mask",
+        "2 chunks of a row under one mask"
+    );
     assert_refused!(ev.share_mask(&two, 2), CkksError::SecretWithoutKeys { .. }, "bodies:2", "split_mask");
-    assert_refused!(ev.share_mask(&main, 5), CkksError::NoKey { .. }, "bring 5 bundles under one mask", "format-switch 2");
+    assert_refused!(
+        ev.share_mask(&main, 5),
+        CkksError::NoKey { .. },
+        "bring 5 bundles under one mask",
+        "format-switch 2"
+    );
     assert_refused!(ev.share_mask(&main, 0), CkksError::OutOfRange { .. }, "1 to 4096");
     assert_refused!(ev.split_mask(&main), CkksError::Conversion { .. }, "\"main\"");
     assert_refused!(ev.split_mask(&three), CkksError::NoKey { .. }, "from body:0/3 to main");
@@ -574,10 +829,18 @@ fn an_encoded_plaintext_is_encrypted_under_as_many_bodies_as_its_layout_has() {
         let data = noise(5 * 6, 2);
         let top = params.max_level();
         for bodies in [1, 2, 3] {
-            let layout =
-                Layout::new(&[5, 6], Encoding::Slots, params.degree()).and_then(|layout| layout.with_bodies(bodies, None)).expect("layout");
-            let plaintext =
-                Plaintext::encode_as(&params, &Values::Real(data.clone()), &[5, 6], layout, top, params.scale(top)).expect("encode");
+            let layout = Layout::new(&[5, 6], Encoding::Slots, params.degree())
+                .and_then(|layout| layout.with_bodies(bodies, None))
+                .expect("layout");
+            let plaintext = Plaintext::encode_as(
+                &params,
+                &Values::Real(data.clone()),
+                &[5, 6],
+                layout,
+                top,
+                params.scale(top),
+            )
+            .expect("encode");
             let x = sk.encrypt_encoded(&plaintext).expect("encrypt");
             assert_eq!(x.secret(), if bodies == 1 { SecretName::Main } else { SecretName::Bodies(bodies) });
             assert_close(&decrypt(&sk, &x), &data, 1e-7);
@@ -607,7 +870,10 @@ fn rounds_of_format_switches_keep_numbers_order_and_predicted_noise() {
     for bodies in 1..600 {
         let rounds = format_switch_rounds(bodies);
         assert_eq!(rounds.last().map_or(1, |&(_, to)| to), bodies);
-        assert!(rounds.windows(2).all(|pair| pair[0].1 == pair[1].0) && rounds.first().is_none_or(|&(from, _)| from == 1));
+        assert!(
+            rounds.windows(2).all(|pair| pair[0].1 == pair[1].0)
+                && rounds.first().is_none_or(|&(from, _)| from == 1)
+        );
     }
     for params in sets() {
         let sk = secret(&params, 31);
@@ -617,7 +883,8 @@ fn rounds_of_format_switches_keep_numbers_order_and_predicted_noise() {
             let ev = evaluator(&sk, &needs);
             let (rows, columns) = (5 * bodies - 3, 2 * degree + 1);
             let data = noise(rows * columns, 3);
-            let plain = EncryptOptions { encoding: Some(Encoding::Coefficients), ..EncryptOptions::default() };
+            let plain =
+                EncryptOptions { encoding: Some(Encoding::Coefficients), ..EncryptOptions::default() };
             let x = encrypt_as(&sk, &Values::Real(data.clone()), &[rows, columns], plain, 5);
             for axis in [None, Some(BodyAxis::Rows), Some(BodyAxis::Chunks)] {
                 let shared = ev.share_mask_along(&x, bodies, axis).expect("the keys of rounds suffice");
@@ -625,19 +892,32 @@ fn rounds_of_format_switches_keep_numbers_order_and_predicted_noise() {
                 assert_eq!((shared.layout(), shared.secret()), (&layout, SecretName::Bodies(bodies)));
                 // The dry run predicts the noise of each round.
                 let recorder = Evaluator::recording(&params);
-                let symbol = Ciphertext::symbol(&params, x.shape(), Encoding::Coefficients, false, x.level(), x.scale()).expect("symbol");
+                let symbol = Ciphertext::symbol(
+                    &params,
+                    x.shape(),
+                    Encoding::Coefficients,
+                    false,
+                    x.level(),
+                    x.scale(),
+                )
+                .expect("symbol");
                 let symbol = recorder.take_symbol(symbol, Some(1.0)).expect("symbol");
                 let dry = recorder.share_mask_in_rounds(&symbol, bodies, axis).expect("dry run");
                 assert_eq!((dry.layout(), dry.secret()), (shared.layout(), shared.secret()));
                 let recorded = recorder.needs();
                 assert!(needs.operations().all(|(operation, _)| recorded.key_level_of(operation).is_some()));
-                let variance =
-                    |(operation, _)| params.operation_variance(operation, x.level()).expect("a switch") + params.noise_model().rounding();
+                let variance = |(operation, _)| {
+                    params.operation_variance(operation, x.level()).expect("a switch")
+                        + params.noise_model().rounding()
+                };
                 let added = needs.operations().map(variance).sum::<f64>().sqrt() / x.scale();
                 assert!(dry.error_bound().expect("bounded") >= added);
                 let (before, after) = (decrypt(&sk, &x), decrypt(&sk, &shared));
                 let measured = deviation(&after, &before);
-                assert!((measured / added - 1.0).abs() < 0.25, "{bodies} bodies: {measured:e}, predicted {added:e}");
+                assert!(
+                    (measured / added - 1.0).abs() < 0.25,
+                    "{bodies} bodies: {measured:e}, predicted {added:e}"
+                );
             }
         }
     }
@@ -649,12 +929,15 @@ fn the_noise_of_rounds_is_the_sum_of_their_switches() {
     let (bodies, columns) = (24, 256);
     let needs = KeyNeeds::new().shared_mask_in_rounds(bodies, KeyLevel::Top);
     let level = params.max_level();
-    let variance = |(operation, _)| params.operation_variance(operation, level).expect("a switch") + params.noise_model().rounding();
+    let variance = |(operation, _)| {
+        params.operation_variance(operation, level).expect("a switch") + params.noise_model().rounding()
+    };
     let predicted = needs.operations().map(variance).sum::<f64>().sqrt() / params.scale(level);
     let data = noise(bodies * columns, 6);
     let squares = (0..6u8).map(|seed| {
         let sk = secret(&params, 40 + seed);
-        let x = encrypt_as(&sk, &Values::Real(data.clone()), &[bodies, columns], EncryptOptions::default(), seed);
+        let x =
+            encrypt_as(&sk, &Values::Real(data.clone()), &[bodies, columns], EncryptOptions::default(), seed);
         let shared = evaluator(&sk, &needs).share_mask(&x, bodies).expect("rounds");
         deviation(&decrypt(&sk, &shared), &decrypt(&sk, &x)).powi(2)
     });
@@ -669,9 +952,13 @@ fn keys_of_rounds_grow_with_the_number_of_bodies_and_serve_under_their_names() {
     for bodies in [16, 64, 128] {
         let (rounds, direct) = (
             bytes(&KeyNeeds::new().shared_mask_in_rounds(bodies, KeyLevel::Top)),
-            bytes(&KeyNeeds::new().operation(clathrate_ckks::keys::Operation::FormatSwitch { from: 1, to: bodies }, KeyLevel::Top)),
+            bytes(&KeyNeeds::new().operation(
+                clathrate_ckks::keys::Operation::FormatSwitch { from: 1, to: bodies },
+                KeyLevel::Top,
+            )),
         );
-        // An entry has a polynomial for each body and for the mask; groups of at most four, whose counts fall by four: 4 m (1 + 1/4 + ..) < 6 m.
+        // An entry has a polynomial for each body and for the mask; groups of at most four, whose counts fall
+        // by four: 4 m (1 + 1/4 + ..) < 6 m.
         let entry = direct / (bodies * (bodies + 1));
         assert!(rounds < 6 * (bodies + 4) * entry, "{bodies} bodies: {rounds} bytes, an entry {entry}");
     }
@@ -679,13 +966,25 @@ fn keys_of_rounds_grow_with_the_number_of_bodies_and_serve_under_their_names() {
     let keys = sk.evaluation_keys(&KeyNeeds::new().shared_mask_in_rounds(8, KeyLevel::Top)).expect("keys");
     let names: Vec<String> = keys.own().names().map(|name| name.to_string()).collect();
     assert_eq!(names, ["format-switch 4", "format-switch 4 8"]);
-    let again = EvaluationKeys::from_reader(&FileReader::from_bytes(&keys.to_file_bytes().expect("file")).expect("readable"), &params);
+    let again = EvaluationKeys::from_reader(
+        &FileReader::from_bytes(&keys.to_file_bytes().expect("file")).expect("readable"),
+        &params,
+    );
     let ev = Evaluator::with_keys(again.expect("keys"));
     let x = encrypt_as(&sk, &Values::Real(ramp(40)), &[10, 4], EncryptOptions::default(), 3);
     assert_close(&decrypt(&sk, &ev.share_mask(&x, 8).expect("rounds")), &ramp(40), 1e-6);
-    assert_refused!(ev.share_mask(&x, 16), CkksError::NoKey { .. }, "bring 16 bundles under one mask", "format-switch 4 8");
+    assert_refused!(
+        ev.share_mask(&x, 16),
+        CkksError::NoKey { .. },
+        "bring 16 bundles under one mask",
+        "format-switch 4 8"
+    );
     let shared = ev.share_mask(&x, 4).expect("one switch");
-    assert_refused!(ev.share_mask_in_rounds(&shared, 8, None), CkksError::SecretWithoutKeys { .. }, "bodies:4");
+    assert_refused!(
+        ev.share_mask_in_rounds(&shared, 8, None),
+        CkksError::SecretWithoutKeys { .. },
+        "bodies:4"
+    );
     for (from, to) in [(0, 4), (3, 8), (4, 4), (2, 0)] {
         let name = KeyName::FormatSwitch { from, to };
         assert_refused!(params.key_definition(name), CkksError::OutOfRange { .. }, "bodies");

@@ -1,4 +1,5 @@
-//! Bootstrapping: every stage against what it should leave, the whole, failures, refusals. Small degrees: not secure.
+//! Bootstrapping: every stage against what it should leave, the whole, failures, refusals. Small degrees: not
+//! secure.
 
 use crate::common::bootstraps::*;
 use crate::common::measure::*;
@@ -18,8 +19,10 @@ fn factors_are_the_embedding_of_bit_reversed_coefficients_and_its_inverse() {
         let slots = 1usize << log;
         let w = complex(slots, 1);
         // Slot j is the value at zeta^(5^j) of the polynomial with these complex coefficients.
-        let natural: Vec<Complex64> = (0..slots).map(|t| w[t.reverse_bits() >> (usize::BITS - log)]).collect();
-        let coefficients: Vec<f64> = natural.iter().map(|w| w.re).chain(natural.iter().map(|w| w.im)).collect();
+        let natural: Vec<Complex64> =
+            (0..slots).map(|t| w[t.reverse_bits() >> (usize::BITS - log)]).collect();
+        let coefficients: Vec<f64> =
+            natural.iter().map(|w| w.re).chain(natural.iter().map(|w| w.im)).collect();
         let expected = clathrate_ckks::embedding::Encoder::new(2 * slots).evaluate(&coefficients, slots);
         for factors in 1..=5 {
             let (down, up) = (
@@ -28,7 +31,10 @@ fn factors_are_the_embedding_of_bit_reversed_coefficients_and_its_inverse() {
             );
             assert_eq!((down.len(), up.len()), (factors.min(log as usize), factors.min(log as usize)));
             let image = down.iter().fold(w.clone(), |x, factor| factor.evaluate(&x).expect("image"));
-            assert!(image.iter().zip(&expected).all(|(a, b)| (a - b).norm() < 1e-12 * slots as f64), "{slots} slots, {factors} factors");
+            assert!(
+                image.iter().zip(&expected).all(|(a, b)| (a - b).norm() < 1e-12 * slots as f64),
+                "{slots} slots, {factors} factors"
+            );
             let back = up.iter().fold(image, |x, factor| factor.evaluate(&x).expect("image"));
             assert!(back.iter().zip(&w).all(|(a, b)| (a - b).norm() < 1e-12));
             for factor in down.iter().chain(&up) {
@@ -48,7 +54,10 @@ fn slots_to_coefficients_leaves_the_numbers_in_coefficients() {
     let options = EncryptOptions { level: Some(plan.input_level()), ..EncryptOptions::default() };
     let ct = encrypt_as(&sk, &Values::Complex(x.clone()), &[x.len()], options, 1);
     let y = ev.slots_to_coefficients(&ct, &plan).expect("coefficients");
-    assert_eq!((y.level(), y.encoding(), y.layout().order, y.is_complex()), (Level(0), Encoding::Coefficients, Order::BitReversed, true));
+    assert_eq!(
+        (y.level(), y.encoding(), y.layout().order, y.is_complex()),
+        (Level(0), Encoding::Coefficients, Order::BitReversed, true)
+    );
     let error = complex_deviation(&decrypt_complex(&sk, &y), &x);
     println!("slots to coefficients: {:.2} bits", -error.log2());
     assert!(error < 2f64.powi(-24), "{error:e}");
@@ -68,10 +77,13 @@ fn bootstrapped_numbers_are_the_numbers() {
         (64, false, false),
         (1, false, true),
     ] {
-        let x = if real { noise(slots, 4).into_iter().map(Complex64::from).collect() } else { complex(slots, 4) };
-        let values = if real { Values::Real(x.iter().map(|x| x.re).collect()) } else { Values::Complex(x.clone()) };
+        let x =
+            if real { noise(slots, 4).into_iter().map(Complex64::from).collect() } else { complex(slots, 4) };
+        let values =
+            if real { Values::Real(x.iter().map(|x| x.re).collect()) } else { Values::Complex(x.clone()) };
         let transform_slots = own.then_some(slots);
-        let options = BootstrapOptions { slots: Some(slots), transform_slots, real, ..BootstrapOptions::default() };
+        let options =
+            BootstrapOptions { slots: Some(slots), transform_slots, real, ..BootstrapOptions::default() };
         let (got, plan) = bootstrapped(&params, &sk, options, &values, &[slots]);
         let error = complex_deviation(&got, &x);
         let (approximation, worst) = plan.reduction().approximation_error(1.0, |_| 1.0);
@@ -98,12 +110,16 @@ fn dry_runs_bound_the_error_behind_a_bootstrap() {
         let predicted = plan.predicted_error().expect("prediction").deviation();
         // The prediction is for numbers up to 1: the error of the approximation follows from the number.
         let ratio = rms / own.hypot(predicted);
-        assert!((0.9..1.01).contains(&ratio) && (magnitude < 1.0 || ratio > 0.99), "{rms:e} from {own:e} and {predicted:e}");
+        assert!(
+            (0.9..1.01).contains(&ratio) && (magnitude < 1.0 || ratio > 0.99),
+            "{rms:e} from {own:e} and {predicted:e}"
+        );
         let bound = y.error_bound().expect("known");
         assert!(bound > 6.0 * rms && bound < 30.0 * rms, "{bound:e}, {rms:e}");
         assert_eq!(y.bound(), Some(magnitude));
     }
-    // Larger numbers are divided on the way to the lowest level, and multiplied again; at the lowest level they are refused.
+    // Larger numbers are divided on the way to the lowest level, and multiplied again; at the lowest level
+    // they are refused.
     let ev = Evaluator::recording(&params);
     let x = ev.symbol(&[512], Encoding::Slots, plan.input_level(), 1.5).expect("symbol");
     assert!(matches!(ev.bootstrap(&x, &plan), Err(CkksError::BeyondRange { .. })));
@@ -122,22 +138,34 @@ fn missing_keys_are_listed_before_the_work() {
     let ct = encrypt_as(&sk, &Values::Real(noise(512, 1)), &[512], own, 3);
     // All but the relinearisation, which is needed last, and the conjugation.
     let (late, early): (Vec<_>, Vec<_>) = needs.operations().partition(|(operation, _)| {
-        matches!(operation, clathrate_ckks::keys::Operation::Multiply | clathrate_ckks::keys::Operation::Conjugate)
+        matches!(
+            operation,
+            clathrate_ckks::keys::Operation::Multiply | clathrate_ckks::keys::Operation::Conjugate
+        )
     });
-    let most = early.iter().fold(KeyNeeds::new(), |needs, &(operation, key_level)| needs.operation(operation, key_level));
+    let most = early
+        .iter()
+        .fold(KeyNeeds::new(), |needs, &(operation, key_level)| needs.operation(operation, key_level));
     let mut stages = 0;
     let error = evaluator(&sk, &most).bootstrap_with_progress(&ct, &plan, &mut |_, _| {
         stages += 1;
         true
     });
     let Err(CkksError::MissingKeys { count, bytes, names, .. }) = error else { panic!("{error:?}") };
-    let missing = late.iter().fold(KeyNeeds::new(), |needs, &(operation, key_level)| needs.operation(operation, key_level));
+    let missing = late
+        .iter()
+        .fold(KeyNeeds::new(), |needs, &(operation, key_level)| needs.operation(operation, key_level));
     let expected = params.required_keys(&missing).expect("keys").bytes(&params).expect("bytes");
     assert_eq!((stages, count, bytes), (0, 2, expected), "{names}");
     // Without the rotations, the first few are named and the others counted.
-    let rotations = late.iter().fold(KeyNeeds::new(), |needs, &(operation, key_level)| needs.operation(operation, key_level));
+    let rotations = late
+        .iter()
+        .fold(KeyNeeds::new(), |needs, &(operation, key_level)| needs.operation(operation, key_level));
     let error = evaluator(&sk, &rotations).bootstrap(&ct, &plan);
-    assert!(matches!(&error, Err(CkksError::MissingKeys { names, .. }) if names.contains("more")), "{error:?}");
+    assert!(
+        matches!(&error, Err(CkksError::MissingKeys { names, .. }) if names.contains("more")),
+        "{error:?}"
+    );
 }
 
 #[test]
@@ -152,17 +180,24 @@ fn errors_have_the_predicted_deviation() {
         (64, 128, false, 12),
         (8, 512, false, 60),
     ] {
-        let options =
-            BootstrapOptions { slots: Some(slots), transform_slots: Some(transforms), real, rounds: Some(1), ..Default::default() };
+        let options = BootstrapOptions {
+            slots: Some(slots),
+            transform_slots: Some(transforms),
+            real,
+            rounds: Some(1),
+            ..Default::default()
+        };
         let ratio = measured_over_predicted(&small(), options, bootstraps);
         assert!((0.9..1.1).contains(&ratio), "{slots} slots, real {real}: {ratio}");
     }
 }
 
-/// With a range that is too short, bootstraps fail as often as the formula says: a half of a polynomial is lost if one of its integer parts is too large.
+/// With a range that is too short, bootstraps fail as often as the formula says: a half of a polynomial is
+/// lost if one of its integer parts is too large.
 #[test]
 fn bootstraps_fail_at_the_predicted_rate() {
-    // Two levels less leave one double angle, so that the polynomial is just accurate enough in the range and useless beyond.
+    // Two levels less leave one double angle, so that the polynomial is just accurate enough in the range and
+    // useless beyond.
     let mut spec = to_change(&small());
     spec.steps.drain(8..10);
     spec.segments[2].levels = (7, 12);
@@ -170,9 +205,11 @@ fn bootstraps_fail_at_the_predicted_rate() {
     let params = Params::new(spec, &base_runtime()).expect("parameters");
     let sk = secret(&params, 11);
     let (range, slots, rounds) = (6, params.slot_count(), 60);
-    let plan =
-        BootstrapPlan::with_options(&params, BootstrapOptions { range: Some(range), rounds: Some(1), ..BootstrapOptions::default() })
-            .expect("plan");
+    let plan = BootstrapPlan::with_options(
+        &params,
+        BootstrapOptions { range: Some(range), rounds: Some(1), ..BootstrapOptions::default() },
+    )
+    .expect("plan");
     let ev = evaluator(&sk, &plan.needs().expect("needs"));
     let options = EncryptOptions { level: Some(plan.input_level()), ..EncryptOptions::default() };
     let x = complex(slots, 12);
@@ -185,14 +222,19 @@ fn bootstraps_fail_at_the_predicted_rate() {
     );
     let got = decrypt_complex(&sk, &ev.bootstrap(&ct, &plan).expect("bootstrap"));
     let lost = |part: fn(Complex64) -> f64| {
-        got.chunks_exact(slots).filter(|row| row.iter().zip(&x).any(|(a, b)| part(a - b).abs() > 0.25 || part(*a).is_nan())).count()
+        got.chunks_exact(slots)
+            .filter(|row| row.iter().zip(&x).any(|(a, b)| part(a - b).abs() > 0.25 || part(*a).is_nan()))
+            .count()
     };
     let failures = lost(|z| z.re) + lost(|z| z.im);
     let one = clathrate_ckks::circuits::bootstrap::failure::log2_tail(32, range).exp2();
     let (halves, expected) = (2 * rounds, 1.0 - (1.0 - one).powi(slots as i32));
     let (mean, deviation) = (halves as f64 * expected, (halves as f64 * expected * (1.0 - expected)).sqrt());
     println!("{failures} of {halves} halves lost, {mean:.1} +- {deviation:.1} predicted");
-    assert!((failures as f64 - mean).abs() < 4.0 * deviation, "{failures} of {halves} halves lost, {mean:.1} predicted");
+    assert!(
+        (failures as f64 - mean).abs() < 4.0 * deviation,
+        "{failures} of {halves} halves lost, {mean:.1} predicted"
+    );
     assert!((plan.log2_failure() - (one.log2() + 10.0)).abs() < 1e-9);
 }
 
@@ -205,27 +247,63 @@ fn stages_refuse_what_they_cannot_take() {
     let slots = params.slot_count();
     let at = |level: usize| EncryptOptions { level: Some(Level(level)), ..EncryptOptions::default() };
     let x = encrypt_as(&sk, &noise(slots, 1), &[slots], at(3), 1);
-    assert_refused!(ev.bootstrap(&encrypt_as(&sk, &noise(slots, 1), &[slots], at(2), 1), &plan), CkksError::LevelTooLow { .. }, "level 3");
-    assert_refused!(ev.bootstrap(&encrypt_as(&sk, &noise(8, 1), &[8], at(3), 1), &plan), CkksError::Shape { .. }, "capacity of 512");
+    assert_refused!(
+        ev.bootstrap(&encrypt_as(&sk, &noise(slots, 1), &[slots], at(2), 1), &plan),
+        CkksError::LevelTooLow { .. },
+        "level 3"
+    );
+    assert_refused!(
+        ev.bootstrap(&encrypt_as(&sk, &noise(8, 1), &[8], at(3), 1), &plan),
+        CkksError::Shape { .. },
+        "capacity of 512"
+    );
     let coefficients = EncryptOptions { encoding: Some(Encoding::Coefficients), ..at(3) };
-    assert_refused!(ev.bootstrap(&encrypt_as(&sk, &noise(8, 1), &[8], coefficients, 1), &plan), CkksError::Encoding { .. }, "slots");
-    assert_refused!(ev.half_bootstrap(&x, &plan), CkksError::Encoding { .. }, "complex numbers in coefficients");
-    let real = BootstrapPlan::with_options(&params, BootstrapOptions { real: true, ..BootstrapOptions::default() }).expect("plan");
+    assert_refused!(
+        ev.bootstrap(&encrypt_as(&sk, &noise(8, 1), &[8], coefficients, 1), &plan),
+        CkksError::Encoding { .. },
+        "slots"
+    );
+    assert_refused!(
+        ev.half_bootstrap(&x, &plan),
+        CkksError::Encoding { .. },
+        "complex numbers in coefficients"
+    );
+    let real =
+        BootstrapPlan::with_options(&params, BootstrapOptions { real: true, ..BootstrapOptions::default() })
+            .expect("plan");
     let z = encrypt_as(&sk, &Values::Complex(complex(slots, 1)), &[slots], at(3), 1);
     assert_refused!(ev.bootstrap(&z, &real), CkksError::Conversion { .. }, "complex");
-    assert_refused!(Evaluator::new(&params).bootstrap(&x, &plan), CkksError::NoKeys { .. }, "linear transform");
+    assert_refused!(
+        Evaluator::new(&params).bootstrap(&x, &plan),
+        CkksError::NoKeys { .. },
+        "linear transform"
+    );
     let others = crate::common::params("insecure_small");
     assert_refused!(BootstrapPlan::new(&others), CkksError::NotBootstrappable { .. }, "segment");
-    assert_refused!(BootstrapPlan::new(&crate::common::params("insecure_rank2")), CkksError::NotBootstrappable { .. }, "to_rlwe");
+    assert_refused!(
+        BootstrapPlan::new(&crate::common::params("insecure_rank2")),
+        CkksError::NotBootstrappable { .. },
+        "to_rlwe"
+    );
     for slots in [0, 48, 1024] {
         let options = BootstrapOptions { slots: Some(slots), ..BootstrapOptions::default() };
-        assert_refused!(BootstrapPlan::with_options(&params, options), CkksError::OutOfRange { .. }, "1 to 512");
+        assert_refused!(
+            BootstrapPlan::with_options(&params, options),
+            CkksError::OutOfRange { .. },
+            "1 to 512"
+        );
     }
     for log2_failure in [0.0, 3.0, f64::NAN, f64::NEG_INFINITY] {
         let options = BootstrapOptions { log2_failure: Some(log2_failure), ..BootstrapOptions::default() };
-        assert_refused!(BootstrapPlan::with_options(&params, options), CkksError::OutOfRange { .. }, "negative");
+        assert_refused!(
+            BootstrapPlan::with_options(&params, options),
+            CkksError::OutOfRange { .. },
+            "negative"
+        );
     }
-    let half = BootstrapPlan::with_options(&params, BootstrapOptions { half: true, ..BootstrapOptions::default() }).expect("plan");
+    let half =
+        BootstrapPlan::with_options(&params, BootstrapOptions { half: true, ..BootstrapOptions::default() })
+            .expect("plan");
     assert_refused!(ev.bootstrap(&x, &half), CkksError::NotBootstrappable { .. }, "half_bootstrap");
     assert_refused!(
         ev.bootstrap_pair(&x, &encrypt_as(&sk, &noise(slots - 1, 1), &[slots - 1], at(3), 1), &plan),
@@ -239,14 +317,20 @@ fn stages_refuse_what_they_cannot_take() {
     let deep = BootstrapOptions { degree: Some(300), ..BootstrapOptions::default() };
     assert_refused!(BootstrapPlan::with_options(&params, deep), CkksError::NotBootstrappable { .. }, "300");
     // A range that the polynomial does not cover: heavier secrets, fewer double angles.
-    for (weight, levels) in [(Some(64), 8), (Some(128), 8), (Some(1000), 8), (None, 8), (Some(32), 6), (Some(32), 5)] {
+    for (weight, levels) in
+        [(Some(64), 8), (Some(128), 8), (Some(1000), 8), (None, 8), (Some(32), 6), (Some(32), 5)]
+    {
         let mut spec = to_change(&params);
         spec.ephemeral_weight = weight;
         spec.steps.drain(8..8 + 8 - levels);
         spec.segments[2].levels = (7, 6 + levels);
         spec.segments[3].levels = (7 + levels, 9 + levels);
         let other = Params::new(spec, &base_runtime()).expect("parameters");
-        assert_refused!(BootstrapPlan::new(&other), CkksError::NotBootstrappable { .. }, "cannot be bootstrapped");
+        assert_refused!(
+            BootstrapPlan::new(&other),
+            CkksError::NotBootstrappable { .. },
+            "cannot be bootstrapped"
+        );
     }
     // Arrays above the application's segment come down through its top.
     for level in [8, 14, 17] {
@@ -257,7 +341,11 @@ fn stages_refuse_what_they_cannot_take() {
     let stopped = ev.clone().watched(|stage| stage != "modular reduction");
     assert_refused!(stopped.bootstrap(&x, &plan), CkksError::Cancelled, "stopped");
     // The ephemeral key serves level 0 alone.
-    assert_refused!(ev.change_secret(&x, clathrate_ckks::SecretName::Ephemeral), CkksError::Lattice(_), "level 0");
+    assert_refused!(
+        ev.change_secret(&x, clathrate_ckks::SecretName::Ephemeral),
+        CkksError::Lattice(_),
+        "level 0"
+    );
 }
 
 /// Threads and instruction sets do not change a bit of a bootstrapped array.
@@ -278,11 +366,14 @@ fn results_do_not_depend_on_the_threads_or_the_instruction_set() {
     assert!(results.windows(2).all(|pair| pair[0] == pair[1]));
 }
 
-/// The hybrid method, on keys as made or not, and key decomposition with digits of each length leave the same bits of a whole bootstrap. The special primes are the
-/// same for all, because their number decides what is rounded.
+/// The hybrid method, on keys as made or not, and key decomposition with digits of each length leave the same
+/// bits of a whole bootstrap. The special primes are the same for all, because their number decides what is
+/// rounded.
 #[test]
 fn results_do_not_depend_on_the_switching_method() {
-    let under = |switching: Switching| Params::preset("insecure_boot", &Runtime { switching, ..base_runtime() }).expect("preset");
+    let under = |switching: Switching| {
+        Params::preset("insecure_boot", &Runtime { switching, ..base_runtime() }).expect("preset")
+    };
     let special = small().chain().special_basis().len();
     // One plan for all: baby and giant steps follow the price, and roundings follow the steps.
     let plan = BootstrapPlan::new(&under(SwitchMethod::hybrid(special).into())).expect("plan");
@@ -328,24 +419,30 @@ fn evaluators_bootstrap_where_levels_run_out() {
     let (start, end) = params.application_levels().expect("levels");
     assert_eq!((start, end), (Level(3), Level(6)));
     let slots = 512;
-    let circuit = |ev: &Evaluator, x: &clathrate_ckks::Ciphertext| -> Result<clathrate_ckks::Ciphertext, CkksError> {
+    let circuit = |ev: &Evaluator,
+                   x: &clathrate_ckks::Ciphertext|
+     -> Result<clathrate_ckks::Ciphertext, CkksError> {
         let mut y = x.clone();
         for _ in 0..4 {
             y = ev.multiply_rescale(&y, &y)?;
         }
         let y = ev.rescale(&ev.multiply_plain(&y, &[0.5; 512])?)?;
         let y = ev.rescale(&ev.multiply_scalar(&y, 0.5)?)?;
-        let y = ev.evaluate_polynomial(&y, &clathrate_ckks::Polynomial::fit(|t: f64| 1.0 - t, 1, (-1.0, 1.0))?)?;
+        let y =
+            ev.evaluate_polynomial(&y, &clathrate_ckks::Polynomial::fit(|t: f64| 1.0 - t, 1, (-1.0, 1.0))?)?;
         let y = ev.multiply(&y, &y)?;
         ev.rescale(&y)
     };
     let recorder = Evaluator::recording(&params).bootstrapping(None).expect("evaluator");
     // Without a bound, of which sums of 1 and a number would be beyond 1.
-    let symbol = clathrate_ckks::Ciphertext::symbol(&params, &[slots], Encoding::Slots, false, end, params.scale(end)).expect("symbol");
+    let symbol =
+        clathrate_ckks::Ciphertext::symbol(&params, &[slots], Encoding::Slots, false, end, params.scale(end))
+            .expect("symbol");
     let symbol = recorder.take_symbol(symbol, None).expect("symbol");
     let planned = circuit(&recorder, &symbol).expect("dry run");
     let recording = recorder.recorded();
-    let automatic = recording.stages().iter().filter(|stage| stage.name.starts_with("automatic bootstrap/")).count();
+    let automatic =
+        recording.stages().iter().filter(|stage| stage.name.starts_with("automatic bootstrap/")).count();
     assert_eq!(automatic, 5, "all but the join of two halves: {:?}", recording.stages());
     let keys = sk.evaluation_keys(recording.needs()).expect("keys");
     let x: Vec<f64> = noise(slots, 31).iter().map(|x| 0.9 + 0.1 * x).collect();
@@ -359,21 +456,40 @@ fn evaluators_bootstrap_where_levels_run_out() {
     // Without automatic bootstraps, and without their keys, levels run out as before.
     let refused = circuit(&ev.without_bootstrapping(), &ct);
     assert!(refused.is_err(), "{refused:?}");
-    let few = evaluator(&sk, &KeyNeeds::new().relinearise(clathrate_ckks::KeyLevel::Top)).bootstrapping(None).expect("evaluator");
+    let few = evaluator(&sk, &KeyNeeds::new().relinearise(clathrate_ckks::KeyLevel::Top))
+        .bootstrapping(None)
+        .expect("evaluator");
     assert!(circuit(&few, &ct).is_err());
     // A factor does not rise where the other one stays below the application's levels.
-    let lower = encrypt_as(&sk, &x, &[slots], EncryptOptions { level: Some(Level(2)), ..EncryptOptions::default() }, 33);
-    let low = encrypt_as(&sk, &x, &[slots], EncryptOptions { level: Some(Level(3)), ..EncryptOptions::default() }, 34);
+    let lower = encrypt_as(
+        &sk,
+        &x,
+        &[slots],
+        EncryptOptions { level: Some(Level(2)), ..EncryptOptions::default() },
+        33,
+    );
+    let low = encrypt_as(
+        &sk,
+        &x,
+        &[slots],
+        EncryptOptions { level: Some(Level(3)), ..EncryptOptions::default() },
+        34,
+    );
     for (left, right) in [(&low, &lower), (&lower, &low)] {
         let (automatic, plain) = (ev.multiply(left, right), ev.without_bootstrapping().multiply(left, right));
         assert_eq!(automatic.expect("product").level(), plain.expect("product").level());
     }
-    // An operation of several levels counts as one, up to what a bootstrap leaves: from the highest level nothing has to be bootstrapped.
+    // An operation of several levels counts as one, up to what a bootstrap leaves: from the highest level
+    // nothing has to be bootstrapped.
     for lowest in [3, 4, 5] {
         let recorder = Evaluator::recording(&params).bootstrapping(Some(Level(lowest))).expect("evaluator");
         let mut y = recorder.symbol(&[slots], Encoding::Slots, end, 1.0).expect("symbol");
-        let square =
-            clathrate_ckks::Polynomial::new([0.0, 0.4, 0.5], clathrate_ckks::PolynomialBasis::Power, (-1.0, 1.0)).expect("polynomial");
+        let square = clathrate_ckks::Polynomial::new(
+            [0.0, 0.4, 0.5],
+            clathrate_ckks::PolynomialBasis::Power,
+            (-1.0, 1.0),
+        )
+        .expect("polynomial");
         for round in 0..4 {
             y = recorder.evaluate_polynomial(&y, &square).expect("dry run");
             assert!(y.level() >= start, "below {lowest}, round {round}: level {}", y.level());
@@ -384,8 +500,16 @@ fn evaluators_bootstrap_where_levels_run_out() {
     let symbol = recorder.symbol(&[slots], Encoding::Slots, end, 1.0).expect("symbol");
     let product = recorder.multiply_rescale(&symbol, &symbol).expect("dry run");
     assert_eq!((product.level(), recorder.recorded().stages().len()), (Level(5), 1));
-    assert_refused!(Evaluator::new(&params).bootstrapping(Some(Level(6))), CkksError::OutOfRange { .. }, "3 to 5");
-    assert_refused!(Evaluator::new(&params).bootstrapping(Some(Level(2))), CkksError::OutOfRange { .. }, "3 to 5");
+    assert_refused!(
+        Evaluator::new(&params).bootstrapping(Some(Level(6))),
+        CkksError::OutOfRange { .. },
+        "3 to 5"
+    );
+    assert_refused!(
+        Evaluator::new(&params).bootstrapping(Some(Level(2))),
+        CkksError::OutOfRange { .. },
+        "3 to 5"
+    );
     assert_refused!(
         Evaluator::new(&crate::common::params("insecure_small")).bootstrapping(None),
         CkksError::NotBootstrappable { .. },

@@ -7,7 +7,10 @@ use clathrate_arith::{Counts, GaloisElement};
 use clathrate_ckks::circuits::bootstrap::{BootstrapOptions, BootstrapPlan};
 use clathrate_ckks::file::{FileReader, Stored};
 use clathrate_ckks::keys::{EncryptOptions, KeyLevel, KeyName, RaisedMap, Values};
-use clathrate_ckks::{BodyAxis, Ciphertext, CkksError, Complex64, Encoding, EvaluationKeys, Evaluator, KeyNeeds, Level, SecretName};
+use clathrate_ckks::{
+    BodyAxis, Ciphertext, CkksError, Complex64, Encoding, EvaluationKeys, Evaluator, KeyNeeds, Level,
+    SecretName,
+};
 
 fn options(bodies: usize, real: bool) -> BootstrapOptions {
     BootstrapOptions { bodies, real, ..BootstrapOptions::default() }
@@ -18,18 +21,35 @@ fn shared_bootstraps_have_the_numbers_for_every_count_of_bodies() {
     let params = small();
     let sk = secret(&params, 3);
     let slots = params.slot_count();
-    for (bodies, rows, real) in
-        [(2, 2, false), (2, 1, true), (3, 4, true), (4, 4, false), (5, 3, false), (7, 9, true), (16, 16, true), (64, 64, true)]
-    {
+    for (bodies, rows, real) in [
+        (2, 2, false),
+        (2, 1, true),
+        (3, 4, true),
+        (4, 4, false),
+        (5, 3, false),
+        (7, 9, true),
+        (16, 16, true),
+        (64, 64, true),
+    ] {
         let x = complex(rows * slots, bodies as u64);
-        let values = if real { Values::Real(x.iter().map(|x| x.re).collect()) } else { Values::Complex(x.clone()) };
+        let values =
+            if real { Values::Real(x.iter().map(|x| x.re).collect()) } else { Values::Complex(x.clone()) };
         let x: Vec<_> = if real { x.iter().map(|x| x.re.into()).collect() } else { x };
         let (got, plan) = bootstrapped(&params, &sk, options(bodies, real), &values, &[rows, slots]);
-        let (measured, predicted) = (complex_deviation(&got, &x), plan.predicted_error().expect("prediction").deviation());
+        let (measured, predicted) =
+            (complex_deviation(&got, &x), plan.predicted_error().expect("prediction").deviation());
         // Of real numbers the imaginary parts are zero.
         let measured = if real { measured * 2f64.sqrt() } else { measured };
-        println!("{bodies} bodies, {rows} rows, real {real}: {:.2} bits, predicted {:.2}", -measured.log2(), -predicted.log2());
-        assert!((0.85..1.15).contains(&(measured / predicted)), "{bodies}, {rows}, {real}: {}", measured / predicted);
+        println!(
+            "{bodies} bodies, {rows} rows, real {real}: {:.2} bits, predicted {:.2}",
+            -measured.log2(),
+            -predicted.log2()
+        );
+        assert!(
+            (0.85..1.15).contains(&(measured / predicted)),
+            "{bodies}, {rows}, {real}: {}",
+            measured / predicted
+        );
         assert!(plan.log2_failure() <= -128.0);
     }
 }
@@ -43,12 +63,22 @@ fn masks_are_shared_in_both_orders() {
     for (bodies, rows, real) in [(1, 2, false), (2, 2, false), (3, 5, true), (8, 7, false), (16, 16, true)] {
         let x = complex(rows * slots, bodies as u64);
         let x: Vec<Complex64> = if real { x.iter().map(|x| x.re.into()).collect() } else { x };
-        let values = if real { Values::Real(x.iter().map(|x| x.re).collect()) } else { Values::Complex(x.clone()) };
+        let values =
+            if real { Values::Real(x.iter().map(|x| x.re).collect()) } else { Values::Complex(x.clone()) };
         let (got, plan) = bootstrapped(&params, &sk, options(bodies, real), &values, &[rows, slots]);
-        let (measured, predicted) = (complex_deviation(&got, &x), plan.predicted_error().expect("prediction").deviation());
+        let (measured, predicted) =
+            (complex_deviation(&got, &x), plan.predicted_error().expect("prediction").deviation());
         let measured = if real { measured * 2f64.sqrt() } else { measured };
-        println!("{bodies} bodies, {rows} rows, real {real}: {:.2} bits, predicted {:.2}", -measured.log2(), -predicted.log2());
-        assert!((0.8..1.2).contains(&(measured / predicted)), "{bodies}, {rows}, {real}: {}", measured / predicted);
+        println!(
+            "{bodies} bodies, {rows} rows, real {real}: {:.2} bits, predicted {:.2}",
+            -measured.log2(),
+            -predicted.log2()
+        );
+        assert!(
+            (0.8..1.2).contains(&(measured / predicted)),
+            "{bodies}, {rows}, {real}: {}",
+            measured / predicted
+        );
         assert!(plan.slots_last());
     }
 }
@@ -63,7 +93,8 @@ fn encrypted(sk: &clathrate_ckks::SecretKey, plan: &BootstrapPlan, x: &[f64], sh
     encrypt_as(sk, &Values::Real(x.to_vec()), shape, options, 6)
 }
 
-/// Rows of several polynomials, pairs of real polynomials, few slots, two rounds: whatever the shape, the numbers stay where they were.
+/// Rows of several polynomials, pairs of real polynomials, few slots, two rounds: whatever the shape, the
+/// numbers stay where they were.
 #[test]
 fn arrays_of_every_shape_keep_their_numbers() {
     let params = small();
@@ -83,8 +114,13 @@ fn arrays_of_every_shape_keep_their_numbers() {
         let plan = BootstrapPlan::with_options(&params, own).expect("plan");
         let ev = evaluator(&sk, &plan.needs().expect("needs"));
         let x = noise(shape.iter().product(), 7);
-        let fresh = ev.bootstrap(&encrypted(&sk, &plan, &x, &shape), &plan).unwrap_or_else(|error| panic!("{own:?}: {error}"));
-        assert_eq!((fresh.shape(), fresh.secret(), fresh.level()), (&shape[..], SecretName::Main, plan.output_level()));
+        let fresh = ev
+            .bootstrap(&encrypted(&sk, &plan, &x, &shape), &plan)
+            .unwrap_or_else(|error| panic!("{own:?}: {error}"));
+        assert_eq!(
+            (fresh.shape(), fresh.secret(), fresh.level()),
+            (&shape[..], SecretName::Main, plan.output_level())
+        );
         let error = deviation(&sk.decrypt(&fresh).expect("numbers").into_real().expect("real"), &x);
         assert!(error < 2f64.powi(-16), "{own:?}: {error:e}");
     }
@@ -92,7 +128,9 @@ fn arrays_of_every_shape_keep_their_numbers() {
     let sk = secret(&wide, 4);
     // In two rounds, real arrays alone and two by two.
     for real in [true, false] {
-        let plan = BootstrapPlan::with_options(&wide, BootstrapOptions { rounds: Some(2), ..options(2, real) }).expect("plan");
+        let plan =
+            BootstrapPlan::with_options(&wide, BootstrapOptions { rounds: Some(2), ..options(2, real) })
+                .expect("plan");
         let ev = evaluator(&sk, &plan.needs().expect("needs"));
         let x = noise(3 * slots, 8);
         let fresh = ev.bootstrap(&encrypted(&sk, &plan, &x, &[3, slots]), &plan).expect("bootstrap");
@@ -101,7 +139,8 @@ fn arrays_of_every_shape_keep_their_numbers() {
     }
 }
 
-/// Several arrays of different shapes and levels are one batch; what does not fit into it is refused with its number.
+/// Several arrays of different shapes and levels are one batch; what does not fit into it is refused with its
+/// number.
 #[test]
 fn arrays_are_bootstrapped_together() {
     let params = small();
@@ -111,9 +150,18 @@ fn arrays_are_bootstrapped_together() {
         let plan = BootstrapPlan::with_options(&params, options(bodies, real)).expect("plan");
         let ev = evaluator(&sk, &plan.needs().expect("needs"));
         let shapes = [vec![2, slots], vec![slots - 3], vec![2, slots + 9]];
-        let values: Vec<Vec<f64>> = shapes.iter().enumerate().map(|(seed, shape)| noise(shape.iter().product(), seed as u64)).collect();
-        let arrays: Vec<Ciphertext> = shapes.iter().zip(&values).map(|(shape, x)| encrypted(&sk, &plan, x, shape)).collect();
-        let above = EncryptOptions { level: Some(Level(5)), encoding: Some(Encoding::Slots), ..EncryptOptions::default() };
+        let values: Vec<Vec<f64>> = shapes
+            .iter()
+            .enumerate()
+            .map(|(seed, shape)| noise(shape.iter().product(), seed as u64))
+            .collect();
+        let arrays: Vec<Ciphertext> =
+            shapes.iter().zip(&values).map(|(shape, x)| encrypted(&sk, &plan, x, shape)).collect();
+        let above = EncryptOptions {
+            level: Some(Level(5)),
+            encoding: Some(Encoding::Slots),
+            ..EncryptOptions::default()
+        };
         let mut arrays: Vec<&Ciphertext> = arrays.iter().collect();
         let high = encrypt_as(&sk, &Values::Real(values[1].clone()), &shapes[1], above, 9);
         arrays.push(&high);
@@ -134,19 +182,26 @@ fn arrays_are_bootstrapped_together() {
         let symbol = |ev: &Evaluator, shape: &[usize]| {
             let layout = *encrypted(&sk, &plan, &vec![0.0; shape.iter().product()], shape).layout();
             let level = plan.input_level();
-            let own = Ciphertext::symbol_with(&params, shape, layout, SecretName::Main, level, params.scale(level)).expect("symbol");
+            let own =
+                Ciphertext::symbol_with(&params, shape, layout, SecretName::Main, level, params.scale(level))
+                    .expect("symbol");
             ev.take_symbol(own, None).expect("symbol")
         };
         let together = price(&|ev| {
-            let all: Vec<Ciphertext> = [&shapes[0], &shapes[1], &shapes[2], &shapes[1]].iter().map(|shape| symbol(ev, shape)).collect();
+            let all: Vec<Ciphertext> = [&shapes[0], &shapes[1], &shapes[2], &shapes[1]]
+                .iter()
+                .map(|shape| symbol(ev, shape))
+                .collect();
             ev.bootstrap_batch(&all.iter().collect::<Vec<_>>(), &plan, &mut |_, _| true).expect("dry run");
         });
         let whole = price(&|ev| drop(ev.bootstrap(&symbol(ev, &[8, slots]), &plan).expect("dry run")));
         assert!((together / whole - 1.0).abs() < 1e-6, "{together} and {whole}");
         for (index, (fresh, x)) in fresh.iter().zip(&arrays).enumerate() {
             assert_eq!((fresh.shape(), fresh.level()), (x.shape(), plan.output_level()));
-            let error =
-                deviation(&sk.decrypt(fresh).expect("numbers").into_real().expect("real"), &values[if index == 3 { 1 } else { index }]);
+            let error = deviation(
+                &sk.decrypt(fresh).expect("numbers").into_real().expect("real"),
+                &values[if index == 3 { 1 } else { index }],
+            );
             assert!(error < 2f64.powi(-16), "{index}: {error:e}");
         }
     }
@@ -156,14 +211,27 @@ fn arrays_are_bootstrapped_together() {
     let batch = |y: &Ciphertext| ev.bootstrap_batch(&[&x, y], &plan, &mut |_, _| true);
     let low = ev.drop_to_level(&x, Level(2)).expect("a level");
     assert_refused!(batch(&low), CkksError::InBatch { index: 1, .. }, "array 1 of the batch");
-    assert_refused!(batch(&ev.multiply_scalar(&x, 0.5).expect("product")), CkksError::InBatch { index: 1, .. }, "scales");
+    assert_refused!(
+        batch(&ev.multiply_scalar(&x, 0.5).expect("product")),
+        CkksError::InBatch { index: 1, .. },
+        "scales"
+    );
     let level = Some(plan.input_level());
     let options = EncryptOptions { level, encoding: Some(Encoding::Slots), ..EncryptOptions::default() };
     let pairs = encrypt_as(&sk, &Values::Complex(complex(slots, 1)), &[slots], options, 2);
-    assert_refused!(batch(&pairs), CkksError::InBatch { index: 1, .. }, "complex and those of the first array real");
+    assert_refused!(
+        batch(&pairs),
+        CkksError::InBatch { index: 1, .. },
+        "complex and those of the first array real"
+    );
     let few = EncryptOptions { capacity: Some(8), ..options };
-    assert_refused!(batch(&encrypt_as(&sk, &Values::Real(noise(8, 1)), &[8], few, 2)), CkksError::InBatch { index: 1, .. }, "512 slots");
-    let coefficients = EncryptOptions { level, encoding: Some(Encoding::Coefficients), ..EncryptOptions::default() };
+    assert_refused!(
+        batch(&encrypt_as(&sk, &Values::Real(noise(8, 1)), &[8], few, 2)),
+        CkksError::InBatch { index: 1, .. },
+        "512 slots"
+    );
+    let coefficients =
+        EncryptOptions { level, encoding: Some(Encoding::Coefficients), ..EncryptOptions::default() };
     assert_refused!(
         batch(&encrypt_as(&sk, &Values::Real(noise(8, 1)), &[8], coefficients, 2)),
         CkksError::InBatch { index: 1, .. },
@@ -219,11 +287,16 @@ fn half_bootstraps_share_masks_at_level_0() {
     let sk = secret(&params, 5);
     let slots = params.slot_count();
     let whole = BootstrapPlan::with_options(&params, options(1, false)).expect("plan");
-    let plan = BootstrapPlan::with_options(&params, BootstrapOptions { half: true, ..options(4, false) }).expect("plan");
+    let plan = BootstrapPlan::with_options(&params, BootstrapOptions { half: true, ..options(4, false) })
+        .expect("plan");
     let needs = plan.needs().expect("needs").merge(&whole.needs().expect("needs"));
     let ev = evaluator(&sk, &needs);
     let x = complex(3 * slots, 9);
-    let options = EncryptOptions { level: Some(whole.input_level()), encoding: Some(Encoding::Slots), ..EncryptOptions::default() };
+    let options = EncryptOptions {
+        level: Some(whole.input_level()),
+        encoding: Some(Encoding::Slots),
+        ..EncryptOptions::default()
+    };
     let ct = encrypt_as(&sk, &Values::Complex(x.clone()), &[3, slots], options, 2);
     let low = ev.slots_to_coefficients(&ct, &whole).expect("coefficients");
     assert_eq!((low.level(), low.secret()), (Level(0), SecretName::Main));
@@ -248,7 +321,11 @@ fn the_plan_of_a_batch_takes_the_bodies_that_are_fastest_within_the_keys() {
     let alone = BootstrapPlan::with_options(&params, options(1, true)).expect("plan");
     let keys = alone.key_bytes().expect("keys");
     let batch = |polys: usize, most: Option<usize>| {
-        BootstrapPlan::for_batch(&params, polys, BootstrapOptions { most_key_bytes: most, ..options(1, true) })
+        BootstrapPlan::for_batch(
+            &params,
+            polys,
+            BootstrapOptions { most_key_bytes: most, ..options(1, true) },
+        )
     };
     let plan = batch(16, None).expect("plan");
     assert!(plan.bodies() > 1 && plan.key_bytes().expect("keys") <= 3 * keys, "{}", plan.bodies());
@@ -260,32 +337,66 @@ fn the_plan_of_a_batch_takes_the_bodies_that_are_fastest_within_the_keys() {
     assert!(batch(16, Some(100 * keys)).expect("plan").bodies() >= plan.bodies());
     assert!(batch(16, Some(keys)).expect("plan").key_bytes().expect("keys") <= keys);
     assert_eq!(batch(1, None).expect("plan").bodies(), 1);
-    assert_refused!(batch(0, None), CkksError::OutOfRange { .. }, "polynomials of a batch", "one polynomial or more");
+    assert_refused!(
+        batch(0, None),
+        CkksError::OutOfRange { .. },
+        "polynomials of a batch",
+        "one polynomial or more"
+    );
     assert_refused!(batch(16, Some(1000)), CkksError::OutOfRange { .. }, "1000", "allow at least");
-    assert_refused!(BootstrapPlan::with_options(&params, options(65, true)), CkksError::OutOfRange { .. }, "65", "1 to 64");
-    assert_refused!(BootstrapPlan::with_options(&params, options(0, true)), CkksError::OutOfRange { .. }, "1 to 64");
+    assert_refused!(
+        BootstrapPlan::with_options(&params, options(65, true)),
+        CkksError::OutOfRange { .. },
+        "65",
+        "1 to 64"
+    );
+    assert_refused!(
+        BootstrapPlan::with_options(&params, options(0, true)),
+        CkksError::OutOfRange { .. },
+        "1 to 64"
+    );
     let last = crate::common::params("insecure_boot_last");
     assert!(BootstrapPlan::for_batch(&last, 8, options(1, true)).expect("plan").bodies() > 1);
 }
 
-/// Keys of a shared mask lose a bit of security for each doubling: a set without bits to spare has none, one with them has as many as it can.
+/// Keys of a shared mask lose a bit of security for each doubling: a set without bits to spare has none, one
+/// with them has as many as it can.
 #[test]
 fn keys_of_a_batch_are_secure() {
-    for (name, most) in [("boot_n15", 1), ("boot_n15_batch", 64), ("boot_n15_mambo", 128), ("boot_fast", 1), ("boot_fast_batch", 8)] {
+    for (name, most) in [
+        ("boot_n15", 1),
+        ("boot_n15_batch", 64),
+        ("boot_n15_mambo", 128),
+        ("boot_fast", 1),
+        ("boot_fast_batch", 8),
+    ] {
         let params = crate::common::params(name);
         let (top, element) = (params.max_level(), GaloisElement::conjugation(params.degree()));
         for bodies in [2, 4, 8, 16, 32, 64, 128] {
-            let definition = params.key_definition(KeyName::BodiesAutomorphism { bodies, element }).expect("a definition");
+            let definition =
+                params.key_definition(KeyName::BodiesAutomorphism { bodies, element }).expect("a definition");
             let charged = definition.security_bits(top).expect("bits") - (bodies as f64).log2();
-            assert_eq!(definition.check_security(top).is_ok(), bodies <= most, "{name}, {bodies} bodies: {charged} bits");
+            assert_eq!(
+                definition.check_security(top).is_ok(),
+                bodies <= most,
+                "{name}, {bodies} bodies: {charged} bits"
+            );
             assert_eq!(charged >= 128.0, bodies <= most);
         }
     }
     // A plan with more bodies is refused before there are keys, and so are the keys.
     let params = crate::common::params("boot_n15");
-    assert_refused!(BootstrapPlan::with_options(&params, options(2, true)), CkksError::Insecure { .. }, "fewer than 2 bodies");
+    assert_refused!(
+        BootstrapPlan::with_options(&params, options(2, true)),
+        CkksError::Insecure { .. },
+        "fewer than 2 bodies"
+    );
     let needs = KeyNeeds::new().conjugation_of_bodies(2, KeyLevel::Level(params.max_level().0));
-    assert_refused!(secret(&params, 1).evaluation_keys(&needs), CkksError::Insecure { .. }, "fewer than 2 bodies");
+    assert_refused!(
+        secret(&params, 1).evaluation_keys(&needs),
+        CkksError::Insecure { .. },
+        "fewer than 2 bodies"
+    );
     assert_eq!(BootstrapPlan::for_batch(&params, 8, options(1, true)).expect("plan").bodies(), 1);
     // All keys of one plan, those of the sparse secrets among them.
     let params = crate::common::params("boot_n15_batch");
@@ -294,7 +405,11 @@ fn keys_of_a_batch_are_secure() {
     for (address, level) in required.iter() {
         let definition = params.definition_at(address).expect("a key");
         let charged = definition.security_bits(level).expect("bits") - (definition.bodies() as f64).log2();
-        assert!(charged >= 128.0 && definition.check_security(level).is_ok(), "{} has {charged} bits", address.name);
+        assert!(
+            charged >= 128.0 && definition.check_security(level).is_ok(),
+            "{} has {charged} bits",
+            address.name
+        );
     }
 }
 
@@ -304,9 +419,13 @@ fn keys_of_a_batch_are_stored_and_missed_like_others() {
     let sk = secret(&params, 6);
     let plan = BootstrapPlan::with_options(&params, options(2, true)).expect("plan");
     let keys = sk.evaluation_keys(&plan.needs().expect("needs")).expect("keys");
-    assert!(keys.iter().any(|(address, _)| matches!(address.name, KeyName::RaiseToSlots(RaisedMap { bodies: 2, .. }))));
+    assert!(
+        keys.iter()
+            .any(|(address, _)| matches!(address.name, KeyName::RaiseToSlots(RaisedMap { bodies: 2, .. })))
+    );
     let bytes = keys.to_file_bytes().expect("a file");
-    let again = EvaluationKeys::from_reader(&FileReader::from_bytes(&bytes).expect("readable"), &params).expect("keys");
+    let again = EvaluationKeys::from_reader(&FileReader::from_bytes(&bytes).expect("readable"), &params)
+        .expect("keys");
     let x = noise(2 * params.slot_count(), 3);
     let ct = encrypted(&sk, &plan, &x, &[2, params.slot_count()]);
     let own = Evaluator::with_keys(keys).bootstrap(&ct, &plan).expect("bootstrap");
@@ -320,8 +439,9 @@ fn keys_of_a_batch_are_stored_and_missed_like_others() {
     assert!(sum.iter().zip(&x).all(|(found, x)| (found.re - x).abs() < 1e-4));
 }
 
-/// What a shared mask saves, observed by the engine's meter: of the maps' key switches the decompositions happen once for all bodies, products and divisions once more than there are bodies
-/// instead of twice for each. [pcmm-mambo, Table 2]
+/// What a shared mask saves, observed by the engine's meter: of the maps' key switches the decompositions
+/// happen once for all bodies, products and divisions once more than there are bodies instead of twice for
+/// each. [pcmm-mambo, Table 2]
 #[test]
 fn maps_of_shared_masks_take_the_operations_of_the_papers_table() {
     let (params, meter) = metered("insecure_boot");
@@ -340,7 +460,11 @@ fn maps_of_shared_masks_take_the_operations_of_the_papers_table() {
             };
             let x = encrypt_as(&sk, &Values::Complex(complex(bodies * slots, 3)), &[bodies, slots], own, 5);
             let circuit = |ev: &Evaluator, x: &Ciphertext| {
-                let x = if bodies == 1 { x.clone() } else { ev.share_mask_along(x, bodies, Some(BodyAxis::Rows)).expect("a mask") };
+                let x = if bodies == 1 {
+                    x.clone()
+                } else {
+                    ev.share_mask_along(x, bodies, Some(BodyAxis::Rows)).expect("a mask")
+                };
                 assert_eq!(x.bundles().len(), usize::from(!x.is_symbol()));
                 // The first run encodes the diagonals.
                 ev.run_linear(&x, map).expect("a map");
@@ -349,14 +473,17 @@ fn maps_of_shared_masks_take_the_operations_of_the_papers_table() {
                 meter.take()
             };
             let recorder = Evaluator::recording(&params);
-            let symbol = Ciphertext::symbol_with(&params, x.shape(), *x.layout(), x.secret(), x.level(), x.scale()).expect("symbol");
+            let symbol =
+                Ciphertext::symbol_with(&params, x.shape(), *x.layout(), x.secret(), x.level(), x.scale())
+                    .expect("symbol");
             circuit(&recorder, &recorder.take_symbol(symbol, None).expect("symbol"));
             circuit(&evaluator(&sk, &recorder.needs()), &x)
         };
         let (one, two) = (count(1), count(2));
         let (before, after) = map.switches();
         println!("level {}, {before} + {after} switches: {one:?}", map.input_level());
-        // Of one body, a part of the operations is the mask's alone: decompositions, and the divisions before those of later rotations. The rest is the same for mask and body.
+        // Of one body, a part of the operations is the mask's alone: decompositions, and the divisions before
+        // those of later rotations. The rest is the same for mask and body.
         let counted = |counts: &Counts| [counts.forward, counts.inverse, counts.conversion, counts.division];
         let (one_body, two_bodies) = (counted(&one), counted(&two));
         let each = [0, 1, 2, 3].map(|kind| two_bodies[kind] - one_body[kind]);
@@ -383,20 +510,39 @@ fn every_count_of_bodies_bootstraps_in_both_orders() {
         for bodies in 1..=64 {
             // The keys of complex numbers serve real ones.
             let plans = [false, true].map(|real| {
-                BootstrapPlan::with_options(&params, BootstrapOptions { rounds: Some(1), ..options(bodies, real) }).expect("plan")
+                BootstrapPlan::with_options(
+                    &params,
+                    BootstrapOptions { rounds: Some(1), ..options(bodies, real) },
+                )
+                .expect("plan")
             });
-            let ev = evaluator(&sk, &plans[0].needs().expect("needs").merge(&plans[1].needs().expect("needs")));
+            let ev =
+                evaluator(&sk, &plans[0].needs().expect("needs").merge(&plans[1].needs().expect("needs")));
             for plan in &plans {
                 let real = plan.is_real();
                 let x = complex(bodies * slots, bodies as u64);
                 let x: Vec<Complex64> = if real { x.iter().map(|x| x.re.into()).collect() } else { x };
-                let values = if real { Values::Real(x.iter().map(|x| x.re).collect()) } else { Values::Complex(x.clone()) };
-                let own = EncryptOptions { level: Some(plan.input_level()), encoding: Some(Encoding::Slots), ..EncryptOptions::default() };
-                let fresh = ev.bootstrap(&encrypt_as(&sk, &values, &[bodies, slots], own, 5), plan).expect("bootstrap");
+                let values = if real {
+                    Values::Real(x.iter().map(|x| x.re).collect())
+                } else {
+                    Values::Complex(x.clone())
+                };
+                let own = EncryptOptions {
+                    level: Some(plan.input_level()),
+                    encoding: Some(Encoding::Slots),
+                    ..EncryptOptions::default()
+                };
+                let fresh = ev
+                    .bootstrap(&encrypt_as(&sk, &values, &[bodies, slots], own, 5), plan)
+                    .expect("bootstrap");
                 let got = decrypt_complex(&sk, &fresh);
                 let predicted = plan.predicted_error().expect("prediction").deviation();
                 let measured = complex_deviation(&got, &x) * if real { 2f64.sqrt() } else { 1.0 };
-                assert!((0.8..1.2).contains(&(measured / predicted)), "{name}, {bodies}, real {real}: {}", measured / predicted);
+                assert!(
+                    (0.8..1.2).contains(&(measured / predicted)),
+                    "{name}, {bodies}, real {real}: {}",
+                    measured / predicted
+                );
             }
         }
     }

@@ -1,4 +1,5 @@
-//! What plans of bootstraps choose among: rounds, an arcsine, few slots, pairs of real numbers, the order of the stages, few keys. Small degrees: not secure.
+//! What plans of bootstraps choose among: rounds, an arcsine, few slots, pairs of real numbers, the order of
+//! the stages, few keys. Small degrees: not secure.
 
 use crate::common::bootstraps::*;
 use crate::common::measure::*;
@@ -11,11 +12,20 @@ use clathrate_lattice::Level;
 #[test]
 fn rounds_add_their_precision() {
     let params = wide();
-    for (rounds, slots, transforms, bits) in
-        [(1, 512, 512, 24.0), (2, 512, 512, 42.0), (2, 64, 64, 42.0), (2, 64, 512, 42.0), (2, 256, 512, 42.0), (3, 512, 512, 48.0)]
-    {
-        let options =
-            BootstrapOptions { rounds: Some(rounds), slots: Some(slots), transform_slots: Some(transforms), ..BootstrapOptions::default() };
+    for (rounds, slots, transforms, bits) in [
+        (1, 512, 512, 24.0),
+        (2, 512, 512, 42.0),
+        (2, 64, 64, 42.0),
+        (2, 64, 512, 42.0),
+        (2, 256, 512, 42.0),
+        (3, 512, 512, 48.0),
+    ] {
+        let options = BootstrapOptions {
+            rounds: Some(rounds),
+            slots: Some(slots),
+            transform_slots: Some(transforms),
+            ..BootstrapOptions::default()
+        };
         let ratio = measured_over_predicted(&params, options, 4);
         let plan = BootstrapPlan::with_options(&params, options).expect("plan");
         assert!((0.9..1.1).contains(&ratio), "{rounds} rounds, {slots} slots: {ratio}");
@@ -23,7 +33,8 @@ fn rounds_add_their_precision() {
         assert!(predicted > bits, "{rounds} rounds: {predicted} bits");
         assert_eq!(plan.output_level(), Level(7 - rounds));
     }
-    // An array from the highest level, above the application's segment, takes part in the rounds at the level of the input.
+    // An array from the highest level, above the application's segment, takes part in the rounds at the level
+    // of the input.
     let (sk, plan) = (secret(&params, 21), BootstrapPlan::new(&params).expect("plan"));
     let x = complex(512, 40);
     let ct = encrypt_as(&sk, &Values::Complex(x), &[512], EncryptOptions::default(), 1);
@@ -34,7 +45,10 @@ fn rounds_add_their_precision() {
     assert_eq!(plan.rounds(), 2, "the scale asks for them");
     assert_eq!(BootstrapPlan::new(&small()).expect("plan").rounds(), 1);
     for rounds in [0, 4, 1000] {
-        let error = BootstrapPlan::with_options(&params, BootstrapOptions { rounds: Some(rounds), ..BootstrapOptions::default() });
+        let error = BootstrapPlan::with_options(
+            &params,
+            BootstrapOptions { rounds: Some(rounds), ..BootstrapOptions::default() },
+        );
         assert!(matches!(&error, Err(CkksError::OutOfRange { .. })), "{rounds}: {error:?}");
     }
 }
@@ -69,29 +83,50 @@ fn an_arcsine_takes_the_error_of_the_sine_away() {
         before = bits;
     }
     for degree in [0, 1, 2, 4, 17, usize::MAX] {
-        let error = BootstrapPlan::with_options(&bent(3), BootstrapOptions { arcsine: Some(degree), ..BootstrapOptions::default() });
+        let error = BootstrapPlan::with_options(
+            &bent(3),
+            BootstrapOptions { arcsine: Some(degree), ..BootstrapOptions::default() },
+        );
         assert!(matches!(&error, Err(CkksError::OutOfRange { .. })), "{degree}: {error:?}");
     }
-    let error = BootstrapPlan::with_options(&small(), BootstrapOptions { arcsine: Some(15), ..BootstrapOptions::default() });
-    assert!(matches!(&error, Err(CkksError::NotBootstrappable { reason, .. }) if reason.contains("arcsine")), "{error:?}");
+    let error = BootstrapPlan::with_options(
+        &small(),
+        BootstrapOptions { arcsine: Some(15), ..BootstrapOptions::default() },
+    );
+    assert!(
+        matches!(&error, Err(CkksError::NotBootstrappable { reason, .. }) if reason.contains("arcsine")),
+        "{error:?}"
+    );
 }
 
-/// Plans for few slots take the transforms of all slots where these are faster, by the same keys whatever the numbers and rounds.
+/// Plans for few slots take the transforms of all slots where these are faster, by the same keys whatever the
+/// numbers and rounds.
 #[test]
 fn few_slots_share_the_transforms_and_keys_of_all() {
     let params = small();
     let sk = secret(&params, 31);
     let every = BootstrapPlan::new(&params).expect("plan").needs().expect("needs");
     let ev = evaluator(&sk, &every);
-    for (slots, real, rounds) in [(64, false, 1), (64, true, 1), (256, false, 2), (8, true, 2), (1, false, 1)] {
-        let options = BootstrapOptions { slots: Some(slots), real, rounds: Some(rounds), ..BootstrapOptions::default() };
+    for (slots, real, rounds) in [(64, false, 1), (64, true, 1), (256, false, 2), (8, true, 2), (1, false, 1)]
+    {
+        let options = BootstrapOptions {
+            slots: Some(slots),
+            real,
+            rounds: Some(rounds),
+            ..BootstrapOptions::default()
+        };
         let plan = BootstrapPlan::with_options(&params, options).expect("plan");
         assert_eq!((plan.slots(), plan.transform_slots()), (slots, 512));
         assert!(plan.explain().expect("explanation").contains("transforms of 512 slots"));
         // Three rows that do not fill their slots: the padding stays zero.
         let (rows, columns) = (3, slots - slots / 4);
-        let x = if real { noise(rows * columns, 4).into_iter().map(Complex64::from).collect() } else { complex(rows * columns, 4) };
-        let values = if real { Values::Real(x.iter().map(|x| x.re).collect()) } else { Values::Complex(x.clone()) };
+        let x = if real {
+            noise(rows * columns, 4).into_iter().map(Complex64::from).collect()
+        } else {
+            complex(rows * columns, 4)
+        };
+        let values =
+            if real { Values::Real(x.iter().map(|x| x.re).collect()) } else { Values::Complex(x.clone()) };
         let own = EncryptOptions {
             level: Some(plan.input_level()),
             capacity: Some(slots),
@@ -100,20 +135,35 @@ fn few_slots_share_the_transforms_and_keys_of_all() {
         };
         let ct = encrypt_as(&sk, &values, &[rows, columns], own, 5);
         let fresh = ev.bootstrap(&ct, &plan).expect("bootstrap");
-        assert_eq!((fresh.level(), fresh.shape(), fresh.layout().capacity), (plan.output_level(), &[rows, columns][..], slots));
+        assert_eq!(
+            (fresh.level(), fresh.shape(), fresh.layout().capacity),
+            (plan.output_level(), &[rows, columns][..], slots)
+        );
         let error = complex_deviation(&decrypt_complex(&sk, &fresh), &x);
         assert!(error < 2f64.powi(-24), "{slots} slots, real {real}, {rounds} rounds: {error:e}");
     }
-    // A rotation whose key is missing is not taken for one that is equal in the array's slots alone: it is told before the work.
+    // A rotation whose key is missing is not taken for one that is equal in the array's slots alone: it is
+    // told before the work.
     for transform_slots in [None, Some(64)] {
         let options = BootstrapOptions { slots: Some(64), transform_slots, ..BootstrapOptions::default() };
         let plan = BootstrapPlan::with_options(&params, options).expect("plan");
-        let own = EncryptOptions { level: Some(plan.input_level()), capacity: Some(64), ..EncryptOptions::default() };
-        let ct = encrypt_as(&sk, &noise(64, 1), &[64], EncryptOptions { encoding: Some(Encoding::Slots), ..own }, 6);
+        let own = EncryptOptions {
+            level: Some(plan.input_level()),
+            capacity: Some(64),
+            ..EncryptOptions::default()
+        };
+        let ct = encrypt_as(
+            &sk,
+            &noise(64, 1),
+            &[64],
+            EncryptOptions { encoding: Some(Encoding::Slots), ..own },
+            6,
+        );
         let needs = plan.needs().expect("needs");
         for (missing, _) in needs.rotation_steps().step_by(7) {
             let rest = needs.operations().filter(|(operation, _)| *operation != Operation::Rotate(missing));
-            let rest = rest.fold(KeyNeeds::new(), |needs, (operation, key_level)| needs.operation(operation, key_level));
+            let rest = rest
+                .fold(KeyNeeds::new(), |needs, (operation, key_level)| needs.operation(operation, key_level));
             let mut stages = 0;
             let result = evaluator(&sk, &rest).bootstrap_with_progress(&ct, &plan, &mut |_, _| {
                 stages += 1;
@@ -129,10 +179,18 @@ fn few_slots_share_the_transforms_and_keys_of_all() {
     assert_eq!(BootstrapPlan::with_options(&params, own).expect("plan").transform_slots(), 64);
     let half = BootstrapOptions { slots: Some(64), half: true, ..BootstrapOptions::default() };
     assert_eq!(BootstrapPlan::with_options(&params, half).expect("plan").transform_slots(), 64);
-    for (transform_slots, half, remedy) in
-        [(32, false, "64 to 512"), (96, false, "64 to 512"), (1024, false, "64 to 512"), (512, true, "use 64")]
-    {
-        let options = BootstrapOptions { slots: Some(64), transform_slots: Some(transform_slots), half, ..BootstrapOptions::default() };
+    for (transform_slots, half, remedy) in [
+        (32, false, "64 to 512"),
+        (96, false, "64 to 512"),
+        (1024, false, "64 to 512"),
+        (512, true, "use 64"),
+    ] {
+        let options = BootstrapOptions {
+            slots: Some(64),
+            transform_slots: Some(transform_slots),
+            half,
+            ..BootstrapOptions::default()
+        };
         assert_refused!(BootstrapPlan::with_options(&params, options), CkksError::OutOfRange { .. }, remedy);
     }
 }
@@ -146,8 +204,11 @@ fn real_numbers_are_bootstrapped_in_pairs() {
         let params = if rounds == 1 { params.clone() } else { wide() };
         let sk = if rounds == 1 { sk.clone() } else { secret(&params, 22) };
         let tolerance = if rounds == 1 { 2f64.powi(-16) } else { 2f64.powi(-34) };
-        let plan =
-            BootstrapPlan::with_options(&params, BootstrapOptions { rounds: Some(rounds), ..BootstrapOptions::default() }).expect("plan");
+        let plan = BootstrapPlan::with_options(
+            &params,
+            BootstrapOptions { rounds: Some(rounds), ..BootstrapOptions::default() },
+        )
+        .expect("plan");
         let ev = evaluator(&sk, &plan.needs().expect("needs"));
         let at = |level: usize| EncryptOptions {
             level: Some(Level(level)),
@@ -159,7 +220,10 @@ fn real_numbers_are_bootstrapped_in_pairs() {
         let (left, right) = (encrypt_as(&sk, &x, &[512], at(4), 1), encrypt_as(&sk, &y, &[512], at(3), 2));
         let (fresh, other) = ev.bootstrap_pair(&left, &right, &plan).expect("pair");
         for (fresh, expected) in [(&fresh, &x), (&other, &y)] {
-            assert_eq!((fresh.level(), fresh.shape(), fresh.is_complex()), (plan.output_level(), &[512][..], false));
+            assert_eq!(
+                (fresh.level(), fresh.shape(), fresh.is_complex()),
+                (plan.output_level(), &[512][..], false)
+            );
             assert_close(&decrypt(&sk, fresh), expected, tolerance);
         }
         // Rows and chunks in any number: a single one, pairs, and one left over.
@@ -172,7 +236,10 @@ fn real_numbers_are_bootstrapped_in_pairs() {
                 true
             });
             let fresh = fresh.expect("bootstrap");
-            assert_eq!((fresh.shape(), fresh.layout().columns, fresh.is_complex()), (&[rows, columns][..], columns, false));
+            assert_eq!(
+                (fresh.shape(), fresh.layout().columns, fresh.is_complex()),
+                (&[rows, columns][..], columns, false)
+            );
             assert_close(&decrypt(&sk, &fresh), &x, tolerance);
             assert!(stages >= 6 * rounds);
         }
@@ -181,7 +248,8 @@ fn real_numbers_are_bootstrapped_in_pairs() {
     let plan = BootstrapPlan::new(&params).expect("plan");
     let seconds = |rows: usize, complex: bool| {
         let ev = Evaluator::recording_for(&params, plan.needs().expect("needs"));
-        let layout = clathrate_ckks::arrays::Layout::new(&[rows, 512], Encoding::Slots, 1024).expect("layout");
+        let layout =
+            clathrate_ckks::arrays::Layout::new(&[rows, 512], Encoding::Slots, 1024).expect("layout");
         let layout = clathrate_ckks::arrays::Layout { complex, ..layout };
         let level = plan.input_level();
         let symbol = clathrate_ckks::Ciphertext::symbol_with(
@@ -196,7 +264,12 @@ fn real_numbers_are_bootstrapped_in_pairs() {
         ev.bootstrap(&symbol, &plan).expect("dry run");
         ev.recorded().cost().transforms
     };
-    assert!((seconds(6, false) / seconds(3, true) - 1.0).abs() < 0.01, "{} {}", seconds(6, false), seconds(3, true));
+    assert!(
+        (seconds(6, false) / seconds(3, true) - 1.0).abs() < 0.01,
+        "{} {}",
+        seconds(6, false),
+        seconds(3, true)
+    );
 }
 
 /// Arrays of rank 2 and 4 are converted where the modulus is short.
@@ -206,22 +279,34 @@ fn higher_ranks_bootstrap_by_conversion() {
     let sk = secret(&params, 33);
     for rank in [2, 4] {
         let slots = params.slot_count() / rank;
-        let plan =
-            BootstrapPlan::with_options(&params, BootstrapOptions { slots: Some(slots), ..BootstrapOptions::default() }).expect("plan");
-        let low = params.relative(clathrate_ckks::ModuleShape { degree: params.degree() / rank, rank }).expect("shape");
-        let needs = KeyNeeds::new().relative(low.shape(), &low.rlwe_needs(clathrate_ckks::KeyLevel::Level(plan.input_level().0)));
+        let plan = BootstrapPlan::with_options(
+            &params,
+            BootstrapOptions { slots: Some(slots), ..BootstrapOptions::default() },
+        )
+        .expect("plan");
+        let low = params
+            .relative(clathrate_ckks::ModuleShape { degree: params.degree() / rank, rank })
+            .expect("shape");
+        let needs = KeyNeeds::new()
+            .relative(low.shape(), &low.rlwe_needs(clathrate_ckks::KeyLevel::Level(plan.input_level().0)));
         let ev = evaluator(&sk, &plan.needs().expect("needs").merge(&needs));
         let x = complex(slots, 34);
-        let own = EncryptOptions { level: Some(Level(5)), capacity: Some(slots), ..EncryptOptions::default() };
-        let ct = ev.to_mlwe(&encrypt_as(&sk, &Values::Complex(x.clone()), &[slots], own, 35), rank).expect("rank");
+        let own =
+            EncryptOptions { level: Some(Level(5)), capacity: Some(slots), ..EncryptOptions::default() };
+        let ct =
+            ev.to_mlwe(&encrypt_as(&sk, &Values::Complex(x.clone()), &[slots], own, 35), rank).expect("rank");
         assert_eq!((ct.params().rank(), ct.params().degree()), (rank, params.degree() / rank));
         let fresh = ev.bootstrap(&ct, &plan).expect("bootstrap");
-        assert_eq!((fresh.params(), fresh.level(), fresh.shape()), (ct.params(), plan.output_level(), ct.shape()));
+        assert_eq!(
+            (fresh.params(), fresh.level(), fresh.shape()),
+            (ct.params(), plan.output_level(), ct.shape())
+        );
         let error = complex_deviation(&decrypt_complex(&sk, &fresh), &x);
         assert!(error < 2f64.powi(-16), "rank {rank}: {error:e}");
         // A dry run finds all keys.
         let recorder = Evaluator::recording(&params);
-        let layout = clathrate_ckks::arrays::Layout::new(&[slots], Encoding::Slots, params.degree()).expect("layout");
+        let layout =
+            clathrate_ckks::arrays::Layout::new(&[slots], Encoding::Slots, params.degree()).expect("layout");
         let layout = clathrate_ckks::arrays::Layout { complex: true, ..layout };
         let symbol = clathrate_ckks::Ciphertext::symbol_with(
             &params,
@@ -232,7 +317,8 @@ fn higher_ranks_bootstrap_by_conversion() {
             params.scale(Level(5)),
         );
         let symbol = recorder.take_symbol(symbol.expect("symbol"), None).expect("symbol");
-        let planned = recorder.bootstrap(&recorder.to_mlwe(&symbol, rank).expect("rank"), &plan).expect("dry run");
+        let planned =
+            recorder.bootstrap(&recorder.to_mlwe(&symbol, rank).expect("rank"), &plan).expect("dry run");
         assert_eq!((planned.params(), planned.level()), (fresh.params(), fresh.level()));
         let own = evaluator(&sk, &recorder.needs());
         assert!(own.bootstrap(&ct, &plan).is_ok());
@@ -245,18 +331,27 @@ fn the_other_order_bootstraps_as_well() {
     let params = params("insecure_boot_last");
     let sk = secret(&params, 26);
     for (slots, real, bits) in [(512, false, 17), (512, true, 17), (64, false, 17), (1, false, 17)] {
-        let x = if real { noise(slots, 4).into_iter().map(Complex64::from).collect() } else { complex(slots, 4) };
-        let values = if real { Values::Real(x.iter().map(|x| x.re).collect()) } else { Values::Complex(x.clone()) };
-        let options = BootstrapOptions { slots: Some(slots), real, rounds: Some(1), ..BootstrapOptions::default() };
+        let x =
+            if real { noise(slots, 4).into_iter().map(Complex64::from).collect() } else { complex(slots, 4) };
+        let values =
+            if real { Values::Real(x.iter().map(|x| x.re).collect()) } else { Values::Complex(x.clone()) };
+        let options =
+            BootstrapOptions { slots: Some(slots), real, rounds: Some(1), ..BootstrapOptions::default() };
         let (got, plan) = bootstrapped(&params, &sk, options, &values, &[slots]);
         assert_eq!((plan.slots_last(), plan.input_level(), plan.output_level()), (true, Level(1), Level(4)));
         let error = complex_deviation(&got, &x);
         println!("{slots} slots, real {real}: {:.2} bits", -error.log2());
         assert!(error < 2f64.powi(-bits), "{slots} slots, real {real}: {error:e}");
     }
-    for (slots, transforms, real) in [(512, 512, false), (512, 512, true), (64, 64, false), (64, 512, false)] {
-        let options =
-            BootstrapOptions { slots: Some(slots), transform_slots: Some(transforms), real, rounds: Some(1), ..Default::default() };
+    for (slots, transforms, real) in [(512, 512, false), (512, 512, true), (64, 64, false), (64, 512, false)]
+    {
+        let options = BootstrapOptions {
+            slots: Some(slots),
+            transform_slots: Some(transforms),
+            real,
+            rounds: Some(1),
+            ..Default::default()
+        };
         let ratio = measured_over_predicted(&params, options, if slots == 64 { 12 } else { 6 });
         assert!((0.9..1.1).contains(&ratio), "{slots} slots by {transforms}, real {real}: {ratio}");
     }
@@ -265,7 +360,11 @@ fn the_other_order_bootstraps_as_well() {
     let at = EncryptOptions { level: Some(Level(1)), ..EncryptOptions::default() };
     let x = encrypt_as(&sk, &noise(512, 1), &[512], at, 1);
     assert_refused!(ev.slots_to_coefficients(&x, &plan), CkksError::NotBootstrappable { .. }, "last");
-    assert_refused!(ev.bootstrap_pair(&x, &x, &plan), CkksError::NotBootstrappable { .. }, "one after the other");
+    assert_refused!(
+        ev.bootstrap_pair(&x, &x, &plan),
+        CkksError::NotBootstrappable { .. },
+        "one after the other"
+    );
     let mut spec = to_change(&params);
     spec.segments[0].levels = (0, 1);
     spec.segments[1].levels = (2, 4);
@@ -273,7 +372,8 @@ fn the_other_order_bootstraps_as_well() {
     assert_refused!(BootstrapPlan::new(&other), CkksError::NotBootstrappable { .. }, "level 0 alone");
 }
 
-/// Between the application and the maps of slots-to-coefficients there may be levels that the maps do not need; scales do not depend on the level there.
+/// Between the application and the maps of slots-to-coefficients there may be levels that the maps do not
+/// need; scales do not depend on the level there.
 #[test]
 fn chains_may_have_more_base_levels_than_maps() {
     let mut spec = to_change(&small());
@@ -290,7 +390,8 @@ fn chains_may_have_more_base_levels_than_maps() {
     let params = Params::new(spec, &base_runtime()).expect("parameters");
     let sk = secret(&params, 30);
     let x = complex(512, 31);
-    let (got, plan) = bootstrapped(&params, &sk, BootstrapOptions::default(), &Values::Complex(x.clone()), &[512]);
+    let (got, plan) =
+        bootstrapped(&params, &sk, BootstrapOptions::default(), &Values::Complex(x.clone()), &[512]);
     assert_eq!(plan.input_level().0, 3 + more);
     let error = complex_deviation(&got, &x);
     assert!(error < 2f64.powi(-16), "{error:e}");
@@ -308,7 +409,8 @@ fn heavier_ephemeral_secrets_bootstrap() {
         let params = Params::new(spec, &base_runtime()).expect("parameters");
         let sk = secret(&params, 27);
         let x = complex(512, 28);
-        let (got, plan) = bootstrapped(&params, &sk, BootstrapOptions::default(), &Values::Complex(x.clone()), &[512]);
+        let (got, plan) =
+            bootstrapped(&params, &sk, BootstrapOptions::default(), &Values::Complex(x.clone()), &[512]);
         println!("weight {weight}: range {}, failure 2^{:.1}", plan.reduction().range(), plan.log2_failure());
         assert!(plan.reduction().range() > 16 && plan.log2_failure() <= -128.0);
         let error = complex_deviation(&got, &x);
@@ -318,7 +420,8 @@ fn heavier_ephemeral_secrets_bootstrap() {
     }
 }
 
-/// Fewer bytes of keys: rotations follow one another, at last by two or three keys for each map, and the precision is as predicted.
+/// Fewer bytes of keys: rotations follow one another, at last by two or three keys for each map, and the
+/// precision is as predicted.
 #[test]
 fn keys_fit_into_the_bytes_that_are_given() {
     let params = small();
@@ -329,7 +432,8 @@ fn keys_fit_into_the_bytes_that_are_given() {
         let most = (all as f64 * share) as usize;
         let options = BootstrapOptions { most_key_bytes: Some(most), ..BootstrapOptions::default() };
         let plan = BootstrapPlan::with_options(&params, options).expect("plan");
-        let (bytes, price) = (plan.key_bytes().expect("bytes"), plan.dry_run().expect("dry run").cost().price);
+        let (bytes, price) =
+            (plan.key_bytes().expect("bytes"), plan.dry_run().expect("dry run").cost().price);
         println!("{share}: {bytes} of {all} bytes, {:.1} ms", price / 1e6);
         assert!(bytes <= most && bytes <= last.0 && price >= last.1);
         last = (bytes, price);
@@ -341,9 +445,13 @@ fn keys_fit_into_the_bytes_that_are_given() {
     let CkksError::OutOfRange { value, remedy, .. } = &error else { panic!("{error}") };
     assert_eq!(value, "1000");
     // The least number of bytes that the remedy names is enough.
-    let least: usize = remedy.split_whitespace().find_map(|word| word.parse().ok()).expect("a number of bytes");
+    let least: usize =
+        remedy.split_whitespace().find_map(|word| word.parse().ok()).expect("a number of bytes");
     let options = BootstrapOptions { most_key_bytes: Some(least), ..BootstrapOptions::default() };
-    assert_eq!(BootstrapPlan::with_options(&params, options).expect("plan").key_bytes().expect("bytes"), least);
+    assert_eq!(
+        BootstrapPlan::with_options(&params, options).expect("plan").key_bytes().expect("bytes"),
+        least
+    );
     let options = BootstrapOptions { most_key_bytes: Some(least - 1), ..BootstrapOptions::default() };
     assert!(BootstrapPlan::with_options(&params, options).is_err());
 }
@@ -364,16 +472,21 @@ fn half_bootstraps_bring_coefficients_to_slots() {
         ..EncryptOptions::default()
     };
     for order in [Order::Natural, Order::BitReversed] {
-        let ct = encrypt_as(&sk, &Values::Complex(x.clone()), &[slots], EncryptOptions { order, ..natural }, 20);
+        let ct =
+            encrypt_as(&sk, &Values::Complex(x.clone()), &[slots], EncryptOptions { order, ..natural }, 20);
         let y = ev.half_bootstrap(&ct, &plan).expect("half bootstrap");
         let other = if order == Order::Natural { Order::BitReversed } else { Order::Natural };
-        assert_eq!((y.encoding(), y.layout().order, y.level()), (Encoding::Slots, other, plan.output_level()));
+        assert_eq!(
+            (y.encoding(), y.layout().order, y.level()),
+            (Encoding::Slots, other, plan.output_level())
+        );
         let error = complex_deviation(&decrypt_complex(&sk, &y), &x);
         assert!(error < 2f64.powi(-16), "{order:?}: {error:e}");
     }
     // A part of the numbers: the others stay in the padding, which sums and rotations refuse.
     let ct = encrypt_as(&sk, &Values::Complex(x.clone()), &[slots], natural, 20);
-    let y = ev.half_bootstrap(&ev.select_columns(&ct, 5..9).expect("columns"), &plan).expect("half bootstrap");
+    let y =
+        ev.half_bootstrap(&ev.select_columns(&ct, 5..9).expect("columns"), &plan).expect("half bootstrap");
     assert_eq!((y.shape(), y.padding()), (&[4][..], Padding::Dirty));
     let error = complex_deviation(&decrypt_complex(&sk, &y), &x[5..9]);
     assert!(error < 2f64.powi(-16), "{error:e}");
@@ -381,7 +494,8 @@ fn half_bootstraps_bring_coefficients_to_slots() {
     assert!(ev.rotate(&y, 1).is_err());
 }
 
-/// Rounded diagonals of a period that the array's slots have repeat with the numbers, and so do their errors: the mean does not take them away.
+/// Rounded diagonals of a period that the array's slots have repeat with the numbers, and so do their errors:
+/// the mean does not take them away.
 #[test]
 fn errors_of_diagonals_that_repeat_are_predicted() {
     let mut spec = to_change(&small());
@@ -391,7 +505,12 @@ fn errors_of_diagonals_that_repeat_are_predicted() {
     (1..4).for_each(|level| spec.steps[level] = vec![30.6]);
     let params = Params::new(spec, &base_runtime()).expect("parameters");
     for (slots, bootstraps) in [(16, 20), (128, 4)] {
-        let options = BootstrapOptions { slots: Some(slots), transform_slots: Some(2048), rounds: Some(1), ..BootstrapOptions::default() };
+        let options = BootstrapOptions {
+            slots: Some(slots),
+            transform_slots: Some(2048),
+            rounds: Some(1),
+            ..BootstrapOptions::default()
+        };
         let ratio = measured_over_predicted(&params, options, bootstraps);
         assert!((0.85..1.15).contains(&ratio), "{slots} slots: {ratio}");
     }
@@ -402,7 +521,11 @@ fn limits_on_keys_hold_for_few_slots_and_name_the_least() {
     let params = small();
     for slots in [1, 8, 64] {
         let plan = |most: usize| {
-            let options = BootstrapOptions { slots: Some(slots), most_key_bytes: Some(most), ..BootstrapOptions::default() };
+            let options = BootstrapOptions {
+                slots: Some(slots),
+                most_key_bytes: Some(most),
+                ..BootstrapOptions::default()
+            };
             BootstrapPlan::with_options(&params, options)
         };
         let Err(CkksError::OutOfRange { remedy, .. }) = plan(1000) else { panic!("1000 bytes are too few") };
@@ -412,7 +535,8 @@ fn limits_on_keys_hold_for_few_slots_and_name_the_least() {
     }
 }
 
-/// Where slots-to-coefficients comes last, two rounds need the transforms of all slots: else the slots that repeat a number keep the errors of the first round.
+/// Where slots-to-coefficients comes last, two rounds need the transforms of all slots: else the slots that
+/// repeat a number keep the errors of the first round.
 #[test]
 fn rounds_with_slots_to_coefficients_last_take_the_transforms_of_all_slots() {
     let params = params("insecure_boot_last");
@@ -422,7 +546,12 @@ fn rounds_with_slots_to_coefficients_last_take_the_transforms_of_all_slots() {
         assert_eq!(BootstrapPlan::with_options(&params, own).expect("plan").transform_slots(), all);
         let few = BootstrapOptions { transform_slots: Some(slots), ..own };
         let error = BootstrapPlan::with_options(&params, few);
-        assert_refused!(error, CkksError::NotBootstrappable { .. }, "leave `transform_slots` out", "use one round");
+        assert_refused!(
+            error,
+            CkksError::NotBootstrappable { .. },
+            "leave `transform_slots` out",
+            "use one round"
+        );
         // What the message says works.
         let one = BootstrapOptions { rounds: Some(1), ..few };
         assert_eq!(BootstrapPlan::with_options(&params, one).expect("plan").transform_slots(), slots);

@@ -1,19 +1,26 @@
-//! Declared bounds on the numbers of ciphertexts: carried through operations, kept in files, and refusals of what might wrap around.
+//! Declared bounds on the numbers of ciphertexts: carried through operations, kept in files, and refusals of
+//! what might wrap around.
 
 use crate::common::{decrypt, params, secret};
 use clathrate_ckks::circuits::matrix::Weights;
 use clathrate_ckks::file::{FileReader, Stored};
 use clathrate_ckks::keys::{EncryptOptions, KeyLevel, Lanes};
-use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Level, Params, Polynomial, PolynomialBasis, SecretKey};
+use clathrate_ckks::{
+    Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Level, Params, Polynomial, PolynomialBasis,
+    SecretKey,
+};
 
 const VALUES: [f64; 4] = [1.0, -2.0, 0.5, 3.0];
 
 fn declared(owner: &SecretKey, bound: f64) -> Ciphertext {
-    owner.encrypt_array(&VALUES, &[4], EncryptOptions { bound: Some(bound), ..EncryptOptions::default() }).expect("made")
+    owner
+        .encrypt_array(&VALUES, &[4], EncryptOptions { bound: Some(bound), ..EncryptOptions::default() })
+        .expect("made")
 }
 
 fn evaluator(owner: &SecretKey) -> Evaluator {
-    let needs = KeyNeeds::new().relinearise(KeyLevel::Top).rotations([1, 2], KeyLevel::Top).conjugate(KeyLevel::Top);
+    let needs =
+        KeyNeeds::new().relinearise(KeyLevel::Top).rotations([1, 2], KeyLevel::Top).conjugate(KeyLevel::Top);
     Evaluator::with_keys(owner.evaluation_keys(&needs).expect("made"))
 }
 
@@ -42,7 +49,11 @@ fn operations_carry_the_bound_through() {
         .encrypt_array(
             &VALUES,
             &[4, 1],
-            EncryptOptions { bound: Some(4.0), encoding: Some(Encoding::Coefficients), ..EncryptOptions::default() },
+            EncryptOptions {
+                bound: Some(4.0),
+                encoding: Some(Encoding::Coefficients),
+                ..EncryptOptions::default()
+            },
         )
         .unwrap();
     let weights = Weights::new(2, 4, &[1.0, -2.0, 0.0, 3.0, 1.0, 1.0, 1.0, 1.0], 1.0).unwrap();
@@ -87,13 +98,17 @@ fn polynomials_are_bounded_on_their_domain_alone() {
     let owner = secret(&params("insecure_deep"), 8);
     let e = Evaluator::with_keys(owner.evaluation_keys(&KeyNeeds::new().relinearise(KeyLevel::Top)).unwrap());
     let x = declared(&owner, 4.0);
-    let polynomial = |low, high| Polynomial::new([0.0, 0.0, 1.0], PolynomialBasis::Chebyshev, (low, high)).unwrap();
+    let polynomial =
+        |low, high| Polynomial::new([0.0, 0.0, 1.0], PolynomialBasis::Chebyshev, (low, high)).unwrap();
     // T_2 is at most 1 on its domain, whatever the general rules say.
     let inside = e.evaluate_polynomial(&x, &polynomial(-4.0, 4.0)).unwrap();
     let bound = inside.bound().expect("a bound");
     assert!((1.0..1.01).contains(&bound), "{bound}");
     let refused = e.evaluate_polynomial(&x, &polynomial(-3.0, 4.0)).unwrap_err();
-    assert!(matches!(refused, CkksError::OutsideDomain { .. }) && refused.to_string().contains("from -4 to 4"), "{refused}");
+    assert!(
+        matches!(refused, CkksError::OutsideDomain { .. }) && refused.to_string().contains("from -4 to 4"),
+        "{refused}"
+    );
     // The remedies: a domain that holds the numbers, or another bound.
     e.evaluate_polynomial(&x.with_bound(Some(3.0)).unwrap(), &polynomial(-3.0, 4.0)).unwrap();
     // A bound on magnitudes says nothing of the sign, which a domain of positive numbers takes for granted.
@@ -108,8 +123,14 @@ fn numbers_above_the_bound_and_bounds_without_room_are_refused() {
     let public = owner.public_key().unwrap();
     for bound in [2.5, 0.0, -1.0, f64::NAN, f64::INFINITY] {
         let options = EncryptOptions { bound: Some(bound), ..EncryptOptions::default() };
-        assert!(matches!(owner.encrypt_array(&VALUES, &[4], options), Err(CkksError::OutOfRange { .. })), "{bound}");
-        assert!(matches!(public.encrypt_array(&VALUES, &[4], options), Err(CkksError::OutOfRange { .. })), "{bound}");
+        assert!(
+            matches!(owner.encrypt_array(&VALUES, &[4], options), Err(CkksError::OutOfRange { .. })),
+            "{bound}"
+        );
+        assert!(
+            matches!(public.encrypt_array(&VALUES, &[4], options), Err(CkksError::OutOfRange { .. })),
+            "{bound}"
+        );
     }
     let options = EncryptOptions { bound: Some(3.0), level: Some(Level(0)), ..EncryptOptions::default() };
     let largest = headroom(&public.encrypt_array(&VALUES, &[4], options).unwrap());
@@ -125,7 +146,11 @@ fn results_that_might_wrap_around_are_refused() {
     let e = evaluator(&owner);
     let at = |level, bound| {
         owner
-            .encrypt_array(&VALUES, &[4], EncryptOptions { bound: Some(bound), level: Some(Level(level)), ..EncryptOptions::default() })
+            .encrypt_array(
+                &VALUES,
+                &[4],
+                EncryptOptions { bound: Some(bound), level: Some(Level(level)), ..EncryptOptions::default() },
+            )
             .unwrap()
     };
     let largest = headroom(&at(0, 3.0));
@@ -147,7 +172,9 @@ fn results_that_might_wrap_around_are_refused() {
     }
     assert_eq!(decrypt(&owner, &sum), decrypt(&owner, &x), "unchanged by what was refused");
     // Nothing is known of arrays without a bound.
-    let plain = owner.encrypt_array(&VALUES, &[4], EncryptOptions { level: Some(Level(0)), ..EncryptOptions::default() }).unwrap();
+    let plain = owner
+        .encrypt_array(&VALUES, &[4], EncryptOptions { level: Some(Level(0)), ..EncryptOptions::default() })
+        .unwrap();
     e.multiply_integer(&plain, 2).unwrap();
 }
 
@@ -156,9 +183,13 @@ fn products_with_matrices_that_wrap_around_for_numbers_of_1_are_refused() {
     let set = params("insecure_matmul");
     let owner = secret(&set, 11);
     let e = Evaluator::new(&set);
-    let encrypted = |bound| owner.encrypt_array(&[0.5], &[1, 1], EncryptOptions { bound, ..EncryptOptions::default() }).unwrap();
+    let encrypted = |bound| {
+        owner.encrypt_array(&[0.5], &[1, 1], EncryptOptions { bound, ..EncryptOptions::default() }).unwrap()
+    };
     let x = encrypted(None);
-    let largest = headroom(&e.rescale(&e.multiply_matrix(&e.encode_weights(1, 1, &[1.0], &x).unwrap(), &x).unwrap()).unwrap());
+    let largest = headroom(
+        &e.rescale(&e.multiply_matrix(&e.encode_weights(1, 1, &[1.0], &x).unwrap(), &x).unwrap()).unwrap(),
+    );
     let product = |weight: f64, x: &Ciphertext| e.multiply_matrix(&e.encode_weights(1, 1, &[weight], x)?, x);
     product(0.999 * largest, &x).unwrap();
     let error = product(1.001 * largest, &x).unwrap_err();
@@ -191,10 +222,17 @@ fn sums_of_rows_in_lanes_are_checked_at_the_scale_of_their_mask() {
     let e = crate::common::evaluator(&owner, &needs);
     let at = |bound| {
         let (lanes, encoding) = (Some(Lanes::Most), Some(Encoding::Slots));
-        let options = EncryptOptions { bound: Some(bound), level: Some(Level(1)), lanes, encoding, ..EncryptOptions::default() };
+        let options = EncryptOptions {
+            bound: Some(bound),
+            level: Some(Level(1)),
+            lanes,
+            encoding,
+            ..EncryptOptions::default()
+        };
         owner.encrypt_array(&[0.5; 16], &[2, 8], options).unwrap()
     };
-    // The mask is encoded at the scale of the step below, so the unrescaled product has room for this much, and the array before for more.
+    // The mask is encoded at the scale of the step below, so the unrescaled product has room for this much,
+    // and the array before for more.
     let x = at(1.0);
     let sum = e.total_in_lanes(&x, 1.0).unwrap();
     assert!(sum.scale() > x.scale() && headroom(&sum) < headroom(&x));

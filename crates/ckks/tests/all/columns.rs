@@ -1,5 +1,5 @@
-//! Columns of encrypted arrays in coefficients: selected exactly in every layout, with what is left in the padding; what does not fit is refused, and
-//! later operations are right whatever the padding holds.
+//! Columns of encrypted arrays in coefficients: selected exactly in every layout, with what is left in the
+//! padding; what does not fit is refused, and later operations are right whatever the padding holds.
 
 use std::ops::Range;
 
@@ -10,7 +10,9 @@ use clathrate_ckks::circuits::prepared::{PreparedOptions, PreparedPlan};
 use clathrate_ckks::encoding::decode_coefficients;
 use clathrate_ckks::file::{FileReader, Stored};
 use clathrate_ckks::keys::{EncryptOptions, KeyLevel, Lanes, Values};
-use clathrate_ckks::{BodyAxis, Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Layout, Order, Padding, Params, SecretKey};
+use clathrate_ckks::{
+    BodyAxis, Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Layout, Order, Padding, Params, SecretKey,
+};
 use clathrate_lattice::Level;
 use rustfft::num_complex::Complex64;
 
@@ -42,10 +44,16 @@ fn picked<T: Copy>(values: &[T], columns: usize, range: &Range<usize>) -> Vec<T>
 
 /// The coefficients of every body of every bundle.
 fn phases_of(sk: &SecretKey, x: &Ciphertext) -> Vec<Vec<Vec<f64>>> {
-    let owner = if x.params() == sk.params() { sk.clone() } else { sk.relative(x.params()).expect("a relative") };
+    let owner =
+        if x.params() == sk.params() { sk.clone() } else { sk.relative(x.params()).expect("a relative") };
     let secret = owner.named(x.secret()).expect("secret");
-    let decode = |phase: clathrate_lattice::Poly<_>| decode_coefficients(&phase.into_coeff(), x.scale(), true).expect("all primes");
-    x.bundles().iter().map(|bundle| bundle.phase(&secret).expect("phase").into_iter().map(decode).collect()).collect()
+    let decode = |phase: clathrate_lattice::Poly<_>| {
+        decode_coefficients(&phase.into_coeff(), x.scale(), true).expect("all primes")
+    };
+    x.bundles()
+        .iter()
+        .map(|bundle| bundle.phase(&secret).expect("phase").into_iter().map(decode).collect())
+        .collect()
 }
 
 /// Whether the padding holds a number; bodies without entries have to hold zero.
@@ -75,7 +83,11 @@ fn select(sk: &SecretKey, x: &Ciphertext, range: Range<usize>) -> Result<Ciphert
 }
 
 /// As [`select`], of an array with these numbers.
-fn select_from(sk: &SecretKey, (x, before): (&Ciphertext, &[Complex64]), range: Range<usize>) -> Result<Ciphertext, CkksError> {
+fn select_from(
+    sk: &SecretKey,
+    (x, before): (&Ciphertext, &[Complex64]),
+    range: Range<usize>,
+) -> Result<Ciphertext, CkksError> {
     let ev = Evaluator::new(sk.params());
     let y = ev.select_columns(x, range.clone())?;
     let mut shape = x.shape().to_vec();
@@ -89,7 +101,9 @@ fn select_from(sk: &SecretKey, (x, before): (&Ciphertext, &[Complex64]), range: 
         assert_eq!(y.padding() == Padding::Dirty, dirty, "{range:?} of {:?}", x.layout());
     }
     let recorder = Evaluator::recording(sk.params());
-    let symbol = Ciphertext::symbol_with(x.params(), x.shape(), *x.layout(), x.secret(), x.level(), x.scale()).expect("a symbol");
+    let symbol =
+        Ciphertext::symbol_with(x.params(), x.shape(), *x.layout(), x.secret(), x.level(), x.scale())
+            .expect("a symbol");
     let symbol = recorder.take_symbol(symbol, Some(1.0)).expect("a symbol");
     let planned = recorder.select_columns(&symbol, range).expect("a dry run");
     assert_eq!((planned.shape(), planned.layout()), (y.shape(), y.layout()));
@@ -101,8 +115,11 @@ fn select_from(sk: &SecretKey, (x, before): (&Ciphertext, &[Complex64]), range: 
 /// Ranges with ends around the first and the last multiples of the capacity.
 fn ranges(columns: usize, capacity: usize) -> Vec<Range<usize>> {
     let near = |step: usize| [0, 1, 2, 3, capacity / 2, capacity - 1].map(|add| step * capacity + add);
-    let mut ends: Vec<usize> =
-        (0..=columns / capacity).flat_map(near).chain([columns - 1, columns]).filter(|&end| end <= columns).collect();
+    let mut ends: Vec<usize> = (0..=columns / capacity)
+        .flat_map(near)
+        .chain([columns - 1, columns])
+        .filter(|&end| end <= columns)
+        .collect();
     ends.sort_unstable();
     ends.dedup();
     let pair = |&a: &usize| ends.iter().filter(move |&&b| a < b).map(move |&b| a..b).collect::<Vec<_>>();
@@ -122,7 +139,12 @@ fn check_all(sk: &SecretKey, x: &Ciphertext) -> usize {
             selected.unwrap_or_else(|error| panic!("{range:?} of {:?}: {error}", x.layout()));
         } else {
             refused += 1;
-            assert_refused!(selected, CkksError::Conversion { .. }, &format!("a multiple of {capacity}"), "select");
+            assert_refused!(
+                selected,
+                CkksError::Conversion { .. },
+                &format!("a multiple of {capacity}"),
+                "select"
+            );
         }
     }
     refused
@@ -157,7 +179,8 @@ fn numbers_that_lie_apart_are_selected() {
     let params = params("insecure_tiny");
     let sk = secret(&params, 3);
     for (capacity, columns) in [(1, 3), (4, 3), (8, 8), (16, 21)] {
-        for values in [Values::Real(away_from_zero(2 * columns, 1)), Values::Complex(complex(2 * columns, 1))] {
+        for values in [Values::Real(away_from_zero(2 * columns, 1)), Values::Complex(complex(2 * columns, 1))]
+        {
             let options = EncryptOptions { capacity: Some(capacity), ..coefficients() };
             check_all(&sk, &encrypt_as(&sk, &values, &[2, columns], options, 5));
         }
@@ -178,7 +201,9 @@ fn polynomials_are_divided_by_a_power_of_x() {
         let before = phases_of(&sk, &x)[0][0].clone();
         for (start, end) in [(1, 2), (5, 9), (n / 2 - 1, n / 2)] {
             let after = phases_of(&sk, &ev.select_columns(&x, start..end).expect("columns"))[0][0].clone();
-            let expected: Vec<f64> = (0..n).map(|i| if i + start < n { before[i + start] } else { -before[i + start - n] }).collect();
+            let expected: Vec<f64> = (0..n)
+                .map(|i| if i + start < n { before[i + start] } else { -before[i + start - n] })
+                .collect();
             assert_eq!(after, expected, "{start}..{end}");
         }
     }
@@ -189,18 +214,30 @@ fn rows_that_share_polynomials_keep_their_places() {
     for params in sets() {
         let (sk, ev) = (secret(&params, 3), Evaluator::new(&params));
         for (rows, columns) in [(1, 3), (5, 3), (16, 8), (7, params.degree() / 2), (33, 1), (9, 5)] {
-            let x = encrypt_as(&sk, &Values::Real(away_from_zero(rows * columns, 1)), &[rows, columns], lanes(), 5);
+            let x = encrypt_as(
+                &sk,
+                &Values::Real(away_from_zero(rows * columns, 1)),
+                &[rows, columns],
+                lanes(),
+                5,
+            );
             let Layout { lanes, capacity, .. } = *x.layout();
             assert!(lanes > 1);
             check_all(&sk, &x);
             for range in ranges(columns, capacity) {
                 let y = ev.select_columns(&x, range.clone()).expect("columns");
-                assert_eq!((y.layout().lanes, y.layout().capacity, y.bundles().len()), (lanes, capacity, x.bundles().len()));
+                assert_eq!(
+                    (y.layout().lanes, y.layout().capacity, y.bundles().len()),
+                    (lanes, capacity, x.bundles().len())
+                );
                 // They come apart, and a selection of a selection is one.
                 let apart = ev.to_mlwe(&y, params.rank() * lanes).expect("rows");
                 assert_eq!(numbers(&sk, &apart), numbers(&sk, &y));
                 let last = ev.select_columns(&y, range.len() - 1..range.len()).expect("a column");
-                assert_eq!(numbers(&sk, &last), picked(&numbers(&sk, &y), range.len(), &(range.len() - 1..range.len())));
+                assert_eq!(
+                    numbers(&sk, &last),
+                    picked(&numbers(&sk, &y), range.len(), &(range.len() - 1..range.len()))
+                );
                 // Files keep the layout.
                 let bytes = y.to_file_bytes().expect("a file");
                 let file = FileReader::from_bytes(&bytes).expect("a file");
@@ -218,14 +255,19 @@ fn rows_under_one_mask_are_selected_together() {
     let needs = KeyNeeds::new().shared_mask(3, KeyLevel::Top);
     for (rows, columns, lanes) in [(5, 7, None), (7, 3, Some(Lanes::Most)), (4, 130, None)] {
         let options = EncryptOptions { bodies: Some(3), axis: Some(BodyAxis::Rows), lanes, ..coefficients() };
-        let x = encrypt_as(&sk, &Values::Real(away_from_zero(rows * columns, 1)), &[rows, columns], options, 5);
+        let x =
+            encrypt_as(&sk, &Values::Real(away_from_zero(rows * columns, 1)), &[rows, columns], options, 5);
         check_all(&sk, &x);
         if lanes.is_none() {
             check_all(&sk, &ev.to_mlwe(&x, 4).expect("a lower degree"));
             let y = ev.select_columns(&x, 1..3).expect("columns");
             let split = evaluator(&sk, &needs).split_mask(&y).expect("one body each");
             assert_eq!(split.padding(), Padding::Dirty);
-            let errors = numbers(&sk, &split).iter().zip(numbers(&sk, &y)).map(|(a, b)| (a - b).norm()).fold(0.0, f64::max);
+            let errors = numbers(&sk, &split)
+                .iter()
+                .zip(numbers(&sk, &y))
+                .map(|(a, b)| (a - b).norm())
+                .fold(0.0, f64::max);
             assert!(errors < 1e-6, "{errors:e}");
         }
     }
@@ -238,7 +280,9 @@ fn chunks_under_one_mask_are_selected_by_whole_masks() {
     // Five chunks of 64 under masks of two; a last mask with one.
     let options = EncryptOptions { bodies: Some(2), axis: Some(BodyAxis::Chunks), ..coefficients() };
     let x = encrypt_as(&sk, &Values::Real(away_from_zero(2 * 300, 1)), &[2, 300], options, 5);
-    for range in [0..128, 128..256, 0..256, 128..300, 256..300, 256..280, 260..300, 0..100, 128..200, 0..290, 257..258] {
+    for range in
+        [0..128, 128..256, 0..256, 128..300, 256..300, 256..280, 260..300, 0..100, 128..200, 0..290, 257..258]
+    {
         select(&sk, &x, range).expect("whole masks");
     }
     for range in [0..64, 0..1, 64..128, 64..300, 192..256, 1..5, 70..80, 128..192, 0..192, 140..150] {
@@ -269,11 +313,22 @@ fn what_does_not_fit_is_refused() {
     let backwards = ev.select_columns(&x, 4..1);
     assert_refused!(backwards, CkksError::Empty { .. }, "[2, 0]");
     assert_refused!(ev.select_columns(&x, 3..7), CkksError::OutOfRange { .. }, "the array has 6");
-    assert_refused!(ev.select_columns(&x, usize::MAX - 1..usize::MAX), CkksError::OutOfRange { .. }, "the array has 6");
-    let slots = encrypt_as(&sk, &data, &[2, 6], EncryptOptions { encoding: Some(Encoding::Slots), ..coefficients() }, 5);
+    assert_refused!(
+        ev.select_columns(&x, usize::MAX - 1..usize::MAX),
+        CkksError::OutOfRange { .. },
+        "the array has 6"
+    );
+    let slots = encrypt_as(
+        &sk,
+        &data,
+        &[2, 6],
+        EncryptOptions { encoding: Some(Encoding::Slots), ..coefficients() },
+        5,
+    );
     assert_refused!(ev.select_columns(&slots, 3..5), CkksError::NoKeys { .. }, "a rotation");
     assert_eq!(ev.select_columns(&slots, 0..6).expect("all columns").layout(), slots.layout());
-    let reversed = encrypt_as(&sk, &data, &[2, 6], EncryptOptions { order: Order::BitReversed, ..coefficients() }, 5);
+    let reversed =
+        encrypt_as(&sk, &data, &[2, 6], EncryptOptions { order: Order::BitReversed, ..coefficients() }, 5);
     assert_refused!(ev.select_columns(&reversed, 3..5), CkksError::Conversion { .. }, "natural order");
     let number = encrypt_as(&sk, &Values::Real(vec![0.5]), &[], coefficients(), 5);
     assert_refused!(ev.select_columns(&number, 0..1), CkksError::Shape { .. }, "no columns");
@@ -298,7 +353,9 @@ fn sums_products_and_rows_ignore_the_padding() {
             let b = noise(rows * width, 2);
             let fresh = encrypt_as(&sk, &Values::Real(b.clone()), &[rows, width], options, 6);
             let sum: Vec<f64> = a.iter().zip(&b).map(|(a, b)| a + b).collect();
-            for total in [ev.add(&part, &fresh), ev.add(&fresh, &part), ev.add_plain(&part, &Values::Real(b.clone()))] {
+            for total in
+                [ev.add(&part, &fresh), ev.add(&fresh, &part), ev.add_plain(&part, &Values::Real(b.clone()))]
+            {
                 let total = total.expect("a sum");
                 assert_eq!(total.padding(), Padding::Dirty);
                 assert_close(&decrypt(&sk, &total), &sum, 1e-6);
@@ -307,8 +364,10 @@ fn sums_products_and_rows_ignore_the_padding() {
             let weights = noise(3 * rows, 4);
             let w = ev.encode_weights(3, rows, &weights, &part).expect("weights");
             let product = ev.rescale(&ev.multiply_matrix(&w, &part).expect("a product")).expect("rescaled");
-            let entry = |i: usize, j: usize| (0..rows).map(|r| weights[i * rows + r] * a[r * width + j]).sum::<f64>();
-            let expected: Vec<f64> = (0..3 * width).map(|index| entry(index / width, index % width)).collect();
+            let entry =
+                |i: usize, j: usize| (0..rows).map(|r| weights[i * rows + r] * a[r * width + j]).sum::<f64>();
+            let expected: Vec<f64> =
+                (0..3 * width).map(|index| entry(index / width, index % width)).collect();
             assert_eq!(product.padding(), Padding::Dirty);
             assert_close(&decrypt(&sk, &product), &expected, 1e-5);
             let selected = ev.select_rows(&part, &[4, 0, 4]).expect("rows");
@@ -366,7 +425,11 @@ fn padding_stays_behind_the_numbers_through_moves_and_packing() {
 }
 
 /// `x^T y` and `x^T` of columns of two matrices.
-fn of_columns(ev: &Evaluator, x: [&Ciphertext; 2], [left, right]: [&Range<usize>; 2]) -> Result<[Ciphertext; 2], CkksError> {
+fn of_columns(
+    ev: &Evaluator,
+    x: [&Ciphertext; 2],
+    [left, right]: [&Range<usize>; 2],
+) -> Result<[Ciphertext; 2], CkksError> {
     let (x, y) = (ev.select_columns(x[0], left.clone())?, ev.select_columns(x[1], right.clone())?);
     Ok([ev.rescale(&ev.multiply_transposed(&x, &y)?)?, ev.transposed(&x)?])
 }
@@ -376,30 +439,40 @@ fn products_of_encrypted_matrices_ignore_the_padding() {
     for params in sets() {
         let (sk, n) = (secret(&params, 3), params.degree());
         let short = if params.rank() == 1 { lanes() } else { coefficients() };
-        for (columns, left, right, options) in
-            [(12, 3..8, 1..5, short), (n, n - 4..n - 1, 5..9, coefficients()), (n + 9, n + 1..n + 4, n..n + 9, coefficients())]
-        {
+        for (columns, left, right, options) in [
+            (12, 3..8, 1..5, short),
+            (n, n - 4..n - 1, 5..9, coefficients()),
+            (n + 9, n + 1..n + 4, n..n + 9, coefficients()),
+        ] {
             let inner = 6;
             let (a, b) = (noise(inner * columns, 1), noise(inner * columns, 2));
             let x = encrypt_as(&sk, &Values::Real(a.clone()), &[inner, columns], options, 5);
             let y = encrypt_as(&sk, &Values::Real(b.clone()), &[inner, columns], options, 6);
             let recorder = Evaluator::recording(&params);
-            let symbol = Ciphertext::symbol_with(x.params(), x.shape(), *x.layout(), x.secret(), x.level(), x.scale()).expect("a symbol");
+            let symbol =
+                Ciphertext::symbol_with(x.params(), x.shape(), *x.layout(), x.secret(), x.level(), x.scale())
+                    .expect("a symbol");
             let symbol = recorder.take_symbol(symbol, Some(1.0)).expect("a symbol");
             of_columns(&recorder, [&symbol, &symbol], [&left, &right]).expect("a dry run");
             let ev = evaluator(&sk, &recorder.needs());
             let [product, turned] = of_columns(&ev, [&x, &y], [&left, &right]).expect("on data");
             let (a, b) = (picked(&a, columns, &left), picked(&b, columns, &right));
             let (rows, width) = (left.len(), right.len());
-            let entry = |i: usize, j: usize| (0..inner).map(|r| a[r * rows + i] * b[r * width + j]).sum::<f64>();
-            let expected: Vec<f64> = (0..rows * width).map(|index| entry(index / width, index % width)).collect();
+            let entry =
+                |i: usize, j: usize| (0..inner).map(|r| a[r * rows + i] * b[r * width + j]).sum::<f64>();
+            let expected: Vec<f64> =
+                (0..rows * width).map(|index| entry(index / width, index % width)).collect();
             let whole = right.end == columns && right.start == n;
-            assert_eq!((product.shape(), product.padding()), (&[rows, width][..], if whole { Padding::Zero } else { Padding::Dirty }));
+            assert_eq!(
+                (product.shape(), product.padding()),
+                (&[rows, width][..], if whole { Padding::Zero } else { Padding::Dirty })
+            );
             assert_close(&decrypt(&sk, &product), &expected, 1e-5);
             // The transposed matrix has zeros behind its rows.
             assert_eq!(turned.padding(), Padding::Zero);
             assert!(!holds_numbers(&sk, &turned));
-            let expected: Vec<f64> = (0..rows * inner).map(|index| a[index % inner * rows + index / inner]).collect();
+            let expected: Vec<f64> =
+                (0..rows * inner).map(|index| a[index % inner * rows + index / inner]).collect();
             assert_close(&decrypt(&sk, &turned), &expected, 1e-5);
         }
     }
@@ -420,7 +493,8 @@ fn prepared_matrices_multiply_a_part_of_the_columns() {
         let part = ev.select_columns(&x, range.clone()).expect("columns");
         let product = ev.multiply_prepared(&matrix, &part).expect("a product");
         let (a, width) = (picked(&data, columns, &range), range.len());
-        let entry = |i: usize, j: usize| (0..inner).map(|r| weights[i * inner + r] * a[r * width + j]).sum::<f64>();
+        let entry =
+            |i: usize, j: usize| (0..inner).map(|r| weights[i * inner + r] * a[r * width + j]).sum::<f64>();
         let expected: Vec<f64> = (0..rows * width).map(|index| entry(index / width, index % width)).collect();
         assert_eq!(product.padding(), Padding::Dirty);
         assert_close(&decrypt(&sk, &product), &expected, 1e-2);
@@ -447,7 +521,8 @@ fn a_dry_run_counts_the_products_with_powers_of_x() {
     let params = params("insecure_tiny");
     let cost = |columns: Range<usize>| {
         let recorder = Evaluator::recording(&params);
-        let x = recorder.symbol(&[3, 150], Encoding::Coefficients, params.max_level(), 1.0).expect("a symbol");
+        let x =
+            recorder.symbol(&[3, 150], Encoding::Coefficients, params.max_level(), 1.0).expect("a symbol");
         recorder.select_columns(&x, columns).expect("columns");
         recorder.recorded().cost()
     };

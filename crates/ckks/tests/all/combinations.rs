@@ -1,4 +1,5 @@
-//! Sums of products and linear combinations against numbers, against the single operations, and what they refuse.
+//! Sums of products and linear combinations against numbers, against the single operations, and what they
+//! refuse.
 
 use crate::common::{assert_refused, encrypt, encrypt_as, ramp, setup};
 use clathrate_ckks::encoding::decode_coefficients;
@@ -31,7 +32,11 @@ fn linear_combinations_are_the_sums_of_their_multiples() {
         let (a, b) = (ramp(40), ramp(80)[40..].to_vec());
         let (x, y) = (encrypt(&sk, &a), encrypt(&sk, &b));
         let factor_scale = ev.factor_scale(&x).expect("room");
-        for (p, q) in [(0.5.into(), (-1.25).into()), (Complex64::new(0.5, -0.75), Complex64::i()), (Complex64::default(), 0.0.into())] {
+        for (p, q) in [
+            (0.5.into(), (-1.25).into()),
+            (Complex64::new(0.5, -0.75), Complex64::i()),
+            (Complex64::default(), 0.0.into()),
+        ] {
             let sum = ev.linear_combination(&[(&x, p), (&y, q)], x.scale() * factor_scale).expect("a sum");
             assert_eq!((sum.level(), sum.is_complex()), (params.max_level(), p.im != 0.0 || q.im != 0.0));
             let expected: Vec<Complex64> = a.iter().zip(&b).map(|(&a, &b)| p * a + q * b).collect();
@@ -55,7 +60,8 @@ fn sums_of_products_share_one_relinearisation_and_keep_the_numbers() {
         let plus = ev.linear_combination(&[(&z, 0.5.into())], x.scale() * y.scale()).expect("a multiple");
         let terms = [product(&x, &y), ProductTerm { left: &y, right: &z, twice: true }];
         let sum = ev.sum_of_products_rescale(&terms, Some(&plus)).expect("a sum");
-        let expected: Vec<Complex64> = (0..30).map(|i| (a[i] * b[i] + 2.0 * b[i] * c[i] + 0.5 * c[i]).into()).collect();
+        let expected: Vec<Complex64> =
+            (0..30).map(|i| (a[i] * b[i] + 2.0 * b[i] * c[i] + 0.5 * c[i]).into()).collect();
         assert_numbers(&sk, &sum, &expected);
         assert_eq!((sum.level().0 + 1, sum.scale()), (params.max_level().0, params.scale(sum.level())));
         // One product is the product, bit for bit.
@@ -82,7 +88,8 @@ fn constants_go_into_every_slot_and_make_padding_dirty() {
 fn constants_leave_bodies_without_entries_at_zero() {
     let (_, sk, ev) = setup("insecure_small", &KeyNeeds::new());
     // Three rows under masks of two bodies: the last mask has a body without a row.
-    let options = EncryptOptions { encoding: Some(Encoding::Slots), bodies: Some(2), ..EncryptOptions::default() };
+    let options =
+        EncryptOptions { encoding: Some(Encoding::Slots), bodies: Some(2), ..EncryptOptions::default() };
     let x = encrypt_as(&sk, &Values::Real(ramp(24)), &[3, 8], options, 1);
     let sum = ev.add_constant(&x, Complex64::new(0.75, -0.5)).expect("a sum");
     let secret = sk.named(sum.secret()).expect("the bodies' secret");
@@ -104,26 +111,62 @@ fn what_does_not_fit_is_refused() {
     let one = Complex64::from(1.0);
     assert_refused!(ev.linear_combination(&[], 1.0), CkksError::NoTerms { .. }, "at least one");
     assert_refused!(ev.sum_of_products_rescale(&[], None), CkksError::NoTerms { .. }, "at least one");
-    assert_refused!(ev.linear_combination(&[(&x, one), (&low, one)], x.scale()), CkksError::LevelTooLow { .. }, "level 1");
-    assert_refused!(ev.sum_of_products_rescale(&[product(&x, &low)], None), CkksError::LevelTooLow { .. }, "level 1");
+    assert_refused!(
+        ev.linear_combination(&[(&x, one), (&low, one)], x.scale()),
+        CkksError::LevelTooLow { .. },
+        "level 1"
+    );
+    assert_refused!(
+        ev.sum_of_products_rescale(&[product(&x, &low)], None),
+        CkksError::LevelTooLow { .. },
+        "level 1"
+    );
     assert_refused!(ev.linear_combination(&[(&dense, one)], x.scale()), CkksError::Encoding { .. }, "slots");
-    assert_refused!(ev.sum_of_products_rescale(&[product(&dense, &dense)], None), CkksError::Encoding { .. }, "slots");
+    assert_refused!(
+        ev.sum_of_products_rescale(&[product(&dense, &dense)], None),
+        CkksError::Encoding { .. },
+        "slots"
+    );
     assert_refused!(ev.add_constant(&dense, one), CkksError::Encoding { .. }, "slots");
     for number in [Complex64::new(f64::NAN, 0.0), Complex64::new(0.0, f64::INFINITY)] {
-        assert_refused!(ev.linear_combination(&[(&x, number)], x.scale()), CkksError::NotFinite { .. }, "finite");
+        assert_refused!(
+            ev.linear_combination(&[(&x, number)], x.scale()),
+            CkksError::NotFinite { .. },
+            "finite"
+        );
         assert_refused!(ev.add_constant(&x, number), CkksError::NotFinite { .. }, "finite");
     }
-    assert_refused!(ev.linear_combination(&[(&x, 1e60.into())], x.scale()), CkksError::ValueTooLarge { .. }, "bits");
+    assert_refused!(
+        ev.linear_combination(&[(&x, 1e60.into())], x.scale()),
+        CkksError::ValueTooLarge { .. },
+        "bits"
+    );
     assert_refused!(ev.add_constant(&x, 1e90.into()), CkksError::ValueTooLarge { .. }, "bits");
-    assert_refused!(ev.linear_combination(&[(&x, one)], 0.5), CkksError::ScaleOutOfRange { .. }, "out of range");
+    assert_refused!(
+        ev.linear_combination(&[(&x, one)], 0.5),
+        CkksError::ScaleOutOfRange { .. },
+        "out of range"
+    );
     let doubled = ev.linear_combination(&[(&x, one)], 2.0 * x.scale()).expect("another scale");
-    assert_refused!(ev.sum_of_products_rescale(&[product(&x, &x), product(&x, &doubled)], None), CkksError::ScaleMismatch { .. }, "scale");
-    assert_refused!(ev.sum_of_products_rescale(&[product(&x, &x)], Some(&x)), CkksError::ScaleMismatch { .. }, "scale");
+    assert_refused!(
+        ev.sum_of_products_rescale(&[product(&x, &x), product(&x, &doubled)], None),
+        CkksError::ScaleMismatch { .. },
+        "scale"
+    );
+    assert_refused!(
+        ev.sum_of_products_rescale(&[product(&x, &x)], Some(&x)),
+        CkksError::ScaleMismatch { .. },
+        "scale"
+    );
     assert_refused!(
         Evaluator::new(&params).sum_of_products_rescale(&[product(&x, &x)], None),
         CkksError::NoKeys { .. },
         "a sum of products"
     );
     let other = encrypt(&sk, &ramp(9));
-    assert_refused!(ev.linear_combination(&[(&x, one), (&other, one)], x.scale()), CkksError::Shape { .. }, "equal shapes");
+    assert_refused!(
+        ev.linear_combination(&[(&x, one), (&other, one)], x.scale()),
+        CkksError::Shape { .. },
+        "equal shapes"
+    );
 }

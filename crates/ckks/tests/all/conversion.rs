@@ -1,4 +1,5 @@
-//! Conversions between slots and coefficients: places, kinds of numbers, predicted errors, keys of dry runs, refusals.
+//! Conversions between slots and coefficients: places, kinds of numbers, predicted errors, keys of dry runs,
+//! refusals.
 
 use std::sync::Arc;
 
@@ -17,9 +18,13 @@ fn options(encoding: Encoding) -> EncryptOptions {
 /// `x` in the other encoding, with exactly the keys of the plan.
 fn converted(sk: &SecretKey, x: &Ciphertext, levels: Option<usize>) -> (ConversionPlan, Ciphertext) {
     let plan = ConversionPlan::new(x, ConversionOptions { levels }).expect("a plan");
-    let evaluator = Evaluator::with_keys(Arc::new(sk.evaluation_keys(&plan.needs().expect("needs")).expect("keys")));
+    let evaluator =
+        Evaluator::with_keys(Arc::new(sk.evaluation_keys(&plan.needs().expect("needs")).expect("keys")));
     let y = evaluator.convert(x, &plan).expect("a conversion");
-    assert_eq!((y.encoding(), y.level(), y.scale()), (plan.to(), plan.output_level(), sk.params().scale(plan.output_level())));
+    assert_eq!(
+        (y.encoding(), y.level(), y.scale()),
+        (plan.to(), plan.output_level(), sk.params().scale(plan.output_level()))
+    );
     y.layout().check(y.shape(), sk.params().degree()).expect("a layout");
     (plan, y)
 }
@@ -43,10 +48,18 @@ fn real_numbers_go_there_and_back() {
         let data = noise(shape.iter().product(), 7);
         let x = encrypt_as(&sk, &data, &shape, options(encoding), 3);
         let (plan, y) = converted(&sk, &x, None);
-        assert_eq!((y.shape(), y.layout().order, y.is_complex()), (&shape[..], Order::BitReversed, false), "{shape:?}");
+        assert_eq!(
+            (y.shape(), y.layout().order, y.is_complex()),
+            (&shape[..], Order::BitReversed, false),
+            "{shape:?}"
+        );
         assert_ne!(plan.to(), encoding);
         assert_close(&decrypt(&sk, &y), &data, 1e-5);
-        let (_, z) = converted(&sk, &y, Some(1 + plan.slots().trailing_zeros().min(1) as usize).filter(|_| plan.slots() > 2));
+        let (_, z) = converted(
+            &sk,
+            &y,
+            Some(1 + plan.slots().trailing_zeros().min(1) as usize).filter(|_| plan.slots() > 2),
+        );
         assert_eq!((z.encoding(), z.layout().order), (encoding, Order::Natural));
         assert_close(&decrypt(&sk, &z), &data, 1e-4);
     }
@@ -64,7 +77,11 @@ fn complex_numbers_go_there_and_back() {
             let (_, z) = converted(&sk, &y, None);
             assert_eq!(*z.layout(), *x.layout(), "there and back");
             for array in [y, z] {
-                let worst = decrypt_complex(&sk, &array).iter().zip(&data).map(|(a, b)| (a - b).norm()).fold(0.0, f64::max);
+                let worst = decrypt_complex(&sk, &array)
+                    .iter()
+                    .zip(&data)
+                    .map(|(a, b)| (a - b).norm())
+                    .fold(0.0, f64::max);
                 assert!(worst < 1e-4, "{encoding:?} {columns}: {worst:e}");
             }
         }
@@ -76,13 +93,16 @@ fn the_error_is_predicted() {
     let params = params("insecure_deep");
     let sk = secret(&params, 1);
     let slots = params.slot_count();
-    for (encoding, is_complex) in [(Encoding::Slots, true), (Encoding::Coefficients, true), (Encoding::Coefficients, false)] {
+    for (encoding, is_complex) in
+        [(Encoding::Slots, true), (Encoding::Coefficients, true), (Encoding::Coefficients, false)]
+    {
         for levels in [2, 3, 5] {
             let (mut measured, mut predicted) = (0.0, 0.0);
             for seed in 0..4u8 {
                 let data = complex(slots, 20 + u64::from(seed));
                 let reals: Vec<f64> = data.iter().flat_map(|v| [v.re, v.im]).collect();
-                let values = if is_complex { Values::Complex(data.clone()) } else { Values::Real(reals.clone()) };
+                let values =
+                    if is_complex { Values::Complex(data.clone()) } else { Values::Real(reals.clone()) };
                 let shape = [if is_complex { slots } else { 2 * slots }];
                 let x = encrypt_as(&sk, &values, &shape, options(encoding), seed);
                 let (plan, y) = converted(&sk, &x, Some(levels));
@@ -134,16 +154,22 @@ fn what_cannot_be_converted_is_refused() {
     assert_refused!(plan(&coefficients, Some(10)), CkksError::OutOfRange { .. }, "1 to 9");
     let low = with(EncryptOptions { level: Some(Level(1)), ..options(Encoding::Coefficients) });
     assert_refused!(plan(&low, Some(2)), CkksError::LevelTooLow { .. }, "level");
-    let bodies = with(EncryptOptions { bodies: Some(2), axis: Some(BodyAxis::Rows), ..options(Encoding::Slots) });
+    let bodies =
+        with(EncryptOptions { bodies: Some(2), axis: Some(BodyAxis::Rows), ..options(Encoding::Slots) });
     assert_refused!(plan(&bodies, None), CkksError::SharedMask { .. }, "split_mask");
     let reversed = with(EncryptOptions { order: Order::BitReversed, ..options(Encoding::Coefficients) });
     assert_refused!(plan(&reversed, None), CkksError::Conversion { .. }, "natural order");
-    let lanes = with(EncryptOptions { lanes: Some(clathrate_ckks::keys::Lanes::Most), ..options(Encoding::Slots) });
+    let lanes =
+        with(EncryptOptions { lanes: Some(clathrate_ckks::keys::Lanes::Most), ..options(Encoding::Slots) });
     assert_refused!(plan(&lanes, None), CkksError::Conversion { .. }, "lanes=1");
     // A plan is for one layout, level and scale.
     let plan = ConversionPlan::new(&coefficients, ConversionOptions::default()).expect("a plan");
     let ev = Evaluator::with_keys(Arc::new(sk.evaluation_keys(&plan.needs().expect("needs")).expect("keys")));
-    assert_refused!(ev.convert(&with(options(Encoding::Slots)), &plan), CkksError::DifferentLayouts { .. }, "make a plan");
+    assert_refused!(
+        ev.convert(&with(options(Encoding::Slots)), &plan),
+        CkksError::DifferentLayouts { .. },
+        "make a plan"
+    );
     assert_refused!(ev.convert(&low, &plan), CkksError::LevelTooLow { .. }, "level");
     let scaled = with(EncryptOptions { scale: Some(2f64.powi(30)), ..options(Encoding::Coefficients) });
     assert_refused!(ev.convert(&scaled, &plan), CkksError::ScaleMismatch { .. }, "scale");

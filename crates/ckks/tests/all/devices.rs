@@ -1,7 +1,9 @@
-//! Whole circuits on the kernels of devices, run by the host, against the same circuits on the processor: the same bits. Arrays and keys that move, engines of two kinds in
-//! one process, memory that comes back, and memory that is not there.
+//! Whole circuits on the kernels of devices, run by the host, against the same circuits on the processor: the
+//! same bits. Arrays and keys that move, engines of two kinds in one process, memory that comes back, and
+//! memory that is not there.
 //!
-//! Where `CLATHRATE_TEST_ENGINE` is `cuda` or `cuda-graphs`, the circuits run on NVIDIA's first device: with `--test-threads=1`, as all tests then share it.
+//! Where `CLATHRATE_TEST_ENGINE` is `cuda` or `cuda-graphs`, the circuits run on NVIDIA's first device: with
+//! `--test-threads=1`, as all tests then share it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -16,20 +18,25 @@ use clathrate_ckks::circuits::polynomial::{Polynomial, PolynomialBasis};
 use clathrate_ckks::file::Stored;
 use clathrate_ckks::keys::EncryptOptions;
 use clathrate_ckks::parameters::{DeviceDescription, EngineFactory, Switching};
-use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, KeyLevel, KeyNeeds, Level, Params, Runtime, SecretKey};
+use clathrate_ckks::{
+    Ciphertext, CkksError, Encoding, Evaluator, KeyLevel, KeyNeeds, Level, Params, Runtime, SecretKey,
+};
 use clathrate_cuda::{Device, DeviceEngine, HostDevice, NvidiaDevice};
 use clathrate_lattice::switch::{MachineProfile, SwitchMethod};
 use clathrate_lattice::{LatticeError, SecretRng};
 use clathrate_testkit::engines::ENGINE_VARIABLE;
 
-/// A runtime whose engines compute on `device`, planned as on the processor, so that both take the same steps.
+/// A runtime whose engines compute on `device`, planned as on the processor, so that both take the same
+/// steps.
 fn on(device: Arc<dyn Device>, switching: Switching) -> Runtime {
     let kernels = device.name();
     let make = move |request: &clathrate_ckks::parameters::EngineRequest<'_>| {
-        let engine: Arc<dyn clathrate_arith::Engine> = Arc::new(DeviceEngine::new(device.clone(), request.degree, request.moduli)?);
+        let engine: Arc<dyn clathrate_arith::Engine> =
+            Arc::new(DeviceEngine::new(device.clone(), request.degree, request.moduli)?);
         Ok(engine)
     };
-    let description = DeviceDescription { name: "test".to_owned(), kernels, profile: MachineProfile::built_in() };
+    let description =
+        DeviceDescription { name: "test".to_owned(), kernels, profile: MachineProfile::built_in() };
     Runtime { switching, engine: Some(EngineFactory::new(make).on_device(description)), ..Runtime::default() }
 }
 
@@ -49,7 +56,11 @@ fn any_device() -> Arc<dyn Device> {
 }
 
 /// The bytes of each result of `circuit` at `preset` on the processor and on the device, compared.
-fn assert_same_bits(preset: &str, switching: Switching, circuit: impl Fn(&Params) -> Vec<(&'static str, Ciphertext)>) {
+fn assert_same_bits(
+    preset: &str,
+    switching: Switching,
+    circuit: impl Fn(&Params) -> Vec<(&'static str, Ciphertext)>,
+) {
     let device = any_device();
     let results = |runtime: &Runtime| circuit(&Params::preset(preset, runtime).expect("preset"));
     let expected = results(&Runtime { switching, ..Runtime::default() });
@@ -57,7 +68,10 @@ fn assert_same_bits(preset: &str, switching: Switching, circuit: impl Fn(&Params
     assert_eq!(found.len(), expected.len());
     for ((name, found), (_, expected)) in found.iter().zip(&expected) {
         assert_eq!(found.params().runtime().device(), "test");
-        assert!(found.to_file_bytes().expect("bytes") == expected.to_file_bytes().expect("bytes"), "{preset}, {switching:?}: {name}");
+        assert!(
+            found.to_file_bytes().expect("bytes") == expected.to_file_bytes().expect("bytes"),
+            "{preset}, {switching:?}: {name}"
+        );
     }
     drop(found);
     assert_eq!(device.allocated_bytes(), 0, "{preset}: memory of the device is left behind");
@@ -70,11 +84,14 @@ fn setup_of(params: &Params, needs: &KeyNeeds) -> (SecretKey, Evaluator) {
 }
 
 fn arithmetic(params: &Params) -> Vec<(&'static str, Ciphertext)> {
-    let needs = KeyNeeds::new().relinearise(KeyLevel::Top).rotations([1, -3], KeyLevel::Top).conjugate(KeyLevel::Top);
+    let needs =
+        KeyNeeds::new().relinearise(KeyLevel::Top).rotations([1, -3], KeyLevel::Top).conjugate(KeyLevel::Top);
     let (sk, ev) = setup_of(params, &needs);
     let slots = params.slot_count();
-    let (x, y) =
-        (encrypt_as(&sk, &noise(slots, 1), &[slots], slots_at(None), 1), encrypt_as(&sk, &noise(slots, 2), &[slots], slots_at(None), 2));
+    let (x, y) = (
+        encrypt_as(&sk, &noise(slots, 1), &[slots], slots_at(None), 1),
+        encrypt_as(&sk, &noise(slots, 2), &[slots], slots_at(None), 2),
+    );
     let product = ev.multiply_rescale(&x, &y).expect("product");
     let low = ev.drop_to_level(&product, Level(1)).expect("level");
     vec![
@@ -106,14 +123,24 @@ fn arithmetic_gives_the_same_bits_at_every_rank_and_by_every_method() {
 fn circuits_give_the_same_bits() {
     assert_same_bits("insecure_deep", Switching::AsMade, |params| {
         let slots = params.slot_count();
-        let map = LinearTransform::from_diagonals(slots, [0i64, 1, 2, 5, 9].map(|shift| (shift, complex(slots, 20 + shift as u64))));
+        let map = LinearTransform::from_diagonals(
+            slots,
+            [0i64, 1, 2, 5, 9].map(|shift| (shift, complex(slots, 20 + shift as u64))),
+        );
         let plan = map.expect("map").plan(params, params.max_level()).expect("plan");
         let needs = plan.needs().expect("needs").relinearise(KeyLevel::Top);
         let (sk, ev) = setup_of(params, &needs);
         let x = encrypt_as(&sk, &noise(slots, 1), &[slots], slots_at(None), 1);
-        let rows = encrypt_as(&sk, &noise(12, 2), &[3, 4], EncryptOptions { encoding: Some(Encoding::Coefficients), ..slots_at(None) }, 2);
+        let rows = encrypt_as(
+            &sk,
+            &noise(12, 2),
+            &[3, 4],
+            EncryptOptions { encoding: Some(Encoding::Coefficients), ..slots_at(None) },
+            2,
+        );
         let weights = Weights::new(2, 3, &noise(6, 3), 4096.0).expect("weights");
-        let polynomial = Polynomial::new([0.5, 1.0, -0.25, 0.125], PolynomialBasis::Power, (-1.0, 1.0)).expect("polynomial");
+        let polynomial = Polynomial::new([0.5, 1.0, -0.25, 0.125], PolynomialBasis::Power, (-1.0, 1.0))
+            .expect("polynomial");
         vec![
             ("linear map", ev.run_linear(&x, &plan).expect("image")),
             ("polynomial", ev.evaluate_polynomial(&x, &polynomial).expect("polynomial")),
@@ -127,7 +154,8 @@ fn bootstraps_give_the_same_bits() {
     assert_same_bits("insecure_boot", Switching::AsMade, |params| {
         let plan = BootstrapPlan::with_options(params, BootstrapOptions::default()).expect("plan");
         let (sk, ev) = setup_of(params, &plan.needs().expect("needs"));
-        let x = encrypt_as(&sk, &noise(plan.slots(), 1), &[plan.slots()], slots_at(Some(plan.input_level())), 1);
+        let x =
+            encrypt_as(&sk, &noise(plan.slots(), 1), &[plan.slots()], slots_at(Some(plan.input_level())), 1);
         vec![("bootstrap", ev.bootstrap(&x, &plan).expect("bootstrap"))]
     });
 }
@@ -144,12 +172,17 @@ fn arrays_and_keys_move_between_devices_and_two_engines_live_in_one_process() {
     assert_eq!((moved.params().runtime().device(), x.params().runtime().device()), ("test", "cpu"));
     assert!(
         moved.params() == x.params()
-            && moved.under(&here).expect("back").to_file_bytes().expect("bytes") == x.to_file_bytes().expect("bytes")
+            && moved.under(&here).expect("back").to_file_bytes().expect("bytes")
+                == x.to_file_bytes().expect("bytes")
     );
     // Made once: what moves later meets what moved before.
     let again = x.under(&there).expect("moved");
     assert!(Arc::ptr_eq(again.params().chain(), moved.params().chain()));
-    let keys = sk.evaluation_keys_rng(&needs, &mut SecretRng::from_seed([77; 32])).expect("keys").under(&there).expect("moved");
+    let keys = sk
+        .evaluation_keys_rng(&needs, &mut SecretRng::from_seed([77; 32]))
+        .expect("keys")
+        .under(&there)
+        .expect("moved");
     let product = Evaluator::with_keys(keys).multiply_rescale(&moved, &again).expect("product");
     let expected = ev.multiply_rescale(&x, &x).expect("product");
     assert_close(&decrypt(&sk, &product.under(&here).expect("back")), &decrypt(&sk, &expected), 1e-6);
@@ -169,7 +202,8 @@ fn a_switch_goes_to_the_device_as_one() {
         ("insecure_deep", Switching::Fixed(SwitchMethod::klss(2, 2))),
     ] {
         let params = Params::preset(preset, &on(device.clone(), switching)).expect("preset");
-        let (sk, ev) = setup_of(&params, &KeyNeeds::new().relinearise(KeyLevel::Top).rotations([1], KeyLevel::Top));
+        let (sk, ev) =
+            setup_of(&params, &KeyNeeds::new().relinearise(KeyLevel::Top).rotations([1], KeyLevel::Top));
         let x = encrypt_as(&sk, &noise(4, 1), &[4], slots_at(None), 1);
         let runs_of = |work: &dyn Fn() -> Ciphertext| {
             // The first one leaves tables and derived keys behind.
@@ -183,7 +217,10 @@ fn a_switch_goes_to_the_device_as_one() {
         // Where a sum of the KLSS method begins with zeroes, what waits is sent off first.
         let most = if switching == Switching::AsMade { 1 } else { 2 };
         for runs in [&product, &rotation] {
-            assert!((1..=most).contains(&runs.len()) && runs.iter().sum::<usize>() >= 4, "{preset}: {product:?}, {rotation:?}");
+            assert!(
+                (1..=most).contains(&runs.len()) && runs.iter().sum::<usize>() >= 4,
+                "{preset}: {product:?}, {rotation:?}"
+            );
         }
     }
 }
@@ -197,8 +234,11 @@ fn threads_share_derived_keys_that_come_and_go() {
         let x = encrypt_as(&sk, &noise(8, 1), &[8], slots_at(None), 1);
         let turn = |step: i64| ev.rotate(&x, step).expect("rotation").to_file_bytes().expect("bytes");
         std::thread::scope(|scope| {
-            let workers: Vec<_> =
-                (0..4).map(|thread| scope.spawn(move || (0..12).map(|i| turn(steps[(thread + i) % 4])).collect::<Vec<_>>())).collect();
+            let workers: Vec<_> = (0..4)
+                .map(|thread| {
+                    scope.spawn(move || (0..12).map(|i| turn(steps[(thread + i) % 4])).collect::<Vec<_>>())
+                })
+                .collect();
             workers.into_iter().map(|worker| worker.join().expect("worker")).collect::<Vec<_>>()
         })
     };
@@ -217,7 +257,8 @@ fn threads_share_derived_keys_that_come_and_go() {
 fn memory_comes_back_over_ten_thousand_operations() {
     let device = any_device();
     let params = Params::preset("insecure_tiny", &on(device.clone(), Switching::AsMade)).expect("preset");
-    let (sk, ev) = setup_of(&params, &KeyNeeds::new().relinearise(KeyLevel::Top).rotations([1], KeyLevel::Top));
+    let (sk, ev) =
+        setup_of(&params, &KeyNeeds::new().relinearise(KeyLevel::Top).rotations([1], KeyLevel::Top));
     let x = encrypt_as(&sk, &noise(4, 1), &[4], slots_at(None), 1);
     let four = || {
         let product = ev.multiply_rescale(&x, &x).expect("product");
@@ -251,7 +292,10 @@ fn a_full_device_is_an_error_with_numbers_and_harms_nothing() {
     let error = *panic.downcast::<DeviceError>().expect("the device's error");
     let DeviceError::OutOfMemory { needed, free, total, .. } = &error else { panic!("{error:?}") };
     assert!(*needed > *free && *total == 2 << 20, "{error}");
-    assert!(error.to_string().contains("has no room for") && error.to_string().contains("device=\"cpu\""), "{error}");
+    assert!(
+        error.to_string().contains("has no room for") && error.to_string().contains("device=\"cpu\""),
+        "{error}"
+    );
     drop(kept);
     assert_eq!(device.allocated_bytes(), before, "what the operation had allocated is freed");
     assert_close(
@@ -270,7 +314,11 @@ fn a_device_that_fails_is_an_error_and_leaves_the_host_as_it_was() {
     let (sk, ev) = setup_of(&params, &needs);
     let x = encrypt_as(&sk, &noise(4, 1), &[4], slots_at(None), 1);
     let before = x.to_file_bytes().expect("bytes");
-    let keys = sk.evaluation_keys_rng(&needs, &mut SecretRng::from_seed([77; 32])).expect("keys").under(&there).expect("moved");
+    let keys = sk
+        .evaluation_keys_rng(&needs, &mut SecretRng::from_seed([77; 32]))
+        .expect("keys")
+        .under(&there)
+        .expect("moved");
     let (far, moved) = (Evaluator::with_keys(keys), x.under(&there).expect("moved"));
     drop(far.multiply_rescale(&moved, &moved).expect("product"));
     let allocated = device.allocated_bytes();
@@ -278,7 +326,8 @@ fn a_device_that_fails_is_an_error_and_leaves_the_host_as_it_was() {
     let mut failures = 0;
     for calls in 0..1_000 {
         device.fail_after(calls);
-        let result = catch_unwind(AssertUnwindSafe(|| far.multiply_rescale(&moved, &moved).expect("product")));
+        let result =
+            catch_unwind(AssertUnwindSafe(|| far.multiply_rescale(&moved, &moved).expect("product")));
         device.fail_after(u64::MAX);
         let Err(panic) = result else { break };
         let error = panic.downcast::<DeviceError>().expect("the device's error").to_string();
@@ -306,11 +355,15 @@ fn levels_switch_as_on_the_processor_unless_they_are_tuned_for_the_device() {
         there
     };
     let report = |runtime: &Runtime| {
-        let report = Params::preset("klss_n15", runtime).expect("preset").switching_report(None).expect("plan");
+        let report =
+            Params::preset("klss_n15", runtime).expect("preset").switching_report(None).expect("plan");
         report.rows.iter().map(|row| (row.level, row.method, row.r, row.r_tilde)).collect::<Vec<_>>()
     };
-    let (processor, device, tuned) =
-        (report(&Runtime::default()), report(&on_device(Switching::Fastest)), report(&on_device(Switching::Tuned)));
+    let (processor, device, tuned) = (
+        report(&Runtime::default()),
+        report(&on_device(Switching::Fastest)),
+        report(&on_device(Switching::Tuned)),
+    );
     assert_eq!(processor, device);
     assert_eq!(processor.len(), tuned.len());
     assert!(processor != tuned, "{processor:?}");
@@ -325,7 +378,10 @@ fn a_device_that_fails_while_secrets_are_alive_is_an_error_too() {
     let (sk, ev) = setup_of(&params, &KeyNeeds::new().relinearise(KeyLevel::Top));
     let x = encrypt_as(&sk, &noise(4, 1), &[4], slots_at(None), 1);
     let works: [(&str, Work); 3] = [
-        ("keys", Box::new(|| drop(sk.evaluation_keys(&KeyNeeds::new().relinearise(KeyLevel::Top)).expect("keys")))),
+        (
+            "keys",
+            Box::new(|| drop(sk.evaluation_keys(&KeyNeeds::new().relinearise(KeyLevel::Top)).expect("keys"))),
+        ),
         ("encryption", Box::new(|| drop(sk.encrypt(&[1.0]).expect("encryption")))),
         ("decryption", Box::new(|| drop(sk.decrypt(&x).expect("decryption")))),
     ];
@@ -337,7 +393,10 @@ fn a_device_that_fails_while_secrets_are_alive_is_an_error_too() {
             let result = catch_unwind(AssertUnwindSafe(work));
             device.fail_after(u64::MAX);
             let Err(panic) = result else { break };
-            assert!(panic.downcast::<DeviceError>().is_ok_and(|error| error.to_string().contains("it is gone")), "{name}, {calls} calls");
+            assert!(
+                panic.downcast::<DeviceError>().is_ok_and(|error| error.to_string().contains("it is gone")),
+                "{name}, {calls} calls"
+            );
             failures += 1;
         }
         assert!(failures > 3, "{name}: {failures} calls");

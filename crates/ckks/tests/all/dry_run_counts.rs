@@ -5,8 +5,8 @@ use clathrate_arith::Meter;
 use clathrate_ckks::evaluation::combinations::ProductTerm;
 use clathrate_ckks::keys::{EncryptOptions, Values};
 use clathrate_ckks::{
-    BootstrapOptions, BootstrapPlan, Ciphertext, CkksError, Encoding, Evaluator, LinearTransform, Params, Polynomial, PolynomialBasis,
-    SecretKey,
+    BootstrapOptions, BootstrapPlan, Ciphertext, CkksError, Encoding, Evaluator, LinearTransform, Params,
+    Polynomial, PolynomialBasis, SecretKey,
 };
 use clathrate_lattice::Level;
 use rustfft::num_complex::Complex64;
@@ -15,13 +15,20 @@ type Circuit = dyn Fn(&Evaluator, &Ciphertext) -> Result<Ciphertext, CkksError>;
 
 /// A map of the slots of `x` with these diagonals.
 fn map(x: &Ciphertext, shifts: &[i64], period: usize) -> LinearTransform {
-    let diagonal = |&shift: &i64| (shift, (0..period).map(|j| Complex64::new(0.5 + j as f64 / 16.0, shift as f64 / 64.0)).collect());
+    let diagonal = |&shift: &i64| {
+        (shift, (0..period).map(|j| Complex64::new(0.5 + j as f64 / 16.0, shift as f64 / 64.0)).collect())
+    };
     LinearTransform::from_diagonals(x.layout().capacity, shifts.iter().map(diagonal)).expect("a map")
 }
 
 /// Operations by name: each on an array of a few rows in slots.
 fn circuits() -> Vec<(&'static str, Box<Circuit>)> {
-    fn polynomial(ev: &Evaluator, x: &Ciphertext, coefficients: &[Complex64], basis: PolynomialBasis) -> Result<Ciphertext, CkksError> {
+    fn polynomial(
+        ev: &Evaluator,
+        x: &Ciphertext,
+        coefficients: &[Complex64],
+        basis: PolynomialBasis,
+    ) -> Result<Ciphertext, CkksError> {
         ev.evaluate_polynomial(x, &Polynomial::new_complex(coefficients, basis, (-1.0, 1.0))?)
     }
     let real: Vec<Complex64> = [0.5, -0.25, 0.125, 1.0, 0.0, 0.5, 0.75].map(Complex64::from).to_vec();
@@ -31,7 +38,10 @@ fn circuits() -> Vec<(&'static str, Box<Circuit>)> {
         ("product", Box::new(|ev, x| ev.multiply(x, x))),
         ("product with a rescale", Box::new(|ev, x| ev.multiply_rescale(x, x))),
         ("rescale", Box::new(|ev, x| ev.rescale(&ev.multiply_scalar(x, 0.5)?))),
-        ("plaintext product", Box::new(|ev, x| ev.multiply_plain(x, &Values::Real(ramp(x.shape().iter().product()))))),
+        (
+            "plaintext product",
+            Box::new(|ev, x| ev.multiply_plain(x, &Values::Real(ramp(x.shape().iter().product())))),
+        ),
         ("multiple", Box::new(|ev, x| ev.multiply_integer(x, 3))),
         ("product with a number", Box::new(|ev, x| ev.multiply_scalar(x, 3.0))),
         ("sum", Box::new(|ev, x| ev.add(x, x))),
@@ -40,7 +50,10 @@ fn circuits() -> Vec<(&'static str, Box<Circuit>)> {
         ("rotations", Box::new(|ev, x| Ok(ev.rotate_many(x, &[1, 2, 5])?.swap_remove(1)))),
         ("conjugation", Box::new(|ev, x| ev.conjugate(x))),
         ("linear transform", Box::new(|ev, x| ev.evaluate_linear(x, &map(x, &[-3, 0, 1, 2, 9], 8)))),
-        ("dense linear transform", Box::new(|ev, x| ev.evaluate_linear(x, &map(x, &(0..24).collect::<Vec<_>>(), 1)))),
+        (
+            "dense linear transform",
+            Box::new(|ev, x| ev.evaluate_linear(x, &map(x, &(0..24).collect::<Vec<_>>(), 1))),
+        ),
         ("product with a diagonal", Box::new(|ev, x| ev.evaluate_linear(x, &map(x, &[0], 8)))),
         ("sum of rows", Box::new(|ev, x| ev.total(x))),
         ("weighted sum of rows", Box::new(|ev, x| ev.total_weighted(x, &ramp(x.layout().columns)))),
@@ -51,11 +64,19 @@ fn circuits() -> Vec<(&'static str, Box<Circuit>)> {
         (
             "sum of products",
             Box::new(|ev, x| {
-                let terms = [ProductTerm { left: x, right: x, twice: true }, ProductTerm { left: x, right: x, twice: false }];
+                let terms = [
+                    ProductTerm { left: x, right: x, twice: true },
+                    ProductTerm { left: x, right: x, twice: false },
+                ];
                 ev.sum_of_products_rescale(&terms, None)
             }),
         ),
-        ("linear combination", Box::new(|ev, x| ev.linear_combination(&[(x, Complex64::new(0.5, 2.0)), (x, 3.0.into())], x.scale() * 4.0))),
+        (
+            "linear combination",
+            Box::new(|ev, x| {
+                ev.linear_combination(&[(x, Complex64::new(0.5, 2.0)), (x, 3.0.into())], x.scale() * 4.0)
+            }),
+        ),
     ]
 }
 
@@ -63,7 +84,10 @@ fn circuits() -> Vec<(&'static str, Box<Circuit>)> {
 fn moves(params: &Params) -> Vec<(&'static str, Box<Circuit>)> {
     let rank = params.rank();
     vec![
-        ("to rank 1 from a quarter of the degree", Box::new(move |ev, x| ev.to_rlwe(&ev.to_mlwe(x, 4 * rank)?))),
+        (
+            "to rank 1 from a quarter of the degree",
+            Box::new(move |ev, x| ev.to_rlwe(&ev.to_mlwe(x, 4 * rank)?)),
+        ),
         ("to rank 1 from LWE samples", Box::new(|ev, x| ev.to_rlwe(&ev.to_lwe(x)?))),
         ("sum of coefficients", Box::new(|ev, x| ev.total(x))),
         ("weighted sum of coefficients", Box::new(|ev, x| ev.total_weighted(x, &ramp(x.layout().columns)))),
@@ -85,8 +109,15 @@ fn matrices() -> Vec<(&'static str, Box<Circuit>)> {
     ]
 }
 
-/// Runs the circuit on a symbol and on data, twice: the first run derives the keys' representations and fills caches.
-fn compare(owner: &SecretKey, meter: &Meter, what: &str, circuit: &Circuit, (shape, encoding): (&[usize], Encoding)) {
+/// Runs the circuit on a symbol and on data, twice: the first run derives the keys' representations and fills
+/// caches.
+fn compare(
+    owner: &SecretKey,
+    meter: &Meter,
+    what: &str,
+    circuit: &Circuit,
+    (shape, encoding): (&[usize], Encoding),
+) {
     let params = owner.params();
     let recorder = Evaluator::recording(params);
     let symbol = recorder.symbol(shape, encoding, params.max_level(), 1.0).expect("a symbol");
@@ -94,7 +125,8 @@ fn compare(owner: &SecretKey, meter: &Meter, what: &str, circuit: &Circuit, (sha
         Ok(planned) => planned,
         // What a set cannot do, it cannot do on data either: too few levels, or no rank 1.
         Err(error @ (CkksError::PolynomialDepth { .. } | CkksError::Conversion { .. })) => {
-            let x = encrypt_as(owner, &Values::Real(ramp(shape.iter().product())), shape, options(encoding), 2);
+            let x =
+                encrypt_as(owner, &Values::Real(ramp(shape.iter().product())), shape, options(encoding), 2);
             let refused = circuit(&Evaluator::new(params), &x).expect_err("refused on symbols");
             return assert_eq!(refused.to_string(), error.to_string());
         }
@@ -106,7 +138,10 @@ fn compare(owner: &SecretKey, meter: &Meter, what: &str, circuit: &Circuit, (sha
     meter.take();
     let y = circuit(&ev, &x).expect("the circuit");
     let counts = meter.take();
-    assert_eq!((y.level(), y.scale(), y.shape(), y.layout()), (planned.level(), planned.scale(), planned.shape(), planned.layout()));
+    assert_eq!(
+        (y.level(), y.scale(), y.shape(), y.layout()),
+        (planned.level(), planned.scale(), planned.shape(), planned.layout())
+    );
     let cost = recorder.recorded().cost();
     assert_eq!(
         (cost.transforms, cost.hadamard_products),
@@ -160,7 +195,13 @@ fn dry_runs_of_encrypted_matrices_count_the_transforms_and_products_that_run() {
         }
     }
     let (params, meter) = metered("insecure_rank3");
-    compare(&secret(&params, 1), &meter, "product", &|ev, x| ev.multiply_transposed(x, x), (&[3, 5], Encoding::Coefficients));
+    compare(
+        &secret(&params, 1),
+        &meter,
+        "product",
+        &|ev, x| ev.multiply_transposed(x, x),
+        (&[3, 5], Encoding::Coefficients),
+    );
 }
 
 #[test]
@@ -177,11 +218,21 @@ fn dry_runs_of_bootstraps_count_the_transforms_and_products_that_run() {
         (512, false, true, 4),
     ] {
         let most_key_bytes = Some(all * share / 10).filter(|_| share < 10);
-        let choice = BootstrapOptions { slots: Some(slots), real, raise_keys, most_key_bytes, ..BootstrapOptions::default() };
+        let choice = BootstrapOptions {
+            slots: Some(slots),
+            real,
+            raise_keys,
+            most_key_bytes,
+            ..BootstrapOptions::default()
+        };
         let plan = BootstrapPlan::with_options(&params, choice).expect("plan");
         let recording = plan.dry_run().expect("dry run");
         let ev = evaluator(&owner, &plan.needs().expect("needs"));
-        let options = EncryptOptions { level: Some(plan.input_level()), capacity: Some(slots), ..options(Encoding::Slots) };
+        let options = EncryptOptions {
+            level: Some(plan.input_level()),
+            capacity: Some(slots),
+            ..options(Encoding::Slots)
+        };
         let x = encrypt_as(&owner, &Values::Real(ramp(slots)), &[slots], options, 2);
         ev.bootstrap(&x, &plan).expect("the circuit");
         meter.take();

@@ -1,4 +1,5 @@
-//! The encoder: integers against an oracle of big integers, and numbers of very different magnitudes side by side, at every scale and range.
+//! The encoder: integers against an oracle of big integers, and numbers of very different magnitudes side by
+//! side, at every scale and range.
 
 use crate::common::measure::*;
 use crate::common::*;
@@ -34,7 +35,8 @@ fn exact(x: f64) -> BigInt {
     if x < 0.0 { -magnitude } else { magnitude }
 }
 
-/// `exp(i pi e / degree)` for all `e` below `2 degree`, by the series of sine and cosine of the first one and Machin's formula for pi.
+/// `exp(i pi e / degree)` for all `e` below `2 degree`, by the series of sine and cosine of the first one and
+/// Machin's formula for pi.
 fn roots(degree: usize) -> Vec<(BigInt, BigInt)> {
     let precise = BITS + 64;
     let one = BigInt::one() << precise;
@@ -73,7 +75,8 @@ fn roots(degree: usize) -> Vec<(BigInt, BigInt)> {
         .collect()
 }
 
-/// Coefficient `t` of the polynomial with these slots times `scale`, with [`BITS`] bits behind the point: `1/n sum_j Re(z_j zeta^(-t 5^j))`.
+/// Coefficient `t` of the polynomial with these slots times `scale`, with [`BITS`] bits behind the point:
+/// `1/n sum_j Re(z_j zeta^(-t 5^j))`.
 fn coefficient(slots: &[Complex64], roots: &[(BigInt, BigInt)], t: usize, scale: f64) -> BigInt {
     let (order, mut exponent) = (4 * slots.len(), 1usize);
     let mut sum = BigInt::zero();
@@ -104,7 +107,9 @@ fn mixed(count: usize, magnitude: f64, seed: u64) -> Vec<Complex64> {
 
 #[test]
 fn encoded_integers_are_beside_those_of_big_integers_at_every_scale_and_magnitude() {
-    for (degree, count) in [(8, 4), (64, 32), (64, 1), (64, 4), (1024, 512), (1 << 14, 1 << 13), (1 << 14, 1 << 6)] {
+    for (degree, count) in
+        [(8, 4), (64, 32), (64, 1), (64, 4), (1024, 512), (1 << 14, 1 << 13), (1 << 14, 1 << 6)]
+    {
         let params = roomy(degree);
         let roots = roots(2 * count);
         let gap = degree / (2 * count);
@@ -114,14 +119,18 @@ fn encoded_integers_are_beside_those_of_big_integers_at_every_scale_and_magnitud
                 if log2_scale + log2_magnitude > 118.0 {
                     continue;
                 }
-                let slots = mixed(count, f64::exp2(log2_magnitude), log2_scale as u64 + 31 * log2_magnitude as u64);
-                let encoded = Plaintext::encode(&params, &slots, &[count], Encoding::Slots, params.max_level(), scale).expect("fits");
+                let slots =
+                    mixed(count, f64::exp2(log2_magnitude), log2_scale as u64 + 31 * log2_magnitude as u64);
+                let encoded =
+                    Plaintext::encode(&params, &slots, &[count], Encoding::Slots, params.max_level(), scale)
+                        .expect("fits");
                 let found = integers(&encoded);
                 // Some coefficients of each part.
                 let chosen = (0..2 * count).step_by((2 * count / 16).max(1)).chain([1, 2 * count - 1]);
                 for t in chosen {
                     let error = (found[t * gap].clone() << BITS) - coefficient(&slots, &roots, t, scale);
-                    // Rounding errs by less than one; a transform in double precision may add an eighth of the root mean square of rounding to the nearest, here eight times of that.
+                    // Rounding errs by less than one; a transform in double precision may add an eighth of
+                    // the root mean square of rounding to the nearest, here eight times of that.
                     let error = error.to_f64().expect("small") / f64::from(BITS).exp2();
                     let allowed = 1.0 + 8.0 * 0.125 / 12f64.sqrt();
                     assert!(
@@ -143,11 +152,17 @@ fn wide_transforms_round_to_one_of_the_integers_beside() {
     for (log2_scale, log2_magnitude) in [(40.0, 40.0), (58.2, 30.0), (100.0, 0.0), (30.0, 75.0)] {
         let (scale, magnitude): (f64, f64) = (f64::exp2(log2_scale), f64::exp2(log2_magnitude));
         let slots = mixed(count, magnitude, 5);
-        let found = integers(&Plaintext::encode(&params, &slots, &[count], Encoding::Slots, params.max_level(), scale).expect("fits"));
+        let found = integers(
+            &Plaintext::encode(&params, &slots, &[count], Encoding::Slots, params.max_level(), scale)
+                .expect("fits"),
+        );
         for (t, value) in found.iter().enumerate() {
             let error: BigInt = (value << BITS) - coefficient(&slots, &roots, t, scale);
             let limit = (BigInt::one() << BITS) + (BigInt::one() << (BITS - 10));
-            assert!(error.abs() <= limit, "scale 2^{log2_scale}, magnitude 2^{log2_magnitude}, coefficient {t}");
+            assert!(
+                error.abs() <= limit,
+                "scale 2^{log2_scale}, magnitude 2^{log2_magnitude}, coefficient {t}"
+            );
         }
     }
 }
@@ -165,11 +180,17 @@ fn layouts(degree: usize) -> Vec<(&'static str, Vec<usize>, bool, EncryptOptions
         ("complex lanes", vec![4, degree / 8], true, EncryptOptions { lanes: Some(Lanes::Most), ..slots }),
         ("coefficients", vec![degree], false, coefficients),
         ("complex coefficients", vec![degree / 2], true, coefficients),
-        ("lanes of coefficients", vec![degree / 8, 3], false, EncryptOptions { lanes: Some(Lanes::Most), ..coefficients }),
+        (
+            "lanes of coefficients",
+            vec![degree / 8, 3],
+            false,
+            EncryptOptions { lanes: Some(Lanes::Most), ..coefficients },
+        ),
     ]
 }
 
-/// The largest error of numbers that are not large, and of all numbers, beyond the unit in the last place by which a decrypted double may differ.
+/// The largest error of numbers that are not large, and of all numbers, beyond the unit in the last place by
+/// which a decrypted double may differ.
 fn errors(found: &Values, expected: &Values, magnitude: f64) -> (f64, f64) {
     let parts = |values: &Values| -> Vec<f64> {
         match values {
@@ -188,7 +209,11 @@ fn errors(found: &Values, expected: &Values, magnitude: f64) -> (f64, f64) {
 
 fn mixed_values(size: usize, complex_numbers: bool, magnitude: f64, seed: u64) -> Values {
     let numbers = mixed(size, magnitude, seed);
-    if complex_numbers { Values::Complex(numbers) } else { Values::Real(numbers.iter().map(|z| z.re).collect()) }
+    if complex_numbers {
+        Values::Complex(numbers)
+    } else {
+        Values::Real(numbers.iter().map(|z| z.re).collect())
+    }
 }
 
 #[test]
@@ -205,14 +230,25 @@ fn small_numbers_beside_large_ones_come_back_within_the_stated_error() {
                 }
                 let magnitude = f64::exp2(log2_magnitude);
                 for (name, shape, complex_numbers, options) in layouts(degree) {
-                    let values = mixed_values(shape.iter().product(), complex_numbers, magnitude, log2_magnitude as u64);
+                    let values = mixed_values(
+                        shape.iter().product(),
+                        complex_numbers,
+                        magnitude,
+                        log2_magnitude as u64,
+                    );
                     let options = EncryptOptions { scale: Some(scale), ..options };
                     // Errors of a public-key encryption at this scale, in the entries.
                     let terms = if options.encoding == Some(Encoding::Slots) { degree as f64 } else { 1.0 };
                     let stated = (params.noise_model().fresh_public() * terms).sqrt() / scale;
                     for ciphertext in [
                         encrypt_as(&sk, &values, &shape, options, 2),
-                        encrypt_as(&sk, &values, &shape, EncryptOptions { bound: Some(2.0 * magnitude), ..options }, 2),
+                        encrypt_as(
+                            &sk,
+                            &values,
+                            &shape,
+                            EncryptOptions { bound: Some(2.0 * magnitude), ..options },
+                            2,
+                        ),
                         public.encrypt_array(&values, &shape, options).expect("encrypt"),
                     ] {
                         let found = sk.decrypt(&ciphertext).expect("decrypt");
@@ -230,7 +266,8 @@ fn small_numbers_beside_large_ones_come_back_within_the_stated_error() {
 
 #[test]
 fn the_declared_bound_decides_how_precise_a_transform_is_and_numbers_do_not() {
-    // The same numbers with and without a bound that asks for the precise transform: the coefficients differ by less than an integer.
+    // The same numbers with and without a bound that asks for the precise transform: the coefficients differ
+    // by less than an integer.
     let params = roomy(256);
     let sk = secret(&params, 3);
     let values = noise(128, 4);
@@ -260,15 +297,25 @@ fn plain_operands_of_mixed_magnitudes_keep_their_small_numbers() {
             let ct = encrypt(&sk, &x);
             let ev = evaluator(&sk, &KeyNeeds::new());
             let sum = decrypt(&sk, &ev.add_plain(&ct, &numbers).expect("sum"));
-            let product = decrypt(&sk, &ev.rescale(&ev.multiply_plain(&ct, &numbers).expect("product")).expect("rescale"));
+            let product = decrypt(
+                &sk,
+                &ev.rescale(&ev.multiply_plain(&ct, &numbers).expect("product")).expect("rescale"),
+            );
             // Fresh errors, and those of rounding the operand's coefficients.
             let noise_variance = params.noise_model().fresh_secret() + params.noise_model().rounding() + 1.0;
             let stated = (noise_variance * degree as f64).sqrt() / f64::exp2(49.9);
             for i in 0..count {
                 let (plus, times) = (x[i] + numbers[i], x[i] * numbers[i]);
-                assert!((sum[i] - plus).abs() <= 8.0 * stated + plus.abs() * f64::EPSILON, "{magnitude:e}: sum {i}");
+                assert!(
+                    (sum[i] - plus).abs() <= 8.0 * stated + plus.abs() * f64::EPSILON,
+                    "{magnitude:e}: sum {i}"
+                );
                 let allowed = 8.0 * stated * (1.0 + numbers[i].abs()) + times.abs() * f64::EPSILON;
-                assert!((product[i] - times).abs() <= allowed, "{magnitude:e}: product {i}: {:e} {allowed:e}", product[i] - times);
+                assert!(
+                    (product[i] - times).abs() <= allowed,
+                    "{magnitude:e}: product {i}: {:e} {allowed:e}",
+                    product[i] - times
+                );
             }
         }
     }
@@ -276,14 +323,19 @@ fn plain_operands_of_mixed_magnitudes_keep_their_small_numbers() {
 
 #[test]
 fn linear_maps_of_mixed_magnitudes_keep_their_small_numbers() {
-    let params =
-        custom("name = \"d\"\ndegree = 128\nsteps = [[60, 60], [50], [50]]\nspecial = [60, 60]\nlog2_scale = 50\ninsecure = true\n");
+    let params = custom(
+        "name = \"d\"\ndegree = 128\nsteps = [[60, 60], [50], [50]]\nspecial = [60, 60]\nlog2_scale = 50\ninsecure = true\n",
+    );
     let sk = secret(&params, 9);
     let size = 64;
     for magnitude in [1.0, 1e6, 4e11] {
         // Rows of large numbers and rows of small ones: each diagonal has both.
         let entries = noise(size * size, 10);
-        let matrix: Vec<f64> = entries.iter().enumerate().map(|(i, x)| if i / size % 5 == 0 { x * magnitude } else { *x }).collect();
+        let matrix: Vec<f64> = entries
+            .iter()
+            .enumerate()
+            .map(|(i, x)| if i / size % 5 == 0 { x * magnitude } else { *x })
+            .collect();
         let x = noise(size, 11);
         let map = LinearTransform::from_matrix(&matrix, size, size).expect("map");
         let plan = map.plan(&params, params.max_level()).expect("plan");
@@ -291,33 +343,48 @@ fn linear_maps_of_mixed_magnitudes_keep_their_small_numbers() {
         let y = decrypt(&sk, &ev.run_linear(&encrypt(&sk, &x), &plan).expect("map"));
         let exact = |row: usize| -> f64 { (0..size).map(|i| matrix[row * size + i] * x[i]).sum() };
         // Each of 64 diagonals is rounded, and multiplies an array with errors of encryption and rotation.
-        let variance = params.noise_model().fresh_secret() + 16.0 * switch_variance(&params, 1, params.max_level()) + 1.0;
+        let variance = params.noise_model().fresh_secret()
+            + 16.0 * switch_variance(&params, 1, params.max_level())
+            + 1.0;
         let stated = (variance * 128.0 * size as f64).sqrt() / f64::exp2(49.9);
         for row in (0..size).filter(|row| row % 5 != 0) {
-            assert!((y[row] - exact(row)).abs() <= 8.0 * stated, "{magnitude:e}, row {row}: {:e}, {stated:e}", y[row] - exact(row));
+            assert!(
+                (y[row] - exact(row)).abs() <= 8.0 * stated,
+                "{magnitude:e}, row {row}: {:e}, {stated:e}",
+                y[row] - exact(row)
+            );
         }
     }
 }
 
 #[test]
 fn matrices_times_columns_of_mixed_magnitudes_keep_their_small_numbers() {
-    let params =
-        custom("name = \"d\"\ndegree = 128\nsteps = [[60, 60], [40], [40]]\nspecial = [60, 60]\nlog2_scale = 40\ninsecure = true\n");
+    let params = custom(
+        "name = \"d\"\ndegree = 128\nsteps = [[60, 60], [40], [40]]\nspecial = [60, 60]\nlog2_scale = 40\ninsecure = true\n",
+    );
     let sk = secret(&params, 12);
     let (rows, inner, columns) = (4, 8, 128);
     for magnitude in [1.0, 1e8, 1e13] {
         let weights = noise(rows * inner, 13);
         let entries = noise(inner * columns, 14);
-        let matrix: Vec<f64> = entries.iter().enumerate().map(|(i, x)| if i % columns % 3 == 0 { x * magnitude } else { *x }).collect();
+        let matrix: Vec<f64> = entries
+            .iter()
+            .enumerate()
+            .map(|(i, x)| if i % columns % 3 == 0 { x * magnitude } else { *x })
+            .collect();
         let ct = encrypt_as(&sk, &matrix, &[inner, columns], EncryptOptions::default(), 15);
         let ev = Evaluator::new(&params);
         let prepared = ev.encode_weights(rows, inner, &weights, &ct).expect("weights");
-        let found = decrypt(&sk, &ev.rescale(&ev.multiply_matrix(&prepared, &ct).expect("product")).expect("rescale"));
+        let found = decrypt(
+            &sk,
+            &ev.rescale(&ev.multiply_matrix(&prepared, &ct).expect("product")).expect("rescale"),
+        );
         let noise_variance = params.noise_model().fresh_secret() + params.noise_model().rounding() + 1.0;
         let stated = (noise_variance * inner as f64).sqrt() / f64::exp2(39.9);
         for (place, found) in found.iter().enumerate().filter(|(place, _)| place % columns % 3 != 0) {
             let (row, column) = (place / columns, place % columns);
-            let exact: f64 = (0..inner).map(|i| weights[row * inner + i] * matrix[i * columns + column]).sum();
+            let exact: f64 =
+                (0..inner).map(|i| weights[row * inner + i] * matrix[i * columns + column]).sum();
             assert!((found - exact).abs() <= 8.0 * stated, "{magnitude:e}: {:e}, {stated:e}", found - exact);
         }
     }
@@ -330,7 +397,11 @@ fn numbers_beyond_120_bits_are_refused_with_the_room() {
     let encode = |value: f64, encoding| {
         let mut values = vec![0.25; 32];
         values[7] = value;
-        let options = EncryptOptions { encoding: Some(encoding), scale: Some(f64::exp2(40.0)), ..EncryptOptions::default() };
+        let options = EncryptOptions {
+            encoding: Some(encoding),
+            scale: Some(f64::exp2(40.0)),
+            ..EncryptOptions::default()
+        };
         sk.encrypt_array(&values, &[32], options)
     };
     for encoding in [Encoding::Slots, Encoding::Coefficients] {
@@ -339,7 +410,11 @@ fn numbers_beyond_120_bits_are_refused_with_the_room() {
             assert_refused!(encode(value, encoding), clathrate_ckks::CkksError::ValueTooLarge { .. }, "120");
         }
         for value in [f64::NAN, f64::INFINITY] {
-            assert_refused!(encode(value, encoding), clathrate_ckks::CkksError::NotFinite { index: 7, .. }, "at index 7");
+            assert_refused!(
+                encode(value, encoding),
+                clathrate_ckks::CkksError::NotFinite { index: 7, .. },
+                "at index 7"
+            );
         }
     }
 }
@@ -347,8 +422,9 @@ fn numbers_beyond_120_bits_are_refused_with_the_room() {
 #[test]
 fn big_integers_decode_with_small_numbers_beside_them() {
     // A product that is not rescaled is at twice the scale, and its coefficients need more than 128 bits.
-    let params =
-        custom("name = \"d\"\ndegree = 64\nsteps = [[60, 60], [58, 58], [58, 58]]\nspecial = [60, 60]\nlog2_scale = 80\ninsecure = true\n");
+    let params = custom(
+        "name = \"d\"\ndegree = 64\nsteps = [[60, 60], [58, 58], [58, 58]]\nspecial = [60, 60]\nlog2_scale = 80\ninsecure = true\n",
+    );
     let sk: SecretKey = secret(&params, 17);
     let ev = evaluator(&sk, &KeyNeeds::new());
     let mut values = noise(32, 18);

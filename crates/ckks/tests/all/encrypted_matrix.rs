@@ -1,4 +1,5 @@
-//! Products of two encrypted matrices, and transpositions: right for every shape, rank and layout, with the predicted errors; what does not fit is refused.
+//! Products of two encrypted matrices, and transpositions: right for every shape, rank and layout, with the
+//! predicted errors; what does not fit is refused.
 
 use crate::common::measure::*;
 use crate::common::*;
@@ -21,11 +22,19 @@ fn transposed(x: &[f64], rows: usize, columns: usize) -> Vec<f64> {
 
 type Circuit<'c> = &'c dyn Fn(&Evaluator, &[Ciphertext]) -> Result<Ciphertext, CkksError>;
 
-/// Runs the circuit on data, with the keys that a dry run says: the result, its deviation and that predicted, of one input without the errors of the encryption.
-fn run(sk: &SecretKey, inputs: &[Ciphertext], expected: &[f64], circuit: Circuit<'_>) -> (Ciphertext, f64, f64) {
+/// Runs the circuit on data, with the keys that a dry run says: the result, its deviation and that predicted,
+/// of one input without the errors of the encryption.
+fn run(
+    sk: &SecretKey,
+    inputs: &[Ciphertext],
+    expected: &[f64],
+    circuit: Circuit<'_>,
+) -> (Ciphertext, f64, f64) {
     let recorder = Evaluator::recording(sk.params());
     let symbol = |x: &Ciphertext| {
-        let symbol = Ciphertext::symbol_with(x.params(), x.shape(), *x.layout(), x.secret(), x.level(), x.scale()).expect("a symbol");
+        let symbol =
+            Ciphertext::symbol_with(x.params(), x.shape(), *x.layout(), x.secret(), x.level(), x.scale())
+                .expect("a symbol");
         recorder.take_symbol(symbol, Some(1.0)).expect("a symbol")
     };
     let symbols: Vec<Ciphertext> = inputs.iter().map(symbol).collect();
@@ -51,7 +60,10 @@ fn check_transposition(params: &Params, (rows, columns): (usize, usize), lanes: 
     assert_eq!(result.shape(), [columns, rows]);
     assert_close(&decrypt(&sk, &result), &transposed(&data, rows, columns), 1e-7);
     let range = if rows * columns > 500 { 0.9..1.1 } else { 0.0..2.0 };
-    assert!(range.contains(&(measured / predicted)), "{rows} x {columns}: {measured:e}, predicted {predicted:e}");
+    assert!(
+        range.contains(&(measured / predicted)),
+        "{rows} x {columns}: {measured:e}, predicted {predicted:e}"
+    );
 }
 
 #[test]
@@ -74,16 +86,22 @@ fn products_of_encrypted_matrices_are_right_for_every_shape() {
     for name in ["insecure_small", "insecure_rank2", "insecure_rank3"] {
         let params = params(name);
         let n = params.degree();
-        for (rows, inner, columns) in [(1, 1, 1), (3, 2, 5), (n, 3, 4), (5, 9, n), (n + 1, 2, 3), (2, 3, n + 5), (33, 40, 17)] {
+        for (rows, inner, columns) in
+            [(1, 1, 1), (3, 2, 5), (n, 3, 4), (5, 9, n), (n + 1, 2, 3), (2, 3, n + 5), (33, 40, 17)]
+        {
             let sk = secret(&params, 3);
             let (x, y) = (noise(inner * rows, 1), noise(inner * columns, 2));
             let left = encrypt_as(&sk, &Values::Real(x.clone()), &[inner, rows], coefficients(None), 5);
             let right = encrypt_as(&sk, &Values::Real(y.clone()), &[inner, columns], coefficients(None), 6);
             let expected = product(&x, &y, (rows, inner, columns));
-            let (result, measured, predicted) =
-                run(&sk, &[left, right], &expected, &|ev, x| ev.rescale(&ev.multiply_transposed(&x[0], &x[1])?));
+            let (result, measured, predicted) = run(&sk, &[left, right], &expected, &|ev, x| {
+                ev.rescale(&ev.multiply_transposed(&x[0], &x[1])?)
+            });
             assert_eq!(result.shape(), [rows, columns]);
-            assert!(measured < predicted, "{name}, {rows} x {inner} x {columns}: {measured:e}, predicted {predicted:e}");
+            assert!(
+                measured < predicted,
+                "{name}, {rows} x {inner} x {columns}: {measured:e}, predicted {predicted:e}"
+            );
         }
     }
 }
@@ -94,10 +112,12 @@ fn rows_that_share_polynomials_are_multiplied() {
     let (sk, rows, inner, columns) = (secret(&params, 3), 16, 21, 16);
     let (x, y) = (noise(inner * rows, 1), noise(inner * columns, 2));
     let left = encrypt_as(&sk, &Values::Real(x.clone()), &[inner, rows], coefficients(Some(Lanes::Most)), 5);
-    let right = encrypt_as(&sk, &Values::Real(y.clone()), &[inner, columns], coefficients(Some(Lanes::Most)), 6);
+    let right =
+        encrypt_as(&sk, &Values::Real(y.clone()), &[inner, columns], coefficients(Some(Lanes::Most)), 6);
     assert!(left.layout().lanes > 1);
     let expected = product(&x, &y, (rows, inner, columns));
-    let (result, measured, predicted) = run(&sk, &[left, right], &expected, &|ev, x| ev.rescale(&ev.multiply_transposed(&x[0], &x[1])?));
+    let (result, measured, predicted) =
+        run(&sk, &[left, right], &expected, &|ev, x| ev.rescale(&ev.multiply_transposed(&x[0], &x[1])?));
     assert_eq!(result.params().degree(), 16);
     assert!(measured < predicted, "{measured:e}, predicted {predicted:e}");
 }
@@ -108,9 +128,11 @@ fn operands_of_different_degrees_meet_at_the_lower_one() {
     let (sk, rows, inner, columns) = (secret(&params, 3), 1024, 6, 64);
     let (x, y) = (noise(inner * rows, 1), noise(inner * columns, 2));
     let left = encrypt_as(&sk, &Values::Real(x.clone()), &[inner, rows], coefficients(None), 5);
-    let right = encrypt_as(&sk, &Values::Real(y.clone()), &[inner, columns], coefficients(Some(Lanes::Most)), 6);
+    let right =
+        encrypt_as(&sk, &Values::Real(y.clone()), &[inner, columns], coefficients(Some(Lanes::Most)), 6);
     let expected = product(&x, &y, (rows, inner, columns));
-    let (result, measured, predicted) = run(&sk, &[left, right], &expected, &|ev, x| ev.rescale(&ev.multiply_transposed(&x[0], &x[1])?));
+    let (result, measured, predicted) =
+        run(&sk, &[left, right], &expected, &|ev, x| ev.rescale(&ev.multiply_transposed(&x[0], &x[1])?));
     assert_eq!((result.params().degree(), result.shape()), (64, &[rows, columns][..]));
     assert!(measured < predicted, "{measured:e}, predicted {predicted:e}");
 }

@@ -29,7 +29,11 @@ fn fresh_values_survive_in_both_encodings_at_every_level_and_rank() {
             for encoding in [Encoding::Slots, Encoding::Coefficients] {
                 for count in [1usize, 3, 64, params.degree() / 2, params.degree() + 5] {
                     let data = ramp(count);
-                    let options = EncryptOptions { encoding: Some(encoding), level: Some(Level(level)), ..EncryptOptions::default() };
+                    let options = EncryptOptions {
+                        encoding: Some(encoding),
+                        level: Some(Level(level)),
+                        ..EncryptOptions::default()
+                    };
                     let ct = sk.encrypt_array(&data, &[count], options).expect("encrypt");
                     assert_eq!(ct.scale(), params.scale(Level(level)));
                     assert_close(&decrypt(&sk, &ct), &data, 1e-7);
@@ -60,7 +64,11 @@ fn sums_differences_and_products_match_the_clear_ones() {
         let plain = ev.multiply_plain(&cx, &y).expect("plain");
         assert_close(&decrypt(&sk, &ev.rescale(&plain).expect("rescale")), &both(|a, b| a * b), 1e-6);
         assert_close(&decrypt(&sk, &ev.add_plain(&cx, &y).expect("plain")), &both(|a, b| a + b), 1e-7);
-        assert_close(&decrypt(&sk, &ev.multiply_integer(&cx, -3).expect("integer")), &both(|a, _| -3.0 * a), 1e-6);
+        assert_close(
+            &decrypt(&sk, &ev.multiply_integer(&cx, -3).expect("integer")),
+            &both(|a, _| -3.0 * a),
+            1e-6,
+        );
         let fraction = ev.multiply_scalar(&cx, 0.3).expect("fraction");
         assert_close(&decrypt(&sk, &ev.rescale(&fraction).expect("rescale")), &both(|a, _| 0.3 * a), 1e-6);
     }
@@ -78,8 +86,13 @@ fn scales_are_canonical_to_the_bit_through_the_whole_depth() {
         assert_eq!((power.level(), power.scale()), (Level(level), params.scale(Level(level))));
         // A fresh ciphertext of the top level meets it without a scale error.
         let sum = ev.add(&power, &fresh).expect("levels meet");
-        assert_close(&decrypt(&sk, &sum), &expected.iter().zip(&x).map(|(a, b)| a + b).collect::<Vec<_>>(), 1e-5);
-        let plain = ev.multiply_plain(&ev.drop_to_level(&fresh, Level(level)).expect("drop"), &Values::Real(x.clone()));
+        assert_close(
+            &decrypt(&sk, &sum),
+            &expected.iter().zip(&x).map(|(a, b)| a + b).collect::<Vec<_>>(),
+            1e-5,
+        );
+        let plain = ev
+            .multiply_plain(&ev.drop_to_level(&fresh, Level(level)).expect("drop"), &Values::Real(x.clone()));
         if level > 0 {
             let plain = ev.rescale(&plain.expect("plain")).expect("rescale");
             assert_eq!(plain.scale(), params.scale(Level(level - 1)));
@@ -149,11 +162,14 @@ fn rotations_follow_numpy_roll_at_full_and_sparse_slots() {
 #[test]
 fn complex_values_multiply_and_conjugate() {
     use rustfft::num_complex::Complex64;
-    let (params, sk, ev) = setup("insecure_rank2", &KeyNeeds::new().relinearise(KeyLevel::Top).conjugate(KeyLevel::Top));
+    let (params, sk, ev) =
+        setup("insecure_rank2", &KeyNeeds::new().relinearise(KeyLevel::Top).conjugate(KeyLevel::Top));
     let z: Vec<Complex64> = (0..params.slot_count()).map(|i| Complex64::from_polar(1.0, i as f64)).collect();
     let ct = sk.encrypt_array(&z, &[z.len()], EncryptOptions::default()).expect("encrypt");
     let norm = ev.multiply_rescale(&ct, &ev.conjugate(&ct).expect("conjugate")).expect("product");
-    let Values::Complex(values) = sk.decrypt(&norm).expect("decrypt") else { panic!("complex stays complex") };
+    let Values::Complex(values) = sk.decrypt(&norm).expect("decrypt") else {
+        panic!("complex stays complex")
+    };
     assert!(values.iter().all(|v| (v - 1.0).norm() < 1e-6));
 }
 
@@ -172,14 +188,17 @@ fn public_key_encrypts_for_the_secret_key_at_every_rank() {
 fn matrix_product_matches_for_every_shape_and_both_encodings() {
     for name in ["insecure_matmul", "insecure_rank3"] {
         let (params, sk, ev) = setup(name, &KeyNeeds::new());
-        for (rows, inner, columns) in [(1, 1, 1), (3, 5, 7), (10, 64, 40), (2, 3, params.degree() + 3), (17, 1, 2)] {
+        for (rows, inner, columns) in
+            [(1, 1, 1), (3, 5, 7), (10, 64, 40), (2, 3, params.degree() + 3), (17, 1, 2)]
+        {
             for encoding in [Encoding::Coefficients, Encoding::Slots] {
                 let w: Vec<f64> = (0..rows * inner).map(|i| ((i * 37 % 101) as f64 - 50.0) / 50.0).collect();
                 let m = ramp(inner * columns);
                 let options = EncryptOptions { encoding: Some(encoding), ..EncryptOptions::default() };
                 let ct = sk.encrypt_array(&m, &[inner, columns], options).expect("encrypt");
                 let weights = ev.encode_weights(rows, inner, &w, &ct).expect("weights");
-                let product = ev.rescale(&ev.multiply_matrix(&weights, &ct).expect("product")).expect("rescale");
+                let product =
+                    ev.rescale(&ev.multiply_matrix(&weights, &ct).expect("product")).expect("rescale");
                 assert_eq!(product.shape(), [rows, columns]);
                 assert_eq!(product.scale(), params.scale(Level(product.level().0)));
                 let mut expected = vec![0.0; rows * columns];
@@ -209,21 +228,30 @@ fn scalars_and_matrices_of_slots_keep_their_shape() {
 fn encoded_plaintexts_give_the_same_bits_as_plain_arrays() {
     for name in RANKS {
         let (params, sk, ev) = setup(name, &KeyNeeds::new());
-        let (x, y) = (ramp(params.slot_count()), Values::Real(ramp(params.slot_count()).into_iter().rev().collect()));
+        let (x, y) =
+            (ramp(params.slot_count()), Values::Real(ramp(params.slot_count()).into_iter().rev().collect()));
         let ct = encrypt(&sk, &x);
-        let factor = ev.encode(&y, ct.shape(), Encoding::Slots, ct.level(), ev.factor_scale(&ct).expect("level")).expect("encode");
-        let (encoded, plain) = (ev.multiply_encoded(&ct, &factor).expect("product"), ev.multiply_plain(&ct, &y).expect("product"));
+        let factor = ev
+            .encode(&y, ct.shape(), Encoding::Slots, ct.level(), ev.factor_scale(&ct).expect("level"))
+            .expect("encode");
+        let (encoded, plain) = (
+            ev.multiply_encoded(&ct, &factor).expect("product"),
+            ev.multiply_plain(&ct, &y).expect("product"),
+        );
         assert_eq!((encoded.bundles(), encoded.scale()), (plain.bundles(), plain.scale()));
         let term = ev.encode(&y, ct.shape(), Encoding::Slots, ct.level(), ct.scale()).expect("encode");
-        let (encoded, plain) = (ev.add_encoded(&ct, &term).expect("sum"), ev.add_plain(&ct, &y).expect("sum"));
+        let (encoded, plain) =
+            (ev.add_encoded(&ct, &term).expect("sum"), ev.add_plain(&ct, &y).expect("sum"));
         assert_eq!((encoded.bundles(), encoded.scale()), (plain.bundles(), plain.scale()));
-        // A plaintext of a higher level serves every level below; at the same scale the residues are those of a fresh one.
+        // A plaintext of a higher level serves every level below; at the same scale the residues are those of
+        // a fresh one.
         let low = ev.drop_to_level(&ct, Level(1)).expect("drop");
         let (high, fresh) = (
             ev.encode(&y, ct.shape(), Encoding::Slots, ct.level(), low.scale()).expect("encode"),
             ev.encode(&y, ct.shape(), Encoding::Slots, Level(1), low.scale()).expect("encode"),
         );
-        let (above, beside) = (ev.add_encoded(&low, &high).expect("sum"), ev.add_encoded(&low, &fresh).expect("sum"));
+        let (above, beside) =
+            (ev.add_encoded(&low, &high).expect("sum"), ev.add_encoded(&low, &fresh).expect("sum"));
         assert_eq!(above.bundles(), beside.bundles());
         assert_close(&decrypt(&sk, &sk.encrypt_encoded(&factor).expect("encrypt")), &real_values(&y), 1e-7);
     }
@@ -241,7 +269,9 @@ fn encoded_plaintext_of_wrong_shape_encoding_level_scale_or_parameters_is_refuse
     let (params, sk, ev) = setup("insecure_small", &KeyNeeds::new());
     let ct = encrypt(&sk, &ramp(8));
     let values = Values::Real(ramp(8));
-    let encode = |shape: &[usize], encoding, level, scale| ev.encode(&values, shape, encoding, level, scale).expect("encode");
+    let encode = |shape: &[usize], encoding, level, scale| {
+        ev.encode(&values, shape, encoding, level, scale).expect("encode")
+    };
     let (top, scale) = (ct.level(), ct.scale());
     let other_shape = encode(&[2, 4], Encoding::Slots, top, scale);
     assert!(matches!(ev.add_encoded(&ct, &other_shape), Err(CkksError::Shape { .. })));
@@ -252,7 +282,8 @@ fn encoded_plaintext_of_wrong_shape_encoding_level_scale_or_parameters_is_refuse
     let other_scale = encode(&[8], Encoding::Slots, top, scale * 3.0);
     assert!(matches!(ev.add_encoded(&ct, &other_scale), Err(CkksError::ScaleMismatch { .. })));
     let (strange, ..) = setup("insecure_tiny", &KeyNeeds::new());
-    let foreign = Evaluator::new(&strange).encode(&values, &[8], Encoding::Slots, Level(0), 1e6).expect("encode");
+    let foreign =
+        Evaluator::new(&strange).encode(&values, &[8], Encoding::Slots, Level(0), 1e6).expect("encode");
     assert!(matches!(ev.add_encoded(&ct, &foreign), Err(CkksError::WrongParams { .. })));
     assert!(matches!(sk.encrypt_encoded(&foreign), Err(CkksError::WrongParams { .. })));
     assert!(matches!(ev.encode(&values, &[7], Encoding::Slots, top, scale), Err(CkksError::Shape { .. })));
@@ -265,7 +296,8 @@ fn dry_runs_on_symbols_give_the_levels_scales_and_needs_of_the_real_run() {
     let params = params("insecure_small");
     let recorder = Evaluator::recording(&params);
     let top = params.max_level();
-    let symbol = Ciphertext::symbol(&params, &[16], Encoding::Slots, false, top, params.scale(top)).expect("symbol");
+    let symbol =
+        Ciphertext::symbol(&params, &[16], Encoding::Slots, false, top, params.scale(top)).expect("symbol");
     let circuit = |ev: &Evaluator, x: &Ciphertext| -> Result<Ciphertext, CkksError> {
         let square = ev.multiply_rescale(x, x)?;
         let sum = ev.add(&square, &ev.rotate(&square, 3)?)?;
@@ -273,7 +305,8 @@ fn dry_runs_on_symbols_give_the_levels_scales_and_needs_of_the_real_run() {
     };
     let dry = circuit(&recorder, &symbol).expect("dry run");
     let needs = recorder.needs();
-    let expected = KeyNeeds::new().relinearise(KeyLevel::Level(top.0)).rotations([3], KeyLevel::Level(top.0 - 1));
+    let expected =
+        KeyNeeds::new().relinearise(KeyLevel::Level(top.0)).rotations([3], KeyLevel::Level(top.0 - 1));
     assert_eq!(needs, expected);
     let sk = SecretKey::generate(&params).expect("secret key");
     let ev = Evaluator::with_keys(std::sync::Arc::new(sk.evaluation_keys(&needs).expect("keys")));
@@ -283,8 +316,14 @@ fn dry_runs_on_symbols_give_the_levels_scales_and_needs_of_the_real_run() {
     // A symbol is no ciphertext.
     assert!(matches!(sk.decrypt(&dry), Err(CkksError::Symbol { .. })));
     assert!(matches!(ev.add(&ct, &symbol), Err(CkksError::Symbol { .. })));
-    assert!(matches!(ev.multiply(&symbol, &symbol), Err(CkksError::WrongSecret { .. })), "keys belong to data");
-    assert!(matches!(recorder.multiply(&ct, &ct), Err(CkksError::NoKeys { .. })), "a recorder has no keys for data");
+    assert!(
+        matches!(ev.multiply(&symbol, &symbol), Err(CkksError::WrongSecret { .. })),
+        "keys belong to data"
+    );
+    assert!(
+        matches!(recorder.multiply(&ct, &ct), Err(CkksError::NoKeys { .. })),
+        "a recorder has no keys for data"
+    );
     assert!(clathrate_ckks::file::Stored::to_file_bytes(&dry).is_err());
 }
 
@@ -299,7 +338,9 @@ fn sums_in_place_and_into_another_array_are_the_sums() {
     let top = params.max_level();
     let (x, y) = (encrypt(&sk, &ramp(40)), encrypt(&sk, &ramp(80)[40..]));
     let low = ev.drop_to_level(&y, Level(top.0 - 2)).expect("lower");
-    let tripled = ev.multiply_integer(&ev.multiply_plain(&y, &Values::Real(ramp(40))).expect("a product"), 3).expect("a multiple");
+    let tripled = ev
+        .multiply_integer(&ev.multiply_plain(&y, &Values::Real(ramp(40))).expect("a product"), 3)
+        .expect("a multiple");
     for other in [&y, &low, &tripled] {
         let (sum, difference) = (ev.add(&x, other), ev.sub(&x, other));
         let (Ok(sum), Ok(difference)) = (sum, difference) else {
@@ -311,13 +352,18 @@ fn sums_in_place_and_into_another_array_are_the_sums() {
         let (mut plus, mut minus) = (x.clone(), x.clone());
         ev.add_assign(&mut plus, other).expect("a sum");
         ev.sub_assign(&mut minus, other).expect("a difference");
-        assert_eq!((plus.level(), plus.scale(), numbers(&sk, &plus)), (sum.level(), sum.scale(), numbers(&sk, &sum)));
+        assert_eq!(
+            (plus.level(), plus.scale(), numbers(&sk, &plus)),
+            (sum.level(), sum.scale(), numbers(&sk, &sum))
+        );
         assert_eq!(
             (minus.level(), minus.scale(), numbers(&sk, &minus)),
             (difference.level(), difference.scale(), numbers(&sk, &difference))
         );
         // Outputs of the right size, of another level, of another shape.
-        for mut out in [x.clone(), low.clone(), encrypt(&sk, &ramp(3)), encrypt(&sk, &ramp(params.slot_count() + 1))] {
+        for mut out in
+            [x.clone(), low.clone(), encrypt(&sk, &ramp(3)), encrypt(&sk, &ramp(params.slot_count() + 1))]
+        {
             ev.add_into(&mut out, &x, other).expect("a sum");
             assert_eq!((out.level(), out.shape(), out.layout()), (sum.level(), sum.shape(), sum.layout()));
             assert_eq!(numbers(&sk, &out), numbers(&sk, &sum));

@@ -20,7 +20,8 @@ mod multiply;
 
 /// The example from its main function's name on.
 fn main_function() -> &'static str {
-    let (_, main) = include_str!("../../examples/multiply.rs").split_once("pub fn main").expect("a main function");
+    let (_, main) =
+        include_str!("../../examples/multiply.rs").split_once("pub fn main").expect("a main function");
     main
 }
 

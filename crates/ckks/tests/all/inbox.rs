@@ -1,4 +1,5 @@
-//! Inboxes: what was accepted is there after any end of the program, nothing twice, and bad messages are refused alone.
+//! Inboxes: what was accepted is there after any end of the program, nothing twice, and bad messages are
+//! refused alone.
 
 use std::fs;
 
@@ -44,7 +45,10 @@ fn what_was_accepted_is_there_again_until_it_is_done() {
     }
     let (first, second) = (message(&mut senders[0], &[0.5, 0.25]), message(&mut senders[1], &[-0.5]));
     assert_eq!(accepted(&mut inbox, &[&second, &first]), 3);
-    assert!(matches!(Inbox::open(&path, &params, &sk.authentication_key()), Err(CkksError::OutOfRange { .. })), "open already");
+    assert!(
+        matches!(Inbox::open(&path, &params, &sk.authentication_key()), Err(CkksError::OutOfRange { .. })),
+        "open already"
+    );
     drop(inbox);
     let mut inbox = Inbox::open(&path, &params, &sk.authentication_key()).expect("again");
     assert_eq!((inbox.waiting(), inbox.clients().len()), (3, 2));
@@ -91,9 +95,12 @@ fn an_end_at_any_byte_loses_nothing_that_was_acknowledged() {
             let stored = stored.map(|(_, count)| *count).max();
             match (Inbox::open(&path, &params, &sk.authentication_key()), stored) {
                 (Ok(inbox), Some(stored)) => assert_eq!(inbox.waiting(), stored, "{cut}, {zeroes}"),
-                // Before the introduction nothing was acknowledged; a header that is followed by something else is none.
+                // Before the introduction nothing was acknowledged; a header that is followed by something
+                // else is none.
                 (Ok(inbox), None) => assert_eq!(inbox.waiting(), 0),
-                (Err(error), stored) => assert!(cut < 40 && zeroes > 0, "{cut}, {zeroes}, {stored:?}: {error}"),
+                (Err(error), stored) => {
+                    assert!(cut < 40 && zeroes > 0, "{cut}, {zeroes}, {stored:?}: {error}")
+                }
             }
         }
     }
@@ -167,13 +174,21 @@ fn strangers_leave_nothing_behind() {
     changed[12] ^= 1;
     let theirs = message(&mut foreign, &[0.5]);
     let moved = [&good[..4], &theirs[4..]].concat();
-    let answers = inbox.accept(&[&long, &changed, &theirs, &moved, &good[..20], b""]).expect("nothing to store");
+    let answers =
+        inbox.accept(&[&long, &changed, &theirs, &moved, &good[..20], b""]).expect("nothing to store");
     assert!(answers.iter().all(Result::is_err));
-    assert_eq!((inbox.waiting(), inbox.clients().len(), fs::read(&path).expect("bytes") == before), (0, 1, true));
+    assert_eq!(
+        (inbox.waiting(), inbox.clients().len(), fs::read(&path).expect("bytes") == before),
+        (0, 1, true)
+    );
     // Nor do they spend the client's counters.
     assert_eq!(accepted(&mut inbox, &[&good]), 1);
     drop(inbox);
-    assert_refused!(Inbox::open(&path, &params, &other.authentication_key()), CkksError::WrongSecret { .. }, "a light client");
+    assert_refused!(
+        Inbox::open(&path, &params, &other.authentication_key()),
+        CkksError::WrongSecret { .. },
+        "a light client"
+    );
 }
 
 #[test]
@@ -182,20 +197,24 @@ fn clients_take_turns_whatever_the_others_have_sent() {
     let path = folder.path().join("inbox");
     let mut senders = clients(&sk, 4);
     let mut inbox = Inbox::open(&path, &params, &sk.authentication_key()).expect("an inbox");
-    let ids: Vec<_> = senders.iter().map(|sender| inbox.introduce(&sender.introduction()).expect("a client")).collect();
+    let ids: Vec<_> =
+        senders.iter().map(|sender| inbox.introduce(&sender.introduction()).expect("a client")).collect();
     // One that was made from the state of the first is the same client.
     let mut twin = LightClient::from_bytes(&senders[0].to_bytes()).expect("a client");
     let twin_id = inbox.introduce(&twin.introduction()).expect("a client");
     let many = [message(&mut senders[0], &[0.125; 300]), message(&mut twin, &[0.125; 300])];
     assert_eq!(accepted(&mut inbox, &[&many[0], &many[1]]), 600);
-    let few: Vec<Vec<u8>> = (1..4).map(|number| message(&mut senders[number], &[number as f64 / 8.0; 5])).collect();
+    let few: Vec<Vec<u8>> =
+        (1..4).map(|number| message(&mut senders[number], &[number as f64 / 8.0; 5])).collect();
     accepted(&mut inbox, &few.iter().map(Vec::as_slice).collect::<Vec<_>>());
     let counts = |sources: &[(ClientId, u64)]| -> Vec<usize> {
         let of = |id: &ClientId| sources.iter().filter(|(own, _)| own == id).count();
         ids.iter().chain([&twin_id]).map(of).collect()
     };
     let mut seen = std::collections::BTreeSet::new();
-    for (round, expected) in [[2, 2, 2, 2, 0], [2, 2, 2, 2, 0], [5, 1, 1, 1, 0], [8, 0, 0, 0, 0]].into_iter().enumerate() {
+    for (round, expected) in
+        [[2, 2, 2, 2, 0], [2, 2, 2, 2, 0], [5, 1, 1, 1, 0], [8, 0, 0, 0, 0]].into_iter().enumerate()
+    {
         if round == 2 {
             // Also over a restart, and after a failure.
             drop(inbox);
@@ -230,7 +249,10 @@ fn batches_that_are_done_in_any_order_leave_the_others() {
     let mut sender = clients(&sk, 1).remove(0);
     let mut inbox = Inbox::open(&path, &params, &sk.authentication_key()).expect("an inbox");
     inbox.introduce(&sender.introduction()).expect("a client");
-    assert_eq!(accepted(&mut inbox, &[&message(&mut sender, &[0.5; 10]), &message(&mut sender, &[0.25; 2])]), 12);
+    assert_eq!(
+        accepted(&mut inbox, &[&message(&mut sender, &[0.5; 10]), &message(&mut sender, &[0.25; 2])]),
+        12
+    );
     let batches: Vec<_> = (0..4).map(|_| inbox.take(3).expect("memory").expect("samples")).collect();
     assert_eq!(inbox.waiting(), 0);
     let mut left: Vec<u64> = Vec::new();
@@ -272,7 +294,11 @@ fn what_one_client_may_have_waiting_is_limited() {
     let answers = inbox.accept(&[&messages[0], &messages[1], &messages[2], &other]).expect("stored");
     let counts: Vec<usize> = answers.iter().map(|answer| answer.as_ref().copied().unwrap_or(0)).collect();
     assert_eq!(counts, [4, 4, 0, 10], "in one call");
-    assert!(matches!(&answers[2], Err(CkksError::OutOfRange { what: TOO_MANY_WAITING, .. })), "{:?}", answers[2]);
+    assert!(
+        matches!(&answers[2], Err(CkksError::OutOfRange { what: TOO_MANY_WAITING, .. })),
+        "{:?}",
+        answers[2]
+    );
     let again = |inbox: &mut Inbox| inbox.accept(&[&messages[2]]).expect("stored").remove(0).is_ok();
     assert!(!again(&mut inbox) && !inbox.knows(&messages[2]), "in the next one");
     // It is taken when there is room; its counters are not spent.

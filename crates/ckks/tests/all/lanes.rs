@@ -1,4 +1,5 @@
-//! Rows that share polynomials in slots: every operation against plain arithmetic on the entries, on every slot, and on dry runs whose keys suffice.
+//! Rows that share polynomials in slots: every operation against plain arithmetic on the entries, on every
+//! slot, and on dry runs whose keys suffice.
 
 use std::sync::Arc;
 
@@ -9,7 +10,8 @@ use clathrate_ckks::encoding::decode_coefficients;
 use clathrate_ckks::file::{FileReader, Stored};
 use clathrate_ckks::keys::{EncryptOptions, Lanes};
 use clathrate_ckks::{
-    Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Layout, LinearTransform, Padding, Params, Polynomial, PolynomialBasis, SecretKey,
+    Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Layout, LinearTransform, Padding, Params,
+    Polynomial, PolynomialBasis, SecretKey,
 };
 
 const TOLERANCE: f64 = 1e-5;
@@ -40,10 +42,17 @@ fn in_slots() -> EncryptOptions {
     EncryptOptions { encoding: Some(Encoding::Slots), ..EncryptOptions::default() }
 }
 
-/// What runs on the array `x`, with an evaluator that has exactly the keys that a dry run found; the dry run's level and scale are those of the result.
-fn run(sk: &SecretKey, x: &Ciphertext, work: impl Fn(&Evaluator, &Ciphertext) -> Result<Ciphertext, CkksError>) -> Ciphertext {
+/// What runs on the array `x`, with an evaluator that has exactly the keys that a dry run found; the dry
+/// run's level and scale are those of the result.
+fn run(
+    sk: &SecretKey,
+    x: &Ciphertext,
+    work: impl Fn(&Evaluator, &Ciphertext) -> Result<Ciphertext, CkksError>,
+) -> Ciphertext {
     let recorder = Evaluator::recording(sk.params());
-    let symbol = Ciphertext::symbol_with(x.params(), x.shape(), *x.layout(), x.secret(), x.level(), x.scale()).expect("a symbol");
+    let symbol =
+        Ciphertext::symbol_with(x.params(), x.shape(), *x.layout(), x.secret(), x.level(), x.scale())
+            .expect("a symbol");
     let symbol = recorder.take_symbol(symbol, Some(1.0)).expect("a symbol");
     let planned = work(&recorder, &symbol).expect("a dry run");
     let needs = recorder.needs();
@@ -53,13 +62,17 @@ fn run(sk: &SecretKey, x: &Ciphertext, work: impl Fn(&Evaluator, &Ciphertext) ->
         Evaluator::with_keys(Arc::new(sk.evaluation_keys(&needs).expect("keys")))
     };
     let result = work(&evaluator, x).expect("the computation");
-    assert_eq!((result.level(), result.scale(), result.shape()), (planned.level(), planned.scale(), planned.shape()));
+    assert_eq!(
+        (result.level(), result.scale(), result.shape()),
+        (planned.level(), planned.scale(), planned.shape())
+    );
     assert_eq!(result.layout(), planned.layout());
     assert_slots(sk, &result);
     result
 }
 
-/// Asserts that every slot holds what the layout says: each number in all of its copies, and zero in padding that is said to be zero.
+/// Asserts that every slot holds what the layout says: each number in all of its copies, and zero in padding
+/// that is said to be zero.
 fn assert_slots(sk: &SecretKey, x: &Ciphertext) {
     let (layout, numbers) = (x.layout(), decrypt(sk, x));
     layout.check(x.shape(), x.params().degree()).expect("a layout");
@@ -75,7 +88,10 @@ fn assert_slots(sk: &SecretKey, x: &Ciphertext) {
         for (slot, value) in slots.iter().enumerate() {
             let expected = held[slot % layout.period()].or((layout.padding == Padding::Zero).then_some(0.0));
             if let Some(expected) = expected {
-                assert!((value.re - expected).abs() < TOLERANCE, "{layout}: slot {slot} of polynomial {index} is {value}, not {expected}");
+                assert!(
+                    (value.re - expected).abs() < TOLERANCE,
+                    "{layout}: slot {slot} of polynomial {index} is {value}, not {expected}"
+                );
             }
         }
     }
@@ -109,7 +125,8 @@ fn arrays_are_encrypted_stored_and_decrypted() {
         assert_slots(sk, x);
         assert_close(&decrypt(sk, x), data, TOLERANCE);
         let bytes = x.to_file_bytes().expect("a file");
-        let read = Ciphertext::from_reader(&FileReader::from_bytes(&bytes).expect("a container"), x.params()).expect("read");
+        let read = Ciphertext::from_reader(&FileReader::from_bytes(&bytes).expect("a container"), x.params())
+            .expect("read");
         assert_eq!(read.layout(), x.layout());
         assert_close(&decrypt(sk, &read), data, TOLERANCE);
     });
@@ -117,12 +134,17 @@ fn arrays_are_encrypted_stored_and_decrypted() {
 
 #[test]
 fn entries_are_multiplied_and_mapped_one_by_one() {
-    let polynomial = Polynomial::new([0.5, 1.0, 0.25], PolynomialBasis::Power, UNIT_DOMAIN).expect("a polynomial");
+    let polynomial =
+        Polynomial::new([0.5, 1.0, 0.25], PolynomialBasis::Power, UNIT_DOMAIN).expect("a polynomial");
     each(|sk, x, data, _| {
         let square = run(sk, x, |ev, x| ev.multiply_rescale(x, x));
         assert_close(&decrypt(sk, &square), &data.iter().map(|v| v * v).collect::<Vec<_>>(), TOLERANCE);
         let mapped = run(sk, x, |ev, x| ev.evaluate_polynomial(x, &polynomial));
-        assert_close(&decrypt(sk, &mapped), &data.iter().map(|v| 0.5 + v + 0.25 * v * v).collect::<Vec<_>>(), TOLERANCE);
+        assert_close(
+            &decrypt(sk, &mapped),
+            &data.iter().map(|v| 0.5 + v + 0.25 * v * v).collect::<Vec<_>>(),
+            TOLERANCE,
+        );
         let plain = run(sk, x, |ev, x| ev.rescale(&ev.multiply_plain(&ev.add_plain(x, data)?, data)?));
         assert_close(&decrypt(sk, &plain), &data.iter().map(|v| 2.0 * v * v).collect::<Vec<_>>(), TOLERANCE);
     });
@@ -141,7 +163,8 @@ fn rows_are_added_and_repeated() {
             let (x, sum) = ev.broadcast_pair(x, &sum, "a difference")?;
             ev.sub(&x, &sum)
         });
-        let expected: Vec<f64> = data.iter().enumerate().map(|(index, v)| v - expected[index % shape[1]]).collect();
+        let expected: Vec<f64> =
+            data.iter().enumerate().map(|(index, v)| v - expected[index % shape[1]]).collect();
         assert_close(&decrypt(sk, &centred), &expected, TOLERANCE);
         let cleared = run(sk, &centred, |ev, x| ev.rescale(&ev.clear_padding(x)?).or_else(|_| Ok(x.clone())));
         assert_close(&decrypt(sk, &cleared), &expected, TOLERANCE);
@@ -169,7 +192,11 @@ fn numbers_of_rows_are_added_and_repeated() {
             let vector = run(sk, &total, |_, x| x.clone().reshaped(&[shape[0]]));
             assert_close(&decrypt(sk, &vector), &expected, TOLERANCE);
             let double = run(sk, &vector, |ev, x| ev.add_plain(x, &expected));
-            assert_close(&decrypt(sk, &double), &expected.iter().map(|v| 2.0 * v).collect::<Vec<_>>(), TOLERANCE);
+            assert_close(
+                &decrypt(sk, &double),
+                &expected.iter().map(|v| 2.0 * v).collect::<Vec<_>>(),
+                TOLERANCE,
+            );
             let column = vector.reshaped(&[shape[0], 1]).expect("a column");
             assert_eq!(column.layout(), total.layout());
         }
@@ -178,7 +205,8 @@ fn numbers_of_rows_are_added_and_repeated() {
             let (x, total) = ev.broadcast_pair(x, &total, "a difference")?;
             ev.sub(&x, &total)
         });
-        let expected: Vec<f64> = data.iter().enumerate().map(|(index, v)| v - expected[index / shape[1]]).collect();
+        let expected: Vec<f64> =
+            data.iter().enumerate().map(|(index, v)| v - expected[index / shape[1]]).collect();
         assert_close(&decrypt(sk, &centred), &expected, TOLERANCE);
     });
 }
@@ -216,7 +244,11 @@ fn rows_are_picked_and_joined() {
             let group = run(sk, x, |ev, x| ev.select_rows(x, &first));
             assert_close(&decrypt(sk, &group), &data[..lanes * columns], TOLERANCE);
             let both = run(sk, &group, |ev, group| ev.concatenate(&[group, group]));
-            assert_close(&decrypt(sk, &both), &[&data[..lanes * columns], &data[..lanes * columns]].concat(), TOLERANCE);
+            assert_close(
+                &decrypt(sk, &both),
+                &[&data[..lanes * columns], &data[..lanes * columns]].concat(),
+                TOLERANCE,
+            );
             let longer = ev.concatenate(&[&group, x]).expect("joined");
             assert_close(&decrypt(sk, &longer), &[&data[..lanes * columns], data].concat(), TOLERANCE);
             assert_slots(sk, &longer);
@@ -241,8 +273,13 @@ fn rows_are_mapped_by_a_matrix() {
                 continue;
             }
             let mapped = run(sk, x, |ev, x| ev.evaluate_linear(x, &transform));
-            let image = |row: usize, j: usize| (0..columns).map(|i| weights[j * columns + i] * data[row * columns + i]).sum::<f64>();
-            let expected: Vec<f64> = (0..rows).flat_map(|row| (0..images).map(move |j| (row, j))).map(|(row, j)| image(row, j)).collect();
+            let image = |row: usize, j: usize| {
+                (0..columns).map(|i| weights[j * columns + i] * data[row * columns + i]).sum::<f64>()
+            };
+            let expected: Vec<f64> = (0..rows)
+                .flat_map(|row| (0..images).map(move |j| (row, j)))
+                .map(|(row, j)| image(row, j))
+                .collect();
             assert_close(&decrypt(sk, &mapped), &expected, 1e-4);
         }
     });
@@ -254,7 +291,8 @@ fn what_would_mix_rows_is_refused() {
     let sk = secret(&params, 1);
     let x = sk.encrypt_array(&noise(15, 1), &[3, 5], options(None)).expect("encrypt");
     let ev = Evaluator::with_keys(Arc::new(
-        sk.evaluation_keys(&KeyNeeds::new().rotations([1], clathrate_ckks::keys::KeyLevel::Top)).expect("keys"),
+        sk.evaluation_keys(&KeyNeeds::new().rotations([1], clathrate_ckks::keys::KeyLevel::Top))
+            .expect("keys"),
     ));
     assert!(matches!(ev.rotate(&x, 1), Err(CkksError::Conversion { .. })));
     let too_long = LinearTransform::from_matrix(&noise(5 * 16, 2), 16, 5).expect("a map");
@@ -262,7 +300,11 @@ fn what_would_mix_rows_is_refused() {
     assert!(refused.to_string().contains("with 8 slots for each"), "{refused}");
     // Another number of lanes is another place.
     let other = sk.encrypt_array(&noise(15, 1), &[3, 5], in_slots()).expect("encrypt");
-    assert!(matches!(ev.add(&x, &other), Err(CkksError::DifferentLayouts { .. })), "{:?}", ev.add(&x, &other).err());
+    assert!(
+        matches!(ev.add(&x, &other), Err(CkksError::DifferentLayouts { .. })),
+        "{:?}",
+        ev.add(&x, &other).err()
+    );
     // There is no room for as many lanes, or copies.
     let layout = Layout::new(&[3, 5], Encoding::Slots, 64).expect("a layout");
     assert!(matches!(layout.with_lanes(Some(8)), Err(CkksError::OutOfRange { .. })));

@@ -19,14 +19,18 @@ fn places(layout: &Layout) -> Vec<(Entry, Place)> {
     all
 }
 
-/// Asserts that places and entries are a bijection, that polynomials and seats are one, and that files keep the layout.
+/// Asserts that places and entries are a bijection, that polynomials and seats are one, and that files keep
+/// the layout.
 fn assert_bijection(layout: &Layout, shape: &[usize]) {
     layout.check(shape, layout.degree).unwrap_or_else(|error| panic!("{layout:?}: {error}"));
     let indices = if layout.encoding == Encoding::Slots { layout.period() } else { layout.degree };
     let entries = places(layout);
     let mut taken = BTreeSet::new();
     for (entry, place) in &entries {
-        assert!(place.bundle < layout.bundles() && place.body < layout.bodies && place.index < indices, "{layout:?}: {place:?}");
+        assert!(
+            place.bundle < layout.bundles() && place.body < layout.bodies && place.index < indices,
+            "{layout:?}: {place:?}"
+        );
         assert!(taken.insert(*place), "{layout:?}: {place:?} twice");
         assert_eq!(layout.entry(*place), Some(*entry), "{layout:?}: {place:?}");
     }
@@ -38,7 +42,8 @@ fn assert_bijection(layout: &Layout, shape: &[usize]) {
                 assert_eq!(layout.seat(polynomial), (bundle, body), "{layout:?}");
                 assert!(polynomials.insert(polynomial), "{layout:?}");
             }
-            found += (0..indices).filter(|&index| layout.entry(Place { bundle, body, index }).is_some()).count();
+            found +=
+                (0..indices).filter(|&index| layout.entry(Place { bundle, body, index }).is_some()).count();
         }
     }
     assert_eq!(found, entries.len() * layout.copies, "{layout:?}");
@@ -63,13 +68,17 @@ fn arrangements(shape: &[usize], degree: usize) -> Vec<Layout> {
         for complex in [false, true] {
             let Ok(layout) = Layout::new(shape, encoding, degree) else { continue };
             let Ok(layout) = (if complex { layout.with_complex() } else { Ok(layout) }) else { continue };
-            let capacities = (0..=degree.ilog2()).map(|log| 1 << log).filter_map(|capacity| layout.with_capacity(capacity).ok());
+            let capacities = (0..=degree.ilog2())
+                .map(|log| 1 << log)
+                .filter_map(|capacity| layout.with_capacity(capacity).ok());
             let lanes = (1..=degree.ilog2()).filter_map(|log| layout.with_lanes(Some(1 << log)).ok());
             let copies = (1..=degree.ilog2()).filter_map(|log| layout.with_copies(1 << log).ok());
             let both = layout.with_lanes(Some(2)).and_then(|layout| layout.with_copies(2)).ok();
             let paired = Layout { paired: true, ..layout }.with_capacity(layout.capacity / 2).ok();
             let paired = paired.filter(|_| encoding == Encoding::Coefficients && !complex);
-            for layout in std::iter::once(layout).chain(capacities).chain(lanes).chain(copies).chain(both).chain(paired) {
+            for layout in
+                std::iter::once(layout).chain(capacities).chain(lanes).chain(copies).chain(both).chain(paired)
+            {
                 for bodies in [1usize, 2, 3, 8] {
                     for axis in [None, Some(BodyAxis::Rows), Some(BodyAxis::Chunks)] {
                         for order in [Order::Natural, Order::BitReversed] {
@@ -99,7 +108,8 @@ fn every_entry_has_one_place_and_every_place_at_most_one_entry() {
 
 #[test]
 fn rows_in_lanes_alternate_and_come_apart_as_components() {
-    let layout = Layout::new(&[7, 3], Encoding::Coefficients, 16).expect("layout").with_lanes(None).expect("lanes");
+    let layout =
+        Layout::new(&[7, 3], Encoding::Coefficients, 16).expect("layout").with_lanes(None).expect("lanes");
     // Four numbers of room for a row, so four rows in a polynomial.
     assert_eq!((layout.capacity, layout.lanes, layout.stride(), layout.bundles()), (4, 4, 4, 2));
     assert_eq!(layout.place(5, 2).expect("entry"), Place { bundle: 1, body: 0, index: 9 });
@@ -134,8 +144,13 @@ fn rows_in_lanes_alternate_and_come_apart_as_components() {
     }
     let long = Layout::new(&[2, 9], Encoding::Coefficients, 16).expect("layout");
     assert_eq!(long.with_lanes(None).expect("one lane"), long);
-    for (layout, lanes) in [(layout, 3), (layout, 8), (layout, 0), (long, 2), (layout.with_complex().unwrap_or(long), 2)] {
-        assert!(matches!(layout.with_lanes(Some(lanes)), Err(CkksError::OutOfRange { .. })), "{lanes} lanes of {layout:?}");
+    for (layout, lanes) in
+        [(layout, 3), (layout, 8), (layout, 0), (long, 2), (layout.with_complex().unwrap_or(long), 2)]
+    {
+        assert!(
+            matches!(layout.with_lanes(Some(lanes)), Err(CkksError::OutOfRange { .. })),
+            "{lanes} lanes of {layout:?}"
+        );
     }
 }
 
@@ -156,7 +171,8 @@ fn places_are_those_of_the_definition() {
     assert_eq!(rows.place(1, 9).expect("entry"), Place { bundle: 1, body: 1, index: 1 });
     assert_eq!(rows.place(1, 3).expect("entry"), Place { bundle: 0, body: 1, index: 3 });
     // Three bodies: the last two of the second bundle are empty.
-    let three = Layout::new(&[4, 3], Encoding::Slots, 8).expect("layout").with_bodies(3, None).expect("bodies");
+    let three =
+        Layout::new(&[4, 3], Encoding::Slots, 8).expect("layout").with_bodies(3, None).expect("bodies");
     assert_eq!((three.axis, three.bundles(), three.polynomials()), (BodyAxis::Rows, 2, 4));
     assert_eq!(three.polynomial_at(1, 0), Some(3));
     assert_eq!(three.polynomial_at(1, 1), None);
@@ -165,7 +181,8 @@ fn places_are_those_of_the_definition() {
     assert_eq!((pairs.capacity, pairs.chunks), (4, 1));
     assert_eq!(pairs.imaginary_place(0, 2).expect("entry"), Some(Place { bundle: 0, body: 0, index: 6 }));
     // Two numbers in eight coefficients are four apart.
-    let sparse = Layout::new(&[2], Encoding::Coefficients, 8).expect("layout").with_capacity(2).expect("capacity");
+    let sparse =
+        Layout::new(&[2], Encoding::Coefficients, 8).expect("layout").with_capacity(2).expect("capacity");
     assert_eq!((sparse.stride(), sparse.place(0, 1).expect("entry").index), (4, 4));
     assert!(sparse.has_padding());
     // Components: the bundle counts the powers of X that it begins with.
@@ -175,7 +192,10 @@ fn places_are_those_of_the_definition() {
     assert_eq!(split.place(1, 9).expect("entry"), Place { bundle: 7 + 4 + 1, body: 0, index: 0 });
     // LWE samples are entry after entry.
     let samples = layout.split_degree(8).expect("degree 1");
-    assert_eq!((samples.bundles(), samples.place(1, 9).expect("entry")), (22, Place { bundle: 20, body: 0, index: 0 }));
+    assert_eq!(
+        (samples.bundles(), samples.place(1, 9).expect("entry")),
+        (22, Place { bundle: 20, body: 0, index: 0 })
+    );
 }
 
 #[test]
@@ -190,21 +210,31 @@ fn moves_of_the_degree_keep_the_bijection_nest_and_come_back() {
                     continue;
                 };
                 assert_bijection(&lowered, shape);
-                // Rows in lanes of coefficients come apart in one move, and raising them again leaves one in each polynomial.
+                // Rows in lanes of coefficients come apart in one move, and raising them again leaves one in
+                // each polynomial.
                 if layout.lanes > 1 && layout.encoding == Encoding::Coefficients {
                     assert_eq!((lowered.lanes, lowered.components), (1, 1), "{layout:?}");
                     continue;
                 }
                 for first in 1..log {
-                    let twice = layout.split_degree(1 << first).and_then(|half| half.split_degree(gap >> first)).expect("in two moves");
+                    let twice = layout
+                        .split_degree(1 << first)
+                        .and_then(|half| half.split_degree(gap >> first))
+                        .expect("in two moves");
                     assert_eq!(twice, lowered, "{layout:?} by {gap}");
                 }
                 assert_bijection(&lowered.merge_degree(gap), shape);
                 assert_eq!(lowered.merge_degree(gap).degree, 16);
-                // Samples that each have a mask of their own fill polynomials densely, however far apart the numbers were before.
-                let real = layout.encoding == Encoding::Coefficients && !layout.complex && !layout.paired && layout.order == Order::Natural;
-                let samples = lowered.degree == 1 && real && (layout.bodies == 1 || layout.axis == BodyAxis::Rows);
-                let expected = if samples { layout.with_capacity(16).expect("all coefficients") } else { layout };
+                // Samples that each have a mask of their own fill polynomials densely, however far apart the
+                // numbers were before.
+                let real = layout.encoding == Encoding::Coefficients
+                    && !layout.complex
+                    && !layout.paired
+                    && layout.order == Order::Natural;
+                let samples =
+                    lowered.degree == 1 && real && (layout.bodies == 1 || layout.axis == BodyAxis::Rows);
+                let expected =
+                    if samples { layout.with_capacity(16).expect("all coefficients") } else { layout };
                 assert_eq!(lowered.merge_degree(gap), expected, "{layout:?} by {gap}");
             }
             for gap in [2usize, 8].into_iter().filter(|_| layout.lanes == 1) {
@@ -222,13 +252,18 @@ fn coefficients_are_where_the_moves_of_bundles_bring_them() {
     for complex in [false, true] {
         for order in [Order::Natural, Order::BitReversed] {
             let layout = Layout::new(&[13], Encoding::Coefficients, 16).expect("layout");
-            let layout = if complex { layout.with_complex().expect("pairs") } else { layout }.with_order(order);
+            let layout =
+                if complex { layout.with_complex().expect("pairs") } else { layout }.with_order(order);
             for gap in [2usize, 4, 8, 16] {
                 let lowered = layout.split_degree(gap).expect("lower");
                 for ((entry, before), (_, after)) in places(&layout).iter().zip(places(&lowered)) {
                     let (chunk, component) = (before.bundle, before.index % gap);
                     let bundles: usize = (0..chunk).map(|chunk| lowered_bundles(&layout, gap, chunk)).sum();
-                    assert_eq!((after.bundle, after.index), (bundles + component, before.index / gap), "{entry:?} by {gap}");
+                    assert_eq!(
+                        (after.bundle, after.index),
+                        (bundles + component, before.index / gap),
+                        "{entry:?} by {gap}"
+                    );
                 }
             }
         }
@@ -274,8 +309,14 @@ fn layouts_that_cannot_be_are_refused() {
     for lie in lies {
         assert!(lie.check(&[3, lie.columns], 16).is_err(), "{lie:?}");
     }
-    assert!(Layout::new(&[1 << 47, 1], Encoding::Coefficients, 16).expect("large").check(&[1 << 47, 1], 16).is_ok());
-    let many = Layout::new(&[1 << 47, 1], Encoding::Coefficients, 16).and_then(|layout| layout.with_bodies(4096, Some(BodyAxis::Chunks)));
+    assert!(
+        Layout::new(&[1 << 47, 1], Encoding::Coefficients, 16)
+            .expect("large")
+            .check(&[1 << 47, 1], 16)
+            .is_ok()
+    );
+    let many = Layout::new(&[1 << 47, 1], Encoding::Coefficients, 16)
+        .and_then(|layout| layout.with_bodies(4096, Some(BodyAxis::Chunks)));
     assert!(many.expect("layout").check(&[1 << 47, 1], 16).is_err(), "more bodies than can be counted");
 }
 
@@ -296,7 +337,9 @@ fn padding_is_only_where_there_is_room_for_it() {
 #[test]
 fn numbers_that_a_move_brings_side_by_side_have_no_padding_left() {
     // Sixteen numbers, four coefficients apart: at a quarter of the degree nothing is between them.
-    let apart = Layout::new(&[16], Encoding::Coefficients, 64).and_then(|layout| layout.with_capacity(16)).expect("a layout");
+    let apart = Layout::new(&[16], Encoding::Coefficients, 64)
+        .and_then(|layout| layout.with_capacity(16))
+        .expect("a layout");
     let dirty = apart.with_padding(Padding::Dirty);
     assert_eq!(dirty.padding, Padding::Dirty);
     for (gap, padding) in [(2, Padding::Dirty), (4, Padding::Zero), (8, Padding::Zero), (64, Padding::Zero)] {

@@ -1,4 +1,5 @@
-//! Light clients: what they send is decrypted, packed and multiplied as other encryptions are, with the errors that they say; what is damaged or reused is refused.
+//! Light clients: what they send is decrypted, packed and multiplied as other encryptions are, with the
+//! errors that they say; what is damaged or reused is refused.
 
 use crate::common::measure::*;
 use crate::common::*;
@@ -38,9 +39,15 @@ fn numbers_arrive_with_the_error_of_the_encryption_and_of_truncation() {
                 let own = 3.2 / params.scale(Level(0));
                 let truncation = precision.map_or(own, |bits| (-bits).exp2());
                 // Cutting off whole bits leaves between half of the error that is allowed and all of it.
-                let (least, most) = ((own.powi(2) + truncation.powi(2) / 4.0).sqrt(), (own.powi(2) + truncation.powi(2)).sqrt());
+                let (least, most) = (
+                    (own.powi(2) + truncation.powi(2) / 4.0).sqrt(),
+                    (own.powi(2) + truncation.powi(2)).sqrt(),
+                );
                 let measured = deviation(&decrypt(&sk, &x), &data);
-                assert!((0.85 * least..1.15 * most).contains(&measured), "{name}, {degree}: {measured:e} of {least:e} to {most:e}");
+                assert!(
+                    (0.85 * least..1.15 * most).contains(&measured),
+                    "{name}, {degree}: {measured:e} of {least:e} to {most:e}"
+                );
                 // The client reads what the owner reads.
                 let read = client.decrypt(&receiver.reply(&x).expect("a reply")).expect("numbers");
                 assert_close(&read, &decrypt(&sk, &x), 1e-12);
@@ -58,18 +65,23 @@ fn readings_are_packed_multiplied_and_answered() {
     let (rows, columns) = (5, 12);
     let data = noise(rows * columns, 9);
     // One number at a time, in an order of the sender's choice.
-    let messages: Vec<Vec<u8>> = data.iter().map(|&number| client.encrypt(&[number]).expect("a message")).collect();
+    let messages: Vec<Vec<u8>> =
+        data.iter().map(|&number| client.encrypt(&[number]).expect("a message")).collect();
     let slices: Vec<&[u8]> = messages.iter().map(Vec::as_slice).collect();
     let samples = receiver.receive(&slices, Some(&[rows, columns])).expect("samples");
-    let plan = PackingPlan::new(&params, &PackingOptions { level: Some(Level(1)), ..PackingOptions::default() }).expect("a plan");
+    let plan =
+        PackingPlan::new(&params, &PackingOptions { level: Some(Level(1)), ..PackingOptions::default() })
+            .expect("a plan");
     let ev = evaluator(&sk, plan.needs());
     let packed = ev.pack_by(&samples, &plan).expect("packed");
     assert_close(&decrypt(&sk, &packed), &data, 1e-6);
     let weights = ramp(2 * rows);
     let matrix = ev.encode_weights(2, rows, &weights, &packed).expect("weights");
     let product = ev.rescale(&ev.multiply_matrix(&matrix, &packed).expect("a product")).expect("rescaled");
-    let entry = |i: usize, j: usize| (0..rows).map(|r| weights[i * rows + r] * data[r * columns + j]).sum::<f64>();
-    let expected: Vec<f64> = (0..2).flat_map(|i| (0..columns).map(move |j| (i, j))).map(|(i, j)| entry(i, j)).collect();
+    let entry =
+        |i: usize, j: usize| (0..rows).map(|r| weights[i * rows + r] * data[r * columns + j]).sum::<f64>();
+    let expected: Vec<f64> =
+        (0..2).flat_map(|i| (0..columns).map(move |j| (i, j))).map(|(i, j)| entry(i, j)).collect();
     let read = client.decrypt(&receiver.reply(&product).expect("a reply")).expect("numbers");
     assert_close(&read, &expected, 1e-6);
 }
@@ -118,7 +130,10 @@ fn no_mask_is_used_twice() {
     assert_close(&decrypt(&sk, &x), &[3.0, 1.0, 2.0], 1e-6);
     // A state that is restored, even twice, has masks of its own each time.
     let state = client.to_bytes();
-    let (mut again, mut twice) = (LightClient::from_bytes(&state).expect("a client"), LightClient::from_bytes(&state).expect("a client"));
+    let (mut again, mut twice) = (
+        LightClient::from_bytes(&state).expect("a client"),
+        LightClient::from_bytes(&state).expect("a client"),
+    );
     assert_ne!(again.introduction(), twice.introduction());
     assert_ne!(again.introduction(), client.introduction());
     let (one, two) = (again.encrypt(&[0.5]).expect("a message"), twice.encrypt(&[0.5]).expect("a message"));
@@ -169,8 +184,11 @@ fn damaged_bytes_are_refused_and_never_panic() {
     for (bytes, long) in [(&introduction, "introduction"), (&answer, "reply")] {
         let mut long_bytes = bytes.clone();
         long_bytes.push(0);
-        let refused =
-            if long == "reply" { client.decrypt(&long_bytes).is_err() } else { Receiver::new(&params, &long_bytes, &key).is_err() };
+        let refused = if long == "reply" {
+            client.decrypt(&long_bytes).is_err()
+        } else {
+            Receiver::new(&params, &long_bytes, &key).is_err()
+        };
         assert!(refused, "{long}");
     }
     assert!(receiver.receive(&[], None).is_err());
@@ -210,7 +228,10 @@ fn what_no_client_of_the_owner_made_is_refused() {
     let theirs = second.0.introduction();
     for cut in 1..introduction.len() {
         let mixed = [&introduction[..cut], &theirs[cut..]].concat();
-        assert!(mixed == introduction || mixed == theirs || Receiver::new(&params, &mixed, &key).is_err(), "{cut}");
+        assert!(
+            mixed == introduction || mixed == theirs || Receiver::new(&params, &mixed, &key).is_err(),
+            "{cut}"
+        );
     }
     // The first 4 bytes tell introductions apart; the tag covers the whole seed.
     let theirs = second.0.encrypt(&data).expect("a message");
@@ -218,20 +239,43 @@ fn what_no_client_of_the_owner_made_is_refused() {
     assert_refused!(first.1.receive(&[&moved], None), CkksError::OutOfRange { .. }, "not authenticated");
     // Clients of another owner, and keys of another owner.
     let stranger = other.light_client(&light(16, Level(0), Some(16.0))).expect("a client");
-    assert_refused!(Receiver::new(&params, &stranger.introduction(), &key), CkksError::WrongSecret { .. }, "a light client");
-    assert_refused!(Receiver::new(&params, &introduction, &other.authentication_key()), CkksError::WrongSecret { .. }, "a light client");
+    assert_refused!(
+        Receiver::new(&params, &stranger.introduction(), &key),
+        CkksError::WrongSecret { .. },
+        "a light client"
+    );
+    assert_refused!(
+        Receiver::new(&params, &introduction, &other.authentication_key()),
+        CkksError::WrongSecret { .. },
+        "a light client"
+    );
     let mut renamed = stranger.introduction();
     renamed[37..53].copy_from_slice(&introduction[37..53]);
-    assert_refused!(Receiver::new(&params, &renamed, &key), CkksError::OutOfRange { .. }, "not authenticated");
+    assert_refused!(
+        Receiver::new(&params, &renamed, &key),
+        CkksError::OutOfRange { .. },
+        "not authenticated"
+    );
     // Nor does the owner's client itself say that it cuts off more than the owner let it.
     let mut state = first.0.to_bytes().to_vec();
     state[DROPPED] += 1;
     let liar = LightClient::from_bytes(&state).expect("a client");
-    assert_refused!(Receiver::new(&params, &liar.introduction(), &key), CkksError::OutOfRange { .. }, "not authenticated");
+    assert_refused!(
+        Receiver::new(&params, &liar.introduction(), &key),
+        CkksError::OutOfRange { .. },
+        "not authenticated"
+    );
     // A client that was made again is known, under its new seed.
     let mut again = LightClient::from_bytes(&first.0.to_bytes()).expect("a client");
     let receiver = receiver_of(&sk, &again);
-    assert_close(&decrypt(&sk, &receiver.receive(&[&again.encrypt(&data).expect("a message")], None).expect("samples")), &data, 1e-4);
+    assert_close(
+        &decrypt(
+            &sk,
+            &receiver.receive(&[&again.encrypt(&data).expect("a message")], None).expect("samples"),
+        ),
+        &data,
+        1e-4,
+    );
     // A reply is for one client, and nobody else makes one.
     let samples = first.1.receive(&[&message], None).expect("samples");
     let reply = first.1.reply(&samples).expect("a reply");
@@ -270,7 +314,10 @@ fn authentication_keys_and_states_are_private_files() {
     assert!(AuthenticationKey::from_reader(&reader, &crate::common::params("insecure_tiny")).is_err());
     // A secret key is not replaced; other files are no states.
     sk.save(&secret_key).expect("stored");
-    assert!(matches!(client.save_as(&secret_key, Replaced::ButSecretKeys), Err(CkksError::File(FileError::SecretKeyInTheWay { .. }))));
+    assert!(matches!(
+        client.save_as(&secret_key, Replaced::ButSecretKeys),
+        Err(CkksError::File(FileError::SecretKeyInTheWay { .. }))
+    ));
     for path in [&secret_key, &key] {
         assert!(matches!(LightClient::load(path), Err(CkksError::OutOfRange { .. })));
     }
@@ -284,19 +331,26 @@ fn what_does_not_fit_is_refused_when_the_client_is_made() {
     let sk = secret(&params, 3);
     assert!(sk.light_client(&light(3, Level(0), None)).is_err());
     assert!(sk.light_client(&light(2048, Level(0), None)).is_err());
-    assert!(sk.light_client(&light(1, Level(2), None)).expect_err("140 bits").to_string().contains("120 bits"));
+    assert!(
+        sk.light_client(&light(1, Level(2), None)).expect_err("140 bits").to_string().contains("120 bits")
+    );
     assert!(sk.light_client(&light(1, Level(9), None)).is_err());
     for precision in [60.0, -30.0, f64::NAN, f64::INFINITY] {
         assert!(sk.light_client(&light(1, Level(0), Some(precision))).is_err(), "{precision}");
     }
     let other = crate::common::params("insecure_matmul");
     let client = sk.light_client(&light(1, Level(0), None)).expect("a client");
-    let refused = Receiver::new(&other, &client.introduction(), &sk.authentication_key()).expect_err("other parameters").to_string();
+    let refused = Receiver::new(&other, &client.introduction(), &sk.authentication_key())
+        .expect_err("other parameters")
+        .to_string();
     assert!(refused.contains("other parameters"), "{refused}");
     let stranger = secret(&params, 4).light_client(&light(1, Level(0), None)).expect("a client");
     let (mut client, receiver) = self::client(&sk, 1, None);
     let x = receiver.receive(&[&client.encrypt(&[1.0]).expect("a message")], None).expect("samples");
-    assert!(matches!(stranger.decrypt(&receiver.reply(&x).expect("a reply")), Err(CkksError::WrongSecret { .. })));
+    assert!(matches!(
+        stranger.decrypt(&receiver.reply(&x).expect("a reply")),
+        Err(CkksError::WrongSecret { .. })
+    ));
     let slots = sk.encrypt(&[1.0]).expect("slots");
     assert!(matches!(receiver.reply(&slots), Err(CkksError::Encoding { .. })));
     let _: (&Params, Evaluator) = (receiver.params(), evaluator(&sk, &KeyNeeds::new()));
@@ -304,7 +358,9 @@ fn what_does_not_fit_is_refused_when_the_client_is_made() {
 
 #[test]
 fn devices_with_secrets_of_their_own_are_packed_under_the_main_secret_and_answered_under_theirs() {
-    for (name, degree, midpoints) in [("insecure_small", 1, vec![]), ("insecure_small", 1, vec![64, 8]), ("insecure_small", 16, vec![])] {
+    for (name, degree, midpoints) in
+        [("insecure_small", 1, vec![]), ("insecure_small", 1, vec![64, 8]), ("insecure_small", 16, vec![])]
+    {
         let params = params(name);
         let sk = secret(&params, 3);
         let top = Level(1);
@@ -321,30 +377,60 @@ fn devices_with_secrets_of_their_own_are_packed_under_the_main_secret_and_answer
             let doubled = Evaluator::new(&params).add(&samples, &samples).expect("one secret");
             assert_close(&decrypt(&sk, &doubled), &part.iter().map(|v| 2.0 * v).collect::<Vec<_>>(), 1e-5);
             let method = Some(PackingMethod::Midpoints(midpoints.clone()));
-            let options =
-                PackingOptions { degree, level: Some(top), method, secret: SecretName::Device(device), ..PackingOptions::default() };
+            let options = PackingOptions {
+                degree,
+                level: Some(top),
+                method,
+                secret: SecretName::Device(device),
+                ..PackingOptions::default()
+            };
             let plan = PackingPlan::new(&params, &options).expect("a plan");
             assert!(plan.explain().contains(&format!("under device:{device}")), "{}", plan.explain());
             let ev = evaluator(&sk, plan.needs());
-            let array = if degree == 1 { ev.pack_by(&samples, &plan) } else { ev.pack_rows_by(&samples, &plan) }.expect("packed");
+            let array =
+                if degree == 1 { ev.pack_by(&samples, &plan) } else { ev.pack_rows_by(&samples, &plan) }
+                    .expect("packed");
             assert_eq!((array.secret(), array.params()), (SecretName::Main, &params));
             let error = deviation(&decrypt(&sk, &array), part);
             assert!(error < plan.chosen().error && error > 0.0, "{error:e}, {:e}", plan.chosen().error);
             // Another device's key does not serve, nor does a plan for the main secret.
-            let other = PackingPlan::new(&params, &PackingOptions { secret: SecretName::Device(4), ..options.clone() }).expect("a plan");
-            assert_refused!(evaluator(&sk, other.needs()).pack(&samples, &midpoints), CkksError::NoKey { .. }, &format!("device:{device}"));
-            assert_refused!(ev.pack_by(&samples, &other), CkksError::Conversion { .. }, "device:4", &format!("device:{device}"));
+            let other = PackingPlan::new(
+                &params,
+                &PackingOptions { secret: SecretName::Device(4), ..options.clone() },
+            )
+            .expect("a plan");
+            assert_refused!(
+                evaluator(&sk, other.needs()).pack(&samples, &midpoints),
+                CkksError::NoKey { .. },
+                &format!("device:{device}")
+            );
+            assert_refused!(
+                ev.pack_by(&samples, &other),
+                CkksError::Conversion { .. },
+                "device:4",
+                &format!("device:{device}")
+            );
             assert_refused!(ev.to_rlwe(&samples), CkksError::SecretWithoutKeys { .. }, "device", "pack");
             // An answer under the device's secret, which it alone reads.
             let to = SecretName::Device(device);
             let change = evaluator(&sk, &KeyNeeds::new().change_secret(SecretName::Main, to, KeyLevel::Top));
-            let answer = receiver.reply(&change.change_secret(&array, to).expect("changed")).expect("a reply");
+            let answer =
+                receiver.reply(&change.change_secret(&array, to).expect("changed")).expect("a reply");
             let read = client.decrypt(&answer).expect("numbers");
             assert_close(&read, part, 1e-4);
             let main = receiver.reply(&array).expect("a reply");
-            assert_refused!(client.decrypt(&main), CkksError::OutOfRange { .. }, "\"main\"", &format!("device:{device}"));
+            assert_refused!(
+                client.decrypt(&main),
+                CkksError::OutOfRange { .. },
+                "\"main\"",
+                &format!("device:{device}")
+            );
             let stranger = sk.light_client(&device_options(device ^ 1, degree, top)).expect("a client");
-            assert_refused!(stranger.decrypt(&answer), CkksError::OutOfRange { .. }, &format!("device:{device}"));
+            assert_refused!(
+                stranger.decrypt(&answer),
+                CkksError::OutOfRange { .. },
+                &format!("device:{device}")
+            );
             assert_refused!(
                 sk.light_client(&light(degree, top, None)).expect("a client").decrypt(&answer),
                 CkksError::OutOfRange { .. },
@@ -356,7 +442,8 @@ fn devices_with_secrets_of_their_own_are_packed_under_the_main_secret_and_answer
             assert_close(&again.decrypt(&answer).expect("numbers"), part, 1e-4);
             packed.push(array);
         }
-        let all = Evaluator::new(&params).add(&packed[0], &packed[1]).expect("both are under the main secret");
+        let all =
+            Evaluator::new(&params).add(&packed[0], &packed[1]).expect("both are under the main secret");
         let sums: Vec<f64> = data[..64].iter().zip(&data[64..]).map(|(a, b)| a + b).collect();
         assert_close(&decrypt(&sk, &all), &sums, 1e-4);
     }
@@ -379,7 +466,8 @@ fn secrets_of_devices_are_independent_of_the_main_one_and_of_each_other() {
         assert_eq!(of(left), of(left), "the same whenever it is asked for");
         for &right in &names[index + 1..] {
             let (left, right) = (of(left), of(right));
-            // Ternary and uniform: the correlation of independent secrets is a sum of n signs with probability 4/9.
+            // Ternary and uniform: the correlation of independent secrets is a sum of n signs with
+            // probability 4/9.
             let product: i64 = left.iter().zip(&right).map(|(&a, &b)| a * b).sum();
             let deviation = (degree as f64 * 4.0 / 9.0).sqrt();
             assert!((product as f64).abs() < 5.0 * deviation, "{product} of {deviation}");
@@ -387,7 +475,10 @@ fn secrets_of_devices_are_independent_of_the_main_one_and_of_each_other() {
         }
     }
     // Another owner's device of the same number has another secret.
-    assert_ne!(of(SecretName::Device(1)), secret(&params, 4).named(SecretName::Device(1)).expect("a secret").all_coefficients());
+    assert_ne!(
+        of(SecretName::Device(1)),
+        secret(&params, 4).named(SecretName::Device(1)).expect("a secret").all_coefficients()
+    );
     // A client holds the device's secret alone.
     let state = sk.light_client(&device_options(1, 1, Level(0))).expect("a client").to_bytes();
     let bytes = |name| of(name).iter().map(|&c| c as i8 as u8).collect::<Vec<u8>>();

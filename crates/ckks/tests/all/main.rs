@@ -1,4 +1,5 @@
-//! What the crate promises, in one program. Tests that measure the memory of their process have programs beside this one.
+//! What the crate promises, in one program. Tests that measure the memory of their process have programs
+//! beside this one.
 
 mod bad_input;
 mod bodies;

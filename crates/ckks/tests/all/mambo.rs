@@ -1,4 +1,5 @@
-//! Products inside bootstraps: every shape, method and number of bodies against the product in the clear. Small degrees are not secure.
+//! Products inside bootstraps: every shape, method and number of bodies against the product in the clear.
+//! Small degrees are not secure.
 
 use std::sync::Arc;
 
@@ -27,7 +28,8 @@ fn encrypted(sk: &SecretKey, plan: &MamboPlan, x: &[Complex64], real: bool) -> C
 /// `W X` for rows of `columns` numbers.
 fn product(w: &[f64], x: &[Complex64], columns: usize) -> Vec<Complex64> {
     let inner = x.len() / columns;
-    let entry = |row: &[f64], column: usize| row.iter().enumerate().map(|(k, w)| x[k * columns + column] * w).sum();
+    let entry =
+        |row: &[f64], column: usize| row.iter().enumerate().map(|(k, w)| x[k * columns + column] * w).sum();
     w.chunks_exact(inner).flat_map(|row| (0..columns).map(move |column| entry(row, column))).collect()
 }
 
@@ -60,32 +62,45 @@ fn products_inside_bootstraps_are_the_products() {
         let plan = Arc::new(MamboPlan::new(&params, (rows, inner, &w), columns, &options).expect("plan"));
         let ev = evaluator(&sk, &plan.needs().expect("needs"));
         let ct = encrypted(&sk, &plan, &x, real);
-        let (shapes, predicted, bootstrap) =
-            (plan.array_shapes(), plan.predicted_error().expect("prediction"), plan.bootstrap().output_level());
+        let (shapes, predicted, bootstrap) = (
+            plan.array_shapes(),
+            plan.predicted_error().expect("prediction"),
+            plan.bootstrap().output_level(),
+        );
         let matrix = plan.prepare(&ev, &mut |_, _| true).expect("keys");
         let fresh = ev.mambo(&matrix, &ct, &mut |_, _| true).expect("product");
-        assert_eq!((fresh.shape(), fresh.level(), fresh.encoding()), (&shapes.1[..], bootstrap, Encoding::Slots));
+        assert_eq!(
+            (fresh.shape(), fresh.level(), fresh.encoding()),
+            (&shapes.1[..], bootstrap, Encoding::Slots)
+        );
         let got = decrypt_complex(&sk, &fresh);
         let expected = product(&w, &x, columns);
-        let measured = complex_deviation(&got[..expected.len()], &expected) * if real { 2f64.sqrt() } else { 1.0 };
+        let measured =
+            complex_deviation(&got[..expected.len()], &expected) * if real { 2f64.sqrt() } else { 1.0 };
         println!(
             "{rows} x {inner}, {columns} slots a row, {bodies} bodies: {:.2} bits, predicted {:.2}",
             -measured.log2(),
             -predicted.log2()
         );
-        assert!(measured < 1.2 * predicted && measured > 0.3 * predicted, "{rows} x {inner}: {measured:e}, predicted {predicted:e}");
+        assert!(
+            measured < 1.2 * predicted && measured > 0.3 * predicted,
+            "{rows} x {inner}: {measured:e}, predicted {predicted:e}"
+        );
         // Rows behind those of the product are zero.
         assert!(got[expected.len()..].iter().all(|z| z.norm() < 1e-3));
     }
 }
 
-/// Real numbers by a plan for complex ones: two polynomials of the product are bootstrapped as one, of an odd number too.
+/// Real numbers by a plan for complex ones: two polynomials of the product are bootstrapped as one, of an odd
+/// number too.
 #[test]
 fn products_of_real_numbers_are_bootstrapped_in_pairs() {
     let params = small();
     let sk = secret(&params, 12);
     let slots = params.slot_count();
-    for (rows, inner, columns, bodies) in [(4, 3, slots, 1), (5, 2, slots, 2), (24, 40, 64, 2), (1, 3, 2 * slots, 1)] {
+    for (rows, inner, columns, bodies) in
+        [(4, 3, slots, 1), (5, 2, slots, 2), (24, 40, 64, 2), (1, 3, 2 * slots, 1)]
+    {
         let w = weights(rows, inner, 4);
         let x: Vec<Complex64> = complex(inner * columns, 5).iter().map(|x| x.re.into()).collect();
         let options = MamboOptions { bootstrap: batch(bodies), ..MamboOptions::default() };
@@ -96,12 +111,19 @@ fn products_of_real_numbers_are_bootstrapped_in_pairs() {
         let ct = encrypted(&sk, &plan, &x, true);
         // What runs is what was priced: half as many bootstraps as of complex numbers.
         let recorder = Evaluator::recording_for(&params, plan.needs().expect("needs"));
-        let symbol = Ciphertext::symbol_with(&params, ct.shape(), *ct.layout(), ct.secret(), ct.level(), ct.scale()).expect("symbol");
-        recorder.mambo(&matrix, &recorder.take_symbol(symbol, None).expect("symbol"), &mut |_, _| true).expect("dry run");
+        let symbol =
+            Ciphertext::symbol_with(&params, ct.shape(), *ct.layout(), ct.secret(), ct.level(), ct.scale())
+                .expect("symbol");
+        recorder
+            .mambo(&matrix, &recorder.take_symbol(symbol, None).expect("symbol"), &mut |_, _| true)
+            .expect("dry run");
         let ratio = recorder.recorded().cost().nanoseconds / plan.nanoseconds_of(true).expect("cost");
         assert!((0.97..1.03).contains(&ratio), "{rows} x {inner}: {ratio}");
         let fresh = ev.mambo(&matrix, &ct, &mut |_, _| true).expect("product");
-        assert_eq!((fresh.shape(), fresh.level(), fresh.is_complex()), (&plan.array_shapes().1[..], Level(6), false));
+        assert_eq!(
+            (fresh.shape(), fresh.level(), fresh.is_complex()),
+            (&plan.array_shapes().1[..], Level(6), false)
+        );
         let numbers = sk.decrypt(&fresh).expect("numbers").into_real().expect("real");
         let (expected, predicted) = (product(&w, &x, columns), plan.predicted_error().expect("prediction"));
         let errors: f64 = numbers.iter().zip(&expected).map(|(found, x)| (found - x.re).powi(2)).sum();
@@ -125,37 +147,60 @@ fn products_of_every_size_are_the_products() {
         let x = complex(rows * columns, 5);
         let own = MatrixOptions { uses: Some(1), ..MatrixOptions::default() };
         let plan = Arc::new(
-            MamboPlan::new(&params, (rows, rows, &w), columns, &MamboOptions { matrix: own, ..MamboOptions::default() }).expect("plan"),
+            MamboPlan::new(
+                &params,
+                (rows, rows, &w),
+                columns,
+                &MamboOptions { matrix: own, ..MamboOptions::default() },
+            )
+            .expect("plan"),
         );
         let ev = evaluator(&sk, &plan.needs().expect("needs"));
         let matrix = plan.prepare(&ev, &mut |_, _| true).expect("keys");
         let fresh = ev.mambo(&matrix, &encrypted(&sk, &plan, &x, false), &mut |_, _| true).expect("product");
         let (got, expected) = (decrypt_complex(&sk, &fresh), product(&w, &x, columns));
-        let (measured, predicted) = (complex_deviation(&got[..expected.len()], &expected), plan.predicted_error().expect("prediction"));
-        println!("{rows} rows, ring {:?}: {:.2} bits, predicted {:.2}", plan.matrix().chosen().ring, -measured.log2(), -predicted.log2());
+        let (measured, predicted) = (
+            complex_deviation(&got[..expected.len()], &expected),
+            plan.predicted_error().expect("prediction"),
+        );
+        println!(
+            "{rows} rows, ring {:?}: {:.2} bits, predicted {:.2}",
+            plan.matrix().chosen().ring,
+            -measured.log2(),
+            -predicted.log2()
+        );
         assert!(measured < 1.25 * predicted, "{rows}: {measured:e}, predicted {predicted:e}");
         rings += usize::from(plan.matrix().chosen().ring.is_some());
     }
     assert!(rings > 4, "{rings}");
 }
 
-/// Before a bootstrap, in both orders of its stages: the same products, of the polynomials of the product alone.
+/// Before a bootstrap, in both orders of its stages: the same products, of the polynomials of the product
+/// alone.
 #[test]
 fn products_before_bootstraps_are_the_products() {
     for (name, levels) in [("insecure_boot", (4, 4)), ("insecure_boot_last", (1, 1))] {
         let params = crate::common::params(name);
         let sk = secret(&params, 3);
         let slots = params.slot_count();
-        for (rows, inner, columns, bodies, real) in
-            [(1, 1, slots, 1, false), (2, 9, slots, 1, true), (5, 3, slots, 2, false), (2, 3, 2 * slots, 4, false), (4, 4, slots, 1, true)]
-        {
+        for (rows, inner, columns, bodies, real) in [
+            (1, 1, slots, 1, false),
+            (2, 9, slots, 1, true),
+            (5, 3, slots, 2, false),
+            (2, 3, 2 * slots, 4, false),
+            (4, 4, slots, 1, true),
+        ] {
             let w = weights(rows, inner, 4);
             let x = complex(inner * columns, 5);
             let x: Vec<Complex64> = if real { x.iter().map(|x| x.re.into()).collect() } else { x };
             let bootstrap = BootstrapOptions { bodies, real, rounds: Some(1), ..BootstrapOptions::default() };
             let options = MamboOptions { bootstrap, placement: Placement::Before, ..MamboOptions::default() };
             let plan = Arc::new(MamboPlan::new(&params, (rows, inner, &w), columns, &options).expect("plan"));
-            assert_eq!((plan.input_level(), plan.matrix().level()), (Level(levels.0), Level(levels.1)), "{name}");
+            assert_eq!(
+                (plan.input_level(), plan.matrix().level()),
+                (Level(levels.0), Level(levels.1)),
+                "{name}"
+            );
             let ev = evaluator(&sk, &plan.needs().expect("needs"));
             let (shapes, predicted) = (plan.array_shapes(), plan.predicted_error().expect("prediction"));
             let matrix = plan.prepare(&ev, &mut |_, _| true).expect("keys");
@@ -164,13 +209,21 @@ fn products_before_bootstraps_are_the_products() {
             assert_eq!((fresh.shape(), fresh.level()), (&shapes.1[..], plan.bootstrap().output_level()));
             let (got, expected) = (decrypt_complex(&sk, &fresh), product(&w, &x, columns));
             let measured = complex_deviation(&got, &expected) * if real { 2f64.sqrt() } else { 1.0 };
-            println!("{name}, {rows} x {inner}, {bodies} bodies: {:.2} bits, predicted {:.2}", -measured.log2(), -predicted.log2());
-            assert!(measured < 1.25 * predicted && measured > 0.3 * predicted, "{name}: {measured:e}, predicted {predicted:e}");
+            println!(
+                "{name}, {rows} x {inner}, {bodies} bodies: {:.2} bits, predicted {:.2}",
+                -measured.log2(),
+                -predicted.log2()
+            );
+            assert!(
+                measured < 1.25 * predicted && measured > 0.3 * predicted,
+                "{name}: {measured:e}, predicted {predicted:e}"
+            );
         }
     }
 }
 
-/// Of the numbers of bodies whose keys are small enough, the plan has the one that makes product and bootstraps fastest.
+/// Of the numbers of bodies whose keys are small enough, the plan has the one that makes product and
+/// bootstraps fastest.
 #[test]
 fn the_fastest_number_of_bodies_is_taken() {
     let params = small();
@@ -186,15 +239,30 @@ fn the_fastest_number_of_bodies_is_taken() {
         let product = plan.matrix().chosen().nanoseconds;
         let costs = plan.bootstrap().batch_costs();
         assert!(costs.len() > 2 && plan.bootstrap().bodies() > 1, "{costs:?}");
-        assert!(plan.bootstrap().explain().expect("text").contains(&format!("for {polys} polynomials, a star marks the choice")));
+        assert!(
+            plan.bootstrap()
+                .explain()
+                .expect("text")
+                .contains(&format!("for {polys} polynomials, a star marks the choice"))
+        );
         for cost in costs {
-            let given = new(BootstrapOptions { most_key_bytes: Some(cost.key_bytes), ..batch(cost.bodies) }, false).expect("plan");
+            let given =
+                new(BootstrapOptions { most_key_bytes: Some(cost.key_bytes), ..batch(cost.bodies) }, false)
+                    .expect("plan");
             let nanoseconds = given.predicted_nanoseconds().expect("cost").0;
-            assert!((nanoseconds - product - cost.nanoseconds * polys as f64).abs() < 1e-3 * nanoseconds, "{placement}, {cost:?}");
-            assert!(plan.predicted_nanoseconds().expect("cost").0 <= 1.001 * nanoseconds, "{placement}, {cost:?}");
+            assert!(
+                (nanoseconds - product - cost.nanoseconds * polys as f64).abs() < 1e-3 * nanoseconds,
+                "{placement}, {cost:?}"
+            );
+            assert!(
+                plan.predicted_nanoseconds().expect("cost").0 <= 1.001 * nanoseconds,
+                "{placement}, {cost:?}"
+            );
         }
         let alone = new(batch(1), false).expect("plan").bootstrap().key_bytes().expect("bytes");
-        let within = |most: usize| new(BootstrapOptions { most_key_bytes: Some(most), ..BootstrapOptions::default() }, true);
+        let within = |most: usize| {
+            new(BootstrapOptions { most_key_bytes: Some(most), ..BootstrapOptions::default() }, true)
+        };
         assert_eq!(within(alone).expect("plan").bootstrap().bodies(), 1);
         assert_refused!(within(1 << 10), CkksError::OutOfRange { .. }, "allow at least");
     }
@@ -206,17 +274,24 @@ fn another_scale_is_refused_before_masks_are_shared() {
     let params = small();
     let sk = secret(&params, 3);
     for bodies in [1, 4] {
-        let plan = BootstrapPlan::with_options(&params, BootstrapOptions { product: true, ..batch(bodies) }).expect("plan");
+        let plan = BootstrapPlan::with_options(&params, BootstrapOptions { product: true, ..batch(bodies) })
+            .expect("plan");
         let (slots, level) = (params.slot_count(), plan.input_level());
         let scale = Some(params.scale(level) * 1.5);
-        let options = EncryptOptions { level: Some(level), encoding: Some(Encoding::Slots), scale, ..EncryptOptions::default() };
+        let options = EncryptOptions {
+            level: Some(level),
+            encoding: Some(Encoding::Slots),
+            scale,
+            ..EncryptOptions::default()
+        };
         let x = encrypt_as(&sk, &noise(4 * slots, 1), &[4, slots], options, 3);
         let ev = evaluator(&sk, &KeyNeeds::new().conjugate(KeyLevel::Top));
         assert_refused!(ev.slots_to_coefficients(&x, &plan), CkksError::ScaleMismatch { .. }, "scale");
     }
 }
 
-/// Few rows of a product from many of a factor: before the bootstrap, which has few polynomials then. The faster placement is taken where there are two.
+/// Few rows of a product from many of a factor: before the bootstrap, which has few polynomials then. The
+/// faster placement is taken where there are two.
 #[test]
 fn the_faster_placement_is_taken() {
     let params = small();
@@ -231,17 +306,29 @@ fn the_faster_placement_is_taken() {
     for placement in Placement::ALL {
         let options = MamboOptions { placement, ..MamboOptions::default() };
         let plan = MamboPlan::new(&params, (8, 8, &weights(8, 8, 2)), slots, &options).expect("plan");
-        assert!(plan.predicted_nanoseconds().expect("cost").0 >= own.predicted_nanoseconds().expect("cost").0);
+        assert!(
+            plan.predicted_nanoseconds().expect("cost").0 >= own.predicted_nanoseconds().expect("cost").0
+        );
     }
     let last = crate::common::params("insecure_boot_last");
     let plan = MamboPlan::fastest(&last, (1, 1, &[1.0]), slots, &MamboOptions::default()).expect("plan");
     assert_eq!(plan.placement(), Placement::Before);
     let before = MamboOptions { placement: Placement::Before, ..MamboOptions::default() };
-    assert_refused!(MamboPlan::new(&params, (1, 1, &[1.0]), slots / 2, &before), CkksError::OutOfRange { .. }, "multiple of 512");
+    assert_refused!(
+        MamboPlan::new(&params, (1, 1, &[1.0]), slots / 2, &before),
+        CkksError::OutOfRange { .. },
+        "multiple of 512"
+    );
     // What it saves is said, against bootstraps one by one.
-    let plan = MamboPlan::new(&params, (8, 8, &weights(8, 8, 2)), slots, &MamboOptions { bootstrap: batch(4), ..MamboOptions::default() });
+    let plan = MamboPlan::new(
+        &params,
+        (8, 8, &weights(8, 8, 2)),
+        slots,
+        &MamboOptions { bootstrap: batch(4), ..MamboOptions::default() },
+    );
     let plan = plan.expect("plan");
-    let (all, apart) = (plan.predicted_nanoseconds().expect("cost").0, plan.nanoseconds_apart(false).expect("cost"));
+    let (all, apart) =
+        (plan.predicted_nanoseconds().expect("cost").0, plan.nanoseconds_apart(false).expect("cost"));
     assert!(apart > all, "{apart} and {all}");
     assert!(plan.explain().expect("text").contains(&format!("{:.1} ms saved", (apart - all) / 1e6)));
 }
@@ -250,7 +337,8 @@ fn batch(bodies: usize) -> BootstrapOptions {
     BootstrapOptions { bodies, ..BootstrapOptions::default() }
 }
 
-/// An evaluator that bootstraps by itself puts products of plain matrices inside where levels have run out, and says so.
+/// An evaluator that bootstraps by itself puts products of plain matrices inside where levels have run out,
+/// and says so.
 #[test]
 fn products_that_meet_a_bootstrap_are_fused_with_it() {
     let params = small();
@@ -260,28 +348,43 @@ fn products_that_meet_a_bootstrap_are_fused_with_it() {
     let w = weights(rows, inner, 3);
     for (columns, real) in [(slots, false), (slots - 7, true), (2 * slots - 1, false)] {
         let circuit = |ev: &Evaluator, x: &Ciphertext| {
-            ev.multiply_plain_matrix((rows, inner, &w), x, &mut |_, _| true).and_then(|product| ev.rescale(&product))
+            ev.multiply_plain_matrix((rows, inner, &w), x, &mut |_, _| true)
+                .and_then(|product| ev.rescale(&product))
         };
         let x = complex(inner * columns, 6);
         let x: Vec<Complex64> = if real { x.iter().map(|x| x.re.into()).collect() } else { x };
-        let values = if real { Values::Real(x.iter().map(|x| x.re).collect()) } else { Values::Complex(x.clone()) };
-        let at = |level| EncryptOptions { level: Some(Level(level)), encoding: Some(Encoding::Slots), ..EncryptOptions::default() };
+        let values =
+            if real { Values::Real(x.iter().map(|x| x.re).collect()) } else { Values::Complex(x.clone()) };
+        let at = |level| EncryptOptions {
+            level: Some(Level(level)),
+            encoding: Some(Encoding::Slots),
+            ..EncryptOptions::default()
+        };
         let ct = encrypt_as(&sk, &values, &[inner, columns], at(3), 4);
         let recorder = Evaluator::recording(&params).bootstrapping(None).expect("evaluator");
-        let symbol = Ciphertext::symbol_with(&params, ct.shape(), *ct.layout(), ct.secret(), ct.level(), ct.scale()).expect("symbol");
+        let symbol =
+            Ciphertext::symbol_with(&params, ct.shape(), *ct.layout(), ct.secret(), ct.level(), ct.scale())
+                .expect("symbol");
         let dry = circuit(&recorder, &recorder.take_symbol(symbol, None).expect("symbol")).expect("dry run");
         let ev = evaluator(&sk, &recorder.needs()).bootstrapping(None).expect("evaluator");
         let fresh = circuit(&ev, &ct).expect("product");
-        assert_eq!((fresh.shape(), fresh.level(), fresh.scale()), (&[rows, columns][..], dry.level(), dry.scale()));
+        assert_eq!(
+            (fresh.shape(), fresh.level(), fresh.scale()),
+            (&[rows, columns][..], dry.level(), dry.scale())
+        );
         assert_eq!((fresh.level(), fresh.is_complex()), (Level(5), !real));
         let error = complex_deviation(&decrypt_complex(&sk, &fresh), &product(&w, &x, columns));
         assert!(error < 2f64.powi(-21), "{columns}: {error:e}");
         let text = ev.explain_plain_matrix((rows, inner, &w), &ct).expect("text");
-        assert!(text.starts_with("3 x 5 matrix inside a bootstrap") && text.contains(" ms saved: "), "{text}");
+        assert!(
+            text.starts_with("3 x 5 matrix inside a bootstrap") && text.contains(" ms saved: "),
+            "{text}"
+        );
         // A bound that only a dry run knows changes nothing, so that data do what the keys were made for.
         let large: Vec<f64> = w.iter().map(|w| 2.0 * w).collect();
         let bounded = recorder.take_symbol(
-            Ciphertext::symbol_with(&params, ct.shape(), *ct.layout(), ct.secret(), ct.level(), ct.scale()).expect("symbol"),
+            Ciphertext::symbol_with(&params, ct.shape(), *ct.layout(), ct.secret(), ct.level(), ct.scale())
+                .expect("symbol"),
             Some(0.1),
         );
         let fused = |w: &[f64], x: &Ciphertext, ev: &Evaluator| {
@@ -289,31 +392,59 @@ fn products_that_meet_a_bootstrap_are_fused_with_it() {
         };
         let all = w.chunks(inner).map(|row| row.iter().map(|w| w.abs()).sum()).fold(0.0, f64::max);
         let bounded = bounded.expect("symbol");
-        assert_eq!((fused(&w, &bounded, &recorder), fused(&large, &bounded, &recorder)), (all <= 1.0, 2.0 * all <= 1.0));
-        // With a level to spare the product is one of its own, at that level, and without the keys of the product it is one of a bootstrapped array.
+        assert_eq!(
+            (fused(&w, &bounded, &recorder), fused(&large, &bounded, &recorder)),
+            (all <= 1.0, 2.0 * all <= 1.0)
+        );
+        // With a level to spare the product is one of its own, at that level, and without the keys of the
+        // product it is one of a bootstrapped array.
         let above = encrypt_as(&sk, &values, &[inner, columns], at(4), 4);
         assert_eq!(circuit(&ev, &above).expect("product").level(), Level(3));
-        let plain =
-            BootstrapPlan::with_options(&params, BootstrapOptions { slots: Some(slots), ..BootstrapOptions::default() }).expect("plan");
+        let plain = BootstrapPlan::with_options(
+            &params,
+            BootstrapOptions { slots: Some(slots), ..BootstrapOptions::default() },
+        )
+        .expect("plan");
         let few = evaluator(&sk, &plain.needs().expect("needs")).bootstrapping(None).expect("evaluator");
         let fresh = circuit(&few, &ct).expect("product");
         assert_eq!(fresh.level(), Level(5));
         let error = complex_deviation(&decrypt_complex(&sk, &fresh), &product(&w, &x, columns));
         assert!(error < 2f64.powi(-21), "{columns}: {error:e}");
         let text = few.explain_plain_matrix((rows, inner, &w), &ct).expect("text");
-        assert!(text.starts_with("the array is bootstrapped first, from level 3 to 6") && text.contains("\n3 x 5 matrix times"), "{text}");
-        // Sums along rows that may exceed the range of a bootstrap, and products of many rows from few, are those of the bootstrapped array.
+        assert!(
+            text.starts_with("the array is bootstrapped first, from level 3 to 6")
+                && text.contains("\n3 x 5 matrix times"),
+            "{text}"
+        );
+        // Sums along rows that may exceed the range of a bootstrap, and products of many rows from few, are
+        // those of the bootstrapped array.
         let large: Vec<f64> = w.iter().map(|w| 8.0 * w).collect();
-        assert!(ev.multiply_inside_bootstrap((rows, inner, &large), &ct, &mut |_, _| true).expect("no product").is_none());
+        assert!(
+            ev.multiply_inside_bootstrap((rows, inner, &large), &ct, &mut |_, _| true)
+                .expect("no product")
+                .is_none()
+        );
         let many = vec![0.1; 40 * inner];
-        let both = evaluator(&sk, &recorder.needs().merge(&plain.needs().expect("needs"))).bootstrapping(None).expect("evaluator");
-        assert!(both.multiply_inside_bootstrap((40, inner, &many), &ct, &mut |_, _| true).expect("no product").is_none());
-        assert!(both.multiply_inside_bootstrap((1, inner, &many[..inner]), &ct, &mut |_, _| true).expect("a product").is_some());
+        let both = evaluator(&sk, &recorder.needs().merge(&plain.needs().expect("needs")))
+            .bootstrapping(None)
+            .expect("evaluator");
+        assert!(
+            both.multiply_inside_bootstrap((40, inner, &many), &ct, &mut |_, _| true)
+                .expect("no product")
+                .is_none()
+        );
+        assert!(
+            both.multiply_inside_bootstrap((1, inner, &many[..inner]), &ct, &mut |_, _| true)
+                .expect("a product")
+                .is_some()
+        );
         // What cannot be multiplied is refused before a bootstrap.
         let mut wrong = large.clone();
         wrong[4] = f64::NAN;
         for ev in [&ev, &few] {
-            let refused = |w: &[f64]| ev.watched_by_panic().multiply_plain_matrix((rows, inner, w), &ct, &mut |_, _| true);
+            let refused = |w: &[f64]| {
+                ev.watched_by_panic().multiply_plain_matrix((rows, inner, w), &ct, &mut |_, _| true)
+            };
             assert_refused!(refused(&wrong), CkksError::NotFinite { index: 4, .. }, "NaN");
             assert_refused!(
                 ev.watched_by_panic().multiply_plain_matrix((5, 3, &w), &ct, &mut |_, _| true),
@@ -335,7 +466,8 @@ impl WatchedByPanic for Evaluator {
     }
 }
 
-/// The result of one product is the factor of the next; both are what bootstrap-then-product and product-then-bootstrap give.
+/// The result of one product is the factor of the next; both are what bootstrap-then-product and
+/// product-then-bootstrap give.
 #[test]
 fn products_follow_one_another() {
     let params = small();
@@ -343,10 +475,16 @@ fn products_follow_one_another() {
     let slots = params.slot_count();
     let (columns, rows) = (64, 16);
     let (first, second) = (weights(rows, rows, 6), weights(rows, rows, 7));
-    let plan = |w: &[f64]| Arc::new(MamboPlan::new(&params, (rows, rows, w), columns, &MamboOptions::default()).expect("plan"));
+    let plan = |w: &[f64]| {
+        Arc::new(MamboPlan::new(&params, (rows, rows, w), columns, &MamboOptions::default()).expect("plan"))
+    };
     let plans = [plan(&first), plan(&second)];
     let whole = BootstrapPlan::new(&params).expect("plan");
-    let needs = plans[0].needs().expect("needs").merge(&plans[1].needs().expect("needs")).merge(&whole.needs().expect("needs"));
+    let needs = plans[0]
+        .needs()
+        .expect("needs")
+        .merge(&plans[1].needs().expect("needs"))
+        .merge(&whole.needs().expect("needs"));
     let ev = evaluator(&sk, &needs);
     let x = complex(rows * columns, 8);
     let mut ct = encrypted(&sk, &plans[0], &x, false);
@@ -362,7 +500,8 @@ fn products_follow_one_another() {
     // Rows that fill polynomials can be multiplied in slots, before a bootstrap and after it.
     let rows = 4;
     let w = weights(rows, rows, 9);
-    let plan = Arc::new(MamboPlan::new(&params, (rows, rows, &w), slots, &MamboOptions::default()).expect("plan"));
+    let plan =
+        Arc::new(MamboPlan::new(&params, (rows, rows, &w), slots, &MamboOptions::default()).expect("plan"));
     let ev = evaluator(&sk, &plan.needs().expect("needs").merge(&whole.needs().expect("needs")));
     let x = complex(rows * slots, 10);
     let above = EncryptOptions { level: Some(Level(whole.input_level().0 + 1)), ..plan.encryption() };
@@ -391,8 +530,10 @@ fn a_level_for_a_product_may_stay_unused() {
     for bodies in [1, 2] {
         let options = BootstrapOptions { product: true, bodies, ..BootstrapOptions::default() };
         let x = complex(2 * params.slot_count(), 11);
-        let (got, plan) = bootstrapped(&params, &sk, options, &Values::Complex(x.clone()), &[2, params.slot_count()]);
-        let (measured, predicted) = (complex_deviation(&got, &x), plan.predicted_error().expect("prediction").deviation());
+        let (got, plan) =
+            bootstrapped(&params, &sk, options, &Values::Complex(x.clone()), &[2, params.slot_count()]);
+        let (measured, predicted) =
+            (complex_deviation(&got, &x), plan.predicted_error().expect("prediction").deviation());
         assert!((0.85..1.15).contains(&(measured / predicted)), "{bodies}: {}", measured / predicted);
     }
 }
@@ -407,18 +548,37 @@ fn what_does_not_fit_is_refused_with_the_remedy() {
     };
     let options = MamboOptions::default();
     assert_refused!(new((1, 1), &[1.0], 3, &options), CkksError::OutOfRange { .. }, "power of two up to 512");
-    assert_refused!(new((1, 1), &[1.0], 2 * slots - 2, &options), CkksError::OutOfRange { .. }, "or a multiple");
+    assert_refused!(
+        new((1, 1), &[1.0], 2 * slots - 2, &options),
+        CkksError::OutOfRange { .. },
+        "or a multiple"
+    );
     assert_refused!(new((1, 1), &[1.0], 0, &options), CkksError::OutOfRange { .. }, "power of two");
     assert_refused!(new((2, 2), &[1.0; 3], slots, &options), CkksError::Shape { .. }, "rows * columns");
     assert_refused!(new((0, 2), &[], slots, &options), CkksError::Empty { .. }, "0");
     assert_refused!(new((1, 1), &[f64::NAN], slots, &options), CkksError::NotFinite { .. }, "NaN");
-    let rounds = MamboOptions { bootstrap: BootstrapOptions { rounds: Some(2), ..BootstrapOptions::default() }, ..options };
+    let rounds = MamboOptions {
+        bootstrap: BootstrapOptions { rounds: Some(2), ..BootstrapOptions::default() },
+        ..options
+    };
     assert_refused!(new((1, 1), &[1.0], slots, &rounds), CkksError::OutOfRange { .. }, "rounds");
     let last = crate::common::params("insecure_boot_last");
-    assert_refused!(MamboPlan::new(&last, (1, 1, &[1.0]), 8, &options), CkksError::NotBootstrappable { .. }, "slots-to-coefficients first");
+    assert_refused!(
+        MamboPlan::new(&last, (1, 1, &[1.0]), 8, &options),
+        CkksError::NotBootstrappable { .. },
+        "slots-to-coefficients first"
+    );
     for placement in Placement::ALL {
-        let half = MamboOptions { bootstrap: BootstrapOptions { half: true, ..BootstrapOptions::default() }, placement, ..options };
-        assert_refused!(new((1, 1), &[1.0], slots, &half), CkksError::NotBootstrappable { .. }, "leave `half` out");
+        let half = MamboOptions {
+            bootstrap: BootstrapOptions { half: true, ..BootstrapOptions::default() },
+            placement,
+            ..options
+        };
+        assert_refused!(
+            new((1, 1), &[1.0], slots, &half),
+            CkksError::NotBootstrappable { .. },
+            "leave `half` out"
+        );
     }
     let before = MamboOptions { placement: Placement::Before, ..options };
     let plan = Arc::new(new((2, 2), &[0.5; 4], slots, &before).expect("plan"));
@@ -431,13 +591,22 @@ fn what_does_not_fit_is_refused_with_the_remedy() {
     let ev = evaluator(&sk, &plan.needs().expect("needs"));
     let matrix = plan.prepare(&ev, &mut |_, _| true).expect("keys");
     let three = encrypt_as(&sk, &Values::Real(vec![0.5; 3 * slots]), &[3, slots], plan.encryption(), 1);
-    assert_refused!(ev.mambo(&matrix, &three, &mut |_, _| true), CkksError::Shape { .. }, "X.reshape(-1, 512)");
+    assert_refused!(
+        ev.mambo(&matrix, &three, &mut |_, _| true),
+        CkksError::Shape { .. },
+        "X.reshape(-1, 512)"
+    );
     let two = encrypt_as(&sk, &Values::Real(vec![0.5; 2 * slots]), &[2, slots], plan.encryption(), 1);
-    let real = MamboOptions { bootstrap: BootstrapOptions { real: true, ..BootstrapOptions::default() }, ..options };
+    let real =
+        MamboOptions { bootstrap: BootstrapOptions { real: true, ..BootstrapOptions::default() }, ..options };
     let real = Arc::new(new((2, 2), &[0.5; 4], slots, &real).expect("plan"));
     let own = real.prepare(&evaluator(&sk, &real.needs().expect("needs")), &mut |_, _| true).expect("keys");
     let pairs = encrypt_as(&sk, &Values::Complex(complex(2 * slots, 1)), &[2, slots], plan.encryption(), 1);
-    assert_refused!(ev.mambo(&own, &pairs, &mut |_, _| true), CkksError::Conversion { .. }, "plan is for real numbers");
+    assert_refused!(
+        ev.mambo(&own, &pairs, &mut |_, _| true),
+        CkksError::Conversion { .. },
+        "plan is for real numbers"
+    );
     let few = evaluator(&sk, &plan.matrix().needs());
     assert_refused!(few.mambo(&matrix, &two, &mut |_, _| true), CkksError::MissingKeys { .. }, "bootstrap");
     // Every stage can be the last one.
@@ -450,7 +619,11 @@ fn what_does_not_fit_is_refused_with_the_remedy() {
         });
         assert_refused!(stopped, CkksError::Cancelled, "stopped by the progress");
     }
-    assert_refused!(ev.mambo(&matrix, &two, &mut |_, _| false), CkksError::Cancelled, "stopped by the progress");
+    assert_refused!(
+        ev.mambo(&matrix, &two, &mut |_, _| false),
+        CkksError::Cancelled,
+        "stopped by the progress"
+    );
     let low = ev.drop_to_level(&two, Level(plan.bootstrap().input_level().0 - 1)).expect("a level");
     assert_refused!(ev.mambo(&matrix, &low, &mut |_, _| true), CkksError::LevelTooLow { .. }, "level");
 }

@@ -22,7 +22,9 @@ struct Case {
 impl Case {
     fn weights(&self) -> Vec<f64> {
         (0..self.rows * self.inner)
-            .map(|i| if self.scale == Some(1.0) { (i % 7) as f64 - 3.0 } else { (i % 11) as f64 / 11.0 - 0.4 })
+            .map(
+                |i| if self.scale == Some(1.0) { (i % 7) as f64 - 3.0 } else { (i % 11) as f64 / 11.0 - 0.4 },
+            )
             .collect()
     }
 
@@ -47,7 +49,11 @@ impl Case {
 fn observed(name: &str, level: usize, case: Case) -> Counts {
     let (params, meter) = metered(name);
     let values = Values::Real(ramp(case.inner * case.columns));
-    let options = EncryptOptions { encoding: Some(case.encoding), level: Some(Level(level)), ..EncryptOptions::default() };
+    let options = EncryptOptions {
+        encoding: Some(case.encoding),
+        level: Some(Level(level)),
+        ..EncryptOptions::default()
+    };
     let x = encrypt_as(&secret(&params, 1), &values, &[case.inner, case.columns], options, 2);
     meter.take();
     case.multiply(&Evaluator::new(&params), &x);
@@ -56,7 +62,8 @@ fn observed(name: &str, level: usize, case: Case) -> Counts {
 
 /// What a dry run books on a machine with these times.
 fn predicted(name: &str, level: usize, case: Case, profile: MachineProfile) -> Cost {
-    let params = Params::preset(name, &Runtime { profile: Some(profile), ..crate::common::base_runtime() }).expect("preset");
+    let params = Params::preset(name, &Runtime { profile: Some(profile), ..crate::common::base_runtime() })
+        .expect("preset");
     let recorder = Evaluator::recording(&params);
     let x = recorder.symbol(&[case.inner, case.columns], case.encoding, Level(level), 1.0).expect("a symbol");
     case.multiply(&recorder, &x);
@@ -67,7 +74,12 @@ fn predicted(name: &str, level: usize, case: Case, profile: MachineProfile) -> C
 fn machine(matrix: [f64; 4], read_ns_per_byte: f64) -> MachineProfile {
     let [start, multiply_add, digit, sum] = matrix;
     let cache_bytes = if read_ns_per_byte > 0.0 { 0.0 } else { f64::INFINITY };
-    MachineProfile { matrix: MatrixTimes { start, multiply_add, digit, sum }, read_ns_per_byte, cache_bytes, ..MachineProfile::built_in() }
+    MachineProfile {
+        matrix: MatrixTimes { start, multiply_add, digit, sum },
+        read_ns_per_byte,
+        cache_bytes,
+        ..MachineProfile::built_in()
+    }
 }
 
 #[test]
@@ -90,7 +102,8 @@ fn dry_runs_book_the_operations_that_the_engine_executes() {
         for (case, level) in cases.into_iter().zip([top, 1].into_iter().cycle()) {
             let counts = observed(name, level, case);
             let ProductCounts { products, multiply_adds, digits, sums } = counts.product;
-            // A metered engine sees nothing else: combinations of rows take no transform and no Hadamard product.
+            // A metered engine sees nothing else: combinations of rows take no transform and no Hadamard
+            // product.
             assert_eq!(counts, Counts { product: counts.product, ..Counts::default() }, "{case:?}");
             let free = machine([0.0; 4], 0.0);
             let cost = predicted(name, level, case, free);
@@ -109,16 +122,26 @@ fn dry_runs_book_the_operations_that_the_engine_executes() {
             }
             // From memory: the operand once, the result twice.
             let params = crate::common::params(name);
-            let row = case.bundles(&params) * (params.rank() + 1) * params.chain().basis(Level(level)).len() * params.degree() * 8;
+            let row = case.bundles(&params)
+                * (params.rank() + 1)
+                * params.chain().basis(Level(level)).len()
+                * params.degree()
+                * 8;
             let nanoseconds = predicted(name, level, case, machine([0.0; 4], 1.0)).nanoseconds;
-            assert_eq!(nanoseconds, ((case.inner + 2 * case.rows) * row) as f64, "{name}, level {level}, {case:?}");
+            assert_eq!(
+                nanoseconds,
+                ((case.inner + 2 * case.rows) * row) as f64,
+                "{name}, level {level}, {case:?}"
+            );
         }
     }
 }
 
 #[test]
 fn products_under_parameters_without_special_primes_have_a_price() {
-    let params = custom("name = \"flat\"\ndegree = 64\nsteps = [[50], [40]]\nspecial = []\nlog2_scale = 40\ninsecure = true");
+    let params = custom(
+        "name = \"flat\"\ndegree = 64\nsteps = [[50], [40]]\nspecial = []\nlog2_scale = 40\ninsecure = true",
+    );
     let recorder = Evaluator::recording(&params);
     let x = recorder.symbol(&[3, 8], Encoding::Coefficients, params.max_level(), 1.0).expect("a symbol");
     let weights = recorder.encode_weights(2, 3, &[0.5; 6], &x).expect("weights");
@@ -126,14 +149,18 @@ fn products_under_parameters_without_special_primes_have_a_price() {
     let matrix = recorder.recorded().cost();
     recorder.rescale(&product).expect("a rescale");
     let both = recorder.recorded().cost();
-    assert!(matrix.nanoseconds > 0.0 && both.nanoseconds > matrix.nanoseconds && both.transforms > 0.0, "{matrix:?} {both:?}");
+    assert!(
+        matrix.nanoseconds > 0.0 && both.nanoseconds > matrix.nanoseconds && both.transforms > 0.0,
+        "{matrix:?} {both:?}"
+    );
 }
 
 #[test]
 fn prices_of_the_largest_symbols_are_finite() {
     let params = crate::common::params("insecure_small");
     let recorder = Evaluator::recording(&params);
-    let x = recorder.symbol(&[2, 1 << 46], Encoding::Coefficients, params.max_level(), 1.0).expect("a symbol");
+    let x =
+        recorder.symbol(&[2, 1 << 46], Encoding::Coefficients, params.max_level(), 1.0).expect("a symbol");
     let weights = recorder.encode_weights(1, 2, &[0.5; 2], &x).expect("weights");
     recorder.multiply_matrix(&weights, &x).expect("a product");
     let cost = recorder.recorded().cost();

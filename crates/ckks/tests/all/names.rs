@@ -10,8 +10,13 @@ use clathrate_lattice::{Level, SecretDistribution, SecretRng};
 
 fn with_ephemeral(degree: usize, weight: usize, special: Option<usize>) -> Result<Params, CkksError> {
     let name = "with ephemeral".to_owned();
-    let spec =
-        ParamsSpec { name, ephemeral_weight: Some(weight), ephemeral_special: special, degree, ..params("insecure_small").spec().clone() };
+    let spec = ParamsSpec {
+        name,
+        ephemeral_weight: Some(weight),
+        ephemeral_special: special,
+        degree,
+        ..params("insecure_small").spec().clone()
+    };
     Params::new(spec, &crate::common::base_runtime())
 }
 
@@ -25,7 +30,8 @@ fn all_names(degree: usize) -> Vec<KeyName> {
         SecretName::Body { count: 3, index: 2 },
         SecretName::Device(7),
     ];
-    let changes = secrets.iter().flat_map(|&from| secrets.iter().map(move |&to| KeyName::ChangeSecret { from, to }));
+    let changes =
+        secrets.iter().flat_map(|&from| secrets.iter().map(move |&to| KeyName::ChangeSecret { from, to }));
     let single = [
         KeyName::Relinearise,
         KeyName::CrossRelinearise,
@@ -67,7 +73,9 @@ fn names_are_written_and_read_back() {
     ] {
         assert!(KeyName::parse(text, 64).is_err(), "{text}");
     }
-    for text in ["main:", "main:1", "device:+7", "device:07", "device:", "bodies:", "body:00/3", "body:1", "other"] {
+    for text in
+        ["main:", "main:1", "device:+7", "device:07", "device:", "bodies:", "body:00/3", "body:1", "other"]
+    {
         assert_eq!(SecretName::parse(text), None, "{text}");
     }
     let odd = Operation::FormatSwitch { from: 0, to: 4 };
@@ -105,7 +113,10 @@ fn definitions_agree_with_the_keys_that_are_made() {
         }
         // In memory rows are aligned: a definition counts the words alone.
         let (counted, held) = (required.bytes(&params).expect("bytes"), keys.bytes());
-        assert!(counted <= held && held - counted <= held / 8 + 4096 * keys.iter().count(), "{name}: {counted} against {held}");
+        assert!(
+            counted <= held && held - counted <= held / 8 + 4096 * keys.iter().count(),
+            "{name}: {counted} against {held}"
+        );
     }
 }
 
@@ -123,12 +134,20 @@ fn secrets_of_one_owner_are_the_same_at_any_time_and_independent_of_each_other()
     let secrets: Vec<_> = names.iter().map(|&name| owner.named(name).expect("a secret")).collect();
     for (i, (x, name)) in secrets.iter().zip(names).enumerate() {
         assert_eq!(x.all_coefficients(), owner.named(name).expect("again").all_coefficients(), "{name}");
-        assert_ne!(x.all_coefficients(), secret(&params, 2).named(name).expect("another owner's").all_coefficients(), "{name}");
+        assert_ne!(
+            x.all_coefficients(),
+            secret(&params, 2).named(name).expect("another owner's").all_coefficients(),
+            "{name}"
+        );
         for (y, other) in secrets[..i].iter().zip(names) {
             assert_ne!(x.all_coefficients(), y.all_coefficients(), "{name} and {other}");
             // Independent ternary secrets: the inner product has variance at most n.
-            let product: i64 = x.all_coefficients().iter().zip(y.all_coefficients()).map(|(a, b)| a * b).sum();
-            assert!((product as f64).abs() <= 6.0 * (params.degree() as f64).sqrt(), "{name} and {other}: {product}");
+            let product: i64 =
+                x.all_coefficients().iter().zip(y.all_coefficients()).map(|(a, b)| a * b).sum();
+            assert!(
+                (product as f64).abs() <= 6.0 * (params.degree() as f64).sqrt(),
+                "{name} and {other}: {product}"
+            );
         }
     }
     let both = owner.named(SecretName::Bodies(2)).expect("both");
@@ -140,7 +159,10 @@ fn secrets_of_one_owner_are_the_same_at_any_time_and_independent_of_each_other()
     assert_eq!(ephemeral.distribution(), SecretDistribution::FixedWeight(16));
     assert_eq!(ephemeral.all_coefficients().iter().filter(|&&c| c != 0).count(), 16);
     assert!(matches!(owner.named(SecretName::Temporary), Err(CkksError::NoTemporaryRank { .. })));
-    assert!(matches!(secret(&crate::common::params("insecure_small"), 1).named(SecretName::Ephemeral), Err(CkksError::NoEphemeralSecret)));
+    assert!(matches!(
+        secret(&crate::common::params("insecure_small"), 1).named(SecretName::Ephemeral),
+        Err(CkksError::NoEphemeralSecret)
+    ));
 }
 
 #[test]
@@ -148,14 +170,24 @@ fn keys_to_the_ephemeral_secret_are_bound_to_the_base_step() {
     let params = with_ephemeral(256, 16, Some(1)).expect("params");
     let owner = secret(&params, 1);
     let (to, back) = ((SecretName::Main, SecretName::Ephemeral), (SecretName::Ephemeral, SecretName::Main));
-    let needs = KeyNeeds::new().change_secret(to.0, to.1, KeyLevel::Top).change_secret(back.0, back.1, KeyLevel::Top);
+    let needs =
+        KeyNeeds::new().change_secret(to.0, to.1, KeyLevel::Top).change_secret(back.0, back.1, KeyLevel::Top);
     let keys = owner.evaluation_keys(&needs).expect("keys");
-    let held = |(from, to)| keys.get(KeyAddress { shape: params.shape(), name: KeyName::ChangeSecret { from, to } }).expect("made");
+    let held = |(from, to)| {
+        keys.get(KeyAddress { shape: params.shape(), name: KeyName::ChangeSecret { from, to } })
+            .expect("made")
+    };
     let narrow = held(to);
     assert_eq!((narrow.key().level(), narrow.definition().most), (Level(0), Level(0)));
     // The base step and one special prime, whatever else the chain has.
     let chain = params.chain();
-    let expected: Vec<usize> = chain.basis(Level(0)).indices().iter().chain(&chain.special_basis().indices()[..1]).copied().collect();
+    let expected: Vec<usize> = chain
+        .basis(Level(0))
+        .indices()
+        .iter()
+        .chain(&chain.special_basis().indices()[..1])
+        .copied()
+        .collect();
     assert_eq!(narrow.key().basis().indices(), &expected[..]);
     assert_eq!(held(back).key().level(), params.max_level());
     // Asked for above the base step, the definition refuses.
@@ -166,10 +198,14 @@ fn keys_to_the_ephemeral_secret_are_bound_to_the_base_step() {
     let options = clathrate_ckks::keys::EncryptOptions { level: Some(Level(0)), ..Default::default() };
     let x = owner.encrypt_array(&values, &[8], options).expect("ciphertext");
     let bundle = &x.bundles()[0];
-    let sparse = bundle.switch_secret(&params.encapsulation().expect("there").switcher, narrow.key()).expect("encapsulated");
+    let sparse = bundle
+        .switch_secret(&params.encapsulation().expect("there").switcher, narrow.key())
+        .expect("encapsulated");
     let error_of = |phase: clathrate_lattice::Poly<clathrate_lattice::Eval>| {
         let mut difference = phase.into_coeff();
-        difference.sub_assign(&bundle.phase(owner.secret()).expect("phase").swap_remove(0).into_coeff()).expect("same ring");
+        difference
+            .sub_assign(&bundle.phase(owner.secret()).expect("phase").swap_remove(0).into_coeff())
+            .expect("same ring");
         let values = clathrate_ckks::encoding::decode_coefficients(&difference, 1.0, true).expect("complete");
         values.iter().fold(0.0f64, |largest, v| largest.max(v.abs()))
     };
@@ -195,22 +231,34 @@ fn ephemeral_secrets_are_gated_by_the_moduli_of_their_own_keys() {
     for (weight, special) in [(32, 1), (32, 2), (32, 3), (64, 2), (64, 3)] {
         let chain = dense.chain();
         let log2_qp = chain.basis(Level(0)).log2(chain.ring())
-            + chain.special_basis().indices()[..special].iter().map(|&i| (chain.ring().moduli()[i].value() as f64).log2()).sum::<f64>();
-        let bits = clathrate_lattice::security::estimated_bits(dense.degree(), log2_qp, SecretDistribution::FixedWeight(weight));
+            + chain.special_basis().indices()[..special]
+                .iter()
+                .map(|&i| (chain.ring().moduli()[i].value() as f64).log2())
+                .sum::<f64>();
+        let bits = clathrate_lattice::security::estimated_bits(
+            dense.degree(),
+            log2_qp,
+            SecretDistribution::FixedWeight(weight),
+        );
         let made = Params::new(spec(weight, Some(special)), &crate::common::base_runtime());
         assert_eq!(made.is_ok(), (weight, special) != (32, 3), "weight {weight}, {special} special primes");
         match made {
             Ok(params) => {
                 let encapsulation = params.encapsulation().expect("there");
                 assert!(
-                    bits >= 128.0 && (encapsulation.log2_qp - log2_qp).abs() < 1e-9 && encapsulation.security_bits == bits,
+                    bits >= 128.0
+                        && (encapsulation.log2_qp - log2_qp).abs() < 1e-9
+                        && encapsulation.security_bits == bits,
                     "weight {weight}"
                 );
                 assert!(params.security_bits() <= bits);
                 assert_ne!(params.digest(), dense.digest(), "another set");
             }
             Err(error) => {
-                assert!(bits < 128.0 && matches!(error, CkksError::Insecure { .. }), "weight {weight}, {bits} bits: {error}");
+                assert!(
+                    bits < 128.0 && matches!(error, CkksError::Insecure { .. }),
+                    "weight {weight}, {bits} bits: {error}"
+                );
                 assert!(error.to_string().contains("ephemeral_special"), "{error}");
             }
         }
@@ -218,12 +266,23 @@ fn ephemeral_secrets_are_gated_by_the_moduli_of_their_own_keys() {
     // A weight that has no room at all.
     let error = Params::new(spec(2, None), &crate::common::base_runtime()).expect_err("weight 2");
     assert!(matches!(error, CkksError::Insecure { .. }), "{error}");
-    assert!(error.to_string().contains("weight 32 of dimension 32768, which has 128 bits up to log2 QP = 164"), "{error}");
-    let marked = Params::new(ParamsSpec { insecure: true, ..spec(2, None) }, &crate::common::base_runtime()).expect("marked").explain();
-    assert!(marked.security_bits == 0.0 && marked.nearest_covered.is_some_and(|words| words.contains("weight 32 of dimension 32768")));
+    assert!(
+        error.to_string().contains("weight 32 of dimension 32768, which has 128 bits up to log2 QP = 164"),
+        "{error}"
+    );
+    let marked = Params::new(ParamsSpec { insecure: true, ..spec(2, None) }, &crate::common::base_runtime())
+        .expect("marked")
+        .explain();
+    assert!(
+        marked.security_bits == 0.0
+            && marked.nearest_covered.is_some_and(|words| words.contains("weight 32 of dimension 32768"))
+    );
     for (weight, special) in [(0, None), (usize::MAX, None), (32, Some(0)), (32, Some(99))] {
         assert!(
-            matches!(Params::new(spec(weight, special), &crate::common::base_runtime()), Err(CkksError::InvalidParams { .. })),
+            matches!(
+                Params::new(spec(weight, special), &crate::common::base_runtime()),
+                Err(CkksError::InvalidParams { .. })
+            ),
             "{weight} {special:?}"
         );
     }
@@ -252,7 +311,8 @@ fn a_rotation_key_of_a_low_level_does_not_hide_keys_that_serve() {
 fn rotations_are_composed_of_others_where_their_own_key_is_missing() {
     let params = params("insecure_small");
     let owner = secret(&params, 1);
-    let evaluator = crate::common::evaluator(&owner, &KeyNeeds::new().rotations([1, -2, 4, 8], KeyLevel::Top));
+    let evaluator =
+        crate::common::evaluator(&owner, &KeyNeeds::new().rotations([1, -2, 4, 8], KeyLevel::Top));
     let values: Vec<f64> = (0..params.slot_count()).map(|i| (i % 17) as f64 / 16.0).collect();
     let x = crate::common::encrypt(&owner, &values);
     // 5 = 4 + 1; 12 = 16 - 4 lacks 16 and -4; 7 = 8 - 1 lacks -1.
@@ -283,11 +343,17 @@ fn a_dry_run_tells_how_often_each_key_is_used() {
     let y = recorder.multiply_rescale(&x, &x).expect("a product");
     recorder.rotate_many(&y, &[1, 2, 0]).expect("rotations");
     recorder.rotate(&y, 1).expect("a rotation");
-    let uses: Vec<_> = recorder.recorded().uses().map(|(key, level, count)| (key.name.to_string(), level.0, count)).collect();
+    let uses: Vec<_> = recorder
+        .recorded()
+        .uses()
+        .map(|(key, level, count)| (key.name.to_string(), level.0, count))
+        .collect();
     let top = params.max_level().0;
-    let rotation = |steps| format!("automorphism {}", GaloisElement::rotation(steps, params.degree()).value());
+    let rotation =
+        |steps| format!("automorphism {}", GaloisElement::rotation(steps, params.degree()).value());
     // Three rows are three bundles.
-    let mut expected = vec![("relinearise".to_owned(), top, 3), (rotation(1), top - 1, 6), (rotation(2), top - 1, 3)];
+    let mut expected =
+        vec![("relinearise".to_owned(), top, 3), (rotation(1), top - 1, 6), (rotation(2), top - 1, 3)];
     expected.sort();
     let mut uses = uses;
     uses.sort();
@@ -303,7 +369,10 @@ fn secret_keys_keep_their_other_secrets_in_files() {
     let reader = clathrate_ckks::file::FileReader::from_bytes(&bytes).expect("readable");
     let again = SecretKey::from_reader(&reader, &params).expect("the key");
     let name = SecretName::Ephemeral;
-    assert_eq!(owner.named(name).expect("there").all_coefficients(), again.named(name).expect("there").all_coefficients());
+    assert_eq!(
+        owner.named(name).expect("there").all_coefficients(),
+        again.named(name).expect("there").all_coefficients()
+    );
     assert!(!format!("{owner:?}").contains("seed"), "{owner:?}");
 }
 
@@ -315,7 +384,10 @@ fn explanations_have_a_security_line_for_every_secret() {
     assert_eq!(names, ["main", "ephemeral"]);
     assert_eq!(figures.secrets[1].security_bits, params.encapsulation().expect("there").security_bits);
     assert!(figures.secrets[1].log2_qp < figures.secrets[0].log2_qp);
-    assert!(figures.to_string().contains("secret \"ephemeral\"") && figures.to_string().contains("weight 16"), "{figures}");
+    assert!(
+        figures.to_string().contains("secret \"ephemeral\"") && figures.to_string().contains("weight 16"),
+        "{figures}"
+    );
     let dpad = crate::common::params("insecure_dpad").explain();
     assert_eq!(dpad.secrets.iter().map(|secret| secret.name).collect::<Vec<_>>(), ["main", "temporary"]);
 }

@@ -1,4 +1,5 @@
-//! Orders inside polynomials, and complex numbers as pairs of coefficients: what is where, looked up in the polynomials themselves.
+//! Orders inside polynomials, and complex numbers as pairs of coefficients: what is where, looked up in the
+//! polynomials themselves.
 
 use crate::common::measure::*;
 use crate::common::*;
@@ -26,10 +27,20 @@ fn reversed(t: usize, bits: u32) -> usize {
 fn pairs_are_the_halves_of_the_coefficients_in_both_orders() {
     let params = params("insecure_tiny");
     let (sk, degree) = (secret(&params, 1), params.degree());
-    for (order, capacity) in [(Order::Natural, None), (Order::BitReversed, None), (Order::Natural, Some(8)), (Order::BitReversed, Some(8))]
-    {
+    for (order, capacity) in [
+        (Order::Natural, None),
+        (Order::BitReversed, None),
+        (Order::Natural, Some(8)),
+        (Order::BitReversed, Some(8)),
+    ] {
         let data = phases(5, 1);
-        let x = encrypt_as(&sk, &Values::Complex(data.clone()), &[5], options(Encoding::Coefficients, order, capacity), 2);
+        let x = encrypt_as(
+            &sk,
+            &Values::Complex(data.clone()),
+            &[5],
+            options(Encoding::Coefficients, order, capacity),
+            2,
+        );
         let capacity = capacity.unwrap_or(degree / 2);
         let mut expected = vec![0.0; degree];
         for (t, z) in data.iter().enumerate() {
@@ -44,13 +55,17 @@ fn pairs_are_the_halves_of_the_coefficients_in_both_orders() {
         let ring = params.chain().ring();
         let mut monomial = vec![0i64; degree];
         monomial[degree / 2] = 1;
-        let i = clathrate_lattice::Poly::from_signed(ring, &params.chain().basis(x.level()), &monomial).into_eval();
+        let i = clathrate_lattice::Poly::from_signed(ring, &params.chain().basis(x.level()), &monomial)
+            .into_eval();
         let mut turned = x.bundles()[0].clone();
         turned.mul_poly_assign(&i).expect("one ring");
         let phase = turned.phase(sk.secret()).expect("phase").swap_remove(0).into_coeff();
         let turned = decode_coefficients(&phase, x.scale(), true).expect("all primes");
         for t in 0..degree / 2 {
-            assert!((turned[t] + expected[t + degree / 2]).abs() < 1e-8 && (turned[t + degree / 2] - expected[t]).abs() < 1e-8);
+            assert!(
+                (turned[t] + expected[t + degree / 2]).abs() < 1e-8
+                    && (turned[t + degree / 2] - expected[t]).abs() < 1e-8
+            );
         }
     }
 }
@@ -61,7 +76,9 @@ fn bit_reversed_slots_compute_entry_by_entry_and_do_not_rotate() {
     let sk = secret(&params, 2);
     let ev = evaluator(&sk, &KeyNeeds::new().relinearise(KeyLevel::Top).rotations([1, 2, 4], KeyLevel::Top));
     let (a, b) = (phases(5, 3), phases(5, 4));
-    let of = |data: &[Complex64], order| encrypt_as(&sk, &Values::Complex(data.to_vec()), &[5], options(Encoding::Slots, order, None), 5);
+    let of = |data: &[Complex64], order| {
+        encrypt_as(&sk, &Values::Complex(data.to_vec()), &[5], options(Encoding::Slots, order, None), 5)
+    };
     let (x, y) = (of(&a, Order::BitReversed), of(&b, Order::BitReversed));
     let slots = params.encoder().evaluate(&coefficients(&sk, &x), 8);
     assert!((0..5).all(|t| (slots[reversed(t, 3)] - a[t]).norm() < 1e-7));
@@ -86,7 +103,13 @@ fn complex_coefficients_add_scale_and_combine() {
     let columns = params.degree() / 2 + 3;
     let (a, b) = (phases(3 * columns, 5), phases(3 * columns, 6));
     let of = |data: &[Complex64]| {
-        encrypt_as(&sk, &Values::Complex(data.to_vec()), &[3, columns], options(Encoding::Coefficients, Order::Natural, None), 7)
+        encrypt_as(
+            &sk,
+            &Values::Complex(data.to_vec()),
+            &[3, columns],
+            options(Encoding::Coefficients, Order::Natural, None),
+            7,
+        )
     };
     let (x, y) = (of(&a), of(&b));
     assert_eq!((x.layout().chunks, x.bundles().len(), x.is_complex()), (2, 6, true));
@@ -102,7 +125,8 @@ fn complex_coefficients_add_scale_and_combine() {
     let product = ev.multiply_matrix(&ev.encode_weights(2, 3, &weights, &x).expect("weights"), &x);
     let got = decrypt_complex(&sk, &product.expect("product"));
     for (i, z) in got.iter().enumerate() {
-        let expected: Complex64 = (0..3).map(|k| weights[i / columns * 3 + k] * a[k * columns + i % columns]).sum();
+        let expected: Complex64 =
+            (0..3).map(|k| weights[i / columns * 3 + k] * a[k * columns + i % columns]).sum();
         assert!((z - expected).norm() < 1e-6);
     }
     assert_refused!(ev.multiply_plain(&x, &b), CkksError::Encoding { .. }, "needs the encoding slots");

@@ -1,11 +1,15 @@
-//! Arrays that do not fill their slots: every operation against plain arithmetic, on the entries and on what the padding holds.
+//! Arrays that do not fill their slots: every operation against plain arithmetic, on the entries and on what
+//! the padding holds.
 
 use crate::common::measure::*;
 use crate::common::*;
 use clathrate_ckks::encoding::decode_coefficients;
 use clathrate_ckks::file::{FileReader, Stored};
 use clathrate_ckks::keys::{EncryptOptions, KeyLevel, Values};
-use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Padding, Params, Polynomial, PolynomialBasis, SecretKey};
+use clathrate_ckks::{
+    Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Padding, Params, Polynomial, PolynomialBasis,
+    SecretKey,
+};
 use clathrate_lattice::Level;
 use rustfft::num_complex::Complex64;
 
@@ -20,7 +24,13 @@ struct Case {
 fn cases() -> Vec<Case> {
     let of = |shape: &[usize], capacity| Case { shape: shape.to_vec(), capacity };
     let mut cases: Vec<Case> = [1, 3, 5, 7, 8].map(|columns| of(&[columns], Some(8))).into();
-    cases.extend([of(&[5], Some(16)), of(&[3, 5], None), of(&[2, 3], Some(16)), of(&[], None), of(&[1], Some(32))]);
+    cases.extend([
+        of(&[5], Some(16)),
+        of(&[3, 5], None),
+        of(&[2, 3], Some(16)),
+        of(&[], None),
+        of(&[1], Some(32)),
+    ]);
     cases
 }
 
@@ -30,18 +40,26 @@ fn set() -> Params {
 }
 
 fn needs() -> KeyNeeds {
-    KeyNeeds::new().relinearise(KeyLevel::Top).conjugate(KeyLevel::Top).rotations([1, 2, 4, 8, 16, -1], KeyLevel::Top)
+    KeyNeeds::new()
+        .relinearise(KeyLevel::Top)
+        .conjugate(KeyLevel::Top)
+        .rotations([1, 2, 4, 8, 16, -1], KeyLevel::Top)
 }
 
 fn encrypt_case(sk: &SecretKey, case: &Case, seed: u64) -> (Ciphertext, Vec<Complex64>) {
     let data = phases(case.shape.iter().product(), seed);
-    let options = EncryptOptions { encoding: Some(Encoding::Slots), capacity: case.capacity, ..EncryptOptions::default() };
+    let options = EncryptOptions {
+        encoding: Some(Encoding::Slots),
+        capacity: case.capacity,
+        ..EncryptOptions::default()
+    };
     (encrypt_as(sk, &Values::Complex(data.clone()), &case.shape, options, seed as u8), data)
 }
 
 /// All slots of every body of every bundle.
 fn slots(sk: &SecretKey, x: &Ciphertext) -> Vec<Vec<Complex64>> {
-    let owner = if x.params() == sk.params() { sk.clone() } else { sk.relative(x.params()).expect("a relative") };
+    let owner =
+        if x.params() == sk.params() { sk.clone() } else { sk.relative(x.params()).expect("a relative") };
     let secret = owner.named(x.secret()).expect("secret");
     let decode = |phase| decode_coefficients(&phase, x.scale(), true).expect("all primes");
     x.bundles()
@@ -51,7 +69,8 @@ fn slots(sk: &SecretKey, x: &Ciphertext) -> Vec<Vec<Complex64>> {
         .collect()
 }
 
-/// The slots of the array's rows with their padding: what `entries`, row after row, and a number for every padding slot make.
+/// The slots of the array's rows with their padding: what `entries`, row after row, and a number for every
+/// padding slot make.
 fn filled(x: &Ciphertext, entries: &[Complex64], padding: f64) -> Vec<Vec<Complex64>> {
     let layout = x.layout();
     let polynomial = |index: usize| {
@@ -70,7 +89,8 @@ fn assert_slots(what: &str, got: &[Vec<Complex64>], expected: &[Vec<Complex64>])
     }
 }
 
-/// Asserts entries, the padding's numbers, and the padding's state: dirty where some slot of it holds a number and may, zero else.
+/// Asserts entries, the padding's numbers, and the padding's state: dirty where some slot of it holds a
+/// number and may, zero else.
 fn assert_padded(sk: &SecretKey, what: &str, x: &Ciphertext, entries: &[Complex64], padding: f64) {
     let got = slots(sk, x);
     assert_slots(what, &got, &filled(x, entries, padding));
@@ -85,7 +105,11 @@ fn zip(a: &[Complex64], b: &[Complex64], f: impl Fn(Complex64, Complex64) -> Com
 /// An array whose padding holds a number: `x - broadcast`.
 fn dirtied(ev: &Evaluator, sk: &SecretKey, x: &Ciphertext, number: f64) -> Ciphertext {
     let layout = x.layout();
-    let options = EncryptOptions { encoding: Some(Encoding::Slots), level: Some(x.level()), ..EncryptOptions::default() };
+    let options = EncryptOptions {
+        encoding: Some(Encoding::Slots),
+        level: Some(x.level()),
+        ..EncryptOptions::default()
+    };
     let mut shape = x.shape().to_vec();
     shape.pop();
     shape.push(1);
@@ -109,7 +133,9 @@ fn fresh_arrays_and_plaintexts_are_zero_in_the_padding() {
     for case in cases().iter().chain(&natural_cases()) {
         let (x, data) = encrypt_case(&sk, case, 1);
         assert_padded(&sk, "fresh", &x, &data, 0.0);
-        let plain = ev.encode(&Values::Complex(data.clone()), &case.shape, Encoding::Slots, x.level(), x.scale()).expect("encode");
+        let plain = ev
+            .encode(&Values::Complex(data.clone()), &case.shape, Encoding::Slots, x.level(), x.scale())
+            .expect("encode");
         assert_padded(&sk, "encoded", &sk.encrypt_encoded(&plain).expect("encrypt"), &data, 0.0);
     }
     // A tail of 5 of 32 slots in the second chunk.
@@ -125,7 +151,9 @@ fn entry_by_entry_operations_leave_zero_padding_zero() {
     for case in cases().iter().chain(&natural_cases()) {
         let ((x, a), (y, b)) = (encrypt_case(&sk, case, 2), encrypt_case(&sk, case, 3));
         let plain = Values::Complex(b.clone());
-        let check = |what: &str, result: Result<Ciphertext, CkksError>, f: &dyn Fn(Complex64, Complex64) -> Complex64| {
+        let check = |what: &str,
+                     result: Result<Ciphertext, CkksError>,
+                     f: &dyn Fn(Complex64, Complex64) -> Complex64| {
             let result = result.unwrap_or_else(|error| panic!("{what}: {error}"));
             assert_padded(&sk, what, &result, &zip(&a, &b, f), 0.0);
         };
@@ -145,7 +173,11 @@ fn entry_by_entry_operations_leave_zero_padding_zero() {
         check("lower level", ev.drop_to_level(&x, Level(1)), &|a, _| a);
         check("conjugate", ev.conjugate(&x), &|a, _| a.conj());
         check("cleared", ev.clear_padding(&x), &|a, _| a);
-        assert_eq!(ev.clear_padding(&x).expect("nothing to clear").scale(), x.scale(), "no level is spent where there is nothing to clear");
+        assert_eq!(
+            ev.clear_padding(&x).expect("nothing to clear").scale(),
+            x.scale(),
+            "no level is spent where there is nothing to clear"
+        );
     }
 }
 
@@ -169,7 +201,11 @@ fn polynomials_clear_what_they_put_into_the_padding() {
             let dirty = dirtied(&ev, &sk, &x, 0.25);
             let result = ev.evaluate_polynomial(&dirty, &p).expect("polynomial");
             let expected: Vec<Complex64> = a.iter().map(|&a| p.evaluate(a - 0.25)).collect();
-            assert_slots("polynomial", &slots(&sk, &result), &filled(&result, &expected, p.evaluate_real(-0.25) - p.evaluate_real(0.0)));
+            assert_slots(
+                "polynomial",
+                &slots(&sk, &result),
+                &filled(&result, &expected, p.evaluate_real(-0.25) - p.evaluate_real(0.0)),
+            );
             assert_eq!(result.padding(), Padding::Dirty);
         }
     }
@@ -189,15 +225,30 @@ fn rotations_turn_the_padded_row_and_say_that_entries_left_it() {
             expected.iter_mut().for_each(|row| row.rotate_left(step.rem_euclid(capacity as i64) as usize));
             assert_slots("rotation", &slots(&sk, &turned), &expected);
             let moves = step.rem_euclid(capacity as i64) != 0 && x.layout().has_padding();
-            assert_eq!(turned.padding(), if moves { Padding::Dirty } else { Padding::Zero }, "{:?} by {step}", case.shape);
+            assert_eq!(
+                turned.padding(),
+                if moves { Padding::Dirty } else { Padding::Zero },
+                "{:?} by {step}",
+                case.shape
+            );
             // What left the row would come back as if it were an entry: said, not done.
             let again = ev.rotate(&turned, 1);
             if moves {
-                assert_refused!(again, CkksError::DirtyPadding { .. }, "a rotation", "clear_padding", &format!("in {capacity} places"));
+                assert_refused!(
+                    again,
+                    CkksError::DirtyPadding { .. },
+                    "a rotation",
+                    "clear_padding",
+                    &format!("in {capacity} places")
+                );
                 assert!(ev.rotate(&turned, capacity as i64).is_ok(), "nothing turns");
                 // Cleared, zeros come in.
                 let cleared = ev.rescale(&ev.clear_padding(&turned).expect("cleared")).expect("rescale");
-                let kept = filled(&x, &expected.iter().flat_map(|row| row[..x.layout().columns].to_vec()).collect::<Vec<_>>(), 0.0);
+                let kept = filled(
+                    &x,
+                    &expected.iter().flat_map(|row| row[..x.layout().columns].to_vec()).collect::<Vec<_>>(),
+                    0.0,
+                );
                 assert_slots("cleared", &slots(&sk, &cleared), &kept);
                 assert_eq!(cleared.padding(), Padding::Zero);
                 assert!(ev.rotate(&cleared, 1).is_ok());
@@ -222,28 +273,94 @@ fn states_of_the_padding_join_as_the_numbers_do() {
         let (a, b) = (zip(&a, &a, |a, _| a - 0.5), zip(&b, &b, |b, _| b + 0.25));
         let clear: Vec<Complex64> = zip(&b, &b, |b, _| b - 0.25);
         assert_padded(&sk, "dirty", &dx, &a, -0.5);
-        assert_padded(&sk, "dirty + dirty", &ev.add(&dx, &dy).expect("sum"), &zip(&a, &b, |a, b| a + b), -0.25);
-        assert_padded(&sk, "dirty + clear", &ev.add(&dx, &y).expect("sum"), &zip(&a, &clear, |a, b| a + b), -0.5);
-        assert_padded(&sk, "clear - dirty", &ev.sub(&y, &dx).expect("difference"), &zip(&a, &clear, |a, b| b - a), 0.5);
-        assert_padded(&sk, "dirty * dirty", &ev.multiply_rescale(&dx, &dy).expect("product"), &zip(&a, &b, |a, b| a * b), -0.125);
-        assert_padded(&sk, "dirty * clear", &ev.multiply_rescale(&dx, &y).expect("product"), &zip(&a, &clear, |a, b| a * b), 0.0);
-        assert_padded(&sk, "clear * dirty", &ev.multiply(&y, &dx).expect("product"), &zip(&a, &clear, |a, b| a * b), 0.0);
+        assert_padded(
+            &sk,
+            "dirty + dirty",
+            &ev.add(&dx, &dy).expect("sum"),
+            &zip(&a, &b, |a, b| a + b),
+            -0.25,
+        );
+        assert_padded(
+            &sk,
+            "dirty + clear",
+            &ev.add(&dx, &y).expect("sum"),
+            &zip(&a, &clear, |a, b| a + b),
+            -0.5,
+        );
+        assert_padded(
+            &sk,
+            "clear - dirty",
+            &ev.sub(&y, &dx).expect("difference"),
+            &zip(&a, &clear, |a, b| b - a),
+            0.5,
+        );
+        assert_padded(
+            &sk,
+            "dirty * dirty",
+            &ev.multiply_rescale(&dx, &dy).expect("product"),
+            &zip(&a, &b, |a, b| a * b),
+            -0.125,
+        );
+        assert_padded(
+            &sk,
+            "dirty * clear",
+            &ev.multiply_rescale(&dx, &y).expect("product"),
+            &zip(&a, &clear, |a, b| a * b),
+            0.0,
+        );
+        assert_padded(
+            &sk,
+            "clear * dirty",
+            &ev.multiply(&y, &dx).expect("product"),
+            &zip(&a, &clear, |a, b| a * b),
+            0.0,
+        );
         assert_padded(&sk, "negative", &ev.negate(&dx).expect("negative"), &zip(&a, &a, |a, _| -a), 0.5);
-        assert_padded(&sk, "multiple", &ev.multiply_integer(&dx, 3).expect("multiple"), &zip(&a, &a, |a, _| 3.0 * a), -1.5);
-        assert_padded(&sk, "conjugate", &ev.conjugate(&dx).expect("conjugate"), &zip(&a, &a, |a, _| a.conj()), -0.5);
+        assert_padded(
+            &sk,
+            "multiple",
+            &ev.multiply_integer(&dx, 3).expect("multiple"),
+            &zip(&a, &a, |a, _| 3.0 * a),
+            -1.5,
+        );
+        assert_padded(
+            &sk,
+            "conjugate",
+            &ev.conjugate(&dx).expect("conjugate"),
+            &zip(&a, &a, |a, _| a.conj()),
+            -0.5,
+        );
         assert_padded(&sk, "lower", &ev.drop_to_level(&dx, Level(1)).expect("lower"), &a, -0.5);
         let plain = Values::Complex(b.clone());
-        assert_padded(&sk, "plaintext sum", &ev.add_plain(&dx, &plain).expect("sum"), &zip(&a, &b, |a, b| a + b), -0.5);
-        assert_padded(&sk, "plaintext product", &ev.multiply_plain(&dx, &plain).expect("product"), &zip(&a, &b, |a, b| a * b), 0.0);
+        assert_padded(
+            &sk,
+            "plaintext sum",
+            &ev.add_plain(&dx, &plain).expect("sum"),
+            &zip(&a, &b, |a, b| a + b),
+            -0.5,
+        );
+        assert_padded(
+            &sk,
+            "plaintext product",
+            &ev.multiply_plain(&dx, &plain).expect("product"),
+            &zip(&a, &b, |a, b| a * b),
+            0.0,
+        );
         let cleared = ev.clear_padding(&dx).expect("cleared");
         assert_padded(&sk, "cleared", &cleared, &a, 0.0);
         if dx.layout().has_padding() {
             assert_padded(&sk, "rescaled", &ev.rescale(&cleared).expect("rescale"), &a, 0.0);
-            assert_refused!(ev.total(&dx), CkksError::DirtyPadding { .. }, "the sum of a row", "clear_padding");
+            assert_refused!(
+                ev.total(&dx),
+                CkksError::DirtyPadding { .. },
+                "the sum of a row",
+                "clear_padding"
+            );
         }
         // Files keep the state.
         let stored = dx.to_file_bytes().expect("file");
-        let again = Ciphertext::from_reader(&FileReader::from_bytes(&stored).expect("readable"), &params).expect("file");
+        let again = Ciphertext::from_reader(&FileReader::from_bytes(&stored).expect("readable"), &params)
+            .expect("file");
         assert_eq!(again.layout(), dx.layout());
         if x.layout().has_padding() {
             assert_eq!(again.padding(), Padding::Dirty);
@@ -269,7 +386,13 @@ fn totals_are_the_sums_of_rows_and_of_nothing_else() {
         // A fresh array of one column combines with it.
         let options = EncryptOptions { encoding: Some(Encoding::Slots), ..EncryptOptions::default() };
         let column = encrypt_as(&sk, &Values::Complex(sums.clone()), &shape, options, 9);
-        assert_padded(&sk, "difference", &ev.sub(&total, &column).expect("one layout"), &vec![Complex64::default(); sums.len()], 0.0);
+        assert_padded(
+            &sk,
+            "difference",
+            &ev.sub(&total, &column).expect("one layout"),
+            &vec![Complex64::default(); sums.len()],
+            0.0,
+        );
         // Repeated, it is in every slot: entries and padding.
         let repeated = ev.broadcast(&total, columns).expect("broadcast");
         let entries: Vec<Complex64> = sums.iter().flat_map(|&sum| vec![sum; columns]).collect();
@@ -294,22 +417,42 @@ fn mean_and_variance_of_rows_that_do_not_fill_their_slots_are_right() {
         let count = columns as f64;
         // An integer factor and a cleared padding that was zero leave the scale as it is.
         let settled = |z: Ciphertext| if z.scale() == x.scale() { Ok(z) } else { ev.rescale(&z) };
-        let means = ev.total(&x).and_then(|total| ev.multiply_scalar(&total, 1.0 / count)).and_then(settled).expect("mean");
+        let means = ev
+            .total(&x)
+            .and_then(|total| ev.multiply_scalar(&total, 1.0 / count))
+            .and_then(settled)
+            .expect("mean");
         let c = ev.sub(&x, &ev.broadcast(&means, columns).expect("broadcast")).expect("centred");
         let clear_mean: Vec<f64> = data.chunks(columns).map(|row| row.iter().sum::<f64>() / count).collect();
         assert_close(&decrypt(&sk, &means), &clear_mean, TOLERANCE);
         if x.layout().has_padding() {
             // The sum of c would be that of the padding: -(capacity - columns) mean.
-            assert_refused!(ev.total(&c), CkksError::DirtyPadding { .. }, &format!("rows of {columns} entries"), "clear_padding");
-            assert_refused!(ev.total(&ev.square(&c).expect("square")), CkksError::DirtyPadding { .. }, "clear_padding");
+            assert_refused!(
+                ev.total(&c),
+                CkksError::DirtyPadding { .. },
+                &format!("rows of {columns} entries"),
+                "clear_padding"
+            );
+            assert_refused!(
+                ev.total(&ev.square(&c).expect("square")),
+                CkksError::DirtyPadding { .. },
+                "clear_padding"
+            );
         }
-        let centred =
-            ev.clear_padding(&c).and_then(|cleared| if cleared.scale() == c.scale() { Ok(cleared) } else { ev.rescale(&cleared) });
+        let centred = ev.clear_padding(&c).and_then(|cleared| {
+            if cleared.scale() == c.scale() { Ok(cleared) } else { ev.rescale(&cleared) }
+        });
         let centred = centred.expect("cleared");
         assert_close(&decrypt(&sk, &ev.total(&centred).expect("total")), &vec![0.0; rows], TOLERANCE);
-        let variance = ev.multiply_rescale(&centred, &centred).and_then(|square| ev.total(&square)).expect("sum of squares");
-        let clear: Vec<f64> =
-            data.chunks(columns).zip(&clear_mean).map(|(row, mean)| row.iter().map(|v| (v - mean).powi(2)).sum::<f64>()).collect();
+        let variance = ev
+            .multiply_rescale(&centred, &centred)
+            .and_then(|square| ev.total(&square))
+            .expect("sum of squares");
+        let clear: Vec<f64> = data
+            .chunks(columns)
+            .zip(&clear_mean)
+            .map(|(row, mean)| row.iter().map(|v| (v - mean).powi(2)).sum::<f64>())
+            .collect();
         assert_close(&decrypt(&sk, &variance), &clear, 1e-5);
     }
 }
@@ -323,10 +466,16 @@ fn matrix_products_of_padded_rows_keep_the_padding_apart() {
     for columns in [1usize, 3, 5, 7, 37] {
         let case = Case { shape: vec![3, columns], capacity: None };
         let (x, a) = encrypt_case(&sk, &case, 11);
-        for (x, a, padding) in [(x.clone(), a.clone(), None), (dirtied(&ev, &sk, &x, 0.5), zip(&a, &a, |a, _| a - 0.5), Some(-0.5))] {
-            let product = ev.multiply_matrix(&ev.encode_weights(2, 3, &weights, &x).expect("weights"), &x).expect("product");
-            let entries: Vec<Complex64> =
-                (0..2 * columns).map(|i| (0..3).map(|k| weights[i / columns * 3 + k] * a[k * columns + i % columns]).sum()).collect();
+        for (x, a, padding) in [
+            (x.clone(), a.clone(), None),
+            (dirtied(&ev, &sk, &x, 0.5), zip(&a, &a, |a, _| a - 0.5), Some(-0.5)),
+        ] {
+            let product = ev
+                .multiply_matrix(&ev.encode_weights(2, 3, &weights, &x).expect("weights"), &x)
+                .expect("product");
+            let entries: Vec<Complex64> = (0..2 * columns)
+                .map(|i| (0..3).map(|k| weights[i / columns * 3 + k] * a[k * columns + i % columns]).sum())
+                .collect();
             // The padding of a row of the product is that row's combination of the paddings.
             let got = slots(&sk, &product);
             let layout = product.layout();
@@ -337,7 +486,11 @@ fn matrix_products_of_padded_rows_keep_the_padding_apart() {
                 layout.entries(index, 0).enumerate().for_each(|(t, entry)| expected[t] = entries[entry]);
                 assert_slots("matrix product", std::slice::from_ref(got), &[expected]);
             }
-            assert_eq!(product.padding() == Padding::Dirty, padding.is_some() && layout.has_padding(), "{columns} columns");
+            assert_eq!(
+                product.padding() == Padding::Dirty,
+                padding.is_some() && layout.has_padding(),
+                "{columns} columns"
+            );
         }
     }
 }
@@ -403,7 +556,9 @@ fn coefficients_are_zero_behind_the_last_entry() {
         let options = EncryptOptions { encoding: Some(Encoding::Coefficients), ..EncryptOptions::default() };
         let x = encrypt_as(&sk, &Values::Real(data.clone()), &[2, columns], options, 13);
         let weights = noise(4, 2);
-        let product = ev.multiply_matrix(&ev.encode_weights(2, 2, &weights, &x).expect("weights"), &x).expect("product");
+        let product = ev
+            .multiply_matrix(&ev.encode_weights(2, 2, &weights, &x).expect("weights"), &x)
+            .expect("product");
         for x in [ev.add(&x, &x), ev.add_plain(&x, &data), ev.multiply_scalar(&x, -0.4), Ok(product)] {
             let x = x.expect("a linear operation");
             assert_eq!(x.padding(), Padding::Zero);
@@ -417,7 +572,11 @@ fn coefficients_are_zero_behind_the_last_entry() {
         }
         let total = ev.total(&x).expect("a sum of coefficients");
         assert_eq!(total.padding(), Padding::Dirty, "other sums are in the other coefficients");
-        assert_close(&decrypt(&sk, &total), &data.chunks(columns).map(|row| row.iter().sum::<f64>()).collect::<Vec<_>>(), TOLERANCE);
+        assert_close(
+            &decrypt(&sk, &total),
+            &data.chunks(columns).map(|row| row.iter().sum::<f64>()).collect::<Vec<_>>(),
+            TOLERANCE,
+        );
         for refused in [ev.broadcast(&total, 3), ev.broadcast(&x, 3), ev.rotate(&x, 1)] {
             assert_refused!(refused, CkksError::Encoding { .. }, "needs the encoding slots");
         }

@@ -1,5 +1,5 @@
-//! The pair matrix of operands: every combination of parameters, secret, encoding, shape, level and kind of number gives a typed
-//! error or the right answer, in every two-operand operation.
+//! The pair matrix of operands: every combination of parameters, secret, encoding, shape, level and kind of
+//! number gives a typed error or the right answer, in every two-operand operation.
 
 use crate::common::*;
 use clathrate_ckks::error::ErrorKind;
@@ -36,13 +36,18 @@ fn operands(groups: &[(usize, usize, &SecretKey)]) -> Vec<Operand> {
                         }
                         let count = shape.iter().product::<usize>();
                         let seed = all.len() as f64;
-                        let real: Vec<f64> = (0..count).map(|i| ((i as f64 + 1.0) * (seed + 1.7)).sin()).collect();
+                        let real: Vec<f64> =
+                            (0..count).map(|i| ((i as f64 + 1.0) * (seed + 1.7)).sin()).collect();
                         let values = if is_complex {
                             Values::Complex(real.iter().map(|&r| Complex64::new(r, 0.5 - r)).collect())
                         } else {
                             Values::Real(real)
                         };
-                        let options = EncryptOptions { encoding: Some(encoding), level: Some(Level(level)), ..EncryptOptions::default() };
+                        let options = EncryptOptions {
+                            encoding: Some(encoding),
+                            level: Some(Level(level)),
+                            ..EncryptOptions::default()
+                        };
                         all.push(Operand {
                             name: format!(
                                 "params {params} secret {secret} {} {shape:?} level {level} complex {is_complex}",
@@ -61,7 +66,12 @@ fn operands(groups: &[(usize, usize, &SecretKey)]) -> Vec<Operand> {
 }
 
 /// What must come of two operands: an answer, or one of these kinds of error.
-fn expected(x: &Operand, y: &Operand, product: bool, evaluator_group: (usize, usize)) -> Result<(), Vec<ErrorKind>> {
+fn expected(
+    x: &Operand,
+    y: &Operand,
+    product: bool,
+    evaluator_group: (usize, usize),
+) -> Result<(), Vec<ErrorKind>> {
     let mut kinds = Vec::new();
     if x.group.0 != y.group.0 || x.group.0 != evaluator_group.0 {
         kinds.push(ErrorKind::WrongParams);
@@ -70,14 +80,19 @@ fn expected(x: &Operand, y: &Operand, product: bool, evaluator_group: (usize, us
         kinds.push(ErrorKind::WrongSecret);
     }
     let (a, b) = (&x.ciphertext, &y.ciphertext);
-    if a.encoding() != b.encoding() || a.shape() != b.shape() || (product && a.encoding() != Encoding::Slots) {
+    if a.encoding() != b.encoding() || a.shape() != b.shape() || (product && a.encoding() != Encoding::Slots)
+    {
         kinds.push(ErrorKind::Shape);
     }
     if kinds.is_empty() { Ok(()) } else { Err(kinds) }
 }
 
-type Operation =
-    (&'static str, bool, fn(&Evaluator, &Ciphertext, &Ciphertext) -> Result<Ciphertext, CkksError>, fn(Complex64, Complex64) -> Complex64);
+type Operation = (
+    &'static str,
+    bool,
+    fn(&Evaluator, &Ciphertext, &Ciphertext) -> Result<Ciphertext, CkksError>,
+    fn(Complex64, Complex64) -> Complex64,
+);
 
 const OPERATIONS: [Operation; 4] = [
     ("add", false, Evaluator::add, |a, b| a + b),
@@ -88,8 +103,7 @@ const OPERATIONS: [Operation; 4] = [
 
 #[test]
 fn every_pair_of_operands_gives_the_answer_or_its_typed_error() {
-    let other =
-        "name = \"other\"\ndegree = 64\nsteps = [[30, 30], [41], [41], [41]]\nspecial = [42, 42]\nlog2_scale = 41\ninsecure = true\n";
+    let other = "name = \"other\"\ndegree = 64\nsteps = [[30, 30], [41], [41], [41]]\nspecial = [42, 42]\nlog2_scale = 41\ninsecure = true\n";
     let (here, there) = (params("insecure_tiny"), custom(other));
     let (mine, yours, foreign) = (secret(&here, 1), secret(&here, 2), secret(&there, 1));
     let ev = evaluator(&mine, &KeyNeeds::new().relinearise(KeyLevel::Top));
@@ -105,23 +119,43 @@ fn every_pair_of_operands_gives_the_answer_or_its_typed_error() {
                 match expected(x, y, product, (0, 0)) {
                     Ok(()) if product && level == Level(0) => {
                         let kind = result.err().map(|error| error.kind());
-                        assert!(matches!(kind, Some(ErrorKind::Level | ErrorKind::Scale)), "{name}: {} | {}: {kind:?}", x.name, y.name);
+                        assert!(
+                            matches!(kind, Some(ErrorKind::Level | ErrorKind::Scale)),
+                            "{name}: {} | {}: {kind:?}",
+                            x.name,
+                            y.name
+                        );
                         refusals += 1;
                     }
                     Ok(()) => {
-                        let answer = result.unwrap_or_else(|error| panic!("{name}: {} | {}: {error}", x.name, y.name));
+                        let answer =
+                            result.unwrap_or_else(|error| panic!("{name}: {} | {}: {error}", x.name, y.name));
                         let owner = if x.group.1 == 0 { &mine } else { &yours };
                         let got = complex(&owner.decrypt(&answer).expect("decrypt"));
                         assert_eq!(got.len(), x.values.len());
-                        assert_eq!(answer.is_complex(), x.ciphertext.is_complex() || y.ciphertext.is_complex());
+                        assert_eq!(
+                            answer.is_complex(),
+                            x.ciphertext.is_complex() || y.ciphertext.is_complex()
+                        );
                         for ((a, b), c) in x.values.iter().zip(&y.values).zip(got) {
-                            assert!((clear(*a, *b) - c).norm() < 1e-6, "{name}: {} | {}: {c} for {a}, {b}", x.name, y.name);
+                            assert!(
+                                (clear(*a, *b) - c).norm() < 1e-6,
+                                "{name}: {} | {}: {c} for {a}, {b}",
+                                x.name,
+                                y.name
+                            );
                         }
                         answers += 1;
                     }
                     Err(kinds) => {
-                        let error = result.err().unwrap_or_else(|| panic!("{name} accepted {} | {}", x.name, y.name));
-                        assert!(kinds.contains(&error.kind()), "{name}: {} | {}: {error} is none of {kinds:?}", x.name, y.name);
+                        let error =
+                            result.err().unwrap_or_else(|| panic!("{name} accepted {} | {}", x.name, y.name));
+                        assert!(
+                            kinds.contains(&error.kind()),
+                            "{name}: {} | {}: {error} is none of {kinds:?}",
+                            x.name,
+                            y.name
+                        );
                         refusals += 1;
                     }
                 }
@@ -136,11 +170,18 @@ fn parameters_built_twice_from_one_specification_are_one_parameter_set() {
     let (here, there) = (params("insecure_tiny"), params("insecure_tiny"));
     assert_eq!(here, there);
     let sk = secret(&here, 3);
-    let ev = evaluator(&secret(&there, 3), &KeyNeeds::new().relinearise(KeyLevel::Top).rotations([1], KeyLevel::Top));
+    let ev = evaluator(
+        &secret(&there, 3),
+        &KeyNeeds::new().relinearise(KeyLevel::Top).rotations([1], KeyLevel::Top),
+    );
     let x = ramp(32);
     let ct = encrypt(&sk, &x);
     let square: Vec<f64> = x.iter().map(|v| v * v).collect();
-    assert_close(&decrypt(&secret(&there, 3), &ev.multiply_rescale(&ct, &ct).expect("product")), &square, 1e-6);
+    assert_close(
+        &decrypt(&secret(&there, 3), &ev.multiply_rescale(&ct, &ct).expect("product")),
+        &square,
+        1e-6,
+    );
     let mut rolled = x.clone();
     rolled.rotate_left(1);
     assert_close(&decrypt(&sk, &ev.rotate(&ct, 1).expect("rotation")), &rolled, 1e-6);
@@ -185,12 +226,17 @@ fn every_pair_of_scales_and_levels_gives_the_answer_or_an_error() {
         for factor in [(-12f64).exp2(), 0.7, 1.0, 1.5, 3.0, 15f64.exp2(), 40f64.exp2()] {
             let values: Vec<f64> = (0..32).map(|i| (f64::from(i) * factor + level as f64).sin()).collect();
             let scale = Some(params.scale(Level(level)) * factor);
-            let options = EncryptOptions { encoding: Some(Encoding::Slots), level: Some(Level(level)), scale, ..EncryptOptions::default() };
+            let options = EncryptOptions {
+                encoding: Some(Encoding::Slots),
+                level: Some(Level(level)),
+                scale,
+                ..EncryptOptions::default()
+            };
             // Level 0 has no room for the largest scales.
             if let Ok(ct) = sk.encrypt_array(&values, &[32], options) {
-                let product = ev
-                    .multiply_scalar(&ct, 0.3)
-                    .map(|product| (format!("0.3 * {factor} at {level}"), product, values.iter().map(|v| 0.3 * v).collect()));
+                let product = ev.multiply_scalar(&ct, 0.3).map(|product| {
+                    (format!("0.3 * {factor} at {level}"), product, values.iter().map(|v| 0.3 * v).collect())
+                });
                 all.push((format!("{factor} at {level}"), ct, values));
                 all.extend(product);
             }
@@ -204,16 +250,23 @@ fn every_pair_of_scales_and_levels_gives_the_answer_or_an_error() {
             for (name, _, operation, clear) in OPERATIONS {
                 match operation(&ev, x, y) {
                     Ok(answer) => {
-                        // Ten deviations of the rounding of a rescale, and what the smallest scale here loses.
+                        // Ten deviations of the rounding of a rescale, and what the smallest scale here
+                        // loses.
                         let tolerance = 10.0 * rounding.sqrt() / answer.scale() + 1e-4;
                         for ((a, b), got) in xs.iter().zip(ys).zip(decrypt(&sk, &answer)) {
                             let expected = clear((*a).into(), (*b).into()).re;
-                            assert!((got - expected).abs() <= tolerance, "{name}: {left} | {right}: {got} for {expected}");
+                            assert!(
+                                (got - expected).abs() <= tolerance,
+                                "{name}: {left} | {right}: {got} for {expected}"
+                            );
                         }
                         answers += 1;
                     }
                     Err(error) => {
-                        assert!(matches!(error.kind(), ErrorKind::Scale | ErrorKind::Level), "{name}: {left} | {right}: {error}");
+                        assert!(
+                            matches!(error.kind(), ErrorKind::Scale | ErrorKind::Level),
+                            "{name}: {left} | {right}: {error}"
+                        );
                         refusals += 1;
                     }
                 }
@@ -232,7 +285,12 @@ fn dropping_below_the_room_of_the_scale_is_refused() {
     let product = ev.multiply(&ct, &ct).expect("product");
     // Scale 2^80 fits the 100 bits of level 1 and not the 60 of level 0.
     assert!(ev.drop_to_level(&product, Level(1)).is_ok());
-    assert_refused!(ev.drop_to_level(&product, Level(0)), CkksError::ScaleOutOfRange { level: 0, .. }, "scale 2^80", "60.0 bits");
+    assert_refused!(
+        ev.drop_to_level(&product, Level(0)),
+        CkksError::ScaleOutOfRange { level: 0, .. },
+        "scale 2^80",
+        "60.0 bits"
+    );
     let bottom = ev.drop_to_level(&ct, Level(0)).expect("down");
     // A sum lowers the product by its own step first, so it has room.
     let sum = ev.add(&product, &bottom).expect("the product is divided by its step");

@@ -1,4 +1,5 @@
-//! Plans of linear transforms in files: what comes back is the plan, mapped or copied; what is damaged or foreign is refused.
+//! Plans of linear transforms in files: what comes back is the plan, mapped or copied; what is damaged or
+//! foreign is refused.
 
 use std::path::{Path, PathBuf};
 
@@ -10,12 +11,14 @@ use clathrate_ckks::keys::{EncryptOptions, Values};
 use clathrate_ckks::{CkksError, KeyLevel, Params};
 
 fn load(path: &Path, params: &Params, trusted: bool) -> Result<LinearTransformPlan, CkksError> {
-    // SAFETY: the file is in a folder of the test's, which replaces files and does not write to them while they are mapped.
+    // SAFETY: the file is in a folder of the test's, which replaces files and does not write to them while
+    // they are mapped.
     let trusted_map = trusted.then(|| unsafe { TrustedMap::promised() });
     LinearTransformPlan::from_reader(&FileReader::open_with(path, OpenOptions { trusted_map })?, params)
 }
 
-/// A map of short period, one of few diagonals, one that rotates nothing, and full matrices that are real, complex, wide and tall.
+/// A map of short period, one of few diagonals, one that rotates nothing, and full matrices that are real,
+/// complex, wide and tall.
 fn maps() -> Vec<LinearTransform> {
     let diagonals = |shifts: &[i64], period: usize| {
         let diagonal = |(seed, &shift): (usize, &i64)| (shift, complex(period, 10 + seed as u64));
@@ -60,7 +63,10 @@ fn plans_come_back_from_files_with_their_diagonals() {
             for trusted in [false, true] {
                 let again = load(&path, &params, trusted).expect("plan");
                 assert_eq!((again.transform(), again.input_level()), (plan.transform(), plan.input_level()));
-                assert_eq!((again.input_scale(), again.output_scale()), (plan.input_scale(), plan.output_scale()));
+                assert_eq!(
+                    (again.input_scale(), again.output_scale()),
+                    (plan.input_scale(), plan.output_scale())
+                );
                 assert_eq!((again.rotations(), again.switches()), (plan.rotations(), plan.switches()));
                 assert_eq!(again.plaintext_bytes(), bytes);
                 let got = ev.run_linear(&ct, &again).expect("image").to_file_bytes().expect("bytes");
@@ -85,11 +91,17 @@ fn mapped_plans_outlive_their_files_name() {
     plan.save(&path).expect("file");
     let again = load(&path, &params, true).expect("plan");
     // Another plan takes the place: what is mapped stays.
-    map.clone().scaled(2.0.into()).plan(&params, params.max_level()).expect("plan").save(&path).expect("file");
+    map.clone()
+        .scaled(2.0.into())
+        .plan(&params, params.max_level())
+        .expect("plan")
+        .save(&path)
+        .expect("file");
     std::fs::remove_file(&path).expect("removed");
     let ev = evaluator(&sk, &plan.needs().expect("needs"));
     let ct = encrypt(&sk, &noise(32, 2));
-    let [expected, got] = [&plan, &again].map(|plan| ev.run_linear(&ct, plan).expect("image").to_file_bytes().expect("bytes"));
+    let [expected, got] =
+        [&plan, &again].map(|plan| ev.run_linear(&ct, plan).expect("image").to_file_bytes().expect("bytes"));
     assert!(expected == got);
 }
 
@@ -99,15 +111,19 @@ fn plans_that_keep_nothing_encode_for_each_use() {
     let sk = secret(&params, 1);
     let map = LinearTransform::from_matrix(&noise(32 * 32, 1), 32, 32).expect("map");
     let ct = encrypt(&sk, &noise(32, 2));
-    let plans = [false, true]
-        .map(|on_the_fly| map.plan_with(&params, ct.level(), LinearTransformOptions { on_the_fly, ..Default::default() }).expect("plan"));
+    let plans = [false, true].map(|on_the_fly| {
+        map.plan_with(&params, ct.level(), LinearTransformOptions { on_the_fly, ..Default::default() })
+            .expect("plan")
+    });
     let ev = evaluator(&sk, &plans[0].needs().expect("needs"));
-    let [kept, thrown] = [0, 1].map(|i| ev.run_linear(&ct, &plans[i]).expect("image").to_file_bytes().expect("bytes"));
+    let [kept, thrown] =
+        [0, 1].map(|i| ev.run_linear(&ct, &plans[i]).expect("image").to_file_bytes().expect("bytes"));
     assert!(kept == thrown);
     assert!(plans[0].plaintext_bytes() > 0 && plans[1].plaintext_bytes() == 0);
     assert_refused!(plans[1].encode(), CkksError::OutOfRange { .. }, "on_the_fly");
     let bytes = plans[1].to_file_bytes().expect("bytes");
-    let again = LinearTransformPlan::from_reader(&FileReader::from_bytes(&bytes).expect("reader"), &params).expect("plan");
+    let again = LinearTransformPlan::from_reader(&FileReader::from_bytes(&bytes).expect("reader"), &params)
+        .expect("plan");
     assert!(again.is_on_the_fly());
 }
 
@@ -117,12 +133,15 @@ fn altered(path: &Path, from: &str, to: &str, folder: &Path) -> PathBuf {
     let reader = FileReader::open(path).expect("reader");
     let text = reader.metadata_text().replacen(from, to, 1);
     assert_ne!(text, reader.metadata_text(), "{from}");
-    let mut metadata: serde_json::Map<String, serde_json::Value> = serde_json::from_str(&text).expect("metadata");
+    let mut metadata: serde_json::Map<String, serde_json::Value> =
+        serde_json::from_str(&text).expect("metadata");
     metadata.remove("parameters");
     let out = folder.join("altered");
     let mut writer = FileWriter::create(&out, reader.label().clone(), &metadata).expect("writer");
     for section in reader.sections() {
-        writer.add_section(section.name(), reader.section(section.name()).expect("section").bytes()).expect("section");
+        writer
+            .add_section(section.name(), reader.section(section.name()).expect("section").bytes())
+            .expect("section");
     }
     writer.finish().expect("file");
     out
@@ -138,7 +157,14 @@ fn damaged_and_foreign_plans_are_refused() {
     plan.encode().expect("encoded");
     plan.save(&path).expect("file");
     let text = FileReader::open(&path).expect("reader").metadata_text().to_owned();
-    let baby_steps = text.split("\"baby_steps\":").nth(1).expect("the field").split(',').next().expect("a number").to_owned();
+    let baby_steps = text
+        .split("\"baby_steps\":")
+        .nth(1)
+        .expect("the field")
+        .split(',')
+        .next()
+        .expect("a number")
+        .to_owned();
     let old = format!("\"baby_steps\":{baby_steps}");
     for (from, to) in [
         (old.as_str(), "\"baby_steps\":3"),
@@ -190,7 +216,10 @@ fn damaged_and_foreign_plans_are_refused() {
     std::fs::write(&wrong, &bytes).expect("file");
     for trusted in [false, true] {
         let result = load(&wrong, &params, trusted);
-        assert!(matches!(&result, Err(CkksError::File(FileError::ResidueTooLarge { row: 0, column: 0, .. }))), "{result:?}");
+        assert!(
+            matches!(&result, Err(CkksError::File(FileError::ResidueTooLarge { row: 0, column: 0, .. }))),
+            "{result:?}"
+        );
     }
     // A byte of the packed residues, without the checksum.
     let mut bytes = std::fs::read(&path).expect("file");
@@ -213,7 +242,8 @@ fn damaged_and_foreign_plans_are_refused() {
 
 /// Metadata without the name of the parameters, which the writer adds.
 fn without_name(text: &str) -> String {
-    let mut metadata: serde_json::Map<String, serde_json::Value> = serde_json::from_str(text).expect("metadata");
+    let mut metadata: serde_json::Map<String, serde_json::Value> =
+        serde_json::from_str(text).expect("metadata");
     metadata.remove("parameters");
     serde_json::to_string(&metadata).expect("text")
 }

@@ -1,4 +1,5 @@
-//! Polynomials of encrypted arrays against the same polynomials in clear, with the levels, scales, counts and errors their plans promise.
+//! Polynomials of encrypted arrays against the same polynomials in clear, with the levels, scales, counts and
+//! errors their plans promise.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +8,9 @@ use crate::common::*;
 use clathrate_ckks::circuits::polynomial::{MAX_DEGREE, UNIT_DOMAIN};
 use clathrate_ckks::keys::KeyLevel;
 use clathrate_ckks::keys::{EncryptOptions, Values};
-use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Params, Polynomial, PolynomialBasis, SecretKey};
+use clathrate_ckks::{
+    Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Params, Polynomial, PolynomialBasis, SecretKey,
+};
 use clathrate_lattice::Level;
 use rustfft::num_complex::Complex64;
 
@@ -115,7 +118,11 @@ fn edges_of_degree_and_coefficients_cost_what_they_must() {
         assert_eq!(counts(&[0.1, 0.0, 0.3], basis), (2, 1));
         assert_eq!(counts(&[0.0, 0.0, 0.0, 1.0], basis), (2, 2));
         assert_eq!(counts(&[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -2.0], basis), (3, 4));
-        assert_eq!(counts(&[0.2, 0.3, 0.25, 1e-17, 1e-18, 0.0], basis), (2, 1), "rounding errors are no terms");
+        assert_eq!(
+            counts(&[0.2, 0.3, 0.25, 1e-17, 1e-18, 0.0], basis),
+            (2, 1),
+            "rounding errors are no terms"
+        );
         assert_eq!(counts(&[0.2, 1e-9], basis), (1, 0), "a small coefficient is one");
         let mut single = vec![0.0; 33];
         single[32] = 1.0;
@@ -138,7 +145,8 @@ fn even_and_odd_polynomials_skip_the_powers_they_do_not_need() {
     for basis in BASES {
         for degree in [16usize, 21, 30, 37, 41, 47, 54, 55] {
             let dense = random(degree, 3);
-            let parity: Vec<f64> = dense.iter().enumerate().map(|(i, &c)| if (degree - i) % 2 == 0 { c } else { 0.0 }).collect();
+            let parity: Vec<f64> =
+                dense.iter().enumerate().map(|(i, &c)| if (degree - i) % 2 == 0 { c } else { 0.0 }).collect();
             let (dense, sparse) = (polynomial(&dense, basis), polynomial(&parity, basis));
             check(&sk, &ev, &sparse, &x, &data);
             let plan = |p: &Polynomial| p.plan(&params, params.max_level()).expect("plan");
@@ -147,7 +155,11 @@ fn even_and_odd_polynomials_skip_the_powers_they_do_not_need() {
             assert!(sparse.relinearisations() <= dense.relinearisations(), "{basis:?} {degree}");
             assert_eq!(sparse.depth(), dense.depth(), "{basis:?} {degree}");
             if degree % 2 == 0 {
-                assert!(sparse.powers().iter().all(|power| power % 2 == 0), "{basis:?} {degree}: {:?}", sparse.powers());
+                assert!(
+                    sparse.powers().iter().all(|power| power % 2 == 0),
+                    "{basis:?} {degree}: {:?}",
+                    sparse.powers()
+                );
             }
         }
     }
@@ -158,7 +170,14 @@ fn domains_take_one_level_where_their_map_is_no_integer() {
     let (params, sk, ev) = setup("insecure_deep", &KeyNeeds::new().relinearise(KeyLevel::Top));
     let unit = noise(64, 9);
     for basis in BASES {
-        for (domain, extra) in [((-1.0, 1.0), 0), ((-0.5, 0.5), 0), ((0.0, 1.0), 0), ((-8.0, 8.0), 1), ((0.0, 3.0), 1), ((-0.3, 0.4), 1)] {
+        for (domain, extra) in [
+            ((-1.0, 1.0), 0),
+            ((-0.5, 0.5), 0),
+            ((0.0, 1.0), 0),
+            ((-8.0, 8.0), 1),
+            ((0.0, 3.0), 1),
+            ((-0.3, 0.4), 1),
+        ] {
             let (a, b) = domain;
             let data: Vec<f64> = unit.iter().map(|y| (a + b) / 2.0 + (b - a) / 2.0 * y).collect();
             for degree in [1usize, 2, 6, 7, 20] {
@@ -194,7 +213,11 @@ fn known_functions_come_out_as_their_fits_promise() {
         let x = encrypt(&sk, &data);
         let (error, bound) = check(&sk, &ev, &p, &x, &data);
         let expected: Vec<f64> = data.iter().map(|&x| function(x)).collect();
-        assert_close(&decrypt(&sk, &ev.evaluate_polynomial(&x, &p).expect("polynomial")), &expected, fit_error + bound);
+        assert_close(
+            &decrypt(&sk, &ev.evaluate_polynomial(&x, &p).expect("polynomial")),
+            &expected,
+            fit_error + bound,
+        );
         println!("{name}: fit {off:.2e}, error {error:.2e}, bound {bound:.2e}");
     }
     // Known values, not our own arithmetic: sigmoid(1), sigmoid(-3), e.
@@ -206,7 +229,11 @@ fn known_functions_come_out_as_their_fits_promise() {
         1e-5,
     );
     let p = Polynomial::fit(f64::exp, 14, UNIT_DOMAIN).expect("fit");
-    assert_close(&decrypt(&sk, &ev.evaluate_polynomial(&x_of(&sk, 1.0), &p).expect("exp")), &[std::f64::consts::E], 1e-6);
+    assert_close(
+        &decrypt(&sk, &ev.evaluate_polynomial(&x_of(&sk, 1.0), &p).expect("exp")),
+        &[std::f64::consts::E],
+        1e-6,
+    );
 }
 
 fn x_of(sk: &SecretKey, value: f64) -> Ciphertext {
@@ -228,11 +255,16 @@ fn matrices_complex_entries_and_padding_come_out_entry_by_entry() {
     }
     // Padding stays zero: a rotation brings it in.
     let data = [0.25, -0.5, 0.75];
-    let y = ev.rotate(&ev.evaluate_polynomial(&encrypt(&sk, &data), &p).expect("polynomial"), 1).expect("rotation");
+    let y = ev
+        .rotate(&ev.evaluate_polynomial(&encrypt(&sk, &data), &p).expect("polynomial"), 1)
+        .expect("rotation");
     assert_close(&decrypt(&sk, &y), &[p.evaluate_real(-0.5), p.evaluate_real(0.75), 0.0], 1e-6);
-    let data: Vec<Complex64> = noise(32, 2).iter().zip(noise(32, 3)).map(|(&re, im)| Complex64::new(re, im) * 0.7).collect();
+    let data: Vec<Complex64> =
+        noise(32, 2).iter().zip(noise(32, 3)).map(|(&re, im)| Complex64::new(re, im) * 0.7).collect();
     let x = sk.encrypt_array(&data, &[32], slots).expect("encrypt");
-    let Values::Complex(got) = sk.decrypt(&ev.evaluate_polynomial(&x, &p).expect("polynomial")).expect("decrypt") else {
+    let Values::Complex(got) =
+        sk.decrypt(&ev.evaluate_polynomial(&x, &p).expect("polynomial")).expect("decrypt")
+    else {
         panic!("complex data came back real")
     };
     let worst = got.iter().zip(&data).map(|(y, &x)| (y - p.evaluate(x)).norm()).fold(0.0, f64::max);
@@ -251,7 +283,11 @@ fn unscaled_products_and_odd_scales_are_brought_to_order_first() {
             let p = polynomial(&random(degree, 6), basis);
             let y = ev.evaluate_polynomial(&square, &p).expect("polynomial");
             assert_eq!(y.scale(), params.scale(y.level()));
-            assert_eq!(params.max_level().0 - y.level().0, levels_of(degree) + usize::from(degree > 0), "{basis:?} {degree}");
+            assert_eq!(
+                params.max_level().0 - y.level().0,
+                levels_of(degree) + usize::from(degree > 0),
+                "{basis:?} {degree}"
+            );
             assert_close(&decrypt(&sk, &y), &clear(&p, &squares), 1e-6);
             for scale in [2f64.powi(30), 2f64.powi(43), 2f64.powi(40) * 1.0001] {
                 let options = EncryptOptions { scale: Some(scale), ..EncryptOptions::default() };
@@ -272,16 +308,34 @@ fn plans_serve_inputs_above_their_level_and_refuse_the_others() {
     assert_eq!(y.level(), Level(2));
     assert_close(&decrypt(&sk, &y), &clear(&p, &data), 1e-6);
     let low = ev.drop_to_level(&x, Level(4)).expect("drop");
-    assert_refused!(ev.run_polynomial(&low, &plan), CkksError::LevelTooLow { .. }, "needs level 5", "at level 4");
-    let options = EncryptOptions { level: Some(Level(5)), scale: Some(2f64.powi(35)), ..EncryptOptions::default() };
+    assert_refused!(
+        ev.run_polynomial(&low, &plan),
+        CkksError::LevelTooLow { .. },
+        "needs level 5",
+        "at level 4"
+    );
+    let options =
+        EncryptOptions { level: Some(Level(5)), scale: Some(2f64.powi(35)), ..EncryptOptions::default() };
     let odd = encrypt_as(&sk, &Values::Real(data.clone()), &[data.len()], options, 1);
     assert_refused!(ev.run_polynomial(&odd, &plan), CkksError::ScaleMismatch { .. }, "2^35", "2^40");
     let dense = EncryptOptions { encoding: Some(Encoding::Coefficients), ..EncryptOptions::default() };
     let dense = encrypt_as(&sk, &Values::Real(data), &[64], dense, 1);
-    assert_refused!(ev.evaluate_polynomial(&dense, &p), CkksError::Encoding { .. }, "needs the encoding slots");
-    assert_refused!(Evaluator::new(&params).evaluate_polynomial(&x, &p), CkksError::NoKeys { .. }, "evaluation keys");
+    assert_refused!(
+        ev.evaluate_polynomial(&dense, &p),
+        CkksError::Encoding { .. },
+        "needs the encoding slots"
+    );
+    assert_refused!(
+        Evaluator::new(&params).evaluate_polynomial(&x, &p),
+        CkksError::NoKeys { .. },
+        "evaluation keys"
+    );
     let (other, ..) = setup("insecure_small", &KeyNeeds::new());
-    assert_refused!(Evaluator::new(&other).run_polynomial(&x, &plan), CkksError::WrongParams { .. }, "other parameters");
+    assert_refused!(
+        Evaluator::new(&other).run_polynomial(&x, &plan),
+        CkksError::WrongParams { .. },
+        "other parameters"
+    );
 }
 
 #[test]
@@ -298,7 +352,11 @@ fn too_few_levels_are_refused_with_the_depth_and_the_remedy() {
     );
     assert_refused!(p.plan(&params, Level(9)), CkksError::Lattice(_), "level");
     let line = Polynomial::new(vec![1.0, 0.3], Chebyshev, UNIT_DOMAIN).expect("polynomial");
-    assert_refused!(line.plan(&params, Level(0)), CkksError::PolynomialDepth { depth: 1, .. }, "takes 1 level here");
+    assert_refused!(
+        line.plan(&params, Level(0)),
+        CkksError::PolynomialDepth { depth: 1, .. },
+        "takes 1 level here"
+    );
 }
 
 #[test]
@@ -310,7 +368,12 @@ fn polynomials_that_are_none_are_refused() {
     for domain in [(1.0, 1.0), (2.0, 1.0), (0.0, f64::INFINITY), (f64::NAN, 1.0), (0.0, 1e-320)] {
         assert_refused!(new(&[1.0], domain), CkksError::OutOfRange { .. }, "domain");
     }
-    assert_refused!(Polynomial::fit(|x| 1.0 / (x * 0.0), 3, UNIT_DOMAIN), CkksError::FunctionNotFinite { .. }, "inf at x = 0.92", "finite");
+    assert_refused!(
+        Polynomial::fit(|x| 1.0 / (x * 0.0), 3, UNIT_DOMAIN),
+        CkksError::FunctionNotFinite { .. },
+        "inf at x = 0.92",
+        "finite"
+    );
     assert_refused!(PolynomialBasis::named("fourier"), CkksError::OutOfRange { .. }, "fourier", "chebyshev");
 }
 
@@ -339,7 +402,8 @@ fn coefficients_without_room_are_refused_before_any_product() {
 #[test]
 fn large_coefficients_that_cancel_are_served_down_to_level_0() {
     let (params, sk, ev) = setup("insecure_deep", &KeyNeeds::new().relinearise(KeyLevel::Top));
-    // T_24 in the power basis: coefficients add up to 7.7e8, beyond the 18 bits above the scale at level 0; values stay in [-1, 1].
+    // T_24 in the power basis: coefficients add up to 7.7e8, beyond the 18 bits above the scale at level 0;
+    // values stay in [-1, 1].
     let mut rows = (vec![1.0], vec![0.0, 1.0]);
     for _ in 1..24 {
         let mut next: Vec<f64> = std::iter::once(0.0).chain(rows.1.iter().map(|c| 2.0 * c)).collect();
@@ -366,13 +430,17 @@ fn large_coefficients_that_cancel_are_served_down_to_level_0() {
 fn dry_runs_give_the_plans_needs_levels_and_scales() {
     let params = params("insecure_deep");
     for basis in BASES {
-        for (coefficients, domain) in
-            [(random(0, 1), UNIT_DOMAIN), (random(1, 1), UNIT_DOMAIN), (random(13, 1), UNIT_DOMAIN), (random(8, 1), (-2.0, 3.0))]
-        {
+        for (coefficients, domain) in [
+            (random(0, 1), UNIT_DOMAIN),
+            (random(1, 1), UNIT_DOMAIN),
+            (random(13, 1), UNIT_DOMAIN),
+            (random(8, 1), (-2.0, 3.0)),
+        ] {
             let p = Polynomial::new(coefficients, basis, domain).expect("polynomial");
             let recorder = Evaluator::recording(&params);
             let top = params.max_level();
-            let symbol = Ciphertext::symbol(&params, &[5], Encoding::Slots, false, top, params.scale(top)).expect("symbol");
+            let symbol = Ciphertext::symbol(&params, &[5], Encoding::Slots, false, top, params.scale(top))
+                .expect("symbol");
             let y = recorder.evaluate_polynomial(&symbol, &p).expect("dry run");
             let plan = p.plan(&params, top).expect("plan");
             assert_eq!(recorder.needs(), plan.needs().expect("needs"));
@@ -390,8 +458,10 @@ fn dry_runs_give_the_plans_needs_levels_and_scales() {
 #[test]
 fn plans_print_what_they_will_do() {
     let params = params("insecure_deep");
-    let plan =
-        Polynomial::fit(|x| 1.0 / (1.0 + (-x).exp()), 15, (-8.0, 8.0)).expect("fit").plan(&params, params.max_level()).expect("plan");
+    let plan = Polynomial::fit(|x| 1.0 / (1.0 + (-x).exp()), 15, (-8.0, 8.0))
+        .expect("fit")
+        .plan(&params, params.max_level())
+        .expect("plan");
     let text = plan.explain().to_string();
     for part in [
         "degree 15",
@@ -410,7 +480,8 @@ fn plans_print_what_they_will_do() {
 fn interpolants_meet_their_function_at_the_points_and_match_known_coefficients() {
     // exp on [-1, 1]: modified Bessel functions, c_0 = I_0(1), c_i = 2 I_i(1).
     let p = Polynomial::fit(f64::exp, 20, UNIT_DOMAIN).expect("fit");
-    let bessel = [1.266_065_877_752_008_4, 1.130_318_207_984_97, 0.271_495_339_534_076_56, 0.044_336_849_848_663_8];
+    let bessel =
+        [1.266_065_877_752_008_4, 1.130_318_207_984_97, 0.271_495_339_534_076_56, 0.044_336_849_848_663_8];
     for (got, expected) in p.coefficients().iter().zip(bessel) {
         assert!((got - expected).norm() < 1e-14, "{got} {expected}");
     }
@@ -424,7 +495,10 @@ fn interpolants_meet_their_function_at_the_points_and_match_known_coefficients()
     let t3 = Polynomial::new(vec![0.0, 0.0, 0.0, 1.0], Chebyshev, (0.0, 1.0)).expect("polynomial");
     assert_eq!((t3.evaluate_real(1.0), t3.evaluate_real(0.5), t3.evaluate_real(1.5)), (1.0, 0.0, 26.0));
     let cube = Polynomial::new(vec![1.0, 0.0, 0.0, 2.0], Power, (-2.0, 2.0)).expect("polynomial");
-    assert_eq!((cube.evaluate_real(2.0), cube.evaluate_real(0.0), cube.evaluate_real(-4.0)), (3.0, 1.0, -15.0));
+    assert_eq!(
+        (cube.evaluate_real(2.0), cube.evaluate_real(0.0), cube.evaluate_real(-4.0)),
+        (3.0, 1.0, -15.0)
+    );
 }
 
 #[test]
@@ -437,7 +511,8 @@ fn chains_of_several_primes_per_step_keep_their_precision() {
     let data = ramp(params.slot_count());
     for basis in BASES {
         for degree in [1, 2, 5, 7, 8, 15] {
-            let (error, _) = check(&sk, &ev, &polynomial(&random(degree, 2), basis), &encrypt(&sk, &data), &data);
+            let (error, _) =
+                check(&sk, &ev, &polynomial(&random(degree, 2), basis), &encrypt(&sk, &data), &data);
             assert!(error < 1e-12, "{basis:?} {degree}: {error:e}");
         }
     }
@@ -464,7 +539,11 @@ fn chains_with_a_short_step_are_served_or_refused_but_never_wrong() {
                         assert!(bound < 1e-2, "{basis:?} level {level} degree {degree}: {bound:e}");
                         served += 1;
                     }
-                    Err(CkksError::OutOfRange { .. } | CkksError::ScaleOutOfRange { .. } | CkksError::ValueTooLarge { .. }) => refused += 1,
+                    Err(
+                        CkksError::OutOfRange { .. }
+                        | CkksError::ScaleOutOfRange { .. }
+                        | CkksError::ValueTooLarge { .. },
+                    ) => refused += 1,
                     Err(other) => panic!("{other}"),
                 }
             }
@@ -500,8 +579,12 @@ fn secure_parameters_keep_the_bounds_at_every_rank() {
         for basis in BASES {
             for degree in [8, 16, 32, 63, 127] {
                 let start = std::time::Instant::now();
-                let (error, bound) = check(&sk, &ev, &polynomial(&random(degree, 2), basis), &encrypt(&sk, &data), &data);
-                println!("{name} {basis:?} {degree}: error {error:.2e}, bound {bound:.2e}, {:.2?} with encryption", start.elapsed());
+                let (error, bound) =
+                    check(&sk, &ev, &polynomial(&random(degree, 2), basis), &encrypt(&sk, &data), &data);
+                println!(
+                    "{name} {basis:?} {degree}: error {error:.2e}, bound {bound:.2e}, {:.2?} with encryption",
+                    start.elapsed()
+                );
             }
         }
     }
@@ -514,10 +597,18 @@ fn plans_say_how_many_coefficients_they_drop_and_why() {
     let p = Polynomial::fit(|x| 1.0 / (1.0 + (-x).exp()), 511, (-8.0, 8.0)).expect("fit");
     let plan = p.plan(&params, params.max_level()).expect("plan");
     let largest = p.coefficients().iter().map(|c| c.norm()).fold(0.0, f64::max);
-    let dropped = p.coefficients().iter().filter(|c| c.norm() != 0.0 && c.norm() < largest * 2f64.powi(-50)).count();
-    assert!(plan.degree() < 256 && plan.dropped() == dropped && dropped > 300, "{} of degree {}", plan.dropped(), plan.degree());
+    let dropped =
+        p.coefficients().iter().filter(|c| c.norm() != 0.0 && c.norm() < largest * 2f64.powi(-50)).count();
+    assert!(
+        plan.degree() < 256 && plan.dropped() == dropped && dropped > 300,
+        "{} of degree {}",
+        plan.dropped(),
+        plan.degree()
+    );
     let text = plan.explain().to_string();
-    let stated = format!("dropped    {dropped} coefficients below 2^-50 of the largest, as rounding errors; degree 511 was given");
+    let stated = format!(
+        "dropped    {dropped} coefficients below 2^-50 of the largest, as rounding errors; degree 511 was given"
+    );
     assert!(text.contains(&stated), "`{stated}` is not in:\n{text}");
     assert_eq!((plan.explain().given_degree, plan.explain().dropped), (511, dropped));
     // Nothing is dropped, nothing is said.

@@ -1,4 +1,5 @@
-//! Polynomials along a rank schedule: the predicted error has the noise of every rank passed and of the reductions between.
+//! Polynomials along a rank schedule: the predicted error has the noise of every rank passed and of the
+//! reductions between.
 
 use crate::common::measure::*;
 use crate::common::*;
@@ -8,7 +9,8 @@ use clathrate_ckks::parameters::Switching;
 use clathrate_ckks::{Encoding, Params, Polynomial, PolynomialBasis, RankSteps, Runtime};
 use clathrate_lattice::Level;
 
-/// The special modulus is hardly longer than a digit, so a reduction's switch adds more noise than anything else does.
+/// The special modulus is hardly longer than a digit, so a reduction's switch adds more noise than anything
+/// else does.
 const SHORT_SPECIAL: &str = r#"
     name = "short special"
     degree = 256
@@ -45,7 +47,11 @@ fn errors_along_a_schedule_of_ranks_are_the_predicted_ones() {
             let ev = evaluator(&sk, &plan.needs().expect("needs"));
             let rows = (1 << 14) / params.slot_count();
             let data = noise(rows * params.slot_count(), 5);
-            let options = EncryptOptions { level: Some(Level(level)), encoding: Some(Encoding::Slots), ..EncryptOptions::default() };
+            let options = EncryptOptions {
+                level: Some(Level(level)),
+                encoding: Some(Encoding::Slots),
+                ..EncryptOptions::default()
+            };
             let x = encrypt_as(&sk, &Values::Real(data.clone()), &[rows, params.slot_count()], options, 9);
             let y = ev.run_polynomial(&x, &plan).expect("run");
             assert_eq!(y.params().rank(), plan.output_rank());
@@ -53,18 +59,28 @@ fn errors_along_a_schedule_of_ranks_are_the_predicted_ones() {
             // Errors of both parts of a slot, of which real data show one.
             let error = deviation(&decrypt(&sk, &y), &expected) * 2f64.sqrt();
             let fresh = (params.noise_model().fresh_secret() * params.degree() as f64).sqrt() / x.scale();
-            let (bound, before) = (plan.error(fresh).expect("a bound"), unreduced.error(fresh).expect("a bound"));
+            let (bound, before) =
+                (plan.error(fresh).expect("a bound"), unreduced.error(fresh).expect("a bound"));
             println!(
                 "degree {degree} from level {level}, ranks {ranks:?}: 2^{:.2}, at most 2^{:.2}; 2^{:.2} without reductions",
                 error.log2(),
                 bound.log2(),
                 before.log2()
             );
-            assert!(error <= bound, "degree {degree} from level {level}: {error:e} over {bound:e}\n{schedule}");
-            assert!(error * BOUND_SLACK >= bound, "degree {degree} from level {level}: {error:e} far below {bound:e}\n{schedule}");
+            assert!(
+                error <= bound,
+                "degree {degree} from level {level}: {error:e} over {bound:e}\n{schedule}"
+            );
+            assert!(
+                error * BOUND_SLACK >= bound,
+                "degree {degree} from level {level}: {error:e} far below {bound:e}\n{schedule}"
+            );
             seen.push(plan.output_rank());
             if degree == 2 && plan.output_rank() < 4 {
-                assert!(error > before, "the reduction's noise is visible: {error:e}, without it at most {before:e}");
+                assert!(
+                    error > before,
+                    "the reduction's noise is visible: {error:e}, without it at most {before:e}"
+                );
             }
         }
     }

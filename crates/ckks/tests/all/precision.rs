@@ -12,7 +12,9 @@ use clathrate_lattice::Level;
 const SLACK: f64 = 0.1;
 
 fn of_degree(degree: usize) -> Params {
-    custom(&format!("name = \"d\"\ndegree = {degree}\nsteps = [[30, 30], [40], [40]]\nlog2_scale = 40\ninsecure = true\n"))
+    custom(&format!(
+        "name = \"d\"\ndegree = {degree}\nsteps = [[30, 30], [40], [40]]\nlog2_scale = 40\ninsecure = true\n"
+    ))
 }
 
 #[test]
@@ -28,7 +30,8 @@ fn encoding_errors_are_those_of_rounding_at_every_degree_and_scale() {
             for round in 0..rounds {
                 let z = phases(degree / 2, (7 * round + log2_scale as usize) as u64);
                 let embedded = params.encoder().embed(&z);
-                let poly = encode_coefficients(&params, embedded.clone(), scale, top).expect("fits").into_coeff();
+                let poly =
+                    encode_coefficients(&params, embedded.clone(), scale, top).expect("fits").into_coeff();
                 let back = decode_coefficients(&poly, scale, true).expect("decides");
                 coefficients.push(deviation(&back, &embedded).powi(2));
                 slots.push(complex_deviation(&params.encoder().evaluate(&back, degree / 2), &z).powi(2));
@@ -41,7 +44,12 @@ fn encoding_errors_are_those_of_rounding_at_every_degree_and_scale() {
                 -(1f64 / 6.0).sqrt().log2() + scale.log2(),
                 SLACK,
             );
-            assert_bits(&format!("slots, degree {degree}, 2^{log2_scale}"), root(&slots), slot_bits(&params, 1.0 / 6.0, scale), SLACK);
+            assert_bits(
+                &format!("slots, degree {degree}, 2^{log2_scale}"),
+                root(&slots),
+                slot_bits(&params, 1.0 / 6.0, scale),
+                SLACK,
+            );
         }
     }
 }
@@ -56,9 +64,15 @@ fn wide_messages_decode_exactly_by_every_path() {
             if f64::from(log2_value) + 2.5 > params.log2_q(Level(level)) {
                 continue;
             }
-            let values: Vec<f64> = (0..64).map(|i| if i % 2 == 0 { value.floor() } else { -value.floor() }).collect();
-            let poly = encode_coefficients(&params, values.clone(), 1.0, Level(level)).expect("fits").into_coeff();
-            assert_eq!(decode_coefficients(&poly, 1.0, true).expect("decides"), values, "2^{log2_value} at level {level}");
+            let values: Vec<f64> =
+                (0..64).map(|i| if i % 2 == 0 { value.floor() } else { -value.floor() }).collect();
+            let poly =
+                encode_coefficients(&params, values.clone(), 1.0, Level(level)).expect("fits").into_coeff();
+            assert_eq!(
+                decode_coefficients(&poly, 1.0, true).expect("decides"),
+                values,
+                "2^{log2_value} at level {level}"
+            );
         }
     }
 }
@@ -73,20 +87,36 @@ fn fresh_errors_are_as_explained_at_every_rank() {
         let data = noise(rows * params.degree(), 2);
         let options = EncryptOptions { encoding: Some(Encoding::Coefficients), ..EncryptOptions::default() };
         let ct = encrypt_as(&sk, &Values::Real(data.clone()), &[rows, params.degree()], options, 3);
-        assert_bits(&format!("{name}, fresh coefficients"), deviation(&decrypt(&sk, &ct), &data), explained.fresh_coefficient_bits, SLACK);
+        assert_bits(
+            &format!("{name}, fresh coefficients"),
+            deviation(&decrypt(&sk, &ct), &data),
+            explained.fresh_coefficient_bits,
+            SLACK,
+        );
         let z = phases(2 * rows * params.slot_count(), 4);
         let shape = [2 * rows, params.slot_count()];
         let ct = encrypt_as(&sk, &Values::Complex(z.clone()), &shape, EncryptOptions::default(), 5);
-        assert_bits(&format!("{name}, fresh slots"), complex_deviation(&decrypt_complex(&sk, &ct), &z), explained.fresh_slot_bits, SLACK);
+        assert_bits(
+            &format!("{name}, fresh slots"),
+            complex_deviation(&decrypt_complex(&sk, &ct), &z),
+            explained.fresh_slot_bits,
+            SLACK,
+        );
         let public = sk.public_key().expect("key").encrypt_array(&z, &shape, EncryptOptions::default());
         let measured = complex_deviation(&decrypt_complex(&sk, &public.expect("encrypt")), &z);
-        let predicted = slot_bits(&params, params.noise_model().fresh_public(), params.scale(params.max_level()));
+        let predicted =
+            slot_bits(&params, params.noise_model().fresh_public(), params.scale(params.max_level()));
         assert_bits(&format!("{name}, public"), measured, predicted, SLACK);
         // The same key encrypts at the bottom, with the same error.
         let options = EncryptOptions { level: Some(Level(0)), ..EncryptOptions::default() };
         let low = sk.public_key().expect("key").encrypt_array(&z, &shape, options).expect("encrypt");
         let predicted = slot_bits(&params, params.noise_model().fresh_public(), params.scale(Level(0)));
-        assert_bits(&format!("{name}, public at level 0"), complex_deviation(&decrypt_complex(&sk, &low), &z), predicted, SLACK);
+        assert_bits(
+            &format!("{name}, public at level 0"),
+            complex_deviation(&decrypt_complex(&sk, &low), &z),
+            predicted,
+            SLACK,
+        );
     }
 }
 
@@ -95,17 +125,30 @@ fn products_rescales_and_rotations_have_the_modelled_errors_at_every_rank() {
     for name in ["insecure_small", "insecure_rank2", "insecure_rank3"] {
         let params = params(name);
         let sk = secret(&params, 6);
-        let ev = evaluator(&sk, &KeyNeeds::new().relinearise(KeyLevel::Top).conjugate(KeyLevel::Top).rotations([3], KeyLevel::Top));
+        let ev = evaluator(
+            &sk,
+            &KeyNeeds::new()
+                .relinearise(KeyLevel::Top)
+                .conjugate(KeyLevel::Top)
+                .rotations([3], KeyLevel::Top),
+        );
         let (slots, top) = (params.slot_count(), params.max_level());
         let rows = (1 << 14) / slots;
         let (x, y) = (phases(rows * slots, 7), phases(rows * slots, 8));
-        let encrypt = |z: &[_], seed| encrypt_as(&sk, &Values::Complex(z.to_vec()), &[rows, slots], EncryptOptions::default(), seed);
+        let encrypt = |z: &[_], seed| {
+            encrypt_as(&sk, &Values::Complex(z.to_vec()), &[rows, slots], EncryptOptions::default(), seed)
+        };
         let (cx, cy) = (encrypt(&x, 9), encrypt(&y, 10));
         let model = params.noise_model();
         let product: Vec<_> = x.iter().zip(&y).map(|(a, b)| a * b).collect();
         let explained = params.explain().product_slot_bits.expect("levels");
         let fused = ev.multiply_rescale(&cx, &cy).expect("product");
-        assert_bits(&format!("{name}, fused product"), complex_deviation(&decrypt_complex(&sk, &fused), &product), explained, SLACK);
+        assert_bits(
+            &format!("{name}, fused product"),
+            complex_deviation(&decrypt_complex(&sk, &fused), &product),
+            explained,
+            SLACK,
+        );
         let unrescaled = ev.multiply(&cx, &cy).expect("product");
         // The rounding of the encoded messages is an error as well, as large as its products make it.
         let fresh = model.fresh_secret() + 1.0 / 12.0;
@@ -113,16 +156,28 @@ fn products_rescales_and_rotations_have_the_modelled_errors_at_every_rank() {
         let variance = model.multiply((fresh, mean_square), (fresh, mean_square))
             + switch_variance(&params, params.rank() * (params.rank() + 1) / 2, top);
         let measured = complex_deviation(&decrypt_complex(&sk, &unrescaled), &product);
-        assert_bits(&format!("{name}, product"), measured, slot_bits(&params, variance, unrescaled.scale()), SLACK);
+        assert_bits(
+            &format!("{name}, product"),
+            measured,
+            slot_bits(&params, variance, unrescaled.scale()),
+            SLACK,
+        );
         let twice = ev.rescale(&unrescaled).expect("rescale");
-        assert_bits(&format!("{name}, rescaled product"), complex_deviation(&decrypt_complex(&sk, &twice), &product), explained, SLACK);
+        assert_bits(
+            &format!("{name}, rescaled product"),
+            complex_deviation(&decrypt_complex(&sk, &twice), &product),
+            explained,
+            SLACK,
+        );
         let mut rolled = x.clone();
         rolled.chunks_exact_mut(slots).for_each(|row| row.rotate_left(3));
         let predicted = slot_bits(&params, fresh + switch_variance(&params, params.rank(), top), cx.scale());
-        let measured = complex_deviation(&decrypt_complex(&sk, &ev.rotate(&cx, 3).expect("rotation")), &rolled);
+        let measured =
+            complex_deviation(&decrypt_complex(&sk, &ev.rotate(&cx, 3).expect("rotation")), &rolled);
         assert_bits(&format!("{name}, rotation"), measured, predicted, SLACK);
         let conjugates: Vec<_> = x.iter().map(|z| z.conj()).collect();
-        let measured = complex_deviation(&decrypt_complex(&sk, &ev.conjugate(&cx).expect("conjugation")), &conjugates);
+        let measured =
+            complex_deviation(&decrypt_complex(&sk, &ev.conjugate(&cx).expect("conjugation")), &conjugates);
         assert_bits(&format!("{name}, conjugation"), measured, predicted, SLACK);
     }
 }
@@ -141,16 +196,26 @@ fn matrix_products_have_the_modelled_error() {
         let mut expected = vec![0.0; rows * columns];
         for i in 0..rows {
             for j in 0..inner {
-                expected[i * columns..(i + 1) * columns].iter_mut().zip(&m[j * columns..]).for_each(|(e, m)| *e += w[i * inner + j] * m);
+                expected[i * columns..(i + 1) * columns]
+                    .iter_mut()
+                    .zip(&m[j * columns..])
+                    .for_each(|(e, m)| *e += w[i * inner + j] * m);
             }
         }
-        // Uniform in [-1, 1): mean square 1/3. Errors of the encryption and of both roundings to integers, then of the rescale.
+        // Uniform in [-1, 1): mean square 1/3. Errors of the encryption and of both roundings to integers,
+        // then of the rescale.
         let (terms, third) = (inner as f64, 1.0 / 3.0);
-        let encryption = terms * third * (params.noise_model().fresh_secret() + 1.0 / 12.0) / ct.scale().powi(2);
+        let encryption =
+            terms * third * (params.noise_model().fresh_secret() + 1.0 / 12.0) / ct.scale().powi(2);
         let weight_rounding = terms * third / 12.0 / weights.scale().powi(2);
         let rescale = params.noise_model().rounding() / product.scale().powi(2);
         let predicted = -(encryption + weight_rounding + rescale).sqrt().log2();
-        assert_bits(&format!("{name}, matrix product"), deviation(&decrypt(&sk, &product), &expected), predicted, SLACK);
+        assert_bits(
+            &format!("{name}, matrix product"),
+            deviation(&decrypt(&sk, &product), &expected),
+            predicted,
+            SLACK,
+        );
     }
 }
 

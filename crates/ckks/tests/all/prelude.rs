@@ -1,7 +1,8 @@
 //! Every type in a public signature has a name for a user who depends on `clathrate-ckks` alone.
 //!
-//! Functions are converted to pointers of the types written here: another type in a signature, or a type without a path from `clathrate_ckks`, does not
-//! compile. (Types of this crate without a public path are refused by the lint `unnameable_types`.)
+//! Functions are converted to pointers of the types written here: another type in a signature, or a type
+//! without a path from `clathrate_ckks`, does not compile. (Types of this crate without a public path are
+//! refused by the lint `unnameable_types`.)
 
 use std::sync::Arc;
 
@@ -15,19 +16,24 @@ use clathrate_ckks::evaluation::combinations::ProductTerm;
 use clathrate_ckks::evaluation::recording::{Recording, StageCost};
 use clathrate_ckks::file::{FileError, ParameterId};
 use clathrate_ckks::keys::definition::{KeyModulus, SecretView};
-use clathrate_ckks::keys::{Cost, Descent, HeldKey, KeyAddress, KeyDefinition, KeyName, KeyRequirements, KeysOfShape, Operation};
+use clathrate_ckks::keys::{
+    Cost, Descent, HeldKey, KeyAddress, KeyDefinition, KeyName, KeyRequirements, KeysOfShape, Operation,
+};
 use clathrate_ckks::lattice::noise::NoiseModel;
 use clathrate_ckks::lattice::sampling::SamplingError;
 use clathrate_ckks::lattice::switch::{KernelTimes, SwitchCounts};
-use clathrate_ckks::lattice::{self, Bundle, Chain, Eval, Gadget, LatticeError, Poly, SecretDistribution, SwitchKey, Switcher};
+use clathrate_ckks::lattice::{
+    self, Bundle, Chain, Eval, Gadget, LatticeError, Poly, SecretDistribution, SwitchKey, Switcher,
+};
 use clathrate_ckks::parameters::{
-    Encapsulation, EngineFactory, EngineRequest, Explanation, MoveExplanation, ProfileOrigin, RefusedLevel, ScaleWarning,
-    SecretExplanation, Segment, SegmentExplanation, SwitchingReport, SwitchingRow, Temporary, TemporaryExplanation,
+    Encapsulation, EngineFactory, EngineRequest, Explanation, MoveExplanation, ProfileOrigin, RefusedLevel,
+    ScaleWarning, SecretExplanation, Segment, SegmentExplanation, SwitchingReport, SwitchingRow, Temporary,
+    TemporaryExplanation,
 };
 use clathrate_ckks::prelude::*;
 use clathrate_ckks::{
-    BodyAxis, KeyId, Layout, LevelWork, MachineProfile, ModuleShape, Order, Padding, Progress, SecretName, SecretRng, SwitchMethod,
-    Switching, ValuesRef,
+    BodyAxis, KeyId, Layout, LevelWork, MachineProfile, ModuleShape, Order, Padding, Progress, SecretName,
+    SecretRng, SwitchMethod, Switching, ValuesRef,
 };
 
 type Multiple<'c> = (&'c Ciphertext, Complex64);
@@ -163,6 +169,9 @@ fn circuits_and_errors_mention_types_with_names() {
 #[test]
 fn this_file_names_no_other_crate_of_the_project() {
     for name in ["arith", "lattice", "testkit"] {
-        assert!(!include_str!("prelude.rs").contains(&format!("{}_{name}", "clathrate")), "{name} is reached through clathrate_ckks");
+        assert!(
+            !include_str!("prelude.rs").contains(&format!("{}_{name}", "clathrate")),
+            "{name} is reached through clathrate_ckks"
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! Products by prepared matrices: right for every shape, with the predicted errors, alike by one and two floating-point products; what does not fit is refused.
+//! Products by prepared matrices: right for every shape, with the predicted errors, alike by one and two
+//! floating-point products; what does not fit is refused.
 
 use crate::common::measure::*;
 use crate::common::*;
@@ -21,8 +22,12 @@ fn under_masks(bodies: usize) -> EncryptOptions {
 
 /// `W M`, row-major.
 fn product(weights: &[f64], data: &[f64], inner: usize, columns: usize) -> Vec<f64> {
-    let entry = |row: &[f64], column: usize| (0..inner).map(|j| row[j] * data[j * columns + column]).sum::<f64>();
-    weights.chunks(inner).flat_map(|row| (0..columns).map(|column| entry(row, column)).collect::<Vec<_>>()).collect()
+    let entry =
+        |row: &[f64], column: usize| (0..inner).map(|j| row[j] * data[j * columns + column]).sum::<f64>();
+    weights
+        .chunks(inner)
+        .flat_map(|row| (0..columns).map(|column| entry(row, column)).collect::<Vec<_>>())
+        .collect()
 }
 
 fn prepared(sk: &SecretKey, plan: PreparedPlan) -> (Evaluator, PreparedMatrix) {
@@ -51,7 +56,10 @@ impl Case {
         let (ev, matrix) = prepared(&sk, plan);
         assert_eq!(matrix.key_bytes(), matrix.plan().key_bytes().expect("bytes"));
         let y = ev.multiply_prepared(&matrix, &x).expect("product");
-        assert_eq!((y.shape(), y.level(), y.secret().bodies()), (&[rows, columns][..], Level(x.level().0 - 1), 1));
+        assert_eq!(
+            (y.shape(), y.level(), y.secret().bodies()),
+            (&[rows, columns][..], Level(x.level().0 - 1), 1)
+        );
         assert_eq!(y.layout().lanes, x.layout().lanes);
         (deviation(&decrypt(&sk, &y), &product(&weights, &data, inner, columns)), predicted)
     }
@@ -100,10 +108,12 @@ fn whole_fractions(params: &Params) -> bool {
 #[test]
 fn errors_are_those_predicted() {
     let params = params("insecure_matmul");
-    // Numbers are uniform, of variance 1/3; the prediction is for magnitude 1, where the rounding of weights counts three times as much.
+    // Numbers are uniform, of variance 1/3; the prediction is for magnitude 1, where the rounding of weights
+    // counts three times as much.
     let case = Case { rows: 64, inner: 64, columns: 64, bodies: 16 };
     let sum = |products: usize| {
-        let all: Vec<(f64, f64)> = (0..4).map(|seed| case.errors(&params, products, 100 + 10 * seed)).collect();
+        let all: Vec<(f64, f64)> =
+            (0..4).map(|seed| case.errors(&params, products, 100 + 10 * seed)).collect();
         ((all.iter().map(|e| e.0 * e.0).sum::<f64>() / 4.0).sqrt(), all[0].1)
     };
     for products in [1, 2] {
@@ -121,10 +131,22 @@ fn the_noise_of_keys_and_rounding_is_that_predicted() {
     let (rows, inner, columns) = (32, 32, 32);
     let (mut sum, mut count, mut predicted) = (0.0, 0.0, 0.0);
     for seed in 0..6 {
-        let x = encrypt_as(&sk, &Values::Real(vec![0.0; inner * columns]), &[inner, columns], under_masks(4), seed as u8);
+        let x = encrypt_as(
+            &sk,
+            &Values::Real(vec![0.0; inner * columns]),
+            &[inner, columns],
+            under_masks(4),
+            seed as u8,
+        );
         let weights = noise(rows * inner, seed);
-        let plan = PreparedPlan::new(rows, inner, &weights, &x, PreparedOptions { products: Some(2), ..PreparedOptions::default() })
-            .expect("plan");
+        let plan = PreparedPlan::new(
+            rows,
+            inner,
+            &weights,
+            &x,
+            PreparedOptions { products: Some(2), ..PreparedOptions::default() },
+        )
+        .expect("plan");
         let noise = plan.noise();
         let (ev, matrix) = prepared(&sk, plan);
         let y = ev.multiply_prepared(&matrix, &x).expect("product");
@@ -134,7 +156,8 @@ fn the_noise_of_keys_and_rounding_is_that_predicted() {
     }
     let ratio = sum / count / predicted;
     println!("variance {:.1}, predicted {predicted:.1}", sum / count);
-    // In floating point its error is most of the variance; without it, what is left is that of the keys, whose prediction is a quarter above what is measured.
+    // In floating point its error is most of the variance; without it, what is left is that of the keys,
+    // whose prediction is a quarter above what is measured.
     let least = if whole_fractions(&params) { 0.65 } else { 0.75 };
     assert!((least..1.1).contains(&ratio), "{ratio}");
 }
@@ -145,13 +168,19 @@ fn slots_and_complex_numbers_are_combined_too() {
     let sk = secret(&params, 3);
     let (rows, inner, columns) = (3, 5, 128);
     let (weights, data) = (noise(rows * inner, 1), complex(inner * columns, 2));
-    let options =
-        EncryptOptions { encoding: Some(Encoding::Slots), bodies: Some(2), axis: Some(BodyAxis::Rows), ..EncryptOptions::default() };
+    let options = EncryptOptions {
+        encoding: Some(Encoding::Slots),
+        bodies: Some(2),
+        axis: Some(BodyAxis::Rows),
+        ..EncryptOptions::default()
+    };
     let x = encrypt_as(&sk, &Values::Complex(data.clone()), &[inner, columns], options, 5);
     let plan = PreparedPlan::new(rows, inner, &weights, &x, PreparedOptions::default()).expect("plan");
     let (ev, matrix) = prepared(&sk, plan);
     let y = ev.multiply_prepared(&matrix, &x).expect("product");
-    let part = |f: fn(&clathrate_ckks::Complex64) -> f64| product(&weights, &data.iter().map(f).collect::<Vec<_>>(), inner, columns);
+    let part = |f: fn(&clathrate_ckks::Complex64) -> f64| {
+        product(&weights, &data.iter().map(f).collect::<Vec<_>>(), inner, columns)
+    };
     let (real, imaginary) = (part(|c| c.re), part(|c| c.im));
     let error = decrypt_complex(&sk, &y)
         .iter()
@@ -168,10 +197,17 @@ fn plans_take_one_product_where_it_is_precise_enough() {
     let x = encrypt_as(&sk, &Values::Real(noise(64 * 64, 1)), &[64, 64], under_masks(4), 5);
     let plan = |options| PreparedPlan::new(8, 64, &noise(512, 2), &x, options);
     let at = |bits: f64| plan(PreparedOptions { precision_bits: Some(bits), ..PreparedOptions::default() });
-    let with = |products| plan(PreparedOptions { products: Some(products), ..PreparedOptions::default() }).expect("plan").error();
+    let with = |products| {
+        plan(PreparedOptions { products: Some(products), ..PreparedOptions::default() })
+            .expect("plan")
+            .error()
+    };
     let (one, two) = (-with(1).log2(), -with(2).log2());
     if whole_fractions(&params) {
-        assert!(one == two && plan(PreparedOptions::default()).expect("plan").products() == 1, "integers need no second product");
+        assert!(
+            one == two && plan(PreparedOptions::default()).expect("plan").products() == 1,
+            "integers need no second product"
+        );
         return;
     }
     assert!(one + 3.0 < two, "{one} {two}");
@@ -179,8 +215,15 @@ fn plans_take_one_product_where_it_is_precise_enough() {
     assert_eq!(at((one + two) / 2.0).expect("plan").products(), 2);
     assert_eq!(plan(PreparedOptions::default()).expect("plan").products(), 2);
     let refused = at(two + 0.1).expect_err("too precise");
-    assert!(matches!(refused, CkksError::OutOfRange { .. }) && refused.to_string().contains(&format!("{two:.1} bits")), "{refused}");
-    assert!(matches!(plan(PreparedOptions { products: Some(3), ..PreparedOptions::default() }), Err(CkksError::OutOfRange { .. })));
+    assert!(
+        matches!(refused, CkksError::OutOfRange { .. })
+            && refused.to_string().contains(&format!("{two:.1} bits")),
+        "{refused}"
+    );
+    assert!(matches!(
+        plan(PreparedOptions { products: Some(3), ..PreparedOptions::default() }),
+        Err(CkksError::OutOfRange { .. })
+    ));
     let text = plan(PreparedOptions::default()).expect("plan").explain();
     assert!(text.contains("8 x 64") && text.contains("bits of precision"), "{text}");
     // The rounding of the weights belongs to the keys, so the other number of products keeps it.
@@ -200,7 +243,8 @@ fn a_dry_run_of_a_product_records_the_cost_of_its_plan() {
     let cost = plan.cost();
     let (_, matrix) = prepared(&sk, plan);
     let dry = Evaluator::recording(&params);
-    let symbol = Ciphertext::symbol_with(&params, x.shape(), *x.layout(), x.secret(), x.level(), x.scale()).expect("symbol");
+    let symbol = Ciphertext::symbol_with(&params, x.shape(), *x.layout(), x.secret(), x.level(), x.scale())
+        .expect("symbol");
     let symbol = dry.take_symbol(symbol, Some(1.0)).expect("taken");
     let y = dry.multiply_prepared(&matrix, &symbol).expect("a dry run");
     let real = Evaluator::new(&params).multiply_prepared(&matrix, &x).expect("a product");
@@ -209,14 +253,24 @@ fn a_dry_run_of_a_product_records_the_cost_of_its_plan() {
         (real.shape(), real.level(), real.scale(), real.layout(), real.secret())
     );
     assert_eq!(dry.recorded().cost(), cost);
-    assert!(cost.nanoseconds > 0.0 && cost.multiply_adds >= (8 * 64 * 64) as f64 && cost.transforms > 0.0, "{cost:?}");
-    assert!(y.error_bound().expect("bounds") >= matrix.plan().error() && y.bound().expect("a bound") <= 64.0 * 1.01, "{:?}", y.bound());
+    assert!(
+        cost.nanoseconds > 0.0 && cost.multiply_adds >= (8 * 64 * 64) as f64 && cost.transforms > 0.0,
+        "{cost:?}"
+    );
+    assert!(
+        y.error_bound().expect("bounds") >= matrix.plan().error()
+            && y.bound().expect("a bound") <= 64.0 * 1.01,
+        "{:?}",
+        y.bound()
+    );
 }
 
 #[test]
 fn parameters_of_long_steps_and_many_levels_are_precise_or_refused() {
     // A step of 40 bits leaves a double no room for weights of 40 bits: they are rounded to fewer.
-    for (name, level) in [("insecure_small", 1), ("insecure_tiny", 1), ("insecure_deep", 1), ("insecure_small", 5)] {
+    for (name, level) in
+        [("insecure_small", 1), ("insecure_tiny", 1), ("insecure_deep", 1), ("insecure_small", 5)]
+    {
         let params = params(name);
         let sk = secret(&params, 3);
         let (rows, inner, columns) = (6, 40, 16);
@@ -233,7 +287,10 @@ fn parameters_of_long_steps_and_many_levels_are_precise_or_refused() {
         let plan = match plan {
             Ok(plan) => plan,
             Err(error) => {
-                assert!(level > 1 && error.to_string().contains("lower level"), "{name}, level {level}: {error}");
+                assert!(
+                    level > 1 && error.to_string().contains("lower level"),
+                    "{name}, level {level}: {error}"
+                );
                 continue;
             }
         };
@@ -243,24 +300,34 @@ fn parameters_of_long_steps_and_many_levels_are_precise_or_refused() {
         let y = ev.multiply_prepared(&matrix, &x).expect("product");
         let measured = deviation(&decrypt(&sk, &y), &product(&weights, &data, inner, columns));
         println!("{name}, level {level}: 2^{:.1}, predicted 2^{:.1}", measured.log2(), predicted.log2());
-        assert!(measured < 2.0 * predicted && predicted < 2f64.powi(-6), "{name}, level {level}: {measured:e}, {predicted:e}");
+        assert!(
+            measured < 2.0 * predicted && predicted < 2f64.powi(-6),
+            "{name}, level {level}: {measured:e}, {predicted:e}"
+        );
     }
 }
 
 #[test]
 fn weights_that_round_up_or_away_are_seen() {
     let params = params("insecure_tiny");
-    let plan = |weight: f64, options| PreparedPlan::for_columns(&params, (4, 8, &[weight; 32]), 8, Arrangement::default(), options);
+    let plan = |weight: f64, options| {
+        PreparedPlan::for_columns(&params, (4, 8, &[weight; 32]), 8, Arrangement::default(), options)
+    };
     // Rounded, these weights have a bit more, and the prediction knows: it is that of the rounded ones.
     let near = plan(1.0 - 2f64.powi(-30), PreparedOptions::default()).expect("plan");
     let whole = plan(1.0, PreparedOptions::default()).expect("plan");
     assert!((near.error() / whole.error()).log2().abs() < 0.2, "{} {}", near.error(), whole.error());
     // Weights below the last bit of their scale, 24 bits here, leave no number right.
     let params = crate::common::params("insecure_matmul");
-    let plan = |weight: f64, options| PreparedPlan::for_columns(&params, (4, 8, &[weight; 32]), 8, Arrangement::default(), options);
+    let plan = |weight: f64, options| {
+        PreparedPlan::for_columns(&params, (4, 8, &[weight; 32]), 8, Arrangement::default(), options)
+    };
     for weight in [1e-9, 2f64.powi(-60), 1e-300] {
         let error = plan(weight, PreparedOptions::default()).expect_err("too small");
-        assert!(matches!(error, CkksError::OutOfRange { .. }) && error.to_string().contains("larger weights"), "{error}");
+        assert!(
+            matches!(error, CkksError::OutOfRange { .. }) && error.to_string().contains("larger weights"),
+            "{error}"
+        );
     }
     assert!(plan(0.0, PreparedOptions::default()).is_ok(), "zero is zero");
     let bits = PreparedOptions { precision_bits: Some(20.0), ..PreparedOptions::default() };
@@ -274,7 +341,10 @@ fn many_rows_and_long_sums_are_right() {
     for (rows, inner, columns, bodies) in [(1100, 3, 200, 2), (2, 4200, 40, 300), (2100, 5, 20, 1)] {
         for products in [1, 2] {
             let (measured, predicted) = Case { rows, inner, columns, bodies }.errors(&params, products, 11);
-            assert!(measured < 2.0 * predicted, "{rows} x {inner} times {columns}: {measured:e}, {predicted:e}");
+            assert!(
+                measured < 2.0 * predicted,
+                "{rows} x {inner} times {columns}: {measured:e}, {predicted:e}"
+            );
         }
     }
 }
@@ -327,7 +397,11 @@ fn rows_in_lanes_multiply_without_preparation_once_they_are_apart() {
     let sk = secret(&params, 3);
     let (rows, inner, columns) = (5, 9, 30);
     let (weights, data) = (noise(rows * inner, 1), noise(inner * columns, 2));
-    let options = EncryptOptions { encoding: Some(Encoding::Coefficients), lanes: Some(Lanes::Most), ..EncryptOptions::default() };
+    let options = EncryptOptions {
+        encoding: Some(Encoding::Coefficients),
+        lanes: Some(Lanes::Most),
+        ..EncryptOptions::default()
+    };
     let x = encrypt_as(&sk, &Values::Real(data.clone()), &[inner, columns], options, 5);
     assert_eq!((x.layout().lanes, x.bundles().len()), (8, 2));
     assert!(deviation(&decrypt(&sk, &x), &data) < 1e-6);
@@ -348,9 +422,13 @@ fn rows_in_lanes_multiply_without_preparation_once_they_are_apart() {
         let options = EncryptOptions { lanes: Some(Lanes::Of(lanes)), ..options };
         let x = encrypt_as(&sk, &Values::Real(data.clone()), &[inner, columns], options, 5);
         let apart = ev.to_mlwe(&x, lanes).expect("rows");
-        assert_eq!((apart.params().degree(), apart.layout().stride(), apart.bundles().len()), (256 / lanes, 8 / lanes, inner));
+        assert_eq!(
+            (apart.params().degree(), apart.layout().stride(), apart.bundles().len()),
+            (256 / lanes, 8 / lanes, inner)
+        );
         assert!(deviation(&decrypt(&sk, &apart), &data) < 1e-6);
-        let needs = KeyNeeds::new().operation(pack_step(256, 256 / lanes, 256), clathrate_ckks::KeyLevel::Top);
+        let needs =
+            KeyNeeds::new().operation(pack_step(256, 256 / lanes, 256), clathrate_ckks::KeyLevel::Top);
         let again = evaluator(&sk, &needs).pack_rows(&apart, &[]).expect("packed");
         assert_eq!(again.layout(), x.layout());
         assert!(deviation(&decrypt(&sk, &again), &data) < 1e-5);
@@ -370,30 +448,58 @@ fn what_does_not_fit_is_refused_with_numbers() {
     let plan = |x: &Ciphertext| PreparedPlan::new(8, 16, &weights, x, PreparedOptions::default());
     // Rows that do not share masks.
     assert!(matches!(plan(&encrypted(EncryptOptions::default())), Err(CkksError::Conversion { .. })));
-    assert!(matches!(PreparedPlan::new(8, 15, &weights[..120], &x, PreparedOptions::default()), Err(CkksError::Shape { .. })));
-    assert!(matches!(PreparedPlan::new(8, 16, &vec![f64::NAN; 128], &x, PreparedOptions::default()), Err(CkksError::NotFinite { .. })));
+    assert!(matches!(
+        PreparedPlan::new(8, 15, &weights[..120], &x, PreparedOptions::default()),
+        Err(CkksError::Shape { .. })
+    ));
+    assert!(matches!(
+        PreparedPlan::new(8, 16, &vec![f64::NAN; 128], &x, PreparedOptions::default()),
+        Err(CkksError::NotFinite { .. })
+    ));
     let low = encrypted(EncryptOptions { level: Some(Level(0)), ..under_masks(2) });
     assert!(matches!(plan(&low), Err(CkksError::LevelTooLow { .. })));
     // Keys that are not there, of another number of bodies, and an evaluator without keys.
     let own = plan(&x).expect("plan");
     let needs = own.needs();
-    let error = own.prepare(&evaluator(&sk, &KeyNeeds::new().prepared_matrix(4, 32, clathrate_ckks::KeyLevel::Top)), &mut |_, _| true);
+    let error = own.prepare(
+        &evaluator(&sk, &KeyNeeds::new().prepared_matrix(4, 32, clathrate_ckks::KeyLevel::Top)),
+        &mut |_, _| true,
+    );
     assert!(matches!(error, Err(CkksError::NoKey { .. })), "{error:?}");
-    assert!(matches!(plan(&x).expect("plan").prepare(&Evaluator::new(&params), &mut |_, _| true), Err(CkksError::NoKeys { .. })));
+    assert!(matches!(
+        plan(&x).expect("plan").prepare(&Evaluator::new(&params), &mut |_, _| true),
+        Err(CkksError::NoKeys { .. })
+    ));
     let ev = evaluator(&sk, &needs);
     assert!(matches!(plan(&x).expect("plan").prepare(&ev, &mut |_, _| false), Err(CkksError::Cancelled)));
     let matrix = plan(&x).expect("plan").prepare(&ev, &mut |_, _| true).expect("prepared");
-    assert!(matches!(ev.multiply_prepared_with_progress(&matrix, &x, &mut |_, _| false), Err(CkksError::Cancelled)));
+    assert!(matches!(
+        ev.multiply_prepared_with_progress(&matrix, &x, &mut |_, _| false),
+        Err(CkksError::Cancelled)
+    ));
     // Other rows, other masks, another level, another owner.
     let other = |shape: &[usize], options, level: Option<usize>| {
         let values = Values::Real(noise(shape.iter().product(), 1));
         encrypt_as(&sk, &values, shape, EncryptOptions { level: level.map(Level), ..options }, 6)
     };
-    assert!(matches!(ev.multiply_prepared(&matrix, &other(&[15, 32], under_masks(2), None)), Err(CkksError::Shape { .. })));
-    assert!(matches!(ev.multiply_prepared(&matrix, &other(&[16, 32], under_masks(4), None)), Err(CkksError::Conversion { .. })));
-    assert!(matches!(ev.multiply_prepared(&matrix, &other(&[16, 60], under_masks(2), None)), Err(CkksError::Conversion { .. })));
-    assert!(matches!(ev.multiply_prepared(&matrix, &other(&[16, 32], under_masks(2), Some(0))), Err(CkksError::OutOfRange { .. })));
-    let stranger = encrypt_as(&secret(&params, 77), &Values::Real(data.clone()), &[16, 32], under_masks(2), 5);
+    assert!(matches!(
+        ev.multiply_prepared(&matrix, &other(&[15, 32], under_masks(2), None)),
+        Err(CkksError::Shape { .. })
+    ));
+    assert!(matches!(
+        ev.multiply_prepared(&matrix, &other(&[16, 32], under_masks(4), None)),
+        Err(CkksError::Conversion { .. })
+    ));
+    assert!(matches!(
+        ev.multiply_prepared(&matrix, &other(&[16, 60], under_masks(2), None)),
+        Err(CkksError::Conversion { .. })
+    ));
+    assert!(matches!(
+        ev.multiply_prepared(&matrix, &other(&[16, 32], under_masks(2), Some(0))),
+        Err(CkksError::OutOfRange { .. })
+    ));
+    let stranger =
+        encrypt_as(&secret(&params, 77), &Values::Real(data.clone()), &[16, 32], under_masks(2), 5);
     assert!(matches!(ev.multiply_prepared(&matrix, &stranger), Err(CkksError::WrongSecret { .. })));
     // Another number of columns in the same lanes is no other matrix.
     let narrow = other(&[16, 27], under_masks(2), None);
@@ -406,9 +512,15 @@ fn rows_apart_are_multiplied_and_brought_back_into_lanes() {
     // [pcmm-mambo, Algorithm 2]
     let params = params("insecure_matmul");
     let sk = secret(&params, 3);
-    for (rows, inner, columns, midpoints) in [(5, 9, 30, &[][..]), (16, 8, 16, &[4]), (1, 1, 128, &[]), (33, 20, 64, &[2])] {
+    for (rows, inner, columns, midpoints) in
+        [(5, 9, 30, &[][..]), (16, 8, 16, &[4]), (1, 1, 128, &[]), (33, 20, 64, &[2])]
+    {
         let (weights, data) = (noise(rows * inner, 1), noise(inner * columns, 2));
-        let options = EncryptOptions { encoding: Some(Encoding::Coefficients), lanes: Some(Lanes::Most), ..EncryptOptions::default() };
+        let options = EncryptOptions {
+            encoding: Some(Encoding::Coefficients),
+            lanes: Some(Lanes::Most),
+            ..EncryptOptions::default()
+        };
         let x = encrypt_as(&sk, &Values::Real(data.clone()), &[inner, columns], options, 5);
         let lanes = x.layout().lanes;
         let ev = Evaluator::new(&params);
@@ -417,11 +529,20 @@ fn rows_apart_are_multiplied_and_brought_back_into_lanes() {
         let y = ev.rescale(&ev.multiply_matrix(&w, &apart).expect("product")).expect("rescaled");
         let steps = y.params().packing_steps(midpoints).expect("steps");
         let needs = steps.iter().fold(KeyNeeds::new(), |needs, step| {
-            needs.operation(pack_step(step.degree() * step.rank(), step.degree(), step.target()), clathrate_ckks::KeyLevel::Top)
+            needs.operation(
+                pack_step(step.degree() * step.rank(), step.degree(), step.target()),
+                clathrate_ckks::KeyLevel::Top,
+            )
         });
         let packed = evaluator(&sk, &needs).pack_rows(&y, midpoints).expect("packed");
-        assert_eq!((packed.params(), packed.layout().lanes, packed.bundles().len()), (&params, lanes, rows.div_ceil(lanes)));
-        assert!(deviation(&decrypt(&sk, &packed), &product(&weights, &data, inner, columns)) < 1e-3, "{rows} x {inner} times {columns}");
+        assert_eq!(
+            (packed.params(), packed.layout().lanes, packed.bundles().len()),
+            (&params, lanes, rows.div_ceil(lanes))
+        );
+        assert!(
+            deviation(&decrypt(&sk, &packed), &product(&weights, &data, inner, columns)) < 1e-3,
+            "{rows} x {inner} times {columns}"
+        );
         // It is what it was before it came apart.
         let again = Evaluator::new(&params).to_mlwe(&packed, lanes).expect("rows");
         assert_eq!(again.layout(), y.layout());
@@ -447,11 +568,19 @@ fn prepared_matrices_come_back_from_files() {
     };
     for (rows, inner, columns, bodies) in [(1, 1, 1, 1), (9, 16, 30, 2), (5, 7, 600, 3), (20, 300, 20, 8)] {
         let weights = noise(rows * inner, 1);
-        let x = encrypt_as(&sk, &Values::Real(noise(inner * columns, 2)), &[inner, columns], under_masks(bodies), 5);
+        let x = encrypt_as(
+            &sk,
+            &Values::Real(noise(inner * columns, 2)),
+            &[inner, columns],
+            under_masks(bodies),
+            5,
+        );
         for products in [1, 2] {
             let options = PreparedOptions { products: Some(products), ..PreparedOptions::default() };
-            let (ev, matrix) = prepared(&sk, PreparedPlan::new(rows, inner, &weights, &x, options).expect("plan"));
-            let expected = ev.multiply_prepared(&matrix, &x).expect("product").to_file_bytes().expect("bytes");
+            let (ev, matrix) =
+                prepared(&sk, PreparedPlan::new(rows, inner, &weights, &x, options).expect("plan"));
+            let expected =
+                ev.multiply_prepared(&matrix, &x).expect("product").to_file_bytes().expect("bytes");
             matrix.save(&path).expect("file");
             for trusted in [false, true] {
                 let again = load(&params, trusted).expect("matrix");
@@ -464,7 +593,10 @@ fn prepared_matrices_come_back_from_files() {
             }
         }
     }
-    assert!(matches!(load(&crate::common::params("insecure_small"), false), Err(CkksError::File(FileError::WrongParameters { .. }))));
+    assert!(matches!(
+        load(&crate::common::params("insecure_small"), false),
+        Err(CkksError::File(FileError::WrongParameters { .. }))
+    ));
     // Whatever bit is flipped, and wherever the file ends, it is refused; nothing panics.
     let whole = std::fs::read(&path).expect("file");
     for place in (0..whole.len()).step_by(whole.len() / 300 + 1) {
@@ -487,8 +619,14 @@ fn with_own_masks(
     let weights = noise(rows * inner, seed);
     let options = PreparedOptions { own_masks: true, ..PreparedOptions::default() };
     (
-        PreparedPlan::for_columns(params, (rows, inner, &weights), columns, Arrangement { bodies, ..Arrangement::default() }, options)
-            .expect("plan"),
+        PreparedPlan::for_columns(
+            params,
+            (rows, inner, &weights),
+            columns,
+            Arrangement { bodies, ..Arrangement::default() },
+            options,
+        )
+        .expect("plan"),
         weights,
     )
 }
@@ -518,32 +656,56 @@ fn arrays_with_masks_of_their_own_are_multiplied_too() {
         let (ev, matrix) = prepared(&sk, plan);
         let y = ev.multiply_prepared(&matrix, &x).expect("product");
         let measured = deviation(&decrypt(&sk, &y), &product(&weights, &data, inner, columns));
-        assert!(measured < 2.0 * predicted && predicted < 2f64.powi(-6), "{shape:?}: {measured:e}, {predicted:e}");
+        assert!(
+            measured < 2.0 * predicted && predicted < 2f64.powi(-6),
+            "{shape:?}: {measured:e}, {predicted:e}"
+        );
         // The dry run takes the same steps, at the cost of the plan, and asks for no other keys.
         let recorder = Evaluator::recording_for(&params, matrix.plan().needs());
-        let symbol = Ciphertext::symbol_with(&params, x.shape(), *x.layout(), x.secret(), x.level(), x.scale()).expect("symbol");
+        let symbol =
+            Ciphertext::symbol_with(&params, x.shape(), *x.layout(), x.secret(), x.level(), x.scale())
+                .expect("symbol");
         let symbol = recorder.take_symbol(symbol, Some(1.0)).expect("symbol");
         let dry = recorder.multiply_prepared(&matrix, &symbol).expect("dry run");
-        assert_eq!((dry.shape(), dry.layout(), dry.level(), dry.secret()), (y.shape(), y.layout(), y.level(), y.secret()));
+        assert_eq!(
+            (dry.shape(), dry.layout(), dry.level(), dry.secret()),
+            (y.shape(), y.layout(), y.level(), y.secret())
+        );
         assert!(dry.error_bound().expect("bounded") >= measured);
-        assert!((recorder.recorded().cost().nanoseconds / matrix.plan().cost().nanoseconds - 1.0).abs() < 1e-9);
-        assert!(recorder.needs().operations().all(|(operation, _)| matrix.plan().needs().key_level_of(operation).is_some()));
+        assert!(
+            (recorder.recorded().cost().nanoseconds / matrix.plan().cost().nanoseconds - 1.0).abs() < 1e-9
+        );
+        assert!(
+            recorder.needs().operations().all(|(operation, _)| matrix
+                .plan()
+                .needs()
+                .key_level_of(operation)
+                .is_some())
+        );
         // Files keep what predictions depend on.
         let bytes = matrix.to_file_bytes().expect("file");
-        let again = PreparedMatrix::from_reader(&FileReader::from_bytes(&bytes).expect("readable"), &params).expect("matrix");
+        let again = PreparedMatrix::from_reader(&FileReader::from_bytes(&bytes).expect("readable"), &params)
+            .expect("matrix");
         assert_eq!(again.plan().explain(), matrix.plan().explain());
         assert!(decrypt(&sk, &ev.multiply_prepared(&again, &x).expect("product")) == decrypt(&sk, &y));
-        // The same matrix multiplies arrays that lie alike under shared masks, as the plan for them says, without the keys of the rounds.
+        // The same matrix multiplies arrays that lie alike under shared masks, as the plan for them says,
+        // without the keys of the rounds.
         let shared = matrix.plan().clone().with_own_masks(false).expect("plan");
         let x_shared = sk.encrypt_array(&data, &[inner, columns], shared.encryption()).expect("encryption");
         let z = Evaluator::new(&params).multiply_prepared(&matrix, &x_shared).expect("product");
-        assert!(deviation(&decrypt(&sk, &z), &product(&weights, &data, inner, columns)) < 2.0 * shared.error());
-        assert!(shared.cost().nanoseconds < matrix.plan().cost().nanoseconds && shared.error() <= matrix.plan().error());
+        assert!(
+            deviation(&decrypt(&sk, &z), &product(&weights, &data, inner, columns)) < 2.0 * shared.error()
+        );
+        assert!(
+            shared.cost().nanoseconds < matrix.plan().cost().nanoseconds
+                && shared.error() <= matrix.plan().error()
+        );
         assert_eq!(shared.with_own_masks(true).expect("plan").explain(), matrix.plan().explain());
         // Without the keys of the rounds the array is refused.
         let without = Evaluator::new(&params).multiply_prepared(&matrix, &x);
         assert_refused!(without, CkksError::NoKeys { .. }, "under one mask");
-        let other = evaluator(&sk, &KeyNeeds::new().relinearise(clathrate_ckks::KeyLevel::Top)).multiply_prepared(&matrix, &x);
+        let other = evaluator(&sk, &KeyNeeds::new().relinearise(clathrate_ckks::KeyLevel::Top))
+            .multiply_prepared(&matrix, &x);
         assert_refused!(other, CkksError::NoKey { .. }, "under one mask");
         let low = ev.drop_to_level(&x, Level(0)).expect("level 0");
         assert_refused!(ev.multiply_prepared(&matrix, &low), CkksError::OutOfRange { .. }, "level 1");
@@ -558,7 +720,11 @@ fn the_noise_of_rows_brought_under_masks_is_that_predicted() {
     for seed in 0..6u8 {
         let sk = secret(&params, 20 + seed);
         let (plan, _) = with_own_masks(&params, (rows, inner, columns), Some(8), seed.into());
-        let x = sk.public_key().expect("public key").encrypt_array(&vec![0.0; inner * columns], &[inner, columns], plan.encryption());
+        let x = sk.public_key().expect("public key").encrypt_array(
+            &vec![0.0; inner * columns],
+            &[inner, columns],
+            plan.encryption(),
+        );
         predicted += plan.noise().total() / 6.0;
         let (ev, matrix) = prepared(&sk, plan);
         let y = ev.multiply_prepared(&matrix, &x.expect("zeros")).expect("product");

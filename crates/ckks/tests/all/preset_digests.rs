@@ -1,4 +1,5 @@
-//! The digests of all presets. Files name the digest of their parameters, so a preset whose primes or gadget changed could no longer read them.
+//! The digests of all presets. Files name the digest of their parameters, so a preset whose primes or gadget
+//! changed could no longer read them.
 
 use std::fmt::Write as _;
 
@@ -17,7 +18,8 @@ fn hex(digest: &[u8; 32]) -> String {
 
 #[test]
 fn every_preset_keeps_its_digest() {
-    let found: String = preset_names().iter().map(|name| format!("{name} {}\n", hex(params(name).digest()))).collect();
+    let found: String =
+        preset_names().iter().map(|name| format!("{name} {}\n", hex(params(name).digest()))).collect();
     assert_eq!(
         found, DIGESTS,
         "a new preset needs a line in preset_digests.txt; where all digests are meant to change, it is the text on the left"

@@ -1,4 +1,5 @@
-//! Exact products in smaller rings, to which a switch leads at level 1: numbers, predictions, keys, refusals. Small degrees are not secure.
+//! Exact products in smaller rings, to which a switch leads at level 1: numbers, predictions, keys, refusals.
+//! Small degrees are not secure.
 
 use crate::common::measure::*;
 use crate::common::*;
@@ -16,12 +17,17 @@ fn options(ring: Option<usize>, lanes: Option<usize>) -> MatrixOptions {
 /// `W X` for rows of `columns` numbers.
 fn product(w: &[f64], x: &[f64], columns: usize) -> Vec<f64> {
     let inner = x.len() / columns;
-    let entry = |row: &[f64], column: usize| row.iter().enumerate().map(|(k, w)| w * x[k * columns + column]).sum();
+    let entry =
+        |row: &[f64], column: usize| row.iter().enumerate().map(|(k, w)| w * x[k * columns + column]).sum();
     w.chunks_exact(inner).flat_map(|row| (0..columns).map(move |column| entry(row, column))).collect()
 }
 
 /// The product as planned, with the error over the predicted one.
-fn run(params: &Params, (rows, inner, columns): (usize, usize, usize), options: &MatrixOptions) -> (f64, MatrixPlan) {
+fn run(
+    params: &Params,
+    (rows, inner, columns): (usize, usize, usize),
+    options: &MatrixOptions,
+) -> (f64, MatrixPlan) {
     let sk = secret(params, 3);
     let w: Vec<f64> = noise(rows * inner, 5).iter().map(|w| w / (inner as f64).sqrt()).collect();
     let x = noise(inner * columns, 6);
@@ -32,7 +38,8 @@ fn run(params: &Params, (rows, inner, columns): (usize, usize, usize), options: 
     let y = ev.multiply_planned(&matrix, &ct, &mut |_, _| true).expect("product");
     assert_eq!((y.shape(), y.secret(), y.level()), (&[rows, columns][..], SecretName::Main, Level(0)));
     assert_eq!((y.layout().lanes, y.params().shape()), (ct.layout().lanes, params.shape()));
-    let error = deviation(&sk.decrypt(&y).expect("numbers").into_real().expect("real"), &product(&w, &x, columns));
+    let error =
+        deviation(&sk.decrypt(&y).expect("numbers").into_real().expect("real"), &product(&w, &x, columns));
     println!(
         "{rows} x {inner} x {columns}, {:?}: {:.2} bits, predicted {:.2}",
         plan.chosen().ring,
@@ -46,17 +53,26 @@ fn run(params: &Params, (rows, inner, columns): (usize, usize, usize), options: 
 fn products_in_every_ring_are_the_products() {
     let params = params("insecure_boot");
     let mut rings = 0;
-    for (rows, inner, columns, lanes) in
-        [(16, 16, 64, None), (3, 5, 128, Some(8)), (40, 7, 32, None), (9, 33, 256, None), (1, 1, 16, Some(64)), (64, 64, 16, None)]
-    {
+    for (rows, inner, columns, lanes) in [
+        (16, 16, 64, None),
+        (3, 5, 128, Some(8)),
+        (40, 7, 32, None),
+        (9, 33, 256, None),
+        (1, 1, 16, Some(64)),
+        (64, 64, 16, None),
+    ] {
         for log in 4..=10 {
             let degree = 1 << log;
             let row = params.degree()
-                / lanes.unwrap_or(params.degree() / usize::max(columns, params.degree() / usize::max(rows, inner).next_power_of_two()));
+                / lanes.unwrap_or(
+                    params.degree()
+                        / usize::max(columns, params.degree() / usize::max(rows, inner).next_power_of_two()),
+                );
             let own = options(Some(degree), lanes);
             let w = vec![0.5; rows * inner];
             if let Err(error) = MatrixPlan::new(&params, (rows, inner, &w), columns, &own) {
-                // Rows that are longer than the ring's polynomials, and rings that are too small for the modulus.
+                // Rows that are longer than the ring's polynomials, and rings that are too small for the
+                // modulus.
                 println!("{rows} x {inner} x {columns}, degree {degree}: {error}");
                 assert!(degree < row || degree < 256, "{degree}, rows of {row}: {error}");
                 continue;
@@ -70,17 +86,24 @@ fn products_in_every_ring_are_the_products() {
     assert!(rings >= 8, "{rings}");
 }
 
-/// Where no method is named, the ring that makes the product fastest, and keys that are stored, missed and checked like others.
+/// Where no method is named, the ring that makes the product fastest, and keys that are stored, missed and
+/// checked like others.
 #[test]
 fn the_fastest_ring_is_chosen_and_its_keys_are_few() {
     let params = params("insecure_boot");
     let w = vec![0.1; 64 * 64];
     let plan = MatrixPlan::new(&params, (64, 64, &w), 16, &options(None, None)).expect("plan");
     assert!(plan.chosen().ring.is_some_and(|degree| degree < params.degree()), "{}", plan.explain());
-    assert!(plan.others().iter().filter(|cost| cost.ring.is_some()).all(|cost| cost.prices.0 >= plan.chosen().prices.0));
+    assert!(
+        plan.others()
+            .iter()
+            .filter(|cost| cost.ring.is_some())
+            .all(|cost| cost.prices.0 >= plan.chosen().prices.0)
+    );
     let text = plan.explain();
     assert!(text.contains("* exact, degree ") && text.contains("a switch to the ring of degree"), "{text}");
-    let whole = MatrixPlan::new(&params, (64, 64, &w), 16, &options(Some(params.degree()), None)).expect("plan");
+    let whole =
+        MatrixPlan::new(&params, (64, 64, &w), 16, &options(Some(params.degree()), None)).expect("plan");
     assert!(whole.chosen().ring.is_none() && whole.chosen().prices.0 > plan.chosen().prices.0);
 
     let sk = secret(&params, 4);
@@ -96,7 +119,8 @@ fn the_fastest_ring_is_chosen_and_its_keys_are_few() {
     }
     assert_eq!((down, up), (1, 1));
     let bytes = keys.to_file_bytes().expect("a file");
-    let again = EvaluationKeys::from_reader(&FileReader::from_bytes(&bytes).expect("readable"), &params).expect("keys");
+    let again = EvaluationKeys::from_reader(&FileReader::from_bytes(&bytes).expect("readable"), &params)
+        .expect("keys");
     let ct = encrypt_as(&sk, &Values::Real(noise(64 * 16, 2)), &[64, 16], plan.encryption(), 3);
     let product = |ev: Evaluator| {
         let matrix = plan.prepare(&ev, &mut |_, _| true)?;
@@ -111,26 +135,45 @@ fn the_fastest_ring_is_chosen_and_its_keys_are_few() {
     assert_refused!(ev.multiply_planned(&matrix, &ct, &mut |_, _| false), CkksError::Cancelled, "stopped");
 }
 
-/// Keys under a smaller ring's secret are as secure there as the parameters promise, at every preset that has such rings, and no ring is offered below that.
+/// Keys under a smaller ring's secret are as secure there as the parameters promise, at every preset that has
+/// such rings, and no ring is offered below that.
 #[test]
 fn rings_of_products_are_secure() {
     let mut found = 0;
-    for name in ["n15", "n16", "boot_n15", "boot_n15_mambo", "boot_fast", "boot_fast_batch", "boot_precise", "paper_fgb"] {
+    for name in [
+        "n15",
+        "n16",
+        "boot_n15",
+        "boot_n15_mambo",
+        "boot_fast",
+        "boot_fast_batch",
+        "boot_precise",
+        "paper_fgb",
+    ] {
         let params = params(name);
         let smaller_ring = params.smaller_ring().unwrap_or_else(|| panic!("{name} has level 1"));
         for log in 9..params.degree().ilog2() {
             let degree = 1 << log;
             let name_of = KeyName::ChangeSecret { from: SecretName::Main, to: SecretName::Embedded(degree) };
-            let headroom = clathrate_lattice::security::max_log2_qp(degree, 128, clathrate_lattice::SecretDistribution::UniformTernary);
+            let headroom = clathrate_lattice::security::max_log2_qp(
+                degree,
+                128,
+                clathrate_lattice::SecretDistribution::UniformTernary,
+            );
             let secure = headroom.is_some_and(|headroom| smaller_ring.log2_qp <= headroom);
             match params.key_definition(name_of) {
                 Ok(definition) => {
                     let bits = definition.security_bits(Level(1)).expect("bits");
-                    assert!(bits >= 128.0 && secure && definition.check_security(Level(1)).is_ok(), "{name}, degree {degree}: {bits}");
+                    assert!(
+                        bits >= 128.0 && secure && definition.check_security(Level(1)).is_ok(),
+                        "{name}, degree {degree}: {bits}"
+                    );
                     assert!(definition.check_security(Level(2)).is_err());
                     found += 1;
                 }
-                Err(CkksError::Conversion { .. }) => assert!(!secure, "{name}, degree {degree}: log2 QP is {}", smaller_ring.log2_qp),
+                Err(CkksError::Conversion { .. }) => {
+                    assert!(!secure, "{name}, degree {degree}: log2 QP is {}", smaller_ring.log2_qp)
+                }
                 Err(other) => panic!("{name}: {other}"),
             }
         }
@@ -141,7 +184,8 @@ fn rings_of_products_are_secure() {
 /// Relatives of a smaller dimension have no switch down, and keep their exact products.
 #[test]
 fn relatives_keep_exact_products() {
-    let params = params("n16").relative(clathrate_ckks::ModuleShape { degree: 1 << 15, rank: 1 }).expect("a relative");
+    let params =
+        params("n16").relative(clathrate_ckks::ModuleShape { degree: 1 << 15, rank: 1 }).expect("a relative");
     assert!(params.smaller_ring().is_none());
     let w = vec![0.01; 64 * 64];
     let plan = MatrixPlan::new(&params, (64, 64, &w), 64, &options(None, None)).expect("plan");
@@ -164,15 +208,31 @@ fn what_has_no_ring_is_refused() {
     let prepared = MatrixOptions { method: Some(MatrixMethod::Prepared), ..options(Some(512), None) };
     assert_refused!(plan(&prepared), CkksError::OutOfRange { .. }, "exact products");
     let high = Arrangement { level: Some(Level(2)), ..Arrangement::default() };
-    assert_refused!(plan(&MatrixOptions { arrangement: high, ..options(Some(512), None) }), CkksError::OutOfRange { .. }, "level 1");
+    assert_refused!(
+        plan(&MatrixOptions { arrangement: high, ..options(Some(512), None) }),
+        CkksError::OutOfRange { .. },
+        "level 1"
+    );
     // The secret of a smaller ring is come under from the main one alone, and left by packing.
     let (from, to) = (SecretName::Embedded(512), SecretName::Main);
-    assert_refused!(params.key_definition(KeyName::ChangeSecret { from, to }), CkksError::Conversion { .. }, "by packing");
+    assert_refused!(
+        params.key_definition(KeyName::ChangeSecret { from, to }),
+        CkksError::Conversion { .. },
+        "by packing"
+    );
     let (from, to) = (SecretName::Ephemeral, SecretName::Embedded(512));
-    assert_refused!(params.key_definition(KeyName::ChangeSecret { from, to }), CkksError::Conversion { .. }, "from the main one");
+    assert_refused!(
+        params.key_definition(KeyName::ChangeSecret { from, to }),
+        CkksError::Conversion { .. },
+        "from the main one"
+    );
     let sk = secret(&params, 5);
     let x = encrypt(&sk, &[1.0]);
     let own = plan(&options(None, None)).expect("plan");
     let (ev, degree) = (evaluator(&sk, &own.needs()), own.chosen().ring.expect("a ring"));
-    assert_refused!(ev.change_secret(&x, SecretName::Embedded(degree)), CkksError::Conversion { .. }, "take a MatrixPlan");
+    assert_refused!(
+        ev.change_secret(&x, SecretName::Embedded(degree)),
+        CkksError::Conversion { .. },
+        "take a MatrixPlan"
+    );
 }

@@ -6,11 +6,16 @@ use crate::common::*;
 use clathrate_ckks::file::{FileReader, Stored};
 use clathrate_ckks::keys::KeyLevel;
 use clathrate_ckks::keys::{EncryptOptions, Values};
-use clathrate_ckks::{Ciphertext, CkksError, Encoding, EvaluationKeys, Evaluator, KeyNeeds, ModuleShape, Params, SecretKey};
+use clathrate_ckks::{
+    Ciphertext, CkksError, Encoding, EvaluationKeys, Evaluator, KeyNeeds, ModuleShape, Params, SecretKey,
+};
 
 fn all_needs(params: &Params) -> KeyNeeds {
     let two = ModuleShape { degree: params.degree(), rank: 2 };
-    let lower = KeyNeeds::new().relinearise(KeyLevel::Top).reduce_to(1, KeyLevel::Top).power_rotations(KeyLevel::Level(1));
+    let lower = KeyNeeds::new()
+        .relinearise(KeyLevel::Top)
+        .reduce_to(1, KeyLevel::Top)
+        .power_rotations(KeyLevel::Level(1));
     KeyNeeds::new()
         .relinearise(KeyLevel::Top)
         .power_rotations(KeyLevel::Level(3))
@@ -34,7 +39,11 @@ fn keys_of_all_shapes_come_back_and_compute_the_same_bits() {
     assert_eq!(again.to_file_bytes().expect("file"), bytes);
     assert_eq!((again.bytes(), again.id()), (keys.bytes(), keys.id()));
     let (one, two) = (Evaluator::with_keys(Arc::new(keys)), Evaluator::with_keys(Arc::new(again)));
-    let options = EncryptOptions { encoding: Some(Encoding::Slots), level: Some(clathrate_lattice::Level(2)), ..EncryptOptions::default() };
+    let options = EncryptOptions {
+        encoding: Some(Encoding::Slots),
+        level: Some(clathrate_lattice::Level(2)),
+        ..EncryptOptions::default()
+    };
     let x = encrypt_as(&owner, &Values::Real(ramp(128)), &[128], options, 5);
     let each = |ev: &Evaluator| -> Vec<Ciphertext> {
         let low = ev.to_rank(&x, 2).expect("rank 2");
@@ -51,7 +60,8 @@ fn keys_of_all_shapes_come_back_and_compute_the_same_bits() {
         // Ciphertexts of relatives are read with the root's parameters, and with their own.
         let bytes = a.to_file_bytes().expect("file");
         for reading in [&params, a.params()] {
-            let read = Ciphertext::from_reader(&FileReader::from_bytes(&bytes).expect("readable"), reading).expect("ciphertext");
+            let read = Ciphertext::from_reader(&FileReader::from_bytes(&bytes).expect("readable"), reading)
+                .expect("ciphertext");
             assert_eq!((read.params(), read.bundles()), (a.params(), a.bundles()));
         }
     }
@@ -62,12 +72,17 @@ fn relatives_and_their_keys_come_back_equal() {
     let root = params("insecure_dpad");
     let rlwe = root.relative(root.rlwe_shape()).expect("degree 1024");
     let bytes = rlwe.to_file_bytes().expect("file");
-    let read =
-        Params::from_reader(&FileReader::from_bytes(&bytes).expect("readable"), true, &crate::common::base_runtime()).expect("parameters");
+    let read = Params::from_reader(
+        &FileReader::from_bytes(&bytes).expect("readable"),
+        true,
+        &crate::common::base_runtime(),
+    )
+    .expect("parameters");
     assert_eq!(read, rlwe);
     let owner = secret(&root, 1).relative(&rlwe).expect("key");
     let bytes = owner.to_file_bytes().expect("file");
-    let again = SecretKey::from_reader(&FileReader::from_bytes(&bytes).expect("readable"), &read).expect("key");
+    let again =
+        SecretKey::from_reader(&FileReader::from_bytes(&bytes).expect("readable"), &read).expect("key");
     let options = EncryptOptions { encoding: Some(Encoding::Slots), ..EncryptOptions::default() };
     let x = encrypt_as(&owner, &Values::Real(ramp(300)), &[300], options, 2);
     let Values::Real(back) = again.decrypt(&x).expect("decrypt") else { panic!("real numbers went in") };
@@ -100,8 +115,11 @@ fn every_truncation_and_many_flips_of_a_key_file_are_refused() {
 fn needs_of_one_shape_stated_in_two_places_are_all_found() {
     let params = params("insecure_dpad");
     let owner = secret(&params, 1);
-    let (two, one) = (ModuleShape { degree: params.degree(), rank: 2 }, ModuleShape { degree: params.degree(), rank: 1 });
-    let nested = KeyNeeds::new().reduce_to(1, KeyLevel::Top).relative(one, &KeyNeeds::new().relinearise(KeyLevel::Top));
+    let (two, one) =
+        (ModuleShape { degree: params.degree(), rank: 2 }, ModuleShape { degree: params.degree(), rank: 1 });
+    let nested = KeyNeeds::new()
+        .reduce_to(1, KeyLevel::Top)
+        .relative(one, &KeyNeeds::new().relinearise(KeyLevel::Top));
     let needs = KeyNeeds::new()
         .reduce_to(2, KeyLevel::Top)
         .relative(two, &nested)
@@ -122,7 +140,11 @@ fn reductions_stated_side_by_side_make_one_way_down() {
     let step = |to| KeyNeeds::new().reduce_to(to, KeyLevel::Top).single_steps();
     let needs = step(3).relative(at(3), &step(2)).relative(at(2), &step(1));
     let ev = Evaluator::with_keys(Arc::new(owner.evaluation_keys(&needs).expect("keys")));
-    let options = EncryptOptions { encoding: Some(Encoding::Slots), level: Some(clathrate_lattice::Level(0)), ..EncryptOptions::default() };
+    let options = EncryptOptions {
+        encoding: Some(Encoding::Slots),
+        level: Some(clathrate_lattice::Level(0)),
+        ..EncryptOptions::default()
+    };
     let x = encrypt_as(&owner, &Values::Real(ramp(16)), &[16], options, 5);
     ev.to_rank(&x, 1).expect("4 -> 3 -> 2 -> 1");
 }

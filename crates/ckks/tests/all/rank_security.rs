@@ -11,7 +11,11 @@ use clathrate_lattice::security::estimated_bits;
 
 /// Bits of keys at `rank` over `chain` up to `level`.
 fn bits(params: &Params, chain: &clathrate_lattice::Chain, rank: usize, level: Level) -> f64 {
-    estimated_bits(params.degree() * rank, chain.key_basis(level).log2(chain.ring()), params.spec().distribution())
+    estimated_bits(
+        params.degree() * rank,
+        chain.key_basis(level).log2(chain.ring()),
+        params.spec().distribution(),
+    )
 }
 
 #[test]
@@ -31,15 +35,28 @@ fn every_shape_of_a_secure_set_has_the_bits_of_its_root_and_not_a_level_more() {
             assert!(relative.security_bits() >= wanted, "{name}, rank {rank}");
             assert!(bits(&relative, chain, rank, top) >= wanted, "{name}, rank {rank}");
             if top < root.max_level() {
-                assert!(bits(&relative, chain, rank, Level(top.0 + 1)) < wanted, "{name}, rank {rank} stops at {top} too early");
+                assert!(
+                    bits(&relative, chain, rank, Level(top.0 + 1)) < wanted,
+                    "{name}, rank {rank} stops at {top} too early"
+                );
             }
             let Some(temporary) = relative.temporary() else { continue };
-            assert!(bits(&relative, temporary.chain(), temporary.rank, top) >= wanted, "{name}, rank {rank} -> {}", temporary.rank);
+            assert!(
+                bits(&relative, temporary.chain(), temporary.rank, top) >= wanted,
+                "{name}, rank {rank} -> {}",
+                temporary.rank
+            );
             assert_eq!(temporary.security_bits, bits(&relative, temporary.chain(), temporary.rank, top));
             if let Some(level) = temporary.direct_level {
-                assert!(bits(&relative, temporary.chain(), rank, level) >= wanted, "{name}, rank {rank}, direct");
+                assert!(
+                    bits(&relative, temporary.chain(), rank, level) >= wanted,
+                    "{name}, rank {rank}, direct"
+                );
                 if level < top {
-                    assert!(bits(&relative, temporary.chain(), rank, Level(level.0 + 1)) < wanted, "{name}, rank {rank}, direct too early");
+                    assert!(
+                        bits(&relative, temporary.chain(), rank, Level(level.0 + 1)) < wanted,
+                        "{name}, rank {rank}, direct too early"
+                    );
                 }
             }
         }
@@ -51,15 +68,24 @@ fn insecure_temporary_ranks_are_refused_with_the_remedy() {
     let mut spec = ParamsSpec { name: "longer".to_owned(), ..preset("dpad_n13_r2").expect("preset") };
     spec.temporary.push(44.0);
     spec.temporary.push(44.0);
-    let error = Params::new(spec.clone(), &crate::common::base_runtime()).expect_err("too long a modulus at rank 3");
+    let error =
+        Params::new(spec.clone(), &crate::common::base_runtime()).expect_err("too long a modulus at rank 3");
     assert!(matches!(error, CkksError::Insecure { dimension: 24576, .. }), "{error}");
     for part in ["temporary_rank 3", "raise it to 4", "`temporary`"] {
         assert!(error.to_string().contains(part), "{error}");
     }
     spec.temporary_rank = Some(4);
-    assert!(Params::new(spec.clone(), &crate::common::base_runtime()).expect("rank 4 has room").security_bits() >= 128.0);
+    assert!(
+        Params::new(spec.clone(), &crate::common::base_runtime()).expect("rank 4 has room").security_bits()
+            >= 128.0
+    );
     spec.temporary_rank = Some(2);
-    assert!(Params::new(spec.clone(), &crate::common::base_runtime()).expect_err("no higher").to_string().contains("use 3 to 128"));
+    assert!(
+        Params::new(spec.clone(), &crate::common::base_runtime())
+            .expect_err("no higher")
+            .to_string()
+            .contains("use 3 to 128")
+    );
     spec.temporary_rank = None;
     assert!(
         Params::new(spec.clone(), &crate::common::base_runtime())
@@ -68,7 +94,12 @@ fn insecure_temporary_ranks_are_refused_with_the_remedy() {
             .contains("temporary_rank")
     );
     (spec.temporary_rank, spec.temporary) = (Some(3), Vec::new());
-    assert!(Params::new(spec, &crate::common::base_runtime()).expect_err("a rank without primes").to_string().contains("temporary"));
+    assert!(
+        Params::new(spec, &crate::common::base_runtime())
+            .expect_err("a rank without primes")
+            .to_string()
+            .contains("temporary")
+    );
 }
 
 #[test]
@@ -78,11 +109,21 @@ fn steps_by_less_than_half_the_rank_need_the_callers_word() {
     let make = |needs: &KeyNeeds| owner.evaluation_keys(needs);
     let step = KeyNeeds::new().reduce_to(3, KeyLevel::Top);
     let error = make(&step).expect_err("not the default");
-    assert!(matches!(error, CkksError::RankStep { from: 4, to: 3, .. }) && error.to_string().contains("single_steps"), "{error}");
+    assert!(
+        matches!(error, CkksError::RankStep { from: 4, to: 3, .. })
+            && error.to_string().contains("single_steps"),
+        "{error}"
+    );
     assert!(make(&step.single_steps()).is_ok());
     assert!(make(&KeyNeeds::new().reduce_to(2, KeyLevel::Top)).is_ok());
     for rank in [0, 4, 5] {
-        assert!(matches!(make(&KeyNeeds::new().reduce_to(rank, KeyLevel::Top).single_steps()), Err(CkksError::RankStep { .. })), "{rank}");
+        assert!(
+            matches!(
+                make(&KeyNeeds::new().reduce_to(rank, KeyLevel::Top).single_steps()),
+                Err(CkksError::RankStep { .. })
+            ),
+            "{rank}"
+        );
     }
 }
 
@@ -93,7 +134,11 @@ fn ciphertexts_above_what_a_rank_is_secure_at_are_not_reduced() {
     let two = params.at_rank(2).expect("rank 2");
     assert!(two.max_level() < params.max_level());
     let ev = evaluator(&owner, &KeyNeeds::new().reduce_to(2, KeyLevel::Top));
-    let options = |level| EncryptOptions { encoding: Some(Encoding::Slots), level: Some(level), ..EncryptOptions::default() };
+    let options = |level| EncryptOptions {
+        encoding: Some(Encoding::Slots),
+        level: Some(level),
+        ..EncryptOptions::default()
+    };
     let encrypt = |level| encrypt_as(&owner, &Values::Real(vec![0.5; 8]), &[8], options(level), 3);
     let above = Level(two.max_level().0 + 1);
     let error = ev.to_rank(&encrypt(above), 2).expect_err("insecure there");
@@ -110,7 +155,17 @@ fn ciphertexts_above_what_a_rank_is_secure_at_are_not_reduced() {
 #[test]
 fn shapes_that_no_move_leads_to_are_refused() {
     let root = params("insecure_dpad");
-    for (degree, rank) in [(0, 1), (7, 1), (4, 1), (2048, 1), (256, 0), (256, 5), (512, 3), (1 << 20, 1), (usize::MAX, usize::MAX)] {
+    for (degree, rank) in [
+        (0, 1),
+        (7, 1),
+        (4, 1),
+        (2048, 1),
+        (256, 0),
+        (256, 5),
+        (512, 3),
+        (1 << 20, 1),
+        (usize::MAX, usize::MAX),
+    ] {
         let error = root.relative(ModuleShape { degree, rank }).expect_err("no such shape");
         assert!(matches!(error, CkksError::InvalidParams { .. }), "{degree} x {rank}: {error}");
     }
@@ -119,7 +174,8 @@ fn shapes_that_no_move_leads_to_are_refused() {
     assert_eq!(rlwe.relative(root.shape()).expect("back"), root);
     assert_eq!(rlwe.root().expect("root"), root);
     assert_ne!(rlwe, root);
-    let again = Params::new(rlwe.spec().clone(), &crate::common::base_runtime()).expect("from its own specification");
+    let again =
+        Params::new(rlwe.spec().clone(), &crate::common::base_runtime()).expect("from its own specification");
     assert_eq!(again, rlwe);
 }
 
@@ -129,9 +185,11 @@ fn cuts_of_a_sparse_secret_are_gated_by_the_least_weight_that_they_have() {
         let mut spec = ParamsSpec { name: "sparse".to_owned(), ..preset("dpad_n13_r4").expect("preset") };
         (spec.secret_weight, spec.temporary_rank, spec.temporary) = (Some(weight), None, Vec::new());
         spec.steps.truncate(10);
-        Params::new(spec, &crate::common::base_runtime()).expect("log2 QP is below 600, weight 128 has room for 669")
+        Params::new(spec, &crate::common::base_runtime())
+            .expect("log2 QP is below 600, weight 128 has room for 669")
     };
-    // Half of a secret of weight 192 counts as weight 54, six deviations below 96: log2 QP = 181 at 2^14, and level 0 has 186.
+    // Half of a secret of weight 192 counts as weight 54, six deviations below 96: log2 QP = 181 at 2^14, and
+    // level 0 has 186.
     let root = sparse(192);
     assert!(root.security_bits() >= 128.0);
     let error = root.at_rank(2).expect_err("no level").to_string();
@@ -144,7 +202,10 @@ fn cuts_of_a_sparse_secret_are_gated_by_the_least_weight_that_they_have() {
     assert!((128.0..160.0).contains(&half.security_bits()), "{}", half.security_bits());
     // Weight 128 counts as 30, lighter than the table: the error names the nearest weight.
     let error = sparse(128).at_rank(2).expect_err("not covered").to_string();
-    assert!(error.contains("no level is secure") && error.contains("weight 32 of dimension 16384"), "{error}");
+    assert!(
+        error.contains("no level is secure") && error.contains("weight 32 of dimension 16384"),
+        "{error}"
+    );
     // Without a cut there is no doubt about the weight.
     let rlwe = root.relative(root.rlwe_shape()).expect("degree 2^15");
     assert_eq!((rlwe.security_bits(), rlwe.max_level()), (root.security_bits(), root.max_level()));

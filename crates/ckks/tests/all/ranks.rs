@@ -1,10 +1,14 @@
-//! Ranks and degrees as directions: products and rotations through a temporary rank, reductions, conversions, at toy parameters.
+//! Ranks and degrees as directions: products and rotations through a temporary rank, reductions, conversions,
+//! at toy parameters.
 
 use std::sync::Arc;
 
 use clathrate_ckks::keys::EncryptOptions;
 use clathrate_ckks::keys::KeyLevel;
-use clathrate_ckks::{Ciphertext, CkksError, Encoding, EvaluationKeys, Evaluator, KeyNeeds, ModuleShape, Params, Runtime, SecretKey};
+use clathrate_ckks::{
+    Ciphertext, CkksError, Encoding, EvaluationKeys, Evaluator, KeyNeeds, ModuleShape, Params, Runtime,
+    SecretKey,
+};
 use clathrate_lattice::{Level, SecretRng};
 
 fn params(name: &str) -> Params {
@@ -29,7 +33,8 @@ fn numbers(count: usize) -> Vec<f64> {
 
 fn encrypt(key: &SecretKey, values: &[f64], level: Option<Level>) -> Ciphertext {
     let options = EncryptOptions { encoding: Some(Encoding::Slots), level, ..EncryptOptions::default() };
-    key.encrypt_array_rng(values, &[values.len()], options, &mut SecretRng::from_seed([9; 32])).expect("encrypt")
+    key.encrypt_array_rng(values, &[values.len()], options, &mut SecretRng::from_seed([9; 32]))
+        .expect("encrypt")
 }
 
 /// The largest deviation of a decryption.
@@ -72,7 +77,10 @@ fn rotations_of_any_step_follow_from_keys_of_powers_of_two() {
         for step in [1i64, 3, -7, 29, 64, -1] {
             let mut expected = values.clone();
             expected.rotate_left(step.rem_euclid(values.len() as i64) as usize);
-            assert!(deviation(&owner, &evaluator.rotate(&x, step).expect("rotation"), &expected) < 1e-6, "{name}, step {step}");
+            assert!(
+                deviation(&owner, &evaluator.rotate(&x, step).expect("rotation"), &expected) < 1e-6,
+                "{name}, step {step}"
+            );
         }
         // Short rows repeat: steps are modulo their length.
         let x = encrypt(&owner, &values[..16], None);
@@ -125,7 +133,10 @@ fn conversions_between_degrees_keep_messages_and_multiply_on_both_sides() {
         let params = params(name);
         let (owner, rank) = (key(&params), params.rank());
         let rlwe = params.relative(params.rlwe_shape()).expect("rank 1");
-        assert_eq!((rlwe.rank(), rlwe.degree(), rlwe.max_level()), (1, params.degree() * rank, params.max_level()));
+        assert_eq!(
+            (rlwe.rank(), rlwe.degree(), rlwe.max_level()),
+            (1, params.degree() * rank, params.max_level())
+        );
         let needs = KeyNeeds::new()
             .relinearise(KeyLevel::Top)
             .merge(&params.rlwe_needs(KeyLevel::Top))
@@ -155,11 +166,14 @@ fn ring_switching_is_extract_reduce_embed() {
     let owner = key(&params);
     let rlwe = params.relative(params.rlwe_shape()).expect("rank 1");
     let two = params.at_rank(2).expect("rank 2");
-    let needs = KeyNeeds::new().reduce_to(2, KeyLevel::Top).relative(two.shape(), &two.rlwe_needs(KeyLevel::Top));
+    let needs =
+        KeyNeeds::new().reduce_to(2, KeyLevel::Top).relative(two.shape(), &two.rlwe_needs(KeyLevel::Top));
     let evaluator = evaluator(&owner, &needs);
     let values = numbers(100);
     let x = encrypt(&owner.relative(&rlwe).expect("key"), &values, Some(two.max_level()));
-    let small = evaluator.to_rlwe(&evaluator.to_rank(&evaluator.to_mlwe(&x, 4).expect("extract"), 2).expect("reduce")).expect("embed");
+    let small = evaluator
+        .to_rlwe(&evaluator.to_rank(&evaluator.to_mlwe(&x, 4).expect("extract"), 2).expect("reduce"))
+        .expect("embed");
     assert_eq!(small.params().shape(), ModuleShape { degree: 512, rank: 1 });
     assert!(deviation(&owner, &small, &values) < 1e-6);
 }
@@ -168,16 +182,20 @@ fn ring_switching_is_extract_reduce_embed() {
 fn polynomials_follow_a_schedule_of_ranks() {
     use clathrate_ckks::{Polynomial, PolynomialBasis, RankSteps};
     // As made, reductions pay from some level on.
-    let runtime = Runtime { switching: clathrate_ckks::parameters::Switching::AsMade, ..crate::common::base_runtime() };
+    let runtime =
+        Runtime { switching: clathrate_ckks::parameters::Switching::AsMade, ..crate::common::base_runtime() };
     let params = Params::preset("insecure_dpad", &runtime).expect("preset");
     let owner = key(&params);
-    let coefficients: Vec<f64> = (0..16).map(|i| 0.3 / f64::from(i + 1) * if i % 3 == 0 { -1.0 } else { 1.0 }).collect();
-    let polynomial = Polynomial::new(coefficients, PolynomialBasis::Chebyshev, (-1.0, 1.0)).expect("polynomial");
+    let coefficients: Vec<f64> =
+        (0..16).map(|i| 0.3 / f64::from(i + 1) * if i % 3 == 0 { -1.0 } else { 1.0 }).collect();
+    let polynomial =
+        Polynomial::new(coefficients, PolynomialBasis::Chebyshev, (-1.0, 1.0)).expect("polynomial");
     let values = numbers(128);
     let expected: Vec<f64> = values.iter().map(|&x| polynomial.evaluate_real(x)).collect();
     let level = Level(6);
     for steps in [RankSteps::Halves, RankSteps::Single] {
-        let plan = polynomial.plan(&params, level).expect("plan").with_rank_schedule(steps).expect("schedule");
+        let plan =
+            polynomial.plan(&params, level).expect("plan").with_rank_schedule(steps).expect("schedule");
         let schedule = plan.rank_schedule().expect("schedule");
         assert!(schedule.milliseconds() <= schedule.unreduced_milliseconds() * (1.0 + 1e-9), "{schedule}");
         let evaluator = evaluator(&owner, &plan.needs().expect("needs"));
@@ -188,8 +206,15 @@ fn polynomials_follow_a_schedule_of_ranks() {
         assert!(deviation(&owner, &result, &expected) < 1e-5, "{steps:?}\n{schedule}");
         // A dry run asks for keys that do.
         let dry = Evaluator::recording(&params);
-        let symbol = Ciphertext::symbol(&params, &[128], Encoding::Slots, false, params.max_level(), params.scale(params.max_level()))
-            .expect("symbol");
+        let symbol = Ciphertext::symbol(
+            &params,
+            &[128],
+            Encoding::Slots,
+            false,
+            params.max_level(),
+            params.scale(params.max_level()),
+        )
+        .expect("symbol");
         dry.run_polynomial(&symbol, &plan).expect("dry run");
         let evaluator = self::evaluator(&owner, &dry.needs().single_steps());
         assert!(deviation(&owner, &evaluator.run_polynomial(&x, &plan).expect("run"), &expected) < 1e-5);
@@ -209,7 +234,10 @@ fn schedules_reduce_where_it_pays_and_the_evaluator_follows() {
         assert!(ranks.is_sorted_by(|x, y| x >= y), "{ranks:?}");
         assert!(ranks[top.0] < 4, "{ranks:?}");
         for (level, &rank) in ranks.iter().rev().enumerate() {
-            assert!(Level(level) <= params.at_rank(rank).expect("rank").max_level(), "level {level} at rank {rank}");
+            assert!(
+                Level(level) <= params.at_rank(rank).expect("rank").max_level(),
+                "level {level} at rank {rank}"
+            );
         }
         let evaluator = evaluator(&owner, &schedule.needs().expect("needs"));
         let mut expected = numbers(128);

@@ -1,4 +1,5 @@
-//! Specifications that others wrote: what they may not decide, the names they may not take, and the digests that tell them apart.
+//! Specifications that others wrote: what they may not decide, the names they may not take, and the digests
+//! that tell them apart.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -27,8 +28,10 @@ const BELOW: [&str; 6] = [
 
 #[test]
 fn specifications_below_128_bits_need_the_word_of_whoever_reads_them() {
-    let presets: Vec<String> =
-        ["insecure_tiny", "insecure_dpad"].iter().map(|name| toml::to_string(params(name).spec()).expect("text")).collect();
+    let presets: Vec<String> = ["insecure_tiny", "insecure_dpad"]
+        .iter()
+        .map(|name| toml::to_string(params(name).spec()).expect("text"))
+        .collect();
     for text in BELOW.iter().copied().chain(presets.iter().map(String::as_str)) {
         let own = custom(text);
         assert!(own.is_insecure(), "{text}");
@@ -36,7 +39,9 @@ fn specifications_below_128_bits_need_the_word_of_whoever_reads_them() {
         assert_refused!(refused, CkksError::InsecureSpec { bits, .. } if bits < 128.0, "below 128", "log2 QP = ", "dimension", "`allow_insecure`");
         assert_eq!(Params::received(spec(text), true, &base_runtime()).expect("with the word"), own);
         let bytes = own.to_file_bytes().expect("file");
-        let read = |word| Params::from_reader(&FileReader::from_bytes(&bytes).expect("readable"), word, &base_runtime());
+        let read = |word| {
+            Params::from_reader(&FileReader::from_bytes(&bytes).expect("readable"), word, &base_runtime())
+        };
         assert_refused!(read(false), CkksError::InsecureSpec { .. }, "`allow_insecure`");
         assert_eq!(read(true).expect("with the word"), own);
         // The word does not replace the mark, and the remedy names both.
@@ -64,9 +69,19 @@ fn marks_that_a_set_does_not_need_change_nothing() {
     for name in ["n12", "matmul", "ccmm_n12"] {
         let own = params(name);
         for (insecure, below_128) in [(true, false), (false, true), (true, true)] {
-            let marked = Params::new(ParamsSpec { insecure, below_128, ..own.spec().clone() }, &base_runtime()).expect("a preset");
-            assert_eq!((marked.spec(), marked.is_insecure(), marked.digest()), (own.spec(), false, own.digest()), "{name}");
-            let read = Params::received(ParamsSpec { insecure, below_128, ..own.spec().clone() }, false, &base_runtime());
+            let marked =
+                Params::new(ParamsSpec { insecure, below_128, ..own.spec().clone() }, &base_runtime())
+                    .expect("a preset");
+            assert_eq!(
+                (marked.spec(), marked.is_insecure(), marked.digest()),
+                (own.spec(), false, own.digest()),
+                "{name}"
+            );
+            let read = Params::received(
+                ParamsSpec { insecure, below_128, ..own.spec().clone() },
+                false,
+                &base_runtime(),
+            );
             assert_eq!(read.expect("secure").spec(), own.spec(), "{name}");
         }
     }
@@ -74,10 +89,12 @@ fn marks_that_a_set_does_not_need_change_nothing() {
 
 #[test]
 fn keys_and_encryptions_are_gated_by_figures_and_not_by_marks() {
-    // Presets with bits to spare for a few bodies; a set with none, marked in either way; one that the table does not cover, which promises nothing.
+    // Presets with bits to spare for a few bodies; a set with none, marked in either way; one that the table
+    // does not cover, which promises nothing.
     let sets = [
         params("n12"),
-        Params::new(ParamsSpec { insecure: true, ..preset("n12").expect("a preset") }, &base_runtime()).expect("a preset"),
+        Params::new(ParamsSpec { insecure: true, ..preset("n12").expect("a preset") }, &base_runtime())
+            .expect("a preset"),
         custom(BELOW[1]),
         custom(BELOW[2]),
         custom(BELOW[0]),
@@ -103,7 +120,12 @@ fn keys_and_encryptions_are_gated_by_figures_and_not_by_marks() {
         made.push(gates);
     }
     assert!(made[0] == made[1] && made[2] == made[3]);
-    assert!(made[0].contains(&true) && made[0].contains(&false) && made[2].contains(&false) && !made[4].contains(&false));
+    assert!(
+        made[0].contains(&true)
+            && made[0].contains(&false)
+            && made[2].contains(&false)
+            && !made[4].contains(&false)
+    );
     // As keys are made and arrays are encrypted.
     for params in &sets[..2] {
         let owner = secret(params, 1);
@@ -120,7 +142,8 @@ fn keys_and_encryptions_are_gated_by_figures_and_not_by_marks() {
             level,
             ..EncryptOptions::default()
         };
-        let encrypt = |options| secret(&params, 1).encrypt_array(&Values::Real(vec![0.5; 64]), &[8, 8], options);
+        let encrypt =
+            |options| secret(&params, 1).encrypt_array(&Values::Real(vec![0.5; 64]), &[8, 8], options);
         assert_refused!(encrypt(bodies(8, None)), CkksError::Insecure { .. }, "fewer bodies", "lower level");
         assert!(encrypt(bodies(8, Some(Level(1)))).is_ok());
     }
@@ -170,7 +193,8 @@ fn the_name_of_a_preset_is_for_its_own_contents() {
     for name in ["insecure_tiny", "insecure_dpad", "insecure_boot"] {
         let own = params(name);
         assert_eq!(Params::new(own.spec().clone(), &base_runtime()).expect("its own"), own);
-        let small = own.for_samples(clathrate_ckks::ModuleShape { degree: 8, rank: 1 }).expect("a shape of samples");
+        let small =
+            own.for_samples(clathrate_ckks::ModuleShape { degree: 8, rank: 1 }).expect("a shape of samples");
         assert!(Params::new(own.spec().clone(), &base_runtime()).is_ok() && small.spec().name == name);
     }
 }
@@ -192,18 +216,32 @@ fn tables_above_the_limit_are_refused_before_anything_is_made() {
         ))
     };
     // The last two are long at the degree that their rank leads to.
-    for (degree, rank, steps, special) in
-        [(1 << 17, 1, 200, 56), (1 << 17, 64, 200, 56), (1 << 16, 1, 256, 0), (1 << 12, 32, 200, 56), (1 << 11, 64, 60, 4)]
-    {
+    for (degree, rank, steps, special) in [
+        (1 << 17, 1, 200, 56),
+        (1 << 17, 64, 200, 56),
+        (1 << 16, 1, 256, 0),
+        (1 << 12, 32, 200, 56),
+        (1 << 11, 64, 60, 4),
+    ] {
         for word in [false, true] {
             let refused = Params::received(long(degree, rank, steps, special), word, &runtime);
-            assert_refused!(refused, CkksError::TablesTooLarge { .. }, "MiB of tables", "256 MiB", "table_bytes");
+            assert_refused!(
+                refused,
+                CkksError::TablesTooLarge { .. },
+                "MiB of tables",
+                "256 MiB",
+                "table_bytes"
+            );
         }
-        assert!(matches!(Params::new(long(degree, rank, steps, special), &runtime), Err(CkksError::TablesTooLarge { .. })));
+        assert!(matches!(
+            Params::new(long(degree, rank, steps, special), &runtime),
+            Err(CkksError::TablesTooLarge { .. })
+        ));
     }
     assert_eq!(engines.load(Ordering::Relaxed), 0);
     // The caller's word moves the limit, either way.
-    let tight = |bytes| Params::preset("insecure_tiny", &Runtime { table_bytes: Some(bytes), ..runtime.clone() });
+    let tight =
+        |bytes| Params::preset("insecure_tiny", &Runtime { table_bytes: Some(bytes), ..runtime.clone() });
     let Err(CkksError::TablesTooLarge { bytes, .. }) = tight(1) else { panic!("a limit of one byte") };
     assert!(tight(bytes).is_ok() && matches!(tight(bytes - 1), Err(CkksError::TablesTooLarge { .. })));
     assert!(Params::new(long(1 << 11, 1, 60, 4), &runtime).is_ok());
@@ -213,12 +251,18 @@ fn tables_above_the_limit_are_refused_before_anything_is_made() {
 fn contents(params: &Params) -> String {
     let spec = params.spec();
     let steps: Vec<usize> = spec.steps.iter().map(Vec::len).collect();
-    let moduli: Vec<u64> = params.chain().ring().moduli().iter().map(clathrate_arith::Modulus::value).collect();
-    let digits: Vec<usize> =
-        params.gadget().map_or_else(|_| Vec::new(), |gadget| gadget.digits().iter().map(|digit| digit.len()).collect());
-    let scales: Vec<(String, u64)> = params.segments().iter().map(|s| (format!("{:?}", s.levels), s.log2_scale.to_bits())).collect();
-    let names: Vec<&str> = params.segments().iter().map(|segment| &*segment.name).filter(|_| scales.len() > 1).collect();
-    let ephemeral = spec.ephemeral_weight.map(|weight| (weight, spec.ephemeral_special.unwrap_or(2).min(spec.special.len())));
+    let moduli: Vec<u64> =
+        params.chain().ring().moduli().iter().map(clathrate_arith::Modulus::value).collect();
+    let digits: Vec<usize> = params
+        .gadget()
+        .map_or_else(|_| Vec::new(), |gadget| gadget.digits().iter().map(|digit| digit.len()).collect());
+    let scales: Vec<(String, u64)> =
+        params.segments().iter().map(|s| (format!("{:?}", s.levels), s.log2_scale.to_bits())).collect();
+    let names: Vec<&str> =
+        params.segments().iter().map(|segment| &*segment.name).filter(|_| scales.len() > 1).collect();
+    let ephemeral = spec
+        .ephemeral_weight
+        .map(|weight| (weight, spec.ephemeral_special.unwrap_or(2).min(spec.special.len())));
     let failure = spec.bootstrap_log2_failure.unwrap_or(-128.0);
     format!(
         "{:?} {:?} {steps:?} {} {} {moduli:?} {digits:?} {:?} {ephemeral:?} {scales:?} {names:?} {:?} {failure}",
@@ -233,7 +277,8 @@ fn contents(params: &Params) -> String {
 
 #[test]
 fn a_digest_states_all_that_tells_two_sets_apart() {
-    // These had one digest when lists had no lengths: temporary primes and rank here, special primes and an ephemeral secret there.
+    // These had one digest when lists had no lengths: temporary primes and rank here, special primes and an
+    // ephemeral secret there.
     let pair = [
         "special = [42, 42]\ntemporary = [42, 42]\ntemporary_rank = 32\n",
         "special = [42, 42, 42, 42]\nephemeral_weight = 32\nephemeral_special = 2\n",
@@ -259,7 +304,9 @@ fn a_digest_states_all_that_tells_two_sets_apart() {
             name: format!("round {round}"),
             degree: 8 << below(2),
             rank: 1 + below(2) as usize,
-            steps: std::iter::once(vec![30.0, 30.0]).chain((1..steps).map(|_| vec![40.0; 1 + usize::from(below(4) == 0)])).collect(),
+            steps: std::iter::once(vec![30.0, 30.0])
+                .chain((1..steps).map(|_| vec![40.0; 1 + usize::from(below(4) == 0)]))
+                .collect(),
             special: vec![42.0; below(4) as usize],
             ..spec(BELOW[0])
         };
@@ -268,7 +315,9 @@ fn a_digest_states_all_that_tells_two_sets_apart() {
         spec.secret_weight = maybe(below(3), 1 + below(4) as usize);
         if !spec.special.is_empty() {
             spec.ephemeral_weight = maybe(below(2), 1 + below(4) as usize);
-            spec.ephemeral_special = spec.ephemeral_weight.and_then(|_| maybe(below(2), 1 + below(spec.special.len() as u64) as usize));
+            spec.ephemeral_special = spec
+                .ephemeral_weight
+                .and_then(|_| maybe(below(2), 1 + below(spec.special.len() as u64) as usize));
         }
         spec.digit_bits = (below(2) == 0).then_some(42.5);
         spec.bootstrap_key_bytes = maybe(below(3), 1 + below(4) as usize).map(|bytes| bytes as u64);
@@ -284,7 +333,11 @@ fn a_digest_states_all_that_tells_two_sets_apart() {
         let entry = seen.entry(*params.digest()).or_insert_with(|| (contents.clone(), 0));
         assert_eq!(entry.0, contents, "one digest for two sets");
         entry.1 += 1;
-        assert_eq!(of.entry(contents).or_insert(*params.digest()), params.digest(), "two digests for one set");
+        assert_eq!(
+            of.entry(contents).or_insert(*params.digest()),
+            params.digest(),
+            "two digests for one set"
+        );
     }
     assert!(seen.len() > 1000 && seen.values().any(|(_, count)| *count > 1), "{} sets", seen.len());
 }
@@ -295,28 +348,42 @@ fn files_with_more_bodies_under_a_mask_than_are_protected_are_refused() {
         let reader = FileReader::from_bytes(bytes).expect("readable");
         let mut metadata: serde_json::Value = reader.metadata().expect("json");
         change(&mut metadata);
-        let mut writer = clathrate_ckks::file::FileWriter::in_memory(reader.label().clone(), &metadata).expect("writer");
+        let mut writer =
+            clathrate_ckks::file::FileWriter::in_memory(reader.label().clone(), &metadata).expect("writer");
         for info in reader.sections() {
-            writer.add_section(info.name(), reader.section(info.name()).expect("there").bytes()).expect("section");
+            writer
+                .add_section(info.name(), reader.section(info.name()).expect("there").bytes())
+                .expect("section");
         }
         let bytes = writer.finish().expect("finished");
         let reader = FileReader::from_bytes(&bytes).expect("readable");
         match reader.label().kind {
-            clathrate_ckks::file::FileKind::EvaluationKeys => clathrate_ckks::EvaluationKeys::from_reader(&reader, params).map(drop),
+            clathrate_ckks::file::FileKind::EvaluationKeys => {
+                clathrate_ckks::EvaluationKeys::from_reader(&reader, params).map(drop)
+            }
             _ => clathrate_ckks::Ciphertext::from_reader(&reader, params).map(drop),
         }
         .expect_err("too many bodies")
     };
     let params = params("n12");
-    let keys = secret(&params, 1).evaluation_keys(&KeyNeeds::new().shared_mask(2, KeyLevel::Top)).expect("keys");
+    let keys =
+        secret(&params, 1).evaluation_keys(&KeyNeeds::new().shared_mask(2, KeyLevel::Top)).expect("keys");
     let bytes = keys.to_file_bytes().expect("file");
     let more = |metadata: &mut serde_json::Value| metadata["keys"][0]["name"] = "format-switch 64".into();
     let error = refused(&bytes, &more, &params);
     assert!(matches!(error, CkksError::Insecure { .. }), "{error}");
     let bare = custom("name = \"bare\"\ndegree = 4096\nsteps = [[35], [35], [35]]\nlog2_scale = 35\n");
-    let options =
-        EncryptOptions { encoding: Some(Encoding::Coefficients), bodies: Some(8), level: Some(Level(1)), ..EncryptOptions::default() };
-    let bytes = secret(&bare, 1).encrypt_array(&Values::Real(vec![0.5; 64]), &[8, 8], options).expect("few").to_file_bytes().expect("file");
+    let options = EncryptOptions {
+        encoding: Some(Encoding::Coefficients),
+        bodies: Some(8),
+        level: Some(Level(1)),
+        ..EncryptOptions::default()
+    };
+    let bytes = secret(&bare, 1)
+        .encrypt_array(&Values::Real(vec![0.5; 64]), &[8, 8], options)
+        .expect("few")
+        .to_file_bytes()
+        .expect("file");
     let higher = |metadata: &mut serde_json::Value| metadata["level"] = 2.into();
     let error = refused(&bytes, &higher, &bare);
     assert!(matches!(error, CkksError::Insecure { .. }), "{error}");

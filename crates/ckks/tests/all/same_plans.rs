@@ -1,4 +1,5 @@
-//! Plans, keys and results do not depend on the machine: whatever profile is stored for it, all machines choose alike.
+//! Plans, keys and results do not depend on the machine: whatever profile is stored for it, all machines
+//! choose alike.
 
 use crate::common::*;
 use clathrate_ckks::circuits::bootstrap::{BootstrapOptions, BootstrapPlan};
@@ -10,7 +11,9 @@ use clathrate_ckks::circuits::samples::{SamplesOptions, SamplesPlan};
 use clathrate_ckks::file::Stored;
 use clathrate_ckks::keys::{EncryptOptions, KeyLevel, Values};
 use clathrate_ckks::parameters::Switching;
-use clathrate_ckks::{Encoding, Evaluator, KeyNeeds, LinearTransform, MachineProfile, Params, Polynomial, RankSteps, Runtime};
+use clathrate_ckks::{
+    Encoding, Evaluator, KeyNeeds, LinearTransform, MachineProfile, Params, Polynomial, RankSteps, Runtime,
+};
 use clathrate_lattice::Level;
 
 /// Machines on which transforms, conversions, products, matrix products and memory are cheap or dear.
@@ -28,11 +31,16 @@ fn machines() -> Vec<MachineProfile> {
         profile.cache_bytes /= memory;
         profile
     };
-    vec![machine(1.0, 1.0, 1.0, 1.0, 1.0), machine(50.0, 0.02, 0.02, 0.01, 0.01), machine(0.01, 30.0, 30.0, 100.0, 100.0)]
+    vec![
+        machine(1.0, 1.0, 1.0, 1.0, 1.0),
+        machine(50.0, 0.02, 0.02, 0.01, 0.01),
+        machine(0.01, 30.0, 30.0, 100.0, 100.0),
+    ]
 }
 
 fn under(name: &str, profile: &MachineProfile, switching: Switching) -> Params {
-    Params::preset(name, &Runtime { profile: Some(profile.clone()), switching, ..base_runtime() }).expect("preset")
+    Params::preset(name, &Runtime { profile: Some(profile.clone()), switching, ..base_runtime() })
+        .expect("preset")
 }
 
 fn weights(count: usize) -> Vec<f64> {
@@ -46,7 +54,8 @@ fn choices(profile: &MachineProfile) -> Vec<(String, String)> {
     for name in ["insecure_small", "insecure_boot", "insecure_deep"] {
         let params = under(name, profile, Switching::Fastest);
         let report = params.switching_report(None).expect("report");
-        let methods: Vec<_> = report.rows.iter().map(|row| (row.method, row.as_made, row.r, row.r_tilde, row.digits)).collect();
+        let methods: Vec<_> =
+            report.rows.iter().map(|row| (row.method, row.as_made, row.r, row.r_tilde, row.digits)).collect();
         add(format!("methods of {name}"), format!("{methods:?}"));
         for slots in [16, 64] {
             let map = LinearTransform::from_matrix(&weights(slots * slots)[..], slots, slots).expect("map");
@@ -55,17 +64,27 @@ fn choices(profile: &MachineProfile) -> Vec<(String, String)> {
         }
         let w = weights(64 * 64);
         let plan = MatrixPlan::new(&params, (64, 64, &w), 16, &MatrixOptions::default()).expect("plan");
-        add(format!("matrix on {name}"), format!("{:?} {:?} {:?}", plan.chosen().method, plan.chosen().ring, plan.needs()));
+        add(
+            format!("matrix on {name}"),
+            format!("{:?} {:?} {:?}", plan.chosen().method, plan.chosen().ring, plan.needs()),
+        );
         let plan = PackingPlan::new(&params, &PackingOptions::default()).expect("plan");
         add(format!("packing on {name}"), format!("{} {:?}", plan.chosen().name(), plan.needs()));
-        let x = Evaluator::recording(&params).symbol(&[64], Encoding::Slots, params.fresh_level(), 1.0).expect("symbol");
+        let x = Evaluator::recording(&params)
+            .symbol(&[64], Encoding::Slots, params.fresh_level(), 1.0)
+            .expect("symbol");
         let plan = ConversionPlan::new(&x, ConversionOptions::default()).expect("plan");
         add(format!("conversion on {name}"), format!("{:?}", plan.needs().expect("needs")));
     }
     let ranks = under("insecure_rank3", profile, Switching::Fastest);
-    let plan = Polynomial::fit(f64::exp, 7, (-1.0, 1.0)).expect("fit").plan(&ranks, ranks.max_level()).expect("plan");
+    let plan = Polynomial::fit(f64::exp, 7, (-1.0, 1.0))
+        .expect("fit")
+        .plan(&ranks, ranks.max_level())
+        .expect("plan");
     if let Ok(plan) = plan.with_rank_schedule(RankSteps::Single) {
-        let rows = plan.rank_schedule().map(|schedule| schedule.rows().iter().map(|row| (row.level, row.rank)).collect::<Vec<_>>());
+        let rows = plan
+            .rank_schedule()
+            .map(|schedule| schedule.rows().iter().map(|row| (row.level, row.rank)).collect::<Vec<_>>());
         add("ranks".to_owned(), format!("{rows:?}"));
     }
     let boot = under("insecure_boot", profile, Switching::Fastest);
@@ -73,15 +92,23 @@ fn choices(profile: &MachineProfile) -> Vec<(String, String)> {
         for share in [None, Some(0.6)] {
             let free = BootstrapOptions { slots, ..BootstrapOptions::default() };
             let bytes = BootstrapPlan::with_options(&boot, free).expect("plan").key_bytes().expect("bytes");
-            let options = BootstrapOptions { most_key_bytes: share.map(|share| (bytes as f64 * share) as usize), ..free };
+            let options = BootstrapOptions {
+                most_key_bytes: share.map(|share| (bytes as f64 * share) as usize),
+                ..free
+            };
             let needs = BootstrapPlan::with_options(&boot, options).map(|plan| plan.needs().expect("needs"));
-            add(format!("bootstrap of {slots:?} within {share:?}"), format!("{:?}", needs.map_err(|error| error.to_string())));
+            add(
+                format!("bootstrap of {slots:?} within {share:?}"),
+                format!("{:?}", needs.map_err(|error| error.to_string())),
+            );
         }
     }
     let batch = BootstrapPlan::for_batch(&boot, 16, BootstrapOptions::default()).expect("plan");
     add("batch".to_owned(), format!("{} {:?}", batch.bodies(), batch.needs().expect("needs")));
     for count in [4, 1500] {
-        let plan = SamplesPlan::new(&boot, &SamplesOptions { count: Some(count), ..SamplesOptions::default() }).expect("plan");
+        let plan =
+            SamplesPlan::new(&boot, &SamplesOptions { count: Some(count), ..SamplesOptions::default() })
+                .expect("plan");
         add(format!("{count} samples"), format!("{} {:?}", plan.packing().name(), plan.needs()));
     }
     let w = weights(16 * 16);
@@ -107,8 +134,14 @@ fn results_are_the_same_bytes_whatever_profile_is_stored_unless_switching_is_tun
     let bytes = |profile: &MachineProfile, switching: Switching| {
         let params = under("insecure_deep", profile, switching);
         let (sk, level) = (secret(&params, 3), params.fresh_level());
-        let map = LinearTransform::from_matrix(&weights(64 * 64)[..], 64, 64).expect("map").plan(&params, level).expect("plan");
-        let needs = KeyNeeds::new().relinearise(KeyLevel::Top).rotations([1, -3], KeyLevel::Top).conjugate(KeyLevel::Top);
+        let map = LinearTransform::from_matrix(&weights(64 * 64)[..], 64, 64)
+            .expect("map")
+            .plan(&params, level)
+            .expect("plan");
+        let needs = KeyNeeds::new()
+            .relinearise(KeyLevel::Top)
+            .rotations([1, -3], KeyLevel::Top)
+            .conjugate(KeyLevel::Top);
         let ev = evaluator(&sk, &needs.merge(&map.needs().expect("needs")));
         let x = encrypt_as(&sk, &Values::Real(ramp(64)), &[64], EncryptOptions::default(), 9);
         let mut y = ev.run_linear(&x, &map).expect("map");
@@ -123,7 +156,10 @@ fn results_are_the_same_bytes_whatever_profile_is_stored_unless_switching_is_tun
     let expected = bytes(&machines[0], Switching::Fastest);
     assert!(machines[1..].iter().all(|machine| bytes(machine, Switching::Fastest) == expected));
     let tuned = machines.iter().map(|machine| bytes(machine, Switching::Tuned));
-    assert!(tuned.into_iter().any(|tuned| tuned != expected), "the machines are too much alike for this test");
+    assert!(
+        tuned.into_iter().any(|tuned| tuned != expected),
+        "the machines are too much alike for this test"
+    );
 }
 
 #[test]

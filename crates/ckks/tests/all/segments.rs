@@ -1,14 +1,18 @@
-//! Segments of a chain: fractional sizes, a scale for each segment, products and polynomials inside and across segments, and chains that are refused.
+//! Segments of a chain: fractional sizes, a scale for each segment, products and polynomials inside and
+//! across segments, and chains that are refused.
 
 use crate::common::measure::*;
 use crate::common::*;
 use clathrate_ckks::file::{FileReader, Stored};
 use clathrate_ckks::keys::{EncryptOptions, KeyLevel, Values};
 use clathrate_ckks::parameters::{ScaleWarning, Segment, preset_names};
-use clathrate_ckks::{CkksError, Evaluator, KeyNeeds, Params, ParamsSpec, Polynomial, PolynomialBasis, SecretKey};
+use clathrate_ckks::{
+    CkksError, Evaluator, KeyNeeds, Params, ParamsSpec, Polynomial, PolynomialBasis, SecretKey,
+};
 use clathrate_lattice::Level;
 
-/// Three segments over one base. A product leaves the middle one with its own scale, 2^45.8, and the upper one with 2^46.
+/// Three segments over one base. A product leaves the middle one with its own scale, 2^45.8, and the upper
+/// one with 2^46.
 const THREE: &str = r#"
     name = "three"
     degree = 1024
@@ -44,7 +48,10 @@ fn bits(params: &Params, indices: impl IntoIterator<Item = usize>) -> Vec<f64> {
 
 #[test]
 fn primes_and_steps_have_fractional_sizes() {
-    let text = THREE.replace("special = [45.8, 45.8, 45.8]", "special = [44.3, 45.4]\ntemporary_rank = 2\ntemporary = [43.7, 40.1]");
+    let text = THREE.replace(
+        "special = [45.8, 45.8, 45.8]",
+        "special = [44.3, 45.4]\ntemporary_rank = 2\ntemporary = [43.7, 40.1]",
+    );
     for params in [custom(THREE), custom(&text)] {
         let (spec, chain) = (params.spec(), params.chain());
         let near = |got: &[f64], wanted: &[f64], what: &str| {
@@ -57,10 +64,18 @@ fn primes_and_steps_have_fractional_sizes() {
             near(&got, sizes, &format!("step {level}"));
             near(&[got.iter().sum()], &[sizes.iter().sum()], &format!("the whole step {level}"));
         }
-        near(&bits(&params, chain.special_basis().indices().iter().copied()), &spec.special, "special primes");
+        near(
+            &bits(&params, chain.special_basis().indices().iter().copied()),
+            &spec.special,
+            "special primes",
+        );
         if let Some(temporary) = params.temporary() {
             let wide = temporary.chain().special_basis().indices().to_vec();
-            near(&bits(&params, wide[spec.special.len()..].iter().copied()), &spec.temporary, "temporary primes");
+            near(
+                &bits(&params, wide[spec.special.len()..].iter().copied()),
+                &spec.temporary,
+                "temporary primes",
+            );
         }
         let moduli: Vec<u64> = chain.ring().moduli().iter().map(|q| q.value()).collect();
         for (i, q) in moduli.iter().enumerate() {
@@ -77,10 +92,18 @@ fn scales_follow_inside_a_segment_and_start_again_at_its_top() {
         assert_eq!(params.scale(Level(highest)), log2_scale.exp2());
         for level in lowest..=highest {
             let segment = params.segment(Level(level));
-            assert_eq!((segment.levels, segment.log2_scale), ((lowest, highest), log2_scale), "level {level}");
+            assert_eq!(
+                (segment.levels, segment.log2_scale),
+                ((lowest, highest), log2_scale),
+                "level {level}"
+            );
             if level > lowest {
                 let scale = params.scale(Level(level));
-                assert_eq!(params.scale(Level(level - 1)), scale * scale / params.step_product(Level(level)), "level {level}");
+                assert_eq!(
+                    params.scale(Level(level - 1)),
+                    scale * scale / params.step_product(Level(level)),
+                    "level {level}"
+                );
             }
         }
     }
@@ -112,13 +135,18 @@ fn params_of_one_segment() -> Params {
 fn one_segment_over_all_levels_is_the_chain_without_segments() {
     let whole = params_of_one_segment();
     let mut spec = to_change(&whole);
-    spec.segments = vec![Segment { name: "all".to_owned(), log2_scale: spec.log2_scale, levels: (0, spec.steps.len() - 1) }];
+    spec.segments = vec![Segment {
+        name: "all".to_owned(),
+        log2_scale: spec.log2_scale,
+        levels: (0, spec.steps.len() - 1),
+    }];
     let named = Params::new(spec.clone(), &crate::common::base_runtime()).expect("parameters");
     assert_eq!(named, whole);
     // Two segments of the same scale are another set: the scale starts again between them.
     let cut = |at: usize| {
         let mut spec = spec.clone();
-        let half = |name: &str, levels| Segment { name: name.to_owned(), log2_scale: spec.log2_scale, levels };
+        let half =
+            |name: &str, levels| Segment { name: name.to_owned(), log2_scale: spec.log2_scale, levels };
         spec.segments = vec![half("low", (0, at)), half("high", (at + 1, spec.steps.len() - 1))];
         Params::new(spec, &crate::common::base_runtime()).expect("parameters")
     };
@@ -129,16 +157,25 @@ fn one_segment_over_all_levels_is_the_chain_without_segments() {
 /// A chain of 15 levels of one scale above a base.
 fn fifteen(degree: usize, step: &str, log2_scale: f64) -> Params {
     let steps = vec![step; 15].join(", ");
-    custom(&format!("name = \"15\"\ndegree = {degree}\nsteps = [[40, 40], {steps}]\nlog2_scale = {log2_scale}\ninsecure = true\n"))
+    custom(&format!(
+        "name = \"15\"\ndegree = {degree}\nsteps = [[40, 40], {steps}]\nlog2_scale = {log2_scale}\ninsecure = true\n"
+    ))
 }
 
 #[test]
 fn scales_stay_within_2_to_minus_10_of_nominal_over_15_levels() {
     for degree in [1024, 1 << 14, 1 << 16] {
-        for (step, log2_scale) in [("[45.8]", 45.8), ("[40.3]", 40.3), ("[28.6, 28.6]", 57.2), ("[27, 30.5]", 57.5), ("[27, 29, 31]", 87.0)]
-        {
+        for (step, log2_scale) in [
+            ("[45.8]", 45.8),
+            ("[40.3]", 40.3),
+            ("[28.6, 28.6]", 57.2),
+            ("[27, 30.5]", 57.5),
+            ("[27, 29, 31]", 87.0),
+        ] {
             let params = fifteen(degree, step, log2_scale);
-            let worst = (0..=15).map(|level| (params.scale(Level(level)) / log2_scale.exp2() - 1.0).abs()).fold(0.0, f64::max);
+            let worst = (0..=15)
+                .map(|level| (params.scale(Level(level)) / log2_scale.exp2() - 1.0).abs())
+                .fold(0.0, f64::max);
             println!("degree {degree}, steps {step}: scales deviate by at most 2^{:.1}", worst.log2());
             assert!(worst < (-10f64).exp2(), "degree {degree}, steps {step}: {worst:e}");
             // Where primes are dense, the search ends at a product as near as 2^-14.
@@ -155,7 +192,8 @@ fn products_at_every_level_have_the_predicted_error_and_the_scale_that_is_stated
     let (x, y) = (phases(rows * slots, 7), phases(rows * slots, 8));
     let expected: Vec<_> = x.iter().zip(&y).map(|(a, b)| a * b).collect();
     for level in 1..=params.max_level().0 {
-        let encrypt = |z: &[_], seed| encrypt_as(&sk, &Values::Complex(z.to_vec()), &[rows, slots], at(level), seed);
+        let encrypt =
+            |z: &[_], seed| encrypt_as(&sk, &Values::Complex(z.to_vec()), &[rows, slots], at(level), seed);
         let (cx, cy) = (encrypt(&x, 9), encrypt(&y, 10));
         let product = ev.multiply_rescale(&cx, &cy).expect("product");
         let stated = params.product_scale(Level(level)).expect("products fit");
@@ -166,12 +204,21 @@ fn products_at_every_level_have_the_predicted_error_and_the_scale_that_is_stated
             ![5, 10].contains(&level),
             "level {level}: canonical unless it leaves a segment"
         );
-        let (fresh, mean_square) = (model.fresh_secret() + 1.0 / 12.0, cx.scale().powi(2) / params.degree() as f64);
+        let (fresh, mean_square) =
+            (model.fresh_secret() + 1.0 / 12.0, cx.scale().powi(2) / params.degree() as f64);
         let variance = model.multiply((fresh, mean_square), (fresh, mean_square))
-            + params.operation_variance(clathrate_ckks::keys::Operation::Multiply, Level(level)).expect("switches");
-        let predicted = slot_bits(&params, model.rescale(variance, params.step_product(Level(level)).log2()), stated);
+            + params
+                .operation_variance(clathrate_ckks::keys::Operation::Multiply, Level(level))
+                .expect("switches");
+        let predicted =
+            slot_bits(&params, model.rescale(variance, params.step_product(Level(level)).log2()), stated);
         let measured = complex_deviation(&decrypt_complex(&sk, &product), &expected);
-        assert_bits(&format!("product at level {level}, scale 2^{:.1}", cx.scale().log2()), measured, predicted, 0.1);
+        assert_bits(
+            &format!("product at level {level}, scale 2^{:.1}", cx.scale().log2()),
+            measured,
+            predicted,
+            0.1,
+        );
     }
 }
 
@@ -182,7 +229,8 @@ fn random(degree: usize, seed: u64) -> Vec<f64> {
     raw.iter().map(|c| c / sum).collect()
 }
 
-/// Carries out a polynomial from `level` and compares it with the clear one; the plan's statements hold. The error's root mean square, and the bound on it.
+/// Carries out a polynomial from `level` and compares it with the clear one; the plan's statements hold. The
+/// error's root mean square, and the bound on it.
 fn measured(sk: &SecretKey, ev: &Evaluator, p: &Polynomial, level: usize) -> (f64, f64) {
     let params = ev.params();
     let plan = p.plan(params, Level(level)).expect("plan");
@@ -196,7 +244,8 @@ fn measured(sk: &SecretKey, ev: &Evaluator, p: &Polynomial, level: usize) -> (f6
     (error, plan.error(fresh).expect("a bound"))
 }
 
-/// How far below the bound errors of a few hundred slots may be: the bound adds amplitudes, errors of different origin add squares.
+/// How far below the bound errors of a few hundred slots may be: the bound adds amplitudes, errors of
+/// different origin add squares.
 const BOUND_SLACK: f64 = 64.0;
 
 #[test]
@@ -207,12 +256,27 @@ fn polynomials_in_each_segment_are_as_accurate_as_predicted() {
             for degree in [1, 2, 3, 7, 12, 15] {
                 let p = Polynomial::new(random(degree, 3), basis, (-1.0, 1.0)).expect("polynomial");
                 let plan = p.plan(&params, Level(highest)).expect("plan");
-                assert!(plan.ends_canonical() && plan.explain().input_segment == plan.explain().output_segment);
+                assert!(
+                    plan.ends_canonical() && plan.explain().input_segment == plan.explain().output_segment
+                );
                 let (error, bound) = measured(&sk, &ev, &p, highest);
-                println!("{basis:?} degree {degree}, scale 2^{log2_scale}: 2^{:.1}, at most 2^{:.1}", error.log2(), bound.log2());
-                assert!(error <= bound + 1e-15, "{basis:?} degree {degree} at 2^{log2_scale}: {error:e} over {bound:e}");
-                assert!(error * BOUND_SLACK >= bound, "{basis:?} degree {degree} at 2^{log2_scale}: {error:e} far below {bound:e}");
-                assert!(bound < (16.0 - log2_scale).exp2(), "{basis:?} degree {degree} at 2^{log2_scale}: {bound:e}");
+                println!(
+                    "{basis:?} degree {degree}, scale 2^{log2_scale}: 2^{:.1}, at most 2^{:.1}",
+                    error.log2(),
+                    bound.log2()
+                );
+                assert!(
+                    error <= bound + 1e-15,
+                    "{basis:?} degree {degree} at 2^{log2_scale}: {error:e} over {bound:e}"
+                );
+                assert!(
+                    error * BOUND_SLACK >= bound,
+                    "{basis:?} degree {degree} at 2^{log2_scale}: {error:e} far below {bound:e}"
+                );
+                assert!(
+                    bound < (16.0 - log2_scale).exp2(),
+                    "{basis:?} degree {degree} at 2^{log2_scale}: {bound:e}"
+                );
             }
         }
     }
@@ -227,13 +291,29 @@ fn circuits_that_cross_a_boundary_state_the_scale_they_leave() {
             let plan = p.plan(&params, Level(level)).expect("plan");
             let explained = plan.explain();
             assert_ne!(explained.input_segment, explained.output_segment);
-            assert!(plan.ends_canonical(), "sums of multiples end at the canonical scale of the segment they end in");
+            assert!(
+                plan.ends_canonical(),
+                "sums of multiples end at the canonical scale of the segment they end in"
+            );
             assert_eq!(plan.output_scale(), params.scale(plan.output_level()));
             let text = explained.to_string();
-            assert!(text.contains(&format!("from \"{}\" to \"{}\"", explained.input_segment, explained.output_segment)), "{text}");
+            assert!(
+                text.contains(&format!(
+                    "from \"{}\" to \"{}\"",
+                    explained.input_segment, explained.output_segment
+                )),
+                "{text}"
+            );
             let (error, bound) = measured(&sk, &ev, &p, level);
-            println!("{basis:?} degree {degree} from level {level}: 2^{:.1}, at most 2^{:.1}", error.log2(), bound.log2());
-            assert!(error <= bound && bound < 1e-5, "{basis:?} degree {degree} from level {level}: {error:e}, bound {bound:e}");
+            println!(
+                "{basis:?} degree {degree} from level {level}: 2^{:.1}, at most 2^{:.1}",
+                error.log2(),
+                bound.log2()
+            );
+            assert!(
+                error <= bound && bound < 1e-5,
+                "{basis:?} degree {degree} from level {level}: {error:e}, bound {bound:e}"
+            );
         }
         // A single power ends at the scale that its factors leave.
         let mut coefficients = vec![0.0; 5];
@@ -241,7 +321,10 @@ fn circuits_that_cross_a_boundary_state_the_scale_they_leave() {
         let p = Polynomial::new(coefficients, basis, (-1.0, 1.0)).expect("polynomial");
         let plan = p.plan(&params, Level(11)).expect("plan");
         let left = params.scale(Level(10)).powi(2) / params.step_product(Level(10));
-        assert_eq!((plan.output_level(), plan.output_scale(), plan.ends_canonical()), (Level(9), left, false));
+        assert_eq!(
+            (plan.output_level(), plan.output_scale(), plan.ends_canonical()),
+            (Level(9), left, false)
+        );
         let text = plan.explain().to_string();
         assert!(text.contains("the result's 2^46.00 is not the canonical 2^45.80"), "{text}");
         let (error, bound) = measured(&sk, &ev, &p, 11);
@@ -259,14 +342,23 @@ fn specifications_with_segments_survive_text_and_files() {
     let whole = toml::to_string(params("insecure_tiny").spec()).expect("text");
     assert!(whole.contains("steps = [[30, 30], [40]") && whole.contains("special = [42, 42]"), "{whole}");
     let params = custom(THREE);
-    let again = Params::new(spec(&toml::to_string(params.spec()).expect("text")), &crate::common::base_runtime()).expect("parameters");
+    let again =
+        Params::new(spec(&toml::to_string(params.spec()).expect("text")), &crate::common::base_runtime())
+            .expect("parameters");
     assert_eq!(again, params);
     let bytes = params.to_file_bytes().expect("file");
-    let read =
-        Params::from_reader(&FileReader::from_bytes(&bytes).expect("readable"), true, &crate::common::base_runtime()).expect("parameters");
+    let read = Params::from_reader(
+        &FileReader::from_bytes(&bytes).expect("readable"),
+        true,
+        &crate::common::base_runtime(),
+    )
+    .expect("parameters");
     assert_eq!((&read, read.segments()), (&params, params.segments()));
     for other in ["52.4", "45.8"] {
-        assert_ne!(custom(&THREE.replacen(&format!("log2_scale = {other}"), &format!("log2_scale = {other}001"), 1)), params);
+        assert_ne!(
+            custom(&THREE.replacen(&format!("log2_scale = {other}"), &format!("log2_scale = {other}001"), 1)),
+            params
+        );
     }
 }
 
@@ -279,25 +371,46 @@ fn segments_that_do_not_cover_every_level_once_are_refused() {
     };
     let cases: [(&str, &str, &[&str]); 12] = [
         ("levels = [5, 9]", "levels = [4, 9]", &["\"linear\" and \"ordinary\" both have level 4"]),
-        ("levels = [5, 9]", "levels = [5, 12]", &["\"ordinary\" and \"modular reduction\" both have level 10"]),
+        (
+            "levels = [5, 9]",
+            "levels = [5, 12]",
+            &["\"ordinary\" and \"modular reduction\" both have level 10"],
+        ),
         ("levels = [5, 9]", "levels = [6, 9]", &["levels 5 to 5 are in no segment"]),
         ("levels = [0, 4]", "levels = [1, 4]", &["levels 0 to 0 are in no segment"]),
         ("levels = [10, 14]", "levels = [10, 13]", &["levels 14 to 14 are in no segment"]),
         ("levels = [10, 14]", "levels = [10, 15]", &["[10, 15]", "levels 0 to 14"]),
         ("levels = [5, 9]", "levels = [9, 5]", &["[9, 5]", "lowest level first"]),
         ("name = \"ordinary\"", "name = \"linear\"", &["\"linear\"", "a name of its own"]),
-        ("log2_scale = 35.4", "log2_scale = 58.5", &["\"linear\" has scale 2^58.5 at level 0", "59.0 bits", "2^58.0"]),
+        (
+            "log2_scale = 35.4",
+            "log2_scale = 58.5",
+            &["\"linear\" has scale 2^58.5 at level 0", "59.0 bits", "2^58.0"],
+        ),
         ("log2_scale = 45.8", "log2_scale = 300", &["log2_scale 300 of segment \"ordinary\"", "4 to 120"]),
-        ("insecure = true", "insecure = true\nlog2_scale = 40", &["log2_scale is 40", "\"modular reduction\" has 52.4"]),
-        ("log2_scale = 45.8", "log2_scale = 15", &["step 9 has 45.8 bits", "\"ordinary\"", "below the rounding noise"]),
+        (
+            "insecure = true",
+            "insecure = true\nlog2_scale = 40",
+            &["log2_scale is 40", "\"modular reduction\" has 52.4"],
+        ),
+        (
+            "log2_scale = 45.8",
+            "log2_scale = 15",
+            &["step 9 has 45.8 bits", "\"ordinary\"", "below the rounding noise"],
+        ),
     ];
     for (from, to, parts) in cases {
         let error = with(from, to).expect_err(to);
         assert!(matches!(error, CkksError::InvalidParams { .. }), "{error:?}");
-        parts.iter().for_each(|part| assert!(error.to_string().contains(part), "`{part}` is not in: {error}"));
+        parts
+            .iter()
+            .for_each(|part| assert!(error.to_string().contains(part), "`{part}` is not in: {error}"));
     }
     // The order of the list is free, and so is a log2_scale that repeats the highest one's.
-    assert_eq!(with("insecure = true", "insecure = true\nlog2_scale = 52.4").expect("repeated"), custom(THREE));
+    assert_eq!(
+        with("insecure = true", "insecure = true\nlog2_scale = 52.4").expect("repeated"),
+        custom(THREE)
+    );
     let mut turned = spec(THREE);
     turned.segments.reverse();
     assert_eq!(Params::new(turned, &crate::common::base_runtime()).expect("any order"), custom(THREE));
@@ -307,7 +420,9 @@ fn segments_that_do_not_cover_every_level_once_are_refused() {
 }
 
 fn chain(steps: &str, log2_scale: f64) -> Result<Params, CkksError> {
-    let text = format!("name = \"c\"\ndegree = 64\nsteps = {steps}\nspecial = [60]\nlog2_scale = {log2_scale}\ninsecure = true\n");
+    let text = format!(
+        "name = \"c\"\ndegree = 64\nsteps = {steps}\nspecial = [60]\nlog2_scale = {log2_scale}\ninsecure = true\n"
+    );
     Params::new(spec(&text), &crate::common::base_runtime())
 }
 
@@ -344,9 +459,13 @@ fn chains_whose_products_collapse_warn_of_the_level_where_they_do() {
     let params = chain("[[30, 30], [50], [50], [50], [50]]", 40.0).expect("products with plaintexts work");
     let found = warning(&params);
     assert_eq!((found.level, found.step.map(|step| step.0)), (1, Some(4)));
-    for part in
-        ["collapse at level 1", "below the rounding noise", "step 4 has 50.0 bits", "use steps of 40.0 bits", "plaintexts keep their scale"]
-    {
+    for part in [
+        "collapse at level 1",
+        "below the rounding noise",
+        "step 4 has 50.0 bits",
+        "use steps of 40.0 bits",
+        "plaintexts keep their scale",
+    ] {
         assert!(found.to_string().contains(part), "`{part}` is not in: {found}");
     }
     // The evaluator finds the same: two products, and no third.
@@ -357,7 +476,11 @@ fn chains_whose_products_collapse_warn_of_the_level_where_they_do() {
         x = ev.multiply_rescale(&x, &x).expect("product");
         assert!((x.scale().log2() - expected).abs() < 0.1, "{}", x.scale().log2());
     }
-    assert_refused!(ev.multiply_rescale(&x, &x), CkksError::ScaleOutOfRange { level: 1, .. }, "above the noise");
+    assert_refused!(
+        ev.multiply_rescale(&x, &x),
+        CkksError::ScaleOutOfRange { level: 1, .. },
+        "above the noise"
+    );
     // What the first product leaves is what is explained, not the canonical scale.
     let explained = params.explain();
     assert!(explained.product_slot_bits.expect("a product") < explained.fresh_slot_bits - 5.0);
@@ -380,7 +503,10 @@ fn presets_warn_only_where_they_are_for_plaintext_matrices() {
         let params = params(&name);
         for warning in params.scale_warnings() {
             assert_eq!((warning.level, warning.step.map(|step| step.0)), (0, Some(1)), "{name}");
-            assert!(params.explain().product_slot_bits.is_none(), "{name}: products of ciphertexts do not fit");
+            assert!(
+                params.explain().product_slot_bits.is_none(),
+                "{name}: products of ciphertexts do not fit"
+            );
             warned.push(name.clone());
         }
     }

@@ -1,4 +1,5 @@
-//! Results that others see: attacks by an evaluator that deviates, the comparison that finds it out, the budget of a key, and fingerprints of public keys.
+//! Results that others see: attacks by an evaluator that deviates, the comparison that finds it out, the
+//! budget of a key, and fingerprints of public keys.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,8 +12,13 @@ use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, Params, PublicK
 use clathrate_lattice::Level;
 use serde_json::Value;
 
-/// The file of `value` with its metadata and sections changed, checksums and all: what whoever passes it on can make of it.
-fn forged(value: &impl Stored, metadata: impl FnOnce(&mut Value), mut section: impl FnMut(&str, &mut Vec<u8>)) -> Vec<u8> {
+/// The file of `value` with its metadata and sections changed, checksums and all: what whoever passes it on
+/// can make of it.
+fn forged(
+    value: &impl Stored,
+    metadata: impl FnOnce(&mut Value),
+    mut section: impl FnMut(&str, &mut Vec<u8>),
+) -> Vec<u8> {
     let bytes = value.to_file_bytes().expect("file");
     let reader = FileReader::from_bytes(&bytes).expect("readable");
     let mut changed: Value = reader.metadata().expect("metadata");
@@ -30,11 +36,13 @@ fn ciphertext(bytes: &[u8], params: &Params) -> Ciphertext {
     Ciphertext::from_reader(&FileReader::from_bytes(bytes).expect("readable"), params).expect("a ciphertext")
 }
 
-/// The ciphertext with `delta` added to the first polynomial of each mask, whose phase has `delta` times the secret more: no key is needed for that.
+/// The ciphertext with `delta` added to the first polynomial of each mask, whose phase has `delta` times the
+/// secret more: no key is needed for that.
 fn tampered(ct: &Ciphertext, delta: i128) -> Ciphertext {
     let params = ct.params();
     let (degree, moduli) = (params.degree(), params.chain().ring().moduli());
-    let primes: Vec<u64> = params.chain().basis(ct.level()).indices().iter().map(|&i| moduli[i].value()).collect();
+    let primes: Vec<u64> =
+        params.chain().basis(ct.level()).indices().iter().map(|&i| moduli[i].value()).collect();
     let mut found = false;
     let bytes = forged(
         ct,
@@ -66,7 +74,11 @@ fn flooding_does_not_hide_the_secret_from_an_evaluator_that_deviates_and_a_compa
     let params = params("insecure_small");
     let (owner, evaluator) = (secret(&params, 1), Evaluator::new(&params));
     let data = ramp(params.degree());
-    let options = EncryptOptions { encoding: Some(Encoding::Coefficients), scale: Some(90f64.exp2()), ..EncryptOptions::default() };
+    let options = EncryptOptions {
+        encoding: Some(Encoding::Coefficients),
+        scale: Some(90f64.exp2()),
+        ..EncryptOptions::default()
+    };
     let x = encrypt_as(&owner, &Values::Real(data.clone()), &[data.len()], options, 2);
     let result = evaluator.add(&x, &x).expect("the computation that was asked for");
     let bits = result.flood_bits(Some((-80f64).exp2()), 1000, 40, 8).expect("room");
@@ -74,9 +86,13 @@ fn flooding_does_not_hide_the_secret_from_an_evaluator_that_deviates_and_a_compa
     let share = |ct: &Ciphertext| real(owner.decrypt_to_share(ct, bits, HonestEvaluator).expect("shared"));
     let (honest, shared) = (share(&result), share(&evil));
     let delta = f64::from(bits + 1).exp2();
-    let guesses: Vec<i64> = shared.iter().zip(&honest).map(|(s, h)| ((s - h) * result.scale() / delta).round() as i64).collect();
+    let guesses: Vec<i64> =
+        shared.iter().zip(&honest).map(|(s, h)| ((s - h) * result.scale() / delta).round() as i64).collect();
     let right = guesses.iter().zip(owner.secret().all_coefficients()).filter(|(guess, s)| guess == s).count();
-    println!("{bits} bits of noise; {right} of {} coefficients of the secret from two shared results", data.len());
+    println!(
+        "{bits} bits of noise; {right} of {} coefficients of the secret from two shared results",
+        data.len()
+    );
     assert!(right * 100 > 99 * data.len(), "{right} of {}", data.len());
     // The numbers look all right: nobody finds the attack by them.
     let worst = shared.iter().zip(&data).map(|(got, x)| (got - 2.0 * x).abs()).fold(0.0, f64::max);
@@ -88,17 +104,25 @@ fn flooding_does_not_hide_the_secret_from_an_evaluator_that_deviates_and_a_compa
         let comparison = tampered(&result, delta).same_as(&again).expect("compared");
         assert!(!comparison.is_same());
         let words = comparison.to_string();
-        let expected = format!("residues of the mask of bundle 0, polynomial 0, {} of", params.degree() * 6 + params.degree());
+        let expected = format!(
+            "residues of the mask of bundle 0, polynomial 0, {} of",
+            params.degree() * 6 + params.degree()
+        );
         assert!(words.starts_with(&format!("different: {expected}")) && !words.contains("bodies"), "{words}");
     }
 }
 
-/// Nothing is published but whether decryption failed, and each coefficient of the secret follows from two ciphertexts.
+/// Nothing is published but whether decryption failed, and each coefficient of the secret follows from two
+/// ciphertexts.
 #[test]
 fn whether_decryption_fails_gives_the_secret_away() {
     let params = params("insecure_tiny");
     let (owner, evaluator) = (secret(&params, 3), Evaluator::new(&params));
-    let options = EncryptOptions { encoding: Some(Encoding::Coefficients), level: Some(Level(0)), ..EncryptOptions::default() };
+    let options = EncryptOptions {
+        encoding: Some(Encoding::Coefficients),
+        level: Some(Level(0)),
+        ..EncryptOptions::default()
+    };
     let zeros = encrypt_as(&owner, &Values::Real(vec![0.0; params.degree()]), &[params.degree()], options, 4);
     // A sum, so that the mask is stored as such.
     let zeros = evaluator.add(&zeros, &zeros).expect("zeros");
@@ -114,7 +138,9 @@ fn whether_decryption_fails_gives_the_secret_away() {
             Err(error) => panic!("{error}"),
         }
     };
-    let guessed: Vec<i64> = (0..params.degree()).map(|place| i64::from(fails(place, 1.0)) - i64::from(fails(place, -1.0))).collect();
+    let guessed: Vec<i64> = (0..params.degree())
+        .map(|place| i64::from(fails(place, 1.0)) - i64::from(fails(place, -1.0)))
+        .collect();
     assert_eq!(guessed, owner.secret().all_coefficients());
 }
 
@@ -135,10 +161,13 @@ fn arrays_are_the_same_to_the_last_bit_or_the_difference_is_named() {
         assert!(comparison.is_same() && comparison.to_string() == "the same to the last bit", "{comparison}");
     }
     let other_params = Params::preset("insecure_tiny", &base_runtime()).expect("preset");
-    let changed = |field: &'static str, value: Value| ciphertext(&forged(&x, |metadata| metadata[field] = value, |_, _| ()), &params);
+    let changed = |field: &'static str, value: Value| {
+        ciphertext(&forged(&x, |metadata| metadata[field] = value, |_, _| ()), &params)
+    };
     let next = f64::from_bits(x.scale().to_bits() + 1);
     let twice = evaluator.add(&x, &x).expect("sum");
-    // A server that states a larger error gets more noise at best, and one that states a smaller error too little.
+    // A server that states a larger error gets more noise at best, and one that states a smaller error too
+    // little.
     let state = |metadata: &mut Value| {
         let worst = &mut metadata["estimate"]["sources"][0]["worst"];
         *worst = (2.0 * worst.as_f64().expect("a stated error")).into();
@@ -146,15 +175,27 @@ fn arrays_are_the_same_to_the_last_bit_or_the_difference_is_named() {
     let larger_error = ciphertext(&forged(&x, state, |_, _| ()), &params);
     assert!(larger_error.error_bound() > x.error_bound());
     for (other, named) in [
-        (encrypt(&secret(&other_params, 5), &ramp(8)), vec!["parameters", "key", "level", "shape", "layout", "number of bundles 3 and 1"]),
+        (
+            encrypt(&secret(&other_params, 5), &ramp(8)),
+            vec!["parameters", "key", "level", "shape", "layout", "number of bundles 3 and 1"],
+        ),
         (encrypt(&secret(&params, 9), &ramp(24)), vec!["key"]),
         (
             matrix(7, None),
-            vec!["residues of the mask of bundle 0", "residues of the bodies of bundle 0", "residues of 2 further polynomials"],
+            vec![
+                "residues of the mask of bundle 0",
+                "residues of the bodies of bundle 0",
+                "residues of 2 further polynomials",
+            ],
         ),
         (
             matrix(6, Some(3)),
-            vec!["secret main and bodies:3", "layout", "number of bundles 3 and 1", "polynomials in the bodies of bundle 0, 1 and 3"],
+            vec![
+                "secret main and bodies:3",
+                "layout",
+                "number of bundles 3 and 1",
+                "polynomials in the bodies of bundle 0, 1 and 3",
+            ],
         ),
         (evaluator.drop_to_level(&x, Level(2)).expect("lower"), vec!["level 5 and 2"]),
         (changed("scale", next.into()), vec!["scale"]),
@@ -168,7 +209,10 @@ fn arrays_are_the_same_to_the_last_bit_or_the_difference_is_named() {
         }
         let comparison = x.same_as(&other).expect("compared");
         for words in named {
-            assert!(comparison.differences.iter().any(|difference| difference.contains(words)), "{words}: {comparison}");
+            assert!(
+                comparison.differences.iter().any(|difference| difference.contains(words)),
+                "{words}: {comparison}"
+            );
         }
     }
     // One residue of one body.
@@ -184,8 +228,12 @@ fn arrays_are_the_same_to_the_last_bit_or_the_difference_is_named() {
     );
     let comparison = x.same_as(&ciphertext(&one, &params)).expect("compared");
     assert_eq!(comparison.differences.len(), 1);
-    assert!(comparison.differences[0].starts_with("residues of the bodies of bundle 2, polynomial 0, 1 of "), "{comparison}");
-    let symbol = Evaluator::recording(&params).symbol(&[8], Encoding::Slots, params.max_level(), 1.0).expect("symbol");
+    assert!(
+        comparison.differences[0].starts_with("residues of the bodies of bundle 2, polynomial 0, 1 of "),
+        "{comparison}"
+    );
+    let symbol =
+        Evaluator::recording(&params).symbol(&[8], Encoding::Slots, params.max_level(), 1.0).expect("symbol");
     assert_refused!(x.same_as(&symbol), CkksError::Symbol { .. }, "a comparison");
     assert_refused!(symbol.same_as(&x), CkksError::Symbol { .. }, "a comparison");
 }
@@ -222,12 +270,21 @@ fn a_key_with_a_budget_shares_so_many_results_and_its_copies_count_with_it() {
     limited.decrypt(&ct).expect("for the owner");
     assert_eq!(left(&limited), 1);
     // One that is stopped or fails later is: it may have shown something.
-    assert!(matches!(limited.decrypt_to_share_with_progress(&ct, 8, HonestEvaluator, &mut |_, _| false), Err(CkksError::Cancelled)));
+    assert!(matches!(
+        limited.decrypt_to_share_with_progress(&ct, 8, HonestEvaluator, &mut |_, _| false),
+        Err(CkksError::Cancelled)
+    ));
     for key in [&limited, &limited.clone()] {
         assert_refused!(share(key, &ct), CkksError::OutOfRange { .. }, SPENT[0], SPENT[1], SPENT[2]);
     }
     limited.decrypt(&ct).expect("the owner still reads");
-    assert_refused!(limited.with_share_budget(5), CkksError::OutOfRange { .. }, "is 5", "one of 4 already", "0 are left");
+    assert_refused!(
+        limited.with_share_budget(5),
+        CkksError::OutOfRange { .. },
+        "is 5",
+        "one of 4 already",
+        "0 are left"
+    );
     let never = key.with_share_budget(0).expect("a budget of none");
     assert_refused!(share(&never, &ct), CkksError::OutOfRange { .. }, "budget of 0 is spent");
 }
@@ -236,10 +293,13 @@ fn a_key_with_a_budget_shares_so_many_results_and_its_copies_count_with_it() {
 fn a_key_at_another_shape_counts_with_the_root() {
     let params = params("insecure_dpad");
     let key = secret(&params, 7).with_share_budget(2).expect("a budget");
-    let small = key.relative(&params.relative(params.rlwe_shape()).expect("a relative")).expect("the same secret");
+    let small =
+        key.relative(&params.relative(params.rlwe_shape()).expect("a relative")).expect("the same secret");
     share(&small, &encrypt(&small, &ramp(8))).expect("the first");
     share(&key, &encrypt(&small, &ramp(8))).expect("the second, of another shape");
-    assert!(share(&key, &encrypt(&key, &ramp(8))).is_err() && share(&small, &encrypt(&key, &ramp(8))).is_err());
+    assert!(
+        share(&key, &encrypt(&key, &ramp(8))).is_err() && share(&small, &encrypt(&key, &ramp(8))).is_err()
+    );
 }
 
 /// A key with a budget of 4 in a file of its own folder, and an array under it.
@@ -275,7 +335,10 @@ fn the_budget_is_counted_in_the_file_before_anything_is_decrypted() {
     }
     // The secret is as it was, and the file says the count to whoever inspects it.
     let after = fs::read(&path).expect("read");
-    let (before, after) = (FileReader::from_bytes(&before).expect("readable"), FileReader::from_bytes(&after).expect("readable"));
+    let (before, after) = (
+        FileReader::from_bytes(&before).expect("readable"),
+        FileReader::from_bytes(&after).expect("readable"),
+    );
     for name in ["secret", "seed"] {
         assert_eq!(before.section(name).expect("there").bytes(), after.section(name).expect("there").bytes());
     }
@@ -305,8 +368,12 @@ fn saving_a_key_gives_no_shared_result_back() {
     share(&other, &ct).expect("three");
     made.save(&copy).expect("a copy");
     share(&made, &ct).expect("four, in the first file");
-    assert_eq!((left(&load(&path, &params).expect("a key")), left(&load(&copy, &params).expect("a copy"))), (0, 1));
-    // A key whose file has another name now does not count there, and is refused; whoever reads the file does.
+    assert_eq!(
+        (left(&load(&path, &params).expect("a key")), left(&load(&copy, &params).expect("a copy"))),
+        (0, 1)
+    );
+    // A key whose file has another name now does not count there, and is refused; whoever reads the file
+    // does.
     let moved = folder.path().join("moved.clt");
     fs::rename(&copy, &moved).expect("moved");
     let reader = load(&moved, &params).expect("a key");
@@ -327,10 +394,18 @@ fn a_count_that_cannot_be_written_is_a_refusal() {
     let (_folder, path, made, ct) = saved_with_a_budget(&params);
     let bytes = fs::read(&path).expect("read");
     // Bytes and streams cannot be written to.
-    let readers = [FileReader::from_bytes(&bytes).expect("readable"), FileReader::from_stream(&mut &bytes[..], 1 << 20).expect("readable")];
+    let readers = [
+        FileReader::from_bytes(&bytes).expect("readable"),
+        FileReader::from_stream(&mut &bytes[..], 1 << 20).expect("readable"),
+    ];
     for reader in readers {
         let key = SecretKey::from_reader(&reader, &params).expect("a key");
-        assert_refused!(share(&key, &ct), CkksError::OutOfRange { .. }, "a stream or memory", "load the key from its file");
+        assert_refused!(
+            share(&key, &ct),
+            CkksError::OutOfRange { .. },
+            "a stream or memory",
+            "load the key from its file"
+        );
         key.decrypt(&ct).expect("the owner reads");
     }
     // Another key in the place of the file, one without a budget, and none.
@@ -388,13 +463,15 @@ fn a_public_key_under_another_owners_name_has_another_fingerprint() {
     let (own, evil) = (owner.public_key().expect("key"), eve.public_key().expect("key"));
     let id = |key: &PublicKey| key.id().0.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     let bytes = forged(&evil, |metadata| metadata["key_id"] = id(&own).into(), |_, _| ());
-    let swapped = PublicKey::from_reader(&FileReader::from_bytes(&bytes).expect("readable"), &params).expect("a key");
+    let swapped =
+        PublicKey::from_reader(&FileReader::from_bytes(&bytes).expect("readable"), &params).expect("a key");
     // The name says that it is the owner's, and who encrypts with it encrypts for Eve.
     assert_eq!(swapped.id(), own.id());
     let sent = swapped.encrypt(&[1.0, 2.0]).expect("encrypted");
     let relabelled = forged(&sent, |metadata| metadata["key_id"] = id(&evil).into(), |_, _| ());
     assert_close(&decrypt(&eve, &ciphertext(&relabelled, &params))[..2], &[1.0, 2.0], 1e-3);
-    let prints: Vec<String> = [&own, &evil, &swapped].iter().map(|key| key.fingerprint().expect("a fingerprint")).collect();
+    let prints: Vec<String> =
+        [&own, &evil, &swapped].iter().map(|key| key.fingerprint().expect("a fingerprint")).collect();
     assert!(prints[0] != prints[1] && prints[1] != prints[2] && prints[0] != prints[2], "{prints:?}");
     for print in &prints {
         assert!(print.split(' ').count() == 8 && print.split(' ').all(|group| group.len() == 4), "{print}");
@@ -404,13 +481,24 @@ fn a_public_key_under_another_owners_name_has_another_fingerprint() {
     let bytes = own.to_file_bytes().expect("file");
     let reader = FileReader::from_bytes(&bytes).expect("readable");
     assert_eq!(fingerprint(&reader).expect("a fingerprint"), prints[0]);
-    assert_eq!(PublicKey::from_reader(&reader, &params).expect("a key").fingerprint().expect("a fingerprint"), prints[0]);
+    assert_eq!(
+        PublicKey::from_reader(&reader, &params).expect("a key").fingerprint().expect("a fingerprint"),
+        prints[0]
+    );
     assert_ne!(owner.public_key().expect("key").fingerprint().expect("a fingerprint"), prints[0]);
     // Each byte of the key counts, and only public keys have one.
     for name in ["seeds", "bodies"] {
         let changed = forged(&own, |_| (), |section, contents| contents[9] ^= u8::from(section == name));
-        assert_ne!(fingerprint(&FileReader::from_bytes(&changed).expect("readable")).expect("a fingerprint"), prints[0], "{name}");
+        assert_ne!(
+            fingerprint(&FileReader::from_bytes(&changed).expect("readable")).expect("a fingerprint"),
+            prints[0],
+            "{name}"
+        );
     }
     let secret_bytes = owner.to_file_bytes().expect("file");
-    assert_refused!(fingerprint(&FileReader::from_bytes(&secret_bytes).expect("readable")), CkksError::File(_), "public key");
+    assert_refused!(
+        fingerprint(&FileReader::from_bytes(&secret_bytes).expect("readable")),
+        CkksError::File(_),
+        "public key"
+    );
 }

@@ -6,7 +6,9 @@ use crate::common::{assert_close, decrypt, ramp};
 use clathrate_ckks::keys::EncryptOptions;
 use clathrate_ckks::keys::KeyLevel;
 use clathrate_ckks::parameters::{ProfileOrigin, Switching};
-use clathrate_ckks::{CkksError, EvaluationKeys, Evaluator, KeyNeeds, Params, ParamsSpec, Runtime, SecretKey};
+use clathrate_ckks::{
+    CkksError, EvaluationKeys, Evaluator, KeyNeeds, Params, ParamsSpec, Runtime, SecretKey,
+};
 use clathrate_lattice::switch::{MachineProfile, SwitchMethod};
 use clathrate_lattice::{Level, SecretRng};
 
@@ -58,19 +60,30 @@ fn plan_has_the_planner_s_figures_at_every_rank_and_length() {
         assert_eq!((plan.rows.len(), plan.refused.len()), (levels, 0));
         assert_eq!((plan.key_bytes, plan.derived_bytes), (map.key_bytes, map.derived_bytes), "{}", plan.name);
         for (row, planned) in plan.rows.iter().zip(&map.rows) {
-            assert_eq!((row.level, row.r, row.r_tilde), (planned.level.0, planned.method.special, planned.method.key_digit));
+            assert_eq!(
+                (row.level, row.r, row.r_tilde),
+                (planned.level.0, planned.method.special, planned.method.key_digit)
+            );
             assert_eq!(row.digits, planned.digits);
             assert!(row.milliseconds > 0.0 && planned.nanoseconds > 0.0, "{row:?} {planned:?}");
         }
         assert_eq!(plan.origin, ProfileOrigin::Given);
         let text = plan.to_string();
         let is_row = |line: &&str| line.trim_start().starts_with(|c: char| c.is_ascii_digit());
-        assert_eq!(text.lines().filter(is_row).filter(|line| line.contains("hybrid") || line.contains("klss")).count(), levels, "{text}");
+        assert_eq!(
+            text.lines()
+                .filter(is_row)
+                .filter(|line| line.contains("hybrid") || line.contains("klss"))
+                .count(),
+            levels,
+            "{text}"
+        );
         for row in &plan.rows {
             assert_eq!(row.method, if row.r_tilde.is_some() { "klss" } else { "hybrid" });
         }
         // The legend explains each column that the rows fill.
-        let legend = |symbol: &str| text.lines().any(|line| line.trim_start().starts_with(&format!("{symbol} ")));
+        let legend =
+            |symbol: &str| text.lines().any(|line| line.trim_start().starts_with(&format!("{symbol} ")));
         let has_key_digits = plan.rows.iter().any(|row| row.r_tilde.is_some());
         assert!(legend("r") && legend("d"), "{text}");
         assert!(["r~", "d~", "r'"].iter().all(|symbol| legend(symbol) == has_key_digits), "{text}");
@@ -90,7 +103,10 @@ fn plan_respects_the_memory_limit() {
 
 #[test]
 fn plan_of_keys_as_made_derives_nothing() {
-    let plan = Params::new(spec(1, 12), &runtime(Switching::AsMade)).expect("params").switching_report(None).expect("plan");
+    let plan = Params::new(spec(1, 12), &runtime(Switching::AsMade))
+        .expect("params")
+        .switching_report(None)
+        .expect("plan");
     assert!(plan.rows.iter().all(|row| row.as_made && row.derived_bytes == 0));
     assert_eq!((plan.derived_bytes, plan.rows.len()), (0, 12));
 }
@@ -100,13 +116,18 @@ fn memory_limits_that_are_no_numbers_are_refused() {
     for bad in [-1.0, f64::NAN, f64::NEG_INFINITY] {
         let runtime = Runtime { key_expansion: Some(bad), ..runtime(Switching::Fastest) };
         let error = Params::new(spec(1, 3), &runtime).expect_err("refused");
-        assert!(matches!(error, CkksError::OutOfRange { .. }) && error.to_string().contains("key_expansion"), "{error}");
+        assert!(
+            matches!(error, CkksError::OutOfRange { .. }) && error.to_string().contains("key_expansion"),
+            "{error}"
+        );
     }
 }
 
 #[test]
 fn choices_that_fit_no_level_are_refused_with_numbers() {
-    let refused = |spec: ParamsSpec, choice: SwitchMethod| Params::new(spec, &runtime(choice.into())).expect_err("refused").to_string();
+    let refused = |spec: ParamsSpec, choice: SwitchMethod| {
+        Params::new(spec, &runtime(choice.into())).expect_err("refused").to_string()
+    };
     assert!(refused(spec(1, 12), SwitchMethod::hybrid(0)).contains("ask for 1 to"));
     assert!(refused(spec(1, 12), SwitchMethod::hybrid(99)).contains("99 special primes: 13 primes are free"));
     assert!(refused(spec(1, 12), SwitchMethod::klss(2, 0)).contains("1 prime or more"));
@@ -132,7 +153,9 @@ fn derive_does_what_use_would_and_no_more() {
             let values = ramp(64);
             let options = EncryptOptions { level: Some(Level(level)), ..EncryptOptions::default() };
             let ct = sk.encrypt_array(&values, &[64], options).expect("encrypt");
-            let product = evaluator.rotate(&evaluator.multiply_rescale(&ct, &ct).expect("product"), 1).expect("rotation");
+            let product = evaluator
+                .rotate(&evaluator.multiply_rescale(&ct, &ct).expect("product"), 1)
+                .expect("rotation");
             let expected: Vec<f64> = (0..64).map(|i| values[(i + 1) % 64].powi(2)).collect();
             assert_close(&decrypt(&sk, &product), &expected, 1e-5);
         }
@@ -147,7 +170,11 @@ fn derive_within_a_budget_stays_within_it() {
     let free = Params::new(spec(1, 12), &runtime(Switching::Fastest)).expect("params");
     let whole = keys(&free).1.derive(None).expect("prepared");
     for budget in [0, 1, whole / 3, whole - 1, whole] {
-        let params = Params::new(spec(1, 12), &Runtime { key_cache_bytes: Some(budget), ..runtime(Switching::Fastest) }).expect("params");
+        let params = Params::new(
+            spec(1, 12),
+            &Runtime { key_cache_bytes: Some(budget), ..runtime(Switching::Fastest) },
+        )
+        .expect("params");
         let (_, keys) = keys(&params);
         let got = keys.derive(None).expect("prepared");
         assert!(got <= budget && (got == whole) == (budget == whole), "{got} of {budget}");

@@ -1,4 +1,5 @@
-//! Machine profiles: measured, stored, read back, and refused with a reason where they are not what they should be.
+//! Machine profiles: measured, stored, read back, and refused with a reason where they are not what they
+//! should be.
 
 use std::fs;
 use std::path::PathBuf;
@@ -12,7 +13,9 @@ use tempfile::TempDir;
 
 #[test]
 fn profile_place_is_the_variable_or_else_the_cache_directory() {
-    let place = |variable: Option<&str>, cache: Option<&str>| ProfilePlace::new(variable.map(Into::into), cache.map(Into::into));
+    let place = |variable: Option<&str>, cache: Option<&str>| {
+        ProfilePlace::new(variable.map(Into::into), cache.map(Into::into))
+    };
     let file = |path: &str| ProfilePlace::File(PathBuf::from(path));
     assert_eq!(place(None, Some("/cache")), file("/cache/clathrate/profile.toml"));
     assert_eq!(place(Some(""), Some("/cache")), file("/cache/clathrate/profile.toml"));
@@ -44,8 +47,11 @@ fn place() -> (TempDir, PathBuf) {
 }
 
 fn sample(isa: Isa) -> MachineProfile {
-    let mut profile =
-        MachineProfile { source: "a test \"quoted\"\nline".to_owned(), isa: Some(isa.name().to_owned()), ..MachineProfile::built_in() };
+    let mut profile = MachineProfile {
+        source: "a test \"quoted\"\nline".to_owned(),
+        isa: Some(isa.name().to_owned()),
+        ..MachineProfile::built_in()
+    };
     // Numbers of this test's own, which it then looks for.
     profile.read_ns_per_byte = 0.035;
     profile.kernels[0].convert = 368.64;
@@ -107,7 +113,12 @@ fn profile_of_other_kernels_is_foreign_and_names_both() {
     assert!(stored.profile().is_none());
     let message = stored.to_string();
     assert_eq!(stored.state(), "foreign");
-    assert!(message.contains("ifma kernels") && message.contains("scalar ones") && message.contains("clathrate tune"), "{message}");
+    assert!(
+        message.contains("ifma kernels")
+            && message.contains("scalar ones")
+            && message.contains("clathrate tune"),
+        "{message}"
+    );
     fs::write(&path, changed("scalar", "quantum")).expect("write");
     assert_eq!(stored_at(&path, &Isa::Scalar.into()).state(), "foreign");
 }
@@ -129,12 +140,21 @@ fn profile_broken_says_what_is_wrong() {
 #[test]
 fn profile_with_impossible_numbers_is_broken_and_names_them() {
     for bad in ["0.0", "-1.0", "nan", "inf", "-inf"] {
-        assert!(reason(&changed("read_ns_per_byte = 0.035", &format!("read_ns_per_byte = {bad}"))).contains("read_ns_per_byte is"));
-        assert!(reason(&changed("convert = 368.64", &format!("convert = {bad}"))).contains("conversion at degree 4096"));
+        assert!(
+            reason(&changed("read_ns_per_byte = 0.035", &format!("read_ns_per_byte = {bad}")))
+                .contains("read_ns_per_byte is")
+        );
+        assert!(
+            reason(&changed("convert = 368.64", &format!("convert = {bad}")))
+                .contains("conversion at degree 4096")
+        );
     }
     assert!(reason(&changed("cache_bytes = 16000000.0", "cache_bytes = -1.0")).contains("cache_bytes is -1"));
     for degree in ["0", "3", "4097", "2097152"] {
-        assert!(reason(&changed("degree = 4096", &format!("degree = {degree}"))).contains(&format!("degree {degree} is no power")));
+        assert!(
+            reason(&changed("degree = 4096", &format!("degree = {degree}")))
+                .contains(&format!("degree {degree} is no power"))
+        );
     }
     reason(&changed("degree = 4096", "degree = -4096"));
 }
@@ -179,7 +199,10 @@ fn measure_gives_what_can_be_stored_and_tells_each_step() {
         assert_eq!(stored_at(&path, &isa.into()).profile(), Some(&profile));
         // Sixteen times the words take longer, whatever the noise.
         let (first, last) = (profile.kernels[0], profile.kernels[profile.kernels.len() - 1]);
-        assert!(last.degree == 16 * first.degree && last.transform[0] > 4.0 * first.transform[0], "{first:?} {last:?}");
+        assert!(
+            last.degree == 16 * first.degree && last.transform[0] > 4.0 * first.transform[0],
+            "{first:?} {last:?}"
+        );
     }
 }
 
@@ -195,12 +218,18 @@ fn measure_stops_when_told() {
 fn profiles_of_devices_have_files_and_names_of_their_own() {
     let device = Kernels::of_device("cuda:0", "cuda:0, NVIDIA H100");
     let (_folder, path) = place();
-    let profile = MachineProfile { isa: Some("cuda:0, NVIDIA H100".to_owned()), ..MachineProfile::built_in_device(true) };
+    let profile = MachineProfile {
+        isa: Some("cuda:0, NVIDIA H100".to_owned()),
+        ..MachineProfile::built_in_device(true)
+    };
     store_at(&path, &profile).expect("stored");
     assert_eq!(stored_at(&path, &device), StoredProfile::Ready { path: path.clone(), profile });
     let other = stored_at(&path, &Kernels::of_device("cuda:0", "cuda:0, NVIDIA A100"));
     assert_eq!(other.state(), "foreign");
-    assert!(other.to_string().contains("NVIDIA H100") && other.to_string().contains("NVIDIA A100"), "{other}");
+    assert!(
+        other.to_string().contains("NVIDIA H100") && other.to_string().contains("NVIDIA A100"),
+        "{other}"
+    );
     assert_eq!(stored_at(&path, &Isa::Scalar.into()).state(), "foreign");
 }
 
@@ -214,7 +243,8 @@ fn profile_that_is_no_regular_file_is_broken_and_says_so() {
 
 #[test]
 fn profile_without_times_of_matrix_products_is_refused_with_the_remedy() {
-    let mut table: toml::Table = toml::from_str(&toml::to_string(&sample(Isa::Scalar)).expect("text")).expect("a table");
+    let mut table: toml::Table =
+        toml::from_str(&toml::to_string(&sample(Isa::Scalar)).expect("text")).expect("a table");
     table.remove("matrix").expect("times of matrix products");
     let why = reason(&toml::to_string(&table).expect("text"));
     assert_eq!(why, "an earlier version measured it, without matrix products");
@@ -222,6 +252,9 @@ fn profile_without_times_of_matrix_products_is_refused_with_the_remedy() {
     let text = changed("digit = 0.39\n", "");
     assert!(reason(&text).contains("missing field `digit`"), "{}", reason(&text));
     for bad in ["0.0", "-1.0", "nan", "inf"] {
-        assert!(reason(&changed("digit = 0.39", &format!("digit = {bad}"))).contains("a digit of a matrix product is"));
+        assert!(
+            reason(&changed("digit = 0.39", &format!("digit = {bad}")))
+                .contains("a digit of a matrix product is")
+        );
     }
 }

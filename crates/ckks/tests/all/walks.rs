@@ -1,4 +1,5 @@
-//! Random walks: long mixed computations on ciphertexts against the same in clear, at every rank, whatever levels and scales meet.
+//! Random walks: long mixed computations on ciphertexts against the same in clear, at every rank, whatever
+//! levels and scales meet.
 
 use crate::common::measure::*;
 use crate::common::*;
@@ -16,11 +17,19 @@ fn zip(x: &State, y: &State, f: fn(Complex64, Complex64) -> Complex64) -> Vec<Co
 
 #[test]
 fn random_computations_match_the_clear_ones_at_every_rank() {
-    for (name, slots) in [("insecure_tiny", 32), ("insecure_tiny", 8), ("insecure_rank2", 256), ("insecure_rank3", 128)] {
+    for (name, slots) in
+        [("insecure_tiny", 32), ("insecure_tiny", 8), ("insecure_rank2", 256), ("insecure_rank3", 128)]
+    {
         let params = params(name);
         let sk = secret(&params, 1);
         let steps = [1i64, 3, -2];
-        let ev = evaluator(&sk, &KeyNeeds::new().relinearise(KeyLevel::Top).conjugate(KeyLevel::Top).rotations(steps, KeyLevel::Top));
+        let ev = evaluator(
+            &sk,
+            &KeyNeeds::new()
+                .relinearise(KeyLevel::Top)
+                .conjugate(KeyLevel::Top)
+                .rotations(steps, KeyLevel::Top),
+        );
         let mut state = 9u64;
         let mut roll = |bound: usize| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -30,7 +39,16 @@ fn random_computations_match_the_clear_ones_at_every_rank() {
         for walk in 0..20u64 {
             let fresh = |seed: u64| -> State {
                 let z = phases(slots, 100 * walk + seed);
-                (encrypt_as(&sk, &Values::Complex(z.clone()), &[slots], EncryptOptions::default(), (3 * walk + seed) as u8), z)
+                (
+                    encrypt_as(
+                        &sk,
+                        &Values::Complex(z.clone()),
+                        &[slots],
+                        EncryptOptions::default(),
+                        (3 * walk + seed) as u8,
+                    ),
+                    z,
+                )
             };
             let mut pool = vec![fresh(0), fresh(1), fresh(2)];
             for _ in 0..40 {
@@ -59,18 +77,31 @@ fn random_computations_match_the_clear_ones_at_every_rank() {
                 match result {
                     Ok(ct) => {
                         let largest = clear.iter().map(|z| z.norm()).fold(1.0, f64::max);
-                        // Past the room of the modulus the message would wrap around: the walk goes elsewhere.
+                        // Past the room of the modulus the message would wrap around: the walk goes
+                        // elsewhere.
                         if (largest * ct.scale()).log2() + 2.0 > params.log2_q(ct.level()) || largest > 64.0 {
                             continue;
                         }
-                        let error = decrypt_complex(&sk, &ct).iter().zip(&clear).map(|(a, b)| (a - b).norm()).fold(0.0, f64::max);
-                        assert!(error < 1e-5, "{name}, walk {walk}: error {error:e} at level {} scale 2^{}", ct.level(), ct.scale().log2());
+                        let error = decrypt_complex(&sk, &ct)
+                            .iter()
+                            .zip(&clear)
+                            .map(|(a, b)| (a - b).norm())
+                            .fold(0.0, f64::max);
+                        assert!(
+                            error < 1e-5,
+                            "{name}, walk {walk}: error {error:e} at level {} scale 2^{}",
+                            ct.level(),
+                            ct.scale().log2()
+                        );
                         pool.push((ct, clear));
                         done += 1;
                     }
                     Err(error) => {
                         use clathrate_ckks::error::ErrorKind::{Level, Scale, Value};
-                        assert!(matches!(error.kind(), Level | Scale | Value), "{name}, walk {walk}: {error}");
+                        assert!(
+                            matches!(error.kind(), Level | Scale | Value),
+                            "{name}, walk {walk}: {error}"
+                        );
                         refused += 1;
                     }
                 }

@@ -82,7 +82,8 @@ fn complete_file_that_was_never_renamed_goes_as_well() {
     }
     let folder = tempfile::tempdir().unwrap();
     let left = leftover("abandoned::complete_file_that_was_never_renamed_goes_as_well", folder.path());
-    // As it is between the writing of the first bytes and the rename: a container, or an array of the command line.
+    // As it is between the writing of the first bytes and the rename: a container, or an array of the command
+    // line.
     for contents in [Sample::small().to_file_bytes().unwrap(), [&b"\x93NUMPY"[..], &[0; 100]].concat()] {
         fs::write(&left, contents).unwrap();
         Sample::small().save(folder.path().join("file")).unwrap();
@@ -135,8 +136,13 @@ fn files_that_are_not_ours_by_name_and_beginning_stay() {
         keep(name, &contents);
     }
     // By beginning: empty, short, another's. One bit is enough.
-    for (index, beginning) in
-        [&b""[..], &contents[..63], b"PK\x03\x04 an archive that somebody gave a strange name, 64 bytes and more..."].iter().enumerate()
+    for (index, beginning) in [
+        &b""[..],
+        &contents[..63],
+        b"PK\x03\x04 an archive that somebody gave a strange name, 64 bytes and more...",
+    ]
+    .iter()
+    .enumerate()
     {
         keep(format!("{stem}short{index}.partial"), beginning);
     }
@@ -150,14 +156,20 @@ fn files_that_are_not_ours_by_name_and_beginning_stay() {
     symlink(at("precious"), at(&format!("{stem}link01.partial"))).unwrap();
     fs::create_dir(at(&format!("{stem}folder.partial"))).unwrap();
     assert!(Command::new("mkfifo").arg(at(&format!("{stem}pipe01.partial"))).status().unwrap().success());
-    // Of those who may be removed there is one as well, so that the test sees the others spared and not overlooked.
+    // Of those who may be removed there is one as well, so that the test sees the others spared and not
+    // overlooked.
     fs::write(&left, &contents).unwrap();
     Sample::small().save(at("file")).unwrap();
     assert!(!left.exists());
     for (name, contents) in &kept {
         assert!(fs::read(at(name)).is_ok_and(|found| found == *contents), "{name}");
     }
-    for name in ["precious".to_owned(), format!("{stem}link01.partial"), format!("{stem}folder.partial"), format!("{stem}pipe01.partial")] {
+    for name in [
+        "precious".to_owned(),
+        format!("{stem}link01.partial"),
+        format!("{stem}folder.partial"),
+        format!("{stem}pipe01.partial"),
+    ] {
         assert!(at(&name).symlink_metadata().is_ok(), "{name}");
     }
     assert_eq!(files_in(folder.path()).len(), kept.len() + 5);

@@ -19,7 +19,8 @@ fn count(more: usize, less: usize) {
     });
 }
 
-// SAFETY: every call is passed to the system's allocator unchanged; counting touches only thread-local cells without destructors.
+// SAFETY: every call is passed to the system's allocator unchanged; counting touches only thread-local cells
+// without destructors.
 unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size(), 0);

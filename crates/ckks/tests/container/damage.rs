@@ -14,7 +14,11 @@ fn every_single_bit_flip_is_detected() {
         let mut bytes = original.clone();
         for bit in 0..8 * bytes.len() {
             bytes[bit / 8] ^= 1 << (bit % 8);
-            assert!(open_and_verify(&bytes).is_err(), "flip of bit {bit} of {} was accepted", 8 * bytes.len());
+            assert!(
+                open_and_verify(&bytes).is_err(),
+                "flip of bit {bit} of {} was accepted",
+                8 * bytes.len()
+            );
             bytes[bit / 8] ^= 1 << (bit % 8);
         }
         assert!(open_and_verify(&bytes).is_ok() && bytes == original);
@@ -102,11 +106,24 @@ fn trailing_bytes_are_detected() {
 
 #[test]
 fn future_version_is_told_from_damage() {
-    assert_error!(refusal(&ByHand { version: 2, ..ByHand::new() }.build()), FileError::FutureVersion { found: 2, supported: 1 });
-    assert_error!(refusal(&ByHand { version: u32::MAX, ..ByHand::new() }.build()), FileError::FutureVersion { .. });
-    // A future header may be laid out otherwise, so the version is reported before anything else is looked at.
-    assert_error!(refusal(&ByHand { version: 2, ..ByHand::new() }.build()[..12]), FileError::FutureVersion { .. });
-    assert_error!(refusal(&ByHand { version: 0, ..ByHand::new() }.build()), FileError::HeaderCorrupted { .. });
+    assert_error!(
+        refusal(&ByHand { version: 2, ..ByHand::new() }.build()),
+        FileError::FutureVersion { found: 2, supported: 1 }
+    );
+    assert_error!(
+        refusal(&ByHand { version: u32::MAX, ..ByHand::new() }.build()),
+        FileError::FutureVersion { .. }
+    );
+    // A future header may be laid out otherwise, so the version is reported before anything else is looked
+    // at.
+    assert_error!(
+        refusal(&ByHand { version: 2, ..ByHand::new() }.build()[..12]),
+        FileError::FutureVersion { .. }
+    );
+    assert_error!(
+        refusal(&ByHand { version: 0, ..ByHand::new() }.build()),
+        FileError::HeaderCorrupted { .. }
+    );
 }
 
 #[test]
@@ -130,7 +147,12 @@ fn absurd_lengths_are_refused_without_allocating_them() {
                 "section offset" => assert_error!(error, FileError::Malformed { .. }),
                 // -1 and -64 added to the length make it shorter or negative, which other rules catch.
                 "section length" => {
-                    assert_error!(error, FileError::TooLarge { .. } | FileError::SectionCorrupted { .. } | FileError::Malformed { .. })
+                    assert_error!(
+                        error,
+                        FileError::TooLarge { .. }
+                            | FileError::SectionCorrupted { .. }
+                            | FileError::Malformed { .. }
+                    )
                 }
                 _ => assert_error!(error, FileError::TooLarge { .. }),
             }
@@ -148,38 +170,62 @@ fn lengths_within_the_limits_but_not_the_file_are_refused() {
         ByHand { metadata_bytes: Some(11), ..base.clone() },
         ByHand { section_count: Some(1), ..base.clone() },
     ] {
-        assert_error!(refusal(&case.build()), FileError::HeaderCorrupted { .. } | FileError::Metadata { .. } | FileError::Malformed { .. });
+        assert_error!(
+            refusal(&case.build()),
+            FileError::HeaderCorrupted { .. } | FileError::Metadata { .. } | FileError::Malformed { .. }
+        );
     }
-    assert_error!(refusal(&ByHand { total_bytes: Some(128), ..base.clone() }.build()), FileError::TrailingBytes { .. });
+    assert_error!(
+        refusal(&ByHand { total_bytes: Some(128), ..base.clone() }.build()),
+        FileError::TrailingBytes { .. }
+    );
 }
 
 #[test]
 fn sections_that_overlap_move_or_leave_gaps_are_refused() {
     let with = |shifts: &[(usize, i64, i64)]| ByHand { shifts: shifts.to_vec(), ..ByHand::new() };
     // The second on top of the first; off the alignment; one slot further on; swapped; shorter by a slot.
-    for shifts in [&[(1, -128, 0)][..], &[(1, 8, 0)], &[(1, 64, 0)], &[(0, 128, 0), (1, -128, 0)], &[(0, 0, -64)]] {
-        assert_error!(refusal(&with(shifts).build()), FileError::Malformed { .. } | FileError::SectionCorrupted { .. });
+    for shifts in
+        [&[(1, -128, 0)][..], &[(1, 8, 0)], &[(1, 64, 0)], &[(0, 128, 0), (1, -128, 0)], &[(0, 0, -64)]]
+    {
+        assert_error!(
+            refusal(&with(shifts).build()),
+            FileError::Malformed { .. } | FileError::SectionCorrupted { .. }
+        );
     }
     let hidden = ByHand { gap: vec![0; 64], ..ByHand::new() };
     assert_error!(refusal(&hidden.build()), FileError::Malformed { what: "the end of the sections", .. });
     let unaligned = ByHand { gap: vec![0; 8], ..ByHand::new() };
     assert_error!(refusal(&unaligned.build()), FileError::Malformed { .. });
     // Contents that pass for padding: the section is stated too short.
-    assert_error!(refusal(&with(&[(0, 0, -1)]).build()), FileError::SectionCorrupted { reason: "the padding after it is not zero", .. });
+    assert_error!(
+        refusal(&with(&[(0, 0, -1)]).build()),
+        FileError::SectionCorrupted { reason: "the padding after it is not zero", .. }
+    );
 }
 
 #[test]
 fn header_fields_outside_the_format_are_refused() {
     let base = ByHand::new();
     for kind in [0, 11, u32::MAX] {
-        assert_error!(refusal(&ByHand { kind, ..base.clone() }.build()), FileError::UnknownKind { newest: 10, .. });
+        assert_error!(
+            refusal(&ByHand { kind, ..base.clone() }.build()),
+            FileError::UnknownKind { newest: 10, .. }
+        );
     }
-    assert_error!(refusal(&ByHand { flags: 3, ..base.clone() }.build()), FileError::Malformed { what: "the flag word", .. });
+    assert_error!(
+        refusal(&ByHand { flags: 3, ..base.clone() }.build()),
+        FileError::Malformed { what: "the flag word", .. }
+    );
     assert_error!(refusal(&ByHand { reserved: 1, ..base.clone() }.build()), FileError::Malformed { .. });
     assert_error!(refusal(&ByHand { padding: b' ', ..base.clone() }.build()), FileError::Malformed { .. });
-    // Not UTF-8; not JSON; JSON with more after it; a raw escape sequence, which printing would pass to a terminal.
+    // Not UTF-8; not JSON; JSON with more after it; a raw escape sequence, which printing would pass to a
+    // terminal.
     for metadata in [&b"\xff\xfe"[..], b"rows = 2", b"{}{}", b"\"\x1b[31m\""] {
-        assert_error!(refusal(&ByHand { metadata: metadata.to_vec(), ..base.clone() }.build()), FileError::Metadata { .. });
+        assert_error!(
+            refusal(&ByHand { metadata: metadata.to_vec(), ..base.clone() }.build()),
+            FileError::Metadata { .. }
+        );
     }
     let named = |names: [&[u8]; 2]| {
         let sections = names.iter().map(|name| (name.to_vec(), vec![1; 8])).collect();
@@ -196,7 +242,8 @@ fn deeply_nested_or_too_long_metadata_is_an_error() {
     let mut nested = vec![b'['; 1 << 19];
     nested.extend([b']'; 1 << 19]);
     let case = ByHand { metadata: nested, ..ByHand::new() }.build();
-    let (peak, result) = peak_of(|| FileReader::from_bytes(&case).and_then(|reader| reader.metadata::<serde_json::Value>()));
+    let (peak, result) =
+        peak_of(|| FileReader::from_bytes(&case).and_then(|reader| reader.metadata::<serde_json::Value>()));
     assert_error!(result.unwrap_err(), FileError::Metadata { .. });
     assert!(peak <= 2 * case.len() + MEBIBYTE, "{peak}");
     let case = ByHand { metadata: vec![b'['; (1 << 20) + 1], ..ByHand::new() }.build();
@@ -207,12 +254,14 @@ fn deeply_nested_or_too_long_metadata_is_an_error() {
 fn reading_allocates_at_most_twice_the_input_and_of_files_no_more_than_one_section() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("large");
-    let many_sections: Vec<_> = (0..1 << 16).map(|index| (format!("s{index}").into_bytes(), Vec::new())).collect();
+    let many_sections: Vec<_> =
+        (0..1 << 16).map(|index| (format!("s{index}").into_bytes(), Vec::new())).collect();
     let mut spaces = vec![b' '; MEBIBYTE];
     spaces[MEBIBYTE - 1] = b'1';
     // Below 2 MiB, from which on aligned memory comes from the system directly and would not be counted here.
     let length = 3 * MEBIBYTE / 2;
-    let long_sections: Vec<_> = ["words", "more", "last"].map(|name| (name.as_bytes().to_vec(), vec![3; length])).to_vec();
+    let long_sections: Vec<_> =
+        ["words", "more", "last"].map(|name| (name.as_bytes().to_vec(), vec![3; length])).to_vec();
     let cases = [
         ByHand { sections: long_sections, ..ByHand::new() }.build(),
         ByHand { metadata: spaces, ..ByHand::new() }.build(),
@@ -236,9 +285,14 @@ fn reading_allocates_at_most_twice_the_input_and_of_files_no_more_than_one_secti
             assert!(peak <= allowed, "{peak} bytes allocated for {}", bytes.len());
         }
         // An opened file is checked in pieces: its sections, however long, are not in memory.
-        let sections: u64 = FileReader::open(&path).unwrap().sections().iter().map(|section| section.length).sum();
+        let sections: u64 =
+            FileReader::open(&path).unwrap().sections().iter().map(|section| section.length).sum();
         let rest = bytes.len() - sections as usize;
-        assert!(peaks[1] <= 2 * rest + MEBIBYTE / 2, "{} bytes allocated for {rest} and sections of {sections}", peaks[1]);
+        assert!(
+            peaks[1] <= 2 * rest + MEBIBYTE / 2,
+            "{} bytes allocated for {rest} and sections of {sections}",
+            peaks[1]
+        );
     }
     // A section of an opened file is in memory once, as bytes or as words.
     let words = ByHand { sections: vec![(b"words".to_vec(), vec![3; length])], ..ByHand::new() }.build();
@@ -257,7 +311,8 @@ fn reading_allocates_at_most_twice_the_input_and_of_files_no_more_than_one_secti
     // Unaligned memory is copied once.
     let mut moved = vec![0];
     moved.extend(&words);
-    let (peak, copied) = peak_of(|| FileReader::from_bytes(&moved[1..]).unwrap().words("words", length / 8).unwrap().len());
+    let (peak, copied) =
+        peak_of(|| FileReader::from_bytes(&moved[1..]).unwrap().words("words", length / 8).unwrap().len());
     assert_eq!(copied, length / 8);
     assert!(peak <= 2 * words.len() + MEBIBYTE, "{peak}");
 }

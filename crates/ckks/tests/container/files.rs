@@ -6,7 +6,9 @@ use clathrate_ckks::error::ErrorKind;
 use clathrate_ckks::file::{FileError, FileLabel, FileReader, FileWriter, Replaced, Stored, Watch};
 use clathrate_ckks::keys::KeyLevel;
 use clathrate_ckks::keys::{EncryptOptions, Values};
-use clathrate_ckks::{Ciphertext, CkksError, Encoding, EvaluationKeys, Evaluator, KeyNeeds, Params, PublicKey, SecretKey};
+use clathrate_ckks::{
+    Ciphertext, CkksError, Encoding, EvaluationKeys, Evaluator, KeyNeeds, Params, PublicKey, SecretKey,
+};
 use clathrate_lattice::Level;
 use rustfft::num_complex::Complex64;
 use serde_json::{Value, json};
@@ -33,7 +35,10 @@ fn read(kind: &str, bytes: &[u8], params: &Params) -> Result<(), CkksError> {
 
 /// One file of each kind, a computed ciphertext besides the fresh one.
 fn samples(params: &Params, sk: &SecretKey) -> Vec<(&'static str, Vec<u8>)> {
-    let needs = KeyNeeds::new().relinearise(KeyLevel::Level(1)).rotations([1, 2], KeyLevel::Level(0)).conjugate(KeyLevel::Level(0));
+    let needs = KeyNeeds::new()
+        .relinearise(KeyLevel::Level(1))
+        .rotations([1, 2], KeyLevel::Level(0))
+        .conjugate(KeyLevel::Level(0));
     let keys = sk.evaluation_keys(&needs).expect("keys");
     let ct = encrypt(sk, &ramp(8));
     let computed = Evaluator::new(params).negate(&ct).expect("negate");
@@ -62,7 +67,10 @@ fn forged(bytes: &[u8], metadata: impl FnOnce(&mut Value), section: impl Fn(&str
 }
 
 fn assert_same(a: &Ciphertext, b: &Ciphertext) {
-    assert_eq!((a.shape(), a.layout(), a.level(), a.secret(), a.key_id()), (b.shape(), b.layout(), b.level(), b.secret(), b.key_id()));
+    assert_eq!(
+        (a.shape(), a.layout(), a.level(), a.secret(), a.key_id()),
+        (b.shape(), b.layout(), b.level(), b.secret(), b.key_id())
+    );
     assert_eq!(a.scale().to_bits(), b.scale().to_bits());
     assert!(a.bundles() == b.bundles());
     assert!(a.bundles().iter().zip(b.bundles()).all(|(a, b)| a.seed() == b.seed()));
@@ -74,16 +82,25 @@ fn parameters_and_keys_come_back_equal() {
         let params = params(name);
         let sk = secret(&params, 1);
         let bytes = params.to_file_bytes().expect("file");
-        let read = Params::from_reader(&FileReader::from_bytes(&bytes).expect("readable"), true, &crate::common::base_runtime())
-            .expect("parameters");
+        let read = Params::from_reader(
+            &FileReader::from_bytes(&bytes).expect("readable"),
+            true,
+            &crate::common::base_runtime(),
+        )
+        .expect("parameters");
         assert_eq!((&read, read.spec()), (&params, params.spec()));
         let bytes = sk.to_file_bytes().expect("file");
-        let again = SecretKey::from_reader(&FileReader::from_bytes(&bytes).expect("readable"), &read).expect("secret");
-        assert_eq!((again.id(), again.secret().all_coefficients()), (sk.id(), sk.secret().all_coefficients()));
+        let again = SecretKey::from_reader(&FileReader::from_bytes(&bytes).expect("readable"), &read)
+            .expect("secret");
+        assert_eq!(
+            (again.id(), again.secret().all_coefficients()),
+            (sk.id(), sk.secret().all_coefficients())
+        );
         assert!(bytes.len() < params.degree() * params.rank() + 1024, "one byte per coefficient");
         let pk = sk.public_key().expect("key");
         let bytes = pk.to_file_bytes().expect("file");
-        let public = PublicKey::from_reader(&FileReader::from_bytes(&bytes).expect("readable"), &read).expect("public");
+        let public = PublicKey::from_reader(&FileReader::from_bytes(&bytes).expect("readable"), &read)
+            .expect("public");
         let x = ramp(params.slot_count());
         let ct = public.encrypt_array(&x, &[x.len()], EncryptOptions::default()).expect("encrypt");
         assert_close(&decrypt(&again, &ct), &x, 1e-6);
@@ -99,14 +116,23 @@ fn ciphertexts_come_back_equal_for_every_shape_encoding_level_and_rank() {
         let ev = Evaluator::new(&params);
         for level in 0..=params.max_level().0 {
             for encoding in [Encoding::Slots, Encoding::Coefficients] {
-                for (shape, count) in
-                    [(vec![], 1), (vec![1], 1), (vec![7], 7), (vec![3, 5], 15), (vec![2, params.degree() + 1], 2 * params.degree() + 2)]
-                {
-                    let options = EncryptOptions { encoding: Some(encoding), level: Some(Level(level)), ..EncryptOptions::default() };
+                for (shape, count) in [
+                    (vec![], 1),
+                    (vec![1], 1),
+                    (vec![7], 7),
+                    (vec![3, 5], 15),
+                    (vec![2, params.degree() + 1], 2 * params.degree() + 2),
+                ] {
+                    let options = EncryptOptions {
+                        encoding: Some(encoding),
+                        level: Some(Level(level)),
+                        ..EncryptOptions::default()
+                    };
                     let fresh = encrypt_as(&sk, &Values::Real(ramp(count)), &shape, options, 3);
                     let bytes = fresh.to_file_bytes().expect("file");
                     assert_same(&fresh, &read_ciphertext(&bytes, &params).expect("fresh"));
-                    // The seeded mask is not stored: one body of k + 1 polynomials, and what a container needs.
+                    // The seeded mask is not stored: one body of k + 1 polynomials, and what a container
+                    // needs.
                     let bodies = fresh.bytes() / (params.rank() + 1);
                     assert!(
                         bytes.len() >= bodies && bytes.len() <= bodies + 32 * fresh.bundles().len() + 1024,
@@ -137,25 +163,51 @@ fn loaded_evaluation_keys_compute_the_same_bits() {
     for name in SETS {
         let params = params(name);
         let sk = secret(&params, 5);
-        let needs = KeyNeeds::new().relinearise(KeyLevel::Top).conjugate(KeyLevel::Level(2)).rotations([1, -2], KeyLevel::Level(3));
+        let needs = KeyNeeds::new()
+            .relinearise(KeyLevel::Top)
+            .conjugate(KeyLevel::Level(2))
+            .rotations([1, -2], KeyLevel::Level(3));
         let keys = sk.evaluation_keys(&needs).expect("keys");
         let bytes = keys.to_file_bytes().expect("file");
         // One body per entry, as words; masks are seeds.
         let (chain, gadget, rank) = (params.chain(), params.gadget().expect("special primes"), params.rank());
-        let body_words =
-            |inputs: usize, level: Level| inputs * gadget.digit_count(chain, level) * chain.key_basis(level).len() * params.degree();
-        let words = body_words(rank * (rank + 1) / 2, chain.max_level()) + body_words(rank, Level(2)) + 2 * body_words(rank, Level(3));
-        assert!(bytes.len() <= 8 * words + 2048, "masks are seeds: {} bytes for {words} words of bodies", bytes.len());
-        let again = EvaluationKeys::from_reader(&FileReader::from_bytes(&bytes).expect("readable"), &params).expect("keys");
-        assert_eq!((again.id(), again.rotation_steps(), again.bytes()), (keys.id(), keys.rotation_steps(), keys.bytes()));
+        let body_words = |inputs: usize, level: Level| {
+            inputs * gadget.digit_count(chain, level) * chain.key_basis(level).len() * params.degree()
+        };
+        let words = body_words(rank * (rank + 1) / 2, chain.max_level())
+            + body_words(rank, Level(2))
+            + 2 * body_words(rank, Level(3));
+        assert!(
+            bytes.len() <= 8 * words + 2048,
+            "masks are seeds: {} bytes for {words} words of bodies",
+            bytes.len()
+        );
+        let again = EvaluationKeys::from_reader(&FileReader::from_bytes(&bytes).expect("readable"), &params)
+            .expect("keys");
+        assert_eq!(
+            (again.id(), again.rotation_steps(), again.bytes()),
+            (keys.id(), keys.rotation_steps(), keys.bytes())
+        );
         assert_eq!(again.to_file_bytes().expect("file"), bytes);
         let [before, after] = [keys, again].map(|keys| Evaluator::with_keys(Arc::new(keys)));
         let ct = encrypt(&sk, &ramp(params.slot_count()));
-        assert_same(&before.multiply_rescale(&ct, &ct).expect("product"), &after.multiply_rescale(&ct, &ct).expect("product"));
+        assert_same(
+            &before.multiply_rescale(&ct, &ct).expect("product"),
+            &after.multiply_rescale(&ct, &ct).expect("product"),
+        );
         let lower = before.drop_to_level(&ct, Level(2)).expect("down");
-        assert_same(&before.rotate(&lower, 1).expect("rotation"), &after.rotate(&lower, 1).expect("rotation"));
-        assert_same(&before.rotate(&lower, -2).expect("rotation"), &after.rotate(&lower, -2).expect("rotation"));
-        assert_same(&before.conjugate(&lower).expect("conjugate"), &after.conjugate(&lower).expect("conjugate"));
+        assert_same(
+            &before.rotate(&lower, 1).expect("rotation"),
+            &after.rotate(&lower, 1).expect("rotation"),
+        );
+        assert_same(
+            &before.rotate(&lower, -2).expect("rotation"),
+            &after.rotate(&lower, -2).expect("rotation"),
+        );
+        assert_same(
+            &before.conjugate(&lower).expect("conjugate"),
+            &after.conjugate(&lower).expect("conjugate"),
+        );
     }
 }
 
@@ -167,9 +219,14 @@ fn every_kind_is_refused_as_every_other_and_under_other_parameters() {
     for (kind, bytes) in &all {
         assert!(read(kind, bytes, &here).is_ok(), "{kind}");
         for (other, _) in &all {
-            let same = kind == other || [*kind, *other].iter().all(|k| ["ciphertext", "computed"].contains(k));
+            let same =
+                kind == other || [*kind, *other].iter().all(|k| ["ciphertext", "computed"].contains(k));
             if !same {
-                assert_refused!(read(other, bytes, &here), CkksError::File(FileError::WrongKind { .. }), "pass the right file");
+                assert_refused!(
+                    read(other, bytes, &here),
+                    CkksError::File(FileError::WrongKind { .. }),
+                    "pass the right file"
+                );
             }
         }
         if *kind != "params" {
@@ -191,16 +248,25 @@ fn files_that_do_not_name_their_parameters_are_read() {
         let reader = FileReader::from_bytes(&bytes).expect("readable");
         assert_eq!(reader.label().parameter_name.as_deref(), Some("insecure_tiny"), "{kind}");
         let label = FileLabel { parameter_name: None, ..reader.label().clone() };
-        let mut writer = FileWriter::in_memory(label, &reader.metadata::<Value>().expect("json")).expect("writer");
+        let mut writer =
+            FileWriter::in_memory(label, &reader.metadata::<Value>().expect("json")).expect("writer");
         for info in reader.sections() {
-            writer.add_section(info.name(), reader.section(info.name()).expect("there").bytes()).expect("section");
+            writer
+                .add_section(info.name(), reader.section(info.name()).expect("there").bytes())
+                .expect("section");
         }
         let unnamed = writer.finish().expect("finished");
-        assert!(!FileReader::from_bytes(&unnamed).expect("readable").metadata_text().contains("\"parameters\""), "{kind}");
+        assert!(
+            !FileReader::from_bytes(&unnamed).expect("readable").metadata_text().contains("\"parameters\""),
+            "{kind}"
+        );
         read(kind, &unnamed, &here).expect("the name is for messages only");
         if kind != "params" {
             let text = read(kind, &unnamed, &there).expect_err("other parameters").to_string();
-            assert!(text.contains("parameters without a name (digest ") && text.contains("\"insecure_rank2\""), "{text}");
+            assert!(
+                text.contains("parameters without a name (digest ") && text.contains("\"insecure_rank2\""),
+                "{text}"
+            );
         }
     }
 }
@@ -209,7 +275,8 @@ fn files_that_do_not_name_their_parameters_are_read() {
 fn truncated_files_are_refused_at_every_sampled_length() {
     let params = params("insecure_tiny");
     for (kind, bytes) in samples(&params, &secret(&params, 7)) {
-        let lengths = (0..130).chain((130..bytes.len()).step_by(bytes.len() / 60 + 1)).chain([bytes.len() - 1]);
+        let lengths =
+            (0..130).chain((130..bytes.len()).step_by(bytes.len() / 60 + 1)).chain([bytes.len() - 1]);
         for length in lengths.filter(|&length| length < bytes.len()) {
             let (peak, result) = peak_of(|| read(kind, &bytes[..length], &params));
             let error = result.expect_err("truncated");
@@ -236,7 +303,8 @@ fn single_flipped_bits_are_refused_wherever_they_are() {
             let (peak, result) = peak_of(|| read(kind, &bytes, &params));
             let error = result.expect_err("one bit off");
             assert!(matches!(error, CkksError::File(_)), "{kind}, bit {bit}: {error:?}");
-            // Reading may get as far as the damaged section: masks are rebuilt from seeds, at rank 1 as large as the file.
+            // Reading may get as far as the damaged section: masks are rebuilt from seeds, at rank 1 as large
+            // as the file.
             assert!(peak <= 4 * bytes.len() + (1 << 20), "{kind}, bit {bit}: {peak} bytes");
             bytes[byte] ^= mask;
         }
@@ -249,7 +317,12 @@ fn future_versions_are_refused_by_their_number() {
     let params = params("insecure_tiny");
     for (kind, mut bytes) in samples(&params, &secret(&params, 9)) {
         bytes[8..12].copy_from_slice(&7u32.to_le_bytes());
-        assert_refused!(read(kind, &bytes, &params), CkksError::File(FileError::FutureVersion { found: 7, .. }), "version 7", "upgrade");
+        assert_refused!(
+            read(kind, &bytes, &params),
+            CkksError::File(FileError::FutureVersion { found: 7, .. }),
+            "version 7",
+            "upgrade"
+        );
     }
 }
 
@@ -269,7 +342,9 @@ fn assert_lie_refused(kind: &str, params: &Params, bytes: &[u8], what: &str) {
 fn metadata_that_lies_about_a_ciphertext_is_refused() {
     let params = params("insecure_tiny");
     let sk = secret(&params, 10);
-    for (kind, bytes) in samples(&params, &sk).into_iter().filter(|(kind, _)| ["ciphertext", "computed"].contains(kind)) {
+    for (kind, bytes) in
+        samples(&params, &sk).into_iter().filter(|(kind, _)| ["ciphertext", "computed"].contains(kind))
+    {
         let lies = [
             ("level", json!(3)),
             ("level", json!(5)),
@@ -346,11 +421,22 @@ fn metadata_that_lies_about_a_ciphertext_is_refused() {
             assert_lie_refused(kind, &params, &lie, &what);
         }
         for field in ["rows", "columns", "encoding", "degree", "capacity", "chunks"] {
-            let without = |metadata: &mut Value| drop(metadata["layout"].as_object_mut().expect("object").remove(field));
-            assert_lie_refused(kind, &params, &forged(&bytes, without, |_, _| ()), &format!("no layout.{field}"));
+            let without = |metadata: &mut Value| {
+                drop(metadata["layout"].as_object_mut().expect("object").remove(field))
+            };
+            assert_lie_refused(
+                kind,
+                &params,
+                &forged(&bytes, without, |_, _| ()),
+                &format!("no layout.{field}"),
+            );
         }
         for field in ["level", "shape", "scale", "key_id", "secret", "layout", "seeded"] {
-            let without = forged(&bytes, |metadata| drop(metadata.as_object_mut().expect("object").remove(field)), |_, _| ());
+            let without = forged(
+                &bytes,
+                |metadata| drop(metadata.as_object_mut().expect("object").remove(field)),
+                |_, _| (),
+            );
             assert_lie_refused(kind, &params, &without, &format!("no {field}"));
         }
     }
@@ -358,7 +444,12 @@ fn metadata_that_lies_about_a_ciphertext_is_refused() {
     let options = EncryptOptions { encoding: Some(Encoding::Coefficients), ..EncryptOptions::default() };
     let bytes = encrypt_as(&sk, &Values::Real(ramp(8)), &[8], options, 1).to_file_bytes().expect("file");
     let complex = |metadata: &mut Value| metadata["layout"]["complex"] = json!(true);
-    assert_lie_refused("ciphertext", &params, &forged(&bytes, complex, |_, _| ()), "pairs of all coefficients");
+    assert_lie_refused(
+        "ciphertext",
+        &params,
+        &forged(&bytes, complex, |_, _| ()),
+        "pairs of all coefficients",
+    );
 }
 
 #[test]
@@ -366,8 +457,12 @@ fn sections_that_do_not_fit_are_refused() {
     let params = params("insecure_tiny");
     let sk = secret(&params, 11);
     for (kind, bytes) in samples(&params, &sk) {
-        let sections: Vec<String> =
-            FileReader::from_bytes(&bytes).expect("readable").sections().iter().map(|s| s.name().to_owned()).collect();
+        let sections: Vec<String> = FileReader::from_bytes(&bytes)
+            .expect("readable")
+            .sections()
+            .iter()
+            .map(|s| s.name().to_owned())
+            .collect();
         for name in &sections {
             let resized = |by: i64| {
                 forged(
@@ -429,7 +524,11 @@ fn sections_that_do_not_fit_are_refused() {
                 }
             },
         );
-        assert_refused!(read("secret", &file, &params), CkksError::File(FileError::Metadata { .. }), "-1, 0 or 1");
+        assert_refused!(
+            read("secret", &file, &params),
+            CkksError::File(FileError::Metadata { .. }),
+            "-1, 0 or 1"
+        );
     }
 }
 
@@ -442,17 +541,37 @@ fn metadata_that_lies_about_keys_is_refused() {
         for id in ["", "0", "+f+f+f+f+f+f+f+f+f+f+f+f+f+f+f+f", "gggggggggggggggggggggggggggggggg"] {
             assert_lie_refused(kind, &params, &forged(of(kind), set("key_id", json!(id)), |_, _| ()), id);
         }
-        assert_lie_refused(kind, &params, &forged(of(kind), set("surprise", json!([])), |_, _| ()), "an unknown field");
+        assert_lie_refused(
+            kind,
+            &params,
+            &forged(of(kind), set("surprise", json!([])), |_, _| ()),
+            "an unknown field",
+        );
     }
     let keys = of("evaluation");
-    let metadata: Value = serde_json::from_str(FileReader::from_bytes(keys).expect("readable").metadata_text()).expect("json");
+    let metadata: Value =
+        serde_json::from_str(FileReader::from_bytes(keys).expect("readable").metadata_text()).expect("json");
     let list = metadata["keys"].as_array().expect("a list").clone();
     let many: Vec<Value> = (0..20_000).map(|_| list[0].clone()).collect();
     let (one_less, one_more) = (list[1..].to_vec(), [&list[..], &list[..1]].concat());
     let twice = [&list[..1], &list[..list.len() - 1]].concat();
-    for lie in [json!([]), json!(one_less), json!(one_more), json!(twice), json!(many), json!(null), json!({}), json!("keys")] {
+    for lie in [
+        json!([]),
+        json!(one_less),
+        json!(one_more),
+        json!(twice),
+        json!(many),
+        json!(null),
+        json!({}),
+        json!("keys"),
+    ] {
         let what = lie.to_string().chars().take(60).collect::<String>();
-        assert_lie_refused("evaluation", &params, &forged(keys, |metadata| metadata["keys"] = lie.clone(), |_, _| ()), &what);
+        assert_lie_refused(
+            "evaluation",
+            &params,
+            &forged(keys, |metadata| metadata["keys"] = lie.clone(), |_, _| ()),
+            &what,
+        );
     }
     let names = [
         "",
@@ -500,7 +619,9 @@ fn metadata_that_lies_about_keys_is_refused() {
 fn parameter_files_are_checked_like_any_specification() {
     let params = params("insecure_tiny");
     let bytes = params.to_file_bytes().expect("file");
-    let with = |field: &'static str, value: Value| forged(&bytes, |metadata| metadata["spec"][field] = value, |_, _| ());
+    let with = |field: &'static str, value: Value| {
+        forged(&bytes, |metadata| metadata["spec"][field] = value, |_, _| ())
+    };
     for (field, value) in [
         ("degree", json!(1u64 << 40)),
         ("degree", json!(63)),
@@ -516,14 +637,20 @@ fn parameter_files_are_checked_like_any_specification() {
     // Without its mark the set is insecure; with another chain it is not the set of the digest.
     let error = read("params", &with("insecure", json!(false)), &params).expect_err("unmarked");
     assert_eq!(error.kind(), ErrorKind::Security);
-    let error = read("params", &with("steps", json!([[30, 30], [40]])), &params).expect_err("another chain under a preset's name");
+    let error = read("params", &with("steps", json!([[30, 30], [40]])), &params)
+        .expect_err("another chain under a preset's name");
     assert_eq!(error.kind(), ErrorKind::Params);
     let renamed = custom(&toml::to_string(&to_change(&params)).expect("text")).to_file_bytes().expect("file");
     let shorter = forged(&renamed, |metadata| metadata["spec"]["steps"] = json!([[30, 30], [40]]), |_, _| ());
     let error = read("params", &shorter, &params).expect_err("another chain");
     assert_eq!(error.kind(), ErrorKind::WrongParams);
     assert!(error.to_string().contains("has to be made again"), "{error}");
-    assert_lie_refused("params", &params, &forged(&bytes, set("surprise", json!(1)), |_, _| ()), "an unknown field");
+    assert_lie_refused(
+        "params",
+        &params,
+        &forged(&bytes, set("surprise", json!(1)), |_, _| ()),
+        "an unknown field",
+    );
 }
 
 #[test]
@@ -536,9 +663,16 @@ fn a_forged_mark_of_security_is_refused() {
         let metadata: Value = reader.metadata().expect("json");
         let mut writer = FileWriter::in_memory(label, &metadata).expect("writer");
         for info in reader.sections() {
-            writer.add_section(info.name(), reader.section(info.name()).expect("there").bytes()).expect("section");
+            writer
+                .add_section(info.name(), reader.section(info.name()).expect("there").bytes())
+                .expect("section");
         }
-        assert_lie_refused(kind, &params, &writer.finish().expect("finished"), "an insecure file without its mark");
+        assert_lie_refused(
+            kind,
+            &params,
+            &writer.finish().expect("finished"),
+            "an insecure file without its mark",
+        );
     }
 }
 
@@ -554,12 +688,19 @@ fn garbage_is_no_file() {
 
 #[test]
 fn secret_key_of_another_weight_is_refused() {
-    let params = custom("name = \"sparse\"\ndegree = 64\nsteps = [[30, 30]]\nlog2_scale = 40\nsecret_weight = 8\ninsecure = true\n");
+    let params = custom(
+        "name = \"sparse\"\ndegree = 64\nsteps = [[30, 30]]\nlog2_scale = 40\nsecret_weight = 8\ninsecure = true\n",
+    );
     let bytes = secret(&params, 14).to_file_bytes().expect("file");
     assert!(read("secret", &bytes, &params).is_ok());
     for value in [0u8, 1] {
         let file = forged(&bytes, |_| (), |_, data| data.fill(value));
-        assert_refused!(read("secret", &file, &params), CkksError::File(FileError::Metadata { .. }), "weight", "8");
+        assert_refused!(
+            read("secret", &file, &params),
+            CkksError::File(FileError::Metadata { .. }),
+            "weight",
+            "8"
+        );
     }
 }
 
@@ -582,7 +723,13 @@ fn reading_and_writing_stop_where_the_watch_says_no() {
     assert!(asked.load(Ordering::Relaxed) > bytes.len() >> 20, "for every megabyte at least");
     for most in [0, 1, asked.load(Ordering::Relaxed) / 2] {
         assert!(matches!(x.to_file_bytes_watched(watch(most).1), Err(FileError::Cancelled)), "{most}");
-        assert!(matches!(x.save_as(&path, Replaced::ButSecretKeys, Some(watch(most).1)), Err(FileError::Cancelled)), "{most}");
+        assert!(
+            matches!(
+                x.save_as(&path, Replaced::ButSecretKeys, Some(watch(most).1)),
+                Err(FileError::Cancelled)
+            ),
+            "{most}"
+        );
         assert_eq!(std::fs::read(&path).unwrap(), b"before");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "no part of a file");
     }

@@ -8,7 +8,8 @@ use crate::allocation::peak_of;
 use crate::support::*;
 
 /// Field values near limits of the format or of machine words.
-const INTERESTING: [u64; 16] = [0, 1, 7, 8, 63, 64, 65, 127, 128, 1 << 16, 1 << 20, (1 << 20) + 1, 1 << 32, 1 << 60, 1 << 63, u64::MAX];
+const INTERESTING: [u64; 16] =
+    [0, 1, 7, 8, 63, 64, 65, 127, 128, 1 << 16, 1 << 20, (1 << 20) + 1, 1 << 32, 1 << 60, 1 << 63, u64::MAX];
 
 /// A small generator, so that failures repeat.
 struct Random(u64);
@@ -65,7 +66,8 @@ fn use_reader(reader: &FileReader<'_>) -> bool {
     reader.verify_all().is_ok()
 }
 
-/// A copy of `original` with up to four changes; in two rounds of three with a checksum that fits, which the second value tells.
+/// A copy of `original` with up to four changes; in two rounds of three with a checksum that fits, which the
+/// second value tells.
 fn mutated(original: &[u8], round: usize, random: &mut Random) -> (Vec<u8>, bool) {
     let mut bytes = original.to_vec();
     let changes = 1 + random.below(4);
@@ -82,7 +84,11 @@ fn mutated(original: &[u8], round: usize, random: &mut Random) -> (Vec<u8>, bool
             2 | 3 => {
                 // A whole field, in the header or the table.
                 let slots = bytes.len() / 8;
-                let slot = if slots > 32 && random.below(2) == 0 { random.below(16) } else { random.below(slots.max(1)) };
+                let slot = if slots > 32 && random.below(2) == 0 {
+                    random.below(16)
+                } else {
+                    random.below(slots.max(1))
+                };
                 let value = INTERESTING[random.below(INTERESTING.len())];
                 if let Some(field) = bytes.get_mut(8 * slot..8 * slot + 8) {
                     field.copy_from_slice(&value.to_le_bytes());
@@ -119,9 +125,13 @@ fn mutated_containers_never_panic_nor_allocate_much() {
             accepted_unrepaired += usize::from(!repaired);
         }
     }
-    // With its checksum repaired, a change of the digest or the metadata makes another valid file; without, nothing may pass.
+    // With its checksum repaired, a change of the digest or the metadata makes another valid file; without,
+    // nothing may pass.
     assert_eq!(accepted_unrepaired, 0);
-    assert!(accepted > fuzz_rounds(300_000) / 300, "the repaired mutations hardly reach past the checksum: {accepted}");
+    assert!(
+        accepted > fuzz_rounds(300_000) / 300,
+        "the repaired mutations hardly reach past the checksum: {accepted}"
+    );
 }
 
 #[test]
@@ -146,9 +156,12 @@ fn mutated_files_are_judged_as_the_same_bytes_in_memory() {
     for round in 0..fuzz_rounds(300_000) / 30 {
         let (bytes, _) = mutated(&originals[round % originals.len()], round, &mut random);
         fs::write(&path, &bytes).unwrap();
-        let in_memory = FileReader::from_bytes(&bytes).map(|reader| use_reader(&reader)).map_err(|error| error.to_string());
+        let in_memory = FileReader::from_bytes(&bytes)
+            .map(|reader| use_reader(&reader))
+            .map_err(|error| error.to_string());
         for options in [OpenOptions::default(), TRUSTED] {
-            let (peak, of_file) = peak_of(|| FileReader::open_with(&path, options).map(|reader| use_reader(&reader)));
+            let (peak, of_file) =
+                peak_of(|| FileReader::open_with(&path, options).map(|reader| use_reader(&reader)));
             assert_eq!(of_file.map_err(|error| error.to_string()), in_memory);
             assert!(peak <= 2 * bytes.len() + 512 * 1024, "{peak} bytes allocated for {}", bytes.len());
         }

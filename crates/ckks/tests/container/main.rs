@@ -1,6 +1,8 @@
-//! The file container from outside: round trips, every kind of damage, hostile headers, and what writers leave behind.
+//! The file container from outside: round trips, every kind of damage, hostile headers, and what writers
+//! leave behind.
 //!
-//! The format is assembled in [`support`] a second time, by hand, so that reader and writer are not only compared with each other.
+//! The format is assembled in [`support`] a second time, by hand, so that reader and writer are not only
+//! compared with each other.
 #![allow(clippy::unwrap_used, missing_docs)] // a failed unwrap is a failed test
 
 #[cfg(target_os = "linux")]

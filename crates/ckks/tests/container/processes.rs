@@ -54,7 +54,10 @@ impl Copy {
     }
 
     fn spawn(mut command: Command, test: &str, part: &str, folder: &Path) -> Self {
-        command.args(["--exact", test, "--nocapture", "--test-threads", "1"]).env(PART, part).env(FOLDER, folder);
+        command
+            .args(["--exact", test, "--nocapture", "--test-threads", "1"])
+            .env(PART, part)
+            .env(FOLDER, folder);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let output = BufReader::new(child.stdout.take().unwrap());
         Self { child, output }

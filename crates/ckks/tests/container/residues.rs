@@ -24,6 +24,9 @@ fn residues_are_checked_row_by_row() {
     }
     for (count, degree) in [(11, 4), (13, 4), (0, 4), (12, usize::MAX), (12, 0)] {
         let words = vec![0; count];
-        assert_error!(check_residues(&words, degree, &moduli).unwrap_err(), FileError::ResidueCount { rows: 3, .. });
+        assert_error!(
+            check_residues(&words, degree, &moduli).unwrap_err(),
+            FileError::ResidueCount { rows: 3, .. }
+        );
     }
 }

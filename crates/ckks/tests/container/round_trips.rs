@@ -4,7 +4,9 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs;
 
-use clathrate_ckks::file::{FileError, FileKind, FileLabel, FileReader, FileWriter, OpenOptions, ParameterId, Stored};
+use clathrate_ckks::file::{
+    FileError, FileKind, FileLabel, FileReader, FileWriter, OpenOptions, ParameterId, Stored,
+};
 use serde::Serialize;
 
 use crate::support::*;
@@ -48,12 +50,24 @@ fn stored_value_round_trips_through_memory_and_every_way_of_opening_a_file() {
     assert_eq!(Sample::read(&FileReader::open_with(&path, TRUSTED).unwrap()).unwrap(), sample);
     assert_eq!(Sample::read(&FileReader::from_bytes(&bytes).unwrap()).unwrap(), sample);
     assert_eq!(Sample::read(&FileReader::from_stream(&mut &bytes[..], 4096).unwrap()).unwrap(), sample);
-    assert_error!(FileReader::from_stream(&mut &bytes[..], 100).unwrap_err(), FileError::TooLarge { limit: 100, .. });
+    assert_error!(
+        FileReader::from_stream(&mut &bytes[..], 100).unwrap_err(),
+        FileError::TooLarge { limit: 100, .. }
+    );
     // Streams without an end: after a whole file, and from the start.
     let mut endless = std::io::Read::chain(&bytes[..], std::io::repeat(0));
-    assert_error!(FileReader::from_stream(&mut endless, u64::MAX).unwrap_err(), FileError::TrailingBytes { .. });
-    assert_error!(FileReader::from_stream(&mut std::io::repeat(0), u64::MAX).unwrap_err(), FileError::NotAClathrateFile);
-    assert_error!(FileReader::from_stream(&mut &bytes[..bytes.len() - 1], u64::MAX).unwrap_err(), FileError::Truncated { .. });
+    assert_error!(
+        FileReader::from_stream(&mut endless, u64::MAX).unwrap_err(),
+        FileError::TrailingBytes { .. }
+    );
+    assert_error!(
+        FileReader::from_stream(&mut std::io::repeat(0), u64::MAX).unwrap_err(),
+        FileError::NotAClathrateFile
+    );
+    assert_error!(
+        FileReader::from_stream(&mut &bytes[..bytes.len() - 1], u64::MAX).unwrap_err(),
+        FileError::Truncated { .. }
+    );
 }
 
 #[test]
@@ -61,11 +75,22 @@ fn label_of_each_kind_round_trips() {
     for kind in FileKind::ALL {
         for insecure in [false, true] {
             for name in [None, Some("n14"), Some(""), Some("\u{1b}[31m \"quoted\" \u{20ac}")] {
-                let label = FileLabel { kind, parameter_name: name.map(str::to_owned), parameter_digest: [kind as u8; 32], insecure };
-                let bytes = FileWriter::in_memory(label.clone(), &BTreeMap::from([("rows", 2)])).unwrap().finish().unwrap();
+                let label = FileLabel {
+                    kind,
+                    parameter_name: name.map(str::to_owned),
+                    parameter_digest: [kind as u8; 32],
+                    insecure,
+                };
+                let bytes = FileWriter::in_memory(label.clone(), &BTreeMap::from([("rows", 2)]))
+                    .unwrap()
+                    .finish()
+                    .unwrap();
                 let reader = FileReader::from_bytes(&bytes).unwrap();
                 assert_eq!(*reader.label(), label);
-                assert_eq!(reader.metadata::<BTreeMap<String, u32>>().unwrap(), BTreeMap::from([("rows".to_owned(), 2)]));
+                assert_eq!(
+                    reader.metadata::<BTreeMap<String, u32>>().unwrap(),
+                    BTreeMap::from([("rows".to_owned(), 2)])
+                );
             }
         }
     }
@@ -118,7 +143,10 @@ fn words_at_odd_addresses_read_the_same() {
         let mut words = [0; 5];
         reader.section("words").unwrap().copy_words_into(&mut words).unwrap();
         assert_eq!(words[..], Sample::small().words);
-        assert_error!(reader.section("words").unwrap().copy_words_into(&mut words[1..]).unwrap_err(), FileError::SectionLength { .. });
+        assert_error!(
+            reader.section("words").unwrap().copy_words_into(&mut words[1..]).unwrap_err(),
+            FileError::SectionLength { .. }
+        );
     }
 }
 
@@ -138,23 +166,39 @@ fn reader_refuses_wrong_kind_digest_section_and_length() {
     assert!(reader.expect_parameters(&named("other")).is_ok());
     assert_error!(reader.section("absent").unwrap_err(), FileError::MissingSection { count: 3, .. });
     assert_error!(reader.section("").unwrap_err(), FileError::MissingSection { .. });
-    assert_error!(reader.section("a name that is far too long").unwrap_err(), FileError::MissingSection { .. });
-    assert_error!(reader.words("words", 4).unwrap_err(), FileError::SectionLength { expected: 32, found: 40, .. });
+    assert_error!(
+        reader.section("a name that is far too long").unwrap_err(),
+        FileError::MissingSection { .. }
+    );
+    assert_error!(
+        reader.words("words", 4).unwrap_err(),
+        FileError::SectionLength { expected: 32, found: 40, .. }
+    );
     assert_error!(reader.words("words", usize::MAX).unwrap_err(), FileError::SectionLength { .. });
-    assert_error!(reader.section_of_length("seed", 12).unwrap_err(), FileError::SectionLength { expected: 12, found: 13, .. });
+    assert_error!(
+        reader.section_of_length("seed", 12).unwrap_err(),
+        FileError::SectionLength { expected: 12, found: 13, .. }
+    );
     assert_eq!(reader.section_of_length("seed", 13).unwrap().bytes(), b"thirteen byte");
     assert_error!(reader.verify_section("absent").unwrap_err(), FileError::MissingSection { .. });
-    assert_error!(reader.section("seed").unwrap().words().unwrap_err(), FileError::NotWords { bytes: 13, .. });
+    assert_error!(
+        reader.section("seed").unwrap().words().unwrap_err(),
+        FileError::NotWords { bytes: 13, .. }
+    );
     assert_error!(reader.metadata::<Vec<u64>>().unwrap_err(), FileError::Metadata { .. });
 }
 
 #[test]
 fn errors_name_numbers_and_remedy() {
     let bytes = Sample::small().to_file_bytes().unwrap();
-    let message = FileReader::from_bytes(&bytes).unwrap().expect_kind(FileKind::SecretKey).unwrap_err().to_string();
+    let message =
+        FileReader::from_bytes(&bytes).unwrap().expect_kind(FileKind::SecretKey).unwrap_err().to_string();
     assert_eq!(message, "the file holds ciphertexts, expected a secret key: pass the right file");
     let message = refusal(&ByHand { version: 9, ..ByHand::new() }.build()).to_string();
-    assert_eq!(message, "the file has format version 9, but this program reads versions up to 1: upgrade Clathrate");
+    assert_eq!(
+        message,
+        "the file has format version 9, but this program reads versions up to 1: upgrade Clathrate"
+    );
     let other = ParameterId { name: Some("n15".to_owned()), digest: [0xab; 32] };
     let message = FileReader::from_bytes(&bytes).unwrap().expect_parameters(&other).unwrap_err().to_string();
     assert_eq!(
@@ -163,8 +207,12 @@ fn errors_name_numbers_and_remedy() {
          use the parameters it was made with"
     );
     let unnamed = ByHand::new().build();
-    let message = FileReader::from_bytes(&unnamed).unwrap().expect_parameters(&other).unwrap_err().to_string();
-    assert!(message.contains("parameters without a name (digest 3031323334353637), these are \"n15\""), "{message}");
+    let message =
+        FileReader::from_bytes(&unnamed).unwrap().expect_parameters(&other).unwrap_err().to_string();
+    assert!(
+        message.contains("parameters without a name (digest 3031323334353637), these are \"n15\""),
+        "{message}"
+    );
     // A name from a hostile file neither floods nor drives a terminal.
     let hostile = ParameterId { name: Some("\u{1b}[2J".repeat(1000)), digest: DIGEST }.to_string();
     assert!(hostile.len() < 400 && hostile.chars().all(|c| !c.is_control()), "{hostile}");
@@ -176,7 +224,9 @@ fn errors_name_numbers_and_remedy() {
 #[test]
 fn opening_what_is_no_file_names_the_path() {
     let folder = tempfile::tempdir().unwrap();
-    for path in [folder.path().to_path_buf(), folder.path().join("absent"), folder.path().join("absent/deeper")] {
+    for path in
+        [folder.path().to_path_buf(), folder.path().join("absent"), folder.path().join("absent/deeper")]
+    {
         for result in [FileReader::open(&path), FileReader::open_with(&path, TRUSTED)] {
             let error = result.unwrap_err();
             assert!(error.to_string().contains(path.to_str().unwrap()), "{error}");
@@ -191,7 +241,10 @@ fn empty_and_foreign_files_are_refused() {
     let path = folder.path().join("file");
     fs::write(&path, b"").unwrap();
     assert_error!(FileReader::open(&path).unwrap_err(), FileError::Truncated { expected: 128, found: 0 });
-    assert_error!(FileReader::open_with(&path, TRUSTED).unwrap_err(), FileError::Truncated { expected: 128, found: 0 });
+    assert_error!(
+        FileReader::open_with(&path, TRUSTED).unwrap_err(),
+        FileError::Truncated { expected: 128, found: 0 }
+    );
     fs::write(&path, b"\x93NUMPY some other format that is long enough to hold a header").unwrap();
     assert_error!(FileReader::open(&path).unwrap_err(), FileError::NotAClathrateFile);
     assert_error!(refusal(b"x"), FileError::NotAClathrateFile);

@@ -75,7 +75,10 @@ fn file_that_changes_all_the_time_is_read_right_or_refused() {
                     right += 1;
                 }
                 Err(error) => {
-                    assert!(!matches!(error, FileError::Metadata { .. }), "a damaged part was believed: {error}");
+                    assert!(
+                        !matches!(error, FileError::Metadata { .. }),
+                        "a damaged part was believed: {error}"
+                    );
                     refused += 1;
                 }
             }

@@ -1,4 +1,5 @@
-//! Targets that are no new regular file: pipes, devices, links, folders, files with modes and owners of their own.
+//! Targets that are no new regular file: pipes, devices, links, folders, files with modes and owners of their
+//! own.
 
 use std::fs::{self, Permissions};
 use std::io::{self, ErrorKind, Read};
@@ -30,10 +31,16 @@ fn pipe(folder: &Path) -> PathBuf {
     path
 }
 
-/// A character device like `/dev/NAME`. The superuser gets one of their own: a test that fails must not replace the system's.
+/// A character device like `/dev/NAME`. The superuser gets one of their own: a test that fails must not
+/// replace the system's.
 fn device(folder: &Path, name: &str, minor: u32) -> PathBuf {
     let own = folder.join(name);
-    let made = is_superuser() && Command::new("mknod").arg(&own).args(["c", "1", &minor.to_string()]).status().is_ok_and(|s| s.success());
+    let made = is_superuser()
+        && Command::new("mknod")
+            .arg(&own)
+            .args(["c", "1", &minor.to_string()])
+            .status()
+            .is_ok_and(|s| s.success());
     if made && fs::OpenOptions::new().write(true).open(&own).is_ok() {
         return own;
     }
@@ -104,7 +111,10 @@ fn null_device_takes_everything_and_stays_a_device() {
     let link = folder.path().join("link");
     symlink(&path, &link).unwrap();
     for path in [&path, &link] {
-        assert_eq!(Sample::small().save(path).unwrap(), Sample::small().to_file_bytes().unwrap().len() as u64);
+        assert_eq!(
+            Sample::small().save(path).unwrap(),
+            Sample::small().to_file_bytes().unwrap().len() as u64
+        );
     }
     let about = fs::symlink_metadata(&path).unwrap();
     assert!(about.file_type().is_char_device() && fs::symlink_metadata(&link).unwrap().is_symlink());
@@ -117,7 +127,11 @@ fn full_device_is_an_error_that_says_so() {
     let path = device(folder.path(), "full", 7);
     let before = files_in(folder.path());
     let error = Sample::small().save(&path).unwrap_err();
-    assert!(error.to_string().contains(path.to_str().unwrap()) && error.to_string().contains("No space left on device"), "{error}");
+    assert!(
+        error.to_string().contains(path.to_str().unwrap())
+            && error.to_string().contains("No space left on device"),
+        "{error}"
+    );
     assert_error!(error, FileError::Io { ref source, .. } if source.kind() == ErrorKind::StorageFull && source.raw_os_error().is_some());
     assert!(fs::symlink_metadata(&path).unwrap().file_type().is_char_device());
     assert_eq!(files_in(folder.path()), before);
@@ -181,7 +195,11 @@ fn links_in_a_circle_are_the_system_s_error() {
     symlink("here", at("there")).unwrap();
     for link in ["itself", "here", "there", "here/file"] {
         let error = refused(&at(link));
-        assert!(error.raw_os_error().is_some() && error.raw_os_error() == fs::metadata(at(link)).unwrap_err().raw_os_error(), "{error}");
+        assert!(
+            error.raw_os_error().is_some()
+                && error.raw_os_error() == fs::metadata(at(link)).unwrap_err().raw_os_error(),
+            "{error}"
+        );
     }
     assert_eq!(files_in(folder.path()), ["here", "itself", "there"]);
 }

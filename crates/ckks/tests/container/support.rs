@@ -4,13 +4,16 @@ use std::fs;
 use std::io::{Seek, Write};
 use std::path::Path;
 
-use clathrate_ckks::file::{FileError, FileKind, FileLabel, FileReader, FileWriter, OpenOptions, ParameterId, Stored, TrustedMap};
+use clathrate_ckks::file::{
+    FileError, FileKind, FileLabel, FileReader, FileWriter, OpenOptions, ParameterId, Stored, TrustedMap,
+};
 use serde::{Deserialize, Serialize};
 
 pub const MEBIBYTE: usize = 1 << 20;
 pub const DIGEST: [u8; 32] = *b"0123456789abcdef0123456789abcdef";
 
-// SAFETY: the files are in folders of the tests', which do not write to what they have mapped, but for a process that is to be killed by it (`shrinking`).
+// SAFETY: the files are in folders of the tests', which do not write to what they have mapped, but for a
+// process that is to be killed by it (`shrinking`).
 pub const TRUSTED: OpenOptions = OpenOptions { trusted_map: Some(unsafe { TrustedMap::promised() }) };
 
 pub fn label(kind: FileKind) -> FileLabel {
@@ -47,7 +50,11 @@ impl Sample {
         reader.expect_kind(FileKind::Ciphertext)?;
         reader.expect_parameters(&named("any"))?;
         let shape = reader.metadata()?;
-        Ok(Self { shape, words: reader.words("words", 5)?.into_owned(), seed: reader.section("seed")?.bytes().to_vec() })
+        Ok(Self {
+            shape,
+            words: reader.words("words", 5)?.into_owned(),
+            seed: reader.section("seed")?.bytes().to_vec(),
+        })
     }
 }
 
@@ -137,7 +144,8 @@ impl ByHand {
         file[12..16].copy_from_slice(&self.kind.to_le_bytes());
         file[16..24].copy_from_slice(&self.flags.to_le_bytes());
         file[24..56].copy_from_slice(&DIGEST);
-        file[56..64].copy_from_slice(&self.metadata_bytes.unwrap_or(self.metadata.len() as u64).to_le_bytes());
+        file[56..64]
+            .copy_from_slice(&self.metadata_bytes.unwrap_or(self.metadata.len() as u64).to_le_bytes());
         file[64..72].copy_from_slice(&self.section_count.unwrap_or(self.sections.len() as u64).to_le_bytes());
         file[72..80].copy_from_slice(&self.total_bytes.unwrap_or(total).to_le_bytes());
         file[80..88].copy_from_slice(&self.reserved.to_le_bytes());
@@ -165,7 +173,10 @@ macro_rules! assert_error {
 }
 
 pub fn files_in(folder: &Path) -> Vec<String> {
-    let mut names: Vec<String> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    let mut names: Vec<String> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
     names.sort();
     names
 }

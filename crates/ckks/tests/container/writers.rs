@@ -90,7 +90,10 @@ fn writer_without_a_usable_path_names_it() {
 fn writer_refuses_what_the_format_cannot_hold_and_goes_on() {
     let mut writer = FileWriter::in_memory(label(FileKind::Plan), &()).unwrap();
     writer.add_section("exactly16letters", &[1]).unwrap();
-    assert_error!(writer.add_section("exactly16letters", &[2]).unwrap_err(), FileError::DuplicateSection { .. });
+    assert_error!(
+        writer.add_section("exactly16letters", &[2]).unwrap_err(),
+        FileError::DuplicateSection { .. }
+    );
     for name in ["", "seventeen_letters", "with space", "umlaut\u{e4}", "nul\0", "line\n"] {
         assert_error!(writer.add_section(name, &[2]).unwrap_err(), FileError::InvalidSectionName { .. });
     }
@@ -99,9 +102,15 @@ fn writer_refuses_what_the_format_cannot_hold_and_goes_on() {
     assert_eq!(reader.sections().len(), 1);
     assert_eq!(reader.section("exactly16letters").unwrap().bytes(), [1]);
     let long = "x".repeat(1 << 20);
-    assert_error!(FileWriter::in_memory(label(FileKind::Plan), &long).unwrap_err(), FileError::TooLarge { value: 1_048_578, .. });
+    assert_error!(
+        FileWriter::in_memory(label(FileKind::Plan), &long).unwrap_err(),
+        FileError::TooLarge { value: 1_048_578, .. }
+    );
     let keys_that_are_no_strings = std::collections::HashMap::from([(vec![1u8], 1u8)]);
-    assert_error!(FileWriter::in_memory(label(FileKind::Plan), &keys_that_are_no_strings).unwrap_err(), FileError::Metadata { .. });
+    assert_error!(
+        FileWriter::in_memory(label(FileKind::Plan), &keys_that_are_no_strings).unwrap_err(),
+        FileError::Metadata { .. }
+    );
 }
 
 #[test]
@@ -110,7 +119,10 @@ fn writer_refuses_one_section_above_the_limit() {
     for index in 0..1 << 16 {
         writer.add_section(&format!("s{index}"), &[]).unwrap();
     }
-    assert_error!(writer.add_section("more", &[]).unwrap_err(), FileError::TooLarge { value: 65_537, limit: 65_536, .. });
+    assert_error!(
+        writer.add_section("more", &[]).unwrap_err(),
+        FileError::TooLarge { value: 65_537, limit: 65_536, .. }
+    );
     assert_eq!(FileReader::from_bytes(&writer.finish().unwrap()).unwrap().sections().len(), 1 << 16);
 }
 
@@ -121,7 +133,9 @@ fn streamed_section_in_many_small_pieces_equals_the_whole() {
     whole.add_section("data", &contents).unwrap();
     let mut pieces = FileWriter::in_memory(label(FileKind::Plan), &()).unwrap();
     pieces
-        .write_section("data", contents.len() as u64, |target| contents.chunks(13).try_for_each(|piece| target.write_all(piece)))
+        .write_section("data", contents.len() as u64, |target| {
+            contents.chunks(13).try_for_each(|piece| target.write_all(piece))
+        })
         .unwrap();
     assert_eq!(whole.finish().unwrap(), pieces.finish().unwrap());
 }
@@ -132,7 +146,8 @@ fn secret_keys_are_readable_by_their_owner_only() {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
     let mode_of = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-    let (secret, public, plain) = (folder.path().join("secret"), folder.path().join("public"), folder.path().join("plain"));
+    let (secret, public, plain) =
+        (folder.path().join("secret"), folder.path().join("public"), folder.path().join("plain"));
     // Also where a file that everyone may read is replaced.
     fs::write(&secret, b"old").unwrap();
     fs::set_permissions(&secret, fs::Permissions::from_mode(0o666)).unwrap();

@@ -1,4 +1,5 @@
-//! Bootstrapping at full-size parameters: minutes and gigabytes each, so only `make test-full` runs them. They print the stages, their times and the precision.
+//! Bootstrapping at full-size parameters: minutes and gigabytes each, so only `make test-full` runs them.
+//! They print the stages, their times and the precision.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -20,7 +21,16 @@ fn every_preset_for_bootstrapping_is_tried_at_full_size() {
     names.retain(|name| !name.starts_with("insecure_") && params(name).has_bootstrap_levels());
     names.sort();
     let batches = BATCHES.iter().map(|&(name, _)| name);
-    let alone = ["boot_default", "boot_fast", "boot_fast_64", "boot_n15", "boot_precise", "boot_small", "paper_fgb", "paper_hermes_n15"];
+    let alone = [
+        "boot_default",
+        "boot_fast",
+        "boot_fast_64",
+        "boot_n15",
+        "boot_precise",
+        "boot_small",
+        "paper_fgb",
+        "paper_hermes_n15",
+    ];
     let mut tried: Vec<&str> = alone.into_iter().chain(batches).collect();
     tried.sort_unstable();
     assert_eq!(names, tried);
@@ -36,7 +46,9 @@ fn batches_under_shared_masks_are_precise() {
         let _alone = alone();
         let params = params(name);
         let sk = secret(&params, 12);
-        let plan = BootstrapPlan::with_options(&params, BootstrapOptions { bodies, ..BootstrapOptions::default() }).expect("plan");
+        let plan =
+            BootstrapPlan::with_options(&params, BootstrapOptions { bodies, ..BootstrapOptions::default() })
+                .expect("plan");
         assert!(plan.log2_failure() <= -128.0 && params.security_bits() - (bodies as f64).log2() >= 128.0);
         println!("{}", plan.explain().expect("explanation"));
         let ev = Evaluator::with_keys(sk.evaluation_keys(&plan.needs().expect("needs")).expect("keys"));
@@ -44,14 +56,23 @@ fn batches_under_shared_masks_are_precise() {
         let shape = [bodies + 1, params.slot_count()];
         let x = complex(shape.iter().product(), 13);
         let level = Some(plan.input_level());
-        let options = EncryptOptions { level, encoding: Some(Encoding::Slots), capacity: Some(plan.slots()), ..EncryptOptions::default() };
+        let options = EncryptOptions {
+            level,
+            encoding: Some(Encoding::Slots),
+            capacity: Some(plan.slots()),
+            ..EncryptOptions::default()
+        };
         let ct = encrypt_as(&sk, &Values::Complex(x.clone()), &shape, options, 14);
         let start = Instant::now();
         let fresh = ev.bootstrap(&ct, &plan).expect("bootstrap");
         let seconds = start.elapsed().as_secs_f64();
         let measured = complex_deviation(&decrypt_complex(&sk, &fresh), &x);
         let predicted = plan.predicted_error().expect("prediction").deviation();
-        println!("{name}, {bodies} bodies: {seconds:.2} s, {:.2} bits, predicted {:.2}", -measured.log2(), -predicted.log2());
+        println!(
+            "{name}, {bodies} bodies: {seconds:.2} s, {:.2} bits, predicted {:.2}",
+            -measured.log2(),
+            -predicted.log2()
+        );
         assert!((0.9..1.1).contains(&(measured / predicted)), "{name}: {}", measured / predicted);
     }
 }
@@ -106,7 +127,9 @@ fn half_bootstraps_at_the_moduli_of_a_paper_are_precise() {
     let params = params("paper_hermes_n15");
     assert!(params.security_bits() >= 128.0);
     let sk = secret(&params, 36);
-    let plan = BootstrapPlan::with_options(&params, BootstrapOptions { half: true, ..BootstrapOptions::default() }).expect("plan");
+    let plan =
+        BootstrapPlan::with_options(&params, BootstrapOptions { half: true, ..BootstrapOptions::default() })
+            .expect("plan");
     assert!(plan.log2_failure() <= -128.0 && plan.to_coefficients().is_empty() && plan.rounds() == 1);
     assert_eq!((plan.input_level(), plan.output_level()), (Level(0), Level(6)));
     println!("{}", plan.explain().expect("explanation"));
@@ -127,7 +150,11 @@ fn half_bootstraps_at_the_moduli_of_a_paper_are_precise() {
     let errors = || got.iter().zip(&before).flat_map(|(a, b)| [(a - b).re, (a - b).im]);
     let measured = (errors().map(|error| error * error).sum::<f64>() / (2 * x.len()) as f64).sqrt();
     let predicted = plan.predicted_error().expect("prediction").deviation();
-    println!("paper_hermes_n15: {seconds:.2} s, {:.2} bits, predicted {:.2}", -measured.log2(), -predicted.log2());
+    println!(
+        "paper_hermes_n15: {seconds:.2} s, {:.2} bits, predicted {:.2}",
+        -measured.log2(),
+        -predicted.log2()
+    );
     assert!((0.9..1.1).contains(&(measured / predicted)) && measured < 2f64.powi(-16), "{measured:e}");
 }
 
@@ -144,7 +171,11 @@ fn few_slots_are_as_fast_and_more_precise() {
         let options = BootstrapOptions { slots: Some(slots), ..BootstrapOptions::default() };
         let plan = BootstrapPlan::with_options(&params, options).expect("plan");
         assert_eq!(plan.transform_slots(), params.slot_count());
-        let options = EncryptOptions { level: Some(plan.input_level()), capacity: Some(slots), ..EncryptOptions::default() };
+        let options = EncryptOptions {
+            level: Some(plan.input_level()),
+            capacity: Some(slots),
+            ..EncryptOptions::default()
+        };
         let (mut sum, mut count) = (0.0, 0);
         // The error of few numbers is measured over several bootstraps.
         for round in 0..if slots < 256 { 40 } else { 4 } {
@@ -157,19 +188,28 @@ fn few_slots_are_as_fast_and_more_precise() {
             if round == 0 {
                 println!("boot_n15, {slots} slots: {seconds:.2} s");
             }
-            sum += decrypt_complex(&sk, &fresh).iter().zip(&before).map(|(a, b)| (a - b).norm_sqr()).sum::<f64>();
+            sum += decrypt_complex(&sk, &fresh)
+                .iter()
+                .zip(&before)
+                .map(|(a, b)| (a - b).norm_sqr())
+                .sum::<f64>();
             count += 2 * slots;
         }
-        let (measured, predicted) = ((sum / count as f64).sqrt(), plan.predicted_error().expect("prediction").deviation());
+        let (measured, predicted) =
+            ((sum / count as f64).sqrt(), plan.predicted_error().expect("prediction").deviation());
         println!("boot_n15, {slots} slots: {:.2} bits, predicted {:.2}", -measured.log2(), -predicted.log2());
         // 80 samples leave 8 % of their own, one standard deviation.
         let headroom = if slots == 1 { 0.25 } else { 0.1 };
-        assert!((measured / predicted - 1.0).abs() < headroom, "{slots} slots: {measured:e}, predicted {predicted:e}");
+        assert!(
+            (measured / predicted - 1.0).abs() < headroom,
+            "{slots} slots: {measured:e}, predicted {predicted:e}"
+        );
         assert!(predicted < every.predicted_error().expect("prediction").deviation());
     }
 }
 
-/// Bootstraps full rows of complex numbers; the mean error of a real or imaginary part must be below `2^-bits`.
+/// Bootstraps full rows of complex numbers; the mean error of a real or imaginary part must be below
+/// `2^-bits`.
 fn full_size(name: &str, bits: f64) {
     let _alone = alone();
     let params = params(name);
@@ -196,13 +236,20 @@ fn full_size(name: &str, bits: f64) {
     let options = EncryptOptions { level: Some(plan.input_level()), ..EncryptOptions::default() };
     let count = params.slot_count();
     let uniform = |seed: u64| complex(count, 7 + seed);
-    let mut messages: Vec<(String, Vec<Complex64>)> = (0..10).map(|seed| ("uniform".to_owned(), uniform(seed))).collect();
+    let mut messages: Vec<(String, Vec<Complex64>)> =
+        (0..10).map(|seed| ("uniform".to_owned(), uniform(seed))).collect();
     messages.push(("real".to_owned(), uniform(10).iter().map(|x| x.re.into()).collect()));
-    messages.push(("in [0, 1]".to_owned(), uniform(11).iter().map(|x| Complex64::new(x.re.abs(), x.im.abs())).collect()));
+    messages.push((
+        "in [0, 1]".to_owned(),
+        uniform(11).iter().map(|x| Complex64::new(x.re.abs(), x.im.abs())).collect(),
+    ));
     messages.push(("constant 1".to_owned(), vec![Complex64::from(1.0); count]));
     messages.push(("constant 0.5 - 0.25i".to_owned(), vec![Complex64::new(0.5, -0.25); count]));
     messages.push(("zero".to_owned(), vec![Complex64::default(); count]));
-    messages.push(("one slot".to_owned(), (0..count).map(|slot| Complex64::from(f64::from(u8::from(slot == 5)))).collect()));
+    messages.push((
+        "one slot".to_owned(),
+        (0..count).map(|slot| Complex64::from(f64::from(u8::from(slot == 5)))).collect(),
+    ));
     let (mut squares, mut rows) = (0.0, 0);
     for (kind, x) in &messages {
         let ct = encrypt_as(&sk, &Values::Complex(x.clone()), &[x.len()], options, 8);
@@ -211,7 +258,8 @@ fn full_size(name: &str, bits: f64) {
         let seconds = start.elapsed().as_secs_f64();
         let got = decrypt_complex(&sk, &fresh);
         let errors = || got.iter().zip(x).flat_map(|(a, b)| [(a - b).re.abs(), (a - b).im.abs()]);
-        let (mean, worst) = (-(errors().sum::<f64>() / (2 * x.len()) as f64).log2(), -errors().fold(0.0, f64::max).log2());
+        let (mean, worst) =
+            (-(errors().sum::<f64>() / (2 * x.len()) as f64).log2(), -errors().fold(0.0, f64::max).log2());
         println!("{name}, {kind}: {seconds:.2} s, mean {mean:.2} bits, worst {worst:.2} bits");
         // The sine bends most at magnitude 1, which a constant has in all slots.
         assert!(mean > bits - if kind == "uniform" { 0.0 } else { 1.5 }, "{name}, {kind}: {mean} bits");
@@ -222,8 +270,13 @@ fn full_size(name: &str, bits: f64) {
             rows += 1;
         }
     }
-    let (measured, predicted) = ((squares / f64::from(rows)).sqrt(), plan.predicted_error().expect("prediction"));
-    println!("{name}: deviation {:.2} bits, predicted {:.2}: {predicted:?}", -measured.log2(), -predicted.deviation().log2());
+    let (measured, predicted) =
+        ((squares / f64::from(rows)).sqrt(), plan.predicted_error().expect("prediction"));
+    println!(
+        "{name}: deviation {:.2} bits, predicted {:.2}: {predicted:?}",
+        -measured.log2(),
+        -predicted.deviation().log2()
+    );
     let ratio = measured / predicted.deviation();
     assert!((0.9..1.1).contains(&ratio), "{name}: the deviation is {ratio} times the predicted one");
 }
@@ -240,7 +293,8 @@ fn products_inside_bootstraps_are_precise() {
     for method in [MatrixMethod::Exact, MatrixMethod::Prepared] {
         let matrix = MatrixOptions { method: Some(method), ..MatrixOptions::default() };
         let options = MamboOptions { matrix, ..MamboOptions::default() };
-        let plan = Arc::new(MamboPlan::new(&params, (rows, rows, &weights), columns, &options).expect("plan"));
+        let plan =
+            Arc::new(MamboPlan::new(&params, (rows, rows, &weights), columns, &options).expect("plan"));
         println!("{}", plan.explain().expect("explanation"));
         let ev = Evaluator::with_keys(sk.evaluation_keys(&plan.needs().expect("needs")).expect("keys"));
         let x = complex(rows * columns, 17);
@@ -249,11 +303,18 @@ fn products_inside_bootstraps_are_precise() {
         let start = Instant::now();
         let fresh = ev.mambo(&matrix, &ct, &mut |_, _| true).expect("product");
         let seconds = start.elapsed().as_secs_f64();
-        let entry = |row: usize, column: usize| (0..rows).map(|k| x[k * columns + column] * weights[row * rows + k]).sum::<Complex64>();
-        let expected: Vec<Complex64> = (0..rows * columns).map(|place| entry(place / columns, place % columns)).collect();
+        let entry = |row: usize, column: usize| {
+            (0..rows).map(|k| x[k * columns + column] * weights[row * rows + k]).sum::<Complex64>()
+        };
+        let expected: Vec<Complex64> =
+            (0..rows * columns).map(|place| entry(place / columns, place % columns)).collect();
         let measured = complex_deviation(&decrypt_complex(&sk, &fresh), &expected);
         let predicted = plan.predicted_error().expect("prediction");
-        println!("{method}: {seconds:.2} s, {:.2} bits, predicted {:.2}", -measured.log2(), -predicted.log2());
+        println!(
+            "{method}: {seconds:.2} s, {:.2} bits, predicted {:.2}",
+            -measured.log2(),
+            -predicted.log2()
+        );
         // Smaller numbers than the predicted ones bend the sine less.
         assert!((0.6..1.1).contains(&(measured / predicted)), "{method}: {}", measured / predicted);
     }

@@ -11,7 +11,8 @@ mod samples;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Whoever holds this computes alone: the keys of two such cases have no room beside each other, and each disturbs the other's times.
+/// Whoever holds this computes alone: the keys of two such cases have no room beside each other, and each
+/// disturbs the other's times.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)

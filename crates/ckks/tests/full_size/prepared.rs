@@ -1,4 +1,5 @@
-//! Products by plans at secure parameters: every method, rows under shared masks and with masks of their own, odd shapes, against plain arithmetic.
+//! Products by plans at secure parameters: every method, rows under shared masks and with masks of their own,
+//! odd shapes, against plain arithmetic.
 
 use crate::alone;
 use crate::common::measure::*;
@@ -27,10 +28,17 @@ fn products(shape: (usize, usize, usize), ways: &[(MatrixMethod, bool)]) {
         };
         let y = ev.multiply_planned(&matrix, &x.expect("encrypted"), &mut |_, _| true).expect("a product");
         let (measured, predicted) = (deviation(&decrypt(&sk, &y), &expected), plan.chosen().error);
-        println!("{rows} x {inner} x {columns}, {method}, {own_masks}: 2^{:.1}, predicted 2^{:.1}", measured.log2(), predicted.log2());
+        println!(
+            "{rows} x {inner} x {columns}, {method}, {own_masks}: 2^{:.1}, predicted 2^{:.1}",
+            measured.log2(),
+            predicted.log2()
+        );
         // Numbers are uniform, so the rounding of weights counts a third; a few numbers may lie further out.
         let most = if rows * columns < 20 { 5.0 } else { 1.2 };
-        assert!(measured < most * predicted && predicted < 2f64.powi(-12), "{shape:?} {method}: {measured:e}, {predicted:e}");
+        assert!(
+            measured < most * predicted && predicted < 2f64.powi(-12),
+            "{shape:?} {method}: {measured:e}, {predicted:e}"
+        );
     }
 }
 

@@ -19,27 +19,41 @@ fn check(name: &str) {
     let _alone = (params.degree() * params.rank() >= 1 << 15).then(alone);
     let spec = params.spec();
     let own = estimated_bits(spec.degree * spec.rank, params.log2_qp(), spec.distribution());
-    assert_eq!(params.security_bits(), params.temporary().map_or(own, |temporary| own.min(temporary.security_bits)));
-    assert!(params.security_bits() >= if spec.below_128 { 110.0 } else { 128.0 }, "{name}: {}", params.security_bits());
+    assert_eq!(
+        params.security_bits(),
+        params.temporary().map_or(own, |temporary| own.min(temporary.security_bits))
+    );
+    assert!(
+        params.security_bits() >= if spec.below_128 { 110.0 } else { 128.0 },
+        "{name}: {}",
+        params.security_bits()
+    );
     // One prime is the whole modulus of pack_n12, whose precision would suffer from a smaller one.
     let worst = check_chain(&params, if name == "pack_n12" { 50.0 } else { 45.9 });
     assert!(worst < largest_deviation(&params), "{name}: scales deviate by {worst:e}");
-    println!("{name}: scales deviate by at most 2^{:.1}; parameters after {:.1} s", worst.log2(), start.elapsed().as_secs_f64());
+    println!(
+        "{name}: scales deviate by at most 2^{:.1}; parameters after {:.1} s",
+        worst.log2(),
+        start.elapsed().as_secs_f64()
+    );
     if spec.log2_scale > 64.0 {
-        // Its precision is beyond double precision: what it is for, sharing results, is tried with the attack on raw ones.
+        // Its precision is beyond double precision: what it is for, sharing results, is tried with the attack
+        // on raw ones.
         return;
     }
     encrypts(&params);
     if params.max_level().0 == 0 || ["paper_pcmm", "matmul", "ccmm_n12"].contains(&name) {
-        // There is no step, or it is smaller than the scale: for packing and products of matrices, which have tests of their own.
+        // There is no step, or it is smaller than the scale: for packing and products of matrices, which have
+        // tests of their own.
         return;
     }
     computes(&params);
     println!("{name}: {:.1} s", start.elapsed().as_secs_f64());
 }
 
-/// How far scales may be from the nominal one: 2^-15 where there are primes enough. Smaller scales take what primes there are, half of them on
-/// either side, in the mean `n ln(scale)` apart: of the numbers congruent to 1 mod `2n`, 2 in `ln(scale)` are prime.
+/// How far scales may be from the nominal one: 2^-15 where there are primes enough. Smaller scales take what
+/// primes there are, half of them on either side, in the mean `n ln(scale)` apart: of the numbers congruent
+/// to 1 mod `2n`, 2 in `ln(scale)` are prime.
 fn largest_deviation(params: &Params) -> f64 {
     let log2_scale = params.spec().log2_scale;
     if log2_scale >= 40.0 || params.degree() < 1 << 15 {
@@ -55,7 +69,12 @@ fn encrypts(params: &Params) {
     let z = phases(slots, 2);
     let ct = encrypt_as(&sk, &Values::Complex(z.clone()), &[slots], EncryptOptions::default(), 3);
     let explained = params.explain();
-    assert_bits("fresh slots", complex_deviation(&decrypt_complex(&sk, &ct), &z), explained.fresh_slot_bits, 0.1);
+    assert_bits(
+        "fresh slots",
+        complex_deviation(&decrypt_complex(&sk, &ct), &z),
+        explained.fresh_slot_bits,
+        0.1,
+    );
 }
 
 fn computes(params: &Params) {
@@ -63,13 +82,17 @@ fn computes(params: &Params) {
     let (slots, top) = (params.slot_count(), params.max_level());
     // Keys of large sets take gigabytes at the top: there rotations are tried at level 3.
     let key_level = if params.degree() * params.rank() < 1 << 15 { top } else { clathrate_lattice::Level(3) };
-    let needs =
-        KeyNeeds::new().conjugate(KeyLevel::Level(key_level.0)).rotations([5], KeyLevel::Level(key_level.0)).relinearise(KeyLevel::Top);
+    let needs = KeyNeeds::new()
+        .conjugate(KeyLevel::Level(key_level.0))
+        .rotations([5], KeyLevel::Level(key_level.0))
+        .relinearise(KeyLevel::Top);
     let start = Instant::now();
     let ev = evaluator(&sk, &needs);
     println!("keys: {:.1} s", start.elapsed().as_secs_f64());
     let (x, y) = (phases(slots, 5), phases(slots, 6));
-    let encrypt = |z: &[_], seed| encrypt_as(&sk, &Values::Complex(z.to_vec()), &[slots], EncryptOptions::default(), seed);
+    let encrypt = |z: &[_], seed| {
+        encrypt_as(&sk, &Values::Complex(z.to_vec()), &[slots], EncryptOptions::default(), seed)
+    };
     let (cx, cy) = (encrypt(&x, 7), encrypt(&y, 8));
     let explained = params.explain().product_slot_bits.expect("levels");
     let product: Vec<_> = x.iter().zip(&y).map(|(a, b)| a * b).collect();
@@ -77,13 +100,24 @@ fn computes(params: &Params) {
     assert_eq!(fused.scale(), params.scale(fused.level()));
     assert_bits("fused product", complex_deviation(&decrypt_complex(&sk, &fused), &product), explained, 0.1);
     let twice = ev.rescale(&ev.multiply(&cx, &cy).expect("product")).expect("rescale");
-    assert_bits("product, rescaled", complex_deviation(&decrypt_complex(&sk, &twice), &product), explained, 0.1);
+    assert_bits(
+        "product, rescaled",
+        complex_deviation(&decrypt_complex(&sk, &twice), &product),
+        explained,
+        0.1,
+    );
     let low = ev.drop_to_level(&cx, key_level).expect("down");
-    let fresh = params.noise_model().fresh_secret() + if key_level < top { params.noise_model().rounding() } else { 1.0 / 12.0 };
+    let fresh = params.noise_model().fresh_secret()
+        + if key_level < top { params.noise_model().rounding() } else { 1.0 / 12.0 };
     let predicted = slot_bits(params, fresh + switch_variance(params, params.rank(), key_level), low.scale());
     let mut rolled = x.clone();
     rolled.rotate_left(5);
-    assert_bits("rotation", complex_deviation(&decrypt_complex(&sk, &ev.rotate(&low, 5).expect("rotation")), &rolled), predicted, 0.1);
+    assert_bits(
+        "rotation",
+        complex_deviation(&decrypt_complex(&sk, &ev.rotate(&low, 5).expect("rotation")), &rolled),
+        predicted,
+        0.1,
+    );
     let conjugates: Vec<_> = x.iter().map(|z| z.conj()).collect();
     assert_bits(
         "conjugation",

@@ -39,10 +39,19 @@ fn full_rings_of_samples_come_to_slots_with_the_predicted_error() {
     let sk = secret(&params, 41);
     let count = params.degree();
     for degree in [1, 64] {
-        let options =
-            SamplesOptions { count: Some(count), degree, pairs: true, secret: SecretName::Device(1), ..SamplesOptions::default() };
+        let options = SamplesOptions {
+            count: Some(count),
+            degree,
+            pairs: true,
+            secret: SecretName::Device(1),
+            ..SamplesOptions::default()
+        };
         let plan = SamplesPlan::new(&params, &options).expect("a plan");
-        assert!(params.security_bits() >= 128.0 && plan.samples().security_bits() >= 128.0, "{} bits", plan.samples().security_bits());
+        assert!(
+            params.security_bits() >= 128.0 && plan.samples().security_bits() >= 128.0,
+            "{} bits",
+            plan.samples().security_bits()
+        );
         assert!(plan.half_bootstrap().log2_failure() <= -128.0 && plan.samples().shape().dimension() < count);
         let data = noise(count, 3 + degree as u64);
         // As precise as the encryption, so that the prediction is of everything.
@@ -64,8 +73,11 @@ fn samples_of_many_devices_come_together_at_a_secure_set() {
     let params = params(PRESET);
     let sk = secret(&params, 42);
     let secrets: Vec<SecretName> = (1..=8).map(SecretName::Device).collect();
-    let plan =
-        SamplesPlan::new(&params, &SamplesOptions { count: Some(800), secret: secrets[0], ..SamplesOptions::default() }).expect("a plan");
+    let plan = SamplesPlan::new(
+        &params,
+        &SamplesOptions { count: Some(800), secret: secrets[0], ..SamplesOptions::default() },
+    )
+    .expect("a plan");
     let ev = evaluator(&sk, &plan.needs_of(&secrets).expect("needs"));
     let (mut arrays, mut data) = (Vec::new(), Vec::new());
     for (number, &secret) in secrets.iter().enumerate() {

@@ -17,6 +17,8 @@ pub fn run(arguments: &Compare, console: &Console, runtime: &Runtime) -> Result<
     if !comparison.is_same() {
         return Err(Failure::Different { input: input.clone(), with: with.clone(), comparison });
     }
-    console
-        .result(format!("{} and {}: {comparison}", input.display(), with.display()), &json!({ "input": input, "with": with, "same": true }))
+    console.result(
+        format!("{} and {}: {comparison}", input.display(), with.display()),
+        &json!({ "input": input, "with": with, "same": true }),
+    )
 }

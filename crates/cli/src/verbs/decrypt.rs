@@ -18,7 +18,11 @@ struct Sharing {
 }
 
 /// How a result is shared as the arguments ask; nothing where it is for the owner.
-fn sharing(arguments: &Decrypt, secret: &SecretKey, ciphertext: &Ciphertext) -> Result<Option<Sharing>, Failure> {
+fn sharing(
+    arguments: &Decrypt,
+    secret: &SecretKey,
+    ciphertext: &Ciphertext,
+) -> Result<Option<Sharing>, Failure> {
     if !arguments.share {
         return Ok(None);
     }
@@ -49,16 +53,21 @@ pub fn run(arguments: &Decrypt, console: &Console, runtime: &Runtime) -> Result<
     let sharing = sharing(arguments, &secret, &ciphertext)?;
     let mut bar = console.progress("decrypt");
     let values = match &sharing {
-        Some(Sharing { flood_bits, .. }) => {
-            secret.decrypt_to_share_with_progress(&ciphertext, *flood_bits, HonestEvaluator, &mut bar.callback())
-        }
+        Some(Sharing { flood_bits, .. }) => secret.decrypt_to_share_with_progress(
+            &ciphertext,
+            *flood_bits,
+            HonestEvaluator,
+            &mut bar.callback(),
+        ),
         None => secret.decrypt_with_progress(&ciphertext, &mut bar.callback()),
     };
     let values = values.map_err(|error| Failure::file(&arguments.input, error))?;
     drop(bar);
-    let bytes = npy::write(output, ciphertext.shape(), &values).map_err(|error| Failure::file(output, error))?;
+    let bytes =
+        npy::write(output, ciphertext.shape(), &values).map_err(|error| Failure::file(output, error))?;
     let dtype = if values.is_complex() { "complex128" } else { "float64" };
-    let mut text = format!("wrote {} ({}): shape {:?}, {dtype}", output.display(), size(bytes), ciphertext.shape());
+    let mut text =
+        format!("wrote {} ({}): shape {:?}, {dtype}", output.display(), size(bytes), ciphertext.shape());
     let insecure = params.is_insecure();
     let mut document = json!({ "output": output, "bytes": bytes, "shape": ciphertext.shape(), "dtype": dtype, "insecure": insecure });
     if let (Some(sharing), Value::Object(fields)) = (&sharing, &mut document) {
@@ -68,13 +77,24 @@ pub fn run(arguments: &Decrypt, console: &Console, runtime: &Runtime) -> Result<
 }
 
 /// What was promised of a shared result, in words and as fields.
-fn describe(sharing: &Sharing, statistical_bits: u32, secret: &SecretKey, fields: &mut Map<String, Value>) -> String {
+fn describe(
+    sharing: &Sharing,
+    statistical_bits: u32,
+    secret: &SecretKey,
+    fields: &mut Map<String, Value>,
+) -> String {
     let Sharing { flood_bits, queries, correct_bits } = sharing;
     // Rounded down, so that 127.97 does not read as 128.
     let bits = (secret.params().security_bits() * 10.0).floor() / 10.0;
     let shares = secret.shares();
-    fields.insert("shared".to_owned(), json!({ "flood_bits": flood_bits, "queries": queries, "correct_bits": correct_bits }));
-    fields.insert("security".to_owned(), json!({ "computational_bits": bits, "statistical_bits": statistical_bits }));
+    fields.insert(
+        "shared".to_owned(),
+        json!({ "flood_bits": flood_bits, "queries": queries, "correct_bits": correct_bits }),
+    );
+    fields.insert(
+        "security".to_owned(),
+        json!({ "computational_bits": bits, "statistical_bits": statistical_bits }),
+    );
     fields.insert("shares".to_owned(), json!(shares));
     let counted = match shares {
         Some(Shares { budget, left }) => format!("{left} of {budget} shared results are left"),

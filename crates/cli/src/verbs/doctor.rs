@@ -28,7 +28,10 @@ pub fn run(console: &Console, runtime: &Runtime) -> Result<(), Failure> {
     let mut lines = vec![
         format!("clathrate {version} ({build}), {} {}", std::env::consts::OS, std::env::consts::ARCH),
         format!("processor  {processor}"),
-        format!("features   {}", if present.is_empty() { "none that kernels use".to_owned() } else { present.join(", ") }),
+        format!(
+            "features   {}",
+            if present.is_empty() { "none that kernels use".to_owned() } else { present.join(", ") }
+        ),
         format!("kernels    {}; chosen: {}", names(&kernels).join(", "), chosen.name()),
         match &forced {
             Some(name) => format!("           forced by {FORCE_VARIABLE}={name}"),
@@ -38,7 +41,9 @@ pub fn run(console: &Console, runtime: &Runtime) -> Result<(), Failure> {
         format!("profile    {profile}"),
         format!("threads    {threads}"),
         match memory {
-            Some(memory) => format!("memory     {} of {} free", size(memory.free_bytes), size(memory.total_bytes)),
+            Some(memory) => {
+                format!("memory     {} of {} free", size(memory.free_bytes), size(memory.total_bytes))
+            }
             None => "memory     unknown".to_owned(),
         },
     ];
@@ -48,7 +53,8 @@ pub fn run(console: &Console, runtime: &Runtime) -> Result<(), Failure> {
         Err(reason) => format!("{kind:10} none: {reason}"),
     }));
     lines.extend(outcomes.iter().map(|outcome| {
-        let state = outcome.problem.as_ref().map_or_else(|| "ok".to_owned(), |problem| format!("FAILED: {problem}"));
+        let state =
+            outcome.problem.as_ref().map_or_else(|| "ok".to_owned(), |problem| format!("FAILED: {problem}"));
         format!("self-test  {}: {state}", outcome.name)
     }));
     let tests: Vec<_> = outcomes

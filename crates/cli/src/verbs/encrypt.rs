@@ -45,8 +45,12 @@ pub fn run(arguments: &Encrypt, console: &Console, runtime: &Runtime) -> Result<
     };
     let mut bar = console.progress("encrypt");
     let ciphertext = match &key {
-        Key::Secret(key) => key.encrypt_array_with_progress(&array.values, &array.shape, options, &mut bar.callback()),
-        Key::Public(key) => key.encrypt_array_with_progress(&array.values, &array.shape, options, &mut bar.callback()),
+        Key::Secret(key) => {
+            key.encrypt_array_with_progress(&array.values, &array.shape, options, &mut bar.callback())
+        }
+        Key::Public(key) => {
+            key.encrypt_array_with_progress(&array.values, &array.shape, options, &mut bar.callback())
+        }
     }
     .map_err(|error| Failure::file(&arguments.input, error))?;
     drop(bar);

@@ -1,12 +1,15 @@
-//! `clathrate add`, `multiply`, `rotate`, `sum`, `polynomial` and `convert`: computations on encrypted arrays, files in and files out. Products are rescaled;
-//! inputs that are products are rescaled before they are used by anything but sums and products with integers.
+//! `clathrate add`, `multiply`, `rotate`, `sum`, `polynomial` and `convert`: computations on encrypted
+//! arrays, files in and files out. Products are rescaled; inputs that are products are rescaled before they
+//! are used by anything but sums and products with integers.
 
 use std::path::Path;
 
 use clathrate_ckks::circuits::polynomial::{Polynomial, PolynomialBasis};
 use clathrate_ckks::evaluation::broadcasting::common_shape;
 use clathrate_ckks::keys::Values;
-use clathrate_ckks::{Ciphertext, CkksError, Encoding, EvaluationKeys, Evaluator, Level, Padding, Params, Runtime};
+use clathrate_ckks::{
+    Ciphertext, CkksError, Encoding, EvaluationKeys, Evaluator, Level, Padding, Params, Runtime,
+};
 
 use super::{describe, document, size, warn_insecure};
 use crate::arguments::{Add, Convert, Multiply, Number, On, Operand, PolynomialOf, Rotate, Sum};
@@ -36,14 +39,18 @@ impl Loaded {
         let input = files::load(&on.input, |reader| Ciphertext::from_reader(reader, &params))?;
         let evaluator = match &on.evaluation {
             None => Evaluator::new(&params),
-            Some(path) => Evaluator::with_keys(files::load(path, |reader| EvaluationKeys::from_reader(reader, &params))?),
+            Some(path) => Evaluator::with_keys(files::load(path, |reader| {
+                EvaluationKeys::from_reader(reader, &params)
+            })?),
         };
         Ok(Self { params, evaluator, input })
     }
 
     fn other(&self, operand: &Operand) -> Result<Other, Failure> {
         if let Some(path) = &operand.with {
-            return Ok(Other::Encrypted(Box::new(files::load(path, |reader| Ciphertext::from_reader(reader, &self.params))?)));
+            return Ok(Other::Encrypted(Box::new(files::load(path, |reader| {
+                Ciphertext::from_reader(reader, &self.params)
+            })?)));
         }
         if let Some(path) = &operand.plain {
             let array = npy::read(path).map_err(|error| Failure::array(path, error))?;
@@ -54,7 +61,11 @@ impl Loaded {
     }
 
     /// The input and plain numbers, both repeated to the shape that they have together.
-    fn with_values(&self, (values, shape): (&Values, &[usize]), operation: &'static str) -> Result<(Ciphertext, Values), CkksError> {
+    fn with_values(
+        &self,
+        (values, shape): (&Values, &[usize]),
+        operation: &'static str,
+    ) -> Result<(Ciphertext, Values), CkksError> {
         let common = common_shape(self.input.shape(), shape, operation)?;
         Ok((self.evaluator.broadcast_to(&self.input, &common)?, spread(values, shape, &common)))
     }
@@ -64,8 +75,10 @@ impl Loaded {
 fn spread(values: &Values, own: &[usize], shape: &[usize]) -> Values {
     let axis = |of: &[usize], back: usize| of.len().checked_sub(back).map_or(1, |index| of[index]);
     let columns = axis(shape, 1);
-    let (row_step, column_step) = (if axis(own, 2) == 1 { 0 } else { axis(own, 1) }, usize::from(axis(own, 1) != 1));
-    let index = (0..axis(shape, 2)).flat_map(|row| (0..columns).map(move |column| row * row_step + column * column_step));
+    let (row_step, column_step) =
+        (if axis(own, 2) == 1 { 0 } else { axis(own, 1) }, usize::from(axis(own, 1) != 1));
+    let index = (0..axis(shape, 2))
+        .flat_map(|row| (0..columns).map(move |column| row * row_step + column * column_step));
     match values {
         Values::Real(values) => Values::Real(index.map(|index| values[index]).collect()),
         Values::Complex(values) => Values::Complex(index.map(|index| values[index]).collect()),
@@ -117,12 +130,17 @@ pub fn multiply(arguments: &Multiply, console: &Console, runtime: &Runtime) -> R
         loaded.input = loaded.evaluator.settled(&loaded.input)?.into_owned();
     }
     let evaluator = &loaded.evaluator;
-    let rescaled = |product: Ciphertext| if arguments.no_rescale { Ok(product) } else { evaluator.rescale(&product) };
+    let rescaled =
+        |product: Ciphertext| if arguments.no_rescale { Ok(product) } else { evaluator.rescale(&product) };
     let product = match other {
         Other::Encrypted(other) => {
             let other = evaluator.settled(&other)?;
             let (x, y) = evaluator.broadcast_pair(&loaded.input, &other, PRODUCT)?;
-            if arguments.no_rescale { evaluator.multiply(&x, &y)? } else { evaluator.multiply_rescale(&x, &y)? }
+            if arguments.no_rescale {
+                evaluator.multiply(&x, &y)?
+            } else {
+                evaluator.multiply_rescale(&x, &y)?
+            }
         }
         Other::Plain { values, shape } => {
             let (x, values) = loaded.with_values((&values, &shape), PRODUCT)?;
@@ -147,7 +165,9 @@ pub fn sum(arguments: &Sum, console: &Console, runtime: &Runtime) -> Result<(), 
     let (evaluator, x) = (&loaded.evaluator, loaded.evaluator.settled(&loaded.input)?);
     let sums = match (arguments.axis, x.padding()) {
         (0, _) => evaluator.sum_of_rows(&x)?,
-        (_, Padding::Dirty) if x.encoding() == Encoding::Slots => evaluator.total(&evaluator.rescale(&evaluator.clear_padding(&x)?)?)?,
+        (_, Padding::Dirty) if x.encoding() == Encoding::Slots => {
+            evaluator.total(&evaluator.rescale(&evaluator.clear_padding(&x)?)?)?
+        }
         _ => evaluator.total(&x)?,
     };
     finish(console, &arguments.on.output, &sums, "")
@@ -156,7 +176,10 @@ pub fn sum(arguments: &Sum, console: &Console, runtime: &Runtime) -> Result<(), 
 /// `clathrate polynomial`.
 pub fn polynomial(arguments: &PolynomialOf, console: &Console, runtime: &Runtime) -> Result<(), Failure> {
     let &[low, high] = &arguments.domain[..] else {
-        return Err(Failure::Usage(format!("--domain takes two numbers, such as -1,1; got {}", arguments.domain.len())));
+        return Err(Failure::Usage(format!(
+            "--domain takes two numbers, such as -1,1; got {}",
+            arguments.domain.len()
+        )));
     };
     let basis = PolynomialBasis::named(&arguments.basis)?;
     let polynomial = Polynomial::new(&arguments.coefficients, basis, (low, high))?;

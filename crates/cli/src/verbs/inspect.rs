@@ -1,4 +1,5 @@
-//! `clathrate inspect`: what a file says about itself, and whether each part of it is intact. Needs no parameters and no key.
+//! `clathrate inspect`: what a file says about itself, and whether each part of it is intact. Needs no
+//! parameters and no key.
 
 use clathrate_arith::text::counted;
 use clathrate_ckks::Layout;
@@ -51,8 +52,16 @@ pub fn run(arguments: &Inspect, console: &Console) -> Result<(), Failure> {
     let (version, digest) = (FORMAT_VERSION, hex(&label.parameter_digest));
     let parameters = ParameterId { name: label.parameter_name.clone(), digest: label.parameter_digest };
     let mut lines = vec![
-        format!("{}: {}, format version {version}, {}", path.display(), label.kind, size(reader.total_bytes())),
-        format!("  parameters {parameters}{}", if label.insecure { "  ** insecure: for tests only **" } else { "" }),
+        format!(
+            "{}: {}, format version {version}, {}",
+            path.display(),
+            label.kind,
+            size(reader.total_bytes())
+        ),
+        format!(
+            "  parameters {parameters}{}",
+            if label.insecure { "  ** insecure: for tests only **" } else { "" }
+        ),
         format!("  metadata   {}", reader.metadata_text()),
     ];
     let metadata: Value = serde_json::from_str(reader.metadata_text()).unwrap_or(Value::Null);
@@ -62,15 +71,23 @@ pub fn run(arguments: &Inspect, console: &Console) -> Result<(), Failure> {
     for section in reader.sections() {
         let checked = reader.verify_section(section.name());
         let state = if checked.is_ok() { "intact" } else { "DAMAGED" };
-        lines.push(format!("  section    {:<16} {:>18}  {state}", section.name(), counted(section.length, "byte")));
+        lines.push(format!(
+            "  section    {:<16} {:>18}  {state}",
+            section.name(),
+            counted(section.length, "byte")
+        ));
         sections.push(json!({ "name": section.name(), "bytes": section.length, "intact": checked.is_ok() }));
         damage = damage.or(checked.err());
     }
     // Whoever is given a public key compares it with what its owner says; a damaged one has none.
-    let fingerprint = (label.kind == FileKind::PublicKey && damage.is_none()).then(|| fingerprint(&reader).ok()).flatten();
+    let fingerprint =
+        (label.kind == FileKind::PublicKey && damage.is_none()).then(|| fingerprint(&reader).ok()).flatten();
     lines.extend(fingerprint.iter().map(|print| format!("  fingerprint {print}")));
     let intact = damage.is_none();
-    lines.push(format!("  checksums  {}", if intact { "header and all sections intact" } else { "a section is damaged" }));
+    lines.push(format!(
+        "  checksums  {}",
+        if intact { "header and all sections intact" } else { "a section is damaged" }
+    ));
     let document = json!({
         "file": path,
         "kind": kind_name(label.kind),

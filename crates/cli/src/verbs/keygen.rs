@@ -17,13 +17,20 @@ use crate::{files, streams};
 
 /// Runs the verb: everything is made before anything gets its name, the secret key first.
 pub fn run(arguments: &Keygen, console: &Console, runtime: &Runtime) -> Result<(), Failure> {
-    let outputs = [Some(&arguments.secret), arguments.public.as_ref(), arguments.evaluation.as_ref(), arguments.authentication.as_ref()];
+    let outputs = [
+        Some(&arguments.secret),
+        arguments.public.as_ref(),
+        arguments.evaluation.as_ref(),
+        arguments.authentication.as_ref(),
+    ];
     let names: BTreeSet<_> = outputs.iter().flatten().map(|path| streams::place(path)).collect();
     if names.len() != outputs.iter().flatten().count() {
         return Err(Failure::Usage("two keys cannot go to one file".to_owned()));
     }
     if arguments.existing && outputs[1..].iter().all(Option::is_none) {
-        return Err(Failure::Usage("--existing makes further keys: add --public, --evaluation or --authentication".to_owned()));
+        return Err(Failure::Usage(
+            "--existing makes further keys: add --public, --evaluation or --authentication".to_owned(),
+        ));
     }
     check_outputs(arguments)?;
     let params = files::params(&arguments.params.params, arguments.params.accepted, runtime)?;
@@ -35,7 +42,8 @@ pub fn run(arguments: &Keygen, console: &Console, runtime: &Runtime) -> Result<(
         let secret = SecretKey::generate(&params)?;
         arguments.share_budget.map_or(Ok(secret.clone()), |results| secret.with_share_budget(results))?
     };
-    let public = arguments.public.as_ref().map(|path| secret.public_key().map(|key| (path, key))).transpose()?;
+    let public =
+        arguments.public.as_ref().map(|path| secret.public_key().map(|key| (path, key))).transpose()?;
     let fingerprint = public.as_ref().map(|(_, key)| key.fingerprint()).transpose()?;
     let mut bar = console.progress("keys");
     let evaluation = match &arguments.evaluation {
@@ -56,9 +64,12 @@ pub fn run(arguments: &Keygen, console: &Console, runtime: &Runtime) -> Result<(
     if let Some(path) = &arguments.authentication {
         prepared.push(("authentication", path, files::prepare(path, &secret.authentication_key())?));
     }
-    // No key gets anywhere before its secret is stored. Pipes and devices may refuse to the end, files hardly do, so these come last.
+    // No key gets anywhere before its secret is stored. Pipes and devices may refuse to the end, files hardly
+    // do, so these come last.
     prepared.sort_by_key(|(what, _, writer)| (*what != "secret", !writer.is_stream()));
-    let is_new = !arguments.existing && !streams::is_stdout(&arguments.secret) && std::fs::symlink_metadata(&arguments.secret).is_err();
+    let is_new = !arguments.existing
+        && !streams::is_stdout(&arguments.secret)
+        && std::fs::symlink_metadata(&arguments.secret).is_err();
     let mut written = Vec::new();
     for (what, path, writer) in prepared {
         let bytes = writer.finish().map_err(|error| {
@@ -66,15 +77,25 @@ pub fn run(arguments: &Keygen, console: &Console, runtime: &Runtime) -> Result<(
             // A secret key that nothing belongs to yet is worth nothing.
             let gone = is_new && written.len() == 1 && std::fs::remove_file(&arguments.secret).is_ok();
             let stays = !arguments.existing && !written.is_empty() && !gone;
-            if stays { Failure::Partly { secret: arguments.secret.clone(), source: Box::new(source) } } else { source }
+            if stays {
+                Failure::Partly { secret: arguments.secret.clone(), source: Box::new(source) }
+            } else {
+                source
+            }
         })?;
         written.push((what, path, bytes));
     }
-    let mut text: Vec<String> =
-        written.iter().map(|(what, path, bytes)| format!("{what} key: {} ({})", path.display(), size(*bytes))).collect();
-    let list: Vec<_> = written.iter().map(|(what, path, bytes)| json!({ "kind": what, "output": path, "bytes": bytes })).collect();
+    let mut text: Vec<String> = written
+        .iter()
+        .map(|(what, path, bytes)| format!("{what} key: {} ({})", path.display(), size(*bytes)))
+        .collect();
+    let list: Vec<_> = written
+        .iter()
+        .map(|(what, path, bytes)| json!({ "kind": what, "output": path, "bytes": bytes }))
+        .collect();
     let steps = evaluation.as_ref().map(|(_, keys)| keys.rotation_steps());
-    let shapes: Option<Vec<_>> = evaluation.as_ref().map(|(_, keys)| keys.shapes().iter().map(ToString::to_string).collect());
+    let shapes: Option<Vec<_>> =
+        evaluation.as_ref().map(|(_, keys)| keys.shapes().iter().map(ToString::to_string).collect());
     let document = json!({
         "key_id": secret.id().to_string(),
         "fingerprint": fingerprint,
@@ -109,7 +130,12 @@ fn check_outputs(arguments: &Keygen) -> Result<(), Failure> {
             files::check_output(&arguments.secret)?;
         }
     }
-    arguments.public.iter().chain(&arguments.evaluation).chain(&arguments.authentication).try_for_each(|path| files::check_output(path))
+    arguments
+        .public
+        .iter()
+        .chain(&arguments.evaluation)
+        .chain(&arguments.authentication)
+        .try_for_each(|path| files::check_output(path))
 }
 
 fn needs(arguments: &Keygen, params: &Params) -> Result<KeyNeeds, Failure> {
@@ -150,7 +176,9 @@ fn needs(arguments: &Keygen, params: &Params) -> Result<KeyNeeds, Failure> {
     }
     needs = needs.along(&arguments.ranks, arguments.to_rlwe, key_level);
     if arguments.evaluation.is_some() && needs.is_empty() {
-        return Err(Failure::Usage("a rotation by 0 needs no key: there is no evaluation key to make".to_owned()));
+        return Err(Failure::Usage(
+            "a rotation by 0 needs no key: there is no evaluation key to make".to_owned(),
+        ));
     }
     Ok(needs)
 }

@@ -25,7 +25,10 @@ pub fn run(arguments: &Matmul, console: &Console, runtime: &Runtime) -> Result<(
     let &[rows, inner] = &weights.shape[..] else {
         let remedy = "the left operand is a matrix, with two axes".to_owned();
         let (left, right) = (weights.shape.clone(), input.shape().to_vec());
-        return Err(Failure::file(&arguments.weights, CkksError::Shape { operation: "a matrix product", left, right, remedy }));
+        return Err(Failure::file(
+            &arguments.weights,
+            CkksError::Shape { operation: "a matrix product", left, right, remedy },
+        ));
     };
     let evaluator = Evaluator::new(&params);
     let settled = evaluator.settled(&input)?;
@@ -42,7 +45,8 @@ pub fn run(arguments: &Matmul, console: &Console, runtime: &Runtime) -> Result<(
     let mut bar = console.progress("multiply");
     let product = evaluator.multiply_matrix_with_progress(&prepared, &input, &mut bar.callback())?;
     drop(bar);
-    let product = if arguments.no_rescale || weights.whole { product } else { evaluator.rescale(&product)? };
+    let product =
+        if arguments.no_rescale || weights.whole { product } else { evaluator.rescale(&product)? };
     let bytes = files::save(output, &product)?;
     let text = format!("wrote {} ({}): {}", output.display(), size(bytes), describe(&product));
     console.result(text, &document(&product, output, bytes))

@@ -1,4 +1,5 @@
-//! `clathrate pack`: messages of light clients, from a folder or from standard input, become encrypted arrays at a high level.
+//! `clathrate pack`: messages of light clients, from a folder or from standard input, become encrypted arrays
+//! at a high level.
 //!
 //! ```text
 //! intake     lines of standard input, or files of a folder          -> introductions and messages
@@ -6,8 +7,10 @@
 //! worker     packs and bootstraps a batch, while messages come in   -> NUMBER.clt and NUMBER.json
 //! ```
 //!
-//! Both files of a batch are stored under hidden names; then the batch is done, and the files get their names. Where the program ends before it is done, the next run computes the batch again, under
-//! the same number; where it ends afterwards, the next run gives the files their names. So each sample comes once, whatever is done with results that are there.
+//! Both files of a batch are stored under hidden names; then the batch is done, and the files get their
+//! names. Where the program ends before it is done, the next run computes the batch again, under the same
+//! number; where it ends afterwards, the next run gives the files their names. So each sample comes once,
+//! whatever is done with results that are there.
 
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
@@ -21,7 +24,9 @@ use clathrate_arith::text::counted;
 use clathrate_ckks::circuits::samples::{SamplesOptions, SamplesPlan};
 use clathrate_ckks::file::OutputFile;
 use clathrate_ckks::key_id::KeyId;
-use clathrate_ckks::light::{AuthenticationKey, Batch, ClientId, Inbox, MOST_WAITING, Receiver, TOO_MANY_WAITING};
+use clathrate_ckks::light::{
+    AuthenticationKey, Batch, ClientId, Inbox, MOST_WAITING, Receiver, TOO_MANY_WAITING,
+};
 use clathrate_ckks::{Ciphertext, CkksError, EvaluationKeys, Evaluator, Params, Runtime, SecretName};
 use serde_json::{Value, json};
 
@@ -38,13 +43,18 @@ const PATIENCE: Duration = Duration::from_millis(20);
 /// Batches of one client's numbers that may wait, where they are more than an inbox lets wait by itself.
 const CLIENT_BATCHES: usize = 2;
 
-/// Clients whose numbers may wait, where each has as many as it may; messages beyond these stay where they are until a batch is done.
+/// Clients whose numbers may wait, where each has as many as it may; messages beyond these stay where they
+/// are until a batch is done.
 const FULL_CLIENTS: usize = 4;
 
 impl SampleKind {
     /// The secrets of the samples, at least one.
     pub fn secrets(&self) -> Vec<SecretName> {
-        if self.client.is_empty() { vec![SecretName::Main] } else { self.client.iter().copied().map(SecretName::Device).collect() }
+        if self.client.is_empty() {
+            vec![SecretName::Main]
+        } else {
+            self.client.iter().copied().map(SecretName::Device).collect()
+        }
     }
 
     /// The options of a plan for `count` numbers.
@@ -86,7 +96,11 @@ pub fn run(arguments: &Pack, console: &Console, runtime: &Runtime) -> Result<(),
     if lines && arguments.idle.is_some() {
         return Err(Failure::Usage("--idle is for a folder: standard input ends by itself".to_owned()));
     }
-    let mut intake = if lines { Intake::lines() } else { Intake::folder(&arguments.from, arguments.idle.map(Duration::from_secs_f64))? };
+    let mut intake = if lines {
+        Intake::lines()
+    } else {
+        Intake::folder(&arguments.from, arguments.idle.map(Duration::from_secs_f64))?
+    };
     let mut inbox = Inbox::open(&arguments.inbox, &params, &authentication).map_err(|error| match error {
         error @ CkksError::WrongSecret { .. } => Failure::file(&arguments.inbox, error),
         other => other.into(),
@@ -94,7 +108,8 @@ pub fn run(arguments: &Pack, console: &Console, runtime: &Runtime) -> Result<(),
     let limit = MOST_WAITING.max(CLIENT_BATCHES * plan.count());
     inbox.limit_waiting(limit);
     for receiver in inbox.receivers() {
-        plan.check_client(receiver, owner, &secrets).map_err(|error| Failure::file(&arguments.inbox, error))?;
+        plan.check_client(receiver, owner, &secrets)
+            .map_err(|error| Failure::file(&arguments.inbox, error))?;
     }
     let output = Output::open(&arguments.output, &inbox)?;
     let mut service = Service {
@@ -121,9 +136,13 @@ pub fn run(arguments: &Pack, console: &Console, runtime: &Runtime) -> Result<(),
 fn deadline(seconds: f64, least: Duration, count: usize) -> Result<Duration, Failure> {
     let least = least.as_secs_f64();
     if seconds < least {
-        let remedy =
-            format!("{} take {least:.2} s to bootstrap as predicted: allow more than that, or use fewer samples", counted(count, "number"));
-        return Err(CkksError::OutOfRange { what: "the deadline", value: format!("{seconds} s"), remedy }.into());
+        let remedy = format!(
+            "{} take {least:.2} s to bootstrap as predicted: allow more than that, or use fewer samples",
+            counted(count, "number")
+        );
+        return Err(
+            CkksError::OutOfRange { what: "the deadline", value: format!("{seconds} s"), remedy }.into()
+        );
     }
     Ok(Duration::from_secs_f64(seconds))
 }
@@ -150,12 +169,22 @@ impl Output {
     fn open(folder: &Path, inbox: &Inbox) -> Result<Self, Failure> {
         let failed = |action| move |source| io(folder, action, source);
         let refused = |remedy: &str| -> Failure {
-            CkksError::OutOfRange { what: "the folder of results", value: folder.display().to_string(), remedy: remedy.to_owned() }.into()
+            CkksError::OutOfRange {
+                what: "the folder of results",
+                value: folder.display().to_string(),
+                remedy: remedy.to_owned(),
+            }
+            .into()
         };
         std::fs::create_dir_all(folder).map_err(failed("make the folder"))?;
         let path = folder.join(Self::OWNER);
-        let mut owner =
-            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path).map_err(failed("write to the folder"))?;
+        let mut owner = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&path)
+            .map_err(failed("write to the folder"))?;
         if owner.try_lock().is_err() {
             return Err(refused("another server writes to it: stop that, or use another folder"));
         }
@@ -215,7 +244,8 @@ struct Service<'a> {
     inbox: Inbox,
     /// Most numbers of one client that may wait.
     limit: usize,
-    /// Whether a message had no room since the last batch began: then the next one does not wait until it is full.
+    /// Whether a message had no room since the last batch began: then the next one does not wait until it is
+    /// full.
     crowded: bool,
     output: Output,
     deadline: Option<Duration>,
@@ -250,8 +280,9 @@ impl Service<'_> {
             let mut ended = false;
             loop {
                 if let Some(worker) = running.take_if(|worker| worker.is_finished()) {
-                    let (batch, result, took) =
-                        worker.join().map_err(|_| Failure::Internal("the computation of a batch panicked; its samples wait".to_owned()))?;
+                    let (batch, result, took) = worker.join().map_err(|_| {
+                        Failure::Internal("the computation of a batch panicked; its samples wait".to_owned())
+                    })?;
                     self.longest = self.longest.max(took);
                     self.expected = self.longest;
                     self.store(batch, &result?, took)?;
@@ -339,8 +370,11 @@ impl Service<'_> {
 
     fn accept(&mut self, messages: Vec<(Item, Vec<u8>)>, intake: &mut Intake) -> Result<(), Failure> {
         // A message may have been seen before its client's introduction.
-        let comes_again = |item: &Item, bytes: &[u8], intake: &mut Intake| self.inbox.client_of(bytes).is_none() && intake.put_back(item);
-        let messages: Vec<_> = messages.into_iter().filter(|(item, bytes)| !comes_again(item, bytes, intake)).collect();
+        let comes_again = |item: &Item, bytes: &[u8], intake: &mut Intake| {
+            self.inbox.client_of(bytes).is_none() && intake.put_back(item)
+        };
+        let messages: Vec<_> =
+            messages.into_iter().filter(|(item, bytes)| !comes_again(item, bytes, intake)).collect();
         if messages.is_empty() {
             return Ok(());
         }
@@ -361,7 +395,12 @@ impl Service<'_> {
     }
 
     /// Says what became of an item.
-    fn answer(&self, item: &Item, answer: Result<Value, Failure>, intake: &mut Intake) -> Result<(), Failure> {
+    fn answer(
+        &self,
+        item: &Item,
+        answer: Result<Value, Failure>,
+        intake: &mut Intake,
+    ) -> Result<(), Failure> {
         let refusal = answer.as_ref().err().map(ToString::to_string);
         if let Err(trouble) = intake.settle(item, refusal.is_some()) {
             self.console.warn(trouble);
@@ -378,13 +417,24 @@ impl Service<'_> {
     /// Writes a result and whose samples it has; then the batch is done, and the files get their names.
     fn store(&mut self, batch: Batch, result: &Ciphertext, took: Duration) -> Result<(), Failure> {
         let number = self.inbox.batches() + 1;
-        let ([array, description], [hidden, hidden_description]) = (self.output.names(number), self.output.hidden(number));
+        let ([array, description], [hidden, hidden_description]) =
+            (self.output.names(number), self.output.hidden(number));
         if let Some(there) = [&array, &description].into_iter().find(|path| path.exists()) {
-            let remedy = "the inbox is older than its results: restore it, or use a new one and an empty folder".to_owned();
-            return Err(CkksError::OutOfRange { what: "a result that is there already", value: there.display().to_string(), remedy }.into());
+            let remedy =
+                "the inbox is older than its results: restore it, or use a new one and an empty folder"
+                    .to_owned();
+            return Err(CkksError::OutOfRange {
+                what: "a result that is there already",
+                value: there.display().to_string(),
+                remedy,
+            }
+            .into());
         }
         let bytes = files::save(&hidden, result)?;
-        let sources: Vec<Value> = batch.sources().map(|(client, counter)| json!({ "client": hex(&client), "counter": counter })).collect();
+        let sources: Vec<Value> = batch
+            .sources()
+            .map(|(client, counter)| json!({ "client": hex(&client), "counter": counter }))
+            .collect();
         let clients: BTreeSet<ClientId> = batch.sources().map(|(client, _)| client).collect();
         let mut report = document(result, &array, bytes);
         report["numbers"] = (sources.len() * self.plan.samples().degree()).into();
@@ -399,7 +449,11 @@ impl Service<'_> {
         self.inbox.done(batch)?;
         self.output.publish(number)?;
         if let Some(late) = late {
-            self.console.warn(format!("{} is {:.2} s behind the deadline", array.display(), late.as_secs_f64()));
+            self.console.warn(format!(
+                "{} is {:.2} s behind the deadline",
+                array.display(),
+                late.as_secs_f64()
+            ));
         }
         self.announce(&array, report)
     }
@@ -415,7 +469,8 @@ impl Service<'_> {
         let number = |field: &str| report[field].as_u64().unwrap_or(0) as usize;
         let (numbers, clients) = (counted(number("numbers"), "number"), counted(number("clients"), "client"));
         let seconds = report["seconds"].as_f64().unwrap_or(0.0);
-        self.console.result(format!("wrote {}: {numbers} of {clients} in {seconds:.2} s", array.display()), &report)
+        self.console
+            .result(format!("wrote {}: {numbers} of {clients} in {seconds:.2} s", array.display()), &report)
     }
 }
 

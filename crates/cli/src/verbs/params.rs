@@ -17,7 +17,10 @@ pub fn run(action: &ParamsAction, console: &Console, runtime: &Runtime) -> Resul
         ParamsAction::Show { source, accepted, plan: true } => {
             let params = files::params(source, *accepted, runtime)?;
             let plan = params.switching_report(None)?;
-            console.result(&plan, &json!({ "plan": plan, "digest": hex(params.digest()), "insecure": params.is_insecure() }))
+            console.result(
+                &plan,
+                &json!({ "plan": plan, "digest": hex(params.digest()), "insecure": params.is_insecure() }),
+            )
         }
         ParamsAction::Show { source, accepted, plan: false } => {
             let params = files::params(source, *accepted, runtime)?;
@@ -51,14 +54,18 @@ fn list(console: &Console) -> Result<(), Failure> {
         let (name, degree, rank, depth) = (&spec.name, spec.degree, spec.rank, spec.steps.len() - 1);
         let (security, ciphertext) = (security(preset), size(preset.ciphertext_bytes() as u64));
         let purpose = first_sentence(&preset.purpose);
-        format!("{name:<18} {degree:>6} {rank:>4} {depth:>5} {:>7.0}  {security:<20} {ciphertext:>9}  {purpose}", preset.log2_qp())
+        format!(
+            "{name:<18} {degree:>6} {rank:>4} {depth:>5} {:>7.0}  {security:<20} {ciphertext:>9}  {purpose}",
+            preset.log2_qp()
+        )
     };
     let head = format!(
         "{:<18} {:>6} {:>4} {:>5} {:>7}  {:<20} {:>9}  {}",
         "name", "degree", "rank", "depth", "log2 QP", "security", "file", "purpose"
     );
     let note = "depth: rescales; file: a fresh ciphertext of one polynomial; more about one: clathrate params show NAME";
-    let lines: Vec<String> = std::iter::once(head).chain(presets.iter().map(line)).chain([note.to_owned()]).collect();
+    let lines: Vec<String> =
+        std::iter::once(head).chain(presets.iter().map(line)).chain([note.to_owned()]).collect();
     let document = |preset: &Preset| {
         let mut document = json!(preset.spec);
         document["purpose"] = json!(preset.purpose);
@@ -74,7 +81,8 @@ pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The first sentence of a text, without its full stop: it ends before a capital letter, which "sec. 3" does not have.
+/// The first sentence of a text, without its full stop: it ends before a capital letter, which "sec. 3" does
+/// not have.
 fn first_sentence(text: &str) -> &str {
     let ends = |&(at, _): &(usize, &str)| text[at + 2..].starts_with(char::is_uppercase);
     text.match_indices(". ").find(ends).map_or(text, |(at, _)| &text[..at]).trim_end_matches('.')

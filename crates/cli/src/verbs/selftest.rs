@@ -1,4 +1,5 @@
-//! Quick self-tests: every kernel against the transform's definition and the scalar kernel, and each operation of a tiny encrypted computation against the clear one.
+//! Quick self-tests: every kernel against the transform's definition and the scalar kernel, and each
+//! operation of a tiny encrypted computation against the clear one.
 
 use std::sync::Arc;
 
@@ -45,7 +46,8 @@ pub fn run(kernels: &[Isa], runtime: &Runtime) -> Vec<Outcome> {
     outcomes
 }
 
-/// Transforms of one kernel by their definition; transforms, products and sums bit for bit those of the scalar one.
+/// Transforms of one kernel by their definition; transforms, products and sums bit for bit those of the
+/// scalar one.
 fn kernel(isa: Isa) -> Outcome {
     let mut problem = None;
     for bits in PRIME_BITS {
@@ -66,7 +68,8 @@ fn compare(isa: Isa, bits: u32) -> Result<Option<&'static str>, clathrate_arith:
     if transformed != reference_forward(&modulus, &small)? {
         return Ok(Some("the forward transform is not what its definition says"));
     }
-    let (tested, scalar) = (NttTable::new(modulus, DEGREE, isa)?, NttTable::new(modulus, DEGREE, Isa::Scalar)?);
+    let (tested, scalar) =
+        (NttTable::new(modulus, DEGREE, isa)?, NttTable::new(modulus, DEGREE, Isa::Scalar)?);
     let original: Vec<u64> = words(bits.into()).map(|word| word % modulus.value()).take(DEGREE).collect();
     let (mut x, mut y) = (original.clone(), original.clone());
     tested.forward(&mut x);
@@ -98,13 +101,18 @@ fn compare(isa: Isa, bits: u32) -> Result<Option<&'static str>, clathrate_arith:
 fn compare_values(values: &[f64], expected: impl Fn(usize) -> f64) -> Option<String> {
     let error = values.iter().enumerate().map(|(i, value)| (value - expected(i)).abs()).fold(0.0, f64::max);
     // Written so that NaN is a failure.
-    if error <= TOLERANCE && !values.is_empty() { None } else { Some(format!("the largest error is {error:.1e}, above {TOLERANCE:.1e}")) }
+    if error <= TOLERANCE && !values.is_empty() {
+        None
+    } else {
+        Some(format!("the largest error is {error:.1e}, above {TOLERANCE:.1e}"))
+    }
 }
 
 fn arithmetic(preset: &str, runtime: &Runtime) -> Result<Option<String>, CkksError> {
     let params = Params::preset(preset, runtime)?;
     let secret = SecretKey::generate(&params)?;
-    let keys = secret.evaluation_keys(&KeyNeeds::new().relinearise(KeyLevel::Top).rotations([1], KeyLevel::Top))?;
+    let keys =
+        secret.evaluation_keys(&KeyNeeds::new().relinearise(KeyLevel::Top).rotations([1], KeyLevel::Top))?;
     let evaluator = Evaluator::with_keys(Arc::new(keys));
     let count = params.slot_count();
     let (x, y): (Vec<f64>, Vec<f64>) = (numbers(1).take(count).collect(), numbers(2).take(count).collect());
@@ -119,13 +127,16 @@ fn matrix(runtime: &Runtime) -> Result<Option<String>, CkksError> {
     const COLUMNS: usize = 4;
     let params = Params::preset("insecure_matmul", runtime)?;
     let secret = SecretKey::generate(&params)?;
-    let (w, x): (Vec<f64>, Vec<f64>) = (numbers(3).take(ROWS * INNER).collect(), numbers(4).take(INNER * COLUMNS).collect());
+    let (w, x): (Vec<f64>, Vec<f64>) =
+        (numbers(3).take(ROWS * INNER).collect(), numbers(4).take(INNER * COLUMNS).collect());
     let options = EncryptOptions { encoding: Some(Encoding::Coefficients), ..EncryptOptions::default() };
     let written = secret.encrypt_array(&x, &[INNER, COLUMNS], options)?.to_file_bytes()?;
     let encrypted = Ciphertext::from_reader(&FileReader::from_bytes(&written)?, &params)?;
     let evaluator = Evaluator::new(&params);
-    let product = evaluator.multiply_matrix(&evaluator.encode_weights(ROWS, INNER, &w, &encrypted)?, &encrypted)?;
+    let product =
+        evaluator.multiply_matrix(&evaluator.encode_weights(ROWS, INNER, &w, &encrypted)?, &encrypted)?;
     let values = secret.decrypt(&evaluator.rescale(&product)?)?.into_real()?;
-    let expected = |i: usize| (0..INNER).map(|j| w[i / COLUMNS * INNER + j] * x[j * COLUMNS + i % COLUMNS]).sum();
+    let expected =
+        |i: usize| (0..INNER).map(|j| w[i / COLUMNS * INNER + j] * x[j * COLUMNS + i % COLUMNS]).sum();
     Ok(compare_values(&values, expected))
 }

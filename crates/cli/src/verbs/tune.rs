@@ -23,7 +23,9 @@ pub fn run(arguments: &Tune, console: &Console, runtime: &Runtime) -> Result<(),
     drop(bar);
     let path = if arguments.dry_run { None } else { Some(tune::store(&kernels, &profile)?) };
     let last = match &path {
-        Some(path) => format!("wrote {}: plans for {} kernels go by it from now on", path.display(), kernels.name()),
+        Some(path) => {
+            format!("wrote {}: plans for {} kernels go by it from now on", path.display(), kernels.name())
+        }
         None => "dry run: nothing written".to_owned(),
     };
     console.result(format!("{}\n{last}", table(&profile)), &json!({ "output": path, "profile": profile }))
@@ -38,7 +40,10 @@ fn table(profile: &MachineProfile) -> String {
     lines.extend(profile.kernels.iter().map(|times| {
         let [small, middle, any] = times.transform.map(|time| time / 1e3);
         let (convert, product) = (times.convert / 1e3, times.product / 1e3);
-        format!("{:>8}  {small:>18.2}  {middle:>10.2}  {any:>7.1}  {convert:>7.2}  {product:>7.2}", times.degree)
+        format!(
+            "{:>8}  {small:>18.2}  {middle:>10.2}  {any:>7.1}  {convert:>7.2}  {product:>7.2}",
+            times.degree
+        )
     }));
     let matrix = profile.matrix;
     lines.push(format!(

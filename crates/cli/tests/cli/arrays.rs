@@ -80,7 +80,8 @@ fn fortran_order_is_transposed_and_shapes_survive() {
 #[test]
 fn weights_in_fortran_order_and_single_precision_multiply_alike() {
     let desk = Desk::furnished();
-    let data: Vec<u8> = (0..12).map(|at| ramp(12)[at % 3 * 4 + at / 3] as f32).flat_map(f32::to_le_bytes).collect();
+    let data: Vec<u8> =
+        (0..12).map(|at| ramp(12)[at % 3 * 4 + at / 3] as f32).flat_map(f32::to_le_bytes).collect();
     desk.put("w.npy", &npy("<f4", true, &[3, 4], &data));
     desk.ok(&format!("matmul --params {PARAMS} --weights w.npy --input ct.clt --output out.clt"));
     desk.ok(&format!("decrypt --params {PARAMS} --secret sk.clt --input out.clt --output y.npy"));
@@ -92,8 +93,11 @@ fn rows_share_a_polynomial_where_lanes_say_so() {
     let desk = Desk::furnished();
     let x = ramp(6 * 5);
     desk.put("rows.npy", &npy_f64(&[6, 5], &x));
-    let line = format!("encrypt --params {PARAMS} --key sk.clt --input rows.npy --encoding slots --output rows.clt --json");
-    let bundles = |lanes: &str| desk.run(&format!("{line} {lanes}")).json()["bundles"].as_u64().expect("a number");
+    let line = format!(
+        "encrypt --params {PARAMS} --key sk.clt --input rows.npy --encoding slots --output rows.clt --json"
+    );
+    let bundles =
+        |lanes: &str| desk.run(&format!("{line} {lanes}")).json()["bundles"].as_u64().expect("a number");
     assert_eq!((bundles(""), bundles("--lanes 2"), bundles("--lanes most")), (6, 3, 1));
     desk.ok(&format!("decrypt --params {PARAMS} --secret sk.clt --input rows.clt --output back.npy"));
     assert_close(&read_npy(&desk.get("back.npy")).1, &x, 1e-5);
@@ -119,12 +123,19 @@ fn bounds_are_kept_in_files_and_numbers_beyond_them_refused() {
 fn a_device_that_is_not_there_ends_every_verb_with_its_exit_code() {
     let desk = Desk::furnished();
     if desk.ok("doctor").stdout.contains("cuda       none") {
-        let text =
-            desk.refuses(&format!("encrypt --params {PARAMS} --key sk.clt --input x.npy --output far.clt --device cuda"), 21, "device");
+        let text = desk.refuses(
+            &format!("encrypt --params {PARAMS} --key sk.clt --input x.npy --output far.clt --device cuda"),
+            21,
+            "device",
+        );
         assert!(text.contains("NVIDIA") && text.contains("device=\"cpu\""), "{text}");
         assert!(!desk.path("far.clt").exists());
     }
     desk.refuses("params list --device tpu", 5, "value");
-    let text = desk.refuses(&format!("keygen --params {PARAMS} --secret new.clt --evaluation keys.clt --samples 4 --device 7"), 2, "usage");
+    let text = desk.refuses(
+        &format!("keygen --params {PARAMS} --secret new.clt --evaluation keys.clt --samples 4 --device 7"),
+        2,
+        "usage",
+    );
     assert!(text.contains("cuda:7") && text.contains("--client"), "{text}");
 }

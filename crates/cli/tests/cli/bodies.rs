@@ -29,9 +29,10 @@ fn inspect_tells_the_layout_and_the_secret_of_arrays() {
     let desk = Desk::furnished();
     desk.ok(&format!("encrypt --params {PARAMS} --key sk.clt --input x.npy --output two.clt --bodies 2"));
     let layout = "256 real numbers in coefficients of degree 256";
-    for (file, layout, secret) in
-        [("ct.clt", layout.to_owned(), "main"), ("two.clt", format!("{layout}, 2 rows under one mask"), "bodies:2")]
-    {
+    for (file, layout, secret) in [
+        ("ct.clt", layout.to_owned(), "main"),
+        ("two.clt", format!("{layout}, 2 rows under one mask"), "bodies:2"),
+    ] {
         let text = desk.ok(&format!("inspect {file}")).stdout;
         assert!(text.contains(&format!("\n  layout     {layout}\n  secret     {secret}\n")), "{text}");
         assert_eq!(desk.run(&format!("inspect {file} --json")).json()["metadata"]["secret"], secret);
@@ -43,13 +44,22 @@ fn inspect_tells_the_layout_and_the_secret_of_arrays() {
 #[test]
 fn keygen_makes_the_keys_that_bring_bundles_together_and_take_them_apart() {
     let desk = Desk::furnished();
-    desk.ok(&format!("keygen --params {PARAMS} --secret sk.clt --existing --evaluation masks.clt --shared-mask 3 --level 0"));
+    desk.ok(&format!(
+        "keygen --params {PARAMS} --secret sk.clt --existing --evaluation masks.clt --shared-mask 3 --level 0"
+    ));
     let keys = desk.run("inspect masks.clt --json").json()["metadata"]["keys"].clone();
-    let entry = |key: &serde_json::Value| (key["name"].as_str().expect("name").to_owned(), key["level"].as_u64().expect("level"));
+    let entry = |key: &serde_json::Value| {
+        (key["name"].as_str().expect("name").to_owned(), key["level"].as_u64().expect("level"))
+    };
     let mut entries: Vec<_> = keys.as_array().expect("list").iter().map(entry).collect();
     entries.sort();
-    let expected = ["change-secret body:0/3 main", "change-secret body:1/3 main", "change-secret body:2/3 main", "format-switch 3"]
-        .map(|name| (name.to_owned(), 0));
+    let expected = [
+        "change-secret body:0/3 main",
+        "change-secret body:1/3 main",
+        "change-secret body:2/3 main",
+        "format-switch 3",
+    ]
+    .map(|name| (name.to_owned(), 0));
     assert_eq!(entries, expected);
 }
 
@@ -62,6 +72,13 @@ fn numbers_of_bodies_that_cannot_be_are_refused() {
         desk.refuses(&format!("{keygen} --shared-mask {bodies}"), 2, "usage");
         desk.refuses(&format!("{encrypt} --key sk.clt --bodies {bodies}"), 2, "usage");
     }
-    desk.refuses(&format!("keygen --params {PARAMS} --secret sk.clt --existing --public p.clt --shared-mask 2"), 2, "usage");
-    assert!(desk.refuses(&format!("{encrypt} --key pk.clt --bodies 2"), 11, "wrong-secret").contains("encrypt without `bodies`"));
+    desk.refuses(
+        &format!("keygen --params {PARAMS} --secret sk.clt --existing --public p.clt --shared-mask 2"),
+        2,
+        "usage",
+    );
+    assert!(
+        desk.refuses(&format!("{encrypt} --key pk.clt --bodies 2"), 11, "wrong-secret")
+            .contains("encrypt without `bodies`")
+    );
 }

@@ -8,7 +8,9 @@ const TOLERANCE: f64 = 1e-5;
 /// A folder with keys, and a 2 x 5 array in slots in `ct.clt`.
 fn desk() -> Desk {
     let desk = Desk::new();
-    desk.ok(&format!("keygen --params {SLOTS} --secret sk.clt --evaluation evk.clt --relinearise --rotations 1,2,4"));
+    desk.ok(&format!(
+        "keygen --params {SLOTS} --secret sk.clt --evaluation evk.clt --relinearise --rotations 1,2,4"
+    ));
     desk.put("x.npy", &npy_f64(&[2, 5], &ramp(10)));
     desk.ok(&format!("encrypt --params {SLOTS} --key sk.clt --input x.npy --encoding slots --output ct.clt"));
     desk
@@ -17,7 +19,8 @@ fn desk() -> Desk {
 /// Runs a verb on `ct.clt` and decrypts its output; and the level that it says.
 fn computed(desk: &Desk, line: &str) -> (Vec<f64>, i64) {
     let (verb, options) = line.split_once(' ').unwrap_or((line, ""));
-    let said = desk.run(&format!("{verb} --json --params {SLOTS} --input ct.clt --output out.clt {options}")).json();
+    let said =
+        desk.run(&format!("{verb} --json --params {SLOTS} --input ct.clt --output out.clt {options}")).json();
     desk.ok(&format!("decrypt --params {SLOTS} --secret sk.clt --input out.clt --output y.npy"));
     (read_npy(&desk.get("y.npy")).1, said["level"].as_i64().expect("a level"))
 }
@@ -58,9 +61,15 @@ fn rotations_sums_of_rows_and_polynomials_are_those_of_the_clear_numbers() {
     let desk = desk();
     let x = ramp(10);
     // Rows of five numbers rotate within eight slots.
-    let rotated = |steps: usize| (0..10).map(|i| if i % 5 + steps < 5 { x[i + steps] } else { 0.0 }).collect::<Vec<f64>>();
+    let rotated = |steps: usize| {
+        (0..10).map(|i| if i % 5 + steps < 5 { x[i + steps] } else { 0.0 }).collect::<Vec<f64>>()
+    };
     assert_close(&computed(&desk, "rotate --steps 2 --evaluation evk.clt").0, &rotated(2), TOLERANCE);
-    assert_close(&computed(&desk, "sum --axis 0").0, &(0..5).map(|i| x[i] + x[i + 5]).collect::<Vec<_>>(), TOLERANCE);
+    assert_close(
+        &computed(&desk, "sum --axis 0").0,
+        &(0..5).map(|i| x[i] + x[i + 5]).collect::<Vec<_>>(),
+        TOLERANCE,
+    );
     let rows: Vec<f64> = x.chunks(5).map(|row| row.iter().sum()).collect();
     assert_close(&computed(&desk, "sum --evaluation evk.clt").0, &rows, TOLERANCE);
     let cubes: Vec<f64> = x.iter().map(|x| 0.5 - x + 2.0 * x * x * x).collect();
@@ -130,7 +139,9 @@ fn half_precision_arrays_are_read() {
     // 1.0, -0.5 and 65504 in half precision, as NumPy writes them.
     let halves: Vec<u8> = [0x3c00u16, 0xb800, 0x7bff].iter().flat_map(|half| half.to_le_bytes()).collect();
     desk.put("half.npy", &npy("<f2", false, &[3], &halves));
-    desk.ok(&format!("encrypt --params {SLOTS} --key sk.clt --input half.npy --encoding slots --output ct.clt"));
+    desk.ok(&format!(
+        "encrypt --params {SLOTS} --key sk.clt --input half.npy --encoding slots --output ct.clt"
+    ));
     desk.ok(&format!("decrypt --params {SLOTS} --secret sk.clt --input ct.clt --output y.npy"));
     let found = read_npy(&desk.get("y.npy")).1;
     assert_close(&found[..2], &[1.0, -0.5], TOLERANCE);
@@ -140,8 +151,12 @@ fn half_precision_arrays_are_read() {
 #[test]
 fn the_list_of_parameters_says_what_they_are_for() {
     let list = desk().ok("params list").stdout;
-    let line =
-        |name: &str| list.lines().find(|line| line.starts_with(&format!("{name} "))).unwrap_or_else(|| panic!("{name}: {list}")).to_owned();
+    let line = |name: &str| {
+        list.lines()
+            .find(|line| line.starts_with(&format!("{name} ")))
+            .unwrap_or_else(|| panic!("{name}: {list}"))
+            .to_owned()
+    };
     assert!(line("n14").contains("bits") && line("n14").contains("Depth 7"), "{list}");
     assert!(line("bench_n15_one").contains("below 128"), "{list}");
     assert!(line("insecure_tiny").contains("none"), "{list}");

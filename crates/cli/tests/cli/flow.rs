@@ -26,9 +26,12 @@ fn encrypted_product_with_either_key_is_the_clear_one() {
 fn product_not_rescaled_keeps_its_level_and_decrypts_to_the_same() {
     let desk = Desk::furnished();
     desk.put("w.npy", &npy_f64(&[3, 4], &ramp(12)));
-    let run = desk.run(&format!("matmul --json --no-rescale --params {PARAMS} --weights w.npy --input ct.clt --output raw.clt"));
+    let run = desk.run(&format!(
+        "matmul --json --no-rescale --params {PARAMS} --weights w.npy --input ct.clt --output raw.clt"
+    ));
     assert_eq!(run.json()["level"], 1);
-    let run = desk.run(&format!("matmul --json --params {PARAMS} --weights w.npy --input ct.clt --output out.clt"));
+    let run =
+        desk.run(&format!("matmul --json --params {PARAMS} --weights w.npy --input ct.clt --output out.clt"));
     assert_eq!(run.json()["level"], 0);
     desk.ok(&format!("decrypt --params {PARAMS} --secret sk.clt --input raw.clt --output y.npy"));
     assert_close(&read_npy(&desk.get("y.npy")).1, &product(&ramp(12), &ramp(20), 3, 4, 5), TOLERANCE);
@@ -42,19 +45,33 @@ fn product_with_integers_takes_no_level_and_works_at_level_0() {
     desk.put("w.npy", &npy("<i2", false, &[2, 4], &integers));
     desk.put("real.npy", &npy_f64(&[2, 4], &w));
     for level in [1, 0] {
-        desk.ok(&format!("encrypt --params {PARAMS} --key sk.clt --input x.npy --output in.clt --level {level}"));
+        desk.ok(&format!(
+            "encrypt --params {PARAMS} --key sk.clt --input x.npy --output in.clt --level {level}"
+        ));
         let line = format!("matmul --json --params {PARAMS} --weights w.npy --input in.clt --output out.clt");
         assert_eq!(desk.run(&line).json()["level"], level);
         desk.ok(&format!("decrypt --params {PARAMS} --secret sk.clt --input out.clt --output y.npy"));
         assert_close(&read_npy(&desk.get("y.npy")).1, &product(&w, &ramp(20), 2, 4, 5), 1e-6);
     }
     // The same numbers of a real type take a level, which a product that waits for its rescale has.
-    desk.ok(&format!("matmul --params {PARAMS} --weights real.npy --input ct.clt --output raw.clt --no-rescale"));
+    desk.ok(&format!(
+        "matmul --params {PARAMS} --weights real.npy --input ct.clt --output raw.clt --no-rescale"
+    ));
     desk.put("two.npy", &npy("|i1", false, &[1, 2], &[2, 1]));
-    let run = desk.run(&format!("matmul --json --params {PARAMS} --weights two.npy --input raw.clt --output out.clt"));
+    let run = desk
+        .run(&format!("matmul --json --params {PARAMS} --weights two.npy --input raw.clt --output out.clt"));
     assert_eq!(run.json()["level"], 0);
-    let text = desk.refuses(&format!("matmul --params {PARAMS} --weights real.npy --input in.clt --output out.clt"), 8, "level");
-    assert!(text.contains("a product with a real matrix needs level 1") && !text.contains("w.npy") && !text.contains("real.npy"), "{text}");
+    let text = desk.refuses(
+        &format!("matmul --params {PARAMS} --weights real.npy --input in.clt --output out.clt"),
+        8,
+        "level",
+    );
+    assert!(
+        text.contains("a product with a real matrix needs level 1")
+            && !text.contains("w.npy")
+            && !text.contains("real.npy"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -62,7 +79,9 @@ fn product_is_the_same_to_the_bit_for_every_number_of_threads() {
     let desk = Desk::furnished();
     desk.put("w.npy", &npy_f64(&[3, 4], &ramp(12)));
     for threads in [1, 2, 5] {
-        let line = format!("matmul --params {PARAMS} --weights w.npy --input ct.clt --output out{threads}.clt --threads {threads}");
+        let line = format!(
+            "matmul --params {PARAMS} --weights w.npy --input ct.clt --output out{threads}.clt --threads {threads}"
+        );
         desk.ok(&line);
     }
     assert_eq!(desk.get("out1.clt"), desk.get("out2.clt"));
@@ -74,7 +93,9 @@ fn counts_of_bundles_are_singular_for_one() {
     let desk = Desk::furnished();
     for (rows, told) in [(1, ", 1 polynomial bundle\n"), (2, ", 2 polynomial bundles\n")] {
         desk.put("rows.npy", &npy_f64(&[rows, 5], &ramp(5 * rows)));
-        let said = desk.ok(&format!("encrypt --params {PARAMS} --key sk.clt --input rows.npy --output rows.clt")).stdout;
+        let said = desk
+            .ok(&format!("encrypt --params {PARAMS} --key sk.clt --input rows.npy --output rows.clt"))
+            .stdout;
         assert!(said.ends_with(told), "{said}");
     }
 }
@@ -82,10 +103,13 @@ fn counts_of_bundles_are_singular_for_one() {
 #[test]
 fn encoding_and_level_are_as_asked_for() {
     let desk = Desk::furnished();
-    for (options, encoding, level) in
-        [("", "coefficients", 1), ("--encoding slots", "slots", 1), ("--encoding coefficients --level 0", "coefficients", 0)]
-    {
-        let line = format!("encrypt --json --params {PARAMS} --key sk.clt --input x.npy --output in.clt {options}");
+    for (options, encoding, level) in [
+        ("", "coefficients", 1),
+        ("--encoding slots", "slots", 1),
+        ("--encoding coefficients --level 0", "coefficients", 0),
+    ] {
+        let line =
+            format!("encrypt --json --params {PARAMS} --key sk.clt --input x.npy --output in.clt {options}");
         let result = desk.run(&line).json();
         assert_eq!((&result["encoding"], &result["level"]), (&Value::from(encoding), &Value::from(level)));
         desk.ok(&format!("decrypt --params {PARAMS} --secret sk.clt --input in.clt --output y.npy"));
@@ -120,7 +144,8 @@ fn parameters_are_the_same_by_name_by_specification_and_by_file() {
 fn presets_are_listed_and_explained() {
     let desk = Desk::new();
     let list = desk.run("params list --json").json();
-    let names: Vec<&str> = list["presets"].as_array().expect("list").iter().filter_map(|spec| spec["name"].as_str()).collect();
+    let names: Vec<&str> =
+        list["presets"].as_array().expect("list").iter().filter_map(|spec| spec["name"].as_str()).collect();
     assert!(names.contains(&"matmul") && names.contains(&PARAMS), "{names:?}");
     let text = desk.ok("params list").stdout;
     assert_eq!(text.lines().count(), 2 + names.len(), "between a head and a legend");
@@ -144,7 +169,10 @@ fn evaluation_keys_are_exactly_those_asked_for() {
     assert!(keys.iter().all(|key| key["level"] == 0 && key["shape"] == "256x1"), "{keys:?}");
     let names: Vec<&str> = keys.iter().filter_map(|key| key["name"].as_str()).collect();
     // Rotations by 1, 2 and -4, and conjugation.
-    assert_eq!(names, ["relinearise", "automorphism 5", "automorphism 25", "automorphism 145", "automorphism 511"]);
+    assert_eq!(
+        names,
+        ["relinearise", "automorphism 5", "automorphism 25", "automorphism 145", "automorphism 511"]
+    );
 }
 
 #[test]
@@ -152,7 +180,9 @@ fn further_keys_of_an_existing_secret_leave_it_alone_and_fit_it() {
     let desk = Desk::new();
     let first = desk.run(&format!("keygen --json --params {PARAMS} --secret sk.clt")).json();
     let secret = desk.get("sk.clt");
-    let more = desk.run(&format!("keygen --json --params {PARAMS} --secret sk.clt --existing --public pk.clt")).json();
+    let more = desk
+        .run(&format!("keygen --json --params {PARAMS} --secret sk.clt --existing --public pk.clt"))
+        .json();
     assert_eq!(more["key_id"], first["key_id"]);
     assert_eq!(desk.get("sk.clt"), secret);
     desk.put("x.npy", &npy_f64(&[3], &[1.0, 2.0, 3.0]));
@@ -220,7 +250,8 @@ fn doctor_reports_kernels_and_passes_its_tests() {
     let result = desk.run("doctor --json").json();
     assert_eq!(result["ok"], true);
     assert!(result["self_tests"].as_array().expect("list").len() >= 4);
-    let kernels: Vec<&str> = result["kernels"].as_array().expect("list").iter().filter_map(Value::as_str).collect();
+    let kernels: Vec<&str> =
+        result["kernels"].as_array().expect("list").iter().filter_map(Value::as_str).collect();
     assert_eq!(kernels[0], "scalar");
     assert_eq!(result["chosen"].as_str(), kernels.last().copied());
     assert!(desk.ok("doctor").stdout.contains("kernels"));
@@ -256,7 +287,8 @@ fn secret_key_is_readable_by_its_owner_only_and_never_printed() {
     }
     // The secret section: one signed byte per coefficient, the only run of 256 such bytes.
     let file = desk.get("sk.clt");
-    let ternary = |window: &[u8]| window.iter().all(|byte| matches!(byte, 0 | 1 | 255)) && window.contains(&255);
+    let ternary =
+        |window: &[u8]| window.iter().all(|byte| matches!(byte, 0 | 1 | 255)) && window.contains(&255);
     let start = file.windows(256).step_by(64).position(ternary).expect("secret section") * 64;
     let secret = &file[start..start + 256];
     let checksum = &file[file.len() - 32..];
@@ -276,7 +308,9 @@ fn secret_key_is_readable_by_its_owner_only_and_never_printed() {
         said += &(run.stdout + &run.stderr);
     }
     let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-    let numbers = |separator: &str| secret[..12].iter().map(|byte| byte.cast_signed().to_string()).collect::<Vec<_>>().join(separator);
+    let numbers = |separator: &str| {
+        secret[..12].iter().map(|byte| byte.cast_signed().to_string()).collect::<Vec<_>>().join(separator)
+    };
     for form in [hex(&secret[..8]), hex(checksum), numbers(","), numbers(", "), numbers(" "), numbers("")] {
         assert!(!said.contains(&form), "{form} was printed");
     }

@@ -13,10 +13,16 @@ fn is_device(path: &Path) -> bool {
     fs::symlink_metadata(path).expect("there").file_type().is_char_device()
 }
 
-/// A character device like `/dev/NAME`, of the folder's own where this user may make one: a test that fails must not replace the system's.
+/// A character device like `/dev/NAME`, of the folder's own where this user may make one: a test that fails
+/// must not replace the system's.
 fn device(desk: &Desk, name: &str, minor: &str) -> String {
     let path = desk.path(name);
-    let made = Command::new("mknod").arg(&path).args(["c", "1", minor]).stderr(Stdio::null()).status().is_ok_and(|status| status.success());
+    let made = Command::new("mknod")
+        .arg(&path)
+        .args(["c", "1", minor])
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success());
     if made && fs::OpenOptions::new().write(true).open(&path).is_ok() {
         return name.to_owned();
     }
@@ -36,12 +42,16 @@ fn stdout_gets_the_file_and_stderr_the_report() {
     for output in ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"] {
         // A pipe, and a file in which something is already.
         let piped = desk.command(&format!("{encrypt} {output}")).output().expect("runs");
-        assert!(piped.status.success() && String::from_utf8_lossy(&piped.stderr).contains(output), "{output}: {piped:?}");
+        assert!(
+            piped.status.success() && String::from_utf8_lossy(&piped.stderr).contains(output),
+            "{output}: {piped:?}"
+        );
         desk.put("piped.clt", &piped.stdout);
         decrypts(&desk, "piped.clt");
         desk.put("appended.clt", b"before");
         let file = fs::OpenOptions::new().append(true).open(desk.path("appended.clt")).expect("open");
-        let status = desk.command(&format!("{encrypt} {output} --quiet")).stdout(file).status().expect("runs");
+        let status =
+            desk.command(&format!("{encrypt} {output} --quiet")).stdout(file).status().expect("runs");
         let appended = desk.get("appended.clt");
         assert!(status.success() && appended.starts_with(b"before"));
         desk.put("appended.clt", &appended[6..]);
@@ -53,16 +63,25 @@ fn stdout_gets_the_file_and_stderr_the_report() {
     let report: Value = serde_json::from_slice(&run.stderr).expect("one JSON document on stderr");
     assert_eq!(report["bytes"], run.stdout.len());
     // Arrays and keys as well.
-    let run =
-        desk.command(&format!("decrypt --params {PARAMS} --secret sk.clt --input ct.clt --output /dev/stdout")).output().expect("runs");
+    let run = desk
+        .command(&format!("decrypt --params {PARAMS} --secret sk.clt --input ct.clt --output /dev/stdout"))
+        .output()
+        .expect("runs");
     assert_close(&read_npy(&run.stdout).1, &ramp(20), 1e-6);
-    let run = desk.command(&format!("keygen --params {PARAMS} --secret sk.clt --existing --public /dev/stdout")).output().expect("runs");
+    let run = desk
+        .command(&format!("keygen --params {PARAMS} --secret sk.clt --existing --public /dev/stdout"))
+        .output()
+        .expect("runs");
     desk.put("pk2.clt", &run.stdout);
     desk.ok(&format!("encrypt --params {PARAMS} --key pk2.clt --input x.npy --output ct2.clt"));
     decrypts(&desk, "ct2.clt");
     // What goes to a file leaves stdout to the report.
     let run = desk.ok(&format!("{encrypt} ct3.clt"));
-    assert!(run.stdout.contains("ct3.clt") && run.stderr.lines().all(|line| line.starts_with("warning")), "{}", run.stderr);
+    assert!(
+        run.stdout.contains("ct3.clt") && run.stderr.lines().all(|line| line.starts_with("warning")),
+        "{}",
+        run.stderr
+    );
     assert!(desk.listing().iter().all(|(name, _)| !name.contains("partial")));
 }
 
@@ -83,12 +102,21 @@ fn pipes_and_devices_stay_what_they_are() {
         assert!(text.contains("No space left on device") && text.contains(&full), "{text}");
         assert!(is_device(&desk.path(&full)));
     }
-    desk.refuses(&format!("keygen --params {PARAMS} --secret new.clt --public {full} --evaluation keys.clt --rotations 1"), 13, "io");
+    desk.refuses(
+        &format!(
+            "keygen --params {PARAMS} --secret new.clt --public {full} --evaluation keys.clt --rotations 1"
+        ),
+        13,
+        "io",
+    );
     // Where nothing belongs to a new secret key yet, it goes; else the error says where it is.
-    let run = desk.run(&format!("keygen --params {PARAMS} --secret new.clt --public {null} --evaluation {full} --rotations 1"));
+    let run = desk.run(&format!(
+        "keygen --params {PARAMS} --secret new.clt --public {null} --evaluation {full} --rotations 1"
+    ));
     assert_eq!(run.code, 13, "{}", run.stderr);
     assert!(
-        run.stderr.contains("The new secret key is in") && run.stderr.contains("new.clt: make its other keys with --existing"),
+        run.stderr.contains("The new secret key is in")
+            && run.stderr.contains("new.clt: make its other keys with --existing"),
         "{}",
         run.stderr
     );
@@ -129,9 +157,17 @@ fn links_and_modes_of_arrays_and_ciphertexts_are_kept() {
     decrypts(&desk, "a.clt");
     symlink("loop", desk.path("loop")).expect("link");
     desk.refuses(&format!("encrypt --params {PARAMS} --key sk.clt --input x.npy --output loop"), 13, "io");
-    desk.refuses(&format!("decrypt --params {PARAMS} --secret sk.clt --input ct.clt --output loop"), 13, "io");
+    desk.refuses(
+        &format!("decrypt --params {PARAMS} --secret sk.clt --input ct.clt --output loop"),
+        13,
+        "io",
+    );
     symlink("sk.clt", desk.path("alias")).expect("link");
-    desk.refuses(&format!("encrypt --params {PARAMS} --key sk.clt --input x.npy --output alias"), 17, "exists");
+    desk.refuses(
+        &format!("encrypt --params {PARAMS} --key sk.clt --input x.npy --output alias"),
+        17,
+        "exists",
+    );
 }
 
 #[test]
@@ -165,8 +201,15 @@ fn file_that_shrinks_while_it_is_read_ends_no_command_by_a_signal() {
 #[test]
 fn other_parameters_and_files_are_told_by_name() {
     let desk = Desk::furnished();
-    let text = desk.refuses("decrypt --params insecure_tiny --secret sk.clt --input ct.clt --output out.npy", 10, "wrong-params");
-    assert!(text.contains(&format!("sk.clt: the file was made for parameters \"{PARAMS}\" (digest ")), "{text}");
+    let text = desk.refuses(
+        "decrypt --params insecure_tiny --secret sk.clt --input ct.clt --output out.npy",
+        10,
+        "wrong-params",
+    );
+    assert!(
+        text.contains(&format!("sk.clt: the file was made for parameters \"{PARAMS}\" (digest ")),
+        "{text}"
+    );
     assert!(text.contains("these are \"insecure_tiny\" (digest "), "{text}");
     assert!(desk.ok("inspect ct.clt").stdout.contains(&format!("  parameters \"{PARAMS}\" (digest ")));
     assert_eq!(desk.run("inspect ct.clt --json").json()["parameters"], PARAMS);

@@ -1,4 +1,5 @@
-//! Messages of light clients on the command line: every acknowledged number arrives once, whatever ends the program, and bad messages are refused alone.
+//! Messages of light clients on the command line: every acknowledged number arrives once, whatever ends the
+//! program, and bad messages are refused alone.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -38,8 +39,13 @@ impl Setting {
             "keygen --params {BOOT} --secret sk.clt --evaluation keys.clt --authentication auth.clt --samples {COUNT} --client {DEVICE}"
         ));
         let params = Params::preset(BOOT, &Runtime::default()).expect("a preset");
-        let owner = SecretKey::from_reader(&FileReader::open(desk.path("sk.clt")).expect("a file"), &params).expect("a key");
-        let options = SamplesOptions { count: Some(COUNT), secret: SecretName::Device(DEVICE), ..SamplesOptions::default() };
+        let owner = SecretKey::from_reader(&FileReader::open(desk.path("sk.clt")).expect("a file"), &params)
+            .expect("a key");
+        let options = SamplesOptions {
+            count: Some(COUNT),
+            secret: SecretName::Device(DEVICE),
+            ..SamplesOptions::default()
+        };
         let plan = SamplesPlan::new(&params, &options).expect("a plan");
         Self { desk, params, owner, plan }
     }
@@ -59,18 +65,25 @@ impl Setting {
     fn results(&self) -> BTreeMap<(String, u64), f64> {
         let mut found = BTreeMap::new();
         for number in 1.. {
-            let (array, names) = (self.desk.path(&format!("out/{number:08}.clt")), self.desk.path(&format!("out/{number:08}.json")));
+            let (array, names) = (
+                self.desk.path(&format!("out/{number:08}.clt")),
+                self.desk.path(&format!("out/{number:08}.json")),
+            );
             if !names.exists() {
                 break;
             }
-            let x = Ciphertext::from_reader(&FileReader::open(&array).expect("a file"), &self.params).expect("an array");
+            let x = Ciphertext::from_reader(&FileReader::open(&array).expect("a file"), &self.params)
+                .expect("an array");
             assert_eq!(x.level(), self.plan.half_bootstrap().output_level());
             let numbers = self.owner.decrypt(&x).expect("numbers").into_real().expect("real");
             let report: Value = serde_json::from_slice(&fs::read(&names).expect("a file")).expect("JSON");
             let samples = report["samples"].as_array().expect("a list");
             assert_eq!(samples.len(), numbers.len());
             for (sample, number) in samples.iter().zip(numbers) {
-                let source = (sample["client"].as_str().expect("a name").to_owned(), sample["counter"].as_u64().expect("a counter"));
+                let source = (
+                    sample["client"].as_str().expect("a name").to_owned(),
+                    sample["counter"].as_u64().expect("a counter"),
+                );
                 assert!(found.insert(source, number).is_none(), "{sample} comes twice");
             }
         }
@@ -83,7 +96,8 @@ fn text(kind: &str, bytes: &[u8]) -> String {
 }
 
 fn name(client: &LightClient, own: &Setting) -> String {
-    let receiver = Receiver::new(&own.params, &client.introduction(), &own.owner.authentication_key()).expect("a client");
+    let receiver = Receiver::new(&own.params, &client.introduction(), &own.owner.authentication_key())
+        .expect("a client");
     receiver.client_id().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
@@ -95,7 +109,8 @@ fn value(client: usize, counter: u64) -> f64 {
 /// The names in a folder, in order.
 fn names_in(own: &Setting, folder: &str) -> Vec<String> {
     let entries = fs::read_dir(own.desk.path(folder)).expect("a folder");
-    let mut names: Vec<String> = entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
     names.sort();
     names
 }
@@ -114,7 +129,10 @@ fn wait(mut child: Child) -> Run {
 fn lines_are_answered_and_bad_ones_are_refused_alone() {
     let own = Setting::new();
     let mut client = own.client();
-    let stranger = SecretKey::generate(&own.params).expect("a key").light_client(&own.plan.client_options(None)).expect("a client");
+    let stranger = SecretKey::generate(&own.params)
+        .expect("a key")
+        .light_client(&own.plan.client_options(None))
+        .expect("a client");
     let main = SamplesOptions { count: Some(COUNT), ..SamplesOptions::default() };
     let undevised = SamplesPlan::new(&own.params, &main).expect("a plan");
     let undevised = own.owner.light_client(&undevised.client_options(None)).expect("a client");
@@ -140,8 +158,14 @@ fn lines_are_answered_and_bad_ones_are_refused_alone() {
         text("introduction", &client.introduction()).trim_end().to_owned(),
     ]
     .concat();
-    let mut child =
-        own.desk.command(&own.line("-", "")).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("runs");
+    let mut child = own
+        .desk
+        .command(&own.line("-", ""))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("runs");
     child.stdin.take().expect("its input").write_all(input.as_bytes()).expect("read");
     let run = wait(child);
     assert_eq!(run.code, 0, "{}", run.stderr);
@@ -170,7 +194,10 @@ fn lines_are_answered_and_bad_ones_are_refused_alone() {
         let refused = !matches!(part, "client" | "stored" | "known");
         assert_eq!(answer.get("error").is_some(), refused, "{answer}");
     }
-    assert_eq!((&report["numbers"], &report["clients"], &report["late"]), (&json!(3), &json!(1), &Value::Null));
+    assert_eq!(
+        (&report["numbers"], &report["clients"], &report["late"]),
+        (&json!(3), &json!(1), &Value::Null)
+    );
     let id = name(&client, &own);
     let found = own.results();
     assert_eq!(found.len(), 3);
@@ -190,7 +217,11 @@ fn lines_are_answered_and_bad_ones_are_refused_alone() {
     let input = [text("message", &second), text("message", &third)].concat();
     child.stdin.take().expect("its input").write_all(input.as_bytes()).expect("read");
     let run = wait(child);
-    assert!(run.code == 0 && run.stdout.contains("\"known\":true") && own.desk.path("out/00000002.clt").exists(), "{}", run.stderr);
+    assert!(
+        run.code == 0 && run.stdout.contains("\"known\":true") && own.desk.path("out/00000002.clt").exists(),
+        "{}",
+        run.stderr
+    );
     assert_eq!(own.results().len(), 4);
 }
 
@@ -204,8 +235,10 @@ struct Server {
 impl Server {
     fn start(own: &Setting) -> Self {
         let mut command = own.desk.command(&own.line("-", "--threads 1"));
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("runs");
-        let (input, output) = (child.stdin.take().expect("its input"), child.stdout.take().expect("its output"));
+        let mut child =
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("runs");
+        let (input, output) =
+            (child.stdin.take().expect("its input"), child.stdout.take().expect("its output"));
         Self { child, input, output: BufReader::new(output).lines() }
     }
 
@@ -216,7 +249,8 @@ impl Server {
     /// The next answer to a line; other lines are results of batches.
     fn answer(&mut self) -> Value {
         loop {
-            let said: Value = serde_json::from_str(&self.output.next().expect("a line").expect("text")).expect("JSON");
+            let said: Value =
+                serde_json::from_str(&self.output.next().expect("a line").expect("text")).expect("JSON");
             if said.get("from").is_some() {
                 return said;
             }
@@ -301,7 +335,8 @@ fn a_strangers_line_costs_a_line_and_a_flood_of_one_client_delays_no_other() {
     server.send(&text("introduction", &flooder.introduction()));
     assert!(server.answer().get("client").is_some());
     let before = server.resident();
-    // One of the owner's clients floods the server: what it may have waiting is limited, and takes the bytes of its messages.
+    // One of the owner's clients floods the server: what it may have waiting is limited, and takes the bytes
+    // of its messages.
     let many = vec![0.25; 20_000];
     let mut refused = 0;
     for _ in 0..5 {
@@ -318,9 +353,13 @@ fn a_strangers_line_costs_a_line_and_a_flood_of_one_client_delays_no_other() {
     server.send(&text("message", &honest.encrypt(&[0.5]).expect("a message")));
     assert_eq!(server.answer()["stored"], 1);
     server.kill();
-    let done = (1..).find(|number| !own.desk.path(&format!("out/{number:08}.json")).exists()).expect("a number");
+    let done =
+        (1..).find(|number| !own.desk.path(&format!("out/{number:08}.json")).exists()).expect("a number");
     let server = Server::start(&own);
-    assert!((1..=done).any(|number| clients_of(&own, number).contains(&name(&honest, &own))), "not in the first {done} batches");
+    assert!(
+        (1..=done).any(|number| clients_of(&own, number).contains(&name(&honest, &own))),
+        "not in the first {done} batches"
+    );
     server.kill();
 }
 
@@ -335,8 +374,12 @@ fn files_of_a_client_with_too_much_waiting_stay_until_there_is_room() {
         own.desk.put(&format!("in/{name}.message"), &client.encrypt(&vec![0.25; 30_000]).expect("a message"));
     }
     own.desk.put("in/f.message", &other.encrypt(&[0.5]).expect("a message"));
-    let mut child = own.desk.command(&own.line("in", "--idle 0")).stdout(Stdio::null()).spawn().expect("runs");
-    assert!(clients_of(&own, 1).contains(&name(&other, &own)), "what comes behind the files that wait is taken");
+    let mut child =
+        own.desk.command(&own.line("in", "--idle 0")).stdout(Stdio::null()).spawn().expect("runs");
+    assert!(
+        clients_of(&own, 1).contains(&name(&other, &own)),
+        "what comes behind the files that wait is taken"
+    );
     let left = names_in(&own, "in");
     assert_eq!(left.len(), 2, "{left:?}");
     assert!(left.iter().any(|name| name.starts_with(".taken-") && name.ends_with("-e.message")), "{left:?}");
@@ -350,10 +393,18 @@ fn a_deadline_ends_the_wait_for_a_full_batch() {
     let own = Setting::new();
     let mut client = own.client();
     let line = own.line("-", "--deadline 1.5");
-    let mut child = own.desk.command(&line).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("runs");
+    let mut child = own
+        .desk
+        .command(&line)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("runs");
     let mut input = child.stdin.take().expect("its input");
     let mut output = BufReader::new(child.stdout.take().expect("its output")).lines();
-    let mut answer = || -> Value { serde_json::from_str(&output.next().expect("a line").expect("text")).expect("JSON") };
+    let mut answer =
+        || -> Value { serde_json::from_str(&output.next().expect("a line").expect("text")).expect("JSON") };
     input.write_all(text("introduction", &client.introduction()).as_bytes()).expect("read");
     assert!(answer().get("client").is_some());
     input.write_all(text("message", &client.encrypt(&[0.5]).expect("a message")).as_bytes()).expect("read");
@@ -390,11 +441,20 @@ fn a_killed_service_loses_no_acknowledged_number_and_brings_none_twice() {
         for (number, client) in clients.iter_mut().enumerate() {
             let numbers: Vec<f64> = (sent..sent + 5).map(|counter| value(number, counter)).collect();
             own.desk.put(&format!("in/.{round}-{number}"), &client.encrypt(&numbers).expect("a message"));
-            let (hidden, whole) = (own.desk.path(&format!("in/.{round}-{number}")), own.desk.path(&format!("in/{round}-{number}.message")));
+            let (hidden, whole) = (
+                own.desk.path(&format!("in/.{round}-{number}")),
+                own.desk.path(&format!("in/{round}-{number}.message")),
+            );
             fs::rename(hidden, whole).expect("a name");
         }
         sent += 5;
-        let mut child = own.desk.command(&own.line("in", "--quiet")).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("runs");
+        let mut child = own
+            .desk
+            .command(&own.line("in", "--quiet"))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("runs");
         // From before the keys are read to behind several batches.
         std::thread::sleep(Duration::from_millis(40 + 80 * round));
         // On a slow machine the last round is the first that is long enough for a batch.
@@ -408,7 +468,14 @@ fn a_killed_service_loses_no_acknowledged_number_and_brings_none_twice() {
     }
     assert_eq!(kills, 12, "it goes on until it is stopped");
     assert!(own.desk.path("out/00000001.json").exists(), "no batch came");
-    let run = wait(own.desk.command(&own.line("in", "--idle 0.3")).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("runs"));
+    let run = wait(
+        own.desk
+            .command(&own.line("in", "--idle 0.3"))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("runs"),
+    );
     assert_eq!(run.code, 0, "{}", run.stderr);
     let left: Vec<String> = names_in(&own, "in");
     assert_eq!(left, [".clathrate-pack.lock"], "all are stored, none is refused");
@@ -417,7 +484,10 @@ fn a_killed_service_loses_no_acknowledged_number_and_brings_none_twice() {
     for (number, client) in clients.iter().enumerate() {
         let id = name(client, &own);
         for counter in 0..sent {
-            assert!((found[&(id.clone(), counter)] - value(number, counter)).abs() < 1e-4, "{number}, {counter}");
+            assert!(
+                (found[&(id.clone(), counter)] - value(number, counter)).abs() < 1e-4,
+                "{number}, {counter}"
+            );
         }
     }
 }
@@ -443,7 +513,14 @@ fn devices_with_secrets_of_their_own_come_together() {
         }
     }
     let line = own.line("-", "").replace("keys.clt", "all.clt").replace("--client 3", "--client 3,8,9");
-    let mut child = own.desk.command(&line).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("runs");
+    let mut child = own
+        .desk
+        .command(&line)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("runs");
     child.stdin.take().expect("its input").write_all(input.as_bytes()).expect("read");
     let run = wait(child);
     assert_eq!(run.code, 0, "{}", run.stderr);
@@ -468,8 +545,15 @@ fn what_cannot_be_served_is_refused_before_anything_is_taken() {
     own.desk.put("box/b.introduction", b"nobody");
     own.desk.put("box/note.txt", b"of no matter");
     let run = own.desk.ok(&own.line("box", "--idle 0.1"));
-    assert!(run.stdout.contains("refused a.message") && run.stdout.contains("refused b.introduction"), "{}", run.stdout);
-    assert_eq!(names_in(&own, "box"), [".clathrate-pack.lock", "a.message.refused", "b.introduction.refused", "note.txt"]);
+    assert!(
+        run.stdout.contains("refused a.message") && run.stdout.contains("refused b.introduction"),
+        "{}",
+        run.stdout
+    );
+    assert_eq!(
+        names_in(&own, "box"),
+        [".clathrate-pack.lock", "a.message.refused", "b.introduction.refused", "note.txt"]
+    );
     // A second one of the name does not replace the first.
     own.desk.put("box/a.message", b"short again");
     own.desk.ok(&own.line("box", "--idle 0.1"));
@@ -481,13 +565,19 @@ fn what_cannot_be_served_is_refused_before_anything_is_taken() {
     own.desk.ok(&own.line("box", "--idle 0.1"));
     assert!(own.desk.path("out/00000001.clt").exists());
     own.desk.ok(&format!("keygen --params {BOOT} --secret sk.clt --existing --evaluation others.clt --samples {COUNT} --client 4"));
-    let other = own.line("box", "--idle 0").replace("--client 3", "--client 4").replace("keys.clt", "others.clt");
+    let other =
+        own.line("box", "--idle 0").replace("--client 3", "--client 4").replace("keys.clt", "others.clt");
     let refused = own.desk.run(&other);
     assert!(refused.code == 6 && refused.stderr.contains("inbox.log"), "{} {}", refused.code, refused.stderr);
     // Results of another inbox are not replaced.
     let fresh = own.line("box", "--idle 0").replace("inbox.log", "new.log");
     let refused = own.desk.run(&fresh);
-    assert!(refused.code == 5 && refused.stderr.contains("empty folder"), "{} {}", refused.code, refused.stderr);
+    assert!(
+        refused.code == 5 && refused.stderr.contains("empty folder"),
+        "{} {}",
+        refused.code,
+        refused.stderr
+    );
     // Nor does an authentication key of another owner.
     own.desk.ok(&format!("keygen --params {BOOT} --secret other.clt --authentication theirs.clt"));
     let theirs = own.desk.run(&own.line("box", "--idle 0").replace("auth.clt", "theirs.clt"));
@@ -506,11 +596,23 @@ fn what_cannot_be_served_is_refused_before_anything_is_taken() {
     own.desk.put("box/d.message", b"short");
     let start = Instant::now();
     while !own.desk.path("box/d.message.refused").exists() {
-        assert!(start.elapsed() < PATIENCE && first.try_wait().expect("a state").is_none(), "it does not begin");
+        assert!(
+            start.elapsed() < PATIENCE && first.try_wait().expect("a state").is_none(),
+            "it does not begin"
+        );
         std::thread::sleep(Duration::from_millis(10));
     }
-    let second = own.desk.run(&own.line("box", "--idle 0").replace("inbox.log", "second.log").replace("--output out", "--output out2"));
-    assert!(second.code == 5 && second.stderr.contains("another server"), "{} {}", second.code, second.stderr);
+    let second = own.desk.run(
+        &own.line("box", "--idle 0")
+            .replace("inbox.log", "second.log")
+            .replace("--output out", "--output out2"),
+    );
+    assert!(
+        second.code == 5 && second.stderr.contains("another server"),
+        "{} {}",
+        second.code,
+        second.stderr
+    );
     assert_eq!(first.try_wait().expect("a state"), None);
     first.kill().expect("killed");
     first.wait().expect("ends");
@@ -527,7 +629,8 @@ fn what_ends_around_a_result_neither_loses_nor_repeats_it() {
     let before = own.desk.get("inbox.log");
     own.desk.put("in/a.message", &client.encrypt(&[value(0, 1)]).expect("a message"));
     own.desk.ok(&own.line("in", "--idle 0.1"));
-    let [hidden, shown] = [".00000002", "00000002"].map(|name| ["clt", "json"].map(|end| own.desk.path(&format!("out/{name}.{end}"))));
+    let [hidden, shown] = [".00000002", "00000002"]
+        .map(|name| ["clt", "json"].map(|end| own.desk.path(&format!("out/{name}.{end}"))));
     // Done, and ended before the files had their names, or one of them had.
     for ended in [0, 1] {
         for (hidden, shown) in hidden.iter().zip(&shown).skip(ended) {
@@ -537,7 +640,8 @@ fn what_ends_around_a_result_neither_loses_nor_repeats_it() {
         assert!(run.code == 0 && run.stdout.contains("\"recovered\":true"), "{}", run.stderr);
         assert_eq!(own.results().len(), 2);
     }
-    // Stored, and ended before it was done: the files are there without their names, and the batch is computed again.
+    // Stored, and ended before it was done: the files are there without their names, and the batch is
+    // computed again.
     let after = own.desk.get("inbox.log");
     let mut input = own.line("in", "--idle 0.1");
     own.desk.put("inbox.log", &before);
@@ -555,13 +659,19 @@ fn what_ends_around_a_result_neither_loses_nor_repeats_it() {
     own.desk.put("in/c.introduction", &clone.introduction());
     own.desk.put("in/c.message", &clone.encrypt(&[value(1, 1)]).expect("a message"));
     let refused = own.desk.run(&input);
-    assert!(refused.code == 5 && refused.stderr.contains("older than its results"), "{} {}", refused.code, refused.stderr);
+    assert!(
+        refused.code == 5 && refused.stderr.contains("older than its results"),
+        "{} {}",
+        refused.code,
+        refused.stderr
+    );
     assert_eq!(own.results().len(), 2);
     // What was taken over and not yet stored is found by the next run.
     own.desk.put("inbox.log", &after);
     input = input.replace("--output out", "--output other").replace("inbox.log", "other.log");
     own.desk.put("in/.taken-00000000000000000001-d.introduction", &client.introduction());
-    own.desk.put("in/.taken-00000000000000000002-d.message", &client.encrypt(&[value(0, 2)]).expect("a message"));
+    own.desk
+        .put("in/.taken-00000000000000000002-d.message", &client.encrypt(&[value(0, 2)]).expect("a message"));
     own.desk.ok(&input);
     assert!(own.desk.path("other/00000001.clt").exists());
     assert_eq!(names_in(&own, "in"), [".clathrate-pack.lock"]);

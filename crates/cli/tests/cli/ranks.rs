@@ -8,7 +8,9 @@ const DPAD: &str = "insecure_dpad";
 fn show_tells_temporary_rank_and_the_shapes_to_move_to() {
     let desk = Desk::new();
     let text = desk.ok(&format!("params show {DPAD}")).stdout;
-    for told in ["temporary  rank 5", "mu = 5 digits", "reduces to 256x2", "converts to 1024x1", "128 messages each"] {
+    for told in
+        ["temporary  rank 5", "mu = 5 digits", "reduces to 256x2", "converts to 1024x1", "128 messages each"]
+    {
         assert!(text.contains(told), "{told}: {text}");
     }
     let shown = desk.run(&format!("params show {DPAD} --json")).json();
@@ -22,13 +24,15 @@ fn show_tells_temporary_rank_and_the_shapes_to_move_to() {
 fn keygen_makes_keys_at_every_shape_of_a_way() {
     let desk = Desk::new();
     let line = format!("keygen --params {DPAD} --secret sk.clt --evaluation evk.clt --json");
-    let made = desk.run(&format!("{line} --relinearise --power-rotations --ranks 2,1 --to-rlwe --quiet")).json();
+    let made =
+        desk.run(&format!("{line} --relinearise --power-rotations --ranks 2,1 --to-rlwe --quiet")).json();
     assert_eq!(made["shapes"], serde_json::json!(["256x4", "1024x1", "512x1", "256x2", "256x1"]));
     let more = desk.run(&format!("{line} --existing --ranks 3 --single-steps --quiet")).json();
     // The reduction's key is one of the rank above; no other key was asked for.
     assert_eq!(more["shapes"], serde_json::json!(["256x4"]));
     let keys = desk.run("inspect evk.clt --json").json()["metadata"]["keys"].clone();
-    let names: Vec<&str> = keys.as_array().expect("list").iter().filter_map(|key| key["name"].as_str()).collect();
+    let names: Vec<&str> =
+        keys.as_array().expect("list").iter().filter_map(|key| key["name"].as_str()).collect();
     assert_eq!(names, ["reduce-rank 3"]);
 }
 
@@ -41,7 +45,11 @@ fn ways_that_cannot_be_are_refused_with_the_remedy() {
     desk.refuses(&format!("{line} --ranks 1,2"), 3, "params");
     desk.refuses(&format!("{line} --ranks two"), 2, "usage");
     desk.refuses(&format!("{line} --relinearise --single-steps"), 2, "usage");
-    desk.refuses("keygen --params insecure_tiny --secret sk.clt --evaluation evk.clt --power-rotations", 3, "params");
+    desk.refuses(
+        "keygen --params insecure_tiny --secret sk.clt --evaluation evk.clt --power-rotations",
+        3,
+        "params",
+    );
     desk.refuses(&format!("keygen --params {DPAD} --secret sk.clt --to-rlwe"), 2, "usage");
     assert!(!desk.path("sk.clt").exists(), "nothing is written where keys are refused");
 }

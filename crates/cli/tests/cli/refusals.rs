@@ -1,4 +1,5 @@
-//! What is refused: each kind of bad input with its exit code, its kind for programs, and nothing written anywhere.
+//! What is refused: each kind of bad input with its exit code, its kind for programs, and nothing written
+//! anywhere.
 
 use serde_json::Value;
 
@@ -8,12 +9,17 @@ use crate::support::*;
 type CommandLine = &'static dyn Fn(&str) -> String;
 
 impl Desk {
-    /// Runs what must fail: with this code and kind, something on stderr, nothing on stdout, and the folder as it was.
+    /// Runs what must fail: with this code and kind, something on stderr, nothing on stdout, and the folder
+    /// as it was.
     pub fn refuses(&self, line: &str, code: i32, kind: &str) -> String {
         let before = self.listing();
         let run = self.run(line);
         assert_eq!(run.code, code, "clathrate {line}: {} {}", run.stdout, run.stderr);
-        assert!(run.stderr.starts_with("error: ") || run.stderr.contains("\nerror: ") || code == 2, "{line}: {}", run.stderr);
+        assert!(
+            run.stderr.starts_with("error: ") || run.stderr.contains("\nerror: ") || code == 2,
+            "{line}: {}",
+            run.stderr
+        );
         assert_eq!(run.stdout, "", "{line}");
         let programs = self.run(&format!("{line} --json"));
         assert_eq!((programs.code, programs.stdout.as_str()), (code, ""), "{line} --json");
@@ -26,7 +32,11 @@ impl Desk {
 
     fn refuses_encrypt(&self, input: &[u8], code: i32, kind: &str, options: &str) -> String {
         self.put("bad.npy", input);
-        self.refuses(&format!("encrypt --params {PARAMS} --key sk.clt --input bad.npy --output out.clt {options}"), code, kind)
+        self.refuses(
+            &format!("encrypt --params {PARAMS} --key sk.clt --input bad.npy --output out.clt {options}"),
+            code,
+            kind,
+        )
     }
 }
 
@@ -62,7 +72,9 @@ fn arrays_that_are_no_arrays_are_array_errors() {
     desk.refuses_encrypt(&npy_f64(&[1, 1, 1], &[1.0]), 16, "array", "");
     // Version 2 with a header of 4 GiB.
     desk.refuses_encrypt(b"\x93NUMPY\x02\x00\xff\xff\xff\xff{}", 16, "array", "");
-    for (dtype, data) in [("|O", 8), ("<U4", 16), ("<f16", 16), ("<M8[s]", 8), ("|S3", 3), ("nonsense", 8), ("|b1", 1)] {
+    for (dtype, data) in
+        [("|O", 8), ("<U4", 16), ("<f16", 16), ("<M8[s]", 8), ("|S3", 3), ("nonsense", 8), ("|b1", 1)]
+    {
         // A byte of 7 is no bool.
         desk.refuses_encrypt(&npy(dtype, false, &[1], &vec![7; data]), 16, "array", "");
     }
@@ -82,7 +94,8 @@ fn arrays_that_are_no_arrays_are_array_errors() {
         desk.refuses_encrypt(&npy_with_header(header, &[0; 8]), 16, "array", "");
     }
     // Two shapes: the one checked is not the one parsed.
-    let header = "{'a shape': (1,), 'descr': '<f8', 'fortran_order': False, 'shape': (4294967296, 4294967296, 4), }";
+    let header =
+        "{'a shape': (1,), 'descr': '<f8', 'fortran_order': False, 'shape': (4294967296, 4294967296, 4), }";
     desk.refuses_encrypt(&npy_with_header(header, &[0; 8]), 16, "array", "");
     let header = "{'not shape': (1,), 'descr': '<f8', 'fortran_order': False, 'sh\\x61pe': (4294967296, 4294967296), }";
     desk.refuses_encrypt(&npy_with_header(header, &[0; 8]), 16, "array", "");
@@ -98,11 +111,15 @@ fn files_of_another_kind_or_from_nowhere_are_refused() {
     desk.refuses(&encrypt("x.npy"), 12, "file");
     desk.refuses(&encrypt("missing.clt"), 13, "io");
     desk.refuses(&encrypt("."), 13, "io");
-    let decrypt = |secret: &str, input: &str| format!("decrypt --params {PARAMS} --secret {secret} --input {input} --output out.npy");
+    let decrypt = |secret: &str, input: &str| {
+        format!("decrypt --params {PARAMS} --secret {secret} --input {input} --output out.npy")
+    };
     desk.refuses(&decrypt("pk.clt", "ct.clt"), 12, "file");
     desk.refuses(&decrypt("sk.clt", "evk.clt"), 12, "file");
     desk.refuses(&decrypt("sk.clt", "missing.clt"), 13, "io");
-    let matmul = |weights: &str, input: &str| format!("matmul --params {PARAMS} --weights {weights} --input {input} --output out.clt");
+    let matmul = |weights: &str, input: &str| {
+        format!("matmul --params {PARAMS} --weights {weights} --input {input} --output out.clt")
+    };
     desk.refuses(&matmul("x.npy", "sk.clt"), 12, "file");
     desk.refuses(&matmul("ct.clt", "ct.clt"), 16, "array");
     desk.refuses(&matmul("missing.npy", "ct.clt"), 13, "io");
@@ -119,7 +136,9 @@ fn damaged_files_of_each_kind_are_refused_wherever_the_damage_is() {
         ("params.clt", &|file| format!("params show --allow-insecure {file}")),
         ("sk.clt", &|file| format!("encrypt --params {PARAMS} --key {file} --input x.npy --output out.clt")),
         ("pk.clt", &|file| format!("encrypt --params {PARAMS} --key {file} --input x.npy --output out.clt")),
-        ("ct.clt", &|file| format!("decrypt --params {PARAMS} --secret sk.clt --input {file} --output out.npy")),
+        ("ct.clt", &|file| {
+            format!("decrypt --params {PARAMS} --secret sk.clt --input {file} --output out.npy")
+        }),
         ("evk.clt", &|file| format!("inspect {file} --quiet")),
     ];
     for (file, line) in uses {
@@ -147,8 +166,12 @@ fn damaged_files_of_each_kind_are_refused_wherever_the_damage_is() {
         desk.put("bad.clt", &absurd);
         assert_eq!(desk.run(&line("bad.clt")).code, 12, "{file} with absurd metadata");
     }
-    let left: Vec<String> =
-        desk.listing().into_iter().map(|(name, _)| name).filter(|name| name.contains("partial") || name.contains("out")).collect();
+    let left: Vec<String> = desk
+        .listing()
+        .into_iter()
+        .map(|(name, _)| name)
+        .filter(|name| name.contains("partial") || name.contains("out"))
+        .collect();
     assert_eq!(left, Vec::<String>::new());
 }
 
@@ -156,21 +179,45 @@ fn damaged_files_of_each_kind_are_refused_wherever_the_damage_is() {
 fn files_of_other_parameters_or_another_secret_are_told_apart() {
     let desk = Desk::furnished();
     let other = "insecure_tiny";
-    desk.refuses(&format!("encrypt --params {other} --key sk.clt --input x.npy --output out.clt"), 10, "wrong-params");
-    desk.refuses(&format!("encrypt --params {other} --key pk.clt --input x.npy --output out.clt"), 10, "wrong-params");
-    desk.refuses(&format!("decrypt --params {other} --secret sk.clt --input ct.clt --output out.npy"), 10, "wrong-params");
-    desk.refuses(&format!("matmul --params {other} --weights x.npy --input ct.clt --output out.clt"), 10, "wrong-params");
-    desk.refuses(&format!("keygen --params {other} --secret sk.clt --existing --public out.clt"), 10, "wrong-params");
+    desk.refuses(
+        &format!("encrypt --params {other} --key sk.clt --input x.npy --output out.clt"),
+        10,
+        "wrong-params",
+    );
+    desk.refuses(
+        &format!("encrypt --params {other} --key pk.clt --input x.npy --output out.clt"),
+        10,
+        "wrong-params",
+    );
+    desk.refuses(
+        &format!("decrypt --params {other} --secret sk.clt --input ct.clt --output out.npy"),
+        10,
+        "wrong-params",
+    );
+    desk.refuses(
+        &format!("matmul --params {other} --weights x.npy --input ct.clt --output out.clt"),
+        10,
+        "wrong-params",
+    );
+    desk.refuses(
+        &format!("keygen --params {other} --secret sk.clt --existing --public out.clt"),
+        10,
+        "wrong-params",
+    );
     desk.ok(&format!("keygen --params {PARAMS} --secret stranger.clt"));
-    let text =
-        desk.refuses(&format!("decrypt --params {PARAMS} --secret stranger.clt --input ct.clt --output out.npy"), 11, "wrong-secret");
+    let text = desk.refuses(
+        &format!("decrypt --params {PARAMS} --secret stranger.clt --input ct.clt --output out.npy"),
+        11,
+        "wrong-secret",
+    );
     assert!(text.contains("ct.clt"), "{text}");
 }
 
 #[test]
 fn weights_that_do_not_fit_are_refused() {
     let desk = Desk::furnished();
-    let matmul = |input: &str| format!("matmul --params {PARAMS} --weights w.npy --input {input} --output out.clt");
+    let matmul =
+        |input: &str| format!("matmul --params {PARAMS} --weights w.npy --input {input} --output out.clt");
     let refuses = |bytes: &[u8], code: i32, kind: &str| {
         desk.put("w.npy", bytes);
         desk.refuses(&matmul("ct.clt"), code, kind)
@@ -200,7 +247,9 @@ fn parameters_that_cannot_be_are_refused() {
     desk.refuses("params show missing.toml", 13, "io");
     desk.refuses("params show missing.clt", 13, "io");
     let spec = |degree: &str, rank: &str, rest: &str| {
-        format!("name = 'x'\ndegree = {degree}\nrank = {rank}\nsteps = [[30, 30], [40]]\nspecial = [45]\nlog2_scale = 40\n{rest}\n")
+        format!(
+            "name = 'x'\ndegree = {degree}\nrank = {rank}\nsteps = [[30, 30], [40]]\nspecial = [45]\nlog2_scale = 40\n{rest}\n"
+        )
     };
     for (text, code, kind) in [
         (spec("1024", "1", ""), 4, "security"),
@@ -223,7 +272,11 @@ fn parameters_that_cannot_be_are_refused() {
     desk.refuses("params show bad.toml", 13, "io");
     // No special primes: nothing can be switched.
     desk.put("short.toml", spec("1024", "1", "insecure = true").replace("[45]", "[]").as_bytes());
-    desk.refuses("keygen --params short.toml --allow-insecure --secret sk.clt --evaluation evk.clt --relinearise", 3, "params");
+    desk.refuses(
+        "keygen --params short.toml --allow-insecure --secret sk.clt --evaluation evk.clt --relinearise",
+        3,
+        "params",
+    );
 }
 
 #[test]
@@ -252,16 +305,30 @@ fn parameter_files_that_protect_nothing_need_the_word_of_the_caller() {
         let run = desk.ok(&format!("keygen --params {file} --allow-insecure --secret {file}.key"));
         assert!(run.stderr.contains("for tests only"), "{}", run.stderr);
     }
-    // The word is for security alone: the name of a preset is for its own contents, and tables have their own limit.
+    // The word is for security alone: the name of a preset is for its own contents, and tables have their own
+    // limit.
     for name in ["n14", "insecure_tiny", "insecure_mine"] {
         desk.put("named.toml", &spec(name, "insecure = true"));
-        assert!(desk.refuses("params show named.toml --allow-insecure", 3, "params").contains("another name"));
+        assert!(
+            desk.refuses("params show named.toml --allow-insecure", 3, "params").contains("another name")
+        );
     }
     let steps = vec!["[40]"; 200].join(", ");
-    desk.put("large.toml", format!("name = 'large'\ndegree = 131072\nsteps = [{steps}]\nlog2_scale = 40\ninsecure = true\n").as_bytes());
+    desk.put(
+        "large.toml",
+        format!("name = 'large'\ndegree = 131072\nsteps = [{steps}]\nlog2_scale = 40\ninsecure = true\n")
+            .as_bytes(),
+    );
     let text = desk.refuses("params show large.toml --allow-insecure", 3, "params");
-    let remedy = text.split("--table-bytes ").nth(1).and_then(|rest| rest.split_whitespace().next()).expect("a number");
-    assert!(remedy.trim_end_matches(|c: char| !c.is_ascii_digit()).parse::<usize>().expect("bytes") > 1 << 29, "{text}");
+    let remedy = text
+        .split("--table-bytes ")
+        .nth(1)
+        .and_then(|rest| rest.split_whitespace().next())
+        .expect("a number");
+    assert!(
+        remedy.trim_end_matches(|c: char| !c.is_ascii_digit()).parse::<usize>().expect("bytes") > 1 << 29,
+        "{text}"
+    );
     desk.refuses(&format!("params show {PARAMS} --table-bytes 1000"), 3, "params");
 }
 
@@ -271,34 +338,65 @@ fn secret_keys_are_never_overwritten_unasked() {
     desk.refuses(&format!("keygen --params {PARAMS} --secret sk.clt"), 17, "exists");
     let run = desk.run(&format!("keygen --params {PARAMS} --secret x.npy"));
     assert_eq!(run.code, 17);
-    assert!(run.stderr.contains("x.npy exists: choose another name") && !run.stderr.contains("holds"), "{}", run.stderr);
+    assert!(
+        run.stderr.contains("x.npy exists: choose another name") && !run.stderr.contains("holds"),
+        "{}",
+        run.stderr
+    );
     desk.refuses(&format!("keygen --params {PARAMS} --secret new.clt --public sk.clt"), 17, "exists");
-    desk.refuses(&format!("keygen --params {PARAMS} --secret new.clt --force --evaluation sk.clt --relinearise"), 17, "exists");
-    desk.refuses(&format!("encrypt --params {PARAMS} --key sk.clt --input x.npy --output sk.clt"), 17, "exists");
-    desk.refuses(&format!("decrypt --params {PARAMS} --secret sk.clt --input ct.clt --output sk.clt"), 17, "exists");
-    desk.refuses(&format!("matmul --params {PARAMS} --weights x.npy --input ct.clt --output sk.clt"), 17, "exists");
+    desk.refuses(
+        &format!("keygen --params {PARAMS} --secret new.clt --force --evaluation sk.clt --relinearise"),
+        17,
+        "exists",
+    );
+    desk.refuses(
+        &format!("encrypt --params {PARAMS} --key sk.clt --input x.npy --output sk.clt"),
+        17,
+        "exists",
+    );
+    desk.refuses(
+        &format!("decrypt --params {PARAMS} --secret sk.clt --input ct.clt --output sk.clt"),
+        17,
+        "exists",
+    );
+    desk.refuses(
+        &format!("matmul --params {PARAMS} --weights x.npy --input ct.clt --output sk.clt"),
+        17,
+        "exists",
+    );
     desk.refuses(&format!("params save {PARAMS} --output sk.clt"), 17, "exists");
     // One file under two names.
     std::fs::create_dir(desk.path("folder")).expect("folder");
     std::os::unix::fs::symlink("two.clt", desk.path("alias.clt")).expect("link");
     std::os::unix::fs::symlink("folder", desk.path("other")).expect("link");
-    for (secret, public) in
-        [("two.clt", "./two.clt"), ("two.clt", "folder/../two.clt"), ("two.clt", "alias.clt"), ("folder/two.clt", "other/two.clt")]
-    {
+    for (secret, public) in [
+        ("two.clt", "./two.clt"),
+        ("two.clt", "folder/../two.clt"),
+        ("two.clt", "alias.clt"),
+        ("folder/two.clt", "other/two.clt"),
+    ] {
         desk.refuses(&format!("keygen --params {PARAMS} --secret {secret} --public {public}"), 2, "usage");
         desk.refuses(
             &format!("keygen --params {PARAMS} --secret new.clt --public {secret} --evaluation {public} --relinearise"),
             2,
             "usage",
         );
-        assert!(!desk.path("two.clt").exists() && !desk.path("folder/two.clt").exists() && !desk.path("new.clt").exists());
+        assert!(
+            !desk.path("two.clt").exists()
+                && !desk.path("folder/two.clt").exists()
+                && !desk.path("new.clt").exists()
+        );
     }
     // A damaged one may be the only copy.
     let mut bytes = desk.get("sk.clt");
     let last = bytes.len() - 1;
     bytes[last] ^= 1;
     desk.put("damaged.clt", &bytes);
-    desk.refuses(&format!("encrypt --params {PARAMS} --key sk.clt --input x.npy --output damaged.clt"), 17, "exists");
+    desk.refuses(
+        &format!("encrypt --params {PARAMS} --key sk.clt --input x.npy --output damaged.clt"),
+        17,
+        "exists",
+    );
 }
 
 #[test]
@@ -306,13 +404,22 @@ fn outputs_that_cannot_be_written_are_refused_before_anything_is() {
     let desk = Desk::furnished();
     std::fs::create_dir(desk.path("folder")).expect("folder");
     for output in ["nowhere/out.clt", "x.npy/out.clt", "folder", "/proc/out.clt"] {
-        desk.refuses(&format!("encrypt --params {PARAMS} --key sk.clt --input x.npy --output {output}"), 13, "io");
-        desk.refuses(&format!("decrypt --params {PARAMS} --secret sk.clt --input ct.clt --output {output}"), 13, "io");
+        desk.refuses(
+            &format!("encrypt --params {PARAMS} --key sk.clt --input x.npy --output {output}"),
+            13,
+            "io",
+        );
+        desk.refuses(
+            &format!("decrypt --params {PARAMS} --secret sk.clt --input ct.clt --output {output}"),
+            13,
+            "io",
+        );
         desk.refuses(&format!("params save {PARAMS} --output {output}"), 13, "io");
         // The secret key must not appear when the public one cannot.
         desk.refuses(&format!("keygen --params {PARAMS} --secret new.clt --public {output}"), 13, "io");
     }
-    let run = desk.run(&format!("encrypt --params {PARAMS} --key sk.clt --input x.npy --output folder/../out.clt"));
+    let run =
+        desk.run(&format!("encrypt --params {PARAMS} --key sk.clt --input x.npy --output folder/../out.clt"));
     assert_eq!(run.code, 0, "{}", run.stderr);
 }
 

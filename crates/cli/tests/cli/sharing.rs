@@ -19,7 +19,8 @@ fn desk(keygen: &str) -> Desk {
     desk
 }
 
-const SHARE: &str = "decrypt --params share.toml --allow-insecure --secret sk.clt --input y.clt --output y.npy --share";
+const SHARE: &str =
+    "decrypt --params share.toml --allow-insecure --secret sk.clt --input y.clt --output y.npy --share";
 
 #[test]
 fn results_are_shared_with_noise_and_the_word_of_the_caller() {
@@ -48,17 +49,26 @@ fn results_are_shared_with_noise_and_the_word_of_the_caller() {
     let (_, first) = read_npy(&desk.get("y.npy"));
     assert_close(&first, &twice, 2f64.powi(-8));
     // More results, more statistical bits: more noise; too much is refused.
-    let bits = |more: &str| desk.ok(&format!("{SHARE} --honest-evaluator --error-bound 1e-25 --json {more}")).json();
+    let bits =
+        |more: &str| desk.ok(&format!("{SHARE} --honest-evaluator --error-bound 1e-25 --json {more}")).json();
     let (one, many) = (bits(""), bits("--queries 1024 --statistical-bits 50"));
-    assert_eq!(one["shared"]["flood_bits"].as_u64().expect("bits") + 20, many["shared"]["flood_bits"].as_u64().expect("bits"));
-    assert_eq!((&many["security"]["statistical_bits"], &many["shared"]["queries"]), (&50.into(), &1024.into()));
+    assert_eq!(
+        one["shared"]["flood_bits"].as_u64().expect("bits") + 20,
+        many["shared"]["flood_bits"].as_u64().expect("bits")
+    );
+    assert_eq!(
+        (&many["security"]["statistical_bits"], &many["shared"]["queries"]),
+        (&50.into(), &1024.into())
+    );
     let (_, second) = read_npy(&desk.get("y.npy"));
     assert_ne!(first, second, "fresh noise");
     let refused = desk.run(&format!("{SHARE} --honest-evaluator --error-bound 1e-25 --statistical-bits 90"));
     assert_eq!(refused.code, 5, "{}", refused.stderr);
     assert!(refused.stderr.contains("correct bits"), "{}", refused.stderr);
     let help = desk.ok("decrypt --help").stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    for words in ["whether decryption failed", "gives a part of the key away", "--honest-evaluator", "compare"] {
+    for words in
+        ["whether decryption failed", "gives a part of the key away", "--honest-evaluator", "compare"]
+    {
         assert!(help.contains(words), "{help}");
     }
 }
@@ -70,7 +80,10 @@ fn a_key_with_a_budget_counts_in_its_file_and_refuses_when_it_is_spent() {
     // Too much noise is refused before anything is counted; the noise is for all results of the budget.
     assert_ne!(desk.run(&format!("{share} --statistical-bits 90")).code, 0);
     let first = desk.ok(&format!("{share} --json")).json();
-    assert_eq!((&first["shares"]["budget"], &first["shares"]["left"], &first["shared"]["queries"]), (&2.into(), &1.into(), &2.into()));
+    assert_eq!(
+        (&first["shares"]["budget"], &first["shares"]["left"], &first["shared"]["queries"]),
+        (&2.into(), &1.into(), &2.into())
+    );
     assert!(desk.ok(&share).stdout.contains("0 of 2 shared results are left"));
     fs::remove_file(desk.path("y.npy")).expect("removed");
     let refused = desk.run(&share);
@@ -90,10 +103,14 @@ fn compare_says_whether_and_where_arrays_differ() {
     assert!(desk.ok(&format!("{compare} again.clt")).stdout.contains("the same to the last bit"));
     assert_eq!(desk.ok(&format!("{compare} again.clt --json")).json()["same"], true);
     desk.ok("encrypt --params share.toml --allow-insecure --key sk.clt --input x.npy --output fresh.clt");
-    desk.ok("encrypt --params share.toml --allow-insecure --key sk.clt --input x.npy --output low.clt --level 0");
-    for (other, words) in
-        [("x.clt", "residues of the mask of bundle 0"), ("fresh.clt", "residues of the bodies of bundle 0"), ("low.clt", "level 1 and 0")]
-    {
+    desk.ok(
+        "encrypt --params share.toml --allow-insecure --key sk.clt --input x.npy --output low.clt --level 0",
+    );
+    for (other, words) in [
+        ("x.clt", "residues of the mask of bundle 0"),
+        ("fresh.clt", "residues of the bodies of bundle 0"),
+        ("low.clt", "level 1 and 0"),
+    ] {
         let run = desk.run(&format!("{compare} {other}"));
         assert_eq!(run.code, 22, "{other}: {}", run.stderr);
         assert!(run.stderr.contains("are different: ") && run.stderr.contains(words), "{}", run.stderr);
@@ -112,7 +129,8 @@ fn public_keys_have_a_fingerprint_that_keygen_and_inspect_print() {
     assert_eq!(print.split(' ').map(str::len).collect::<Vec<_>>(), [4; 8]);
     assert!(desk.ok("inspect pk.clt").stdout.contains(&format!("fingerprint {print}")));
     assert_eq!(desk.ok("inspect pk.clt --json").json()["fingerprint"], print.as_str());
-    let other = desk.ok(&format!("keygen --params {PARAMS} --secret sk.clt --existing --public other.clt")).stdout;
+    let other =
+        desk.ok(&format!("keygen --params {PARAMS} --secret sk.clt --existing --public other.clt")).stdout;
     assert!(other.contains("fingerprint of the public key: ") && !other.contains(&print), "{other}");
     // Other files have none, and a damaged key neither.
     assert!(desk.ok("inspect sk.clt --json").json()["fingerprint"].is_null());
@@ -124,12 +142,15 @@ fn public_keys_have_a_fingerprint_that_keygen_and_inspect_print() {
     assert!(run.code == 12 && !run.stdout.contains("fingerprint"), "{}", run.stdout);
 }
 
-/// A secret key that goes through a pipe gets to no disk: a folder for temporary files that does not exist is not missed.
+/// A secret key that goes through a pipe gets to no disk: a folder for temporary files that does not exist is
+/// not missed.
 #[test]
 fn secret_keys_go_through_pipes_without_a_temporary_file() {
     let desk = Desk::new();
     let line = format!("keygen --params {PARAMS} --secret - --public pk.clt");
-    let through = |temporary: &str, line: &str| desk.command(line).env("TMPDIR", desk.path(temporary)).output().expect("runs");
+    let through = |temporary: &str, line: &str| {
+        desk.command(line).env("TMPDIR", desk.path(temporary)).output().expect("runs")
+    };
     let output = through("missing", &line);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     desk.put("sk.clt", &output.stdout);
@@ -138,7 +159,11 @@ fn secret_keys_go_through_pipes_without_a_temporary_file() {
     desk.ok(&format!("decrypt --params {PARAMS} --secret sk.clt --input x.clt --output y.npy"));
     assert_close(&read_npy(&desk.get("y.npy")).1, &ramp(4), 1e-5);
     // What everybody may read waits there, because it may be larger than memory.
-    assert!(!through("missing", &format!("encrypt --params {PARAMS} --key pk.clt --input x.npy --output -")).status.success());
+    assert!(
+        !through("missing", &format!("encrypt --params {PARAMS} --key pk.clt --input x.npy --output -"))
+            .status
+            .success()
+    );
 }
 
 /// The memory of a command that ends by a fault is written to no disk, whatever the shell allows.
@@ -146,13 +171,27 @@ fn secret_keys_go_through_pipes_without_a_temporary_file() {
 #[test]
 fn commands_leave_no_core_dump() {
     let desk = Desk::furnished();
-    let waiting = desk.command(&format!("decrypt --params {PARAMS} --secret sk.clt --input - --output y.npy"));
+    let waiting =
+        desk.command(&format!("decrypt --params {PARAMS} --secret sk.clt --input - --output y.npy"));
     let mut shell = Command::new("sh");
-    shell.args(["-c", "ulimit -S -c \"$(ulimit -H -c)\"; echo \"$(ulimit -S -c)\" >allowed; exec \"$0\" \"$@\""]);
-    shell.arg(waiting.get_program()).args(waiting.get_args()).current_dir(desk.path("")).stdin(Stdio::piped());
+    shell.args([
+        "-c",
+        "ulimit -S -c \"$(ulimit -H -c)\"; echo \"$(ulimit -S -c)\" >allowed; exec \"$0\" \"$@\"",
+    ]);
+    shell
+        .arg(waiting.get_program())
+        .args(waiting.get_args())
+        .current_dir(desk.path(""))
+        .stdin(Stdio::piped());
     let mut child = shell.spawn().expect("runs");
     let limits = format!("/proc/{}/limits", child.id());
-    let core = || fs::read_to_string(&limits).ok()?.lines().find(|line| line.starts_with("Max core file size")).map(str::to_owned);
+    let core = || {
+        fs::read_to_string(&limits)
+            .ok()?
+            .lines()
+            .find(|line| line.starts_with("Max core file size"))
+            .map(str::to_owned)
+    };
     let soft = |line: &str| line.split_whitespace().nth(4).map(str::to_owned);
     // It reads its key and then waits for the ciphertext, which never comes.
     let patience = std::time::Instant::now();
@@ -173,13 +212,17 @@ fn commands_leave_no_core_dump() {
 fn files_that_are_stored_elsewhere_have_a_tag_of_their_contents_and_their_name() {
     let desk = desk("");
     let tag = |file: &str, name: &str| {
-        let line = format!("tag --params share.toml --allow-insecure --secret sk.clt --input {file} --name {name} --json");
+        let line = format!(
+            "tag --params share.toml --allow-insecure --secret sk.clt --input {file} --name {name} --json"
+        );
         desk.ok(&line).json()["tag"].as_str().expect("a tag").to_owned()
     };
     let before = tag("x.clt", "monday");
     assert_eq!(before.len(), 32);
     assert_eq!(before, tag("x.clt", "monday"));
-    let said = desk.ok("tag --params share.toml --allow-insecure --secret sk.clt --input x.clt --name monday").stdout;
+    let said = desk
+        .ok("tag --params share.toml --allow-insecure --secret sk.clt --input x.clt --name monday")
+        .stdout;
     assert_eq!(said.trim(), before, "for comparisons in a shell");
     assert_ne!(before, tag("x.clt", "tuesday"), "another name");
     assert_ne!(before, tag("y.clt", "monday"), "another file");
@@ -191,7 +234,9 @@ fn files_that_are_stored_elsewhere_have_a_tag_of_their_contents_and_their_name()
     assert!(missing.code != 0 && missing.stderr.contains("none.clt"), "{}", missing.stderr);
     desk.ok("keygen --params share.toml --allow-insecure --secret other.clt");
     desk.put("z.clt", b"any bytes");
-    let other = desk.ok("tag --params share.toml --allow-insecure --secret other.clt --input z.clt --name monday").stdout;
+    let other = desk
+        .ok("tag --params share.toml --allow-insecure --secret other.clt --input z.clt --name monday")
+        .stdout;
     assert_ne!(other.trim(), tag("z.clt", "monday"), "another key");
 }
 

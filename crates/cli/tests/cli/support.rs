@@ -24,7 +24,11 @@ pub struct Run {
 impl Run {
     pub fn of(output: &Output) -> Self {
         let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).expect("text");
-        Self { code: output.status.code().expect("not killed"), stdout: text(&output.stdout), stderr: text(&output.stderr) }
+        Self {
+            code: output.status.code().expect("not killed"),
+            stdout: text(&output.stdout),
+            stderr: text(&output.stderr),
+        }
     }
 
     /// The one JSON object on stdout.
@@ -40,10 +44,13 @@ impl Desk {
         Self { folder: TempDir::new().expect("folder") }
     }
 
-    /// A folder with a secret key `sk.clt`, a public key `pk.clt`, evaluation keys `evk.clt` and a 4 x 5 matrix `x.npy`, encrypted in `ct.clt`.
+    /// A folder with a secret key `sk.clt`, a public key `pk.clt`, evaluation keys `evk.clt` and a 4 x 5
+    /// matrix `x.npy`, encrypted in `ct.clt`.
     pub fn furnished() -> Self {
         let desk = Self::new();
-        desk.ok(&format!("keygen --params {PARAMS} --secret sk.clt --public pk.clt --evaluation evk.clt --relinearise"));
+        desk.ok(&format!(
+            "keygen --params {PARAMS} --secret sk.clt --public pk.clt --evaluation evk.clt --relinearise"
+        ));
         desk.put("x.npy", &npy_f64(&[4, 5], &ramp(20)));
         desk.ok(&format!("encrypt --params {PARAMS} --key sk.clt --input x.npy --output ct.clt"));
         desk

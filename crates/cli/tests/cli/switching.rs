@@ -12,7 +12,11 @@ const PROFILE: &str = "profile/profile.toml";
 fn tune_dry_run_prints_and_stores_nothing() {
     let desk = Desk::new();
     let run = desk.ok("tune --dry-run");
-    assert!(run.stdout.contains("65536") && run.stdout.contains("GB/s") && run.stdout.contains("nothing written"), "{}", run.stdout);
+    assert!(
+        run.stdout.contains("65536") && run.stdout.contains("GB/s") && run.stdout.contains("nothing written"),
+        "{}",
+        run.stdout
+    );
     assert!(!desk.path("profile").exists());
     let result = desk.run("tune --dry-run --json").json();
     assert_eq!(result["output"], Value::Null);
@@ -36,7 +40,8 @@ fn tune_stores_what_plans_and_doctor_then_go_by() {
     assert_eq!(after["plan"]["origin"], "measured");
     let rows = after["plan"]["rows"].as_array().expect("rows");
     assert_eq!(rows.len(), 8);
-    assert!(rows.iter().all(|row| row["milliseconds"].as_f64().expect("number") > 0.0 && row["read_bytes"].as_u64().expect("number") > 0));
+    assert!(rows.iter().all(|row| row["milliseconds"].as_f64().expect("number") > 0.0
+        && row["read_bytes"].as_u64().expect("number") > 0));
     let text = desk.ok("params show n14 --plan").stdout;
     assert!(text.contains(PROFILE) && text.contains("MiB as made"), "{text}");
     // Other kernels: the profile is not theirs.
@@ -52,7 +57,10 @@ fn broken_profiles_are_told_and_stop_nothing() {
     for text in [&b""[..], b"\xff\xff", b"not [ toml", b"source = 'me'"] {
         desk.put(PROFILE, text);
         let doctor = desk.run("doctor --json").json();
-        assert_eq!((&doctor["profile"]["state"], &doctor["ok"]), (&Value::from("broken"), &Value::from(true)));
+        assert_eq!(
+            (&doctor["profile"]["state"], &doctor["ok"]),
+            (&Value::from("broken"), &Value::from(true))
+        );
         for told in [desk.ok("doctor").stdout, desk.ok("params show n14 --plan").stdout] {
             assert!(told.contains(PROFILE) && told.contains("clathrate tune"), "{told}");
         }
@@ -76,9 +84,13 @@ fn tune_that_cannot_write_is_an_io_error_with_the_path() {
 fn profile_none_is_neither_read_nor_stored() {
     let desk = Desk::new();
     desk.ok("tune");
-    let with_none = |line: &str| Run::of(&desk.command(line).env("CLATHRATE_PROFILE", "none").output().expect("runs"));
+    let with_none =
+        |line: &str| Run::of(&desk.command(line).env("CLATHRATE_PROFILE", "none").output().expect("runs"));
     let doctor = with_none("doctor --json").json();
-    assert_eq!((&doctor["profile"]["state"], &doctor["profile"]["path"]), (&Value::from("off"), &Value::Null));
+    assert_eq!(
+        (&doctor["profile"]["state"], &doctor["profile"]["path"]),
+        (&Value::from("off"), &Value::Null)
+    );
     assert_eq!(with_none("params show n14 --plan --json").json()["plan"]["origin"], "built-in");
     let refused = with_none("tune");
     assert_eq!((refused.code, refused.stdout.as_str()), (3, ""), "{}", refused.stderr);
@@ -91,7 +103,14 @@ fn profile_none_is_neither_read_nor_stored() {
 fn profile_is_in_the_cache_directory_unless_told_otherwise() {
     let desk = Desk::new();
     let mut command = desk.command("tune --json");
-    let tuned = Run::of(&command.env_remove("CLATHRATE_PROFILE").env("XDG_CACHE_HOME", desk.path("cache")).output().expect("runs")).json();
+    let tuned = Run::of(
+        &command
+            .env_remove("CLATHRATE_PROFILE")
+            .env("XDG_CACHE_HOME", desk.path("cache"))
+            .output()
+            .expect("runs"),
+    )
+    .json();
     assert_eq!(tuned["output"], Value::from(desk.path("cache/clathrate/profile.toml").to_string_lossy()));
     assert!(desk.path("cache/clathrate/profile.toml").is_file() && !desk.path(PROFILE).exists());
 }
@@ -99,7 +118,10 @@ fn profile_is_in_the_cache_directory_unless_told_otherwise() {
 #[test]
 fn plans_of_parameters_without_special_primes_are_refused() {
     let desk = Desk::new();
-    desk.put("bare.toml", b"name = 'bare'\ndegree = 64\nlog2_scale = 40\nsteps = [[30, 30], [40]]\ninsecure = true\n");
+    desk.put(
+        "bare.toml",
+        b"name = 'bare'\ndegree = 64\nlog2_scale = 40\nsteps = [[30, 30], [40]]\ninsecure = true\n",
+    );
     let run = desk.run("params show bare.toml --allow-insecure --plan");
     assert_eq!(run.code, 3, "{}", run.stderr);
     assert!(run.stderr.contains("special primes"));

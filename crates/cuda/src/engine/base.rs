@@ -71,7 +71,8 @@ impl DeviceEngine {
         }
     }
 
-    /// The words of launches of operations on whole views: number of words, log2 of the words of a row, the moduli and their table.
+    /// The words of launches of operations on whole views: number of words, log2 of the words of a row, the
+    /// moduli and their table.
     pub(super) fn rowwise(&self, rows: usize, degree: usize) -> [u64; 2] {
         [(rows * degree) as u64, u64::from(degree.trailing_zeros())]
     }

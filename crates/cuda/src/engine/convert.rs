@@ -1,6 +1,8 @@
 //! Base conversions and divisions.
 
-use clathrate_arith::{BaseConversion, Buffer, Dividend, DivisionInput, EngineTables, Pass, Rounding, Rows, RowsMut};
+use clathrate_arith::{
+    BaseConversion, Buffer, Dividend, DivisionInput, EngineTables, Pass, Rounding, Rows, RowsMut,
+};
 
 use crate::memory::{Allocation, address, address_mut};
 
@@ -19,11 +21,20 @@ pub(super) struct Columns {
 
 /// The tables of a conversion in this device's memory.
 fn tables(conversion: &BaseConversion) -> &Allocation {
-    conversion.engine_tables().and_then(EngineTables::get).expect("a conversion made by an engine of this device")
+    conversion
+        .engine_tables()
+        .and_then(EngineTables::get)
+        .expect("a conversion made by an engine of this device")
 }
 
 impl DeviceEngine {
-    pub(super) fn conversion(&self, sources: &[usize], targets: &[usize], constants: &[u64], rounding: Rounding) -> Option<BaseConversion> {
+    pub(super) fn conversion(
+        &self,
+        sources: &[usize],
+        targets: &[usize],
+        constants: &[u64],
+        rounding: Rounding,
+    ) -> Option<BaseConversion> {
         let conversion = BaseConversion::new(&self.moduli, sources, targets, constants, rounding)?;
         let words = conversion_tables(&conversion, &self.moduli);
         Some(conversion.with_engine_tables(EngineTables::new(Allocation::of(&self.device, &words))))
@@ -52,22 +63,40 @@ impl DeviceEngine {
         Columns { _memory: memory, rows, tables: addresses }
     }
 
-    pub(super) fn converted(&self, conversion: &BaseConversion, x: Rows<'_>, out: &RowsMut<'_>, out_rows: &[usize]) {
+    pub(super) fn converted(
+        &self,
+        conversion: &BaseConversion,
+        x: Rows<'_>,
+        out: &RowsMut<'_>,
+        out_rows: &[usize],
+    ) {
         assert_eq!(out_rows.len(), conversion.targets().len(), "one row per target modulus");
         let columns = self.prepare(&[(conversion, x)]);
         let to = |row: usize| address_mut(out) + (row * self.degree) as u64 * 8;
-        let entries: Vec<[u64; 5]> =
-            out_rows.iter().enumerate().map(|(target, &row)| [columns.rows[0], columns.tables[0], target as u64, to(row), 0]).collect();
+        let entries: Vec<[u64; 5]> = out_rows
+            .iter()
+            .enumerate()
+            .map(|(target, &row)| [columns.rows[0], columns.tables[0], target as u64, to(row), 0])
+            .collect();
         self.each_listed("convert_columns", &self.list_head(), &entries);
         self.count_conversion(conversion, out_rows.len());
     }
 
-    pub(super) fn divided(&self, conversion: &BaseConversion, inputs: &[DivisionInput<'_>], constants: &[u64], transform: bool) -> Buffer {
+    pub(super) fn divided(
+        &self,
+        conversion: &BaseConversion,
+        inputs: &[DivisionInput<'_>],
+        constants: &[u64],
+        transform: bool,
+    ) -> Buffer {
         let targets = conversion.targets();
         assert!(constants.len() == targets.len(), "one constant per target");
         let parts = || inputs.iter().flat_map(|input| input.coeff.iter().chain(&input.eval));
         assert!(parts().all(|part| part.rows.len() == targets.len()), "one row of each part per target");
-        assert!(transform || inputs.iter().all(|input| input.eval.is_none()), "parts in Eval form meet results in Eval form");
+        assert!(
+            transform || inputs.iter().all(|input| input.eval.is_none()),
+            "parts in Eval form meet results in Eval form"
+        );
         let sources: Vec<_> = inputs.iter().map(|input| (conversion, input.divisors)).collect();
         let columns = self.prepare(&sources);
         let out = self.fresh(inputs.len() * targets.len());
@@ -78,7 +107,10 @@ impl DeviceEngine {
         let mut to = address(&out.view());
         for (index, input) in inputs.iter().enumerate() {
             for (target, &modulus) in targets.iter().enumerate() {
-                let (own, coeff) = ([columns.rows[index], columns.tables[index], target as u64], part_row(input.coeff, target));
+                let (own, coeff) = (
+                    [columns.rows[index], columns.tables[index], target as u64],
+                    part_row(input.coeff, target),
+                );
                 conversions.push([own[0], own[1], own[2], to, coeff]);
                 transforms.push([to, own[0], own[1], own[2], coeff, modulus as u64]);
                 let [modulus, value, quotient] = self.factor(modulus, constants[target]);

@@ -4,17 +4,22 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use clathrate_arith::bit_packing::{VECTOR, pack, unpack};
-use clathrate_arith::{Buffer, DigitExtension, FactorLayout, FactorShape, Factors, GadgetInput, Memory, Pass, PlaintextSum, Rows, RowsMut};
+use clathrate_arith::{
+    Buffer, DigitExtension, FactorLayout, FactorShape, Factors, GadgetInput, Memory, Pass, PlaintextSum,
+    Rows, RowsMut,
+};
 
 use crate::memory::{Allocation, address, address_mut, or_panic};
 
 use super::base::DeviceEngine;
 use super::launches::words;
 
-/// Words of digits that are extended at a time at least, where there are so many: what the second-level cache of a large device holds, so that products find them there.
+/// Words of digits that are extended at a time at least, where there are so many: what the second-level cache
+/// of a large device holds, so that products find them there.
 const CACHED_WORDS: usize = 1 << 22;
 
-/// Words of results that a launch computes at least, where the digits of so many are not too long: a large device works on about 130 000 at a time.
+/// Words of results that a launch computes at least, where the digits of so many are not too long: a large
+/// device works on about 130 000 at a time.
 const FILLING_WORDS: usize = 1 << 19;
 
 /// The most words of digits that are extended for that.
@@ -76,7 +81,8 @@ fn each_vector(layout: &FactorLayout, mut visit: impl FnMut(PackedVector)) {
             for group in 0..layout.shape().groups {
                 let first = layout.vector_offset(row, coefficient, group);
                 for slot in 0..slots {
-                    let (at, lanes) = (first + slot * layout.bits(row) as usize, VECTOR.min(degree - coefficient));
+                    let (at, lanes) =
+                        (first + slot * layout.bits(row) as usize, VECTOR.min(degree - coefficient));
                     visit(PackedVector { row, at, slot: group * slots + slot, coefficient, lanes });
                 }
             }
@@ -120,7 +126,9 @@ fn from_planes(layout: &FactorLayout, planes: &Planes, words: &[u64]) -> Vec<u64
     each_vector(layout, |PackedVector { row, at, slot, coefficient, lanes }| {
         let bits = planes.bits[row];
         let source = &words[planes.starts[row] + slot * planes.lengths[row]..];
-        let value = |lane: usize| if lane < lanes { read_bits(source, (coefficient + lane) * bits as usize, bits) } else { 0 };
+        let value = |lane: usize| {
+            if lane < lanes { read_bits(source, (coefficient + lane) * bits as usize, bits) } else { 0 }
+        };
         pack(&mut bytes[at..], bits, &std::array::from_fn(value));
     });
     out
@@ -138,7 +146,8 @@ fn starts(lengths: impl Iterator<Item = usize>) -> Vec<u64> {
 }
 
 impl DeviceEngine {
-    /// Address, words of a plane and bits of row `row` of factors, beginning with group `group`, for a launch.
+    /// Address, words of a plane and bits of row `row` of factors, beginning with group `group`, for a
+    /// launch.
     fn packed_row(&self, factors: &Factors, planes: &Planes, row: usize, group: usize) -> [u64; 3] {
         let start = planes.starts[row] + group * factors.shape().slots() * planes.lengths[row];
         let allocation = allocation(factors);
@@ -148,7 +157,8 @@ impl DeviceEngine {
     }
 
     pub(super) fn zeroed_planes(&self, shape: FactorShape, moduli: &[usize]) -> Factors {
-        let layout = FactorLayout::new(shape, self.degree, moduli.iter().map(|&i| (i, self.moduli[i].bits())));
+        let layout =
+            FactorLayout::new(shape, self.degree, moduli.iter().map(|&i| (i, self.moduli[i].bits())));
         let memory = Allocation::zeroed(&self.device, Planes::of(&layout).words);
         Factors::in_memory(layout, Memory::Device(Box::new(memory)))
     }
@@ -158,7 +168,10 @@ impl DeviceEngine {
             return factors;
         }
         let planes = to_planes(&factors, &Planes::of(factors.layout()));
-        Factors::in_memory(factors.layout().clone(), Memory::Device(Box::new(Allocation::of(&self.device, &planes))))
+        Factors::in_memory(
+            factors.layout().clone(),
+            Memory::Device(Box::new(Allocation::of(&self.device, &planes))),
+        )
     }
 
     pub(super) fn host_words<'a>(&self, factors: &'a Factors) -> Cow<'a, [u64]> {
@@ -168,7 +181,13 @@ impl DeviceEngine {
         Cow::Owned(from_planes(factors.layout(), &planes, &words))
     }
 
-    pub(super) fn pack(&self, factors: &mut Factors, group: usize, sources: &[Vec<Rows<'_>>], source_rows: &[usize]) {
+    pub(super) fn pack(
+        &self,
+        factors: &mut Factors,
+        group: usize,
+        sources: &[Vec<Rows<'_>>],
+        source_rows: &[usize],
+    ) {
         let shape = factors.shape();
         assert!(sources.len() == shape.slots() && group < shape.groups, "one sum per slot");
         assert!(source_rows.len() == factors.row_count(), "one source row per row of the factors");
@@ -177,7 +196,8 @@ impl DeviceEngine {
         for (row, &source_row) in source_rows.iter().enumerate() {
             let [at, plane, bits] = self.packed_row(factors, &planes, row, group);
             let q = self.moduli[moduli[row]].value();
-            let mut args = vec![at, plane, bits, degree as u64, q, (source_row * degree) as u64, sources.len() as u64];
+            let mut args =
+                vec![at, plane, bits, degree as u64, q, (source_row * degree) as u64, sources.len() as u64];
             args.extend(starts(sources.iter().map(Vec::len)));
             args.extend(sources.iter().flatten().map(address));
             self.each_word_of("pack_sums", plane as usize, sources.len(), args);
@@ -204,14 +224,29 @@ impl DeviceEngine {
         out
     }
 
-    pub(super) fn unpack(&self, factors: &Factors, group: usize, terms: &[usize], columns: Range<usize>, rows: &[usize]) -> Buffer {
-        let (planes, moduli, shape) = (Planes::of(factors.layout()), factors.moduli().collect::<Vec<_>>(), factors.shape());
-        let inside = group < shape.groups && columns.end <= shape.columns && terms.iter().all(|&term| term < shape.terms);
+    pub(super) fn unpack(
+        &self,
+        factors: &Factors,
+        group: usize,
+        terms: &[usize],
+        columns: Range<usize>,
+        rows: &[usize],
+    ) -> Buffer {
+        let (planes, moduli, shape) =
+            (Planes::of(factors.layout()), factors.moduli().collect::<Vec<_>>(), factors.shape());
+        let inside = group < shape.groups
+            && columns.end <= shape.columns
+            && terms.iter().all(|&term| term < shape.terms);
         assert!(inside, "groups, columns and terms of the factors");
         let out = self.fresh(columns.len() * rows.len());
         for (index, &row) in rows.iter().enumerate() {
             let to = address(&out.view()) + (index * self.degree) as u64 * 8;
-            let mut args = vec![to, (rows.len() * self.degree) as u64, self.degree as u64, self.moduli[moduli[row]].value()];
+            let mut args = vec![
+                to,
+                (rows.len() * self.degree) as u64,
+                self.degree as u64,
+                self.moduli[moduli[row]].value(),
+            ];
             args.extend(self.packed_row(factors, &planes, row, group));
             args.extend([factors.shape().columns as u64, columns.start as u64, terms.len() as u64]);
             args.extend(words(terms));
@@ -220,7 +255,8 @@ impl DeviceEngine {
         out
     }
 
-    /// Products of rows `span` of the results: `xs[t]` is the address of term `t`, whose row `row - span.start` belongs to row `row` of the results.
+    /// Products of rows `span` of the results: `xs[t]` is the address of term `t`, whose row `row -
+    /// span.start` belongs to row `row` of the results.
     fn products_of_rows(
         &self,
         out: &RowsMut<'_>,
@@ -233,7 +269,13 @@ impl DeviceEngine {
         span: Range<usize>,
     ) {
         let shape = factors.shape();
-        let mut args = vec![address_mut(out), u64::from(self.log_degree()), self.tables.address(), span.len() as u64, moduli.len() as u64];
+        let mut args = vec![
+            address_mut(out),
+            u64::from(self.log_degree()),
+            self.tables.address(),
+            span.len() as u64,
+            moduli.len() as u64,
+        ];
         args.extend([xs.len() as u64, shape.terms as u64, shape.columns as u64, groups.len() as u64]);
         for row in span.clone() {
             let [at, plane, bits] = self.packed_row(factors, planes, rows[row], 0);
@@ -257,11 +299,21 @@ impl DeviceEngine {
         check(out, xs.len(), factors, groups, rows, moduli);
         assert!(xs.iter().all(|x| x.rows() == moduli.len()), "one row per modulus");
         let xs: Vec<u64> = xs.iter().map(address).collect();
-        self.products_of_rows(out, &xs, factors, &Planes::of(factors.layout()), groups, rows, moduli, 0..moduli.len());
+        self.products_of_rows(
+            out,
+            &xs,
+            factors,
+            &Planes::of(factors.layout()),
+            groups,
+            rows,
+            moduli,
+            0..moduli.len(),
+        );
     }
 
-    /// The digits of some rows are extended, transformed and multiplied before those of the next rows: of so many that the device has enough to do at a time, and of more
-    /// where its cache holds them. Every residue of a key is read once.
+    /// The digits of some rows are extended, transformed and multiplied before those of the next rows: of so
+    /// many that the device has enough to do at a time, and of more where its cache holds them. Every residue
+    /// of a key is read once.
     pub(super) fn gadget(
         &self,
         out: &RowsMut<'_>,
@@ -283,7 +335,10 @@ impl DeviceEngine {
             .iter()
             .map(|(digit, input)| {
                 let first = digit.source();
-                (digit.conversion(), input.coefficients.slice(first..first + digit.conversion().sources().len()))
+                (
+                    digit.conversion(),
+                    input.coefficients.slice(first..first + digit.conversion().sources().len()),
+                )
             })
             .collect();
         let columns = self.prepare(&sources);
@@ -302,12 +357,20 @@ impl DeviceEngine {
                 for row in span.clone() {
                     let to = place(term, row);
                     if let Some(target) = digit.target(row) {
-                        conversions.push([to, columns.rows[term], columns.tables[term], target as u64, 0, moduli[row] as u64]);
+                        conversions.push([
+                            to,
+                            columns.rows[term],
+                            columns.tables[term],
+                            target as u64,
+                            0,
+                            moduli[row] as u64,
+                        ]);
                         self.count_conversion(digit.conversion(), 1);
                         continue;
                     }
                     let x = input.values.unwrap_or(input.coefficients);
-                    let [modulus, value, quotient] = self.factor(moduli[row], digit.constants()[row - digit.own().start]);
+                    let [modulus, value, quotient] =
+                        self.factor(moduli[row], digit.constants()[row - digit.own().start]);
                     scalings.push([to, address(&x.slice(row..row + 1)), modulus, value, quotient]);
                     if input.values.is_none() {
                         transforms.push([to, to, moduli[row] as u64]);
@@ -323,21 +386,42 @@ impl DeviceEngine {
         }
     }
 
-    pub(super) fn sums_of_plaintexts(&self, out: &mut [RowsMut<'_>], xs: &[Rows<'_>], sums: &[PlaintextSum<'_>], moduli: &[usize]) {
+    pub(super) fn sums_of_plaintexts(
+        &self,
+        out: &mut [RowsMut<'_>],
+        xs: &[Rows<'_>],
+        sums: &[PlaintextSum<'_>],
+        moduli: &[usize],
+    ) {
         let Some(rows) = out.first().map(RowsMut::rows) else { return };
         let polys = rows / moduli.len();
         assert!(
             out.len() == sums.len() && out.iter().all(|out| out.rows() == rows),
             "as many polynomials in every output, one output per sum"
         );
-        assert!(xs.iter().all(|x| x.rows().is_multiple_of(polys) && x.rows() <= rows), "as many polynomials in every input");
+        assert!(
+            xs.iter().all(|x| x.rows().is_multiple_of(polys) && x.rows() <= rows),
+            "as many polynomials in every input"
+        );
         for (out, sum) in out.iter().zip(sums) {
             let (shape, degree) = (sum.plaintexts.shape(), sum.plaintexts.degree());
-            assert!(shape.groups == 1 && shape.columns == 1 && shape.terms == sum.inputs.len(), "one input per plaintext");
-            assert!(degree > 0 && self.degree.is_multiple_of(degree), "the plaintexts' degree divides the engine's");
+            assert!(
+                shape.groups == 1 && shape.columns == 1 && shape.terms == sum.inputs.len(),
+                "one input per plaintext"
+            );
+            assert!(
+                degree > 0 && self.degree.is_multiple_of(degree),
+                "the plaintexts' degree divides the engine's"
+            );
             let planes = Planes::of(sum.plaintexts.layout());
             let gap = (self.degree / degree).trailing_zeros();
-            let mut args = vec![address_mut(out), u64::from(self.log_degree()), self.tables.address(), moduli.len() as u64, polys as u64];
+            let mut args = vec![
+                address_mut(out),
+                u64::from(self.log_degree()),
+                self.tables.address(),
+                moduli.len() as u64,
+                polys as u64,
+            ];
             args.extend([sum.inputs.len() as u64, u64::from(gap)]);
             for (&modulus, &row) in moduli.iter().zip(sum.rows) {
                 args.push(modulus as u64);
@@ -354,9 +438,19 @@ impl DeviceEngine {
 }
 
 /// Asserts that the shapes fit each other, which the caller guarantees.
-fn check(out: &RowsMut<'_>, terms: usize, factors: &Factors, groups: &[usize], rows: &[usize], moduli: &[usize]) {
+fn check(
+    out: &RowsMut<'_>,
+    terms: usize,
+    factors: &Factors,
+    groups: &[usize],
+    rows: &[usize],
+    moduli: &[usize],
+) {
     let shape = factors.shape();
-    assert!(terms <= shape.terms && out.rows() == groups.len() * shape.columns * moduli.len(), "as many results as groups and columns");
+    assert!(
+        terms <= shape.terms && out.rows() == groups.len() * shape.columns * moduli.len(),
+        "as many results as groups and columns"
+    );
     assert!(groups.iter().all(|&group| group < shape.groups), "groups are the factors'");
     assert!(rows.len() == moduli.len(), "one row per modulus");
     let own: Vec<usize> = factors.moduli().collect();

@@ -30,7 +30,8 @@ impl DeviceEngine {
         self.launch(Launch { kernel, grid, first_row: 0, units, shared_words: 0, args });
     }
 
-    /// One unit for each word of each row of a list. The words of the launch are `head`, then the entries of the rows.
+    /// One unit for each word of each row of a list. The words of the launch are `head`, then the entries of
+    /// the rows.
     pub(super) fn each_listed<const N: usize>(&self, kernel: &'static str, head: &[u64], rows: &[[u64; N]]) {
         let args = head.iter().chain(rows.iter().flatten()).copied().collect();
         self.each_word_of(kernel, self.degree, rows.len(), args);

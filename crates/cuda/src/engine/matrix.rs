@@ -18,23 +18,44 @@ fn same(what: &'static str, expected: usize, got: usize) -> Result<(), ArithErro
 impl DeviceEngine {
     fn count_product(&self, rows: usize, inner: usize, columns: usize) {
         if let Some(meter) = self.meter.as_deref() {
-            Meter::add_product(meter, ProductCounts { products: 1, multiply_adds: rows * inner * columns, ..ProductCounts::default() });
+            Meter::add_product(
+                meter,
+                ProductCounts {
+                    products: 1,
+                    multiply_adds: rows * inner * columns,
+                    ..ProductCounts::default()
+                },
+            );
         }
     }
 
-    fn operands<'a>(&self, out: &'a [RowsMut<'_>], right: &'a [Rows<'_>]) -> (usize, impl Iterator<Item = u64> + 'a) {
+    fn operands<'a>(
+        &self,
+        out: &'a [RowsMut<'_>],
+        right: &'a [Rows<'_>],
+    ) -> (usize, impl Iterator<Item = u64> + 'a) {
         let rows = right.first().map_or(0, Rows::rows);
-        assert!(right.iter().all(|x| x.rows() == rows) && out.iter().all(|x| x.rows() == rows), "as many rows everywhere");
+        assert!(
+            right.iter().all(|x| x.rows() == rows) && out.iter().all(|x| x.rows() == rows),
+            "as many rows everywhere"
+        );
         (rows, out.iter().map(address_mut).chain(right.iter().map(address)))
     }
 
-    pub(super) fn combined(&self, out: &[RowsMut<'_>], left: &LeftMatrix, right: &[Rows<'_>], moduli: &[usize]) -> Result<(), ArithError> {
+    pub(super) fn combined(
+        &self,
+        out: &[RowsMut<'_>],
+        left: &LeftMatrix,
+        right: &[Rows<'_>],
+        moduli: &[usize],
+    ) -> Result<(), ArithError> {
         same("rows of the right matrix", left.inner(), right.len())?;
         same("rows of the product", left.rows(), out.len())?;
         let (rows, operands) = self.operands(out, right);
         let entries: Vec<u64> = left.integers().into_iter().map(|entry| entry as u64).collect();
         let entries = Allocation::of(&self.device, &entries);
-        let mut args = vec![entries.address(), left.rows() as u64, left.inner() as u64, u64::from(self.log_degree())];
+        let mut args =
+            vec![entries.address(), left.rows() as u64, left.inner() as u64, u64::from(self.log_degree())];
         args.extend([self.tables.address(), rows as u64, moduli.len() as u64]);
         args.extend(self.moduli_words(moduli));
         args.extend(operands);
@@ -55,11 +76,16 @@ impl DeviceEngine {
         same("rows of the product", positions.len(), out.len())?;
         assert!(left.iter().all(|x| x.rows() == moduli.len()), "the left factors are single polynomials");
         if let Some(&position) = positions.iter().find(|&&position| position >= self.degree) {
-            return Err(ArithError::Shape { what: "words of a row of the left factor", expected: position + 1, got: self.degree });
+            return Err(ArithError::Shape {
+                what: "words of a row of the left factor",
+                expected: position + 1,
+                got: self.degree,
+            });
         }
         let (rows, operands) = self.operands(out, right);
         let places = Allocation::of(&self.device, &words(positions).collect::<Vec<_>>());
-        let mut args = vec![places.address(), positions.len() as u64, right.len() as u64, u64::from(self.log_degree())];
+        let mut args =
+            vec![places.address(), positions.len() as u64, right.len() as u64, u64::from(self.log_degree())];
         args.extend([self.tables.address(), rows as u64, moduli.len() as u64]);
         args.extend(self.moduli_words(moduli));
         args.extend(operands);
@@ -69,7 +95,8 @@ impl DeviceEngine {
         Ok(())
     }
 
-    /// In integers modulo 2^128, which is exact up to the fractions' own last bits: a device that multiplies words needs no floating point.
+    /// In integers modulo 2^128, which is exact up to the fractions' own last bits: a device that multiplies
+    /// words needs no floating point.
     pub(super) fn combined_fractions(
         &self,
         out: &[RowsMut<'_>],
@@ -81,16 +108,27 @@ impl DeviceEngine {
     ) -> Result<(), ArithError> {
         let lanes = product.lanes;
         if lanes == 0 || !self.degree.is_multiple_of(lanes) {
-            return Err(ArithError::Shape { what: "coefficients that rows of the matrix share evenly", expected: self.degree, got: lanes });
+            return Err(ArithError::Shape {
+                what: "coefficients that rows of the matrix share evenly",
+                expected: self.degree,
+                got: lanes,
+            });
         }
         if product.products > 1 && FractionProduct::upper_bits(left.inner(), left.max_abs()) == 0 {
-            return Err(ArithError::TooLarge { what: "a weight of two floating-point products", value: left.max_abs(), limit: 1 << 40 });
+            return Err(ArithError::TooLarge {
+                what: "a weight of two floating-point products",
+                value: left.max_abs(),
+                limit: 1 << 40,
+            });
         }
         same("polynomials of the right matrix", left.inner().div_ceil(lanes), right.len())?;
         same("polynomials of the product", left.rows().div_ceil(lanes), out.len())?;
-        right.iter().try_for_each(|x| same("primes of a polynomial of the right matrix", from.len(), x.rows()))?;
+        right
+            .iter()
+            .try_for_each(|x| same("primes of a polynomial of the right matrix", from.len(), x.rows()))?;
         out.iter().try_for_each(|x| same("primes of a polynomial of the product", to.len(), x.rows()))?;
-        let moduli = |indices: &[usize]| indices.iter().map(|&index| &self.moduli[index]).collect::<Vec<&Modulus>>();
+        let moduli =
+            |indices: &[usize]| indices.iter().map(|&index| &self.moduli[index]).collect::<Vec<&Modulus>>();
         let units = product.units(&moduli(from))?;
         // Two words for each place of the right matrix.
         let fractions = Allocation::new(&self.device, 2 * right.len() * self.degree);

@@ -9,8 +9,9 @@ use std::sync::Arc;
 
 use clathrate_arith::product::{FractionProduct, LeftMatrix};
 use clathrate_arith::{
-    ArithError, Automorphism, BaseConversion, Buffer, DeviceMemory, DigitExtension, DivisionInput, Engine, Factor2, FactorShape, Factors,
-    FillRow, Form, GadgetInput, Modulus, Pass, PlaintextSum, Rounding, Rows, RowsMut, Twist,
+    ArithError, Automorphism, BaseConversion, Buffer, DeviceMemory, DigitExtension, DivisionInput, Engine,
+    Factor2, FactorShape, Factors, FillRow, Form, GadgetInput, Modulus, Pass, PlaintextSum, Rounding, Rows,
+    RowsMut, Twist,
 };
 
 use crate::memory::{Allocation, address, address_mut, or_panic};
@@ -30,7 +31,15 @@ use tables::Arithmetic;
 use transform::TransformRow;
 
 impl DeviceEngine {
-    fn elementwise(&self, kernel: &'static str, out: u64, x: u64, y: u64, (rows, degree): (usize, usize), moduli: &[usize]) {
+    fn elementwise(
+        &self,
+        kernel: &'static str,
+        out: u64,
+        x: u64,
+        y: u64,
+        (rows, degree): (usize, usize),
+        moduli: &[usize],
+    ) {
         let mut args = vec![out, x, y];
         args.extend(self.rowwise(rows, degree));
         args.extend([self.tables.address(), moduli.len() as u64]);
@@ -164,8 +173,12 @@ impl Engine for DeviceEngine {
 
     fn copy_rows(&self, out: RowsMut<'_>, out_rows: &[usize], x: Rows<'_>, rows: &[usize]) {
         assert!(out_rows.len() == rows.len() && out.degree() == x.degree(), "one row for each row");
-        assert!(rows.iter().all(|&row| row < x.rows()) && out_rows.iter().all(|&row| row < out.rows()), "rows that are there");
-        let mut args = vec![address_mut(&out), address(&x), rows.len() as u64, u64::from(x.degree().trailing_zeros())];
+        assert!(
+            rows.iter().all(|&row| row < x.rows()) && out_rows.iter().all(|&row| row < out.rows()),
+            "rows that are there"
+        );
+        let mut args =
+            vec![address_mut(&out), address(&x), rows.len() as u64, u64::from(x.degree().trailing_zeros())];
         args.extend(out_rows.iter().zip(rows).flat_map(|(&to, &from)| [to as u64, from as u64]));
         self.each_word("copy_rows", rows.len() * x.degree(), args);
     }
@@ -199,12 +212,18 @@ impl Engine for DeviceEngine {
     }
 
     fn add(&self, out: RowsMut<'_>, x: Rows<'_>, y: Rows<'_>, moduli: &[usize]) {
-        assert!(out.rows() == x.rows() && x.rows() == y.rows() && out.degree() == x.degree(), "operands have the same rows");
+        assert!(
+            out.rows() == x.rows() && x.rows() == y.rows() && out.degree() == x.degree(),
+            "operands have the same rows"
+        );
         self.elementwise("add", address_mut(&out), address(&x), address(&y), (x.rows(), x.degree()), moduli);
     }
 
     fn sub(&self, out: RowsMut<'_>, x: Rows<'_>, y: Rows<'_>, moduli: &[usize]) {
-        assert!(out.rows() == x.rows() && x.rows() == y.rows() && out.degree() == x.degree(), "operands have the same rows");
+        assert!(
+            out.rows() == x.rows() && x.rows() == y.rows() && out.degree() == x.degree(),
+            "operands have the same rows"
+        );
         self.elementwise("sub", address_mut(&out), address(&x), address(&y), (x.rows(), x.degree()), moduli);
     }
 
@@ -244,7 +263,9 @@ impl Engine for DeviceEngine {
         let mut args = vec![address_mut(&x)];
         args.extend(self.rowwise(x.rows(), x.degree()));
         args.extend([self.tables.address(), moduli.len() as u64]);
-        args.extend(moduli.iter().zip(constants).flat_map(|(&modulus, &constant)| self.factor(modulus, constant)));
+        args.extend(
+            moduli.iter().zip(constants).flat_map(|(&modulus, &constant)| self.factor(modulus, constant)),
+        );
         self.each_word("mul_constants", x.rows() * x.degree(), args);
     }
 
@@ -255,21 +276,41 @@ impl Engine for DeviceEngine {
             constants.len() == rows && y.rows() == polys * rows && y.degree() == x.degree(),
             "one constant per modulus, whole polynomials"
         );
-        assert!(polys > 0 && x.rows().is_multiple_of(polys) && x.rows() >= y.rows(), "as many polynomials, of at least as many rows");
+        assert!(
+            polys > 0 && x.rows().is_multiple_of(polys) && x.rows() >= y.rows(),
+            "as many polynomials, of at least as many rows"
+        );
         let mut args = vec![address_mut(&x), address(&y)];
         args.extend(self.rowwise(y.rows(), y.degree()));
         args.extend([self.tables.address(), rows as u64, (x.rows() / polys) as u64]);
-        args.extend(moduli.iter().zip(constants).flat_map(|(&modulus, &constant)| self.factor(modulus, constant)));
+        args.extend(
+            moduli.iter().zip(constants).flat_map(|(&modulus, &constant)| self.factor(modulus, constant)),
+        );
         self.each_word("add_mul_constants", y.rows() * y.degree(), args);
     }
 
-    fn dot_products(&self, out: RowsMut<'_>, terms: &[Vec<Factor2<'_>>], right_rows: &[usize], moduli: &[usize]) {
+    fn dot_products(
+        &self,
+        out: RowsMut<'_>,
+        terms: &[Vec<Factor2<'_>>],
+        right_rows: &[usize],
+        moduli: &[usize],
+    ) {
         let rows = moduli.len();
         assert_eq!(out.rows(), terms.len() * rows, "one list of factors per output");
         assert_eq!(right_rows.len(), rows, "one row index per modulus");
         assert!(terms.iter().flatten().all(|(x, _)| x.rows() == rows), "one row per modulus");
-        assert!(terms.iter().flatten().all(|(_, y)| right_rows.iter().all(|&row| row < y.rows())), "rows that are there");
-        let mut args = vec![address_mut(&out), rows as u64, u64::from(self.log_degree()), self.tables.address(), terms.len() as u64];
+        assert!(
+            terms.iter().flatten().all(|(_, y)| right_rows.iter().all(|&row| row < y.rows())),
+            "rows that are there"
+        );
+        let mut args = vec![
+            address_mut(&out),
+            rows as u64,
+            u64::from(self.log_degree()),
+            self.tables.address(),
+            terms.len() as u64,
+        ];
         args.extend(moduli.iter().zip(right_rows).flat_map(|(&modulus, &row)| [modulus as u64, row as u64]));
         let mut end = 0;
         args.push(0);
@@ -282,7 +323,13 @@ impl Engine for DeviceEngine {
         self.count(Pass::Hadamard, rows * terms.iter().map(Vec::len).sum::<usize>());
     }
 
-    fn combine(&self, out: &mut [RowsMut<'_>], left: &LeftMatrix, right: &[Rows<'_>], moduli: &[usize]) -> Result<(), ArithError> {
+    fn combine(
+        &self,
+        out: &mut [RowsMut<'_>],
+        left: &LeftMatrix,
+        right: &[Rows<'_>],
+        moduli: &[usize],
+    ) -> Result<(), ArithError> {
         self.combined(out, left, right, moduli)
     }
 
@@ -321,7 +368,13 @@ impl Engine for DeviceEngine {
         self.host_words(factors)
     }
 
-    fn pack_factors(&self, factors: &mut Factors, group: usize, sources: &[Vec<Rows<'_>>], source_rows: &[usize]) {
+    fn pack_factors(
+        &self,
+        factors: &mut Factors,
+        group: usize,
+        sources: &[Vec<Rows<'_>>],
+        source_rows: &[usize],
+    ) {
         self.pack(factors, group, sources, source_rows);
     }
 
@@ -329,11 +382,26 @@ impl Engine for DeviceEngine {
         self.sum_of_terms(base, terms, rows)
     }
 
-    fn unpack_factors(&self, factors: &Factors, group: usize, terms: &[usize], columns: Range<usize>, rows: &[usize]) -> Buffer {
+    fn unpack_factors(
+        &self,
+        factors: &Factors,
+        group: usize,
+        terms: &[usize],
+        columns: Range<usize>,
+        rows: &[usize],
+    ) -> Buffer {
         self.unpack(factors, group, terms, columns, rows)
     }
 
-    fn factor_products(&self, out: RowsMut<'_>, xs: &[Rows<'_>], factors: &Factors, groups: &[usize], rows: &[usize], moduli: &[usize]) {
+    fn factor_products(
+        &self,
+        out: RowsMut<'_>,
+        xs: &[Rows<'_>],
+        factors: &Factors,
+        groups: &[usize],
+        rows: &[usize],
+        moduli: &[usize],
+    ) {
         self.products(&out, xs, factors, groups, rows, moduli);
     }
 
@@ -350,11 +418,23 @@ impl Engine for DeviceEngine {
         self.gadget(&out, inputs, digits, factors, groups, rows, moduli);
     }
 
-    fn plaintext_products(&self, out: &mut [RowsMut<'_>], xs: &[Rows<'_>], sums: &[PlaintextSum<'_>], moduli: &[usize]) {
+    fn plaintext_products(
+        &self,
+        out: &mut [RowsMut<'_>],
+        xs: &[Rows<'_>],
+        sums: &[PlaintextSum<'_>],
+        moduli: &[usize],
+    ) {
         self.sums_of_plaintexts(out, xs, sums, moduli);
     }
 
-    fn base_conversion(&self, sources: &[usize], targets: &[usize], constants: &[u64], rounding: Rounding) -> Option<BaseConversion> {
+    fn base_conversion(
+        &self,
+        sources: &[usize],
+        targets: &[usize],
+        constants: &[u64],
+        rounding: Rounding,
+    ) -> Option<BaseConversion> {
         self.conversion(sources, targets, constants, rounding)
     }
 
@@ -362,7 +442,13 @@ impl Engine for DeviceEngine {
         self.converted(conversion, x, &out, out_rows);
     }
 
-    fn divide_all(&self, conversion: &BaseConversion, inputs: &[DivisionInput<'_>], constants: &[u64], transform: bool) -> Buffer {
+    fn divide_all(
+        &self,
+        conversion: &BaseConversion,
+        inputs: &[DivisionInput<'_>],
+        constants: &[u64],
+        transform: bool,
+    ) -> Buffer {
         self.divided(conversion, inputs, constants, transform)
     }
 
@@ -371,7 +457,9 @@ impl Engine for DeviceEngine {
         let element = automorphism.element().value();
         match form {
             Form::Eval => self.moved("automorphism_eval", x, element, moduli),
-            Form::Coeff => self.moved("automorphism_coeff", x, inverse_modulo(element, 2 * self.degree), moduli),
+            Form::Coeff => {
+                self.moved("automorphism_coeff", x, inverse_modulo(element, 2 * self.degree), moduli)
+            }
         }
     }
 
@@ -379,7 +467,14 @@ impl Engine for DeviceEngine {
         self.moved("mul_monomial", x, power % (2 * self.degree), moduli)
     }
 
-    fn join_components(&self, form: Form, out: RowsMut<'_>, parts: &[Rows<'_>], twist: Twist, moduli: &[usize]) {
+    fn join_components(
+        &self,
+        form: Form,
+        out: RowsMut<'_>,
+        parts: &[Rows<'_>],
+        twist: Twist,
+        moduli: &[usize],
+    ) {
         self.joined(form, &out, parts, twist, moduli);
     }
 
@@ -395,7 +490,14 @@ impl Engine for DeviceEngine {
         self.transposed(x);
     }
 
-    fn split_components(&self, form: Form, parts: &mut [RowsMut<'_>], x: Rows<'_>, twist: Twist, moduli: &[usize]) {
+    fn split_components(
+        &self,
+        form: Form,
+        parts: &mut [RowsMut<'_>],
+        x: Rows<'_>,
+        twist: Twist,
+        moduli: &[usize],
+    ) {
         self.split(form, parts, x, twist, moduli);
     }
 
@@ -408,7 +510,10 @@ impl Engine for DeviceEngine {
     }
 
     fn reduce_signed(&self, out: RowsMut<'_>, values: &[i64], moduli: &[usize]) {
-        assert!(values.len() == out.degree() && out.rows() == moduli.len(), "one row per modulus, one word per value");
+        assert!(
+            values.len() == out.degree() && out.rows() == moduli.len(),
+            "one row per modulus, one word per value"
+        );
         let uploaded = Allocation::of(&self.device, bytemuck::cast_slice(values));
         let mut args = vec![address_mut(&out), uploaded.address()];
         args.extend(self.rowwise(out.rows(), out.degree()));

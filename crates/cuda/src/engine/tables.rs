@@ -11,7 +11,8 @@ use crate::memory::Allocation;
 /// Words of one modulus; `struct Modulus` of `kernels/modular.cuh`.
 const MODULUS_WORDS: usize = 10;
 
-/// Moduli below this many bits can have butterflies of doubles, and of words of 32 bits; `kernels/butterflies.cuh`.
+/// Moduli below this many bits can have butterflies of doubles, and of words of 32 bits;
+/// `kernels/butterflies.cuh`.
 const DOUBLE_BITS: u32 = 50;
 const SHORT_BITS: u32 = 30;
 
@@ -56,7 +57,11 @@ pub(super) struct Tables {
 }
 
 impl Tables {
-    pub(super) fn new(device: &Arc<dyn Device>, moduli: &[Modulus], degree: usize) -> Result<Self, ArithError> {
+    pub(super) fn new(
+        device: &Arc<dyn Device>,
+        moduli: &[Modulus],
+        degree: usize,
+    ) -> Result<Self, ArithError> {
         let mut words = Vec::with_capacity(moduli.len() * MODULUS_WORDS);
         let mut factors = Vec::with_capacity(2 * moduli.len());
         for modulus in moduli {
@@ -68,15 +73,27 @@ impl Tables {
                 };
                 powers.iter().flat_map(pair).collect()
             };
-            let (forward, inverse) = (Allocation::of(device, &pairs(&roots.forward)), Allocation::of(device, &pairs(&roots.inverse)));
+            let (forward, inverse) = (
+                Allocation::of(device, &pairs(&roots.forward)),
+                Allocation::of(device, &pairs(&roots.inverse)),
+            );
             let (high, low) = modulus.barrett();
             let scale = modulus.multiplier(roots.inverse_degree);
-            words.extend([modulus.value(), high, low, forward.address(), inverse.address(), scale.value, scale.quotient]);
+            words.extend([
+                modulus.value(),
+                high,
+                low,
+                forward.address(),
+                inverse.address(),
+                scale.value,
+                scale.quotient,
+            ]);
             factors.extend([forward, inverse]);
             let arithmetic = Arithmetic::of(modulus, device.butterflies());
             words.push(arithmetic as u64);
             for powers in [&roots.forward, &roots.inverse] {
-                let own: Option<Vec<u64>> = powers.iter().map(|&power| arithmetic.factor(power, modulus)).collect();
+                let own: Option<Vec<u64>> =
+                    powers.iter().map(|&power| arithmetic.factor(power, modulus)).collect();
                 let own = own.map(|own| Allocation::of(device, &own));
                 words.push(own.as_ref().map_or(0, Allocation::address));
                 factors.extend(own);

@@ -35,8 +35,14 @@ mod tests {
         for log_tile in 5..=14 {
             for log_degree in 0..=17u32.min(2 * log_tile) {
                 let tiling = Tiling::new(log_degree, 1 << log_tile);
-                assert!(log_degree - tiling.log_height <= log_tile, "rows of 2^{log_degree} in tiles of 2^{log_tile}: {tiling:?}");
-                assert!(tiling.log_height + tiling.log_lanes <= log_tile.min(log_degree), "columns of 2^{log_degree}: {tiling:?}");
+                assert!(
+                    log_degree - tiling.log_height <= log_tile,
+                    "rows of 2^{log_degree} in tiles of 2^{log_tile}: {tiling:?}"
+                );
+                assert!(
+                    tiling.log_height + tiling.log_lanes <= log_tile.min(log_degree),
+                    "columns of 2^{log_degree}: {tiling:?}"
+                );
                 assert_eq!(tiling.log_height == 0, log_degree <= log_tile);
             }
         }

@@ -15,8 +15,8 @@ const VALUES: u32 = 8;
 /// A row of a transform: the addresses of result and input, which may be equal, and the modulus.
 pub(super) type TransformRow = [u64; 3];
 
-/// A row of a transform of what a base conversion gives: the addresses of the result, the columns and the tables, the target, the address of a row that is subtracted
-/// or 0, and the modulus.
+/// A row of a transform of what a base conversion gives: the addresses of the result, the columns and the
+/// tables, the target, the address of a row that is subtracted or 0, and the modulus.
 pub(super) type ConvertedRow = [u64; 6];
 
 /// What the blocks of a pass work on.
@@ -32,13 +32,19 @@ impl DeviceEngine {
             return;
         }
         let Tiling { log_height, log_lanes } = self.tiling;
-        let head = [u64::from(self.log_degree()), u64::from(log_height), u64::from(log_lanes), self.tables.address()];
+        let head = [
+            u64::from(self.log_degree()),
+            u64::from(log_height),
+            u64::from(log_lanes),
+            self.tables.address(),
+        ];
         let args = head.into_iter().chain(rows.iter().flatten().copied()).collect();
         let (log_tile, most_units) = match tiles {
             Tiles::Rows => (self.log_degree() - log_height, ROW_UNITS),
             Tiles::Columns => (log_height + log_lanes, COLUMN_UNITS),
         };
-        let (units, grid) = (self.units_of(log_tile, most_units), (1 << (self.log_degree() - log_tile), rows.len() as u32));
+        let (units, grid) =
+            (self.units_of(log_tile, most_units), (1 << (self.log_degree() - log_tile), rows.len() as u32));
         self.launch(Launch { kernel, grid, first_row: 0, units, shared_words: 1 << log_tile, args });
     }
 
@@ -61,7 +67,8 @@ impl DeviceEngine {
             return self.pass("converted_rows", rows, Tiles::Rows);
         }
         self.pass("converted_columns", rows, Tiles::Columns);
-        let rows: Vec<TransformRow> = rows.iter().map(|&[out, _, _, _, _, modulus]| [out, out, modulus]).collect();
+        let rows: Vec<TransformRow> =
+            rows.iter().map(|&[out, _, _, _, _, modulus]| [out, out, modulus]).collect();
         self.pass("forward_rows", &rows, Tiles::Rows);
     }
 

@@ -1,7 +1,9 @@
-//! Moves of the degree at equal `n * k`, in either form: combining and splitting through the subring `Z[X^gap]`.
+//! Moves of the degree at equal `n * k`, in either form: combining and splitting through the subring
+//! `Z[X^gap]`.
 //!
-//! `R_N` is a free module over `R_n` (`Y = X^gap`, `gap = N / n` a power of two) of rank `gap`. A product with a secret becomes a matrix product,
-//! so an RLWE sample at degree `N` gives MLWE samples of rank `gap` at degree `n`, and back.
+//! `R_N` is a free module over `R_n` (`Y = X^gap`, `gap = N / n` a power of two) of rank `gap`. A product
+//! with a secret becomes a matrix product, so an RLWE sample at degree `N` gives MLWE samples of rank `gap`
+//! at degree `n`, and back.
 //!
 //! # Order of components
 //! With `brv` the reversal of `log gap` bits,
@@ -11,21 +13,26 @@
 //! masks                a = sum_p X^-brv(p) a_p(Y)
 //! ```
 //!
-//! ([`SecretKey::split_degree`], [`Poly::split_components`]; [`Poly::split_mask`]), so that the component 0 of `a s` is `sum_p a_p s_p`. In this order
-//! moves nest: splitting by 2 twice is splitting by 4. They also commute with halving the rank: the first half of the `2^t` components of a polynomial are
-//! the components of its even powers.
+//! ([`SecretKey::split_degree`], [`Poly::split_components`]; [`Poly::split_mask`]), so that the component 0
+//! of `a s` is `sum_p a_p s_p`. In this order moves nest: splitting by 2 twice is splitting by 4. They also
+//! commute with halving the rank: the first half of the `2^t` components of a polynomial are the components
+//! of its even powers.
 //!
 //! # Forms
-//! In Coeff form the engine moves coefficients; in Eval form it runs the transform's last stages on the values. Neither needs a transform to the other form,
-//! and both give the same polynomials, bit for bit. [`coeff`] and [`eval`] hold the steps that differ between the forms.
+//! In Coeff form the engine moves coefficients; in Eval form it runs the transform's last stages on the
+//! values. Neither needs a transform to the other form, and both give the same polynomials, bit for bit.
+//! [`coeff`] and [`eval`] hold the steps that differ between the forms.
 //!
 //! # The paper's maps
-//! `iota` and `epsilon` are the paper's maps. The paper's `pi` is [`Poly::split_components`] with component `p` at place `brv(p)`; its `K`-th value is our
-//! value in slot `brv_N(K)`. The paper embeds masks by `pi^-1` and twists secrets by `rho`. Here the mask is twisted ([`Poly::combine_mask`]) and secrets are
-//! not, so that one secret serves all degrees and ranks: `rho` reverses and shifts a secret's components, so half of `rho(s)` is not `rho` of half of `s`.
+//! `iota` and `epsilon` are the paper's maps. The paper's `pi` is [`Poly::split_components`] with component
+//! `p` at place `brv(p)`; its `K`-th value is our value in slot `brv_N(K)`. The paper embeds masks by `pi^-1`
+//! and twists secrets by `rho`. Here the mask is twisted ([`Poly::combine_mask`]) and secrets are not, so
+//! that one secret serves all degrees and ranks: `rho` reverses and shifts a secret's components, so half of
+//! `rho(s)` is not `rho` of half of `s`.
 //!
-//! Source: [hermes, sec. 2.2 and 4.2], [dpad-he, sec. 4.1]; differs: the order of components, the twist on the masks, and `epsilon` in Eval form: the paper
-//! leaves this open; here it is a mean of neighbouring slots.
+//! Source: [hermes, sec. 2.2 and 4.2], [dpad-he, sec. 4.1]; differs: the order of components, the twist on
+//! the masks, and `epsilon` in Eval form: the paper leaves this open; here it is a mean of neighbouring
+//! slots.
 
 pub mod coeff;
 pub mod eval;
@@ -74,7 +81,12 @@ fn split<D: Domain>(out: PolysMut<'_, D>, x: PolysRef<'_, D>, twist: Twist) {
 }
 
 /// Checks that `target` divides `degree` into a power-of-two gap and returns the gap.
-fn gap_of(Degree(degree): Degree, Degree(target): Degree, Rank(rank): Rank, what: &'static str) -> Result<usize, LatticeError> {
+fn gap_of(
+    Degree(degree): Degree,
+    Degree(target): Degree,
+    Rank(rank): Rank,
+    what: &'static str,
+) -> Result<usize, LatticeError> {
     if target == 0 || !degree.is_multiple_of(target) || !(degree / target).is_power_of_two() {
         return Err(LatticeError::DegreeChange { degree, rank, target, what });
     }
@@ -83,7 +95,8 @@ fn gap_of(Degree(degree): Degree, Degree(target): Degree, Rank(rank): Rank, what
 
 /// The gap between `degree` and a larger `target`; it must divide the rank.
 fn gap_up(degree: Degree, target: Degree, rank: Rank) -> Result<usize, LatticeError> {
-    let refused = LatticeError::DegreeChange { degree: degree.0, rank: rank.0, target: target.0, what: "rank" };
+    let refused =
+        LatticeError::DegreeChange { degree: degree.0, rank: rank.0, target: target.0, what: "rank" };
     gap_of(target, degree, rank, "rank").ok().filter(|&gap| rank.0.is_multiple_of(gap)).ok_or(refused)
 }
 
@@ -109,17 +122,19 @@ impl<D: DegreeMove> PolyRef<'_, D> {
     /// `self(X^gap)` in the ring `large` of degree `N = gap n`: the map `iota`.
     ///
     /// # Errors
-    /// [`LatticeError::DegreeChange`] where the degrees do not fit; [`LatticeError::RingMismatch`] where the moduli differ.
+    /// [`LatticeError::DegreeChange`] where the degrees do not fit; [`LatticeError::RingMismatch`] where the
+    /// moduli differ.
     pub fn iota(&self, large: &Ring) -> Result<Poly<D>, LatticeError> {
-        gap_of(Degree(large.degree()), Degree(self.ring().degree()), Rank(1), "degree").map_err(|_| self.degree_change(large))?;
+        gap_of(Degree(large.degree()), Degree(self.ring().degree()), Rank(1), "degree")
+            .map_err(|_| self.degree_change(large))?;
         check_moduli(self.ring(), large)?;
         let mut out = Polys::scratch(large, self.basis(), 1);
         repeat(out.view_mut(), (*self).into());
         Ok(Poly::from_buffer(large, self.basis(), out.into_buffer()))
     }
 
-    /// The coefficients of powers of `X^gap`, in the ring `small` of degree `n = N / gap`: the map `epsilon`, with `epsilon(iota(b)) = b` and
-    /// `epsilon(iota(b) x) = b epsilon(x)`.
+    /// The coefficients of powers of `X^gap`, in the ring `small` of degree `n = N / gap`: the map `epsilon`,
+    /// with `epsilon(iota(b)) = b` and `epsilon(iota(b) x) = b epsilon(x)`.
     pub fn epsilon(&self, small: &Ring) -> Result<Poly<D>, LatticeError> {
         self.check_split(small)?;
         let mut out = Polys::scratch(small, self.basis(), 1);
@@ -133,7 +148,8 @@ impl<D: DegreeMove> PolyRef<'_, D> {
         Ok(out)
     }
 
-    /// All components `p_i` of `self = sum_i X^brv(i) p_i(X^gap)`, in the ring `small` of degree `n = N / gap`: the map `pi`.
+    /// All components `p_i` of `self = sum_i X^brv(i) p_i(X^gap)`, in the ring `small` of degree `n = N /
+    /// gap`: the map `pi`.
     pub fn split_components(&self, small: &Ring) -> Result<Polys<D>, LatticeError> {
         self.components(small, Twist::Positive)
     }
@@ -150,13 +166,19 @@ impl<D: DegreeMove> PolyRef<'_, D> {
         Ok(self.components(small, Twist::Positive)?.at(component).to_poly())
     }
 
-    /// All components `a_i` of `self = sum_i X^-brv(i) a_i(X^gap)`: the components of a mask, which are multiplied with the components of a secret.
+    /// All components `a_i` of `self = sum_i X^-brv(i) a_i(X^gap)`: the components of a mask, which are
+    /// multiplied with the components of a secret.
     pub fn split_mask(&self, small: &Ring) -> Result<Polys<D>, LatticeError> {
         self.components(small, Twist::Negative)
     }
 
     fn degree_change(&self, target: &Ring) -> LatticeError {
-        LatticeError::DegreeChange { degree: self.ring().degree(), rank: 1, target: target.degree(), what: "degree" }
+        LatticeError::DegreeChange {
+            degree: self.ring().degree(),
+            rank: 1,
+            target: target.degree(),
+            what: "degree",
+        }
     }
 
     fn check_split(&self, small: &Ring) -> Result<usize, LatticeError> {
@@ -194,8 +216,9 @@ impl<D: DegreeMove> Poly<D> {
     /// `sum_i X^brv(i) p_i(X^gap)` in the ring `large`: the inverse of [`Poly::split_components`], `pi^-1`.
     ///
     /// # Errors
-    /// [`LatticeError::EmptyShape`] without components; [`LatticeError::DegreeChange`] where their number is not the ratio of the degrees;
-    /// [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`] where they differ.
+    /// [`LatticeError::EmptyShape`] without components; [`LatticeError::DegreeChange`] where their number is
+    /// not the ratio of the degrees; [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`] where
+    /// they differ.
     pub fn combine_components<'a, P: Into<PolyRef<'a, D>>>(
         large: &Ring,
         components: impl IntoIterator<Item = P>,
@@ -204,7 +227,10 @@ impl<D: DegreeMove> Poly<D> {
     }
 
     /// `sum_i X^-brv(i) a_i(X^gap)` in the ring `large`: the inverse of [`Poly::split_mask`].
-    pub fn combine_mask<'a, P: Into<PolyRef<'a, D>>>(large: &Ring, components: impl IntoIterator<Item = P>) -> Result<Self, LatticeError> {
+    pub fn combine_mask<'a, P: Into<PolyRef<'a, D>>>(
+        large: &Ring,
+        components: impl IntoIterator<Item = P>,
+    ) -> Result<Self, LatticeError> {
         Self::combine(large, components, Twist::Negative)
     }
 
@@ -214,7 +240,9 @@ impl<D: DegreeMove> Poly<D> {
         twist: Twist,
     ) -> Result<Self, LatticeError> {
         let components: Vec<PolyRef<'a, D>> = components.into_iter().map(Into::into).collect();
-        let first = components.first().ok_or(LatticeError::EmptyShape { what: "the number of components", got: 0 })?;
+        let first = components
+            .first()
+            .ok_or(LatticeError::EmptyShape { what: "the number of components", got: 0 })?;
         check_moduli(first.ring(), large)?;
         let (small, rank, target) = (first.ring().degree(), components.len(), large.degree());
         if gap_up(Degree(small), Degree(target), Rank(rank))? != rank {
@@ -228,7 +256,8 @@ impl<D: DegreeMove> Poly<D> {
 }
 
 impl<D: DegreeMove> Bundle<D> {
-    /// The MLWE sample, of rank `k gap` at degree `n = N / gap`, whose messages are `epsilon` of this bundle's messages: their component at place 0.
+    /// The MLWE sample, of rank `k gap` at degree `n = N / gap`, whose messages are `epsilon` of this
+    /// bundle's messages: their component at place 0.
     ///
     /// ```text
     /// epsilon(b + sum_j a_j s_j) = epsilon(b) + sum_(j, p) a_(j, p) s_(j, p)    for s_j = sum_p X^brv(p) s_(j, p)(Y), a_j = sum_p X^-brv(p) a_(j, p)(Y)
@@ -237,7 +266,8 @@ impl<D: DegreeMove> Bundle<D> {
     /// Its secret is [`SecretKey::split_degree`]. One pass over the values in Eval form.
     ///
     /// # Errors
-    /// [`LatticeError::DegreeChange`] where the degrees do not fit; [`LatticeError::RingMismatch`] where the moduli differ.
+    /// [`LatticeError::DegreeChange`] where the degrees do not fit; [`LatticeError::RingMismatch`] where the
+    /// moduli differ.
     ///
     /// Source: [dpad-he, sec. 4.1.2]; differs: see the module.
     pub fn extract(&self, small: &Ring) -> Result<Self, LatticeError> {
@@ -248,9 +278,11 @@ impl<D: DegreeMove> Bundle<D> {
         self.extract_from(self.view(), small)
     }
 
-    /// The MLWE sample of component `component` of this bundle's messages: [`Bundle::extract`] of `X^-brv(component)` times the bundle.
+    /// The MLWE sample of component `component` of this bundle's messages: [`Bundle::extract`] of
+    /// `X^-brv(component)` times the bundle.
     ///
-    /// The secret is the same for all components. In Eval form, a component other than 0 costs one transform of a monomial and one product more.
+    /// The secret is the same for all components. In Eval form, a component other than 0 costs one transform
+    /// of a monomial and one product more.
     ///
     /// # Errors
     /// As [`Bundle::extract`]; [`LatticeError::ComponentOutOfRange`].
@@ -264,7 +296,8 @@ impl<D: DegreeMove> Bundle<D> {
         self.extract_from(shifted.view(), small)
     }
 
-    /// The components at place 0 of `polys`, which are as many as this bundle's polynomials, in the ring `small`.
+    /// The components at place 0 of `polys`, which are as many as this bundle's polynomials, in the ring
+    /// `small`.
     fn extract_from(&self, polys: PolysRef<'_, D>, small: &Ring) -> Result<Self, LatticeError> {
         let rank = self.rank() * (self.ring().degree() / small.degree());
         let mut out = Polys::scratch(small, self.basis(), rank + self.body_count());
@@ -274,14 +307,16 @@ impl<D: DegreeMove> Bundle<D> {
         Self::from_polys(out, rank)
     }
 
-    /// The sample at degree `N = n gap` and rank `k / gap` whose messages `m` satisfy `epsilon(m) =` this bundle's messages: the inverse of
-    /// [`Bundle::extract`], under the secret of [`SecretKey::combine_degree`].
+    /// The sample at degree `N = n gap` and rank `k / gap` whose messages `m` satisfy `epsilon(m) =` this
+    /// bundle's messages: the inverse of [`Bundle::extract`], under the secret of
+    /// [`SecretKey::combine_degree`].
     ///
-    /// The other components of the messages are unspecified, because they depend on the mask; the traces over the rotations that fix `X^gap` remove them.
-    /// One pass over the values in Eval form.
+    /// The other components of the messages are unspecified, because they depend on the mask; the traces over
+    /// the rotations that fix `X^gap` remove them. One pass over the values in Eval form.
     ///
     /// # Errors
-    /// [`LatticeError::DegreeChange`] where the gap does not divide the rank or is no power of two; [`LatticeError::RingMismatch`] where the moduli differ.
+    /// [`LatticeError::DegreeChange`] where the gap does not divide the rank or is no power of two;
+    /// [`LatticeError::RingMismatch`] where the moduli differ.
     ///
     /// Source: [dpad-he, sec. 4.1.1]; differs: see the module.
     pub fn embed(&self, large: &Ring) -> Result<Self, LatticeError> {
@@ -305,7 +340,8 @@ impl<D: DegreeMove> Bundle<D> {
 }
 
 impl SecretKey {
-    /// The same secret as a vector of `rank * gap` polynomials of degree `degree`: `s_j = sum_p X^brv(p) s_(j, p)(X^gap)`, `s_(j, p)` at place `j gap + p`.
+    /// The same secret as a vector of `rank * gap` polynomials of degree `degree`: `s_j = sum_p X^brv(p)
+    /// s_(j, p)(X^gap)`, `s_(j, p)` at place `j gap + p`.
     ///
     /// # Errors
     /// [`LatticeError::DegreeChange`] where the degrees do not fit.
@@ -317,7 +353,13 @@ impl SecretKey {
                 coefficients.extend(poly[power_of(gap, place)..].iter().step_by(gap));
             }
         }
-        Self::from_coefficients(Degree(degree), Rank(self.rank() * gap), Bodies(self.bodies()), self.distribution(), coefficients)
+        Self::from_coefficients(
+            Degree(degree),
+            Rank(self.rank() * gap),
+            Bodies(self.bodies()),
+            self.distribution(),
+            coefficients,
+        )
     }
 
     /// The inverse of [`SecretKey::split_degree`].
@@ -327,13 +369,21 @@ impl SecretKey {
     pub fn combine_degree(&self, degree: usize) -> Result<Self, LatticeError> {
         let gap = gap_up(Degree(self.degree()), Degree(degree), Rank(self.rank()))?;
         let mut coefficients = zeroize::Zeroizing::new(vec![0; self.all_coefficients().len()]);
-        for (large, small) in coefficients.chunks_exact_mut(degree).zip(self.all_coefficients().chunks_exact(degree)) {
+        for (large, small) in
+            coefficients.chunks_exact_mut(degree).zip(self.all_coefficients().chunks_exact(degree))
+        {
             for (place, part) in small.chunks_exact(self.degree()).enumerate() {
                 for (target, &value) in large[power_of(gap, place)..].iter_mut().step_by(gap).zip(part) {
                     *target = value;
                 }
             }
         }
-        Self::from_coefficients(Degree(degree), Rank(self.rank() / gap), Bodies(self.bodies()), self.distribution(), coefficients)
+        Self::from_coefficients(
+            Degree(degree),
+            Rank(self.rank() / gap),
+            Bodies(self.bodies()),
+            self.distribution(),
+            coefficients,
+        )
     }
 }

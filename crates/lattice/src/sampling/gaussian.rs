@@ -1,9 +1,10 @@
 //! The error distribution: a centred discrete Gaussian of standard deviation 3.2, by a constant-time table.
 //!
-//! One sample takes 128 uniform bits: one for the sign, 126 for the magnitude `#{k : u < THRESHOLDS[k]}` where
-//! `THRESHOLDS[k - 1] = round(2^126 * P(|X| >= k))`; one is unused. Every sample makes all 32 comparisons, as borrows of subtractions, so that no
-//! branch and no index depends on a sample. Magnitudes stop at 32 = 10 sigma; the statistical distance from the ideal distribution over all integers
-//! is 2^-78.66 per sample, nearly all of it the mass beyond the bound.
+//! One sample takes 128 uniform bits: one for the sign, 126 for the magnitude `#{k : u < THRESHOLDS[k]}`
+//! where `THRESHOLDS[k - 1] = round(2^126 * P(|X| >= k))`; one is unused. Every sample makes all 32
+//! comparisons, as borrows of subtractions, so that no branch and no index depends on a sample. Magnitudes
+//! stop at 32 = 10 sigma; the statistical distance from the ideal distribution over all integers is 2^-78.66
+//! per sample, nearly all of it the mass beyond the bound.
 
 use zeroize::Zeroizing;
 
@@ -16,13 +17,15 @@ pub const ERROR_BOUND: i64 = 32;
 
 /// Samples per request for random bytes.
 const BLOCK: usize = 64;
-/// Samples compared with the thresholds at once: few enough that their words and counts stay in sixteen 128-bit registers.
+/// Samples compared with the thresholds at once: few enough that their words and counts stay in sixteen
+/// 128-bit registers.
 const LANES: usize = 8;
 /// Random bytes per sample.
 const SAMPLE_BYTES: usize = 16;
 const HALF_MASK: u64 = (1 << 63) - 1;
 
-/// `round(2^126 * P(|X| >= k))` for k = 1 .. 32 as (high, low) halves of 63 bits; made by `scripts/gaussian_table.py`.
+/// `round(2^126 * P(|X| >= k))` for k = 1 .. 32 as (high, low) halves of 63 bits; made by
+/// `scripts/gaussian_table.py`.
 const THRESHOLDS: [(u64, u64); ERROR_BOUND as usize] = [
     (0x700ad4bf9b5e0da7, 0x6b107d26fc5a6391),
     (0x51a5da2bfd900092, 0x19910297c8100f4b),
@@ -61,7 +64,8 @@ const THRESHOLDS: [(u64, u64); ERROR_BOUND as usize] = [
 impl SecretRng {
     /// Fills `out` with the error distribution: a centred discrete Gaussian of standard deviation 3.2.
     ///
-    /// Range: `|e| <= ERROR_BOUND` = 32; statistical distance from the ideal distribution below 2^-78 per value. Constant time.
+    /// Range: `|e| <= ERROR_BOUND` = 32; statistical distance from the ideal distribution below 2^-78 per
+    /// value. Constant time.
     pub fn gaussian(&mut self, out: &mut [i64]) {
         // Each sample takes exactly 16 bytes, so the samples do not depend on how `out` is cut into calls.
         let mut bytes = Zeroizing::new([0u8; BLOCK * SAMPLE_BYTES]);
@@ -130,7 +134,8 @@ mod tests {
         }
         let base = even - odd;
         let power = |exponent: u32| (0..exponent).fold(one.clone(), |product, _| (product * &base) >> BITS);
-        let weights: Vec<BigUint> = (0..=60u32).map(|k| power(k * k) * if k == 0 { 1u32 } else { 2 }).collect();
+        let weights: Vec<BigUint> =
+            (0..=60u32).map(|k| power(k * k) * if k == 0 { 1u32 } else { 2 }).collect();
         let total: BigUint = weights.iter().sum();
         let rounded = |k: usize| ((weights[k..].iter().sum::<BigUint>() << 127u32) / &total + 1u32) >> 1u32;
         (1..=ERROR_BOUND as usize).map(rounded).collect()

@@ -1,8 +1,9 @@
-//! Randomness of the lattice layer: public masks from seeds, secret samples from the operating system's entropy.
+//! Randomness of the lattice layer: public masks from seeds, secret samples from the operating system's
+//! entropy.
 //!
-//! There are two separate generators: [`MaskXof`] expands a public, stored [`MaskSeed`] into uniform residues (BLAKE3), and [`SecretRng`] draws
-//! secrets, errors and flooding noise (ChaCha20). The module works on rows of integers and a modulus; it does not depend on polynomials, chains or
-//! keys.
+//! There are two separate generators: [`MaskXof`] expands a public, stored [`MaskSeed`] into uniform residues
+//! (BLAKE3), and [`SecretRng`] draws secrets, errors and flooding noise (ChaCha20). The module works on rows
+//! of integers and a modulus; it does not depend on polynomials, chains or keys.
 
 mod distribution;
 mod error;

@@ -1,8 +1,9 @@
 //! Secret randomness: ChaCha20 seeded by the operating system, and the distributions drawn from it.
 //!
-//! The generator erases its past (fast key erasure): each refill takes 4096 bytes of the keystream of ChaCha20 (zero nonce, one key per refill). The
-//! first 32 bytes are the next key, the rest is output, and output is overwritten when read. So the memory at any time reveals nothing about earlier
-//! output, and no key is used for more than one short stream.
+//! The generator erases its past (fast key erasure): each refill takes 4096 bytes of the keystream of
+//! ChaCha20 (zero nonce, one key per refill). The first 32 bytes are the next key, the rest is output, and
+//! output is overwritten when read. So the memory at any time reveals nothing about earlier output, and no
+//! key is used for more than one short stream.
 
 use chacha20::ChaCha20;
 use chacha20::cipher::{KeyIvInit, StreamCipher};
@@ -16,7 +17,8 @@ use super::xof::MaskSeed;
 const KEY_BYTES: usize = 32;
 /// Bytes per refill: 64 whole blocks of the cipher, so that its vector code never handles a partial batch.
 const REFILL_BYTES: usize = 4096;
-/// Bytes below this give one ternary value each: 255 = 3 * 85, so each value comes from exactly 85 byte values.
+/// Bytes below this give one ternary value each: 255 = 3 * 85, so each value comes from exactly 85 byte
+/// values.
 const TERNARY_ACCEPTED_BELOW: u8 = 255;
 
 /// Source of secrets, errors and flooding noise. Its state is overwritten on drop and not printed by `Debug`.
@@ -40,11 +42,13 @@ impl SecretRng {
     /// [`SamplingError::NoEntropy`] if the system gives none.
     pub fn from_os() -> Result<Self, SamplingError> {
         let mut seed = Zeroizing::new([0u8; KEY_BYTES]);
-        getrandom::fill(seed.as_mut()).map_err(|error| SamplingError::NoEntropy { reason: error.to_string() })?;
+        getrandom::fill(seed.as_mut())
+            .map_err(|error| SamplingError::NoEntropy { reason: error.to_string() })?;
         Ok(Self::from_seed(*seed))
     }
 
-    /// A generator with a fixed key: the same seed gives the same samples. For tests and reproducible benches only.
+    /// A generator with a fixed key: the same seed gives the same samples. For tests and reproducible benches
+    /// only.
     #[must_use]
     pub fn from_seed(mut seed: [u8; KEY_BYTES]) -> Self {
         let key = Zeroizing::new(seed);
@@ -75,7 +79,8 @@ impl SecretRng {
         MaskSeed(bytes)
     }
 
-    /// A generator with its own fresh key, for another thread or task. The key is drawn from this generator, whose later output is independent of it.
+    /// A generator with its own fresh key, for another thread or task. The key is drawn from this generator,
+    /// whose later output is independent of it.
     #[must_use]
     pub fn fork(&mut self) -> Self {
         let mut seed = Zeroizing::new([0u8; KEY_BYTES]);
@@ -99,7 +104,8 @@ impl SecretRng {
 
     /// Fills `out` with independent values of {-1, 0, 1}, each with probability exactly 1/3.
     ///
-    /// One uniform byte per value; the byte 255 is skipped. Timing can reveal only how many bytes were skipped, which is independent of the values.
+    /// One uniform byte per value; the byte 255 is skipped. Timing can reveal only how many bytes were
+    /// skipped, which is independent of the values.
     pub fn ternary_uniform(&mut self, out: &mut [i64]) {
         let mut bytes = Zeroizing::new([0u8; 512]);
         let mut done = 0;
@@ -109,7 +115,8 @@ impl SecretRng {
             let rest = &mut out[done..];
             let mut written = 0;
             for &byte in &bytes[..take] {
-                // floor(byte / 3) = floor(byte * 171 / 2^9) for every byte, which gives the remainder without a division.
+                // floor(byte / 3) = floor(byte * 171 / 2^9) for every byte, which gives the remainder without
+                // a division.
                 let byte_word = u32::from(byte);
                 let trit = byte_word - 3 * ((byte_word * 171) >> 9);
                 rest[written] = i64::from(trit) - 1;
@@ -119,11 +126,13 @@ impl SecretRng {
         }
     }
 
-    /// Fills `out` with exactly `weight` non-zero values, at uniform positions, each -1 or 1 with probability 1/2.
+    /// Fills `out` with exactly `weight` non-zero values, at uniform positions, each -1 or 1 with probability
+    /// 1/2.
     ///
-    /// The values get uniform 61-bit tags, and a sorting network sorts them by tag, so no branch and no address depends on the secret. Two equal tags
-    /// (probability below `out.len()^2 / 2^62`) restart the procedure: for distinct tags every arrangement is exactly equally likely, and the restart
-    /// is independent of the arrangement.
+    /// The values get uniform 61-bit tags, and a sorting network sorts them by tag, so no branch and no
+    /// address depends on the secret. Two equal tags (probability below `out.len()^2 / 2^62`) restart the
+    /// procedure: for distinct tags every arrangement is exactly equally likely, and the restart is
+    /// independent of the arrangement.
     ///
     /// # Errors
     /// [`SamplingError::WeightTooLarge`] if `weight > out.len()`.
@@ -138,7 +147,8 @@ impl SecretRng {
                 *word = (self.word() >> 1 & !1) | u64::from(index < weight);
             }
             sort_oblivious(&mut words);
-            let equal_tags = words.windows(2).fold(0, |count, pair| count + u64::from(pair[0] >> 2 == pair[1] >> 2));
+            let equal_tags =
+                words.windows(2).fold(0, |count, pair| count + u64::from(pair[0] >> 2 == pair[1] >> 2));
             if equal_tags == 0 {
                 break;
             }
@@ -149,8 +159,8 @@ impl SecretRng {
         }
         Ok(())
     }
-    /// Fills `out` with noise uniform in `[-2^(bits - 1), 2^(bits - 1))`, for noise flooding: the noise hides the error that a decryption would
-    /// reveal.
+    /// Fills `out` with noise uniform in `[-2^(bits - 1), 2^(bits - 1))`, for noise flooding: the noise hides
+    /// the error that a decryption would reveal.
     ///
     /// # Errors
     /// [`SamplingError::FloodingBits`] unless `1 <= bits <= 63`.
@@ -173,8 +183,8 @@ impl SecretRng {
         word
     }
 
-    /// Computes the next keystream and takes the next key from it. All earlier output was overwritten with zeros when read, so the buffer is all
-    /// zeros here.
+    /// Computes the next keystream and takes the next key from it. All earlier output was overwritten with
+    /// zeros when read, so the buffer is all zeros here.
     fn refill(&mut self) {
         debug_assert!(self.keystream.iter().all(|&byte| byte == 0));
         let mut cipher = ChaCha20::new((&*self.key).into(), &[0u8; 12].into());

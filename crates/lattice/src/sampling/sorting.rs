@@ -1,6 +1,7 @@
 //! Data-oblivious sorting: the sequence of comparisons and memory accesses depends only on the length.
 
-/// Sorts words below 2^63 in ascending order by Batcher's merge exchange (Knuth, TAOCP vol. 3, algorithm 5.2.2M).
+/// Sorts words below 2^63 in ascending order by Batcher's merge exchange (Knuth, TAOCP vol. 3, algorithm
+/// 5.2.2M).
 ///
 /// Cost: about `n * (log2 n)^2 / 4` compare-exchanges, for any length.
 pub(super) fn sort_oblivious(words: &mut [u64]) {
@@ -67,7 +68,8 @@ mod tests {
         for length in [1usize, 2, 63, 64, 65, 1000, 1023, 1024, 1025, 12288] {
             let mut words: Vec<u64> = (0..length)
                 .map(|_| {
-                    state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                    state =
+                        state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
                     state >> 1
                 })
                 .collect();

@@ -1,14 +1,19 @@
-//! Secrets of fixed weight `h`: rows for the rings of degree 2^12 to 2^16 and weights 32 to 1024, at 128, 192 and 256 bits.
+//! Secrets of fixed weight `h`: rows for the rings of degree 2^12 to 2^16 and weights 32 to 1024, at 128, 192
+//! and 256 bits.
 //!
-//! Let `L_b(d, h)` be the largest log2(QP) with `b` bits at dimension `d` and weight `h`. Each rule gives a lower bound of the estimator's figure:
+//! Let `L_b(d, h)` be the largest log2(QP) with `b` bits at dimension `d` and weight `h`. Each rule gives a
+//! lower bound of the estimator's figure:
 //!
-//! - **Weight** between two tabulated weights: the chord, rounded down. `L_b` is concave in `h` in every row, so the chord is a lower bound. Weights above the
-//!   last count as the last; weights below the first are not covered.
-//! - **Dimension** between two rows: `floor(d min(L_0/d_0, L_1/d_1))` and at least `L_0`. This takes the ratio `L/d` to be nowhere below both its
-//!   neighbours; it rises or falls slowly from row to row. Dimensions above the last row count as the last.
-//! - **Bits** between two points `(L_1, b_1)` and `(L_2, b_2)` with `L_1 > L > L_2`: the lesser of two curves that are lines in `x = 1/L`, the
-//!   chord and the ray `b_1 L_1 x`; less half a bit, rounded down to 0.1, and at least `b_1`. Where guessing decides (`b_2 L_2 < b_1 L_1`), bits are
-//!   concave in `x`, and the chord is below them; where it does not, `b L` falls as `L` grows as for uniform secrets, and the ray is below
+//! - **Weight** between two tabulated weights: the chord, rounded down. `L_b` is concave in `h` in every row,
+//!   so the chord is a lower bound. Weights above the last count as the last; weights below the first are not
+//!   covered.
+//! - **Dimension** between two rows: `floor(d min(L_0/d_0, L_1/d_1))` and at least `L_0`. This takes the
+//!   ratio `L/d` to be nowhere below both its neighbours; it rises or falls slowly from row to row.
+//!   Dimensions above the last row count as the last.
+//! - **Bits** between two points `(L_1, b_1)` and `(L_2, b_2)` with `L_1 > L > L_2`: the lesser of two curves
+//!   that are lines in `x = 1/L`, the chord and the ray `b_1 L_1 x`; less half a bit, rounded down to 0.1,
+//!   and at least `b_1`. Where guessing decides (`b_2 L_2 < b_1 L_1`), bits are concave in `x`, and the chord
+//!   is below them; where it does not, `b L` falls as `L` grows as for uniform secrets, and the ray is below
 //!   them. The half bit covers rows that are straight in `x` to the rounding of `L`.
 //! - **Below 128 bits**: [`bits_above`]. A log2(QP) below the smallest of the table counts as the smallest.
 //!
@@ -52,8 +57,15 @@ fn points(dimension: usize, weight: usize) -> Vec<(f64, f64)> {
     if weight > largest_weight(dimension) {
         return Vec::new();
     }
-    let levels = LEVELS.iter().enumerate().filter_map(|(level, &bits)| Some((budget(level, dimension, weight)?, bits)));
-    let runs = TABLES.runs.iter().filter(|run| run.dimension <= dimension && run.weight <= weight).map(|run| (run.log2_qp, run.bits));
+    let levels = LEVELS
+        .iter()
+        .enumerate()
+        .filter_map(|(level, &bits)| Some((budget(level, dimension, weight)?, bits)));
+    let runs = TABLES
+        .runs
+        .iter()
+        .filter(|run| run.dimension <= dimension && run.weight <= weight)
+        .map(|run| (run.log2_qp, run.bits));
     let mut points: Vec<(f64, f64)> = levels.chain(runs).collect();
     points.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.1.total_cmp(&a.1)));
     let mut most = 0.0;
@@ -71,7 +83,8 @@ fn budget(level: usize, dimension: usize, weight: usize) -> Option<f64> {
     let above = rows.partition_point(|row| row.dimension <= dimension);
     let lower = &rows[above.checked_sub(1)?];
     let low = row_budget(lower, level, weight)?;
-    let Some((upper, high)) = rows.get(above).and_then(|row| Some((row, row_budget(row, level, weight)?))) else {
+    let Some((upper, high)) = rows.get(above).and_then(|row| Some((row, row_budget(row, level, weight)?)))
+    else {
         return Some(low);
     };
     let ratio = (low / lower.dimension as f64).min(high / upper.dimension as f64);
@@ -100,7 +113,11 @@ mod tests {
 
     /// The points of each row of the table.
     fn curves() -> Vec<(usize, usize, Points)> {
-        TABLES.fixed_weight.iter().flat_map(|row| WEIGHTS.map(|h| (row.dimension, h, points(row.dimension, h)))).collect()
+        TABLES
+            .fixed_weight
+            .iter()
+            .flat_map(|row| WEIGHTS.map(|h| (row.dimension, h, points(row.dimension, h))))
+            .collect()
     }
 
     #[test]
@@ -117,7 +134,8 @@ mod tests {
         for row in &TABLES.fixed_weight {
             for column in &row.budgets {
                 for triple in column.windows(3) {
-                    let slope = |i: usize| (triple[i + 1].1 - triple[i].1) / (triple[i + 1].0 - triple[i].0) as f64;
+                    let slope =
+                        |i: usize| (triple[i + 1].1 - triple[i].1) / (triple[i + 1].0 - triple[i].0) as f64;
                     assert!(slope(1) <= slope(0), "{}: {triple:?}", row.dimension);
                 }
             }
@@ -129,7 +147,8 @@ mod tests {
         for pair in TABLES.fixed_weight.windows(2) {
             for level in 0..LEVELS.len() {
                 for &(h, low) in &pair[0].budgets[level] {
-                    let high = row_budget(&pair[1], level, h).expect("larger rings have every entry of smaller ones");
+                    let high = row_budget(&pair[1], level, h)
+                        .expect("larger rings have every entry of smaller ones");
                     // Twice the dimension; a small modulus is rounded by up to one bit.
                     let growth = high / low / 2.0;
                     assert!(
@@ -149,11 +168,14 @@ mod tests {
         for (dimension, weight, points) in curves() {
             for triple in points.windows(3) {
                 let product = |i: usize| triple[i].0 * triple[i].1;
-                let slope = |i: usize| (triple[i + 1].1 - triple[i].1) / (1.0 / triple[i + 1].0 - 1.0 / triple[i].0);
-                // The product of bits and log2(QP) falls towards smaller moduli in both intervals, so the chord is used there.
+                let slope =
+                    |i: usize| (triple[i + 1].1 - triple[i].1) / (1.0 / triple[i + 1].0 - 1.0 / triple[i].0);
+                // The product of bits and log2(QP) falls towards smaller moduli in both intervals, so the
+                // chord is used there.
                 if product(2) < product(1) && product(1) < product(0) {
                     triples += 1;
-                    // A convex curve with these slopes sags below its chords by (difference of slopes) * (width in x) / 8 at most.
+                    // A convex curve with these slopes sags below its chords by (difference of slopes) *
+                    // (width in x) / 8 at most.
                     let sag = (slope(1) - slope(0)) * (1.0 / triple[2].0 - 1.0 / triple[0].0) / 8.0;
                     assert!(sag < MARGIN_BITS / 4.0, "{dimension}, h = {weight}: {triple:?} sags by {sag}");
                 }
@@ -164,7 +186,8 @@ mod tests {
 
     #[test]
     fn chord_without_the_run_is_below_the_run() {
-        // The run of h = 32 at 2^16, log2(QP) = 118, gave 162.7 bits; the published rows alone must not give more.
+        // The run of h = 32 at 2^16, log2(QP) = 118, gave 162.7 bits; the published rows alone must not give
+        // more.
         let all = points(65536, 32);
         let (first, last) = (all[0], all[all.len() - 1]);
         assert_eq!((first, last), ((349.0, 128.0), (43.0, 192.0)));
@@ -183,12 +206,17 @@ mod tests {
 
     #[test]
     fn no_row_is_above_what_attacks_without_guessing_leave() {
-        // Primal and dual attacks see a secret by its size s: log2(QP) may be larger by log2(s) for as many bits.
+        // Primal and dual attacks see a secret by its size s: log2(QP) may be larger by log2(s) for as many
+        // bits.
         for row in &TABLES.fixed_weight {
             for (column, &bits) in row.budgets.iter().zip(&LEVELS) {
                 for &(h, budget) in column {
                     let smaller = ((2 * row.dimension) as f64 / (3 * h) as f64).log2() / 2.0;
-                    assert!(uniform::bits(row.dimension, budget + smaller.ceil()) >= bits, "{}, h = {h}, {bits} bits", row.dimension);
+                    assert!(
+                        uniform::bits(row.dimension, budget + smaller.ceil()) >= bits,
+                        "{}, h = {h}, {bits} bits",
+                        row.dimension
+                    );
                 }
             }
         }

@@ -1,16 +1,20 @@
-//! How secure a secret of fixed weight is against an attack that the table does not have: a guess at the square root of its cost.
+//! How secure a secret of fixed weight is against an attack that the table does not have: a guess at the
+//! square root of its cost.
 //!
-//! The table's attacks guess coefficients of the secret one by one, or by a meet in the middle that succeeds with the probability that is known for it. Newer work claims to lose
-//! less. This file asks what would be left if a meet in the middle lost nothing, which favours the attacker:
+//! The table's attacks guess coefficients of the secret one by one, or by a meet in the middle that succeeds
+//! with the probability that is known for it. Newer work claims to lose less. This file asks what would be
+//! left if a meet in the middle lost nothing, which favours the attacker:
 //!
-//! - Of `n` coefficients the attacker sets `z` aside and guesses them, with at most `w` of them not zero: `sum_i C(z, i) 2^i` guesses, of which the square root is tried. To try one
-//!   costs `d^2`, as Babai's algorithm does.
-//! - The rest is a lattice problem (uSVP, geometric series assumption) with `n - z` coefficients and `h - w` non-zero ones, in the best dimension `d`: block size `b`, which costs
-//!   `8 d 2^(0.292 b + 16.4)` [BDGL16].
-//! - The guess is right with the probability that at most `w` of the `h` non-zero coefficients are among the `z`, times the `n` rotations of the secret, which cost nothing. Both steps
-//!   are repeated until it is.
+//! - Of `n` coefficients the attacker sets `z` aside and guesses them, with at most `w` of them not zero:
+//!   `sum_i C(z, i) 2^i` guesses, of which the square root is tried. To try one costs `d^2`, as Babai's
+//!   algorithm does.
+//! - The rest is a lattice problem (uSVP, geometric series assumption) with `n - z` coefficients and `h - w`
+//!   non-zero ones, in the best dimension `d`: block size `b`, which costs `8 d 2^(0.292 b + 16.4)` [BDGL16].
+//! - The guess is right with the probability that at most `w` of the `h` non-zero coefficients are among the
+//!   `z`, times the `n` rotations of the secret, which cost nothing. Both steps are repeated until it is.
 //!
-//! Not a lower bound: it says how far the table's figure depends on the losses of the meet in the middle. Memory is not counted, either.
+//! Not a lower bound: it says how far the table's figure depends on the losses of the meet in the middle.
+//! Memory is not counted, either.
 
 use std::f64::consts::{E, LN_2, LOG2_E, PI};
 
@@ -36,7 +40,8 @@ pub(super) fn bits(dimension: usize, log2_qp: f64, weight: usize) -> f64 {
     least(&mut (from..to).step_by((step / FINE).max(1)), coarse).0
 }
 
-/// log2 of the cost with `guessed` coefficients set aside, for the best weight among them; what costs more than `most` is not looked at.
+/// log2 of the cost with `guessed` coefficients set aside, for the best weight among them; what costs more
+/// than `most` is not looked at.
 fn cost(dimension: usize, log2_qp: f64, weight: usize, guessed: usize, most: f64) -> f64 {
     let (n, z) = (dimension as f64, guessed as f64);
     let least_weight = weight.saturating_sub(dimension - guessed);
@@ -59,7 +64,8 @@ fn cost(dimension: usize, log2_qp: f64, weight: usize, guessed: usize, most: f64
     best
 }
 
-/// The least block size that solves the lattice problem of `n` coefficients of which `weight` are not zero, and the dimension of the lattice. `above` bounds the size.
+/// The least block size that solves the lattice problem of `n` coefficients of which `weight` are not zero,
+/// and the dimension of the lattice. `above` bounds the size.
 fn least_block(n: f64, weight: f64, log2_qp: f64, above: Option<f64>) -> (f64, f64) {
     let (log_q, scaling) = (log2_qp * LN_2, (ERROR_STANDARD_DEVIATION / (weight / n).sqrt()).ln());
     // The dimension in which a lattice of this block size is best, and whether the block size suffices there.
@@ -68,7 +74,8 @@ fn least_block(n: f64, weight: f64, log2_qp: f64, above: Option<f64>) -> (f64, f
         let best = (n * (log_q - scaling).max(0.0) / delta).sqrt();
         let d = best.max(n + 1.0).max(block + 1.0);
         let short = (ERROR_STANDARD_DEVIATION * block.sqrt()).ln();
-        let reduced = delta * (2.0 * block - d - 1.0) + (ERROR_STANDARD_DEVIATION.ln() + scaling * n + log_q * (d - n - 1.0)) / d;
+        let reduced = delta * (2.0 * block - d - 1.0)
+            + (ERROR_STANDARD_DEVIATION.ln() + scaling * n + log_q * (d - n - 1.0)) / d;
         (short <= reduced, d)
     };
     let (mut low, mut high) = (LEAST_BLOCK, above.unwrap_or(4.0 * n).max(LEAST_BLOCK));
@@ -95,7 +102,11 @@ fn log2_sum(x: f64, y: f64) -> f64 {
 
 /// log2 of the binomial coefficient; negative infinity where it is 0.
 fn log2_choose(n: f64, k: f64) -> f64 {
-    if k < 0.0 || k > n { f64::NEG_INFINITY } else { (log_factorial(n) - log_factorial(k) - log_factorial(n - k)) * LOG2_E }
+    if k < 0.0 || k > n {
+        f64::NEG_INFINITY
+    } else {
+        (log_factorial(n) - log_factorial(k) - log_factorial(n - k)) * LOG2_E
+    }
 }
 
 /// ln(n!), by Stirling's series, which has ten digits from 10 on.
@@ -103,7 +114,8 @@ fn log_factorial(n: f64) -> f64 {
     if n < 10.0 {
         return (2..=n as u32).map(|i| f64::from(i).ln()).sum();
     }
-    n.mul_add(n.ln(), -n) + 0.5 * (2.0 * PI * n).ln() + 1.0 / (12.0 * n) - 1.0 / (360.0 * n.powi(3)) + 1.0 / (1260.0 * n.powi(5))
+    n.mul_add(n.ln(), -n) + 0.5 * (2.0 * PI * n).ln() + 1.0 / (12.0 * n) - 1.0 / (360.0 * n.powi(3))
+        + 1.0 / (1260.0 * n.powi(5))
 }
 
 #[cfg(test)]
@@ -112,21 +124,33 @@ mod tests {
 
     #[test]
     fn binomial_coefficients_are_exact() {
-        for (n, k, expected) in
-            [(5.0, 2.0, 10.0), (12.0, 6.0, 924.0), (52.0, 5.0, 2_598_960.0), (7.0, 0.0, 1.0), (40.0, 20.0, 137_846_528_820.0f64)]
-        {
+        for (n, k, expected) in [
+            (5.0, 2.0, 10.0),
+            (12.0, 6.0, 924.0),
+            (52.0, 5.0, 2_598_960.0),
+            (7.0, 0.0, 1.0),
+            (40.0, 20.0, 137_846_528_820.0f64),
+        ] {
             assert!((log2_choose(n, k) - f64::log2(expected)).abs() < 1e-9, "{n} over {k}");
         }
         assert_eq!(log2_choose(3.0, 4.0), f64::NEG_INFINITY);
-        assert!((log2_sum(10.0, 10.0) - 11.0).abs() < 1e-12 && (log2_sum(f64::NEG_INFINITY, 3.0) - 3.0).abs() < 1e-12);
+        assert!(
+            (log2_sum(10.0, 10.0) - 11.0).abs() < 1e-12
+                && (log2_sum(f64::NEG_INFINITY, 3.0) - 3.0).abs() < 1e-12
+        );
     }
 
     #[test]
     fn block_sizes_are_those_of_the_geometric_series() {
-        // n coefficients of density 1 under errors of 3.2: a larger modulus needs a smaller block, a smaller dimension, too.
+        // n coefficients of density 1 under errors of 3.2: a larger modulus needs a smaller block, a smaller
+        // dimension, too.
         let size = |n: f64, weight: f64, log2_qp: f64| least_block(n, weight, log2_qp, None).0;
-        assert!(size(4096.0, 2730.0, 106.0) > size(4096.0, 2730.0, 107.0) && size(4096.0, 2730.0, 106.0) > size(4000.0, 2666.0, 106.0));
-        // The table has 128 bits for uniform ternary secrets of dimension 4096 at 106 bits, by a cost model that is within 5 bits of this one there.
+        assert!(
+            size(4096.0, 2730.0, 106.0) > size(4096.0, 2730.0, 107.0)
+                && size(4096.0, 2730.0, 106.0) > size(4000.0, 2666.0, 106.0)
+        );
+        // The table has 128 bits for uniform ternary secrets of dimension 4096 at 106 bits, by a cost model
+        // that is within 5 bits of this one there.
         let (block, lattice) = least_block(4096.0, 2730.0, 106.0, None);
         let bits = 0.292 * block + 16.4 + (8.0 * lattice).log2();
         assert!((125.0..134.0).contains(&bits), "{bits}");
@@ -136,7 +160,12 @@ mod tests {
     fn sparser_secrets_and_larger_moduli_are_easier() {
         for dimension in [4096, 32768, 65536] {
             let at = |weight, log2_qp| bits(dimension, log2_qp, weight);
-            assert!(at(32, 120.0) > at(32, 160.0) && at(48, 120.0) > at(32, 120.0) && at(64, 120.0) > at(48, 120.0), "{dimension}");
+            assert!(
+                at(32, 120.0) > at(32, 160.0)
+                    && at(48, 120.0) > at(32, 120.0)
+                    && at(64, 120.0) > at(48, 120.0),
+                "{dimension}"
+            );
         }
         assert!(bits(65536, 120.0, 32) > bits(32768, 120.0, 32));
     }

@@ -1,14 +1,17 @@
-//! Estimated bits of security of one key: from its module dimension, its log2(QP) and the distribution of its secret.
+//! Estimated bits of security of one key: from its module dimension, its log2(QP) and the distribution of its
+//! secret.
 //!
-//! The figures come from a checked-in table, `data/security.csv`, which says how each row was made. A row holds for every secret of at least
-//! its dimension and weight and at most its log2(QP). Between rows this module rounds down, so that a result is a lower bound of the
-//! estimator's figure: `uniform.rs` and `fixed_weight.rs` state each rule and why it rounds down.
+//! The figures come from a checked-in table, `data/security.csv`, which says how each row was made. A row
+//! holds for every secret of at least its dimension and weight and at most its log2(QP). Between rows this
+//! module rounds down, so that a result is a lower bound of the estimator's figure: `uniform.rs` and
+//! `fixed_weight.rs` state each rule and why it rounds down.
 //!
-//! A module of degree `n` and rank `r` is looked up at dimension `n r`. The attack on sparse secrets guesses across the rotations of a secret:
-//! `n r` in the ring of that dimension, only `n` in the module. The ring's row is therefore a lower bound for the module.
+//! A module of degree `n` and rank `r` is looked up at dimension `n r`. The attack on sparse secrets guesses
+//! across the rotations of a secret: `n r` in the ring of that dimension, only `n` in the module. The ring's
+//! row is therefore a lower bound for the module.
 //!
-//! Each key is gated by its own dimension, modulus and secret, short-lived sparse secrets included. The security of a scheme is the minimum
-//! over its keys.
+//! Each key is gated by its own dimension, modulus and secret, short-lived sparse secrets included. The
+//! security of a scheme is the minimum over its keys.
 
 mod fixed_weight;
 mod guessing;
@@ -27,7 +30,8 @@ pub const SPARSE_ESTIMATOR_COMMIT: &str = "44e1068";
 
 /// The lowest security level of the table, and the default minimum of secure parameter sets.
 const BASE_BITS: f64 = 128.0;
-/// Relative loss of bits per relative excess `1 - L/log2(QP)` over the largest log2(QP) `L` of the table; see [`bits_above`].
+/// Relative loss of bits per relative excess `1 - L/log2(QP)` over the largest log2(QP) `L` of the table; see
+/// [`bits_above`].
 const LOSS_ABOVE_BUDGET: f64 = 1.125;
 
 /// The table's statement about the security of one key.
@@ -58,7 +62,9 @@ impl fmt::Display for Estimate {
         match self {
             // Rounded down: 127.97 must not print as 128.
             Self::AtLeast(bits) => write!(f, "{:.1} bits", (bits * 10.0).floor() / 10.0),
-            Self::NotCovered { nearest } => write!(f, "no estimate: the nearest combination in the security table is {nearest}"),
+            Self::NotCovered { nearest } => {
+                write!(f, "no estimate: the nearest combination in the security table is {nearest}")
+            }
         }
     }
 }
@@ -84,17 +90,23 @@ impl fmt::Display for Covered {
     }
 }
 
-/// The table's statement about a secret of `dimension` (degree times rank) under a modulus of `log2_qp` bits, special primes included.
+/// The table's statement about a secret of `dimension` (degree times rank) under a modulus of `log2_qp` bits,
+/// special primes included.
 ///
 ///
 /// Exact at the rows of the table, rounded down between them.
 #[must_use]
 pub fn estimate(dimension: usize, log2_qp: f64, distribution: SecretDistribution) -> Estimate {
     let bits = estimated_bits(dimension, log2_qp, distribution);
-    if bits > 0.0 { Estimate::AtLeast(bits) } else { Estimate::NotCovered { nearest: nearest_covered(dimension, distribution) } }
+    if bits > 0.0 {
+        Estimate::AtLeast(bits)
+    } else {
+        Estimate::NotCovered { nearest: nearest_covered(dimension, distribution) }
+    }
 }
 
-/// Estimated bits of a secret of `dimension` (degree times rank) at `log2_qp`, rounded down; 0 where the table does not cover them.
+/// Estimated bits of a secret of `dimension` (degree times rank) at `log2_qp`, rounded down; 0 where the
+/// table does not cover them.
 ///
 /// [`estimate`] tells "not covered" from a number and names the nearest combination that is covered.
 #[must_use]
@@ -107,28 +119,37 @@ pub fn estimated_bits(dimension: usize, log2_qp: f64, distribution: SecretDistri
         SecretDistribution::UniformTernary => uniform::bits(dimension, log2_qp),
         SecretDistribution::FixedWeight(weight) => {
             let sparse = fixed_weight::bits(dimension, log2_qp, weight);
-            if counts_as_uniform(dimension, weight) { sparse.max(uniform::bits(dimension, log2_qp)) } else { sparse }
+            if counts_as_uniform(dimension, weight) {
+                sparse.max(uniform::bits(dimension, log2_qp))
+            } else {
+                sparse
+            }
         }
     }
 }
 
-/// Bits of a secret of `dimension` at `log2_qp` against attackers whose meet in the middle loses nothing, where [`estimated_bits`] counts the losses that are known: `guessing.rs` has the
-/// model. At most [`estimated_bits`], and less for secrets of a small fixed weight alone. Nothing is gated by this figure.
+/// Bits of a secret of `dimension` at `log2_qp` against attackers whose meet in the middle loses nothing,
+/// where [`estimated_bits`] counts the losses that are known: `guessing.rs` has the model. At most
+/// [`estimated_bits`], and less for secrets of a small fixed weight alone. Nothing is gated by this figure.
 #[must_use]
 pub fn bits_against_ideal_guessing(dimension: usize, log2_qp: f64, distribution: SecretDistribution) -> f64 {
     let estimated = estimated_bits(dimension, log2_qp, distribution);
     match distribution {
-        SecretDistribution::FixedWeight(weight) if estimated > 0.0 && !counts_as_uniform(dimension, weight) => {
+        SecretDistribution::FixedWeight(weight)
+            if estimated > 0.0 && !counts_as_uniform(dimension, weight) =>
+        {
             estimated.min((guessing::bits(dimension, log2_qp, weight) * 10.0).floor() / 10.0)
         }
         _ => estimated,
     }
 }
 
-/// Largest log2(QP), an integer, at which a secret of `dimension` has at least `bits` bits by [`estimated_bits`]; `None` if there is none.
+/// Largest log2(QP), an integer, at which a secret of `dimension` has at least `bits` bits by
+/// [`estimated_bits`]; `None` if there is none.
 #[must_use]
 pub fn max_log2_qp(dimension: usize, bits: u32, distribution: SecretDistribution) -> Option<f64> {
-    // Every table ends below this log2(QP). Estimates fall as log2(QP) grows, so a binary search finds the largest one that suffices.
+    // Every table ends below this log2(QP). Estimates fall as log2(QP) grows, so a binary search finds the
+    // largest one that suffices.
     const BEYOND: u32 = 1 << 20;
     let suffices = |log2_qp: u32| {
         let found = estimated_bits(dimension, f64::from(log2_qp), distribution);
@@ -149,40 +170,48 @@ pub fn max_log2_qp(dimension: usize, bits: u32, distribution: SecretDistribution
     Some(f64::from(most))
 }
 
-/// The combination with 128 bits that is nearest to a secret of `dimension`: the same secret where the table has it, else the nearest
-/// dimension and weight that it has.
+/// The combination with 128 bits that is nearest to a secret of `dimension`: the same secret where the table
+/// has it, else the nearest dimension and weight that it has.
 #[must_use]
 pub fn nearest_covered(dimension: usize, distribution: SecretDistribution) -> Covered {
     let (dimension, distribution) = match distribution {
         SecretDistribution::UniformTernary => (dimension.max(uniform::least_dimension()), distribution),
-        SecretDistribution::FixedWeight(weight) if counts_as_uniform(dimension, weight) && dimension >= uniform::least_dimension() => {
+        SecretDistribution::FixedWeight(weight)
+            if counts_as_uniform(dimension, weight) && dimension >= uniform::least_dimension() =>
+        {
             (dimension, distribution)
         }
         SecretDistribution::FixedWeight(weight) => {
             let dimension = dimension.max(LEAST_DIMENSION);
-            (dimension, SecretDistribution::FixedWeight(weight.clamp(LEAST_WEIGHT, largest_weight(dimension))))
+            (
+                dimension,
+                SecretDistribution::FixedWeight(weight.clamp(LEAST_WEIGHT, largest_weight(dimension))),
+            )
         }
     };
     let log2_qp = max_log2_qp(dimension, BASE_BITS as u32, distribution).unwrap_or(0.0);
     Covered { dimension, distribution, log2_qp }
 }
 
-/// Whether a fixed weight is so near to the mean weight `2 d / 3` of a uniform ternary secret that the rows of these apply: from the mean up
-/// to `3 d / 4`.
+/// Whether a fixed weight is so near to the mean weight `2 d / 3` of a uniform ternary secret that the rows
+/// of these apply: from the mean up to `3 d / 4`.
 fn counts_as_uniform(dimension: usize, weight: usize) -> bool {
     dimension - dimension / 3 <= weight && weight <= largest_weight(dimension)
 }
 
-/// The largest weight with an estimate. Above this weight almost only the signs are random, as in a binary secret.
+/// The largest weight with an estimate. Above this weight almost only the signs are random, as in a binary
+/// secret.
 fn largest_weight(dimension: usize) -> usize {
     dimension / 4 * 3
 }
 
-/// A lower bound of the bits at `log2_qp`, which is at least `budget`, the largest tabulated log2(QP); the table has `bits` bits there.
+/// A lower bound of the bits at `log2_qp`, which is at least `budget`, the largest tabulated log2(QP); the
+/// table has `bits` bits there.
 ///
-/// With `x = 1 / log2(QP)` it is the line `bits (1 - 1.125 (1 - budget x))`. Where bits are concave in `x`, they are above the ray through the
-/// origin, `bits budget x`, which is above this line. Where they are convex in `x`, the chord through the points of 128 and 192 bits is below
-/// them outside; 1.125 is steeper than that chord in every row, which a test checks.
+/// With `x = 1 / log2(QP)` it is the line `bits (1 - 1.125 (1 - budget x))`. Where bits are concave in `x`,
+/// they are above the ray through the origin, `bits budget x`, which is above this line. Where they are
+/// convex in `x`, the chord through the points of 128 and 192 bits is below them outside; 1.125 is steeper
+/// than that chord in every row, which a test checks.
 fn bits_above((budget, bits): (f64, f64), log2_qp: f64) -> f64 {
     (bits * (1.0 - LOSS_ABOVE_BUDGET * (1.0 - budget / log2_qp))).max(0.0)
 }

@@ -1,4 +1,5 @@
-//! The table `data/security.csv` in memory. Which rows bound a key is decided in `uniform.rs` and `fixed_weight.rs`.
+//! The table `data/security.csv` in memory. Which rows bound a key is decided in `uniform.rs` and
+//! `fixed_weight.rs`.
 
 use std::sync::LazyLock;
 
@@ -13,7 +14,8 @@ pub(super) struct UniformRow {
     pub budgets: Vec<(f64, f64)>,
 }
 
-/// One ring dimension for secrets of fixed weight: for each of [`LEVELS`], (weight, largest log2(QP)), weights ascending.
+/// One ring dimension for secrets of fixed weight: for each of [`LEVELS`], (weight, largest log2(QP)),
+/// weights ascending.
 pub(super) struct WeightRow {
     pub dimension: usize,
     pub budgets: [Vec<(usize, f64)>; LEVELS.len()],
@@ -63,7 +65,9 @@ fn parse(text: &str) -> Option<Tables> {
                 }
                 tables.fixed_weight.last_mut()?.budgets[level].push((weight.parse().ok()?, log2_qp));
             }
-            ("fixed_weight", "rotations_run") => tables.runs.push(Run { dimension, weight: weight.parse().ok()?, log2_qp, bits }),
+            ("fixed_weight", "rotations_run") => {
+                tables.runs.push(Run { dimension, weight: weight.parse().ok()?, log2_qp, bits })
+            }
             _ => return None,
         }
     }
@@ -85,14 +89,17 @@ mod tests {
             assert_eq!(row.budgets[0].0, LEVELS[0]);
             assert!(row.budgets.is_sorted_by(|a, b| a.0 < b.0 && a.1 > b.1));
         }
-        let cells = |level: usize| tables.fixed_weight.iter().map(|row| row.budgets[level].len()).sum::<usize>();
+        let cells =
+            |level: usize| tables.fixed_weight.iter().map(|row| row.budgets[level].len()).sum::<usize>();
         assert_eq!([cells(0), cells(1), cells(2)], [35, 31, 28]);
         assert!(tables.fixed_weight.is_sorted_by(|a, b| a.dimension < b.dimension));
         for row in &tables.fixed_weight {
             for column in &row.budgets {
                 assert!(column.is_sorted_by(|a, b| a.0 < b.0 && a.1 < b.1), "{}", row.dimension);
                 // Interpolation in the weight needs an unbroken run of weights up to the last.
-                assert!(row.budgets[0].ends_with(&column.iter().map(|&(h, _)| cell(row, h)).collect::<Vec<_>>()));
+                assert!(
+                    row.budgets[0].ends_with(&column.iter().map(|&(h, _)| cell(row, h)).collect::<Vec<_>>())
+                );
             }
         }
         assert_eq!(tables.runs.len(), 2);

@@ -1,8 +1,10 @@
 //! Uniform ternary secrets: rows for dimensions from 1024 on, at 128, 192 and 256 bits.
 //!
-//! - **Dimension** between two rows `d0 < d < d1`: the largest log2(QP) is `floor(d min(L0/d0, L1/d1))`. The ratio `L/d` grows with `d`, so this is
-//!   a lower bound; the chord between the rows could be above the estimator's figure. Dimensions above the last row count as the last.
-//! - **Bits** inside the table: `bits log2(QP)` falls as log2(QP) grows, so from the row above, `bits(L) >= bits_0 L_0 / L` for `L <= L_0`.
+//! - **Dimension** between two rows `d0 < d < d1`: the largest log2(QP) is `floor(d min(L0/d0, L1/d1))`. The
+//!   ratio `L/d` grows with `d`, so this is a lower bound; the chord between the rows could be above the
+//!   estimator's figure. Dimensions above the last row count as the last.
+//! - **Bits** inside the table: `bits log2(QP)` falls as log2(QP) grows, so from the row above, `bits(L) >=
+//!   bits_0 L_0 / L` for `L <= L_0`.
 //! - **Below 128 bits**: [`bits_above`]. A log2(QP) below the last column's counts as the last column's.
 
 use super::bits_above;
@@ -29,7 +31,9 @@ fn budgets(dimension: usize) -> Vec<(f64, f64)> {
         .budgets
         .iter()
         .zip(&upper.budgets)
-        .map(|(&(bits, low), &(_, high))| (bits, (dimension as f64 * ratio(low, lower).min(ratio(high, upper))).floor()))
+        .map(|(&(bits, low), &(_, high))| {
+            (bits, (dimension as f64 * ratio(low, lower).min(ratio(high, upper))).floor())
+        })
         .collect()
 }
 
@@ -42,7 +46,10 @@ pub(super) fn bits(dimension: usize, log2_qp: f64) -> f64 {
     if log2_qp > budget {
         return bits_above((budget, base), log2_qp);
     }
-    budgets.iter().filter(|&&(_, budget)| log2_qp <= budget).fold(0.0, |best, &(bits, budget)| last.min(bits * budget / log2_qp).max(best))
+    budgets
+        .iter()
+        .filter(|&&(_, budget)| log2_qp <= budget)
+        .fold(0.0, |best, &(bits, budget)| last.min(bits * budget / log2_qp).max(best))
 }
 
 #[cfg(test)]
@@ -55,7 +62,11 @@ mod tests {
         for row in &TABLES.uniform {
             for pair in row.budgets.windows(2) {
                 let ((bits_a, budget_a), (bits_b, budget_b)) = (pair[0], pair[1]);
-                assert!(bits_a * budget_a <= bits_b * budget_b, "bits * log2(QP) falls with log2(QP) at {}", row.dimension);
+                assert!(
+                    bits_a * budget_a <= bits_b * budget_b,
+                    "bits * log2(QP) falls with log2(QP) at {}",
+                    row.dimension
+                );
                 if bits_a == BASE_BITS {
                     // Slope of the chord in 1/L, as a relative loss.
                     let loss = (bits_b / bits_a - 1.0) / (budget_a / budget_b - 1.0);

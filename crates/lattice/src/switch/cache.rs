@@ -10,12 +10,13 @@ use super::representation::KeyRepresentation;
 use super::{coalesce, klss};
 use crate::error::LatticeError;
 
-/// A derived key may be dropped for another one when the cache has been asked more than this many times per stored derived key since its last use.
-/// Keys in steady use are never dropped for each other: otherwise a loop whose keys exceed the budget by one would derive every key anew in each round.
+/// A derived key may be dropped for another one when the cache has been asked more than this many times per
+/// stored derived key since its last use. Keys in steady use are never dropped for each other: otherwise a
+/// loop whose keys exceed the budget by one would derive every key anew in each round.
 const STALE_ROUNDS: u64 = 4;
 
-/// Keeps derived keys within a byte budget. When the budget is spent, derived keys out of use are dropped. If all are in use, the cache refuses
-/// the new one, and the caller switches with the generated key.
+/// Keeps derived keys within a byte budget. When the budget is spent, derived keys out of use are dropped. If
+/// all are in use, the cache refuses the new one, and the caller switches with the generated key.
 #[derive(Debug)]
 pub struct DerivedKeyCache {
     budget: usize,
@@ -52,7 +53,8 @@ impl DerivedKeyCache {
         self.lock().keys.drain(..).filter_map(|key| key.upgrade()).for_each(|key| key.clear());
     }
 
-    /// Takes the lock even if a thread panicked while it held the lock: the state is a clock and a list of weak references, so it has no invariant to break.
+    /// Takes the lock even if a thread panicked while it held the lock: the state is a clock and a list of
+    /// weak references, so it has no invariant to break.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -64,7 +66,11 @@ impl DerivedKeyCache {
     }
 
     /// `key` in `representation`, derived if the budget has room; `None` if the budget has no room.
-    pub(super) fn admit(&self, representation: &Arc<KeyRepresentation>, key: &SwitchKey) -> Result<Option<Arc<Factors>>, LatticeError> {
+    pub(super) fn admit(
+        &self,
+        representation: &Arc<KeyRepresentation>,
+        key: &SwitchKey,
+    ) -> Result<Option<Arc<Factors>>, LatticeError> {
         if let Some(factors) = self.find(representation, key) {
             return Ok(Some(factors));
         }
@@ -77,22 +83,29 @@ impl DerivedKeyCache {
             }
             state.clock
         };
-        // The lock is not held here: two threads may derive the same representation at once, and one of the results is dropped.
+        // The lock is not held here: two threads may derive the same representation at once, and one of the
+        // results is dropped.
         let factors = derive(representation, key).map(Arc::new)?;
         key.ring().engine().submit();
         self.keep(representation, key, &factors, now);
         Ok(Some(factors))
     }
 
-    /// `key` in `representation`. If the budget has no room to keep a derived key, it is derived for this one use.
-    pub(super) fn get(&self, representation: &Arc<KeyRepresentation>, key: &SwitchKey) -> Result<Arc<Factors>, LatticeError> {
+    /// `key` in `representation`. If the budget has no room to keep a derived key, it is derived for this one
+    /// use.
+    pub(super) fn get(
+        &self,
+        representation: &Arc<KeyRepresentation>,
+        key: &SwitchKey,
+    ) -> Result<Arc<Factors>, LatticeError> {
         match self.admit(representation, key)? {
             Some(factors) => Ok(factors),
             None => derive(representation, key).map(Arc::new),
         }
     }
 
-    /// `key` in `representation` if no work is needed: the generated key is used unchanged, or the representation has been derived before.
+    /// `key` in `representation` if no work is needed: the generated key is used unchanged, or the
+    /// representation has been derived before.
     fn find(&self, representation: &KeyRepresentation, key: &SwitchKey) -> Option<Arc<Factors>> {
         if representation.is_base() {
             return Some(key.factors().clone());
@@ -100,7 +113,13 @@ impl DerivedKeyCache {
         key.derived().find(representation, self.tick())
     }
 
-    fn keep(&self, representation: &Arc<KeyRepresentation>, key: &SwitchKey, factors: &Arc<Factors>, now: u64) {
+    fn keep(
+        &self,
+        representation: &Arc<KeyRepresentation>,
+        key: &SwitchKey,
+        factors: &Arc<Factors>,
+        now: u64,
+    ) {
         let mut state = self.lock();
         state.keys.retain(|other| other.strong_count() > 0);
         let known = state.keys.iter().any(|other| std::ptr::eq(other.as_ptr(), Arc::as_ptr(key.derived())));
@@ -125,7 +144,10 @@ impl State {
         let mut total = self.bytes();
         let rounds = STALE_ROUNDS * keys.iter().map(|key| key.count() as u64).sum::<u64>().max(1);
         while total + bytes > budget {
-            let oldest = keys.iter().filter_map(|key| key.oldest().map(|used| (used, key))).min_by_key(|(used, _)| *used);
+            let oldest = keys
+                .iter()
+                .filter_map(|key| key.oldest().map(|used| (used, key)))
+                .min_by_key(|(used, _)| *used);
             match oldest {
                 Some((used, key)) if used + rounds < self.clock => total -= key.remove(used),
                 _ => return false,
@@ -135,9 +157,11 @@ impl State {
     }
 }
 
-/// Derives the key in `representation` from the generated key: merges components and, for KLSS, cuts the results into key digits.
+/// Derives the key in `representation` from the generated key: merges components and, for KLSS, cuts the
+/// results into key digits.
 fn derive(representation: &KeyRepresentation, key: &SwitchKey) -> Result<Factors, LatticeError> {
-    let foreign = || LatticeError::KeyGadget { key_digits: key.digit_count(), digits: representation.runs.len() };
+    let foreign =
+        || LatticeError::KeyGadget { key_digits: key.digit_count(), digits: representation.runs.len() };
     let rows = key.basis().rows_of(representation.basis.indices()).ok_or_else(foreign)?;
     let terms = coalesce::merged_terms(&representation.runs, key.inputs());
     match &representation.klss {

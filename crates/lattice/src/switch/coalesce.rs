@@ -1,13 +1,15 @@
 //! Level-aware switching: merging gadget components as primes become unused. [level-aware]
 //!
-//! Primes of steps that a level no longer uses serve as further special primes. A longer special modulus allows longer digits, and the key
-//! component of a longer digit is the sum of the components of the base digits it consists of, because component `j` encrypts `T Q / D_j` and
+//! Primes of steps that a level no longer uses serve as further special primes. A longer special modulus
+//! allows longer digits, and the key component of a longer digit is the sum of the components of the base
+//! digits it consists of, because component `j` encrypts `T Q / D_j` and
 //!
 //! ```text
 //! sum_j d_j (Q / D_j),  d_j = [u / (Q / (P D_j))] mod D_j
 //! ```
 //!
-//! holds for any partition of the primes into digits. So the merged key is derived from the generated one without the secret.
+//! holds for any partition of the primes into digits. So the merged key is derived from the generated one
+//! without the secret.
 
 use std::ops::Range;
 
@@ -19,21 +21,24 @@ use crate::gadget::Gadget;
 use crate::poly::Basis;
 use crate::ring::Ring;
 
-/// Bits by which a part of a base digit must be shorter than a whole one may be. The special primes of whole digits are what the parameters were made for, and
-/// switches with them have their noise; those chosen for a part must not add to it. So many bits, for one input, make the noise of the key less than that of
-/// the rounding under any but the sparsest secrets.
+/// Bits by which a part of a base digit must be shorter than a whole one may be. The special primes of whole
+/// digits are what the parameters were made for, and switches with them have their noise; those chosen for a
+/// part must not add to it. So many bits, for one input, make the noise of the key less than that of the
+/// rounding under any but the sparsest secrets.
 const PART_MARGIN_BITS: f64 = 8.0;
 
-/// Neighbouring base digits merged into digits of at most `max_bits`, as runs of base digits, over the base digits that a key for levels up to
-/// `level` has. [level-aware, sec. 3.2]
+/// Neighbouring base digits merged into digits of at most `max_bits`, as runs of base digits, over the base
+/// digits that a key for levels up to `level` has. [level-aware, sec. 3.2]
 ///
-/// A digit that stands alone may be longer, if its primes that `level` has are not: `d_j` needs the right residue modulo these alone, so it is a number below
-/// their product. This is what lets a low level, whose modulus is shorter than one base digit, take few special primes; it must leave [`PART_MARGIN_BITS`], and
-/// half a bit for each doubling of the number of inputs. Runs
-/// count whole digits, so that those of a lower level are the first ones of a higher level, and one key serves both.
+/// A digit that stands alone may be longer, if its primes that `level` has are not: `d_j` needs the right
+/// residue modulo these alone, so it is a number below their product. This is what lets a low level, whose
+/// modulus is shorter than one base digit, take few special primes; it must leave [`PART_MARGIN_BITS`], and
+/// half a bit for each doubling of the number of inputs. Runs count whole digits, so that those of a lower
+/// level are the first ones of a higher level, and one key serves both.
 ///
 /// # Errors
-/// [`LatticeError::DigitTooLarge`] where the primes of a base digit that `level` has are more bits, with the margin for a part.
+/// [`LatticeError::DigitTooLarge`] where the primes of a base digit that `level` has are more bits, with the
+/// margin for a part.
 pub fn merged_digits(
     chain: &Chain,
     gadget: &Gadget,
@@ -52,7 +57,11 @@ pub fn merged_digits(
         match runs.last_mut() {
             Some(run) if digit_bits <= headroom => run.end = digit + 1,
             _ if used_bits > max_bits => {
-                return Err(LatticeError::DigitTooLarge { digit, digit_bits: used_bits, special_bits: max_bits });
+                return Err(LatticeError::DigitTooLarge {
+                    digit,
+                    digit_bits: used_bits,
+                    special_bits: max_bits,
+                });
             }
             _ => {
                 runs.push(digit..digit + 1);
@@ -64,15 +73,23 @@ pub fn merged_digits(
     Ok(runs)
 }
 
-/// The primes of a key for levels up to `key_level` that can be special at `level`: those outside every base digit in use at `level`.
+/// The primes of a key for levels up to `key_level` that can be special at `level`: those outside every base
+/// digit in use at `level`.
 #[must_use]
 pub fn free_primes(chain: &Chain, gadget: &Gadget, level: Level, key_level: Level) -> Basis {
     let used = &gadget.digits()[..gadget.digit_count(chain, level)];
-    Basis::new(chain.key_basis(key_level).indices().iter().copied().filter(|&i| used.iter().all(|digit| digit.row_of(i).is_none())))
+    Basis::new(
+        chain
+            .key_basis(key_level)
+            .indices()
+            .iter()
+            .copied()
+            .filter(|&i| used.iter().all(|digit| digit.row_of(i).is_none())),
+    )
 }
 
-/// The terms of the generated key that each term of the merged key is the sum of, in the order in which keys are stored: digit by digit, then
-/// input by input.
+/// The terms of the generated key that each term of the merged key is the sum of, in the order in which keys
+/// are stored: digit by digit, then input by input.
 pub(super) fn merged_terms(runs: &[Range<usize>], inputs: usize) -> Vec<Vec<usize>> {
     let term = |run: &Range<usize>, input: usize| run.clone().map(|digit| digit * inputs + input).collect();
     runs.iter().flat_map(|run| (0..inputs).map(move |input| term(run, input))).collect()

@@ -1,5 +1,5 @@
-//! Predicts the time of a switch on a machine from counts of its transforms, conversions, products and key bytes. The same machine profile prices exact
-//! matrix products.
+//! Predicts the time of a switch on a machine from counts of its transforms, conversions, products and key
+//! bytes. The same machine profile prices exact matrix products.
 
 use std::ops::AddAssign;
 use std::sync::LazyLock;
@@ -20,8 +20,8 @@ const LIMB_BITS: f64 = clathrate_arith::limbs::LIMB_BITS as f64;
 /// Slow-down, as a factor, of a base conversion whose rows come from memory instead of the cache.
 const FAR_CONVERSION: f64 = 1.4;
 
-/// Cost of one limb of a digit or of a division's remainder, in units of one source of a base conversion ([`KernelTimes::convert`]): the limb is unpacked and
-/// multiplied twice, inside a transform.
+/// Cost of one limb of a digit or of a division's remainder, in units of one source of a base conversion
+/// ([`KernelTimes::convert`]): the limb is unpacked and multiplied twice, inside a transform.
 const LIMB_SOURCES: f64 = 1.6;
 
 /// Times of the kernels of one machine on one thread, either measured or built in.
@@ -30,7 +30,8 @@ const LIMB_SOURCES: f64 = 1.6;
 pub struct MachineProfile {
     /// Where the numbers come from, in words.
     pub source: String,
-    /// Instruction set whose kernels were measured; `None` in the built-in model, which is used for every instruction set.
+    /// Instruction set whose kernels were measured; `None` in the built-in model, which is used for every
+    /// instruction set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub isa: Option<String>,
     /// Times at each ring degree, in ascending order of the degree.
@@ -47,13 +48,15 @@ pub struct MachineProfile {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MatrixTimes {
-    /// Fixed time of one product modulo one prime, beside its counted operations: choosing how numbers are cut into digits, and starting the product.
+    /// Fixed time of one product modulo one prime, beside its counted operations: choosing how numbers are
+    /// cut into digits, and starting the product.
     pub start: f64,
     /// One multiply-add of the floating-point products.
     pub multiply_add: f64,
     /// One digit of a weight or a residue, from its conversion to its place in the product's operand.
     pub digit: f64,
-    /// One result of a floating-point product, from the product's end to the residue that the result is added to.
+    /// One result of a floating-point product, from the product's end to the residue that the result is added
+    /// to.
     pub sum: f64,
 }
 
@@ -63,7 +66,8 @@ pub struct MatrixTimes {
 pub struct KernelTimes {
     /// Ring degree.
     pub degree: usize,
-    /// A transform, by class of prime ([`clathrate_arith::Engine::transform_class`]); on a processor: below 2^45.9, below 2^50, any.
+    /// A transform, by class of prime ([`clathrate_arith::Engine::transform_class`]); on a processor: below
+    /// 2^45.9, below 2^50, any.
     pub transform: [f64; 3],
     /// One source of one target of a base conversion.
     pub convert: f64,
@@ -80,19 +84,23 @@ pub struct SwitchCounts {
     pub conversions: f64,
     /// The part of `conversions` that extends digits.
     pub digit_conversions: f64,
-    /// Limbs of the digits times targets of their extension: replaces `digit_conversions` if the engine extends digits as integers.
+    /// Limbs of the digits times targets of their extension: replaces `digit_conversions` if the engine
+    /// extends digits as integers.
     pub digit_limbs: f64,
     /// The part of `conversions` that belongs to divisions large enough for the engine to use limbs.
     pub division_conversions: f64,
-    /// Limbs of the remainders of those divisions times targets: replaces `division_conversions` if the engine reads remainders as integers.
+    /// Limbs of the remainders of those divisions times targets: replaces `division_conversions` if the
+    /// engine reads remainders as integers.
     pub division_limbs: f64,
-    /// Whether the engine converts digits and the remainders of large divisions as integers in limbs; otherwise it converts them from their residues.
+    /// Whether the engine converts digits and the remainders of large divisions as integers in limbs;
+    /// otherwise it converts them from their residues.
     pub by_limbs: bool,
     /// Products of a digit with a key component, over all rows.
     pub products: f64,
     /// Bytes of key read.
     pub key_bytes: f64,
-    /// The same counts as a processor with every kernel would have them, where they depend on the engine; prices use these.
+    /// The same counts as a processor with every kernel would have them, where they depend on the engine;
+    /// prices use these.
     pub priced: PricedCounts,
 }
 
@@ -108,8 +116,9 @@ pub struct PricedCounts {
 }
 
 impl SwitchCounts {
-    /// The time that plans compare, in nanoseconds at `degree`: by the built-in model and by the counts of a processor, whatever machine and engine compute. Owners
-    /// and evaluators so choose the same methods and the same keys.
+    /// The time that plans compare, in nanoseconds at `degree`: by the built-in model and by the counts of a
+    /// processor, whatever machine and engine compute. Owners and evaluators so choose the same methods and
+    /// the same keys.
     #[must_use]
     pub fn price(&self, degree: usize) -> f64 {
         let PricedCounts { transforms, division_conversions, division_limbs } = self.priced;
@@ -139,32 +148,46 @@ impl AddAssign for SwitchCounts {
 static REFERENCE: LazyLock<MachineProfile> = LazyLock::new(MachineProfile::built_in);
 
 impl MachineProfile {
-    /// The built-in model: times measured once on a server core with 512-bit multipliers. Their ratios carry over to other machines better than the times do.
+    /// The built-in model: times measured once on a server core with 512-bit multipliers. Their ratios carry
+    /// over to other machines better than the times do.
     #[must_use]
     pub fn built_in() -> Self {
         let at = |log_degree: u32, transform: f64| {
             let degree = 1usize << log_degree;
             let words = degree as f64;
-            KernelTimes { degree, transform: [transform, 1.4 * transform, 9.0 * transform], convert: 0.1 * words, product: 0.16 * words }
+            KernelTimes {
+                degree,
+                transform: [transform, 1.4 * transform, 9.0 * transform],
+                convert: 0.1 * words,
+                product: 0.16 * words,
+            }
         };
         Self {
             source: "built in".to_owned(),
             isa: None,
-            kernels: vec![at(12, 2_100.0), at(13, 4_600.0), at(14, 10_500.0), at(15, 24_000.0), at(16, 56_000.0)],
+            kernels: vec![
+                at(12, 2_100.0),
+                at(13, 4_600.0),
+                at(14, 10_500.0),
+                at(15, 24_000.0),
+                at(16, 56_000.0),
+            ],
             matrix: MatrixTimes { start: 8_000.0, multiply_add: 0.022, digit: 0.39, sum: 0.23 },
             read_ns_per_byte: 0.038,
             cache_bytes: 16e6,
         }
     }
 
-    /// The built-in model, by which plans choose methods and keys on every machine: it belongs to the version of this library, and no measurement changes it.
+    /// The built-in model, by which plans choose methods and keys on every machine: it belongs to the version
+    /// of this library, and no measurement changes it.
     #[must_use]
     pub fn reference() -> &'static Self {
         &REFERENCE
     }
 
-    /// The built-in model of a large graphics processor, computed and not measured: 132 multiprocessors at 1.7 GHz that issue 64 instructions a cycle, of which
-    /// half are of use; memory of 3.3 TB/s; a cache of 50 MB. A butterfly takes 27 instructions of 32 bits, 8 for moduli below 2^30, or 8 of `doubles` for
+    /// The built-in model of a large graphics processor, computed and not measured: 132 multiprocessors at
+    /// 1.7 GHz that issue 64 instructions a cycle, of which half are of use; memory of 3.3 TB/s; a cache of
+    /// 50 MB. A butterfly takes 27 instructions of 32 bits, 8 for moduli below 2^30, or 8 of `doubles` for
     /// moduli below 2^50, which are then issued at the same rate.
     #[must_use]
     pub fn built_in_device(doubles: bool) -> Self {
@@ -172,11 +195,14 @@ impl MachineProfile {
         let bandwidth = 3_300.0;
         let at = |log_degree: u32| {
             let words = f64::from(1u32 << log_degree);
-            // A butterfly for each pair of words in each stage; rows longer than 2^14 go through memory twice.
+            // A butterfly for each pair of words in each stage; rows longer than 2^14 go through memory
+            // twice.
             let moved = words * if log_degree > 14 { 32.0 } else { 16.0 } / bandwidth;
-            let transform = |instructions: f64| (words / 2.0 * f64::from(log_degree) * instructions / rate).max(moved);
+            let transform =
+                |instructions: f64| (words / 2.0 * f64::from(log_degree) * instructions / rate).max(moved);
             let (short, long) = (transform(8.0), transform(27.0));
-            // Products of words that are added to a sum of two words take 12 instructions, and 4 more where a residue is unpacked.
+            // Products of words that are added to a sum of two words take 12 instructions, and 4 more where a
+            // residue is unpacked.
             KernelTimes {
                 degree: 1 << log_degree,
                 transform: [short, if doubles { short } else { long }, long],
@@ -194,7 +220,8 @@ impl MachineProfile {
         }
     }
 
-    /// The times at `degree`: the times of the nearest degree in the profile, scaled by `n log n` (transforms) or `n` (all others).
+    /// The times at `degree`: the times of the nearest degree in the profile, scaled by `n log n`
+    /// (transforms) or `n` (all others).
     #[must_use]
     pub fn at(&self, degree: usize) -> KernelTimes {
         let far = |times: &&KernelTimes| times.degree.ilog2().abs_diff(degree.ilog2());
@@ -221,19 +248,26 @@ impl MachineProfile {
             + counts.sums as f64 * times.sum
     }
 
-    /// Nanoseconds that memory traffic adds to an operation which reads and writes arrays of these sizes once; none if the arrays fit the cache. A written byte
-    /// counts twice, because the processor fetches a cache line before it writes to the line.
+    /// Nanoseconds that memory traffic adds to an operation which reads and writes arrays of these sizes
+    /// once; none if the arrays fit the cache. A written byte counts twice, because the processor fetches a
+    /// cache line before it writes to the line.
     #[must_use]
     pub fn memory_nanoseconds(&self, read_bytes: f64, written_bytes: f64) -> f64 {
-        if read_bytes + written_bytes > self.cache_bytes { (read_bytes + 2.0 * written_bytes) * self.read_ns_per_byte } else { 0.0 }
+        if read_bytes + written_bytes > self.cache_bytes {
+            (read_bytes + 2.0 * written_bytes) * self.read_ns_per_byte
+        } else {
+            0.0
+        }
     }
 
     /// Nanoseconds of a switch with these counts at `degree`.
     #[must_use]
     pub fn nanoseconds(&self, degree: usize, counts: &SwitchCounts) -> f64 {
         let times = self.at(degree);
-        let transforms: f64 = counts.transforms.iter().zip(times.transform).map(|(count, time)| count * time).sum();
-        let reading = if counts.key_bytes > self.cache_bytes { counts.key_bytes * self.read_ns_per_byte } else { 0.0 };
+        let transforms: f64 =
+            counts.transforms.iter().zip(times.transform).map(|(count, time)| count * time).sum();
+        let reading =
+            if counts.key_bytes > self.cache_bytes { counts.key_bytes * self.read_ns_per_byte } else { 0.0 };
         let (near, far) = if counts.by_limbs {
             (
                 LIMB_SOURCES * (counts.digit_limbs + counts.division_limbs),
@@ -263,7 +297,8 @@ impl<'a> Work<'a> {
     fn new(chain: &'a Chain, gadget: &Gadget, representation: &'a KeyRepresentation, level: Level) -> Self {
         let primes = chain.basis(level).len();
         let own = |run: &std::ops::Range<usize>| -> Vec<usize> {
-            let members = gadget.digits()[run.clone()].iter().flat_map(|digit| digit.indices().iter().copied());
+            let members =
+                gadget.digits()[run.clone()].iter().flat_map(|digit| digit.indices().iter().copied());
             members.filter(|&i| i < primes).collect()
         };
         let digits = representation.runs.iter().map(own).filter(|digit| !digit.is_empty()).collect();
@@ -275,7 +310,8 @@ impl<'a> Work<'a> {
         (self.chain.ring().moduli()[index].value() as f64).log2()
     }
 
-    /// Limbs of a product of primes. The lowest limb counts as half a limb, because it needs no multiplication by a power of the limb's base.
+    /// Limbs of a product of primes. The lowest limb counts as half a limb, because it needs no
+    /// multiplication by a power of the limb's base.
     fn limbs(&self, primes: &[usize]) -> f64 {
         (primes.iter().map(|&index| self.bits_of(index)).sum::<f64>() / LIMB_BITS).ceil() - 0.5
     }
@@ -292,7 +328,8 @@ impl<'a> Work<'a> {
     }
 }
 
-/// Counts of decomposing `inputs` polynomials in Eval form: the work that several switches of the same polynomials share (hoisting).
+/// Counts of decomposing `inputs` polynomials in Eval form: the work that several switches of the same
+/// polynomials share (hoisting).
 #[must_use]
 pub(super) fn decomposition_counts(
     chain: &Chain,
@@ -316,8 +353,9 @@ pub(super) fn decomposition_counts(
     counts
 }
 
-/// Counts of a switch at `level` by keys in `representation`, from Eval to Eval form, of `inputs` polynomials to `columns`: the decomposition, the
-/// products and the mod-down. [klss, Table 1], with the transforms around it
+/// Counts of a switch at `level` by keys in `representation`, from Eval to Eval form, of `inputs` polynomials
+/// to `columns`: the decomposition, the products and the mod-down. [klss, Table 1], with the transforms
+/// around it
 #[must_use]
 pub(super) fn counts(
     chain: &Chain,
@@ -334,8 +372,8 @@ pub(super) fn counts(
     counts
 }
 
-/// Counts of multiplying the digits of `inputs` polynomials with a key of `columns` polynomials. With KLSS the products are recombined to the extended modulus,
-/// in Coeff form.
+/// Counts of multiplying the digits of `inputs` polynomials with a key of `columns` polynomials. With KLSS
+/// the products are recombined to the extended modulus, in Coeff form.
 #[must_use]
 pub(super) fn inner_product_counts(
     chain: &Chain,
@@ -345,16 +383,21 @@ pub(super) fn inner_product_counts(
     (inputs, columns): (usize, usize),
 ) -> SwitchCounts {
     let work = Work::new(chain, gadget, representation, level);
-    let mut counts = SwitchCounts { by_limbs: chain.ring().engine().extends_by_limbs(), ..SwitchCounts::default() };
+    let mut counts =
+        SwitchCounts { by_limbs: chain.ring().engine().extends_by_limbs(), ..SwitchCounts::default() };
     let (inputs, columns) = (inputs as f64, columns as f64);
-    let groups = representation
-        .klss
-        .as_ref()
-        .map_or(1, |key| key.digits.iter().filter(|digit| digit.indices().iter().any(|index| work.extended.contains(index))).count());
+    let groups = representation.klss.as_ref().map_or(1, |key| {
+        key.digits
+            .iter()
+            .filter(|digit| digit.indices().iter().any(|index| work.extended.contains(index)))
+            .count()
+    });
     let products = work.product_primes();
     for &index in products {
         counts.products += inputs * columns * (work.digits.len() * groups) as f64;
-        counts.key_bytes += inputs * columns * (work.digits.len() * groups * packed_bytes(chain.ring(), &Basis::new([index]))) as f64;
+        counts.key_bytes += inputs
+            * columns
+            * (work.digits.len() * groups * packed_bytes(chain.ring(), &Basis::new([index]))) as f64;
     }
     if representation.klss.is_some() {
         products.iter().for_each(|&index| work.transform(&mut counts, index, columns * groups as f64));
@@ -372,11 +415,15 @@ pub(super) fn division_counts(
     level: Level,
     columns: usize,
 ) -> SwitchCounts {
-    mod_down_counts(&Work::new(chain, gadget, representation, level), representation.special.indices(), columns)
+    mod_down_counts(
+        &Work::new(chain, gadget, representation, level),
+        representation.special.indices(),
+        columns,
+    )
 }
 
-/// Counts of the work that is saved if a product in `representation` shares one mod-down with a product over the special primes `other`: one division by the
-/// special primes that both have.
+/// Counts of the work that is saved if a product in `representation` shares one mod-down with a product over
+/// the special primes `other`: one division by the special primes that both have.
 #[must_use]
 pub(super) fn shared_mod_down_counts(
     chain: &Chain,
@@ -385,14 +432,22 @@ pub(super) fn shared_mod_down_counts(
     level: Level,
     (other, columns): (&Basis, usize),
 ) -> SwitchCounts {
-    let common: Vec<usize> = representation.special.indices().iter().copied().filter(|index| other.indices().contains(index)).collect();
+    let common: Vec<usize> = representation
+        .special
+        .indices()
+        .iter()
+        .copied()
+        .filter(|index| other.indices().contains(index))
+        .collect();
     mod_down_counts(&Work::new(chain, gadget, representation, level), &common, columns)
 }
 
-/// Counts of dividing `columns` polynomials by the primes `special`. With KLSS the polynomials are in Coeff form, which saves the transforms of `special`.
+/// Counts of dividing `columns` polynomials by the primes `special`. With KLSS the polynomials are in Coeff
+/// form, which saves the transforms of `special`.
 fn mod_down_counts(work: &Work<'_>, special: &[usize], columns: usize) -> SwitchCounts {
     let engine = work.chain.ring().engine();
-    let (by_limbs, division_by_limbs) = (engine.extends_by_limbs(), engine.divides_by_limbs(special.len(), work.primes, columns));
+    let (by_limbs, division_by_limbs) =
+        (engine.extends_by_limbs(), engine.divides_by_limbs(special.len(), work.primes, columns));
     let (mut counts, columns) = (SwitchCounts { by_limbs, ..SwitchCounts::default() }, columns as f64);
     (0..work.primes).for_each(|index| work.transform(&mut counts, index, columns));
     if work.representation.klss.is_none() {

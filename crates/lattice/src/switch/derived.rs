@@ -6,7 +6,8 @@ use clathrate_arith::Factors;
 
 use super::representation::KeyRepresentation;
 
-/// The representations derived from one key. They live and die with the key and can be dropped at any time: the next use derives them again.
+/// The representations derived from one key. They live and die with the key and can be dropped at any time:
+/// the next use derives them again.
 #[derive(Debug, Default)]
 pub struct DerivedKeys(Mutex<Vec<DerivedKey>>);
 
@@ -19,7 +20,8 @@ struct DerivedKey {
 }
 
 impl DerivedKeys {
-    /// Takes the lock even if a thread panicked while it held the lock: each derived key is complete or absent, so no invariant can be broken.
+    /// Takes the lock even if a thread panicked while it held the lock: each derived key is complete or
+    /// absent, so no invariant can be broken.
     fn lock(&self) -> MutexGuard<'_, Vec<DerivedKey>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -52,7 +54,11 @@ impl DerivedKeys {
     pub(super) fn keep(&self, representation: &Arc<KeyRepresentation>, factors: &Arc<Factors>, now: u64) {
         let mut all = self.lock();
         if all.iter().all(|derived| derived.representation != *representation) {
-            all.push(DerivedKey { representation: representation.clone(), factors: factors.clone(), used: now });
+            all.push(DerivedKey {
+                representation: representation.clone(),
+                factors: factors.clone(),
+                used: now,
+            });
         }
     }
 

@@ -1,7 +1,9 @@
-//! The result of a switch before its mod-down: a bundle over the extended modulus `P Q_l` whose phase is `P` times as large.
+//! The result of a switch before its mod-down: a bundle over the extended modulus `P Q_l` whose phase is `P`
+//! times as large.
 //!
-//! The hybrid method leaves this bundle in Eval form, the KLSS method in Coeff form. A sum keeps one part in each form, so that products of both
-//! methods, and terms that need no switch, share one mod-down and no part is transformed only to be added to the other.
+//! The hybrid method leaves this bundle in Eval form, the KLSS method in Coeff form. A sum keeps one part in
+//! each form, so that products of both methods, and terms that need no switch, share one mod-down and no part
+//! is transformed only to be added to the other.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -20,13 +22,17 @@ pub struct Extended {
     pub(super) frame: Arc<Frame>,
     /// Over the extended basis.
     pub(super) coeff: Option<Bundle<Coeff>>,
-    /// Over the extended basis, or over the level's primes and only some (or none) of the special primes. The part is zero modulo the special primes that it
-    /// lacks, so no rows are stored or transformed for them.
+    /// Over the extended basis, or over the level's primes and only some (or none) of the special primes. The
+    /// part is zero modulo the special primes that it lacks, so no rows are stored or transformed for them.
     pub(super) eval: Option<Bundle<Eval>>,
 }
 
 /// `a <- a + b`; a missing operand is zero.
-fn add<B>(a: &mut Option<B>, b: Option<&B>, add: impl FnOnce(&mut B, &B) -> Result<(), LatticeError>) -> Result<(), LatticeError>
+fn add<B>(
+    a: &mut Option<B>,
+    b: Option<&B>,
+    add: impl FnOnce(&mut B, &B) -> Result<(), LatticeError>,
+) -> Result<(), LatticeError>
 where
     B: Clone,
 {
@@ -53,10 +59,16 @@ impl Extended {
     /// [`LatticeError::BasisMismatch`] where the two were made by different plans; shape errors.
     pub fn add_assign(&mut self, other: &Self) -> Result<(), LatticeError> {
         if !self.frame.ring().same_as(other.frame.ring()) {
-            return Err(LatticeError::RingMismatch { left: self.frame.ring().degree(), right: other.frame.ring().degree() });
+            return Err(LatticeError::RingMismatch {
+                left: self.frame.ring().degree(),
+                right: other.frame.ring().degree(),
+            });
         }
         if self.frame.extended() != other.frame.extended() || self.frame.level() != other.frame.level() {
-            return Err(LatticeError::BasisMismatch { left: self.frame.extended().len(), right: other.frame.extended().len() });
+            return Err(LatticeError::BasisMismatch {
+                left: self.frame.extended().len(),
+                right: other.frame.extended().len(),
+            });
         }
         let ((rank, bodies), (other_rank, other_bodies)) = (self.shape(), other.shape());
         if rank != other_rank {
@@ -68,7 +80,8 @@ impl Extended {
         add(&mut self.coeff, other.coeff.as_ref(), Bundle::add_assign)?;
         let frame = &self.frame;
         add(&mut self.eval, other.eval.as_ref(), |own, other| {
-            // The two parts may lack different special primes, so both are widened to the whole extended basis.
+            // The two parts may lack different special primes, so both are widened to the whole extended
+            // basis.
             if own.basis() != other.basis() {
                 *own = frame.widen(own)?.into_owned();
                 return own.add_assign(&*frame.widen(other)?);
@@ -77,12 +90,16 @@ impl Extended {
         })
     }
 
-    /// `self <- self + P terms`, for terms over the level's modulus that need no switch: the mask's polynomials, then the bodies.
+    /// `self <- self + P terms`, for terms over the level's modulus that need no switch: the mask's
+    /// polynomials, then the bodies.
     ///
     /// # Errors
-    /// [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`] where a term is not over the level's basis;
-    /// [`LatticeError::BodiesMismatch`] where the number of terms differs.
-    pub fn add_lifted<'a, P: Into<PolyRef<'a, Eval>>>(&mut self, terms: impl IntoIterator<Item = P>) -> Result<(), LatticeError> {
+    /// [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`] where a term is not over the level's
+    /// basis; [`LatticeError::BodiesMismatch`] where the number of terms differs.
+    pub fn add_lifted<'a, P: Into<PolyRef<'a, Eval>>>(
+        &mut self,
+        terms: impl IntoIterator<Item = P>,
+    ) -> Result<(), LatticeError> {
         let terms: Vec<PolyRef<'a, Eval>> = terms.into_iter().map(Into::into).collect();
         terms.iter().try_for_each(|term| self.check_term(term.ring(), term.basis()))?;
         self.check_count(terms.len())?;
@@ -107,12 +124,19 @@ impl Extended {
 
     fn check_count(&self, terms: usize) -> Result<(), LatticeError> {
         let (Rank(rank), Bodies(bodies)) = self.shape();
-        if terms == rank + bodies { Ok(()) } else { Err(LatticeError::BodiesMismatch { left: rank + bodies, right: terms }) }
+        if terms == rank + bodies {
+            Ok(())
+        } else {
+            Err(LatticeError::BodiesMismatch { left: rank + bodies, right: terms })
+        }
     }
 
     pub(super) fn check_term(&self, ring: &Ring, basis: &Basis) -> Result<(), LatticeError> {
         if !self.frame.ring().same_as(ring) {
-            return Err(LatticeError::RingMismatch { left: ring.degree(), right: self.frame.ring().degree() });
+            return Err(LatticeError::RingMismatch {
+                left: ring.degree(),
+                right: self.frame.ring().degree(),
+            });
         }
         if basis != self.frame.basis() {
             return Err(LatticeError::BasisMismatch { left: basis.len(), right: self.frame.basis().len() });
@@ -120,12 +144,17 @@ impl Extended {
         Ok(())
     }
 
-    /// `self + other`, over the special primes of both, so that products with different special moduli share one mod-down.
+    /// `self + other`, over the special primes of both, so that products with different special moduli share
+    /// one mod-down.
     ///
     /// # Errors
     /// [`LatticeError::RingMismatch`]; [`LatticeError::BasisMismatch`] where the levels differ; shape errors.
     pub fn join(self, other: Self) -> Result<Self, LatticeError> {
-        let frame = if self.frame.holds(&other.frame) { self.frame.clone() } else { Arc::new(self.frame.join(&other.frame)?) };
+        let frame = if self.frame.holds(&other.frame) {
+            self.frame.clone()
+        } else {
+            Arc::new(self.frame.join(&other.frame)?)
+        };
         let mut sum = self.lift(&frame)?;
         sum.add_assign(&other.lift(&frame)?)?;
         Ok(sum)
@@ -136,16 +165,21 @@ impl Extended {
         if self.frame.special() == frame.special() {
             return Ok(self);
         }
-        let coeff = self.coeff.map(|coeff| frame.widen(&frame.lift(&self.frame, coeff)).map(Cow::into_owned)).transpose()?;
+        let coeff = self
+            .coeff
+            .map(|coeff| frame.widen(&frame.lift(&self.frame, coeff)).map(Cow::into_owned))
+            .transpose()?;
         let eval = self.eval.map(|eval| frame.lift(&self.frame, eval));
         Ok(Self { frame: frame.clone(), coeff, eval })
     }
 
-    /// Removes the mask's polynomials from index `rank` on and returns them, divided by the special modulus, in Coeff form. A decomposition starts in Coeff
-    /// form, so this saves the transforms to Eval form and back. [`Extended::split_mask`] removes the whole mask. [dpad-he, Fig. 2]
+    /// Removes the mask's polynomials from index `rank` on and returns them, divided by the special modulus,
+    /// in Coeff form. A decomposition starts in Coeff form, so this saves the transforms to Eval form and
+    /// back. [`Extended::split_mask`] removes the whole mask. [dpad-he, Fig. 2]
     ///
     /// # Errors
-    /// [`LatticeError::NothingBeyondRank`] where the mask has no polynomial from `rank` on, or none would be left.
+    /// [`LatticeError::NothingBeyondRank`] where the mask has no polynomial from `rank` on, or none would be
+    /// left.
     pub fn take_mask(&mut self, rank: usize) -> Result<Polys<Coeff>, LatticeError> {
         let (Rank(high), _) = self.shape();
         if rank == 0 || rank >= high {
@@ -163,7 +197,11 @@ impl Extended {
         }
         let coefficients = |taken: PolysRef<'_, Eval>| -> Result<Polys<Coeff>, LatticeError> {
             let taken_coeff = taken.to_coeff();
-            if taken.basis() == frame.extended() { Ok(taken_coeff) } else { frame.widen_polys(taken_coeff.view()) }
+            if taken.basis() == frame.extended() {
+                Ok(taken_coeff)
+            } else {
+                frame.widen_polys(taken_coeff.view())
+            }
         };
         let eval = self.eval.as_mut().map(|eval| eval.cut_mask(rank, coefficients));
         let coeff = self.coeff.as_mut().map(|coeff| coeff.cut_mask(rank, |taken| taken.to_polys()));
@@ -205,7 +243,13 @@ impl Extended {
 
     /// The sum over the extended modulus as one bundle in Coeff form.
     pub fn to_coeff(&self) -> Result<Bundle<Coeff>, LatticeError> {
-        let mut sum = self.eval.as_ref().map(|eval| self.frame.widen(eval)).transpose()?.map(Cow::into_owned).map(Bundle::into_coeff);
+        let mut sum = self
+            .eval
+            .as_ref()
+            .map(|eval| self.frame.widen(eval))
+            .transpose()?
+            .map(Cow::into_owned)
+            .map(Bundle::into_coeff);
         add(&mut sum, self.coeff.as_ref(), Bundle::add_assign)?;
         sum.ok_or(LatticeError::EmptyShape { what: "the number of products", got: 0 })
     }
@@ -213,7 +257,10 @@ impl Extended {
     /// `round(self / D)`, from the parts in the forms in which they are stored.
     pub(super) fn divide(&self, division: &crate::modulus::Division) -> Result<Bundle<Eval>, LatticeError> {
         let Some(coeff) = &self.coeff else {
-            let eval = self.eval.as_ref().ok_or(LatticeError::EmptyShape { what: "the number of products", got: 0 })?;
+            let eval = self
+                .eval
+                .as_ref()
+                .ok_or(LatticeError::EmptyShape { what: "the number of products", got: 0 })?;
             return self.frame.widen(eval)?.divide(division);
         };
         division.divide_parts(coeff, self.eval.as_ref())

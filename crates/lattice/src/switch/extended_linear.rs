@@ -1,14 +1,18 @@
-//! Linear operations on bundles over the extended modulus, for double hoisting: many rotations and products share one mod-down.
+//! Linear operations on bundles over the extended modulus, for double hoisting: many rotations and products
+//! share one mod-down.
 //!
-//! A linear transform `sum_j d_j phi_j(x)` decomposes the mask of `x` once, multiplies the digits with the keys of all rotations, multiplies the results by the
-//! plaintexts `d_j` while they are still over `P Q_l`, adds them up and divides the sum by `P` once. So an [`Extended`] needs automorphisms, products with
+//! A linear transform `sum_j d_j phi_j(x)` decomposes the mask of `x` once, multiplies the digits with the
+//! keys of all rotations, multiplies the results by the plaintexts `d_j` while they are still over `P Q_l`,
+//! adds them up and divides the sum by `P` once. So an [`Extended`] needs automorphisms, products with
 //! plaintexts over `P Q_l`, and sums of both.
 //!
-//! The KLSS method leaves its results in Coeff form, where polynomials cannot be multiplied residue by residue. The products here therefore first transform
-//! such a part to Eval form, with one forward transform per polynomial and prime. Call [`Extended::into_eval_form`] on an input of several products, so that it
-//! is transformed only once.
+//! The KLSS method leaves its results in Coeff form, where polynomials cannot be multiplied residue by
+//! residue. The products here therefore first transform such a part to Eval form, with one forward transform
+//! per polynomial and prime. Call [`Extended::into_eval_form`] on an input of several products, so that it is
+//! transformed only once.
 //!
-//! Source: double hoisting of Bossuat, Mouchet, Troncoso-Pastoriza, Hubaux (EUROCRYPT 2021), sec. 4.2; differs: any rank, any number of bodies, both methods.
+//! Source: double hoisting of Bossuat, Mouchet, Troncoso-Pastoriza, Hubaux (EUROCRYPT 2021), sec. 4.2;
+//! differs: any rank, any number of bodies, both methods.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -58,7 +62,10 @@ fn check_frame(frame: &Frame, other: &Frame) -> Result<(), LatticeError> {
         return Err(LatticeError::RingMismatch { left: frame.ring().degree(), right: other.ring().degree() });
     }
     if frame.extended() != other.extended() || frame.level() != other.level() {
-        return Err(LatticeError::BasisMismatch { left: frame.extended().len(), right: other.extended().len() });
+        return Err(LatticeError::BasisMismatch {
+            left: frame.extended().len(),
+            right: other.extended().len(),
+        });
     }
     Ok(())
 }
@@ -76,7 +83,8 @@ impl Extended {
     /// `P x` for a bundle `x` over the level's modulus: a term that needs no switch.
     ///
     /// # Errors
-    /// [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`] where the bundle is not over the level's basis.
+    /// [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`] where the bundle is not over the
+    /// level's basis.
     pub fn lift_of(bundle: &Bundle<Eval>, frame: &Arc<Frame>) -> Result<Self, LatticeError> {
         let mut lifted = Self::zero(frame, Rank(bundle.rank()), Bodies(bundle.body_count()))?;
         lifted.add_lifted_polys(bundle.view())?;
@@ -86,13 +94,20 @@ impl Extended {
     /// A bundle over the extended modulus `P Q_l`, taken unchanged: the mod-down divides its phase by `P`.
     ///
     /// # Errors
-    /// [`LatticeError::RingMismatch`]; [`LatticeError::BasisMismatch`] where the bundle is not over the extended basis.
+    /// [`LatticeError::RingMismatch`]; [`LatticeError::BasisMismatch`] where the bundle is not over the
+    /// extended basis.
     pub fn from_bundle(bundle: Bundle<Eval>, frame: &Arc<Frame>) -> Result<Self, LatticeError> {
         if !bundle.ring().same_as(frame.ring()) {
-            return Err(LatticeError::RingMismatch { left: bundle.ring().degree(), right: frame.ring().degree() });
+            return Err(LatticeError::RingMismatch {
+                left: bundle.ring().degree(),
+                right: frame.ring().degree(),
+            });
         }
         if bundle.basis() != frame.extended() {
-            return Err(LatticeError::BasisMismatch { left: bundle.basis().len(), right: frame.extended().len() });
+            return Err(LatticeError::BasisMismatch {
+                left: bundle.basis().len(),
+                right: frame.extended().len(),
+            });
         }
         Ok(Self { frame: frame.clone(), coeff: None, eval: Some(bundle) })
     }
@@ -119,7 +134,8 @@ impl Extended {
         }
     }
 
-    /// `phi(self)`: the sum under an automorphism, now under the secrets `phi(s_i)`. Commutes with the mod-down.
+    /// `phi(self)`: the sum under an automorphism, now under the secrets `phi(s_i)`. Commutes with the
+    /// mod-down.
     ///
     /// # Errors
     /// [`LatticeError::RingMismatch`] for an automorphism of another degree.
@@ -128,11 +144,20 @@ impl Extended {
         if phi.degree() != degree {
             return Err(LatticeError::RingMismatch { left: phi.degree(), right: degree });
         }
-        let coeff = self.coeff.as_ref().map(|coeff| Bundle::from_polys(coeff.view().automorphism(phi), coeff.rank())).transpose()?;
-        Ok(Self { frame: self.frame.clone(), coeff, eval: self.eval.as_ref().map(|eval| eval.automorphism(phi)) })
+        let coeff = self
+            .coeff
+            .as_ref()
+            .map(|coeff| Bundle::from_polys(coeff.view().automorphism(phi), coeff.rank()))
+            .transpose()?;
+        Ok(Self {
+            frame: self.frame.clone(),
+            coeff,
+            eval: self.eval.as_ref().map(|eval| eval.automorphism(phi)),
+        })
     }
 
-    /// The same sum without a part in Coeff form. Cost: none for the hybrid method; one forward transform per polynomial and prime for KLSS.
+    /// The same sum without a part in Coeff form. Cost: none for the hybrid method; one forward transform per
+    /// polynomial and prime for KLSS.
     ///
     /// # Errors
     /// None but those of arithmetic on bundles of one shape.
@@ -152,36 +177,44 @@ impl Extended {
         }
     }
 
-    /// `self * p` for a plaintext polynomial over the primes of `P Q_l` and any others. A part in Coeff form is transformed first.
+    /// `self * p` for a plaintext polynomial over the primes of `P Q_l` and any others. A part in Coeff form
+    /// is transformed first.
     pub fn mul_plaintext(&self, p: &Poly<Eval>) -> Result<Self, LatticeError> {
         Self::linear_combination(&[(self, p)])
     }
 
     /// `self * p` for the one packed plaintext `p` in `plaintext`, of this ring or of a subring.
     pub fn mul_packed(&self, plaintext: &PackedPlaintexts) -> Result<Self, LatticeError> {
-        Ok(Self::packed_combinations(&[self], &[PackedCombination { plaintexts: plaintext, inputs: &[0] }])?.swap_remove(0))
+        Ok(Self::packed_combinations(&[self], &[PackedCombination { plaintexts: plaintext, inputs: &[0] }])?
+            .swap_remove(0))
     }
 
-    /// `self <- self + x p`. For several terms, [`Extended::linear_combination`] computes the sum in one pass over the residues.
+    /// `self <- self + x p`. For several terms, [`Extended::linear_combination`] computes the sum in one pass
+    /// over the residues.
     pub fn add_product_assign(&mut self, x: &Self, p: &Poly<Eval>) -> Result<(), LatticeError> {
         check_frame(&self.frame, &x.frame)?;
         self.add_assign(&x.mul_plaintext(p)?)
     }
 
-    /// `sum_t p_t x_t` for plaintext polynomials over the primes of `P Q_l` and any others, in one pass over the residues.
+    /// `sum_t p_t x_t` for plaintext polynomials over the primes of `P Q_l` and any others, in one pass over
+    /// the residues.
     ///
-    /// Cost: one product for each term, polynomial and prime of `P Q_l`; of `Q_l` alone for terms that are zero modulo the special primes
-    /// ([`Extended::lift_of`]). Parts in Coeff form are transformed first, each time: see [`Extended::into_eval_form`].
+    /// Cost: one product for each term, polynomial and prime of `P Q_l`; of `Q_l` alone for terms that are
+    /// zero modulo the special primes ([`Extended::lift_of`]). Parts in Coeff form are transformed first,
+    /// each time: see [`Extended::into_eval_form`].
     ///
     /// # Errors
-    /// [`LatticeError::EmptyShape`] without terms; [`LatticeError::BasisMismatch`] where terms are of different levels or special moduli, or a plaintext lacks
-    /// a prime; [`LatticeError::RingMismatch`]; [`LatticeError::RankMismatch`], [`LatticeError::BodiesMismatch`] where terms differ in shape.
+    /// [`LatticeError::EmptyShape`] without terms; [`LatticeError::BasisMismatch`] where terms are of
+    /// different levels or special moduli, or a plaintext lacks a prime; [`LatticeError::RingMismatch`];
+    /// [`LatticeError::RankMismatch`], [`LatticeError::BodiesMismatch`] where terms differ in shape.
     pub fn linear_combination(terms: &[(&Self, &Poly<Eval>)]) -> Result<Self, LatticeError> {
         let inputs: Vec<&Self> = terms.iter().map(|(x, _)| *x).collect();
         let (frame, forms) = Self::eval_forms(&inputs)?;
         let products = |narrow: bool| {
-            let chosen = forms.iter().zip(terms).filter(|(form, _)| (form.basis() == frame.basis()) == narrow);
-            let chosen: Vec<(&Bundle<Eval>, &Poly<Eval>)> = chosen.map(|(form, (_, p))| (&**form, *p)).collect();
+            let chosen =
+                forms.iter().zip(terms).filter(|(form, _)| (form.basis() == frame.basis()) == narrow);
+            let chosen: Vec<(&Bundle<Eval>, &Poly<Eval>)> =
+                chosen.map(|(form, (_, p))| (&**form, *p)).collect();
             if chosen.is_empty() { Ok(None) } else { Bundle::linear_combination(&chosen).map(Some) }
         };
         let sum = match (products(false)?, products(true)?) {
@@ -196,22 +229,29 @@ impl Extended {
         Ok(Self { frame: frame.clone(), coeff: None, eval: Some(sum) })
     }
 
-    /// Several linear combinations of the same inputs with packed plaintexts, of this ring or of a subring: `sum_t x_(inputs[t]) * plaintexts[t]` for each.
+    /// Several linear combinations of the same inputs with packed plaintexts, of this ring or of a subring:
+    /// `sum_t x_(inputs[t]) * plaintexts[t]` for each.
     ///
-    /// All combinations are computed in one pass, prime by prime, so that the inputs are read once: for the giant steps of a linear transform, whose inputs are
-    /// the baby steps. Cost: as [`Extended::linear_combination`] for each.
+    /// All combinations are computed in one pass, prime by prime, so that the inputs are read once: for the
+    /// giant steps of a linear transform, whose inputs are the baby steps. Cost: as
+    /// [`Extended::linear_combination`] for each.
     ///
     /// # Errors
-    /// As [`Extended::linear_combination`]; [`LatticeError::InputOutOfRange`], [`clathrate_arith::ArithError::Shape`] where a combination does not name one
-    /// of the inputs for each plaintext; [`LatticeError::DegreeChange`] where the plaintexts' degree is no subring's.
-    pub fn packed_combinations(inputs: &[&Self], combinations: &[PackedCombination<'_>]) -> Result<Vec<Self>, LatticeError> {
+    /// As [`Extended::linear_combination`]; [`LatticeError::InputOutOfRange`],
+    /// [`clathrate_arith::ArithError::Shape`] where a combination does not name one of the inputs for each
+    /// plaintext; [`LatticeError::DegreeChange`] where the plaintexts' degree is no subring's.
+    pub fn packed_combinations(
+        inputs: &[&Self],
+        combinations: &[PackedCombination<'_>],
+    ) -> Result<Vec<Self>, LatticeError> {
         let (frame, forms) = Self::eval_forms(inputs)?;
         let forms: Vec<&Bundle<Eval>> = forms.iter().map(|form| &**form).collect();
         for form in &forms[1..] {
             forms[0].check_shape_of(form)?;
         }
         let narrow = forms.iter().all(|form| form.basis() == frame.basis());
-        let sums = combine_packed(if narrow { frame.basis() } else { frame.extended() }, &forms, combinations)?;
+        let sums =
+            combine_packed(if narrow { frame.basis() } else { frame.extended() }, &forms, combinations)?;
         Ok(sums.into_iter().map(|sum| Self { frame: frame.clone(), coeff: None, eval: Some(sum) }).collect())
     }
 
@@ -222,7 +262,8 @@ impl Extended {
         Ok((&first.frame, inputs.iter().map(|x| x.eval_form()).collect::<Result<_, _>>()?))
     }
 
-    /// `self <- self + P bodies`, for bodies over the level's modulus: a switch takes only the mask, so the bodies are added separately.
+    /// `self <- self + P bodies`, for bodies over the level's modulus: a switch takes only the mask, so the
+    /// bodies are added separately.
     pub fn add_lifted_bodies(&mut self, bodies: PolysRef<'_, Eval>) -> Result<(), LatticeError> {
         if bodies.len() != self.body_count() {
             return Err(LatticeError::BodiesMismatch { left: self.body_count(), right: bodies.len() });
@@ -237,10 +278,12 @@ impl Extended {
         Ok(())
     }
 
-    /// Splits the sum into the mask, divided by the special modulus and in Coeff form (where a decomposition starts), and the bodies, which stay over the
-    /// extended modulus. The giant steps of double hoisting use this: they switch the mask, and [`Extended::add_bodies`] adds the bodies to the result.
+    /// Splits the sum into the mask, divided by the special modulus and in Coeff form (where a decomposition
+    /// starts), and the bodies, which stay over the extended modulus. The giant steps of double hoisting use
+    /// this: they switch the mask, and [`Extended::add_bodies`] adds the bodies to the result.
     ///
-    /// Cost: for each mask polynomial, one inverse transform per prime of its part in Eval form and one conversion. The phase changes by the mask's rounding.
+    /// Cost: for each mask polynomial, one inverse transform per prime of its part in Eval form and one
+    /// conversion. The phase changes by the mask's rounding.
     ///
     /// # Errors
     /// None but those of arithmetic on bundles of one shape.
@@ -253,8 +296,8 @@ impl Extended {
     /// `self <- self + bodies`: adds the bodies that [`Extended::split_mask`] returned to the switched mask.
     ///
     /// # Errors
-    /// [`LatticeError::RingMismatch`]; [`LatticeError::BasisMismatch`] where the two are of different levels or special moduli;
-    /// [`LatticeError::BodiesMismatch`].
+    /// [`LatticeError::RingMismatch`]; [`LatticeError::BasisMismatch`] where the two are of different levels
+    /// or special moduli; [`LatticeError::BodiesMismatch`].
     pub fn add_bodies(&mut self, bodies: ExtendedBodies) -> Result<(), LatticeError> {
         check_frame(&self.frame, &bodies.frame)?;
         if bodies.body_count() != self.body_count() {
@@ -288,7 +331,8 @@ impl Extended {
 }
 
 impl Frame {
-    /// `sum <- sum + x` for polynomials `x` over the level's basis, whose rows come first in those of `sum`; `x` counts as zero modulo the special primes.
+    /// `sum <- sum + x` for polynomials `x` over the level's basis, whose rows come first in those of `sum`;
+    /// `x` counts as zero modulo the special primes.
     fn add_narrow(&self, sum: PolysMut<'_, Eval>, x: PolysRef<'_, Eval>) {
         let ones = vec![1; x.basis().len()];
         self.ring().engine().add_mul_constants_assign(sum.into_rows(), x.rows(), &ones, x.basis().indices());
@@ -296,7 +340,12 @@ impl Frame {
 }
 
 /// The given bodies over `basis`, under a mask of `rank` zeroes.
-fn with_zero_mask<D: Domain>(frame: &Frame, basis: &Basis, rank: usize, bodies: &Polys<D>) -> Result<Bundle<D>, LatticeError> {
+fn with_zero_mask<D: Domain>(
+    frame: &Frame,
+    basis: &Basis,
+    rank: usize,
+    bodies: &Polys<D>,
+) -> Result<Bundle<D>, LatticeError> {
     let mut bundle = Bundle::zero(frame.ring(), basis, Rank(rank), Bodies(bodies.len()))?;
     bundle.bodies_mut().assign(bodies.view())?;
     Ok(bundle)

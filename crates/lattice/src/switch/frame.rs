@@ -1,4 +1,5 @@
-//! The extended modulus `P Q_l`, over which a switch computes its products, and the divisions by `P` that end the switch.
+//! The extended modulus `P Q_l`, over which a switch computes its products, and the divisions by `P` that end
+//! the switch.
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
@@ -30,15 +31,32 @@ pub struct Frame {
 impl Frame {
     /// The frame of `level` with the special primes `special`.
     pub(super) fn new(chain: &Chain, level: Level, special: Basis) -> Result<Self, LatticeError> {
-        let step = level.0.checked_sub(1).map(|below| (Basis::new(chain.step(level)), chain.basis(Level(below))));
+        let step =
+            level.0.checked_sub(1).map(|below| (Basis::new(chain.step(level)), chain.basis(Level(below))));
         Self::with_step(chain.ring(), level, chain.basis(level), special, step)
     }
 
-    fn with_step(ring: &Ring, level: Level, basis: Basis, special: Basis, step: Option<(Basis, Basis)>) -> Result<Self, LatticeError> {
+    fn with_step(
+        ring: &Ring,
+        level: Level,
+        basis: Basis,
+        special: Basis,
+        step: Option<(Basis, Basis)>,
+    ) -> Result<Self, LatticeError> {
         let special_product = product_of(ring, &special, &basis);
         let (extended, mod_down) = (basis.join(&special), Division::new(ring, &special, &basis)?);
         let ring = ring.clone();
-        Ok(Self { ring, level, basis, special, extended, special_product, step, mod_down, mod_down_rescale: OnceLock::new() })
+        Ok(Self {
+            ring,
+            level,
+            basis,
+            special,
+            extended,
+            special_product,
+            step,
+            mod_down,
+            mod_down_rescale: OnceLock::new(),
+        })
     }
 
     /// The frame of the same level with the special primes of both frames.
@@ -49,7 +67,8 @@ impl Frame {
         if self.basis != other.basis {
             return Err(LatticeError::BasisMismatch { left: self.basis.len(), right: other.basis.len() });
         }
-        let mut special: Vec<usize> = self.special.indices().iter().chain(other.special.indices()).copied().collect();
+        let mut special: Vec<usize> =
+            self.special.indices().iter().chain(other.special.indices()).copied().collect();
         special.sort_unstable();
         special.dedup();
         Self::with_step(&self.ring, self.level, self.basis.clone(), Basis::new(special), self.step.clone())
@@ -58,7 +77,9 @@ impl Frame {
     /// Whether all special primes of `other` are among this one's, at the same level of the same ring.
     #[must_use]
     pub fn holds(&self, other: &Self) -> bool {
-        self.ring.same_as(&other.ring) && self.basis == other.basis && self.special.rows_of(other.special.indices()).is_some()
+        self.ring.same_as(&other.ring)
+            && self.basis == other.basis
+            && self.special.rows_of(other.special.indices()).is_some()
     }
 
     /// The ring.
@@ -116,10 +137,16 @@ impl Frame {
 
     /// `sum <- sum + P x`. Only the level's rows change, because `P x` is zero modulo the special primes.
     pub(crate) fn add_lifted(&self, sum: PolysMut<'_, Eval>, x: PolysRef<'_, Eval>) {
-        self.ring.engine().add_mul_constants_assign(sum.into_rows(), x.rows(), &self.special_product, self.basis.indices());
+        self.ring.engine().add_mul_constants_assign(
+            sum.into_rows(),
+            x.rows(),
+            &self.special_product,
+            self.basis.indices(),
+        );
     }
 
-    /// Extends a bundle over the level's primes, or over these and some special primes, to the whole extended basis; the new rows are zero.
+    /// Extends a bundle over the level's primes, or over these and some special primes, to the whole extended
+    /// basis; the new rows are zero.
     pub(super) fn widen<'a, D: Domain>(&self, x: &'a Bundle<D>) -> Result<Cow<'a, Bundle<D>>, LatticeError> {
         if *x.basis() == self.extended {
             return Ok(Cow::Borrowed(x));
@@ -127,7 +154,8 @@ impl Frame {
         Bundle::from_polys(self.widen_polys(x.view())?, x.rank()).map(Cow::Owned)
     }
 
-    /// Extends polynomials over a part of the extended basis to the whole extended basis; the new rows are zero.
+    /// Extends polynomials over a part of the extended basis to the whole extended basis; the new rows are
+    /// zero.
     pub(super) fn widen_polys<D: Domain>(&self, x: PolysRef<'_, D>) -> Result<Polys<D>, LatticeError> {
         if *x.basis() == self.extended {
             return Ok(x.to_polys());
@@ -141,10 +169,13 @@ impl Frame {
         Ok(wide)
     }
 
-    /// Multiplies a bundle of `narrow`, a frame with fewer special primes, by the product of the special primes that `narrow` lacks. The result stays over the
-    /// bundle's own basis, because it is zero modulo the missing primes.
+    /// Multiplies a bundle of `narrow`, a frame with fewer special primes, by the product of the special
+    /// primes that `narrow` lacks. The result stays over the bundle's own basis, because it is zero modulo
+    /// the missing primes.
     pub(super) fn lift<D: Domain>(&self, narrow: &Self, mut x: Bundle<D>) -> Bundle<D> {
-        let lacking = Basis::new(self.special.indices().iter().copied().filter(|&i| narrow.special.row_of(i).is_none()));
+        let lacking = Basis::new(
+            self.special.indices().iter().copied().filter(|&i| narrow.special.row_of(i).is_none()),
+        );
         let factors = product_of(&self.ring, &lacking, x.basis());
         x.mul_constants_assign(&factors);
         x
@@ -154,5 +185,9 @@ impl Frame {
 /// The product of `primes` modulo each prime of `basis`.
 fn product_of(ring: &Ring, primes: &Basis, basis: &Basis) -> Vec<u64> {
     let moduli = ring.moduli();
-    basis.indices().iter().map(|&i| primes.indices().iter().fold(1, |product, &p| moduli[i].mul(product, moduli[p].value()))).collect()
+    basis
+        .indices()
+        .iter()
+        .map(|&i| primes.indices().iter().fold(1, |product, &p| moduli[i].mul(product, moduli[p].value())))
+        .collect()
 }

@@ -1,8 +1,9 @@
 //! Baby steps of a linear transform, fused with the products that follow them.
 //!
-//! The rotations of one ciphertext before their mod-down, all together, take as much memory as there are baby steps; a plaintext product reads them once and they
-//! are gone. [`Switcher::hoisted_combinations`] has the engine compute and multiply them in one operation, so that they stay near the processor and need not
-//! exist as a whole. The results are those of [`crate::Bundle::rotate_extended`] and
+//! The rotations of one ciphertext before their mod-down, all together, take as much memory as there are baby
+//! steps; a plaintext product reads them once and they are gone. [`Switcher::hoisted_combinations`] has the
+//! engine compute and multiply them in one operation, so that they stay near the processor and need not exist
+//! as a whole. The results are those of [`crate::Bundle::rotate_extended`] and
 //! [`Extended::packed_combinations`], bit for bit.
 
 use clathrate_arith::{Automorphism, Hoisted, PermutedProduct, PlaintextSum, Rows};
@@ -27,7 +28,8 @@ impl Switcher {
     /// `digits` are the bundle's ([`Bundle::decompose_mask`]), by tables of the hybrid method.
     ///
     /// # Errors
-    /// As [`Bundle::rotate_extended`] and [`Extended::packed_combinations`]; [`LatticeError::KeyGadget`] for digits of the KLSS method.
+    /// As [`Bundle::rotate_extended`] and [`Extended::packed_combinations`]; [`LatticeError::KeyGadget`] for
+    /// digits of the KLSS method.
     pub fn hoisted_combinations(
         &self,
         bundle: &Bundle<Eval>,
@@ -57,32 +59,56 @@ impl Switcher {
                     return Err(LatticeError::RankMismatch { left: bundle.rank(), right: key.rank() });
                 }
                 if key.body_count() != bundle.body_count() {
-                    return Err(LatticeError::BodiesMismatch { left: bundle.body_count(), right: key.body_count() });
+                    return Err(LatticeError::BodiesMismatch {
+                        left: bundle.body_count(),
+                        right: key.body_count(),
+                    });
                 }
                 Ok(Some((*phi, self.reading(tables, digits.len(), key)?)))
             })
             .collect::<Result<Vec<Option<(&Automorphism, Reading)>>, LatticeError>>()?;
         let view = bundle.view();
         let lifted: Vec<Rows<'_>> = (0..view.len()).map(|index| view.at(index).rows()).collect();
-        let digits: Vec<Rows<'_>> =
-            (0..tables.digits.len()).flat_map(|digit| digits.iter().map(move |input| input.polys()[digit].rows())).collect();
-        let input = Hoisted { digits: &digits, lifted: &lifted, masks: bundle.rank(), constants: frame.special_product() };
+        let digits: Vec<Rows<'_>> = (0..tables.digits.len())
+            .flat_map(|digit| digits.iter().map(move |input| input.polys()[digit].rows()))
+            .collect();
+        let input = Hoisted {
+            digits: &digits,
+            lifted: &lifted,
+            masks: bundle.rank(),
+            constants: frame.special_product(),
+        };
         let products: Vec<Option<PermutedProduct<'_>>> = readings
             .iter()
             .map(|reading| {
-                reading.as_ref().map(|&(phi, ref reading)| PermutedProduct { phi, factors: &reading.factors, rows: &reading.rows })
+                reading.as_ref().map(|&(phi, ref reading)| PermutedProduct {
+                    phi,
+                    factors: &reading.factors,
+                    rows: &reading.rows,
+                })
             })
             .collect();
         let plaintexts: Vec<PlaintextSum<'_>> = combinations
             .iter()
             .zip(&rows)
-            .map(|(combination, rows)| PlaintextSum { plaintexts: combination.plaintexts.factors(), rows, inputs: combination.inputs })
+            .map(|(combination, rows)| PlaintextSum {
+                plaintexts: combination.plaintexts.factors(),
+                rows,
+                inputs: combination.inputs,
+            })
             .collect();
-        let mut sums: Vec<Polys<Eval>> = combinations.iter().map(|_| Polys::scratch(ring, extended, view.len())).collect();
+        let mut sums: Vec<Polys<Eval>> =
+            combinations.iter().map(|_| Polys::scratch(ring, extended, view.len())).collect();
         let mut targets: Vec<_> = sums.iter_mut().map(Polys::view_mut).map(PolysMut::into_rows).collect();
         engine.hoisted_products(&mut targets, &input, &products, &plaintexts, extended.indices());
         drop(targets);
-        let finish = |sum| Ok(Extended { frame: frame.clone(), coeff: None, eval: Some(Bundle::from_polys(sum, bundle.rank())?) });
+        let finish = |sum| {
+            Ok(Extended {
+                frame: frame.clone(),
+                coeff: None,
+                eval: Some(Bundle::from_polys(sum, bundle.rank())?),
+            })
+        };
         sums.into_iter().map(finish).collect()
     }
 }

@@ -1,7 +1,9 @@
-//! The hybrid method: each digit is extended to the whole modulus `P Q_l` and multiplied there. Decomposition and products serve the KLSS method too.
+//! The hybrid method: each digit is extended to the whole modulus `P Q_l` and multiplied there. Decomposition
+//! and products serve the KLSS method too.
 //!
-//! The exact conversion centres digits, in `[-D/2, D/2]`. Any method that computes the same sum of the same integer digits therefore gives the same
-//! result bit for bit. Source: [klss, sec. 4.2]; differs: centred digits, level-free gadget.
+//! The exact conversion centres digits, in `[-D/2, D/2]`. Any method that computes the same sum of the same
+//! integer digits therefore gives the same result bit for bit. Source: [klss, sec. 4.2]; differs: centred
+//! digits, level-free gadget.
 
 use std::sync::Arc;
 
@@ -20,7 +22,8 @@ use crate::polys::Polys;
 #[derive(Debug)]
 pub struct Digits {
     pub(super) tables: Arc<SwitchTables>,
-    /// Each digit has its own allocation, because one allocation of all digits may be larger than the buffers that an engine keeps for reuse.
+    /// Each digit has its own allocation, because one allocation of all digits may be larger than the buffers
+    /// that an engine keeps for reuse.
     pub(super) polys: Vec<Poly<Eval>>,
 }
 
@@ -44,8 +47,13 @@ impl Digits {
     }
 }
 
-/// The digits of a polynomial given in Coeff form, and in Eval form too if the caller has it, which saves transforms.
-pub(super) fn decompose(tables: &Arc<SwitchTables>, coefficients: Rows<'_>, values: Option<Rows<'_>>) -> Digits {
+/// The digits of a polynomial given in Coeff form, and in Eval form too if the caller has it, which saves
+/// transforms.
+pub(super) fn decompose(
+    tables: &Arc<SwitchTables>,
+    coefficients: Rows<'_>,
+    values: Option<Rows<'_>>,
+) -> Digits {
     let (engine, moduli) = (tables.ring().engine(), tables.product_basis.indices());
     let mut polys = Vec::with_capacity(tables.digits.len());
     for digit in &tables.digits {
@@ -55,9 +63,14 @@ pub(super) fn decompose(tables: &Arc<SwitchTables>, coefficients: Rows<'_>, valu
         engine.convert(digit.conversion(), sources, out.reborrow(), &digit.target_rows());
         let own = digit.own();
         if !own.is_empty() {
-            // Modulo a digit's own primes, the digit is the input times a constant, so these rows need no conversion in either form.
+            // Modulo a digit's own primes, the digit is the input times a constant, so these rows need no
+            // conversion in either form.
             engine.copy(out.reborrow().slice(own.clone()), values.unwrap_or(coefficients).slice(own.clone()));
-            engine.mul_constants_assign(out.reborrow().slice(own.clone()), digit.constants(), &moduli[own.clone()]);
+            engine.mul_constants_assign(
+                out.reborrow().slice(own.clone()),
+                digit.constants(),
+                &moduli[own.clone()],
+            );
         }
         if values.is_some() {
             let (before, after) = out.split_at(own.start);
@@ -80,14 +93,21 @@ pub(super) struct Reading {
     columns: usize,
 }
 
-/// The part of `key` that a switch of `inputs` polynomials by `tables` reads; `factors` is the key in the representation of `tables`.
-pub(super) fn reading(tables: &SwitchTables, inputs: usize, key: &SwitchKey, factors: Arc<Factors>) -> Result<Reading, LatticeError> {
+/// The part of `key` that a switch of `inputs` polynomials by `tables` reads; `factors` is the key in the
+/// representation of `tables`.
+pub(super) fn reading(
+    tables: &SwitchTables,
+    inputs: usize,
+    key: &SwitchKey,
+    factors: Arc<Factors>,
+) -> Result<Reading, LatticeError> {
     let foreign = LatticeError::KeyGadget { key_digits: key.digit_count(), digits: tables.digits.len() };
     check_key(tables, inputs, key)?;
     let (groups, rows) = match &tables.recombination {
         Some(recombination) => (recombination.groups(), (0..tables.product_basis.len()).collect()),
         None => {
-            let basis = if tables.representation.is_base() { key.basis() } else { &tables.representation.basis };
+            let basis =
+                if tables.representation.is_base() { key.basis() } else { &tables.representation.basis };
             (vec![0], basis.rows_of(tables.extended().indices()).ok_or(foreign)?)
         }
     };
@@ -102,9 +122,12 @@ pub(super) fn check_key(tables: &SwitchTables, inputs: usize, key: &SwitchKey) -
     if tables.level() > key.level() {
         return Err(LatticeError::KeyLevelTooLow { key_level: key.level().0, level: tables.level().0 });
     }
-    // The gadget divides the modulus that ends with the last special prime, so key and tables must have the same last special prime.
+    // The gadget divides the modulus that ends with the last special prime, so key and tables must have the
+    // same last special prime.
     let same_end = key.basis().indices().last() == tables.extended().indices().last();
-    let fits = same_end && tables.gadget == *key.gadget() && key.basis().rows_of(tables.extended().indices()).is_some();
+    let fits = same_end
+        && tables.gadget == *key.gadget()
+        && key.basis().rows_of(tables.extended().indices()).is_some();
     if !tables.ring().same_as(key.ring()) || !fits {
         return Err(LatticeError::KeyGadget { key_digits: key.digit_count(), digits: tables.digits.len() });
     }
@@ -115,12 +138,19 @@ fn bundle_of<D: Domain>(tables: &SwitchTables, rank: usize, out: Buffer) -> Resu
     Bundle::from_polys(Polys::from_buffer(tables.ring(), tables.extended(), out), rank)
 }
 
-/// Brings sums over the product basis to the extended basis: KLSS recombines them, the hybrid method computes in the extended basis already.
+/// Brings sums over the product basis to the extended basis: KLSS recombines them, the hybrid method computes
+/// in the extended basis already.
 fn finish(tables: &Arc<SwitchTables>, reading: &Reading, sums: Buffer) -> Result<Extended, LatticeError> {
     let (coeff, eval): (Option<Bundle<Coeff>>, Option<Bundle<Eval>>) = match &tables.recombination {
         None => (None, Some(bundle_of(tables, reading.rank, sums)?)),
         Some(recombination) => {
-            let sums = recombination.apply(tables.ring(), &tables.product_basis, tables.extended(), sums, reading.columns);
+            let sums = recombination.apply(
+                tables.ring(),
+                &tables.product_basis,
+                tables.extended(),
+                sums,
+                reading.columns,
+            );
             (Some(bundle_of(tables, reading.rank, sums)?), None)
         }
     };
@@ -132,18 +162,43 @@ fn scratch(tables: &SwitchTables, reading: &Reading) -> Buffer {
 }
 
 /// The products of key and digits that have been computed before.
-pub(super) fn inner_product(tables: &Arc<SwitchTables>, inputs: &[&Digits], reading: &Reading) -> Result<Extended, LatticeError> {
-    let xs: Vec<Rows<'_>> = (0..tables.digits.len()).flat_map(|digit| inputs.iter().map(move |input| input.polys[digit].rows())).collect();
+pub(super) fn inner_product(
+    tables: &Arc<SwitchTables>,
+    inputs: &[&Digits],
+    reading: &Reading,
+) -> Result<Extended, LatticeError> {
+    let xs: Vec<Rows<'_>> = (0..tables.digits.len())
+        .flat_map(|digit| inputs.iter().map(move |input| input.polys[digit].rows()))
+        .collect();
     let mut out = scratch(tables, reading);
     let Reading { factors, groups, rows, .. } = reading;
-    tables.ring().engine().factor_products(out.view_mut(), &xs, factors, groups, rows, tables.product_basis.indices());
+    tables.ring().engine().factor_products(
+        out.view_mut(),
+        &xs,
+        factors,
+        groups,
+        rows,
+        tables.product_basis.indices(),
+    );
     finish(tables, reading, out)
 }
 
 /// Decomposition and products in one pass, for inputs whose digits no other key needs.
-pub(super) fn product(tables: &Arc<SwitchTables>, inputs: &[GadgetInput<'_>], reading: &Reading) -> Result<Extended, LatticeError> {
+pub(super) fn product(
+    tables: &Arc<SwitchTables>,
+    inputs: &[GadgetInput<'_>],
+    reading: &Reading,
+) -> Result<Extended, LatticeError> {
     let mut out = scratch(tables, reading);
     let Reading { factors, groups, rows, .. } = reading;
-    tables.ring().engine().gadget_products(out.view_mut(), inputs, &tables.digits, factors, groups, rows, tables.product_basis.indices());
+    tables.ring().engine().gadget_products(
+        out.view_mut(),
+        inputs,
+        &tables.digits,
+        factors,
+        groups,
+        rows,
+        tables.product_basis.indices(),
+    );
     finish(tables, reading, out)
 }

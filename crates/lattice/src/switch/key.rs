@@ -27,7 +27,8 @@ use crate::shape::{Bodies, Rank};
 /// Domain-separation string of the seeds of a key's entries.
 const ENTRY_DOMAIN: &str = "clathrate switch key entry v1";
 
-/// A switching key: `R x d` bundles over the key's whole modulus, masks from one seed, held as packed factors.
+/// A switching key: `R x d` bundles over the key's whole modulus, masks from one seed, held as packed
+/// factors.
 #[derive(Debug, Clone)]
 pub struct SwitchKey {
     ring: Ring,
@@ -45,12 +46,14 @@ pub struct SwitchKey {
 }
 
 impl SwitchKey {
-    /// Makes a key for levels up to `level` that switches contributions `u_i * T[i][b]` to the secret `target`.
+    /// Makes a key for levels up to `level` that switches contributions `u_i * T[i][b]` to the secret
+    /// `target`.
     ///
     /// # Errors
-    /// [`LatticeError::BodiesMismatch`] where `T`'s columns are not `target`'s bodies; [`LatticeError::LevelOutOfRange`];
-    /// [`LatticeError::NoSpecialPrimes`]; [`LatticeError::RingMismatch`] where a secret has another degree;
-    /// [`LatticeError::BasisMismatch`] where the gadget was made for another chain.
+    /// [`LatticeError::BodiesMismatch`] where `T`'s columns are not `target`'s bodies;
+    /// [`LatticeError::LevelOutOfRange`]; [`LatticeError::NoSpecialPrimes`]; [`LatticeError::RingMismatch`]
+    /// where a secret has another degree; [`LatticeError::BasisMismatch`] where the gadget was made for
+    /// another chain.
     pub fn generate(
         chain: &Chain,
         gadget: &Gadget,
@@ -67,7 +70,8 @@ impl SwitchKey {
         target.check_degree(chain.ring())?;
         let (ring, basis) = (chain.ring(), chain.key_basis(level));
         let seed = rng.mask_seed();
-        let secrets: Vec<Vec<SecretPoly>> = (0..target.bodies()).map(|body| target.eval(ring, &basis, body)).collect();
+        let secrets: Vec<Vec<SecretPoly>> =
+            (0..target.bodies()).map(|body| target.eval(ring, &basis, body)).collect();
         let mut entries = Vec::with_capacity(matrix.inputs() * gadget.digit_count(chain, level));
         for row in matrix.rows() {
             if row.len() != target.bodies() {
@@ -76,19 +80,26 @@ impl SwitchKey {
             for digit in 0..gadget.digit_count(chain, level) {
                 let constants = gadget.entry_constants(chain, &basis, digit);
                 let entry_seed = seed.derive(ENTRY_DOMAIN, entries.len() as u64);
-                entries.push(Bundle::seeded(&entry_seed, ring, &basis, Rank(target.rank()), Bodies(target.bodies()), |mask, bodies| {
-                    let xs: Vec<PolyRef<'_, Eval>> = mask.iter().collect();
-                    for ((secret, entry), mut body) in secrets.iter().zip(row).zip(bodies) {
-                        let ys: Vec<&Poly<Eval>> = secret.iter().map(SecretPoly::get).collect();
-                        let product = SecretPoly::new(Poly::inner_product(&xs, &ys)?);
-                        set_gaussian(&mut body, rng);
-                        body.sub_assign(product.get())?;
-                        if let Some(entry) = entry {
-                            body.add_multiple(entry.get(), &constants)?;
+                entries.push(Bundle::seeded(
+                    &entry_seed,
+                    ring,
+                    &basis,
+                    Rank(target.rank()),
+                    Bodies(target.bodies()),
+                    |mask, bodies| {
+                        let xs: Vec<PolyRef<'_, Eval>> = mask.iter().collect();
+                        for ((secret, entry), mut body) in secrets.iter().zip(row).zip(bodies) {
+                            let ys: Vec<&Poly<Eval>> = secret.iter().map(SecretPoly::get).collect();
+                            let product = SecretPoly::new(Poly::inner_product(&xs, &ys)?);
+                            set_gaussian(&mut body, rng);
+                            body.sub_assign(product.get())?;
+                            if let Some(entry) = entry {
+                                body.add_multiple(entry.get(), &constants)?;
+                            }
                         }
-                    }
-                    Ok(())
-                })?);
+                        Ok(())
+                    },
+                )?);
             }
         }
         Self::from_entries(chain, gadget, level, matrix.inputs(), Some(seed), &entries)
@@ -115,7 +126,10 @@ impl SwitchKey {
         gadget.check_chain(chain)?;
         let digits = bodies.len() / inputs;
         if digits != gadget.digit_count(chain, level) {
-            return Err(LatticeError::KeyGadget { key_digits: digits, digits: gadget.digit_count(chain, level) });
+            return Err(LatticeError::KeyGadget {
+                key_digits: digits,
+                digits: gadget.digit_count(chain, level),
+            });
         }
         if let Some(other) = bodies.iter().find(|entry| entry.len() != bodies[0].len()) {
             return Err(LatticeError::BodiesMismatch { left: bodies[0].len(), right: other.len() });
@@ -125,7 +139,10 @@ impl SwitchKey {
             .enumerate()
             .map(|(index, bodies)| {
                 if let Some(bad) = bodies.iter().find(|body| !body.ring().same_as(ring)) {
-                    return Err(LatticeError::RingMismatch { left: ring.degree(), right: bad.ring().degree() });
+                    return Err(LatticeError::RingMismatch {
+                        left: ring.degree(),
+                        right: bad.ring().degree(),
+                    });
                 }
                 if let Some(bad) = bodies.iter().find(|body| *body.basis() != basis) {
                     return Err(LatticeError::BasisMismatch { left: basis.len(), right: bad.basis().len() });
@@ -136,11 +153,13 @@ impl SwitchKey {
         Self::from_entries(chain, gadget, level, inputs, Some(seed), &entries)
     }
 
-    /// A key from its entries, input-major: entry `(i, j)` at `i * digits + j`. Linear combinations of entries of keys are entries of a key for the same
-    /// combinations of their secrets, with the combinations of their errors.
+    /// A key from its entries, input-major: entry `(i, j)` at `i * digits + j`. Linear combinations of
+    /// entries of keys are entries of a key for the same combinations of their secrets, with the combinations
+    /// of their errors.
     ///
     /// # Errors
-    /// [`LatticeError::KeyInputs`] without entries; [`LatticeError::BasisMismatch`] and its like where entries differ.
+    /// [`LatticeError::KeyInputs`] without entries; [`LatticeError::BasisMismatch`] and its like where
+    /// entries differ.
     pub(crate) fn from_entries(
         chain: &Chain,
         gadget: &Gadget,
@@ -178,11 +197,18 @@ impl SwitchKey {
         })
     }
 
-    /// The arrangement of the packed residues of a key for `inputs` polynomials of levels up to `level`, with `columns` polynomials in each entry.
+    /// The arrangement of the packed residues of a key for `inputs` polynomials of levels up to `level`, with
+    /// `columns` polynomials in each entry.
     ///
     /// # Errors
     /// [`LatticeError::LevelOutOfRange`]; [`LatticeError::KeyInputs`] for more inputs than memory can hold.
-    pub fn layout_of(chain: &Chain, gadget: &Gadget, level: Level, inputs: usize, columns: usize) -> Result<FactorLayout, LatticeError> {
+    pub fn layout_of(
+        chain: &Chain,
+        gadget: &Gadget,
+        level: Level,
+        inputs: usize,
+        columns: usize,
+    ) -> Result<FactorLayout, LatticeError> {
         chain.check_level(level)?;
         let (ring, basis) = (chain.ring(), chain.key_basis(level));
         let terms = inputs.saturating_mul(gadget.digit_count(chain, level));
@@ -191,20 +217,26 @@ impl SwitchKey {
             return Err(LatticeError::KeyInputs { key_inputs: usize::MAX, inputs });
         }
         let shape = FactorShape { groups: 1, terms, columns, packed: true };
-        Ok(FactorLayout::new(shape, ring.degree(), basis.indices().iter().map(|&index| (index, ring.moduli()[index].bits()))))
+        Ok(FactorLayout::new(
+            shape,
+            ring.degree(),
+            basis.indices().iter().map(|&index| (index, ring.moduli()[index].bits())),
+        ))
     }
 
-    /// The packed residues, in the layout of [`clathrate_arith::factors`]; bytes between and after the rows are of no meaning.
+    /// The packed residues, in the layout of [`clathrate_arith::factors`]; bytes between and after the rows
+    /// are of no meaning.
     #[must_use]
     pub fn words(&self) -> Cow<'_, [u64]> {
         self.ring.engine().factor_words(&self.factors)
     }
 
-    /// A combination of keys from its packed residues ([`SwitchKey::words`]), which may stay in a mapped file. Residues are not checked: switches with those that are
-    /// not reduced are wrong.
+    /// A combination of keys from its packed residues ([`SwitchKey::words`]), which may stay in a mapped
+    /// file. Residues are not checked: switches with those that are not reduced are wrong.
     ///
     /// # Errors
-    /// As [`SwitchKey::layout_of`]; [`LatticeError::WordCount`] for another number of words; [`LatticeError::KeyInputs`] without inputs or columns beyond the rank.
+    /// As [`SwitchKey::layout_of`]; [`LatticeError::WordCount`] for another number of words;
+    /// [`LatticeError::KeyInputs`] without inputs or columns beyond the rank.
     pub fn from_words(
         (chain, gadget): (&Chain, &Gadget),
         level: Level,
@@ -290,14 +322,19 @@ impl SwitchKey {
     pub fn entry(&self, i: usize, j: usize) -> Bundle<Eval> {
         let rows: Vec<usize> = (0..self.basis.len()).collect();
         let columns = 0..self.factors.shape().columns;
-        let data = self.ring.engine().unpack_factors(&self.factors, 0, &[j * self.inputs + i], columns, &rows);
-        Bundle::from_polys(Polys::from_buffer(&self.ring, &self.basis, data), self.rank).expect("a key's entries are bundles")
+        let data =
+            self.ring.engine().unpack_factors(&self.factors, 0, &[j * self.inputs + i], columns, &rows);
+        Bundle::from_polys(Polys::from_buffer(&self.ring, &self.basis, data), self.rank)
+            .expect("a key's entries are bundles")
     }
 
     /// All entries, input-major, unpacked.
     #[must_use]
     pub fn entries(&self) -> Vec<Bundle<Eval>> {
-        (0..self.inputs).flat_map(|i| (0..self.digits).map(move |j| (i, j))).map(|(i, j)| self.entry(i, j)).collect()
+        (0..self.inputs)
+            .flat_map(|i| (0..self.digits).map(move |j| (i, j)))
+            .map(|(i, j)| self.entry(i, j))
+            .collect()
     }
 
     /// The entries as packed factors, the layout that the engine reads.
@@ -328,7 +365,8 @@ impl SwitchKey {
         &self.ring
     }
 
-    /// Bytes in memory of the generated key, with masks expanded and residues packed; derived representations are not counted.
+    /// Bytes in memory of the generated key, with masks expanded and residues packed; derived representations
+    /// are not counted.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.factors.bytes()

@@ -1,15 +1,18 @@
-//! The steps that only the KLSS method has: cutting keys into digits over auxiliary primes, and bringing sums back to the extended modulus.
+//! The steps that only the KLSS method has: cutting keys into digits over auxiliary primes, and bringing sums
+//! back to the extended modulus.
 //!
-//! A key polynomial `u` over the key's modulus is cut into key digits `v_j = [u] mod D~_j`, centred. With digits `b_i` of the input,
+//! A key polynomial `u` over the key's modulus is cut into key digits `v_j = [u] mod D~_j`, centred. With
+//! digits `b_i` of the input,
 //!
 //! ```text
 //! sum_i b_i u_i  =  sum_i b_i v_ij   mod D~_j,
 //! ```
 //!
-//! so the sum modulo a prime of `D~_j` is the integer `sum_i b_i v_ij` modulo that prime. The integer is small, so it is computed modulo a few
-//! auxiliary primes of product `B'` and converted to the primes of `D~_j`. The number of transforms falls from quadratic to linear in the number of
-//! primes, and the result equals the hybrid method's bit for bit. Where a level uses only some primes of a key digit, only those residues
-//! are computed. Source: [klss, sec. 3, 4.3].
+//! so the sum modulo a prime of `D~_j` is the integer `sum_i b_i v_ij` modulo that prime. The integer is
+//! small, so it is computed modulo a few auxiliary primes of product `B'` and converted to the primes of
+//! `D~_j`. The number of transforms falls from quadratic to linear in the number of primes, and the result
+//! equals the hybrid method's bit for bit. Where a level uses only some primes of a key digit, only those
+//! residues are computed. Source: [klss, sec. 3, 4.3].
 
 use clathrate_arith::{BaseConversion, Buffer, FactorShape, Factors, Rounding};
 
@@ -22,7 +25,8 @@ use crate::ring::Ring;
 /// Converts sums over the auxiliary primes to residues of an extended basis.
 #[derive(Debug)]
 pub struct Recombination {
-    /// For each key digit in use: its index, the conversion to its primes in use, and the rows of those primes in the extended basis.
+    /// For each key digit in use: its index, the conversion to its primes in use, and the rows of those
+    /// primes in the extended basis.
     parts: Vec<(usize, BaseConversion, Vec<usize>)>,
 }
 
@@ -32,7 +36,8 @@ impl Recombination {
         let ones = vec![1; sources.len()];
         let mut parts = Vec::new();
         for (group, digit) in key.digits.iter().enumerate() {
-            let used: Vec<usize> = digit.indices().iter().copied().filter(|&i| extended.row_of(i).is_some()).collect();
+            let used: Vec<usize> =
+                digit.indices().iter().copied().filter(|&i| extended.row_of(i).is_some()).collect();
             let Some(rows) = extended.rows_of(&used).filter(|rows| !rows.is_empty()) else { continue };
             let conversion = ring
                 .engine()
@@ -48,11 +53,21 @@ impl Recombination {
         self.parts.iter().map(|(group, ..)| *group).collect()
     }
 
-    /// Converts sums in Eval form over the auxiliary primes (`columns` sums for each key digit in turn) to Coeff form over the extended basis.
-    pub(super) fn apply(&self, ring: &Ring, auxiliary: &Basis, extended: &Basis, mut sums: Buffer, columns: usize) -> Buffer {
+    /// Converts sums in Eval form over the auxiliary primes (`columns` sums for each key digit in turn) to
+    /// Coeff form over the extended basis.
+    pub(super) fn apply(
+        &self,
+        ring: &Ring,
+        auxiliary: &Basis,
+        extended: &Basis,
+        mut sums: Buffer,
+        columns: usize,
+    ) -> Buffer {
         let engine = ring.engine();
         let mut out = engine.scratch(columns * extended.len());
-        for ((_, conversion, rows), sums) in self.parts.iter().zip(sums.view_mut().chunks(columns * auxiliary.len())) {
+        for ((_, conversion, rows), sums) in
+            self.parts.iter().zip(sums.view_mut().chunks(columns * auxiliary.len()))
+        {
             for (mut sum, out) in sums.chunks(auxiliary.len()).zip(out.view_mut().chunks(extended.len())) {
                 engine.inverse_ntt(sum.reborrow(), auxiliary.indices());
                 engine.convert(conversion, sum.view(), out, rows);
@@ -62,8 +77,8 @@ impl Recombination {
     }
 }
 
-/// Merges the key's components by `terms` and cuts them into key digits over the auxiliary primes; `None` where the key lacks a prime. [klss, sec. 4.4,
-/// "alternatively"]
+/// Merges the key's components by `terms` and cuts them into key digits over the auxiliary primes; `None`
+/// where the key lacks a prime. [klss, sec. 4.4, "alternatively"]
 pub(super) fn derive(key_digits: &KeyDigits, key: &SwitchKey, terms: &[Vec<usize>]) -> Option<Factors> {
     let (engine, columns) = (key.ring().engine(), key.columns());
     let KeyDigits { digits, auxiliary, .. } = key_digits;
@@ -73,7 +88,8 @@ pub(super) fn derive(key_digits: &KeyDigits, key: &SwitchKey, terms: &[Vec<usize
     for (group, digit) in digits.iter().enumerate() {
         let own = key.basis().rows_of(digit.indices())?;
         let ones = vec![1; digit.len()];
-        let conversion = engine.base_conversion(digit.indices(), auxiliary.indices(), &ones, Rounding::Centred)?;
+        let conversion =
+            engine.base_conversion(digit.indices(), auxiliary.indices(), &ones, Rounding::Centred)?;
         let slots: Vec<Buffer> = terms
             .iter()
             .flat_map(|term| (0..columns).map(move |column| (term, column)))
@@ -86,7 +102,12 @@ pub(super) fn derive(key_digits: &KeyDigits, key: &SwitchKey, terms: &[Vec<usize
                 extended
             })
             .collect();
-        engine.pack_factors(&mut factors, group, &slots.iter().map(|slot| vec![slot.view()]).collect::<Vec<_>>(), &all);
+        engine.pack_factors(
+            &mut factors,
+            group,
+            &slots.iter().map(|slot| vec![slot.view()]).collect::<Vec<_>>(),
+            &all,
+        );
     }
     Some(factors)
 }

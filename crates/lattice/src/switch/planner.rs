@@ -1,4 +1,5 @@
-//! Chooses the switching method of each level: one fixed method, or the fastest that a cost model and a memory limit allow.
+//! Chooses the switching method of each level: one fixed method, or the fastest that a cost model and a
+//! memory limit allow.
 
 use std::collections::HashMap;
 
@@ -71,14 +72,15 @@ struct Candidate {
 }
 
 impl Planner {
-    /// A planner for keys whose entries have `columns` polynomials (rank and bodies). Derived keys may take up to `expansion` times the bytes of
-    /// the generated keys. It plans for the machine of `profile`.
+    /// A planner for keys whose entries have `columns` polynomials (rank and bodies). Derived keys may take
+    /// up to `expansion` times the bytes of the generated keys. It plans for the machine of `profile`.
     #[must_use]
     pub fn new(profile: MachineProfile, columns: usize, expansion: f64) -> Self {
         Self { profile: Some(profile), columns, expansion }
     }
 
-    /// As [`Planner::new`], by prices that are the same on every machine ([`SwitchCounts::price`]), so that results are equal bit for bit.
+    /// As [`Planner::new`], by prices that are the same on every machine ([`SwitchCounts::price`]), so that
+    /// results are equal bit for bit.
     #[must_use]
     pub fn by_prices(columns: usize, expansion: f64) -> Self {
         Self { profile: None, columns, expansion }
@@ -91,7 +93,9 @@ impl Planner {
     }
 
     fn nanoseconds(&self, degree: usize, counts: &SwitchCounts) -> f64 {
-        self.profile.as_ref().map_or_else(|| counts.price(degree), |profile| profile.nanoseconds(degree, counts))
+        self.profile
+            .as_ref()
+            .map_or_else(|| counts.price(degree), |profile| profile.nanoseconds(degree, counts))
     }
 
     fn methods(chain: &Chain) -> Vec<SwitchMethod> {
@@ -105,18 +109,31 @@ impl Planner {
         methods
     }
 
-    fn candidates(&self, chain: &Chain, gadget: &Gadget, key_level: Level, inputs: usize, methods: &[SwitchMethod]) -> Vec<Vec<Candidate>> {
+    fn candidates(
+        &self,
+        chain: &Chain,
+        gadget: &Gadget,
+        key_level: Level,
+        inputs: usize,
+        methods: &[SwitchMethod],
+    ) -> Vec<Vec<Candidate>> {
         let degree = chain.ring().degree();
         let at = |level: Level| {
             let candidate = |(index, &method): (usize, &SwitchMethod)| {
-                let representation = KeyRepresentation::new(chain, gadget, method, level, key_level, inputs).ok()?;
-                // If no digits can be merged, this method uses the generated key unchanged; the candidate `SwitchMethod::as_made` covers that.
-                if method.coalesced && representation.is_base() && method.special == chain.special_basis().len() {
+                let representation =
+                    KeyRepresentation::new(chain, gadget, method, level, key_level, inputs).ok()?;
+                // If no digits can be merged, this method uses the generated key unchanged; the candidate
+                // `SwitchMethod::as_made` covers that.
+                if method.coalesced
+                    && representation.is_base()
+                    && method.special == chain.special_basis().len()
+                {
                     return None;
                 }
                 let counts = counts(chain, gadget, &representation, level, inputs, self.columns);
                 let nanoseconds = self.nanoseconds(degree, &counts);
-                let (digits, bytes) = (representation.runs.len(), representation.bytes_for(chain.ring(), inputs, self.columns));
+                let (digits, bytes) =
+                    (representation.runs.len(), representation.bytes_for(chain.ring(), inputs, self.columns));
                 Some(Candidate { method: index, digits, nanoseconds, counts, bytes })
             };
             methods.iter().enumerate().filter_map(candidate).collect()
@@ -127,7 +144,10 @@ impl Planner {
     /// The fastest allowed candidate of each level, and the bytes of all derived keys that they need.
     fn best<'c>(levels: &'c [Vec<Candidate>], allowed: &[bool]) -> (Vec<&'c Candidate>, usize) {
         let fastest = |candidates: &'c Vec<Candidate>| {
-            candidates.iter().filter(|c| allowed[c.method]).min_by(|x, y| x.nanoseconds.total_cmp(&y.nanoseconds))
+            candidates
+                .iter()
+                .filter(|c| allowed[c.method])
+                .min_by(|x, y| x.nanoseconds.total_cmp(&y.nanoseconds))
         };
         let chosen: Vec<&Candidate> = levels.iter().filter_map(fastest).collect();
         let mut bytes: HashMap<usize, usize> = HashMap::new();
@@ -144,14 +164,22 @@ impl Planner {
         self.map_of(chain, gadget, key_level, inputs, Self::methods(chain))
     }
 
-    /// The fastest hybrid method at each level for keys of level `key_level` with one input: for sums that plaintexts multiply before the mod-down.
+    /// The fastest hybrid method at each level for keys of level `key_level` with one input: for sums that
+    /// plaintexts multiply before the mod-down.
     #[must_use]
     pub fn hybrid_map(&self, chain: &Chain, gadget: &Gadget, key_level: Level) -> MethodMap {
         let hybrid = Self::methods(chain).into_iter().filter(|method| method.key_digit.is_none()).collect();
         self.map_of(chain, gadget, key_level, 1, hybrid)
     }
 
-    fn map_of(&self, chain: &Chain, gadget: &Gadget, key_level: Level, inputs: usize, methods: Vec<SwitchMethod>) -> MethodMap {
+    fn map_of(
+        &self,
+        chain: &Chain,
+        gadget: &Gadget,
+        key_level: Level,
+        inputs: usize,
+        methods: Vec<SwitchMethod>,
+    ) -> MethodMap {
         let levels = self.candidates(chain, gadget, key_level, inputs, &methods);
         let as_made = methods.iter().position(|&method| method == SwitchMethod::as_made(chain)).unwrap_or(0);
         let polys = gadget.digit_count(chain, key_level) * inputs * self.columns;
@@ -160,8 +188,8 @@ impl Planner {
         let mut allowed = vec![true; methods.len()];
         let (mut chosen, mut bytes) = Self::best(&levels, &allowed);
         let total = |chosen: &[&Candidate]| chosen.iter().map(|c| c.nanoseconds).sum::<f64>();
-        // While the derived keys exceed the limit, drop the method whose loss costs the least time per byte that it frees. Methods that no level prefers
-        // are dropped first.
+        // While the derived keys exceed the limit, drop the method whose loss costs the least time per byte
+        // that it frees. Methods that no level prefers are dropped first.
         for method in 0..methods.len() {
             allowed[method] = method == as_made || chosen.iter().any(|c| c.method == method);
         }
@@ -171,10 +199,13 @@ impl Planner {
                 let mut fewer = allowed.clone();
                 fewer[method] = false;
                 let (chosen, fewer_bytes) = Self::best(&levels, &fewer);
-                (bytes > fewer_bytes).then(|| (method, (total(&chosen) - time) / (bytes - fewer_bytes) as f64))
+                (bytes > fewer_bytes)
+                    .then(|| (method, (total(&chosen) - time) / (bytes - fewer_bytes) as f64))
             };
             let used = (0..methods.len()).filter(|&method| allowed[method] && method != as_made);
-            let Some((method, _)) = used.filter_map(without).min_by(|x, y| x.1.total_cmp(&y.1)) else { break };
+            let Some((method, _)) = used.filter_map(without).min_by(|x, y| x.1.total_cmp(&y.1)) else {
+                break;
+            };
             allowed[method] = false;
             (chosen, bytes) = Self::best(&levels, &allowed);
         }

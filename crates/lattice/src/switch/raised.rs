@@ -1,15 +1,18 @@
-//! Linear maps of raised polynomials: a switch of inputs that are small integers, and therefore need no decomposition.
+//! Linear maps of raised polynomials: a switch of inputs that are small integers, and therefore need no
+//! decomposition.
 //!
-//! The mask `a` of a raised ciphertext is an integer below `q0 / 2`, known modulo every prime. Its automorphisms are as small. A key with one gadget digit that
-//! covers the whole ciphertext modulus can multiply them as they are, because the noise `a e` is far below the special modulus:
+//! The mask `a` of a raised ciphertext is an integer below `q0 / 2`, known modulo every prime. Its
+//! automorphisms are as small. A key with one gadget digit that covers the whole ciphertext modulus can
+//! multiply them as they are, because the noise `a e` is far below the special modulus:
 //!
 //! ```text
 //! sum_j phi_j(a) key_j,    key_j encrypts P' T_j
 //! ```
 //!
-//! has the phase `P' sum_j phi_j(a) T_j`. With `T_j = round(t nu_j) s`, `t` a product of primes, the division by `P' t` makes of it `sum_j phi_j(a) nu_j s`: a
-//! linear map of the mask and a change of its secret, for the price of the products and one mod-down. [`Chain::with_lowest_special_step`] gives the chain on
-//! which `t` is the highest step.
+//! has the phase `P' sum_j phi_j(a) T_j`. With `T_j = round(t nu_j) s`, `t` a product of primes, the division
+//! by `P' t` makes of it `sum_j phi_j(a) nu_j s`: a linear map of the mask and a change of its secret, for
+//! the price of the products and one mod-down. [`Chain::with_lowest_special_step`] gives the chain on which
+//! `t` is the highest step.
 //!
 //! Source: [bootstrapping study], sec. 3.2; the idea is that of ePrint 2025/1403 and 2025/1298.
 
@@ -29,8 +32,8 @@ use crate::poly::Eval;
 use crate::polys::{Polys, PolysRef};
 
 impl Chain {
-    /// The chain whose highest step consists of the first `count` special primes, and whose special primes are the others. Keys over all of its primes are over
-    /// the primes of this chain's keys.
+    /// The chain whose highest step consists of the first `count` special primes, and whose special primes
+    /// are the others. Keys over all of its primes are over the primes of this chain's keys.
     ///
     /// # Errors
     /// [`LatticeError::NoSpecialPrimes`] unless a special prime remains.
@@ -48,15 +51,23 @@ impl Gadget {
 }
 
 impl Switcher {
-    /// `sum_j sum_i phi_j(inputs_i) key_(j, i)`: `P'` times a bundle of this chain's highest level, for inputs that are small integers modulo all primes of the
-    /// key. The key has an input for each pair, those of one automorphism together, and one digit ([`Gadget::single`]).
+    /// `sum_j sum_i phi_j(inputs_i) key_(j, i)`: `P'` times a bundle of this chain's highest level, for
+    /// inputs that are small integers modulo all primes of the key. The key has an input for each pair, those
+    /// of one automorphism together, and one digit ([`Gadget::single`]).
     ///
-    /// Range: integers of `b` bits add noise of about `b + log2(sigma N R) / 2` bits before the division by `P'`.
+    /// Range: integers of `b` bits add noise of about `b + log2(sigma N R) / 2` bits before the division by
+    /// `P'`.
     ///
     /// # Errors
-    /// [`LatticeError::KeyInputs`], [`LatticeError::KeyGadget`] where the key does not fit; [`LatticeError::BasisMismatch`] where the inputs are not over the
-    /// key's primes; [`LatticeError::RingMismatch`].
-    pub fn raised_product(&self, inputs: PolysRef<'_, Eval>, phis: &[Automorphism], key: &SwitchKey) -> Result<Extended, LatticeError> {
+    /// [`LatticeError::KeyInputs`], [`LatticeError::KeyGadget`] where the key does not fit;
+    /// [`LatticeError::BasisMismatch`] where the inputs are not over the key's primes;
+    /// [`LatticeError::RingMismatch`].
+    pub fn raised_product(
+        &self,
+        inputs: PolysRef<'_, Eval>,
+        phis: &[Automorphism],
+        key: &SwitchKey,
+    ) -> Result<Extended, LatticeError> {
         let (chain, ring) = (self.chain(), self.chain().ring());
         let count = inputs.len() * phis.len();
         if count == 0 || count != key.inputs() {
@@ -79,7 +90,14 @@ impl Switcher {
         let mut out = Polys::<Eval>::scratch(ring, basis, columns);
         let xs: Vec<_> = (0..inputs.len()).map(|index| inputs.at(index).rows()).collect();
         let rows: Vec<usize> = (0..basis.len()).collect();
-        engine.permuted_factor_products(out.view_mut().into_rows(), &xs, phis, key.factors(), &rows, basis.indices());
+        engine.permuted_factor_products(
+            out.view_mut().into_rows(),
+            &xs,
+            phis,
+            key.factors(),
+            &rows,
+            basis.indices(),
+        );
         let eval = Some(Bundle::from_polys(out, key.rank())?);
         Ok(Extended { frame, coeff: None, eval })
     }

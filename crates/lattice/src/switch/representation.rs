@@ -13,7 +13,8 @@ use crate::gadget::{DIGIT_SLACK_BITS, Gadget};
 use crate::poly::Basis;
 use crate::ring::Ring;
 
-/// The representation of switching keys that one method needs. It does not depend on the level of the input, so several levels share it.
+/// The representation of switching keys that one method needs. It does not depend on the level of the input,
+/// so several levels share it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KeyRepresentation {
     pub(super) method: SwitchMethod,
@@ -36,17 +37,20 @@ pub struct KeyRepresentation {
 pub struct KeyDigits {
     pub(super) digits: Vec<Basis>,
     pub(super) auxiliary: Basis,
-    /// Bits of the longest key digit; bits of the auxiliary modulus that the sums of one input need, and bits that it has.
+    /// Bits of the longest key digit; bits of the auxiliary modulus that the sums of one input need, and bits
+    /// that it has.
     bits: f64,
     needed: f64,
     available: f64,
 }
 
 impl KeyRepresentation {
-    /// The representation for `method`, for inputs up to `level` and keys up to `key_level` with at most `inputs` inputs.
+    /// The representation for `method`, for inputs up to `level` and keys up to `key_level` with at most
+    /// `inputs` inputs.
     ///
     /// # Errors
-    /// [`LatticeError::FewFreePrimes`], [`LatticeError::DigitTooLarge`], [`LatticeError::FewAuxiliaryPrimes`].
+    /// [`LatticeError::FewFreePrimes`], [`LatticeError::DigitTooLarge`],
+    /// [`LatticeError::FewAuxiliaryPrimes`].
     pub(super) fn new(
         chain: &Chain,
         gadget: &Gadget,
@@ -57,16 +61,30 @@ impl KeyRepresentation {
     ) -> Result<Self, LatticeError> {
         let free = coalesce::free_primes(chain, gadget, level, key_level);
         let Some(first) = free.len().checked_sub(method.special).filter(|_| method.special > 0) else {
-            return Err(LatticeError::FewFreePrimes { special: method.special, free: free.len(), level: level.0, key_level: key_level.0 });
+            return Err(LatticeError::FewFreePrimes {
+                special: method.special,
+                free: free.len(),
+                level: level.0,
+                key_level: key_level.0,
+            });
         };
         let special = Basis::new(free.indices()[first..].iter().copied());
         let runs = if method.coalesced {
-            coalesce::merged_digits(chain, gadget, level, special.log2(chain.ring()) + DIGIT_SLACK_BITS, inputs)?
+            coalesce::merged_digits(
+                chain,
+                gadget,
+                level,
+                special.log2(chain.ring()) + DIGIT_SLACK_BITS,
+                inputs,
+            )?
         } else {
             (0..gadget.digit_count(chain, level)).map(|digit| digit..digit + 1).collect()
         };
         let basis = chain.basis(level).join(&special);
-        let klss = method.key_digit.map(|length| KeyDigits::new(chain, gadget, &runs, &basis, length, inputs)).transpose()?;
+        let klss = method
+            .key_digit
+            .map(|length| KeyDigits::new(chain, gadget, &runs, &basis, length, inputs))
+            .transpose()?;
         Ok(Self { method, key_level, level, special, basis, runs, klss })
     }
 
@@ -75,13 +93,14 @@ impl KeyRepresentation {
         self.klss.is_none() && self.runs.iter().all(|run| run.len() == 1)
     }
 
-    /// Refuses a number of inputs whose sums could exceed the auxiliary modulus; the hybrid method has no such limit.
+    /// Refuses a number of inputs whose sums could exceed the auxiliary modulus; the hybrid method has no
+    /// such limit.
     pub(super) fn check_headroom(&self, inputs: usize) -> Result<(), LatticeError> {
         self.klss.as_ref().map_or(Ok(()), |digits| digits.check_headroom(inputs))
     }
 
-    /// Bytes that a key of `inputs` inputs and `columns` polynomials (rank and bodies) takes in this representation; 0 where the generated key
-    /// is used unchanged.
+    /// Bytes that a key of `inputs` inputs and `columns` polynomials (rank and bodies) takes in this
+    /// representation; 0 where the generated key is used unchanged.
     pub(super) fn bytes_for(&self, ring: &Ring, inputs: usize, columns: usize) -> usize {
         if self.is_base() {
             return 0;
@@ -89,7 +108,10 @@ impl KeyRepresentation {
         let groups = self.klss.as_ref().map_or(1, |key| key.digits.len());
         let rows = self.klss.as_ref().map_or(&self.basis, |key| &key.auxiliary);
         let slots = groups * self.runs.len() * inputs * columns;
-        rows.indices().iter().map(|&i| (packed_bytes(ring, &Basis::new([i])) * slots).next_multiple_of(ALIGNMENT)).sum()
+        rows.indices()
+            .iter()
+            .map(|&i| (packed_bytes(ring, &Basis::new([i])) * slots).next_multiple_of(ALIGNMENT))
+            .sum()
     }
 }
 
@@ -100,8 +122,8 @@ pub(super) fn packed_bytes(ring: &Ring, basis: &Basis) -> usize {
 }
 
 impl KeyDigits {
-    /// Key digits of `length` primes over `basis`, and the auxiliary primes by [klss, Eq. (5)]: with centred digits of both kinds,
-    /// `|sum| <= terms N (D / 2) (D~ / 2) < B' / 2`.
+    /// Key digits of `length` primes over `basis`, and the auxiliary primes by [klss, Eq. (5)]: with centred
+    /// digits of both kinds, `|sum| <= terms N (D / 2) (D~ / 2) < B' / 2`.
     fn new(
         chain: &Chain,
         gadget: &Gadget,
@@ -132,10 +154,13 @@ impl KeyDigits {
         let digits: Vec<Basis> = digits.into_iter().map(Basis::new).collect();
         let most = |bits: f64, basis: &Basis| bits.max(basis.log2(ring));
         let key_bits = digits.iter().fold(0.0, most);
-        let run_bits = |run: &Range<usize>| gadget.digits()[run.clone()].iter().map(|digit| digit.log2(ring)).sum::<f64>();
+        let run_bits = |run: &Range<usize>| {
+            gadget.digits()[run.clone()].iter().map(|digit| digit.log2(ring)).sum::<f64>()
+        };
         let digit_bits = runs.iter().map(run_bits).fold(0.0, f64::max);
         let terms = (runs.len() * ring.degree()) as f64;
-        // The rounding that recombines a sum is exact unless the sum is within 2^-40 B' of the boundary B' / 2; a margin of 0.01 bit keeps sums away from it.
+        // The rounding that recombines a sum is exact unless the sum is within 2^-40 B' of the boundary B' /
+        // 2; a margin of 0.01 bit keeps sums away from it.
         let needed = terms.log2() + digit_bits + key_bits - 1.0 + 0.01;
         let (mut auxiliary, mut available, enough) = (Vec::new(), 0.0, needed + (inputs as f64).log2());
         for &index in chain.auxiliary_basis().indices() {
@@ -153,7 +178,11 @@ impl KeyDigits {
     fn check_headroom(&self, inputs: usize) -> Result<(), LatticeError> {
         let needed = self.needed + (inputs as f64).log2();
         if self.available < needed {
-            return Err(LatticeError::FewAuxiliaryPrimes { bits: self.bits, needed, available: self.available });
+            return Err(LatticeError::FewAuxiliaryPrimes {
+                bits: self.bits,
+                needed,
+                available: self.available,
+            });
         }
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! The matrix `T` of a switch: which secret polynomial each input contributes to each body.
 //!
-//! A switch replaces inputs `u_i`, which contribute `u_i T[i][b]` to the phase of body `b`. Every operation that switches is one choice of `T`:
+//! A switch replaces inputs `u_i`, which contribute `u_i T[i][b]` to the phase of body `b`. Every operation
+//! that switches is one choice of `T`:
 //!
 //! | operation | rows | entry |
 //! |---|---|---|
@@ -20,7 +21,8 @@ use crate::poly::{Basis, Poly};
 use crate::ring::Ring;
 use crate::secret::{SecretKey, SecretPoly};
 
-/// The matrix `T` of a switch: one row for each input, one column for each body of the result. Entries that are zero are not stored.
+/// The matrix `T` of a switch: one row for each input, one column for each body of the result. Entries that
+/// are zero are not stored.
 #[derive(Debug)]
 pub struct SecretMatrix {
     rows: Vec<Vec<Option<SecretPoly>>>,
@@ -30,8 +32,9 @@ impl SecretMatrix {
     /// A matrix of any secret polynomials, `None` for zero.
     ///
     /// # Errors
-    /// [`LatticeError::EmptyShape`] without rows or columns; [`LatticeError::BodiesMismatch`] where rows differ in length;
-    /// [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`] where entries differ in ring or basis.
+    /// [`LatticeError::EmptyShape`] without rows or columns; [`LatticeError::BodiesMismatch`] where rows
+    /// differ in length; [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`] where entries differ
+    /// in ring or basis.
     pub fn from_rows(rows: Vec<Vec<Option<SecretPoly>>>) -> Result<Self, LatticeError> {
         let columns = rows.first().map_or(0, Vec::len);
         if columns == 0 {
@@ -59,7 +62,8 @@ impl SecretMatrix {
         Self { rows }
     }
 
-    /// `T = s_i s_j` for `i <= j` in lexicographic order: for relinearisation at rank `k`. [dpad-he, sec. 3.1]
+    /// `T = s_i s_j` for `i <= j` in lexicographic order: for relinearisation at rank `k`. [dpad-he, sec.
+    /// 3.1]
     ///
     /// # Errors
     /// [`LatticeError::ManyBodies`] where the secret has more than one body; [`LatticeError::RingMismatch`].
@@ -78,7 +82,12 @@ impl SecretMatrix {
     ///
     /// # Errors
     /// [`LatticeError::ManyBodies`] where a secret has more than one body; [`LatticeError::RingMismatch`].
-    pub fn product(left: &SecretKey, right: &SecretKey, ring: &Ring, basis: &Basis) -> Result<Self, LatticeError> {
+    pub fn product(
+        left: &SecretKey,
+        right: &SecretKey,
+        ring: &Ring,
+        basis: &Basis,
+    ) -> Result<Self, LatticeError> {
         let (left, right) = (one_body(left, ring, basis)?, one_body(right, ring, basis)?);
         let mut rows = Vec::with_capacity(left.len() * right.len());
         for x in &left {
@@ -89,15 +98,16 @@ impl SecretMatrix {
         Ok(Self { rows })
     }
 
-    /// Secrets on the block diagonal. Secret `b` has a column for each of its bodies and a row for each of its mask polynomials; entries outside these blocks
-    /// are zero:
+    /// Secrets on the block diagonal. Secret `b` has a column for each of its bodies and a row for each of
+    /// its mask polynomials; entries outside these blocks are zero:
     ///
     /// ```text
     /// T[(b, i)][(b, j)] = s_{b,j,i}    for mask polynomial i and body j of secret b
     /// ```
     ///
-    /// For the format switch, which brings bundles under these secrets to one bundle of all their bodies under one mask. For secrets of rank 1 and one body
-    /// this is the diagonal matrix of [pcmm-mambo, sec. 3.2], for pairs of secrets of several bodies that of [pcmm-mambo, sec. 3.3].
+    /// For the format switch, which brings bundles under these secrets to one bundle of all their bodies
+    /// under one mask. For secrets of rank 1 and one body this is the diagonal matrix of [pcmm-mambo, sec.
+    /// 3.2], for pairs of secrets of several bodies that of [pcmm-mambo, sec. 3.3].
     ///
     /// # Errors
     /// [`LatticeError::EmptyShape`] without secrets; [`LatticeError::RingMismatch`].
@@ -116,12 +126,18 @@ impl SecretMatrix {
         Self::from_rows(rows)
     }
 
-    /// The components of every body's secret, each an input of its own: row `(b, i, r)` is `s_{b,i,r}(X^g)` with `s_{b,i} = sum_r X^r s_{b,i,r}(X^g)`, for the
-    /// components of degree `degree`, `g` in all. For products with rows that share a mask ([`crate::row_products`]).
+    /// The components of every body's secret, each an input of its own: row `(b, i, r)` is `s_{b,i,r}(X^g)`
+    /// with `s_{b,i} = sum_r X^r s_{b,i,r}(X^g)`, for the components of degree `degree`, `g` in all. For
+    /// products with rows that share a mask ([`crate::row_products`]).
     ///
     /// # Errors
     /// [`LatticeError::DegreeChange`] where the degrees do not fit.
-    pub fn parts(secret: &SecretKey, degree: usize, ring: &Ring, basis: &Basis) -> Result<Self, LatticeError> {
+    pub fn parts(
+        secret: &SecretKey,
+        degree: usize,
+        ring: &Ring,
+        basis: &Basis,
+    ) -> Result<Self, LatticeError> {
         secret.check_degree(ring)?;
         let split = secret.split_degree(degree)?;
         let gap = secret.degree() / degree;
@@ -133,7 +149,9 @@ impl SecretMatrix {
                 // Components are stored by the reversed bits of their power of X.
                 let part = split.coefficients(body, poly * gap + bit_reverse(power, gap.trailing_zeros()));
                 coefficients.iter_mut().step_by(gap).zip(part).for_each(|(target, &value)| *target = value);
-                rows.push(vec![Some(SecretPoly::new(Poly::from_signed(ring, basis, &coefficients).into_eval()))]);
+                rows.push(vec![Some(SecretPoly::new(
+                    Poly::from_signed(ring, basis, &coefficients).into_eval(),
+                ))]);
             }
         }
         Self::from_rows(rows)
@@ -142,7 +160,8 @@ impl SecretMatrix {
     /// The rows of this matrix followed by those of `other`: inputs that are switched together.
     ///
     /// # Errors
-    /// [`LatticeError::BodiesMismatch`] where the two have different numbers of columns; ring and basis errors.
+    /// [`LatticeError::BodiesMismatch`] where the two have different numbers of columns; ring and basis
+    /// errors.
     pub fn stack(mut self, other: Self) -> Result<Self, LatticeError> {
         self.rows.extend(other.rows);
         Self::from_rows(self.rows)
@@ -151,7 +170,9 @@ impl SecretMatrix {
     /// `phi(T)`, entry by entry.
     #[must_use]
     pub fn automorphism(&self, phi: &Automorphism) -> Self {
-        let entry = |entry: &Option<SecretPoly>| entry.as_ref().map(|poly| SecretPoly::new(poly.get().automorphism(phi)));
+        let entry = |entry: &Option<SecretPoly>| {
+            entry.as_ref().map(|poly| SecretPoly::new(poly.get().automorphism(phi)))
+        };
         Self { rows: self.rows.iter().map(|row| row.iter().map(entry).collect()).collect() }
     }
 
@@ -177,7 +198,10 @@ impl SecretMatrix {
 /// The polynomials of a secret of one body.
 fn one_body(secret: &SecretKey, ring: &Ring, basis: &Basis) -> Result<Vec<SecretPoly>, LatticeError> {
     if secret.bodies() != 1 {
-        return Err(LatticeError::ManyBodies { operation: "a switch from a product of secrets", bodies: secret.bodies() });
+        return Err(LatticeError::ManyBodies {
+            operation: "a switch from a product of secrets",
+            bodies: secret.bodies(),
+        });
     }
     secret.check_degree(ring)?;
     Ok(secret.eval(ring, basis, 0))

@@ -1,4 +1,5 @@
-//! The switcher: for one chain, chooses the method of each level, precomputes its tables, and runs the steps of a switch.
+//! The switcher: for one chain, chooses the method of each level, precomputes its tables, and runs the steps
+//! of a switch.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -43,12 +44,14 @@ pub struct Switcher {
 enum Purpose {
     /// Single switches.
     Switch,
-    /// The rotations of a linear transform, whose sums are multiplied with plaintexts before the mod-down. The hybrid method leaves them in Eval form, where
-    /// plaintexts multiply; KLSS would need a transform for each.
+    /// The rotations of a linear transform, whose sums are multiplied with plaintexts before the mod-down.
+    /// The hybrid method leaves them in Eval form, where plaintexts multiply; KLSS would need a transform for
+    /// each.
     Transform,
 }
 
-/// Identifies tables: the level, the method, and the highest level of the keys, whose unused primes may serve as special ones.
+/// Identifies tables: the level, the method, and the highest level of the keys, whose unused primes may serve
+/// as special ones.
 type TablesId = (Level, SwitchMethod, Level);
 
 /// The inputs as views.
@@ -60,14 +63,15 @@ impl Switcher {
     /// A switcher for `chain` that uses the keys generated with `gadget` unchanged (hybrid method).
     ///
     /// # Errors
-    /// [`LatticeError::NoSpecialPrimes`] where the chain cannot switch; [`LatticeError::BasisMismatch`] where the gadget was made for
-    /// another chain.
+    /// [`LatticeError::NoSpecialPrimes`] where the chain cannot switch; [`LatticeError::BasisMismatch`] where
+    /// the gadget was made for another chain.
     pub fn new(chain: Arc<Chain>, gadget: Arc<Gadget>) -> Result<Self, LatticeError> {
         let policy = SwitchPolicy::Fixed(SwitchMethod::as_made(&chain));
         Self::with_policy(chain, gadget, policy, 1, DEFAULT_DERIVED_KEY_BYTES)
     }
 
-    /// A switcher that chooses methods by `policy`, for keys of at most `inputs` inputs, and caches at most `derived_bytes` bytes of derived keys.
+    /// A switcher that chooses methods by `policy`, for keys of at most `inputs` inputs, and caches at most
+    /// `derived_bytes` bytes of derived keys.
     pub fn with_policy(
         chain: Arc<Chain>,
         gadget: Arc<Gadget>,
@@ -114,7 +118,8 @@ impl Switcher {
         &self.policy
     }
 
-    /// The method that a planner chose at each level, for keys of level `key_level`; `None` where the policy is fixed.
+    /// The method that a planner chose at each level, for keys of level `key_level`; `None` where the policy
+    /// is fixed.
     #[must_use]
     pub fn map(&self, key_level: Level) -> Option<Arc<MethodMap>> {
         self.map_for(key_level, Purpose::Switch)
@@ -152,13 +157,14 @@ impl Switcher {
     /// The tables of `level` for keys of the chain's highest level.
     ///
     /// # Errors
-    /// [`LatticeError::LevelOutOfRange`]; [`LatticeError::FewFreePrimes`], [`LatticeError::DigitTooLarge`], [`LatticeError::FewAuxiliaryPrimes`] where the
-    /// policy's method is impossible at the level.
+    /// [`LatticeError::LevelOutOfRange`]; [`LatticeError::FewFreePrimes`], [`LatticeError::DigitTooLarge`],
+    /// [`LatticeError::FewAuxiliaryPrimes`] where the policy's method is impossible at the level.
     pub fn tables(&self, level: Level) -> Result<Arc<SwitchTables>, LatticeError> {
         self.tables_for(level, self.chain.max_level())
     }
 
-    /// The tables of `level` for keys of level `key_level`: the primes of steps above `level` that those keys have may serve as special primes.
+    /// The tables of `level` for keys of level `key_level`: the primes of steps above `level` that those keys
+    /// have may serve as special primes.
     ///
     /// # Errors
     /// As [`Switcher::tables`]; [`LatticeError::KeyLevelTooLow`].
@@ -166,18 +172,33 @@ impl Switcher {
         self.tables_planned(level, key_level, Purpose::Switch)
     }
 
-    /// As [`Switcher::tables_for`], for the rotations of a linear transform: the fastest hybrid method, unless the policy fixes another.
-    pub fn transform_tables_for(&self, level: Level, key_level: Level) -> Result<Arc<SwitchTables>, LatticeError> {
+    /// As [`Switcher::tables_for`], for the rotations of a linear transform: the fastest hybrid method,
+    /// unless the policy fixes another.
+    pub fn transform_tables_for(
+        &self,
+        level: Level,
+        key_level: Level,
+    ) -> Result<Arc<SwitchTables>, LatticeError> {
         self.tables_planned(level, key_level, Purpose::Transform)
     }
 
-    fn tables_planned(&self, level: Level, key_level: Level, purpose: Purpose) -> Result<Arc<SwitchTables>, LatticeError> {
+    fn tables_planned(
+        &self,
+        level: Level,
+        key_level: Level,
+        purpose: Purpose,
+    ) -> Result<Arc<SwitchTables>, LatticeError> {
         self.check_levels(level, key_level)?;
         self.cached_tables((level, self.method(level, key_level, purpose), key_level), purpose)
     }
 
     /// The tables of a given method, whatever the policy says: for tests and benchmarks.
-    pub fn tables_of_method(&self, method: SwitchMethod, level: Level, key_level: Level) -> Result<Arc<SwitchTables>, LatticeError> {
+    pub fn tables_of_method(
+        &self,
+        method: SwitchMethod,
+        level: Level,
+        key_level: Level,
+    ) -> Result<Arc<SwitchTables>, LatticeError> {
         self.check_levels(level, key_level)?;
         self.cached_tables((level, method, key_level), Purpose::Switch)
     }
@@ -203,10 +224,16 @@ impl Switcher {
         Ok(())
     }
 
-    /// The key representation for `method` at `level`: made for the highest level that uses the method, so that all levels below share it.
-    fn representation(&self, (level, method, key_level): TablesId, purpose: Purpose) -> Result<KeyRepresentation, LatticeError> {
+    /// The key representation for `method` at `level`: made for the highest level that uses the method, so
+    /// that all levels below share it.
+    fn representation(
+        &self,
+        (level, method, key_level): TablesId,
+        purpose: Purpose,
+    ) -> Result<KeyRepresentation, LatticeError> {
         let fixed = matches!(self.policy, SwitchPolicy::Fixed(_));
-        let at = |l: Level| KeyRepresentation::new(&self.chain, &self.gadget, method, l, key_level, self.inputs);
+        let at =
+            |l: Level| KeyRepresentation::new(&self.chain, &self.gadget, method, l, key_level, self.inputs);
         let above = (level.0 + 1..=key_level.0)
             .rev()
             .map(Level)
@@ -218,28 +245,42 @@ impl Switcher {
     /// The level that `x` is at.
     fn level_of<D: Domain>(&self, x: PolyRef<'_, D>) -> Result<Level, LatticeError> {
         if !self.chain.ring().same_as(x.ring()) {
-            return Err(LatticeError::RingMismatch { left: self.chain.ring().degree(), right: x.ring().degree() });
+            return Err(LatticeError::RingMismatch {
+                left: self.chain.ring().degree(),
+                right: x.ring().degree(),
+            });
         }
         let (basis, max) = (x.basis(), self.chain.max_level());
-        self.chain.level_of(basis).ok_or(LatticeError::BasisMismatch { left: basis.len(), right: self.chain.basis(max).len() })
+        self.chain
+            .level_of(basis)
+            .ok_or(LatticeError::BasisMismatch { left: basis.len(), right: self.chain.basis(max).len() })
     }
 
-    /// Unit operations of one switch by `tables`, of `inputs` polynomials to `columns` (rank and bodies): the planner multiplies these by measured times.
+    /// Unit operations of one switch by `tables`, of `inputs` polynomials to `columns` (rank and bodies): the
+    /// planner multiplies these by measured times.
     #[must_use]
     pub fn counts(&self, tables: &SwitchTables, inputs: usize, columns: usize) -> SwitchCounts {
         cost::counts(&self.chain, &self.gadget, &tables.representation, tables.level(), inputs, columns)
     }
 
-    /// Unit operations of decomposing `inputs` polynomials by `tables`: the work that several rotations of one ciphertext share.
+    /// Unit operations of decomposing `inputs` polynomials by `tables`: the work that several rotations of
+    /// one ciphertext share.
     #[must_use]
     pub fn decomposition_counts(&self, tables: &SwitchTables, inputs: usize) -> SwitchCounts {
         cost::decomposition_counts(&self.chain, &self.gadget, &tables.representation, tables.level(), inputs)
     }
 
-    /// Unit operations of multiplying the digits of `inputs` polynomials with a key of `columns` polynomials, by `tables`.
+    /// Unit operations of multiplying the digits of `inputs` polynomials with a key of `columns` polynomials,
+    /// by `tables`.
     #[must_use]
     pub fn inner_product_counts(&self, tables: &SwitchTables, inputs: usize, columns: usize) -> SwitchCounts {
-        cost::inner_product_counts(&self.chain, &self.gadget, &tables.representation, tables.level(), (inputs, columns))
+        cost::inner_product_counts(
+            &self.chain,
+            &self.gadget,
+            &tables.representation,
+            tables.level(),
+            (inputs, columns),
+        )
     }
 
     /// Unit operations of the mod-down of `columns` polynomials, by `tables`.
@@ -248,17 +289,30 @@ impl Switcher {
         cost::division_counts(&self.chain, &self.gadget, &tables.representation, tables.level(), columns)
     }
 
-    /// Unit operations that are saved if a product of `columns` polynomials by `tables` shares one mod-down with a product by `other`, of the same ring.
+    /// Unit operations that are saved if a product of `columns` polynomials by `tables` shares one mod-down
+    /// with a product by `other`, of the same ring.
     #[must_use]
-    pub fn shared_mod_down_counts(&self, tables: &SwitchTables, other: &SwitchTables, columns: usize) -> SwitchCounts {
+    pub fn shared_mod_down_counts(
+        &self,
+        tables: &SwitchTables,
+        other: &SwitchTables,
+        columns: usize,
+    ) -> SwitchCounts {
         let shared = (&other.representation.special, columns);
-        cost::shared_mod_down_counts(&self.chain, &self.gadget, &tables.representation, tables.level(), shared)
+        cost::shared_mod_down_counts(
+            &self.chain,
+            &self.gadget,
+            &tables.representation,
+            tables.level(),
+            shared,
+        )
     }
 
-    /// Decomposes `u` into digits, for keys of the chain's highest level. The digits can be multiplied with any number of keys.
+    /// Decomposes `u` into digits, for keys of the chain's highest level. The digits can be multiplied with
+    /// any number of keys.
     ///
-    /// Cost with the hybrid method: `l` inverse transforms, then `d (l + k) - l` forward ones, because the rows of a digit's own primes need none. With KLSS:
-    /// `l` inverse, `d r'` forward.
+    /// Cost with the hybrid method: `l` inverse transforms, then `d (l + k) - l` forward ones, because the
+    /// rows of a digit's own primes need none. With KLSS: `l` inverse, `d r'` forward.
     ///
     /// # Errors
     /// [`LatticeError::BasisMismatch`] where `u` is not over a level's basis; [`LatticeError::RingMismatch`].
@@ -267,15 +321,21 @@ impl Switcher {
         self.decompose_by(&self.tables(self.level_of(u)?)?, u)
     }
 
-    /// As [`Switcher::decompose`], by given tables: [`Switcher::tables_for_keys`] finds the tables that several keys can share.
-    pub fn decompose_by<'a>(&self, tables: &Arc<SwitchTables>, u: impl Into<PolyRef<'a, Eval>>) -> Result<Digits, LatticeError> {
+    /// As [`Switcher::decompose`], by given tables: [`Switcher::tables_for_keys`] finds the tables that
+    /// several keys can share.
+    pub fn decompose_by<'a>(
+        &self,
+        tables: &Arc<SwitchTables>,
+        u: impl Into<PolyRef<'a, Eval>>,
+    ) -> Result<Digits, LatticeError> {
         let u = u.into();
         self.check_inputs(tables, &[u])?;
         let coefficients = u.to_coeff();
         Ok(hybrid::decompose(tables, coefficients.rows(), Some(u.rows())))
     }
 
-    /// As [`Switcher::decompose`], from Coeff form. Cost: `d (l + k)` forward transforms, or `d r'`. [klss, sec. 4.2, 4.3, step 1]
+    /// As [`Switcher::decompose`], from Coeff form. Cost: `d (l + k)` forward transforms, or `d r'`. [klss,
+    /// sec. 4.2, 4.3, step 1]
     ///
     /// # Errors
     /// [`LatticeError::BasisMismatch`] where `u` is not over a level's basis; [`LatticeError::RingMismatch`].
@@ -284,44 +344,59 @@ impl Switcher {
         Ok(hybrid::decompose(&self.tables(self.level_of(u)?)?, u.rows(), None))
     }
 
-    /// `sum_{i,j} d_ij * key_ij` over the extended modulus `P Q_l`: `P` times the switched bundle, to be added up with others
-    /// before one [`Switcher::mod_down`]. [klss, sec. 4.2, step 2]
+    /// `sum_{i,j} d_ij * key_ij` over the extended modulus `P Q_l`: `P` times the switched bundle, to be
+    /// added up with others before one [`Switcher::mod_down`]. [klss, sec. 4.2, step 2]
     ///
     /// # Errors
-    /// [`LatticeError::KeyInputs`], [`LatticeError::KeyLevelTooLow`], [`LatticeError::KeyGadget`] where the key does not fit.
+    /// [`LatticeError::KeyInputs`], [`LatticeError::KeyLevelTooLow`], [`LatticeError::KeyGadget`] where the
+    /// key does not fit.
     pub fn inner_product(&self, inputs: &[&Digits], key: &SwitchKey) -> Result<Extended, LatticeError> {
         let first = inputs.first().ok_or(LatticeError::KeyInputs { key_inputs: key.inputs(), inputs: 0 })?;
         let tables = first.tables();
         for digits in inputs {
             self.check_plan(&digits.tables)?;
             if digits.level() != tables.level() {
-                return Err(LatticeError::BasisMismatch { left: tables.extended().len(), right: digits.tables.extended().len() });
+                return Err(LatticeError::BasisMismatch {
+                    left: tables.extended().len(),
+                    right: digits.tables.extended().len(),
+                });
             }
             if digits.tables.representation != tables.representation {
-                return Err(LatticeError::KeyGadget { key_digits: digits.polys.len(), digits: tables.digits.len() });
+                return Err(LatticeError::KeyGadget {
+                    key_digits: digits.polys.len(),
+                    digits: tables.digits.len(),
+                });
             }
         }
         hybrid::inner_product(tables, inputs, &self.reading(tables, inputs.len(), key)?)
     }
 
-    pub(super) fn reading(&self, tables: &Arc<SwitchTables>, inputs: usize, key: &SwitchKey) -> Result<hybrid::Reading, LatticeError> {
+    pub(super) fn reading(
+        &self,
+        tables: &Arc<SwitchTables>,
+        inputs: usize,
+        key: &SwitchKey,
+    ) -> Result<hybrid::Reading, LatticeError> {
         hybrid::check_key(tables, inputs, key)?;
         tables.representation.check_headroom(inputs)?;
         hybrid::reading(tables, inputs, key, self.derived.get(&tables.representation, key)?)
     }
 
-    /// Derives the representation of `key` that a switch at `level` would otherwise derive on first use; returns its bytes.
+    /// Derives the representation of `key` that a switch at `level` would otherwise derive on first use;
+    /// returns its bytes.
     pub fn derive(&self, level: Level, key: &SwitchKey) -> Result<usize, LatticeError> {
         let tables = self.tables_for(level, key.level())?;
         self.reading(&tables, key.inputs(), key)?;
         Ok(tables.representation.bytes_for(key.ring(), key.inputs(), key.columns()))
     }
 
-    /// [`Switcher::decompose`] and [`Switcher::inner_product`] in one pass over the rows, for inputs that only one key switches. The result is the
-    /// same bit for bit; less memory is moved, because the digits are never stored as a whole.
+    /// [`Switcher::decompose`] and [`Switcher::inner_product`] in one pass over the rows, for inputs that
+    /// only one key switches. The result is the same bit for bit; less memory is moved, because the digits
+    /// are never stored as a whole.
     ///
     /// # Errors
-    /// As [`Switcher::decompose`] and [`Switcher::inner_product`]; [`LatticeError::BasisMismatch`] where the inputs differ in level.
+    /// As [`Switcher::decompose`] and [`Switcher::inner_product`]; [`LatticeError::BasisMismatch`] where the
+    /// inputs differ in level.
     pub fn product<'a, P>(&self, inputs: &[P], key: &SwitchKey) -> Result<Extended, LatticeError>
     where
         P: Copy + Into<PolyRef<'a, Eval>>,
@@ -332,7 +407,12 @@ impl Switcher {
     }
 
     /// As [`Switcher::product`], by given tables.
-    pub fn product_by<'a, P>(&self, tables: &Arc<SwitchTables>, inputs: &[P], key: &SwitchKey) -> Result<Extended, LatticeError>
+    pub fn product_by<'a, P>(
+        &self,
+        tables: &Arc<SwitchTables>,
+        inputs: &[P],
+        key: &SwitchKey,
+    ) -> Result<Extended, LatticeError>
     where
         P: Copy + Into<PolyRef<'a, Eval>>,
     {
@@ -340,12 +420,16 @@ impl Switcher {
         self.check_inputs(tables, &inputs)?;
         let reading = self.reading(tables, inputs.len(), key)?;
         let coefficients: Vec<Poly<Coeff>> = inputs.iter().map(PolyRef::to_coeff).collect();
-        let forms: Vec<GadgetInput<'_>> =
-            coefficients.iter().zip(&inputs).map(|(c, u)| GadgetInput { coefficients: c.rows(), values: Some(u.rows()) }).collect();
+        let forms: Vec<GadgetInput<'_>> = coefficients
+            .iter()
+            .zip(&inputs)
+            .map(|(c, u)| GadgetInput { coefficients: c.rows(), values: Some(u.rows()) })
+            .collect();
         hybrid::product(tables, &forms, &reading)
     }
 
-    /// As [`Switcher::product`], from Coeff form: for polynomials that a division has just left in that form. [dpad-he, sec. 3.3.1, second stage]
+    /// As [`Switcher::product`], from Coeff form: for polynomials that a division has just left in that form.
+    /// [dpad-he, sec. 3.3.1, second stage]
     pub fn product_coeff<'a, P>(&self, inputs: &[P], key: &SwitchKey) -> Result<Extended, LatticeError>
     where
         P: Copy + Into<PolyRef<'a, Coeff>>,
@@ -356,45 +440,70 @@ impl Switcher {
     }
 
     /// As [`Switcher::product_coeff`], by given tables.
-    pub fn product_coeff_by<'a, P>(&self, tables: &Arc<SwitchTables>, inputs: &[P], key: &SwitchKey) -> Result<Extended, LatticeError>
+    pub fn product_coeff_by<'a, P>(
+        &self,
+        tables: &Arc<SwitchTables>,
+        inputs: &[P],
+        key: &SwitchKey,
+    ) -> Result<Extended, LatticeError>
     where
         P: Copy + Into<PolyRef<'a, Coeff>>,
     {
         let inputs = views(inputs);
         self.check_inputs(tables, &inputs)?;
         let reading = self.reading(tables, inputs.len(), key)?;
-        let forms: Vec<GadgetInput<'_>> = inputs.iter().map(|u| GadgetInput { coefficients: u.rows(), values: None }).collect();
+        let forms: Vec<GadgetInput<'_>> =
+            inputs.iter().map(|u| GadgetInput { coefficients: u.rows(), values: None }).collect();
         hybrid::product(tables, &forms, &reading)
     }
 
     /// Refuses tables of another chain or gadget.
     fn check_plan(&self, tables: &SwitchTables) -> Result<(), LatticeError> {
         if !self.chain.ring().same_as(tables.ring()) {
-            return Err(LatticeError::RingMismatch { left: self.chain.ring().degree(), right: tables.ring().degree() });
+            return Err(LatticeError::RingMismatch {
+                left: self.chain.ring().degree(),
+                right: tables.ring().degree(),
+            });
         }
         let level = tables.level().min(self.chain.max_level());
-        // All tables of a chain have the chain's last special prime, so tables with another last prime belong to another chain.
+        // All tables of a chain have the chain's last special prime, so tables with another last prime belong
+        // to another chain.
         let end = |basis: &Basis| basis.indices().last().copied();
-        let same_chain = self.chain.basis(level) == *tables.basis() && end(&self.chain.special_basis()) == end(tables.extended());
+        let same_chain = self.chain.basis(level) == *tables.basis()
+            && end(&self.chain.special_basis()) == end(tables.extended());
         if !same_chain || tables.gadget != *self.gadget {
-            return Err(LatticeError::KeyGadget { key_digits: tables.digits.len(), digits: self.gadget.digit_count(&self.chain, level) });
+            return Err(LatticeError::KeyGadget {
+                key_digits: tables.digits.len(),
+                digits: self.gadget.digit_count(&self.chain, level),
+            });
         }
         Ok(())
     }
 
-    fn check_inputs<D: Domain>(&self, tables: &SwitchTables, inputs: &[PolyRef<'_, D>]) -> Result<(), LatticeError> {
+    fn check_inputs<D: Domain>(
+        &self,
+        tables: &SwitchTables,
+        inputs: &[PolyRef<'_, D>],
+    ) -> Result<(), LatticeError> {
         self.check_plan(tables)?;
         for input in inputs {
             let level = self.level_of(*input)?;
             if level != tables.level() {
-                return Err(LatticeError::BasisMismatch { left: tables.basis().len(), right: input.basis().len() });
+                return Err(LatticeError::BasisMismatch {
+                    left: tables.basis().len(),
+                    right: input.basis().len(),
+                });
             }
         }
         Ok(())
     }
 
     /// The tables of the inputs' common level.
-    fn tables_of<D: Domain>(&self, inputs: &[PolyRef<'_, D>], key: &SwitchKey) -> Result<Arc<SwitchTables>, LatticeError> {
+    fn tables_of<D: Domain>(
+        &self,
+        inputs: &[PolyRef<'_, D>],
+        key: &SwitchKey,
+    ) -> Result<Arc<SwitchTables>, LatticeError> {
         let first = inputs.first().ok_or(LatticeError::KeyInputs { key_inputs: key.inputs(), inputs: 0 })?;
         inputs.iter().try_for_each(|u| first.check_same_basis(*u))?;
         let level = self.level_of(*first)?;
@@ -404,26 +513,42 @@ impl Switcher {
         self.tables_for_keys(level, &[key])
     }
 
-    /// The tables of `level` for several keys: the tables of the policy's method, or the tables for the generated keys if the derived keys would exceed the
-    /// budget or a key has more inputs than this switcher is made for.
+    /// The tables of `level` for several keys: the tables of the policy's method, or the tables for the
+    /// generated keys if the derived keys would exceed the budget or a key has more inputs than this switcher
+    /// is made for.
     ///
     /// # Errors
     /// [`LatticeError::KeyLevelTooLow`]; as [`Switcher::tables`].
-    pub fn tables_for_keys(&self, level: Level, keys: &[&SwitchKey]) -> Result<Arc<SwitchTables>, LatticeError> {
+    pub fn tables_for_keys(
+        &self,
+        level: Level,
+        keys: &[&SwitchKey],
+    ) -> Result<Arc<SwitchTables>, LatticeError> {
         self.admitted_tables(level, keys, Purpose::Switch)
     }
 
     /// As [`Switcher::tables_for_keys`], for the rotations of a linear transform.
-    pub fn transform_tables_for_keys(&self, level: Level, keys: &[&SwitchKey]) -> Result<Arc<SwitchTables>, LatticeError> {
+    pub fn transform_tables_for_keys(
+        &self,
+        level: Level,
+        keys: &[&SwitchKey],
+    ) -> Result<Arc<SwitchTables>, LatticeError> {
         self.admitted_tables(level, keys, Purpose::Transform)
     }
 
-    fn admitted_tables(&self, level: Level, keys: &[&SwitchKey], purpose: Purpose) -> Result<Arc<SwitchTables>, LatticeError> {
+    fn admitted_tables(
+        &self,
+        level: Level,
+        keys: &[&SwitchKey],
+        purpose: Purpose,
+    ) -> Result<Arc<SwitchTables>, LatticeError> {
         let key_level = keys.iter().map(|key| key.level()).min().unwrap_or(level);
         let tables = self.tables_planned(level, key_level, purpose)?;
         for key in keys {
             hybrid::check_key(&tables, key.inputs(), key)?;
-            if tables.representation.check_headroom(key.inputs()).is_err() || self.derived.admit(&tables.representation, key)?.is_none() {
+            if tables.representation.check_headroom(key.inputs()).is_err()
+                || self.derived.admit(&tables.representation, key)?.is_none()
+            {
                 return self.tables_of_method(SwitchMethod::as_made(&self.chain), level, key_level);
             }
         }
@@ -457,8 +582,8 @@ impl Switcher {
         self.mod_down(&self.product(inputs, key)?)
     }
 
-    /// The whole switch from and to Coeff form, the convention of [klss, sec. 4.2, 4.3]. Cost: `R d (l + k)` forward and
-    /// `(k' + m') (l + k)` inverse transforms, or `R d r'` and `(k' + m') d~ r'`.
+    /// The whole switch from and to Coeff form, the convention of [klss, sec. 4.2, 4.3]. Cost: `R d (l + k)`
+    /// forward and `(k' + m') (l + k)` inverse transforms, or `R d r'` and `(k' + m') d~ r'`.
     ///
     /// # Errors
     /// As its steps.
@@ -472,7 +597,12 @@ impl Switcher {
     }
 
     /// As [`Switcher::switch_coeff`], by given tables.
-    pub fn switch_coeff_by<'a, P>(&self, tables: &Arc<SwitchTables>, inputs: &[P], key: &SwitchKey) -> Result<Bundle<Coeff>, LatticeError>
+    pub fn switch_coeff_by<'a, P>(
+        &self,
+        tables: &Arc<SwitchTables>,
+        inputs: &[P],
+        key: &SwitchKey,
+    ) -> Result<Bundle<Coeff>, LatticeError>
     where
         P: Copy + Into<PolyRef<'a, Coeff>>,
     {

@@ -1,4 +1,5 @@
-//! The tables that one level precomputes for one switching method: the base conversions of its digits, and its moduli.
+//! The tables that one level precomputes for one switching method: the base conversions of its digits, and
+//! its moduli.
 
 use std::sync::Arc;
 
@@ -21,7 +22,8 @@ pub struct SwitchTables {
     pub(super) representation: Arc<KeyRepresentation>,
     /// The level, its modulus and the extended one.
     pub(super) frame: Arc<Frame>,
-    /// The primes over which digits and keys are multiplied: those of the extended modulus (hybrid) or the auxiliary primes (KLSS).
+    /// The primes over which digits and keys are multiplied: those of the extended modulus (hybrid) or the
+    /// auxiliary primes (KLSS).
     pub(super) product_basis: Basis,
     pub(super) digits: Vec<DigitExtension>,
     /// Converts products over the auxiliary primes to the extended basis; only for the KLSS method.
@@ -30,21 +32,31 @@ pub struct SwitchTables {
 
 impl SwitchTables {
     /// The tables of `level` for keys in `representation`.
-    pub(super) fn new(chain: &Chain, gadget: &Gadget, level: Level, representation: &Arc<KeyRepresentation>) -> Result<Self, LatticeError> {
+    pub(super) fn new(
+        chain: &Chain,
+        gadget: &Gadget,
+        level: Level,
+        representation: &Arc<KeyRepresentation>,
+    ) -> Result<Self, LatticeError> {
         let ring = chain.ring().clone();
         let (basis, special) = (chain.basis(level), representation.special.clone());
         let extended = basis.join(&special);
-        let product_basis = representation.klss.as_ref().map_or_else(|| extended.clone(), |digits| digits.auxiliary.clone());
+        let product_basis =
+            representation.klss.as_ref().map_or_else(|| extended.clone(), |digits| digits.auxiliary.clone());
         let mut digits = Vec::new();
         for run in &representation.runs {
-            // Each prime of a merged digit is scaled by the inverse cofactor of its own base digit, because the merged key component is the sum of the
-            // components of the base digits.
-            let members = run.clone().flat_map(|digit| gadget.digits()[digit].indices().iter().map(move |&i| (digit, i)));
+            // Each prime of a merged digit is scaled by the inverse cofactor of its own base digit, because
+            // the merged key component is the sum of the components of the base digits.
+            let members = run
+                .clone()
+                .flat_map(|digit| gadget.digits()[digit].indices().iter().map(move |&i| (digit, i)));
             let own: Vec<(usize, usize)> = members.filter(|&(_, i)| basis.row_of(i).is_some()).collect();
             let Some(first) = own.first().and_then(|&(_, i)| basis.row_of(i)) else { break };
-            let constants: Vec<u64> = own.iter().map(|&(digit, i)| gadget.inverse_constant(chain, i, digit, &special)).collect();
+            let constants: Vec<u64> =
+                own.iter().map(|&(digit, i)| gadget.inverse_constant(chain, i, digit, &special)).collect();
             let own: Vec<usize> = own.into_iter().map(|(_, i)| i).collect();
-            let targets: Vec<usize> = product_basis.indices().iter().copied().filter(|i| !own.contains(i)).collect();
+            let targets: Vec<usize> =
+                product_basis.indices().iter().copied().filter(|i| !own.contains(i)).collect();
             let conversion = ring
                 .engine()
                 .base_conversion(&own, &targets, &constants, Rounding::Centred)
@@ -55,9 +67,17 @@ impl SwitchTables {
                 DigitExtension::new(first, constants, conversion, extended.len())
             });
         }
-        let recombination = representation.klss.as_ref().map(|key| Recombination::new(&ring, key, &extended)).transpose()?;
+        let recombination =
+            representation.klss.as_ref().map(|key| Recombination::new(&ring, key, &extended)).transpose()?;
         let frame = Arc::new(Frame::new(chain, level, special)?);
-        Ok(Self { gadget: gadget.clone(), representation: representation.clone(), frame, product_basis, digits, recombination })
+        Ok(Self {
+            gadget: gadget.clone(),
+            representation: representation.clone(),
+            frame,
+            product_basis,
+            digits,
+            recombination,
+        })
     }
 
     /// The level, its modulus and the extended one.
@@ -84,14 +104,17 @@ impl SwitchTables {
         self.digits.len()
     }
 
-    /// Number of key digits that this level uses, `d~`, and of auxiliary primes, `r'`; only for the KLSS method.
+    /// Number of key digits that this level uses, `d~`, and of auxiliary primes, `r'`; only for the KLSS
+    /// method.
     #[must_use]
     pub fn key_digits(&self) -> Option<(usize, usize)> {
-        self.recombination.as_ref().map(|recombination| (recombination.groups().len(), self.product_basis.len()))
+        self.recombination
+            .as_ref()
+            .map(|recombination| (recombination.groups().len(), self.product_basis.len()))
     }
 
-    /// Bytes of the key that these tables derive from a generated key with `inputs` inputs and `columns` polynomials in each entry; 0 where the
-    /// generated key is used unchanged.
+    /// Bytes of the key that these tables derive from a generated key with `inputs` inputs and `columns`
+    /// polynomials in each entry; 0 where the generated key is used unchanged.
     #[must_use]
     pub fn derived_bytes(&self, inputs: usize, columns: usize) -> usize {
         self.representation.bytes_for(self.ring(), inputs, columns)
@@ -124,14 +147,21 @@ impl SwitchTables {
     /// Bits of each digit, truncated to the level's primes.
     #[must_use]
     pub fn log2_digits(&self) -> Vec<f64> {
-        self.digits.iter().map(|digit| Basis::new(digit.conversion().sources().iter().copied()).log2(self.ring())).collect()
+        self.digits
+            .iter()
+            .map(|digit| Basis::new(digit.conversion().sources().iter().copied()).log2(self.ring()))
+            .collect()
     }
 
-    /// The arguments of the noise formulas: for each digit its bits, truncated to the level's primes, and the number of base components merged into its key
-    /// component. Components of primes above the level count too: their errors are in the sum although their messages vanish at this level.
+    /// The arguments of the noise formulas: for each digit its bits, truncated to the level's primes, and the
+    /// number of base components merged into its key component. Components of primes above the level count
+    /// too: their errors are in the sum although their messages vanish at this level.
     #[must_use]
     pub fn noise_digits(&self) -> Vec<(f64, usize)> {
-        self.log2_digits().into_iter().zip(self.representation.runs.iter().map(ExactSizeIterator::len)).collect()
+        self.log2_digits()
+            .into_iter()
+            .zip(self.representation.runs.iter().map(ExactSizeIterator::len))
+            .collect()
     }
 
     /// Bits of the special modulus.

@@ -1,5 +1,5 @@
-//! Bundles and samples are one allocation each, and operations on them are as many calls of the engine as they say: buffers are counted by the pool
-//! that hands them out.
+//! Bundles and samples are one allocation each, and operations on them are as many calls of the engine as
+//! they say: buffers are counted by the pool that hands them out.
 
 use std::sync::Arc;
 
@@ -8,7 +8,9 @@ use clathrate_arith::aligned::Pool;
 use clathrate_arith::primes::largest_primes;
 use clathrate_arith::{Automorphism, CpuEngine, GaloisElement, Isa};
 use clathrate_lattice::bundle::expand_mask;
-use clathrate_lattice::{Basis, Bodies, Bundle, Coeff, Degree, Eval, LatticeError, MaskSeed, Poly, Rank, Ring, SampleBatch};
+use clathrate_lattice::{
+    Basis, Bodies, Bundle, Coeff, Degree, Eval, LatticeError, MaskSeed, Poly, Rank, Ring, SampleBatch,
+};
 
 const DEGREE: usize = 64;
 
@@ -38,7 +40,8 @@ fn bundles_are_one_buffer_and_their_operations_take_one_or_none() {
     let basis = Basis::new([0, 1, 2]);
     for (rank, bodies) in [(1, 1), (3, 1), (2, 4)] {
         let bytes = (rank + bodies) * basis.len() * DEGREE * 8;
-        let (zero, buffers) = taken(&pool, || Bundle::<Eval>::zero(&ring, &basis, Rank(rank), Bodies(bodies)).expect("bundle"));
+        let (zero, buffers) =
+            taken(&pool, || Bundle::<Eval>::zero(&ring, &basis, Rank(rank), Bodies(bodies)).expect("bundle"));
         assert_eq!((buffers, zero.bytes()), ((1, bytes), bytes));
         let (mut x, y) = (uniform(&ring, &basis, rank, bodies, 1), uniform(&ring, &basis, rank, bodies, 2));
         assert_eq!(taken(&pool, || x.clone()).1, (1, bytes));
@@ -46,7 +49,8 @@ fn bundles_are_one_buffer_and_their_operations_take_one_or_none() {
         let phi = Automorphism::new(GaloisElement::conjugation(DEGREE), DEGREE);
         // In place: no buffer.
         for work in [
-            &mut (|x: &mut Bundle<Eval>| x.add_assign(&y)) as &mut dyn FnMut(&mut Bundle<Eval>) -> Result<(), LatticeError>,
+            &mut (|x: &mut Bundle<Eval>| x.add_assign(&y))
+                as &mut dyn FnMut(&mut Bundle<Eval>) -> Result<(), LatticeError>,
             &mut |x| x.sub_assign(&y),
             &mut |x| {
                 x.negate_assign();
@@ -68,7 +72,10 @@ fn bundles_are_one_buffer_and_their_operations_take_one_or_none() {
         assert_eq!(taken(&pool, || x.automorphism(&phi)).1, (1, bytes));
         assert_eq!(taken(&pool, || x.sum(&y).expect("one shape")).1, (1, bytes));
         assert_eq!(taken(&pool, || x.restrict(&Basis::new([2, 0])).expect("subset")).1, (1, bytes / 3 * 2));
-        assert_eq!(taken(&pool, || x.rank_up(rank + 2).expect("higher")).1, (1, bytes / (rank + bodies) * (rank + bodies + 2)));
+        assert_eq!(
+            taken(&pool, || x.rank_up(rank + 2).expect("higher")).1,
+            (1, bytes / (rank + bodies) * (rank + bodies + 2))
+        );
         let (coeff, buffers) = taken(&pool, || x.clone().into_coeff());
         assert_eq!(buffers, (1, bytes), "the clone, transformed where it is");
         assert_eq!(taken(&pool, || coeff.into_eval()).1, (0, 0));
@@ -102,7 +109,9 @@ fn lwe_ring(primes: usize) -> Ring {
 
 /// A bundle of degree 1 and rank `dimension` of words that differ.
 fn lwe(ring: &Ring, basis: &Basis, dimension: usize, seed: u8) -> Bundle<Coeff> {
-    Bundle::<Eval>::from_polys(expand_mask(&MaskSeed([seed; 32]), ring, basis, dimension + 1), dimension).expect("bundle").into_coeff()
+    Bundle::<Eval>::from_polys(expand_mask(&MaskSeed([seed; 32]), ring, basis, dimension + 1), dimension)
+        .expect("bundle")
+        .into_coeff()
 }
 
 #[test]
@@ -115,10 +124,15 @@ fn samples_take_eight_bytes_per_prime_and_entry_in_one_buffer() {
         let basis = Basis::new(0..primes);
         let one = SampleBatch::zero(&ring, &basis, 1, Rank(2048)).expect("samples");
         assert_eq!(one.bytes(), 8 * 2049 * primes);
-        assert!(size_of::<SampleBatch>() <= 128, "a handle beside the words: {} bytes", size_of::<SampleBatch>());
+        assert!(
+            size_of::<SampleBatch>() <= 128,
+            "a handle beside the words: {} bytes",
+            size_of::<SampleBatch>()
+        );
     }
     // As many as there are coefficients in a large ring, of a smaller dimension to keep the test small.
-    let (many, buffers) = taken(&pool, || SampleBatch::zero(&ring, &Basis::new([0]), 1 << 16, Rank(63)).expect("samples"));
+    let (many, buffers) =
+        taken(&pool, || SampleBatch::zero(&ring, &Basis::new([0]), 1 << 16, Rank(63)).expect("samples"));
     let bytes = (8 * 64) << 16;
     assert_eq!((buffers, many.bytes(), many.len()), ((1, bytes), bytes, 1 << 16));
 }
@@ -133,7 +147,10 @@ fn samples_hold_bundles_of_degree_one_and_add_like_them() {
         let mut samples = SampleBatch::from_bundles(&bundles).expect("samples");
         assert_eq!((samples.len(), samples.dimension(), samples.basis()), (5, 7, &basis));
         for (i, bundle) in bundles.iter().enumerate() {
-            assert!(samples.bundle(i).expect("there") == *bundle && samples.sample(i).expect("there") == bundle.view());
+            assert!(
+                samples.bundle(i).expect("there") == *bundle
+                    && samples.sample(i).expect("there") == bundle.view()
+            );
         }
         let added = SampleBatch::from_bundles(&others).expect("samples");
         samples.add_assign(&added).expect("one shape");
@@ -147,7 +164,9 @@ fn samples_hold_bundles_of_degree_one_and_add_like_them() {
             assert!(samples.bundle(i).expect("there") == expected, "sample {i}");
         }
         samples.set(3, &others[0]).expect("one shape");
-        assert!(samples.bundle(3).expect("there") == others[0] && samples.bundle(2).expect("there") != others[0]);
+        assert!(
+            samples.bundle(3).expect("there") == others[0] && samples.bundle(2).expect("there") != others[0]
+        );
         let alone = SampleBatch::from_bundle(bundles[0].clone()).expect("one body");
         assert!(alone.bundle(0).expect("there") == bundles[0]);
     }
@@ -168,19 +187,39 @@ fn samples_of_other_shapes_are_refused() {
         let empty = SampleBatch::zero(&ring, &basis, count, Rank(dimension)).expect_err("empty");
         assert_eq!(empty, LatticeError::EmptyShape { what, got: 0 });
     }
-    assert!(matches!(SampleBatch::zero(&ring, &basis, usize::MAX / 2, Rank(4)), Err(LatticeError::SecretTooLarge { .. })));
-    assert!(matches!(SampleBatch::zero(&ring, &Basis::new([0, 2]), 3, Rank(4)), Err(LatticeError::BasisMismatch { .. })));
+    assert!(matches!(
+        SampleBatch::zero(&ring, &basis, usize::MAX / 2, Rank(4)),
+        Err(LatticeError::SecretTooLarge { .. })
+    ));
+    assert!(matches!(
+        SampleBatch::zero(&ring, &Basis::new([0, 2]), 3, Rank(4)),
+        Err(LatticeError::BasisMismatch { .. })
+    ));
     assert_eq!(samples.bundle(3).expect_err("three"), LatticeError::BodyOutOfRange { body: 3, bodies: 3 });
     assert_eq!(samples.sample(3).expect_err("three"), LatticeError::BodyOutOfRange { body: 3, bodies: 3 });
     let rank = LatticeError::RankMismatch { left: 4, right: 5 };
     assert_eq!(samples.set(0, &lwe(&ring, &basis, 5, 1)).expect_err("dimension"), rank);
-    assert_eq!(samples.add_assign(&SampleBatch::zero(&ring, &basis, 3, Rank(5)).expect("samples")).expect_err("dimension"), rank);
+    assert_eq!(
+        samples
+            .add_assign(&SampleBatch::zero(&ring, &basis, 3, Rank(5)).expect("samples"))
+            .expect_err("dimension"),
+        rank
+    );
     let two = Bundle::<Coeff>::zero(&ring, &basis, Rank(4), Bodies(2)).expect("bundle");
     assert_eq!(samples.set(0, &two).expect_err("bodies"), LatticeError::BodiesMismatch { left: 1, right: 2 });
-    assert_eq!(SampleBatch::from_bundle(two).expect_err("bodies"), LatticeError::BodiesMismatch { left: 1, right: 2 });
-    assert!(matches!(samples.set(0, &lwe(&ring, &Basis::new([0]), 4, 1)), Err(LatticeError::BasisMismatch { .. })));
+    assert_eq!(
+        SampleBatch::from_bundle(two).expect_err("bodies"),
+        LatticeError::BodiesMismatch { left: 1, right: 2 }
+    );
+    assert!(matches!(
+        samples.set(0, &lwe(&ring, &Basis::new([0]), 4, 1)),
+        Err(LatticeError::BasisMismatch { .. })
+    ));
     let fewer = SampleBatch::zero(&ring, &basis, 2, Rank(4)).expect("samples");
-    assert_eq!(samples.sub_assign(&fewer).expect_err("count"), LatticeError::BodiesMismatch { left: 3 * 5, right: 2 * 5 });
+    assert_eq!(
+        samples.sub_assign(&fewer).expect_err("count"),
+        LatticeError::BodiesMismatch { left: 3 * 5, right: 2 * 5 }
+    );
 }
 
 #[test]
@@ -204,6 +243,9 @@ fn phases_over_some_primes_are_those_of_the_restricted_bundle() {
         // A prime of the ring that the bundle does not have.
         let few = x.restrict(&Basis::new([0, 1, 2])).expect("subset");
         let alien = s.to_eval(&ring, &Basis::new([0, 3])).expect("fits");
-        assert_eq!(few.phase_over(&alien).expect_err("no such prime"), LatticeError::BasisMismatch { left: 2, right: 3 });
+        assert_eq!(
+            few.phase_over(&alien).expect_err("no such prime"),
+            LatticeError::BasisMismatch { left: 2, right: 3 }
+        );
     }
 }

@@ -1,7 +1,8 @@
 //! Bundles of every degree, rank and number of bodies against integer arithmetic, and the four linear moves.
 //!
-//! Everything but the bounds of fresh errors is exact: the oracle multiplies integer polynomials by the definition. The bounds are
-//! the samplers' hard ones (`|e| <= ERROR_BOUND`), so no test here has a false-alarm rate.
+//! Everything but the bounds of fresh errors is exact: the oracle multiplies integer polynomials by the
+//! definition. The bounds are the samplers' hard ones (`|e| <= ERROR_BOUND`), so no test here has a
+//! false-alarm rate.
 
 use crate::common::{Shape, chain, integers, moduli, rng};
 use clathrate_arith::primes::largest_primes;
@@ -11,8 +12,8 @@ use clathrate_lattice::bundle::expand_mask;
 use clathrate_lattice::modulus::Division;
 use clathrate_lattice::sampling::ERROR_BOUND;
 use clathrate_lattice::{
-    Basis, Bodies, Bundle, Chain, Coeff, Degree, Eval, LatticeError, Level, Poly, PolyRef, Polys, PublicKey, Rank, Ring,
-    SecretDistribution, SecretKey, SecretRng,
+    Basis, Bodies, Bundle, Chain, Coeff, Degree, Eval, LatticeError, Level, Poly, PolyRef, Polys, PublicKey,
+    Rank, Ring, SecretDistribution, SecretKey, SecretRng,
 };
 use clathrate_testkit::oracle;
 use num_bigint::BigInt;
@@ -20,7 +21,10 @@ use num_traits::Zero;
 
 /// Primes of three widths that serve every degree up to 64.
 fn primes() -> Vec<u64> {
-    [(30, 2), (45, 2), (60, 1)].into_iter().flat_map(|(bits, count)| largest_primes(bits, 128, count, &[]).expect("primes")).collect()
+    [(30, 2), (45, 2), (60, 1)]
+        .into_iter()
+        .flat_map(|(bits, count)| largest_primes(bits, 128, count, &[]).expect("primes"))
+        .collect()
 }
 
 fn ring(degree: usize) -> Ring {
@@ -32,7 +36,8 @@ fn all(ring: &Ring) -> Basis {
 }
 
 fn secret(degree: usize, rank: usize, bodies: usize, rng: &mut SecretRng) -> SecretKey {
-    SecretKey::generate(Degree(degree), Rank(rank), Bodies(bodies), SecretDistribution::UniformTernary, rng).expect("secret")
+    SecretKey::generate(Degree(degree), Rank(rank), Bodies(bodies), SecretDistribution::UniformTernary, rng)
+        .expect("secret")
 }
 
 /// A uniform polynomial: nothing that a test does may depend on smallness.
@@ -41,7 +46,13 @@ fn uniform(ring: &Ring, basis: &Basis, rng: &mut SecretRng) -> Poly<Eval> {
 }
 
 /// A bundle of uniform mask and bodies.
-fn uniform_bundle(ring: &Ring, basis: &Basis, rank: usize, bodies: usize, rng: &mut SecretRng) -> Bundle<Eval> {
+fn uniform_bundle(
+    ring: &Ring,
+    basis: &Basis,
+    rank: usize,
+    bodies: usize,
+    rng: &mut SecretRng,
+) -> Bundle<Eval> {
     let bodies: Vec<Poly<Eval>> = (0..bodies).map(|_| uniform(ring, basis, rng)).collect();
     Bundle::from_seed(rng.mask_seed(), rank, bodies).expect("bundle")
 }
@@ -85,7 +96,8 @@ fn assert_seed_is_true(bundle: &Bundle<Eval>) {
 
 /// Every degree, rank and number of bodies that the tests visit.
 fn shapes() -> impl Iterator<Item = (usize, usize, usize)> {
-    let grid = [1usize, 2, 8].into_iter().flat_map(|n| (1..=5).flat_map(move |k| (1..=4).map(move |m| (n, k, m))));
+    let grid =
+        [1usize, 2, 8].into_iter().flat_map(|n| (1..=5).flat_map(move |k| (1..=4).map(move |m| (n, k, m))));
     grid.chain([(1, 16, 1), (64, 1, 1), (64, 3, 2)])
 }
 
@@ -105,7 +117,10 @@ fn secret_encryption_of_zero_has_the_mask_of_its_seed_and_small_errors() {
         assert_phases(&ct, &s, |body| phase(&ct, &s, body));
         for body in 0..m {
             let errors = phase(&ct, &s, body);
-            assert!(errors.iter().all(|e| e.magnitude() <= BigInt::from(ERROR_BOUND).magnitude()), "{n} {k} {m}: {errors:?}");
+            assert!(
+                errors.iter().all(|e| e.magnitude() <= BigInt::from(ERROR_BOUND).magnitude()),
+                "{n} {k} {m}: {errors:?}"
+            );
             phases.push(errors);
         }
         if n >= 8 {
@@ -128,8 +143,15 @@ fn masks_of_other_seeds_polynomials_and_moduli_differ() {
     let ring = ring(64);
     let basis = all(&ring);
     let mut rng = rng(2);
-    let (x, y) = (expand_mask(&rng.mask_seed(), &ring, &basis, 3), expand_mask(&rng.mask_seed(), &ring, &basis, 3));
-    assert!(x.iter().chain(y.iter()).enumerate().all(|(i, p)| x.iter().chain(y.iter()).skip(i + 1).all(|other| p != other)));
+    let (x, y) =
+        (expand_mask(&rng.mask_seed(), &ring, &basis, 3), expand_mask(&rng.mask_seed(), &ring, &basis, 3));
+    assert!(
+        x.iter().chain(y.iter()).enumerate().all(|(i, p)| x
+            .iter()
+            .chain(y.iter())
+            .skip(i + 1)
+            .all(|other| p != other))
+    );
     assert_ne!(x.at(0).download_row(0), x.at(0).download_row(1));
 }
 
@@ -151,12 +173,19 @@ fn every_change_of_the_mask_clears_the_seed() {
         ("polys_mut", Box::new(|x| x.polys_mut().for_each(|mut poly| poly.negate_assign()))),
         ("try_map", Box::new(|x| *x = x.try_map(|poly| Ok(poly.to_poly())).expect("clones"))),
         ("coeff", Box::new(|x| *x = x.clone().into_coeff().into_eval())),
-        ("automorphism", Box::new(|x| *x = x.automorphism(&Automorphism::new(GaloisElement::rotation(1, 8), 8)))),
+        (
+            "automorphism",
+            Box::new(|x| *x = x.automorphism(&Automorphism::new(GaloisElement::rotation(1, 8), 8))),
+        ),
         ("rank up", Box::new(|x| *x = x.rank_up(3).expect("up"))),
         ("new", Box::new(|x| *x = Bundle::new(x.mask().to_vec(), x.bodies().to_vec()).expect("bundle"))),
         (
             "divide",
-            Box::new(|x| *x = x.divide(&Division::new(&ring, &Basis::new([4]), &Basis::new(0..4)).expect("division")).expect("divided")),
+            Box::new(|x| {
+                *x = x
+                    .divide(&Division::new(&ring, &Basis::new([4]), &Basis::new(0..4)).expect("division"))
+                    .expect("divided")
+            }),
         ),
     ];
     for (what, change) in changes {
@@ -180,8 +209,11 @@ fn linear_operations_act_on_the_phases_as_on_integers() {
         let mut rng = rng(4);
         let (ring, s) = (ring(n), secret(n, k, m, &mut rng));
         let basis = all(&ring);
-        let (x, y) = (uniform_bundle(&ring, &basis, k, m, &mut rng), uniform_bundle(&ring, &basis, k, m, &mut rng));
-        let phases = |bundle: &Bundle<Eval>| -> Vec<Vec<BigInt>> { (0..m).map(|body| phase(bundle, &s, body)).collect() };
+        let (x, y) =
+            (uniform_bundle(&ring, &basis, k, m, &mut rng), uniform_bundle(&ring, &basis, k, m, &mut rng));
+        let phases = |bundle: &Bundle<Eval>| -> Vec<Vec<BigInt>> {
+            (0..m).map(|body| phase(bundle, &s, body)).collect()
+        };
         let (px, py) = (phases(&x), phases(&y));
         let of = |work: &dyn Fn(&mut Bundle<Eval>)| {
             let mut out = x.clone();
@@ -199,10 +231,14 @@ fn linear_operations_act_on_the_phases_as_on_integers() {
         }
         let p = uniform(&ring, &basis, &mut rng);
         let pi = integers(&p);
-        assert_phases(&of(&|z| z.mul_poly_assign(&p).expect("basis")), &s, |b| oracle::negacyclic_product(&px[b], &pi));
+        assert_phases(&of(&|z| z.mul_poly_assign(&p).expect("basis")), &s, |b| {
+            oracle::negacyclic_product(&px[b], &pi)
+        });
         for body in 0..m {
             let message = of(&|z| z.add_message(body, &p).expect("body"));
-            let expected = |b: usize| if b == body { px[b].iter().zip(&pi).map(|(x, p)| x + p).collect() } else { px[b].clone() };
+            let expected = |b: usize| {
+                if b == body { px[b].iter().zip(&pi).map(|(x, p)| x + p).collect() } else { px[b].clone() }
+            };
             assert_phases(&message, &s, expected);
         }
         // Coeff form adds alike.
@@ -220,14 +256,18 @@ fn integer_combinations_of_bundles_are_those_of_their_polynomials_and_stop_where
         let mut rng = rng(14);
         let ring = ring(n);
         let basis = all(&ring);
-        let inputs: Vec<Bundle<Eval>> = (0..3).map(|_| uniform_bundle(&ring, &basis, k, m, &mut rng)).collect();
+        let inputs: Vec<Bundle<Eval>> =
+            (0..3).map(|_| uniform_bundle(&ring, &basis, k, m, &mut rng)).collect();
         let inputs: Vec<&Bundle<Eval>> = inputs.iter().collect();
         let sums = Bundle::combine(&left, &inputs).expect("one shape");
         assert_eq!(sums.len(), 2);
         for (sum, weights) in sums.iter().zip(WEIGHTS) {
             let mut expected = inputs[0].clone();
             expected.mul_integer_assign(weights[0].into());
-            inputs[1..].iter().zip(&weights[1..]).for_each(|(input, &c)| expected.add_multiple(input, c.into()).expect("one shape"));
+            inputs[1..]
+                .iter()
+                .zip(&weights[1..])
+                .for_each(|(input, &c)| expected.add_multiple(input, c.into()).expect("one shape"));
             assert!(*sum == expected, "degree {n}, rank {k}, {m} bodies");
         }
         let rows = (k + m) * basis.len();
@@ -285,9 +325,14 @@ fn public_key_encryption_of_zero_is_small_under_the_secret_at_every_shape() {
                 assert!(phase(&ct, &s, body).iter().all(|e| e.magnitude() <= limit.magnitude()));
             }
             let other = key.encrypt_zero(&basis, &mut rng).expect("zero");
-            assert!((0..k).all(|i| other.mask().at(i) != ct.mask().at(i)) && other.bodies() != ct.bodies(), "fresh every time");
+            assert!(
+                (0..k).all(|i| other.mask().at(i) != ct.mask().at(i)) && other.bodies() != ct.bodies(),
+                "fresh every time"
+            );
             // No mask polynomial is one of the key's: it is combined and noisy.
-            assert!(key.zeroes().iter().all(|zero| zero.restrict(&basis).expect("subset").mask() != ct.mask()));
+            assert!(
+                key.zeroes().iter().all(|zero| zero.restrict(&basis).expect("subset").mask() != ct.mask())
+            );
         }
     }
 }
@@ -343,19 +388,26 @@ fn division_rounds_every_polynomial_to_the_nearest_integer_in_both_forms() {
     let full = all(&ring);
     let q = oracle::product(ring.moduli());
     let mut rng = rng(9);
-    for divisors in [vec![4], vec![0], vec![1, 0], vec![0, 1, 2], vec![3, 4], vec![0, 1, 2, 3], vec![4, 2, 0, 1]] {
+    for divisors in
+        [vec![4], vec![0], vec![1, 0], vec![0, 1, 2], vec![3, 4], vec![0, 1, 2, 3], vec![4, 2, 0, 1]]
+    {
         let kept = Basis::new((0..5).filter(|i| !divisors.contains(i)));
         let divisors = Basis::new(divisors);
-        let product = |basis: &Basis| oracle::product(&basis.indices().iter().map(|&i| ring.moduli()[i]).collect::<Vec<_>>());
+        let product = |basis: &Basis| {
+            oracle::product(&basis.indices().iter().map(|&i| ring.moduli()[i]).collect::<Vec<_>>())
+        };
         let (d, rest) = (product(&divisors), product(&kept));
         let division = Division::new(&ring, &divisors, &kept).expect("division");
         assert_eq!(division.kept(), &kept);
-        // Edges: remainders 0, 1, D - 1 at small, middle and large quotients; the middle of D where it is exact (see below).
+        // Edges: remainders 0, 1, D - 1 at small, middle and large quotients; the middle of D where it is
+        // exact (see below).
         let mut values = integers(&uniform(&ring, &full, &mut rng));
         let half: BigInt = &d / 2;
         let mut edges = Vec::new();
         for quotient in [BigInt::zero(), BigInt::from(1), &rest / 2, &rest / 2 + 1, &rest - 1] {
-            for remainder in [BigInt::zero(), BigInt::from(1), &d - 1, &half - (&d >> 40u32), &half + 1 + (&d >> 40u32)] {
+            for remainder in
+                [BigInt::zero(), BigInt::from(1), &d - 1, &half - (&d >> 40u32), &half + 1 + (&d >> 40u32)]
+            {
                 edges.push(&quotient * &d + remainder);
             }
             if divisors.len() == 1 && d.bits() <= 45 {
@@ -366,14 +418,17 @@ fn division_rounds_every_polynomial_to_the_nearest_integer_in_both_forms() {
         assert!(edges.len() <= values.len() && edges.iter().all(|x| x < &q));
         values.splice(..edges.len(), edges);
         let x = poly_of(&ring, &full, &values);
-        let expected: Vec<BigInt> = values.iter().map(|x| oracle::centre(&oracle::round_div(x, &d), &rest)).collect();
+        let expected: Vec<BigInt> =
+            values.iter().map(|x| oracle::centre(&oracle::round_div(x, &d), &rest)).collect();
         let coeff = division.divide_coeff(&x).expect("divides");
         let eval = division.divide_eval(&x.clone().into_eval()).expect("divides");
         assert_eq!(coeff.basis(), &kept);
         assert_eq!(integers(&eval), expected, "divisors {:?}", divisors.indices());
         assert_eq!(coeff.into_eval(), eval, "both forms");
         // A bundle: every polynomial, mask and bodies.
-        let bundle = Bundle::new(vec![x.clone().into_eval(), uniform(&ring, &full, &mut rng)], vec![x.into_eval()]).expect("bundle");
+        let bundle =
+            Bundle::new(vec![x.clone().into_eval(), uniform(&ring, &full, &mut rng)], vec![x.into_eval()])
+                .expect("bundle");
         let divided = bundle.divide(&division).expect("divides");
         for (before, after) in bundle.polys().zip(divided.polys()) {
             assert_eq!(division.divide_eval(before).expect("divides"), after);
@@ -395,12 +450,16 @@ fn rescale_divides_by_the_last_step_and_walks_down_the_chain() {
         let d = oracle::product(&ring.moduli()[chain.step(level)]);
         let rest = modulus(rescaled.bodies().at(0));
         for (before, after) in x.polys().zip(rescaled.polys()) {
-            let expected: Vec<BigInt> = integers(before).iter().map(|x| oracle::centre(&oracle::round_div(x, &d), &rest)).collect();
+            let expected: Vec<BigInt> =
+                integers(before).iter().map(|x| oracle::centre(&oracle::round_div(x, &d), &rest)).collect();
             assert_eq!(integers(after), expected);
         }
     }
     assert_eq!(chain.rescale_division(Level(0)).expect_err("bottom"), LatticeError::NoLevelLeft);
-    assert_eq!(chain.rescale_division(Level(3)).expect_err("no such level"), LatticeError::LevelOutOfRange { level: 3, max: 2 });
+    assert_eq!(
+        chain.rescale_division(Level(3)).expect_err("no such level"),
+        LatticeError::LevelOutOfRange { level: 3, max: 2 }
+    );
 }
 
 /// Component `c` of integer coefficients: every `gap`-th from the reversal of `c` in `log gap` bits.
@@ -426,7 +485,9 @@ fn every_extracted_component_decrypts_to_that_component_of_the_message() {
             for c in 0..gap {
                 let part = coeff.extract_component(&small, c).expect("fits");
                 assert_eq!((part.rank(), part.body_count(), part.ring().degree()), (k * gap, m, n / gap));
-                assert_phases(&part.clone().into_eval(), &split, |body| component(&phase(&x, &s, body), gap, c));
+                assert_phases(&part.clone().into_eval(), &split, |body| {
+                    component(&phase(&x, &s, body), gap, c)
+                });
                 if c > 0 {
                     continue;
                 }
@@ -435,7 +496,10 @@ fn every_extracted_component_decrypts_to_that_component_of_the_message() {
                 assert_eq!(back.mask(), coeff.mask());
                 let embedded = back.clone().into_eval();
                 for body in 0..m {
-                    assert_eq!(component(&phase(&embedded, &s, body), gap, 0), component(&phase(&x, &s, body), gap, 0));
+                    assert_eq!(
+                        component(&phase(&embedded, &s, body), gap, 0),
+                        component(&phase(&x, &s, body), gap, 0)
+                    );
                 }
                 assert_eq!(back.extract_component(&small, 0).expect("fits"), part, "exact inverse");
             }
@@ -474,7 +538,8 @@ fn components_of_a_polynomial_combine_to_it() {
         let (large, small) = (ring(64), ring(64 / gap));
         let x = uniform(&large, &Basis::new([2, 0]), &mut rng);
         let coeff = x.clone().into_coeff();
-        let parts: Vec<Poly<Coeff>> = (0..gap).map(|c| coeff.split_component(&small, c).expect("component")).collect();
+        let parts: Vec<Poly<Coeff>> =
+            (0..gap).map(|c| coeff.split_component(&small, c).expect("component")).collect();
         for (c, part) in parts.iter().enumerate() {
             assert_eq!(integers(&part.clone().into_eval()), component(&integers(&x), gap, c));
         }
@@ -516,10 +581,15 @@ fn phases_by_a_transformed_secret_are_the_phases_modulo_any_primes_of_both() {
         }
         let prepared = s.to_eval(ring, &chain.basis(Level(1))).expect("a transform");
         let mut out = Polys::zero(ring, &chain.basis(Level(2)), bodies);
-        assert!(matches!(bundle.phases_into(&prepared, &mut out), Err(LatticeError::BasisMismatch { .. })), "the secret lacks a prime");
+        assert!(
+            matches!(bundle.phases_into(&prepared, &mut out), Err(LatticeError::BasisMismatch { .. })),
+            "the secret lacks a prime"
+        );
         let mut out = Polys::zero(ring, &chain.basis(Level(1)), bodies + 1);
         assert!(matches!(bundle.phases_into(&prepared, &mut out), Err(LatticeError::BodiesMismatch { .. })));
-        let other = secret(32, rank + 1, bodies, &mut rng(5)).to_eval(ring, &chain.basis(Level(2))).expect("a transform");
+        let other = secret(32, rank + 1, bodies, &mut rng(5))
+            .to_eval(ring, &chain.basis(Level(2)))
+            .expect("a transform");
         let mut out = Polys::zero(ring, &chain.basis(Level(1)), bodies);
         assert!(matches!(bundle.phases_into(&other, &mut out), Err(LatticeError::SecretShape { .. })));
     }

@@ -1,4 +1,5 @@
-//! Coalesced keys: entry for entry the coarser gadget's encryptions, digits that recompose, and the noise of summed errors.
+//! Coalesced keys: entry for entry the coarser gadget's encryptions, digits that recompose, and the noise of
+//! summed errors.
 
 use std::sync::Arc;
 
@@ -6,7 +7,9 @@ use crate::common::*;
 use clathrate_lattice::noise::{NoiseModel, bound};
 use clathrate_lattice::sampling::{ERROR_BOUND, ERROR_STANDARD_DEVIATION};
 use clathrate_lattice::switch::{SwitchMethod, SwitchTables};
-use clathrate_lattice::{Basis, Bundle, Chain, Eval, Gadget, LatticeError, Level, Poly, SecretKey, SecretRng, SwitchKey, Switcher};
+use clathrate_lattice::{
+    Basis, Bundle, Chain, Eval, Gadget, LatticeError, Level, Poly, SecretKey, SecretRng, SwitchKey, Switcher,
+};
 use clathrate_testkit::oracle;
 use num_bigint::BigInt;
 use num_traits::{Signed, ToPrimitive, Zero};
@@ -36,7 +39,9 @@ fn runs(plan: &SwitchTables) -> Vec<std::ops::Range<usize>> {
 
 /// Primes of a run that the level has.
 fn own(gadget: &Gadget, plan: &SwitchTables, run: std::ops::Range<usize>) -> Vec<usize> {
-    run.flat_map(|k| gadget.digits()[k].indices().to_vec()).filter(|&i| plan.basis().row_of(i).is_some()).collect()
+    run.flat_map(|k| gadget.digits()[k].indices().to_vec())
+        .filter(|&i| plan.basis().row_of(i).is_some())
+        .collect()
 }
 
 /// The plans of a level: as made, coalesced, and KLSS, with as many special primes as there may be.
@@ -48,8 +53,13 @@ fn plans(switcher: &Switcher, level: Level, key_level: Level) -> Vec<Arc<SwitchT
     });
     ways.filter_map(|choice| match switcher.tables_of_method(choice, level, key_level) {
         Ok(plan) => Some(plan),
-        // More special primes than are free, than the auxiliary modulus has room for, or too few for the digits.
-        Err(LatticeError::FewFreePrimes { .. } | LatticeError::DigitTooLarge { .. } | LatticeError::FewAuxiliaryPrimes { .. }) => None,
+        // More special primes than are free, than the auxiliary modulus has room for, or too few for the
+        // digits.
+        Err(
+            LatticeError::FewFreePrimes { .. }
+            | LatticeError::DigitTooLarge { .. }
+            | LatticeError::FewAuxiliaryPrimes { .. },
+        ) => None,
         Err(other) => panic!("{other}"),
     })
     .collect()
@@ -62,7 +72,8 @@ fn chain_length(chain: &Chain) -> usize {
 /// Chains and gadgets: equal primes, mixed ones, base digits of two primes.
 fn gadgets(degree: usize) -> Vec<(Arc<Chain>, Arc<Gadget>)> {
     let equal = chain_with_auxiliary(&Shape { degree, bits: 36, steps: 8, special_bits: 36, special: 1 }, 16);
-    let double = chain_with_auxiliary(&Shape { degree, bits: 36, steps: 7, special_bits: 37, special: 2 }, 16);
+    let double =
+        chain_with_auxiliary(&Shape { degree, bits: 36, steps: 7, special_bits: 37, special: 2 }, 16);
     let mixed = mixed_chain(degree, 16);
     [(equal, 36.5), (double, 73.0), (mixed.clone(), 45.5), (mixed, 81.0)]
         .map(|(chain, bits)| (chain.clone(), Arc::new(Gadget::by_bits(&chain, bits))))
@@ -75,8 +86,17 @@ fn secret_integers(secret: &SecretKey, chain: &Chain) -> Vec<BigInt> {
 }
 
 /// `sum_k Q / D_k * T` over a run, modulo the product of `basis`; coefficient by coefficient.
-fn encrypted(chain: &Chain, gadget: &Gadget, run: std::ops::Range<usize>, t: &[BigInt], basis: &Basis) -> Vec<BigInt> {
-    let (factor, modulus) = (run.fold(BigInt::zero(), |sum, k| sum + cofactor(chain, gadget, k)), product(chain, basis.indices()));
+fn encrypted(
+    chain: &Chain,
+    gadget: &Gadget,
+    run: std::ops::Range<usize>,
+    t: &[BigInt],
+    basis: &Basis,
+) -> Vec<BigInt> {
+    let (factor, modulus) = (
+        run.fold(BigInt::zero(), |sum, k| sum + cofactor(chain, gadget, k)),
+        product(chain, basis.indices()),
+    );
     t.iter().map(|t| oracle::centre(&(t * &factor), &modulus)).collect()
 }
 
@@ -84,7 +104,11 @@ fn encrypted(chain: &Chain, gadget: &Gadget, run: std::ops::Range<usize>, t: &[B
 fn error(entry: &Bundle<Eval>, secret: &SecretKey, encrypted: &[BigInt], chain: &Chain) -> Vec<BigInt> {
     let modulus = product(chain, entry.basis().indices());
     let phase = integers(&entry.phase(secret).expect("fits")[0]);
-    phase.iter().zip(encrypted).map(|(phase, encrypted)| oracle::centre(&(phase - encrypted), &modulus)).collect()
+    phase
+        .iter()
+        .zip(encrypted)
+        .map(|(phase, encrypted)| oracle::centre(&(phase - encrypted), &modulus))
+        .collect()
 }
 
 #[test]
@@ -92,12 +116,16 @@ fn sums_of_entries_encrypt_the_coarser_gadget_with_summed_errors() {
     for (seed, (chain, gadget)) in gadgets(32).into_iter().enumerate() {
         let rng = &mut rng(seed as u8);
         let (from, to) = (secret(&chain, 1, 1, rng), secret(&chain, 2, 1, rng));
-        let key = SwitchKey::change_of_secret(&chain, &gadget, chain.max_level(), &from, &to, rng).expect("key");
+        let key =
+            SwitchKey::change_of_secret(&chain, &gadget, chain.max_level(), &from, &to, rng).expect("key");
         let t = secret_integers(&from, &chain);
         let digits = key.digit_count();
         // The errors of the key as it was made: what a Gaussian of the stated tail can be.
-        let errors: Vec<Vec<BigInt>> =
-            (0..digits).map(|k| error(&key.entry(0, k), &to, &encrypted(&chain, &gadget, k..k + 1, &t, key.basis()), &chain)).collect();
+        let errors: Vec<Vec<BigInt>> = (0..digits)
+            .map(|k| {
+                error(&key.entry(0, k), &to, &encrypted(&chain, &gadget, k..k + 1, &t, key.basis()), &chain)
+            })
+            .collect();
         assert!(errors.iter().flatten().all(|e| e.abs() <= BigInt::from(ERROR_BOUND)));
         assert!(errors.iter().flatten().any(|e| !e.is_zero()));
         for length in 1..=digits {
@@ -107,7 +135,8 @@ fn sums_of_entries_encrypt_the_coarser_gadget_with_summed_errors() {
                 run.clone().skip(1).for_each(|k| sum.add_assign(&key.entry(0, k)).expect("same shape"));
                 // Over the key's whole modulus: phase = T sum_k Q / D_k + sum_k e_k.
                 let got = error(&sum, &to, &encrypted(&chain, &gadget, run.clone(), &t, key.basis()), &chain);
-                let expected: Vec<BigInt> = (0..t.len()).map(|i| run.clone().map(|k| &errors[k][i]).sum()).collect();
+                let expected: Vec<BigInt> =
+                    (0..t.len()).map(|i| run.clone().map(|k| &errors[k][i]).sum()).collect();
                 assert_eq!(got, expected, "components {run:?}");
             }
         }
@@ -127,18 +156,32 @@ fn every_derived_key_is_entry_for_entry_the_sum_of_its_run() {
                 for plan in plans(&switcher, level, key_level) {
                     for (digit, run) in runs(&plan).into_iter().enumerate() {
                         longest = longest.max(run.len());
-                        // The polynomial whose digit `digit` is 1 and whose others are 0: sum_k Q / (P D_k) on the digit's primes. Its product with the
-                        // key is the entry itself.
+                        // The polynomial whose digit `digit` is 1 and whose others are 0: sum_k Q / (P D_k)
+                        // on the digit's primes. Its product with the key is the entry itself.
                         let special = product(&chain, plan.special().indices());
-                        let value = run.clone().fold(BigInt::zero(), |sum, k| sum + cofactor(&chain, &gadget, k) / &special);
+                        let value = run
+                            .clone()
+                            .fold(BigInt::zero(), |sum, k| sum + cofactor(&chain, &gadget, k) / &special);
                         let primes = own(&gadget, &plan, run.clone());
-                        let residue = |i: &usize| if primes.contains(i) { oracle::residue(&value, &chain.ring().moduli()[*i]) } else { 0 };
+                        let residue = |i: &usize| {
+                            if primes.contains(i) {
+                                oracle::residue(&value, &chain.ring().moduli()[*i])
+                            } else {
+                                0
+                            }
+                        };
                         let residues: Vec<u64> = plan.basis().indices().iter().map(residue).collect();
                         let one = Poly::constant(chain.ring(), plan.basis(), &residues);
-                        let got = switcher.product_by(&plan, &[&one], &key).expect("product").to_eval().expect("one part");
+                        let got = switcher
+                            .product_by(&plan, &[&one], &key)
+                            .expect("product")
+                            .to_eval()
+                            .expect("one part");
                         let mut expected = key.entry(0, run.start).restrict(plan.extended()).expect("subset");
                         for k in run.clone().skip(1) {
-                            expected.add_assign(&key.entry(0, k).restrict(plan.extended()).expect("subset")).expect("same shape");
+                            expected
+                                .add_assign(&key.entry(0, k).restrict(plan.extended()).expect("subset"))
+                                .expect("same shape");
                         }
                         assert_eq!(
                             got,
@@ -161,10 +204,17 @@ fn digits_of_every_plan_recompose_to_the_input_times_its_special_modulus() {
         let (switcher, s) = (any_choice(&chain, &gadget, 1), secret(&chain, 1, 1, rng));
         for key_level in [Level(3), chain.max_level()] {
             for level in (0..=key_level.0).map(Level) {
-                let u = Bundle::encrypt_zero(&s, chain.ring(), &chain.basis(level), rng).expect("uniform").mask().at(0).to_poly();
+                let u = Bundle::encrypt_zero(&s, chain.ring(), &chain.basis(level), rng)
+                    .expect("uniform")
+                    .mask()
+                    .at(0)
+                    .to_poly();
                 for plan in plans(&switcher, level, key_level) {
                     let digits = switcher.decompose_by(&plan, &u).expect("digits");
-                    let (modulus, special) = (product(&chain, plan.extended().indices()), product(&chain, plan.special().indices()));
+                    let (modulus, special) = (
+                        product(&chain, plan.extended().indices()),
+                        product(&chain, plan.special().indices()),
+                    );
                     let mut sum = vec![BigInt::zero(); 32];
                     for (digit, run) in digits.polys().iter().zip(runs(&plan)) {
                         let half = product(&chain, &own(&gadget, &plan, run.clone())) / 2;
@@ -175,7 +225,12 @@ fn digits_of_every_plan_recompose_to_the_input_times_its_special_modulus() {
                         }
                     }
                     for (sum, u) in sum.iter().zip(integers(&u)) {
-                        assert_eq!(oracle::centre(sum, &modulus), oracle::centre(&(u * &special), &modulus), "{:?}", plan.method());
+                        assert_eq!(
+                            oracle::centre(sum, &modulus),
+                            oracle::centre(&(u * &special), &modulus),
+                            "{:?}",
+                            plan.method()
+                        );
                     }
                 }
             }
@@ -196,23 +251,30 @@ fn switch_errors(
     let us = Bundle::encrypt_zero(from, ring, basis, rng).expect("uniform").mask().to_vec();
     let us: Vec<&Poly<Eval>> = us.iter().collect();
     let secrets = from.eval(ring, basis, 0);
-    let expected = Poly::inner_product(&us, &secrets.iter().map(|s| s.get()).collect::<Vec<_>>()).expect("same basis");
-    let switched = switcher.mod_down(&switcher.product_by(plan, &us, key).expect("product")).expect("mod-down");
+    let expected =
+        Poly::inner_product(&us, &secrets.iter().map(|s| s.get()).collect::<Vec<_>>()).expect("same basis");
+    let switched =
+        switcher.mod_down(&switcher.product_by(plan, &us, key).expect("product")).expect("mod-down");
     errors(&switched, to, 0, &expected)
 }
 
-/// False alarms: 2048 errors of a plan have a sample variance within 4.5 % of the truth, correlations included, at one deviation; the key's own
-/// errors, at least 2048 of them too, vary as little. 25 % is above four deviations of both together.
+/// False alarms: 2048 errors of a plan have a sample variance within 4.5 % of the truth, correlations
+/// included, at one deviation; the key's own errors, at least 2048 of them too, vary as little. 25 % is above
+/// four deviations of both together.
 #[test]
 fn noise_of_every_engine_digit_length_and_level_is_the_closed_form_and_under_the_papers_bound() {
     const DEGREE: usize = 256;
     const ROUNDS: usize = 8;
-    let equal = chain_with_auxiliary(&Shape { degree: DEGREE, bits: 36, steps: 8, special_bits: 36, special: 1 }, 16);
+    let equal =
+        chain_with_auxiliary(&Shape { degree: DEGREE, bits: 36, steps: 8, special_bits: 36, special: 1 }, 16);
     let mixed = mixed_chain(DEGREE, 16);
     let (mut farthest, mut lowest, mut highest) = (0f64, 1f64, 0f64);
-    for (seed, chain, bits, ranks) in
-        [(31, &equal, 36.5, (1, 1)), (32, &equal, 36.5, (3, 2)), (33, &mixed, 45.5, (1, 1)), (34, &mixed, 73.0, (2, 1))]
-    {
+    for (seed, chain, bits, ranks) in [
+        (31, &equal, 36.5, (1, 1)),
+        (32, &equal, 36.5, (3, 2)),
+        (33, &mixed, 45.5, (1, 1)),
+        (34, &mixed, 73.0, (2, 1)),
+    ] {
         let gadget = Arc::new(Gadget::by_bits(chain, bits));
         let rng = &mut rng(seed);
         let (switcher, top) = (any_choice(chain, &gadget, ranks.0), chain.max_level());
@@ -223,26 +285,36 @@ fn noise_of_every_engine_digit_length_and_level_is_the_closed_form_and_under_the
                 (key, from, to)
             })
             .collect();
-        let model = NoiseModel { degree: DEGREE, rank: ranks.1, secret_variance: keys[0].2.coefficient_variance() };
+        let model =
+            NoiseModel { degree: DEGREE, rank: ranks.1, secret_variance: keys[0].2.coefficient_variance() };
         for level in (0..=top.0).step_by(2).map(Level) {
             for plan in plans(&switcher, level, top) {
                 let (digits, special) = (plan.noise_digits(), plan.log2_special());
-                let errors: Vec<f64> =
-                    keys.iter().flat_map(|(key, from, to)| switch_errors(&switcher, &plan, key, from, to, rng)).collect();
+                let errors: Vec<f64> = keys
+                    .iter()
+                    .flat_map(|(key, from, to)| switch_errors(&switcher, &plan, key, from, to, rng))
+                    .collect();
                 let predicted = model.coalesced_switch(ranks.0, &digits, special);
-                let say =
-                    format!("{bits} bits, ranks {ranks:?}, level {level}, {:?}, digits {digits:.1?} over {special:.1}", plan.method());
+                let say = format!(
+                    "{bits} bits, ranks {ranks:?}, level {level}, {:?}, digits {digits:.1?} over {special:.1}",
+                    plan.method()
+                );
                 let ratio = variance(&errors) / predicted;
-                assert!((0.75..1.25).contains(&ratio), "measured over predicted variance is {ratio:.3}: {say}");
+                assert!(
+                    (0.75..1.25).contains(&ratio),
+                    "measured over predicted variance is {ratio:.3}: {say}"
+                );
                 farthest = farthest.max((ratio - 1.0).abs());
                 let largest = errors.iter().fold(0f64, |largest, e| largest.max(e.abs()));
                 let likely = bound(predicted, errors.len(), LOG2_FAILURE);
                 assert!(largest <= likely, "{largest} is over {likely}: {say}");
-                // Whatever the randomness: the closed bound, itself under the paper's, whose rank and number of inputs are one.
+                // Whatever the randomness: the closed bound, itself under the paper's, whose rank and number
+                // of inputs are one.
                 let limit = model.switch_limit(ranks.0, &digits, special);
                 let (n, inputs, rank) = (DEGREE as f64, ranks.0 as f64, ranks.1 as f64);
                 let components = chain_length(chain) as f64;
-                let largest_digit = digits.iter().map(|&(bits, _)| (bits - special).exp2()).fold(0.0, f64::max);
+                let largest_digit =
+                    digits.iter().map(|&(bits, _)| (bits - special).exp2()).fold(0.0, f64::max);
                 let paper = 1.5 + n / 2.0 * (rank + inputs * components * ERROR_BOUND as f64 * largest_digit);
                 assert!(likely <= limit && limit <= paper, "{likely} <= {limit} <= {paper}: {say}");
                 (lowest, highest) = (lowest.min(largest / limit), highest.max(largest / limit));
@@ -262,7 +334,8 @@ fn coalesced_noise_formulas_are_the_plain_ones_for_runs_of_one_and_grow_with_the
     assert_eq!(model.switch_products(3, &bits), model.coalesced_products(3, &ones));
     assert_eq!(model.switch(3, &bits, 37.0), model.coalesced_switch(3, &ones, 37.0));
     // sigma^2 R n len D^2 / 12 by hand.
-    let by_hand = ERROR_STANDARD_DEVIATION.powi(2) * (3 * 64) as f64 * (4.0 * 72f64.exp2() + 61f64.exp2()) / 12.0;
+    let by_hand =
+        ERROR_STANDARD_DEVIATION.powi(2) * (3 * 64) as f64 * (4.0 * 72f64.exp2() + 61f64.exp2()) / 12.0;
     assert!((model.coalesced_products(3, &[(36.0, 4), (30.5, 1)]) / by_hand - 1.0).abs() < 1e-12);
     // (1 + k n) / 2 + R n 32 len D / (2 P).
     let by_hand = (1.0 + 128.0) / 2.0 + 3.0 * 64.0 * 32.0 * (4.0 * 0.5) / 2.0;

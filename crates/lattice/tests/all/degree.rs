@@ -1,4 +1,5 @@
-//! Moves of the degree: both forms bit for bit at every instruction set, the maps' algebra, the paper's theorems from their definitions, phases.
+//! Moves of the degree: both forms bit for bit at every instruction set, the maps' algebra, the paper's
+//! theorems from their definitions, phases.
 //!
 //! All comparisons are exact.
 
@@ -9,7 +10,8 @@ use clathrate_arith::primes::{largest_primes, primitive_root};
 use clathrate_arith::{CpuEngine, Isa, Modulus};
 use clathrate_lattice::bundle::expand_mask;
 use clathrate_lattice::{
-    Basis, Bodies, Bundle, Coeff, Degree, Eval, LatticeError, Poly, PolyRef, Rank, Ring, SecretDistribution, SecretKey, SecretRng,
+    Basis, Bodies, Bundle, Coeff, Degree, Eval, LatticeError, Poly, PolyRef, Rank, Ring, SecretDistribution,
+    SecretKey, SecretRng,
 };
 
 /// Primes on both sides of every kernel's largest width, for every degree up to 2^13.
@@ -43,7 +45,8 @@ fn uniform_bundle(ring: &Ring, rank: usize, bodies: usize, rng: &mut SecretRng) 
 }
 
 fn secret(degree: usize, rank: usize, bodies: usize, rng: &mut SecretRng) -> SecretKey {
-    SecretKey::generate(Degree(degree), Rank(rank), Bodies(bodies), SecretDistribution::UniformTernary, rng).expect("secret")
+    SecretKey::generate(Degree(degree), Rank(rank), Bodies(bodies), SecretDistribution::UniformTernary, rng)
+        .expect("secret")
 }
 
 fn times<'a, 'b>(x: impl Into<PolyRef<'a, Eval>>, y: impl Into<PolyRef<'b, Eval>>) -> Poly<Eval> {
@@ -70,11 +73,14 @@ fn reverse(i: usize, count: usize) -> usize {
 
 /// Large degrees and gaps that the tests visit.
 fn degrees_and_gaps() -> impl Iterator<Item = (usize, usize)> {
-    (0..=13u32).flat_map(|log| [1usize, 2, 4, 8, 16].into_iter().map(move |gap| (1usize << log, gap))).filter(|(degree, gap)| gap <= degree)
+    (0..=13u32)
+        .flat_map(|log| [1usize, 2, 4, 8, 16].into_iter().map(move |gap| (1usize << log, gap)))
+        .filter(|(degree, gap)| gap <= degree)
 }
 
 #[test]
-fn values_and_coefficients_move_to_the_same_polynomials_at_every_degree_gap_and_instruction_set() -> Result<(), LatticeError> {
+fn values_and_coefficients_move_to_the_same_polynomials_at_every_degree_gap_and_instruction_set()
+-> Result<(), LatticeError> {
     for isa in Isa::available() {
         for (degree, gap) in degrees_and_gaps() {
             let (large, small) = (ring_on(isa, degree), ring_on(isa, degree / gap));
@@ -88,12 +94,17 @@ fn values_and_coefficients_move_to_the_same_polynomials_at_every_degree_gap_and_
             let parts: Vec<Poly<Eval>> = (0..gap).map(|_| uniform(&small, &mut rng)).collect();
             let coefficients: Vec<Poly<Coeff>> = parts.iter().map(Poly::to_coeff).collect();
             assert!(parts[0].iota(&large)? == coefficients[0].iota(&large)?.into_eval(), "iota, {name}");
-            let both = (Poly::combine_components(&large, &parts)?, Poly::combine_components(&large, &coefficients)?.into_eval());
+            let both = (
+                Poly::combine_components(&large, &parts)?,
+                Poly::combine_components(&large, &coefficients)?.into_eval(),
+            );
             assert!(both.0 == both.1, "inverse of pi, {name}");
-            let both = (Poly::combine_mask(&large, &parts)?, Poly::combine_mask(&large, &coefficients)?.into_eval());
+            let both =
+                (Poly::combine_mask(&large, &parts)?, Poly::combine_mask(&large, &coefficients)?.into_eval());
             assert!(both.0 == both.1, "mask combined, {name}");
             for component in [0, gap / 2, gap - 1] {
-                let (eval, coeff) = (x.split_component(&small, component)?, coeff.split_component(&small, component)?);
+                let (eval, coeff) =
+                    (x.split_component(&small, component)?, coeff.split_component(&small, component)?);
                 assert!(eval == coeff.into_eval(), "component {component}, {name}");
                 assert!(eval == x.split_components(&small)?.at(component), "component {component}, {name}");
             }
@@ -103,9 +114,12 @@ fn values_and_coefficients_move_to_the_same_polynomials_at_every_degree_gap_and_
 }
 
 #[test]
-fn bundles_of_every_rank_and_number_of_bodies_move_alike_in_both_forms_and_back() -> Result<(), LatticeError> {
+fn bundles_of_every_rank_and_number_of_bodies_move_alike_in_both_forms_and_back() -> Result<(), LatticeError>
+{
     for isa in Isa::available() {
-        for (degree, gap) in degrees_and_gaps().filter(|(degree, _)| [1, 2, 16, 128, 512, 1 << 13].contains(degree)) {
+        for (degree, gap) in
+            degrees_and_gaps().filter(|(degree, _)| [1, 2, 16, 128, 512, 1 << 13].contains(degree))
+        {
             let (large, small) = (ring_on(isa, degree), ring_on(isa, degree / gap));
             for (rank, bodies) in [(1, 1), (2, 1), (3, 2), (1, 3)] {
                 let mut rng = rng(2);
@@ -117,12 +131,18 @@ fn bundles_of_every_rank_and_number_of_bodies_move_alike_in_both_forms_and_back(
                 assert!(extracted == coeff.extract(&small)?.into_eval(), "extracted, {name}");
                 for component in [0, gap / 2, gap - 1] {
                     let part = x.extract_component(&small, component)?;
-                    assert!(part == coeff.extract_component(&small, component)?.into_eval(), "component {component}, {name}");
+                    assert!(
+                        part == coeff.extract_component(&small, component)?.into_eval(),
+                        "component {component}, {name}"
+                    );
                 }
                 // Rank 6 to gap 2 is among these.
                 let y = uniform_bundle(&small, rank * gap, bodies, &mut rng);
                 let embedded = y.embed(&large)?;
-                assert_eq!((embedded.rank(), embedded.body_count(), embedded.ring().degree()), (rank, bodies, degree));
+                assert_eq!(
+                    (embedded.rank(), embedded.body_count(), embedded.ring().degree()),
+                    (rank, bodies, degree)
+                );
                 assert!(embedded == y.clone().into_coeff().embed(&large)?.into_eval(), "embedded, {name}");
                 assert!(embedded.extract(&small)? == y, "extract undoes embed, {name}");
                 assert!(extracted.embed(&large)?.mask() == x.mask(), "embed undoes extract on masks, {name}");
@@ -180,7 +200,9 @@ fn maps_are_the_ring_maps_that_they_are_called() -> Result<(), LatticeError> {
                 let power = sign * reverse(p, gap) % (2 * degree);
                 Ok(times(&part.iota(&large)?, &power_of_x(&large, power)))
             });
-            let sum = terms.reduce(|sum: Result<Poly<Eval>, LatticeError>, term| Ok(plus(&sum?, &term?))).expect("a component")?;
+            let sum = terms
+                .reduce(|sum: Result<Poly<Eval>, LatticeError>, term| Ok(plus(&sum?, &term?)))
+                .expect("a component")?;
             assert!(sum == x, "degree {degree}, gap {gap}");
         }
         // The product, component by component: powers i and k meet in i + k, or in i + k - gap with Y.
@@ -226,13 +248,28 @@ fn power(modulus: &Modulus, psi: u64, e: i64, order: usize) -> u64 {
 
 #[test]
 fn pi_and_its_inverse_have_the_values_of_the_papers_theorems() -> Result<(), LatticeError> {
-    for (degree, r) in [(2usize, 2usize), (4, 2), (8, 4), (16, 2), (16, 16), (32, 8), (64, 4), (256, 2), (256, 4), (256, 8), (512, 16)] {
+    for (degree, r) in [
+        (2usize, 2usize),
+        (4, 2),
+        (8, 4),
+        (16, 2),
+        (16, 16),
+        (32, 8),
+        (64, 4),
+        (256, 2),
+        (256, 4),
+        (256, 8),
+        (512, 16),
+    ] {
         let n = degree / r;
         let (large, small) = (ring(degree), ring(n));
         let mut rng = rng(5);
         // The paper's components in their natural order: a_v is at our place brv_r(v).
         let places: Vec<Poly<Coeff>> = (0..r).map(|_| uniform(&small, &mut rng).into_coeff()).collect();
-        let combined = Poly::combine_components(&large, &places.iter().map(|p| p.clone().into_eval()).collect::<Vec<_>>())?;
+        let combined = Poly::combine_components(
+            &large,
+            &places.iter().map(|p| p.clone().into_eval()).collect::<Vec<_>>(),
+        )?;
         let split = combined.split_components(&small)?;
         for (row, &index) in basis().indices().iter().enumerate() {
             let q = &large.moduli()[index];
@@ -243,7 +280,11 @@ fn pi_and_its_inverse_have_the_values_of_the_papers_theorems() -> Result<(), Lat
             let whole: Vec<u64> = (0..degree).map(|i| a[i % r][i / r]).collect();
             let whole_values = natural_transform(q, &whole);
             let values: Vec<Vec<u64>> = a.iter().map(|a| natural_transform(q, a)).collect();
-            assert_eq!(natural(&combined.download_row(row)), whole_values, "by the definition, degree {degree}, r {r}");
+            assert_eq!(
+                natural(&combined.download_row(row)),
+                whole_values,
+                "by the definition, degree {degree}, r {r}"
+            );
             // Theorem 4.1.
             let e = |v: usize, k: usize| v as i64 * (2 * k as i64 - n as i64 + 1);
             for alpha in 0..r {
@@ -287,7 +328,10 @@ fn moves_nest_and_commute_with_halving_the_rank() -> Result<(), LatticeError> {
             s.split_degree(last.degree())?.all_coefficients()
         );
         let split = s.split_degree(last.degree())?;
-        assert_eq!(split.combine_degree(middle.degree())?.combine_degree(256)?.all_coefficients(), s.all_coefficients());
+        assert_eq!(
+            split.combine_degree(middle.degree())?.combine_degree(256)?.all_coefficients(),
+            s.all_coefficients()
+        );
         assert!(x.extract(middle)?.extract(last)? == x.extract(last)?);
         assert!(x.extract(last)?.embed(middle)?.embed(&rings[0])? == x.extract(last)?.embed(&rings[0])?);
         assert!(p.epsilon(middle)?.epsilon(last)? == p.epsilon(last)?);
@@ -295,35 +339,55 @@ fn moves_nest_and_commute_with_halving_the_rank() -> Result<(), LatticeError> {
         let gaps = (256 / middle.degree(), middle.degree() / last.degree());
         for component in 0..gaps.0 * gaps.1 {
             let (first, second) = (component / gaps.1, component % gaps.1);
-            assert!(x.extract_component(middle, first)?.extract_component(last, second)? == x.extract_component(last, component)?);
-            assert!(p.split_component(middle, first)?.split_component(last, second)? == p.split_component(last, component)?);
+            assert!(
+                x.extract_component(middle, first)?.extract_component(last, second)?
+                    == x.extract_component(last, component)?
+            );
+            assert!(
+                p.split_component(middle, first)?.split_component(last, second)?
+                    == p.split_component(last, component)?
+            );
         }
     }
-    // Half of the rank, at any degree: the first half of what a larger degree is split into, and what it is combined from.
+    // Half of the rank, at any degree: the first half of what a larger degree is split into, and what it is
+    // combined from.
     for (rank, kept) in [(2, 1), (4, 2), (4, 1), (8, 2)] {
         let s = secret(64, rank, 2, &mut rng);
         let truncated = s.truncate_rank(kept)?;
         for degree in [64, 32, 16, 1] {
             let gap = 64 / degree;
             let (split, part) = (s.split_degree(degree)?, truncated.split_degree(degree)?);
-            assert_eq!(split.truncate_rank(kept * gap)?.all_coefficients(), part.all_coefficients(), "{rank} to {kept} at degree {degree}");
+            assert_eq!(
+                split.truncate_rank(kept * gap)?.all_coefficients(),
+                part.all_coefficients(),
+                "{rank} to {kept} at degree {degree}"
+            );
         }
         for gap in [2usize, 4].into_iter().filter(|gap| kept % gap == 0) {
             let (combined, part) = (s.combine_degree(64 * gap)?, truncated.combine_degree(64 * gap)?);
-            assert_eq!(combined.truncate_rank(kept / gap)?.all_coefficients(), part.all_coefficients(), "{rank} to {kept}, gap {gap}");
+            assert_eq!(
+                combined.truncate_rank(kept / gap)?.all_coefficients(),
+                part.all_coefficients(),
+                "{rank} to {kept}, gap {gap}"
+            );
         }
     }
     // The root's secret of rank 1: halved after a split by 4, it is the split by 2 of the even powers.
     let s = secret(64, 1, 1, &mut rng);
     let by_four = s.split_degree(16)?.truncate_rank(2)?;
-    assert_eq!(by_four.all_coefficients(), s.split_degree(32)?.truncate_rank(1)?.split_degree(16)?.all_coefficients());
+    assert_eq!(
+        by_four.all_coefficients(),
+        s.split_degree(32)?.truncate_rank(1)?.split_degree(16)?.all_coefficients()
+    );
     Ok(())
 }
 
 #[test]
 fn phases_move_with_their_bundles_at_every_instruction_set() -> Result<(), LatticeError> {
     for isa in Isa::available() {
-        for (degree, gap) in degrees_and_gaps().filter(|(degree, _)| [1, 4, 64, 256, 1 << 13].contains(degree)) {
+        for (degree, gap) in
+            degrees_and_gaps().filter(|(degree, _)| [1, 4, 64, 256, 1 << 13].contains(degree))
+        {
             let (large, small) = (ring_on(isa, degree), ring_on(isa, degree / gap));
             for (rank, bodies) in [(1, 1), (3, 2)] {
                 let mut rng = rng(7);
@@ -335,7 +399,10 @@ fn phases_move_with_their_bundles_at_every_instruction_set() -> Result<(), Latti
                 for component in [0, gap / 2, gap - 1] {
                     let moved = x.extract_component(&small, component)?.phase(&split)?;
                     for (phase, moved) in phases.iter().zip(&moved) {
-                        assert!(phase.split_component(&small, component)? == *moved, "component {component}, {name}");
+                        assert!(
+                            phase.split_component(&small, component)? == *moved,
+                            "component {component}, {name}"
+                        );
                     }
                 }
                 let y = uniform_bundle(&small, rank * gap, bodies, &mut rng);

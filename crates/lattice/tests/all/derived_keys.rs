@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use crate::common::*;
 use clathrate_lattice::switch::{SwitchMethod, SwitchPolicy, SwitchTables};
-use clathrate_lattice::{Bundle, Chain, Eval, Gadget, LatticeError, Level, Poly, PolyRef, SwitchKey, Switcher};
+use clathrate_lattice::{
+    Bundle, Chain, Eval, Gadget, LatticeError, Level, Poly, PolyRef, SwitchKey, Switcher,
+};
 
 const INPUTS: usize = 2;
 
@@ -25,19 +27,23 @@ struct Case {
 
 impl Case {
     fn new(degree: usize, keys: usize) -> Self {
-        let chain = chain_with_auxiliary(&Shape { degree, bits: 36, steps: 6, special_bits: 36, special: 1 }, 10);
+        let chain =
+            chain_with_auxiliary(&Shape { degree, bits: 36, steps: 6, special_bits: 36, special: 1 }, 10);
         let gadget = Arc::new(Gadget::by_bits(&chain, 36.5));
         let rng = &mut rng(1);
         let s = secret(&chain, INPUTS, 1, rng);
-        let key = |_| SwitchKey::change_of_secret(&chain, &gadget, chain.max_level(), &s, &s, rng).expect("key");
+        let key =
+            |_| SwitchKey::change_of_secret(&chain, &gadget, chain.max_level(), &s, &s, rng).expect("key");
         let keys = (0..keys).map(key).collect();
-        let zero = Bundle::encrypt_zero(&s, chain.ring(), &chain.basis(Level(3)), &mut crate::common::rng(2)).expect("uniform");
+        let zero = Bundle::encrypt_zero(&s, chain.ring(), &chain.basis(Level(3)), &mut crate::common::rng(2))
+            .expect("uniform");
         Self { inputs: zero.mask().to_vec(), chain, gadget, keys }
     }
 
     fn switcher(&self, budget: usize) -> Switcher {
         let policy = SwitchPolicy::Fixed(SwitchMethod::as_made(&self.chain));
-        Switcher::with_policy(self.chain.clone(), self.gadget.clone(), policy, INPUTS, budget).expect("switcher")
+        Switcher::with_policy(self.chain.clone(), self.gadget.clone(), policy, INPUTS, budget)
+            .expect("switcher")
     }
 
     fn plan(&self, switcher: &Switcher, choice: SwitchMethod) -> Arc<SwitchTables> {
@@ -46,7 +52,8 @@ impl Case {
 
     fn switch(&self, switcher: &Switcher, choice: SwitchMethod, key: usize) -> Bundle<Eval> {
         let inputs: Vec<&Poly<Eval>> = self.inputs.iter().collect();
-        let product = switcher.product_by(&self.plan(switcher, choice), &inputs, &self.keys[key]).expect("product");
+        let product =
+            switcher.product_by(&self.plan(switcher, choice), &inputs, &self.keys[key]).expect("product");
         switcher.mod_down(&product).expect("mod-down")
     }
 }
@@ -68,8 +75,16 @@ fn results_are_the_same_bits_under_every_budget_and_after_every_drop() {
         for round in 0..3 {
             for (i, &choice) in CHOICES.iter().enumerate() {
                 for key in 0..3 {
-                    assert_eq!(case.switch(&switcher, choice, key), expected[i * 3 + key], "budget {budget}, round {round}, {choice:?}");
-                    assert!(switcher.derived_keys().bytes() <= budget, "{} bytes of {budget}", switcher.derived_keys().bytes());
+                    assert_eq!(
+                        case.switch(&switcher, choice, key),
+                        expected[i * 3 + key],
+                        "budget {budget}, round {round}, {choice:?}"
+                    );
+                    assert!(
+                        switcher.derived_keys().bytes() <= budget,
+                        "{} bytes of {budget}",
+                        switcher.derived_keys().bytes()
+                    );
                 }
             }
             if round == 1 {
@@ -88,7 +103,9 @@ fn bytes_told_are_the_bytes_that_derived_keys_take() {
     let case = Case::new(512, 1);
     for &choice in &CHOICES {
         let policy = SwitchPolicy::Fixed(choice);
-        let switcher = Switcher::with_policy(case.chain.clone(), case.gadget.clone(), policy, INPUTS, 1 << 30).expect("switcher");
+        let switcher =
+            Switcher::with_policy(case.chain.clone(), case.gadget.clone(), policy, INPUTS, 1 << 30)
+                .expect("switcher");
         let key = &Case::new(512, 1).keys[0];
         let told = switcher.derive(Level(3), key).expect("prepared");
         assert!(told > 0);
@@ -107,7 +124,10 @@ fn bytes_told_are_the_bytes_that_derived_keys_take() {
 fn switches_by_policy_fall_back_to_the_key_as_made_where_the_budget_is_spent() {
     let case = Case::new(512, 2);
     let policy = || SwitchPolicy::Fixed(CHOICES[1]);
-    let switcher = |budget| Switcher::with_policy(case.chain.clone(), case.gadget.clone(), policy(), INPUTS, budget).expect("switcher");
+    let switcher = |budget| {
+        Switcher::with_policy(case.chain.clone(), case.gadget.clone(), policy(), INPUTS, budget)
+            .expect("switcher")
+    };
     let one = switcher(1 << 30).derive(Level(3), &Case::new(512, 1).keys[0]).expect("prepared");
     let tight = switcher(one);
     let plan = |key: usize| tight.tables_for_keys(Level(3), &[&case.keys[key]]).expect("plan").method();
@@ -120,7 +140,10 @@ fn switches_by_policy_fall_back_to_the_key_as_made_where_the_budget_is_spent() {
     assert_eq!((tight.derived_keys().bytes(), case.keys[0].derived().bytes()), (one, 0));
     // A set of keys shares one plan: all derived, or none.
     let both = [&case.keys[0], &case.keys[1]];
-    assert_eq!(tight.tables_for_keys(Level(3), &both).expect("plan").method(), SwitchMethod::as_made(&case.chain));
+    assert_eq!(
+        tight.tables_for_keys(Level(3), &both).expect("plan").method(),
+        SwitchMethod::as_made(&case.chain)
+    );
 }
 
 #[test]
@@ -145,8 +168,10 @@ fn two_threads_deriving_at_once_get_the_same_bits() {
         let case = Case::new(32, 2);
         let reference = Case::new(32, 2);
         let plenty = reference.switcher(1 << 30);
-        let expected: Vec<Vec<Bundle<Eval>>> =
-            CHOICES.iter().map(|&choice| (0..2).map(|key| reference.switch(&plenty, choice, key)).collect()).collect();
+        let expected: Vec<Vec<Bundle<Eval>>> = CHOICES
+            .iter()
+            .map(|&choice| (0..2).map(|key| reference.switch(&plenty, choice, key)).collect())
+            .collect();
         let switcher = case.switcher(budget);
         let barrier = std::sync::Barrier::new(2);
         std::thread::scope(|scope| {
@@ -168,13 +193,18 @@ fn two_threads_deriving_at_once_get_the_same_bits() {
                 });
             }
         });
-        assert!(switcher.derived_keys().bytes() <= budget, "{} bytes of {budget}", switcher.derived_keys().bytes());
+        assert!(
+            switcher.derived_keys().bytes() <= budget,
+            "{} bytes of {budget}",
+            switcher.derived_keys().bytes()
+        );
     }
 }
 
 #[test]
 fn more_inputs_than_the_switcher_was_made_for_switch_all_the_same() {
-    let chain = chain_with_auxiliary(&Shape { degree: 128, bits: 36, steps: 6, special_bits: 36, special: 1 }, 6);
+    let chain =
+        chain_with_auxiliary(&Shape { degree: 128, bits: 36, steps: 6, special_bits: 36, special: 1 }, 6);
     let gadget = Arc::new(Gadget::by_bits(&chain, 36.5));
     let rng = &mut rng(5);
     let (from, to) = (secret(&chain, 6, 1, rng), secret(&chain, 1, 1, rng));
@@ -188,10 +218,14 @@ fn more_inputs_than_the_switcher_was_made_for_switch_all_the_same() {
             let xs = Bundle::encrypt_zero(&from, chain.ring(), &chain.basis(level), rng).expect("uniform");
             let xs: Vec<PolyRef<'_, Eval>> = xs.mask().iter().collect();
             let Ok(plan) = switcher.tables(level) else { continue };
-            let hybrid = switcher.tables_of_method(SwitchMethod::hybrid(3), level, chain.max_level()).expect("plan");
-            let as_made = switcher.tables_of_method(SwitchMethod::as_made(&chain), level, chain.max_level()).expect("plan");
+            let hybrid =
+                switcher.tables_of_method(SwitchMethod::hybrid(3), level, chain.max_level()).expect("plan");
+            let as_made = switcher
+                .tables_of_method(SwitchMethod::as_made(&chain), level, chain.max_level())
+                .expect("plan");
             let by = |plan| switcher.mod_down(&switcher.product_by(plan, &xs, &key)?);
-            let digits: Vec<_> = xs.iter().map(|x| switcher.decompose_by(&plan, *x).expect("digits")).collect();
+            let digits: Vec<_> =
+                xs.iter().map(|x| switcher.decompose_by(&plan, *x).expect("digits")).collect();
             let hoisted = switcher.inner_product(&digits.iter().collect::<Vec<_>>(), &key);
             let switched = switcher.switch(&xs, &key).expect("switch");
             match by(&plan) {
@@ -201,10 +235,13 @@ fn more_inputs_than_the_switcher_was_made_for_switch_all_the_same() {
                     assert_eq!(switched, by(&hybrid).expect("switch"));
                     assert_eq!(switcher.mod_down(&hoisted.expect("room")).expect("mod-down"), switched);
                 }
-                // Where there is none, a plan of one's own choice says so with numbers, and the policy's gives way to the key as it was made.
+                // Where there is none, a plan of one's own choice says so with numbers, and the policy's
+                // gives way to the key as it was made.
                 Err(error) => {
                     refused += 1;
-                    let LatticeError::FewAuxiliaryPrimes { needed, available, bits } = error else { panic!("{error}") };
+                    let LatticeError::FewAuxiliaryPrimes { needed, available, bits } = error else {
+                        panic!("{error}")
+                    };
                     assert!(needed > available && available > 0.0 && bits > 0.0, "{error}");
                     assert_eq!(hoisted.err(), Some(error));
                     assert_eq!(switched, by(&as_made).expect("switch"), "r~ = {length}, level {level}");
@@ -236,6 +273,10 @@ fn threads_that_derive_from_several_keys_at_once_stay_within_the_budget_together
                 });
             }
         });
-        assert!(switcher.derived_keys().bytes() <= one + one / 2, "{} bytes, {one} each", switcher.derived_keys().bytes());
+        assert!(
+            switcher.derived_keys().bytes() <= one + one / 2,
+            "{} bytes, {one} each",
+            switcher.derived_keys().bytes()
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! Rings on engines of different kinds: the environment chooses the tests' engine, and bundles of two kinds of memory are told apart.
+//! Rings on engines of different kinds: the environment chooses the tests' engine, and bundles of two kinds
+//! of memory are told apart.
 
 use std::sync::Arc;
 
@@ -34,10 +35,17 @@ fn operands_in_the_memory_of_two_engines_are_refused() {
     let basis = Basis::new([0, 2]);
     let refused = |left, right| LatticeError::MemoryMismatch { left, right };
     let bundle = |ring: &Ring| Bundle::<Eval>::zero(ring, &basis, Rank(1), Bodies(1)).expect("bundle");
-    assert_eq!(bundle(&host).add_assign(&bundle(&remote())).expect_err("two kinds"), refused("host", "remote"));
-    assert_eq!(bundle(&remote()).mul_poly_assign(&Poly::zero(&host, &basis)).expect_err("two kinds"), refused("remote", "host"));
+    assert_eq!(
+        bundle(&host).add_assign(&bundle(&remote())).expect_err("two kinds"),
+        refused("host", "remote")
+    );
+    assert_eq!(
+        bundle(&remote()).mul_poly_assign(&Poly::zero(&host, &basis)).expect_err("two kinds"),
+        refused("remote", "host")
+    );
     assert!(bundle(&host) != bundle(&remote()));
-    let small = Ring::with_engine(Arc::new(CpuEngine::new(DEGREE / 2, &moduli(), Isa::Scalar).expect("engine")));
+    let small =
+        Ring::with_engine(Arc::new(CpuEngine::new(DEGREE / 2, &moduli(), Isa::Scalar).expect("engine")));
     let degrees = LatticeError::RingMismatch { left: DEGREE, right: DEGREE / 2 };
     assert_eq!(bundle(&remote()).extract(&small).expect_err("two kinds"), degrees);
     // Two engines of one kind read each other's buffers.

@@ -1,4 +1,5 @@
-//! Bad input: every error of the lattice layer with its numbers, and a matrix of wrong operands. A panic anywhere fails the test.
+//! Bad input: every error of the lattice layer with its numbers, and a matrix of wrong operands. A panic
+//! anywhere fails the test.
 
 use std::sync::Arc;
 
@@ -8,8 +9,8 @@ use clathrate_lattice::modulus::Division;
 use clathrate_lattice::sampling::SamplingError;
 use clathrate_lattice::switch::SecretMatrix;
 use clathrate_lattice::{
-    Basis, Bodies, Bundle, Chain, Coeff, Degree, Eval, Gadget, LatticeError, Level, Poly, PolyRef, Polys, PublicKey, Rank, Ring,
-    SecretDistribution, SecretKey, SwitchKey, Switcher,
+    Basis, Bodies, Bundle, Chain, Coeff, Degree, Eval, Gadget, LatticeError, Level, Poly, PolyRef, Polys,
+    PublicKey, Rank, Ring, SecretDistribution, SecretKey, SwitchKey, Switcher,
 };
 use zeroize::Zeroizing;
 
@@ -20,7 +21,8 @@ fn small_chain() -> Arc<Chain> {
 }
 
 fn switcher(chain: &Arc<Chain>) -> Switcher {
-    Switcher::new(chain.clone(), Arc::new(Gadget::for_special_modulus(chain, 0.0).expect("gadget"))).expect("switcher")
+    Switcher::new(chain.clone(), Arc::new(Gadget::for_special_modulus(chain, 0.0).expect("gadget")))
+        .expect("switcher")
 }
 
 fn zero(chain: &Chain, rank: usize, bodies: usize, level: usize) -> Bundle<Eval> {
@@ -45,11 +47,19 @@ fn messages_count_one_thing_in_the_singular() {
     let inputs = |key_inputs| LatticeError::KeyInputs { key_inputs, inputs: 3 }.to_string();
     assert!(inputs(1).contains("switches 1 polynomial, not the 3 given"), "{}", inputs(1));
     assert!(inputs(2).contains("switches 2 polynomials, not the 3 given"), "{}", inputs(2));
-    let primes = |special, free| LatticeError::FewFreePrimes { special, free, level: 4, key_level: 5 }.to_string();
+    let primes =
+        |special, free| LatticeError::FewFreePrimes { special, free, level: 4, key_level: 5 }.to_string();
     assert!(primes(2, 1).contains("with 2 special primes: 1 prime is free there"), "{}", primes(2, 1));
     assert!(primes(1, 2).contains("with 1 special prime: 2 primes are free there"), "{}", primes(1, 2));
-    let shape =
-        LatticeError::SecretShape { secret_rank: 2, secret_bodies: 1, secret_degree: 64, rank: 2, bodies: 2, degree: 64 }.to_string();
+    let shape = LatticeError::SecretShape {
+        secret_rank: 2,
+        secret_bodies: 1,
+        secret_degree: 64,
+        rank: 2,
+        bodies: 2,
+        degree: 64,
+    }
+    .to_string();
     assert!(shape.contains("rank 2 and 1 body at degree 64; the bundle has rank 2 and 2 bodies"), "{shape}");
 }
 
@@ -74,9 +84,13 @@ fn chains_with_empty_missing_or_repeated_primes_are_refused() {
     assert_eq!(error(Chain::new(twice, &[1, 1])), LatticeError::RepeatedPrime { prime: moduli[0] });
     let bare = Arc::new(Chain::new(ring, &[7]).expect("all primes in one step"));
     assert_eq!(error(Gadget::for_special_modulus(&bare, 0.0)), LatticeError::NoSpecialPrimes);
-    assert_eq!(error(Switcher::new(bare.clone(), Arc::new(Gadget::by_bits(&bare, 60.0)))), LatticeError::NoSpecialPrimes);
+    assert_eq!(
+        error(Switcher::new(bare.clone(), Arc::new(Gadget::by_bits(&bare, 60.0)))),
+        LatticeError::NoSpecialPrimes
+    );
     let s = secret(&bare, 1, 1, &mut rng(1));
-    let key = SwitchKey::change_of_secret(&bare, &Gadget::by_bits(&bare, 60.0), Level(0), &s, &s, &mut rng(2));
+    let key =
+        SwitchKey::change_of_secret(&bare, &Gadget::by_bits(&bare, 60.0), Level(0), &s, &s, &mut rng(2));
     assert_eq!(error(key), LatticeError::NoSpecialPrimes);
 }
 
@@ -87,7 +101,10 @@ fn digits_over_the_special_modulus_are_refused_with_both_sizes() {
         LatticeError::DigitTooLarge { digit, digit_bits, special_bits } => {
             // Digits: two base primes of 30 bits, each alone, then 40 bits.
             assert_eq!(digit, 2);
-            assert!((digit_bits - 40.0).abs() < 0.01 && (special_bits - 34.0).abs() < 0.01, "{digit_bits} {special_bits}");
+            assert!(
+                (digit_bits - 40.0).abs() < 0.01 && (special_bits - 34.0).abs() < 0.01,
+                "{digit_bits} {special_bits}"
+            );
         }
         other => panic!("{other}"),
     }
@@ -112,10 +129,14 @@ fn levels_beyond_the_chain_are_refused_by_everything_that_takes_one() {
         assert_eq!(error(SwitchKey::change_of_secret(&chain, gadget, level, &s, &s, &mut rng)), out);
         assert_eq!(error(SwitchKey::relinearisation(&chain, gadget, level, &s, &mut rng)), out);
         assert_eq!(error(SwitchKey::automorphism(&chain, gadget, level, &s, &phi, &mut rng)), out);
-        assert_eq!(error(SwitchKey::from_bodies(&chain, gadget, level, 1, Rank(1), rng.mask_seed(), vec![])), out);
+        assert_eq!(
+            error(SwitchKey::from_bodies(&chain, gadget, level, 1, Rank(1), rng.mask_seed(), vec![])),
+            out
+        );
     }
     assert_eq!(error(chain.rescale_division(Level(0))), LatticeError::NoLevelLeft);
-    let key = SwitchKey::change_of_secret(&chain, switcher.gadget(), Level(0), &s, &s, &mut rng).expect("key");
+    let key =
+        SwitchKey::change_of_secret(&chain, switcher.gadget(), Level(0), &s, &s, &mut rng).expect("key");
     let product = switcher.product(&[zero(&chain, 1, 1, 0).mask().at(0)], &key).expect("product");
     assert_eq!(error(switcher.mod_down_rescale(&product)), LatticeError::NoLevelLeft);
 }
@@ -129,15 +150,28 @@ fn secrets_of_impossible_shape_are_refused() {
     assert_eq!(generate(8, 1, 0, uniform), empty("the number of bodies"));
     let heavy = SamplingError::WeightTooLarge { weight: 17, length: 16 };
     assert_eq!(generate(8, 2, 1, SecretDistribution::FixedWeight(17)), LatticeError::Sampling(heavy));
-    for (degree, rank, bodies) in [(usize::MAX, 2, 1), (1 << 40, 1 << 40, 1), (1, usize::MAX, 1), (2, 1 << 31, 1 << 31)] {
+    for (degree, rank, bodies) in
+        [(usize::MAX, 2, 1), (1 << 40, 1 << 40, 1), (1, usize::MAX, 1), (2, 1 << 31, 1 << 31)]
+    {
         let large = LatticeError::SecretTooLarge { degree, rank, bodies };
         assert_eq!(generate(degree, rank, bodies, uniform), large);
-        let stored = SecretKey::from_coefficients(Degree(degree), Rank(rank), Bodies(bodies), uniform, Zeroizing::new(vec![0; 4]));
+        let stored = SecretKey::from_coefficients(
+            Degree(degree),
+            Rank(rank),
+            Bodies(bodies),
+            uniform,
+            Zeroizing::new(vec![0; 4]),
+        );
         assert_eq!(error(stored), large);
     }
-    let stored = |count| SecretKey::from_coefficients(Degree(8), Rank(2), Bodies(1), uniform, Zeroizing::new(vec![0; count]));
+    let stored = |count| {
+        SecretKey::from_coefficients(Degree(8), Rank(2), Bodies(1), uniform, Zeroizing::new(vec![0; count]))
+    };
     for got in [0, 15, 17] {
-        assert_eq!(error(stored(got)), LatticeError::EmptyShape { what: "the number of secret coefficients that fit the shape", got });
+        assert_eq!(
+            error(stored(got)),
+            LatticeError::EmptyShape { what: "the number of secret coefficients that fit the shape", got }
+        );
     }
     let s = stored(16).expect("fits");
     assert_eq!(error(s.truncate_rank(0)), empty("the rank"));
@@ -148,7 +182,14 @@ fn secrets_of_impossible_shape_are_refused() {
 
 #[test]
 fn truncated_secrets_of_fixed_weight_expect_their_share_of_it() {
-    let s = SecretKey::generate(Degree(64), Rank(4), Bodies(2), SecretDistribution::FixedWeight(100), &mut rng(1)).expect("secret");
+    let s = SecretKey::generate(
+        Degree(64),
+        Rank(4),
+        Bodies(2),
+        SecretDistribution::FixedWeight(100),
+        &mut rng(1),
+    )
+    .expect("secret");
     for rank in 1..=4 {
         let part = s.truncate_rank(rank).expect("shorter");
         assert_eq!(part.distribution(), SecretDistribution::FixedWeight(25 * rank));
@@ -161,12 +202,22 @@ fn empty_and_mixed_bundles_are_refused() {
     let chain = small_chain();
     let poly = |level: usize| zero(&chain, 1, 1, level).bodies().at(0).to_poly();
     assert_eq!(error(Bundle::<Eval>::new(Vec::<Poly<Eval>>::new(), vec![poly(1)])), empty("the rank"));
-    assert_eq!(error(Bundle::<Eval>::new(vec![poly(1)], Vec::<Poly<Eval>>::new())), empty("the number of bodies"));
+    assert_eq!(
+        error(Bundle::<Eval>::new(vec![poly(1)], Vec::<Poly<Eval>>::new())),
+        empty("the number of bodies")
+    );
     assert_eq!(error(Bundle::from_seed(rng(1).mask_seed(), 0, vec![poly(1)])), empty("the rank"));
     let two = Polys::<Eval>::zero(chain.ring(), &chain.basis(Level(1)), 2);
     assert_eq!(error(Bundle::from_polys(two.clone(), 2)), empty("the number of bodies"));
-    assert_eq!(error(Bundle::from_polys(two, 3)), empty("the number of bodies"), "a rank above the number of polynomials");
-    assert_eq!(error(Bundle::from_seed(rng(1).mask_seed(), 1, Vec::<Poly<Eval>>::new())), empty("the number of bodies"));
+    assert_eq!(
+        error(Bundle::from_polys(two, 3)),
+        empty("the number of bodies"),
+        "a rank above the number of polynomials"
+    );
+    assert_eq!(
+        error(Bundle::from_seed(rng(1).mask_seed(), 1, Vec::<Poly<Eval>>::new())),
+        empty("the number of bodies")
+    );
     let bases = LatticeError::BasisMismatch { left: 3, right: 4 };
     assert_eq!(error(Bundle::new(vec![poly(1), poly(2)], vec![poly(1)])), bases);
     assert_eq!(error(Bundle::new(vec![poly(1)], vec![poly(1), poly(2)])), bases);
@@ -187,7 +238,10 @@ fn empty_and_mixed_bundles_are_refused() {
     let refused = |_: PolyRef<'_, Eval>| Err::<Poly<Eval>, _>(LatticeError::NoLevelLeft);
     assert_eq!(error(ct.try_map(refused)), LatticeError::NoLevelLeft);
     assert_eq!(error(ct.restrict(&chain.basis(Level(2)))), LatticeError::BasisMismatch { left: 3, right: 4 });
-    assert_eq!(error(ct.tensor(&ct)), LatticeError::ManyBodies { operation: "a product of ciphertexts", bodies: 3 });
+    assert_eq!(
+        error(ct.tensor(&ct)),
+        LatticeError::ManyBodies { operation: "a product of ciphertexts", bodies: 3 }
+    );
 }
 
 #[test]
@@ -210,8 +264,14 @@ fn bases_that_the_ring_does_not_have_are_refused() {
     assert_eq!(error(public.encrypt_zero(&none, &mut rng(3))), empty("the number of primes"));
     assert_eq!(error(Division::new(ring, &none, &Basis::new([2]))), empty("the number of primes"));
     assert_eq!(error(Division::new(ring, &Basis::new([2]), &none)), empty("the number of primes"));
-    assert_eq!(error(Division::new(ring, &Basis::new([2, 3]), &Basis::new([0, 3]))), LatticeError::BasisMismatch { left: 2, right: 2 });
-    assert_eq!(error(public.encrypt_zero(&chain.basis(Level(2)), &mut rng(3))), LatticeError::BasisMismatch { left: 3, right: 4 });
+    assert_eq!(
+        error(Division::new(ring, &Basis::new([2, 3]), &Basis::new([0, 3]))),
+        LatticeError::BasisMismatch { left: 2, right: 2 }
+    );
+    assert_eq!(
+        error(public.encrypt_zero(&chain.basis(Level(2)), &mut rng(3))),
+        LatticeError::BasisMismatch { left: 3, right: 4 }
+    );
 }
 
 #[test]
@@ -219,27 +279,55 @@ fn public_keys_of_parts_that_do_not_fit_are_refused() {
     let chain = small_chain();
     let zeroes = |rank, bodies, level| zero(&chain, rank, bodies, level);
     assert_eq!(error(PublicKey::from_zeroes(vec![])), empty("the rank"));
-    assert_eq!(error(PublicKey::from_zeroes(vec![zeroes(2, 1, 1)])), LatticeError::RankMismatch { left: 2, right: 1 });
-    assert_eq!(error(PublicKey::from_zeroes(vec![zeroes(2, 1, 1), zeroes(1, 1, 1)])), LatticeError::RankMismatch { left: 2, right: 1 });
-    assert_eq!(error(PublicKey::from_zeroes(vec![zeroes(2, 1, 1), zeroes(2, 2, 1)])), LatticeError::BodiesMismatch { left: 1, right: 2 });
-    assert_eq!(error(PublicKey::from_zeroes(vec![zeroes(2, 1, 1), zeroes(2, 1, 2)])), LatticeError::BasisMismatch { left: 3, right: 4 });
+    assert_eq!(
+        error(PublicKey::from_zeroes(vec![zeroes(2, 1, 1)])),
+        LatticeError::RankMismatch { left: 2, right: 1 }
+    );
+    assert_eq!(
+        error(PublicKey::from_zeroes(vec![zeroes(2, 1, 1), zeroes(1, 1, 1)])),
+        LatticeError::RankMismatch { left: 2, right: 1 }
+    );
+    assert_eq!(
+        error(PublicKey::from_zeroes(vec![zeroes(2, 1, 1), zeroes(2, 2, 1)])),
+        LatticeError::BodiesMismatch { left: 1, right: 2 }
+    );
+    assert_eq!(
+        error(PublicKey::from_zeroes(vec![zeroes(2, 1, 1), zeroes(2, 1, 2)])),
+        LatticeError::BasisMismatch { left: 3, right: 4 }
+    );
 }
 
 #[test]
 fn inner_products_of_lists_that_do_not_fit_are_refused() {
     let (chain, other) = (small_chain(), chain(&Shape { degree: 8, ..SHAPE }));
-    let (x, y) = (zero(&chain, 1, 1, 1).bodies().at(0).to_poly(), zero(&chain, 1, 1, 2).bodies().at(0).to_poly());
+    let (x, y) =
+        (zero(&chain, 1, 1, 1).bodies().at(0).to_poly(), zero(&chain, 1, 1, 2).bodies().at(0).to_poly());
     let alien = zero(&other, 1, 1, 1).bodies().at(0).to_poly();
-    assert_eq!(error(Poly::inner_product::<&Poly<Eval>, &Poly<Eval>>(&[], &[])), empty("the number of factors"));
+    assert_eq!(
+        error(Poly::inner_product::<&Poly<Eval>, &Poly<Eval>>(&[], &[])),
+        empty("the number of factors")
+    );
     assert_eq!(error(Poly::inner_product::<_, &Poly<Eval>>(&[&x], &[])), empty("the number of factors"));
     let what = "factors on the right of an inner product";
-    assert_eq!(error(Poly::inner_product(&[&x, &x], &[&x])), ArithError::Shape { what, expected: 2, got: 1 }.into());
-    assert_eq!(error(Poly::inner_product(&[&x], &[&x, &x])), ArithError::Shape { what, expected: 1, got: 2 }.into());
+    assert_eq!(
+        error(Poly::inner_product(&[&x, &x], &[&x])),
+        ArithError::Shape { what, expected: 2, got: 1 }.into()
+    );
+    assert_eq!(
+        error(Poly::inner_product(&[&x], &[&x, &x])),
+        ArithError::Shape { what, expected: 1, got: 2 }.into()
+    );
     // The right side may have more primes, the left may not.
     assert!(Poly::inner_product(&[&x], &[&y]).is_ok());
     assert_eq!(error(Poly::inner_product(&[&y], &[&x])), LatticeError::BasisMismatch { left: 4, right: 3 });
-    assert_eq!(error(Poly::inner_product(&[&x, &y], &[&x, &x])), LatticeError::BasisMismatch { left: 3, right: 4 });
-    assert_eq!(error(Poly::inner_product(&[&x, &x], &[&y, &x])), LatticeError::BasisMismatch { left: 3, right: 3 });
+    assert_eq!(
+        error(Poly::inner_product(&[&x, &y], &[&x, &x])),
+        LatticeError::BasisMismatch { left: 3, right: 4 }
+    );
+    assert_eq!(
+        error(Poly::inner_product(&[&x, &x], &[&y, &x])),
+        LatticeError::BasisMismatch { left: 3, right: 3 }
+    );
     let rings = LatticeError::RingMismatch { left: 16, right: 8 };
     assert_eq!(error(Poly::inner_product(&[&x], &[&alien])), rings);
     assert_eq!(error(Poly::inner_product(&[&x, &alien], &[&x, &x])), rings);
@@ -250,8 +338,13 @@ fn degree_moves_between_rings_that_do_not_fit_are_refused_with_their_numbers() {
     let (moduli, _) = primes(&Shape { degree: 64, ..SHAPE });
     let ring = |degree| new_ring(degree, &moduli);
     let foreign = new_ring(8, &moduli[1..]);
-    let s = |n, k| SecretKey::generate(Degree(n), Rank(k), Bodies(1), SecretDistribution::UniformTernary, &mut rng(1)).expect("secret");
-    let bundle = |n, k| Bundle::encrypt_zero(&s(n, k), &ring(n), &Basis::new([0, 2]), &mut rng(2)).expect("zero").into_coeff();
+    let s = |n, k| {
+        SecretKey::generate(Degree(n), Rank(k), Bodies(1), SecretDistribution::UniformTernary, &mut rng(1))
+            .expect("secret")
+    };
+    let bundle = |n, k| {
+        Bundle::encrypt_zero(&s(n, k), &ring(n), &Basis::new([0, 2]), &mut rng(2)).expect("zero").into_coeff()
+    };
     let change = |degree, rank, target, what| LatticeError::DegreeChange { degree, rank, target, what };
     let ct = bundle(16, 3);
     assert_eq!(error(ct.extract_component(&ring(32), 0)), change(16, 3, 32, "degree"));
@@ -286,16 +379,29 @@ fn degree_moves_between_rings_that_do_not_fit_are_refused_with_their_numbers() {
     assert_eq!(error(Poly::<Eval>::combine_mask(&ring(32), &[])), empty("the number of components"));
     let fewer = ct.bodies().at(0).restrict(&Basis::new([2])).expect("subset");
     let uneven = [ct.bodies().at(0).to_poly(), fewer];
-    assert_eq!(error(Poly::combine_components(&ring(32), &uneven)), LatticeError::BasisMismatch { left: 2, right: 1 });
+    assert_eq!(
+        error(Poly::combine_components(&ring(32), &uneven)),
+        LatticeError::BasisMismatch { left: 2, right: 1 }
+    );
     let body = ct.bodies().at(0);
     assert_eq!(error(body.iota(&ring(8))), change(16, 1, 8, "degree"));
-    for refused in [body.epsilon(&ring(32)).map(drop), body.split_components(&ring(32)).map(drop), body.split_mask(&ring(32)).map(drop)] {
+    for refused in [
+        body.epsilon(&ring(32)).map(drop),
+        body.split_components(&ring(32)).map(drop),
+        body.split_mask(&ring(32)).map(drop),
+    ] {
         assert_eq!(refused.expect_err("degrees do not fit"), change(16, 1, 32, "degree"));
     }
     // The same indices would name other primes.
     assert_eq!(error(ct.extract_component(&foreign, 0)), LatticeError::RingMismatch { left: 16, right: 8 });
-    assert_eq!(error(ct.bodies().at(0).split_component(&foreign, 0)), LatticeError::RingMismatch { left: 16, right: 8 });
-    assert_eq!(error(bundle(4, 2).bodies().at(0).iota(&foreign)), LatticeError::RingMismatch { left: 4, right: 8 });
+    assert_eq!(
+        error(ct.bodies().at(0).split_component(&foreign, 0)),
+        LatticeError::RingMismatch { left: 16, right: 8 }
+    );
+    assert_eq!(
+        error(bundle(4, 2).bodies().at(0).iota(&foreign)),
+        LatticeError::RingMismatch { left: 4, right: 8 }
+    );
     let alike = new_ring(16, &moduli[1..]);
     assert_eq!(error(ct.extract(&alike)), LatticeError::RingMismatch { left: 16, right: 16 });
     assert_eq!(error(ct.embed(&alike)), LatticeError::RingMismatch { left: 16, right: 16 });
@@ -318,7 +424,11 @@ fn operands() -> Vec<Operand> {
             for bodies in 1..=2 {
                 for level in 0..=1 {
                     let bundle = zero(chain, rank, bodies, level);
-                    operands.push(Operand { bundle, shape: (rank, bodies, r, level + 2), degree: chain.ring().degree() });
+                    operands.push(Operand {
+                        bundle,
+                        shape: (rank, bodies, r, level + 2),
+                        degree: chain.ring().degree(),
+                    });
                 }
             }
         }
@@ -365,15 +475,24 @@ fn every_pair_of_operands_combines_exactly_when_nothing_differs() {
             assert_eq!(q.sub_assign(p).err(), poly, "{say}");
             assert_eq!(q.mul_assign(p).err(), poly, "{say}");
             let many = LatticeError::ManyBodies { operation: "a product of ciphertexts", bodies: x.shape.1 };
-            assert_eq!(x.bundle.tensor(&y.bundle).err(), if x.shape.1 == 1 { whole.clone() } else { Some(many) }, "{say}");
+            assert_eq!(
+                x.bundle.tensor(&y.bundle).err(),
+                if x.shape.1 == 1 { whole.clone() } else { Some(many) },
+                "{say}"
+            );
             if let (1, 1) = (x.shape.1, y.shape.1) {
                 let tensor = |ct: &Bundle<Eval>| ct.tensor(ct).expect("square");
                 assert_eq!(tensor(&x.bundle).add_assign(&tensor(&y.bundle)).err(), whole, "{say}");
             }
             // A secret fits by its shape alone: it belongs to no moduli.
-            let s =
-                SecretKey::generate(Degree(y.degree), Rank(y.shape.0), Bodies(y.shape.1), SecretDistribution::UniformTernary, &mut rng(3))
-                    .expect("secret");
+            let s = SecretKey::generate(
+                Degree(y.degree),
+                Rank(y.shape.0),
+                Bodies(y.shape.1),
+                SecretDistribution::UniformTernary,
+                &mut rng(3),
+            )
+            .expect("secret");
             let fits = (x.degree, x.shape.0, x.shape.1) == (y.degree, y.shape.0, y.shape.1);
             let expected = LatticeError::SecretShape {
                 secret_rank: y.shape.0,
@@ -424,9 +543,14 @@ fn switches_of_operands_that_do_not_fit_their_key_are_refused() {
                 let coeff: Vec<_> = x.bundle.mask().iter().map(|poly| poly.to_coeff()).collect();
                 let inputs: Vec<_> = coeff.iter().collect();
                 let bodies_differ = matches!(expected, Some(LatticeError::BodiesMismatch { .. }));
-                assert_eq!(switcher.switch_coeff(&inputs, &key).is_err(), expected.is_some() && !bodies_differ, "{say}");
+                assert_eq!(
+                    switcher.switch_coeff(&inputs, &key).is_err(),
+                    expected.is_some() && !bodies_differ,
+                    "{say}"
+                );
                 let own = zero(&chain, rank, bodies, 0);
-                let mut sum = switcher.product(&own.mask().iter().collect::<Vec<_>>(), &key).expect("product");
+                let mut sum =
+                    switcher.product(&own.mask().iter().collect::<Vec<_>>(), &key).expect("product");
                 let fits = (x.shape.0 + x.shape.1, x.shape.2, x.shape.3) == (rank + bodies, 0, 2);
                 assert_eq!(sum.add_lifted(x.bundle.polys()).is_ok(), fits, "{say}");
                 assert!(sum.add_lifted(Vec::<&Poly<Eval>>::new()).is_err(), "{say}: no terms");
@@ -483,18 +607,35 @@ fn keys_of_parts_that_do_not_fit_are_refused() {
     let switcher = switcher(&chain);
     let mut rng = rng(6);
     let s = secret(&chain, 2, 2, &mut rng);
-    let key = SwitchKey::change_of_secret(&chain, switcher.gadget(), Level(2), &s, &s, &mut rng).expect("key");
-    let parts = |k: &SwitchKey| -> Vec<Vec<Poly<Eval>>> { k.entries().iter().map(|entry| entry.bodies().to_vec()).collect() };
+    let key =
+        SwitchKey::change_of_secret(&chain, switcher.gadget(), Level(2), &s, &s, &mut rng).expect("key");
+    let parts = |k: &SwitchKey| -> Vec<Vec<Poly<Eval>>> {
+        k.entries().iter().map(|entry| entry.bodies().to_vec()).collect()
+    };
     let from = |inputs, rank, bodies| {
-        SwitchKey::from_bodies(&chain, switcher.gadget(), Level(2), inputs, Rank(rank), key.seed().expect("a seed"), bodies)
+        SwitchKey::from_bodies(
+            &chain,
+            switcher.gadget(),
+            Level(2),
+            inputs,
+            Rank(rank),
+            key.seed().expect("a seed"),
+            bodies,
+        )
     };
     let again = from(2, 2, parts(&key)).expect("its own parts");
     assert_eq!(again.entries(), key.entries());
-    assert_eq!((again.inputs(), again.digit_count(), again.rank(), again.body_count()), (2, key.digit_count(), 2, 2));
+    assert_eq!(
+        (again.inputs(), again.digit_count(), again.rank(), again.body_count()),
+        (2, key.digit_count(), 2, 2)
+    );
     let count = parts(&key).len();
     assert_eq!(error(from(0, 2, parts(&key))), LatticeError::KeyInputs { key_inputs: 0, inputs: count });
     assert_eq!(error(from(2, 2, vec![])), LatticeError::KeyInputs { key_inputs: 2, inputs: 0 });
-    assert_eq!(error(from(count + 1, 2, parts(&key))), LatticeError::KeyInputs { key_inputs: count + 1, inputs: count });
+    assert_eq!(
+        error(from(count + 1, 2, parts(&key))),
+        LatticeError::KeyInputs { key_inputs: count + 1, inputs: count }
+    );
     assert_eq!(error(from(2, 0, parts(&key))), empty("the rank"));
     let mut uneven = parts(&key);
     uneven[1].pop();
@@ -519,17 +660,26 @@ fn relinearisation_under_a_key_of_another_shape_is_refused() {
     let ct = zero(&chain, 2, 1, 3);
     let matrix = SecretMatrix::quadratic(&s, chain.ring(), &chain.key_basis(Level(3))).expect("one body");
     for rank in [1, 3] {
-        // A key from s_i s_j to a secret of another rank: its result cannot take the linear terms as they are.
+        // A key from s_i s_j to a secret of another rank: its result cannot take the linear terms as they
+        // are.
         let target = secret(&chain, rank, 1, &mut rng);
-        let key = SwitchKey::generate(&chain, switcher.gadget(), Level(3), &matrix, &target, &mut rng).expect("key");
+        let key = SwitchKey::generate(&chain, switcher.gadget(), Level(3), &matrix, &target, &mut rng)
+            .expect("key");
         let ranks = LatticeError::RankMismatch { left: 2, right: rank };
         assert_eq!(error(ct.multiply(&ct, &switcher, &key)), ranks);
         assert_eq!(error(ct.tensor(&ct).expect("tensor").relinearise_rescale(&switcher, &key)), ranks);
     }
-    let wrong = SwitchKey::change_of_secret(&chain, switcher.gadget(), Level(3), &s, &s, &mut rng).expect("key");
-    assert_eq!(error(ct.multiply(&ct, &switcher, &wrong)), LatticeError::KeyInputs { key_inputs: 2, inputs: 3 });
+    let wrong =
+        SwitchKey::change_of_secret(&chain, switcher.gadget(), Level(3), &s, &s, &mut rng).expect("key");
+    assert_eq!(
+        error(ct.multiply(&ct, &switcher, &wrong)),
+        LatticeError::KeyInputs { key_inputs: 2, inputs: 3 }
+    );
     let low = SwitchKey::relinearisation(&chain, switcher.gadget(), Level(1), &s, &mut rng).expect("key");
-    assert_eq!(error(ct.multiply(&ct, &switcher, &low)), LatticeError::KeyLevelTooLow { key_level: 1, level: 3 });
+    assert_eq!(
+        error(ct.multiply(&ct, &switcher, &low)),
+        LatticeError::KeyLevelTooLow { key_level: 1, level: 3 }
+    );
 }
 
 #[test]
@@ -538,20 +688,29 @@ fn digits_of_several_levels_or_other_gadgets_are_not_summed() {
     let switcher = switcher(&chain);
     let mut rng = rng(8);
     let s = secret(&chain, 2, 1, &mut rng);
-    let key = SwitchKey::change_of_secret(&chain, switcher.gadget(), Level(3), &s, &s, &mut rng).expect("key");
+    let key =
+        SwitchKey::change_of_secret(&chain, switcher.gadget(), Level(3), &s, &s, &mut rng).expect("key");
     let at = |level: usize| switcher.decompose(zero(&chain, 1, 1, level).mask().at(0)).expect("digits");
     // Bases: 2 + 2 and 5 + 2 primes.
-    assert_eq!(error(switcher.inner_product(&[&at(0), &at(3)], &key)), LatticeError::BasisMismatch { left: 4, right: 7 });
+    assert_eq!(
+        error(switcher.inner_product(&[&at(0), &at(3)], &key)),
+        LatticeError::BasisMismatch { left: 4, right: 7 }
+    );
     // Finer digits than the key's: 5 against 3.
     let finer = Switcher::new(chain.clone(), Arc::new(Gadget::by_bits(&chain, 36.0))).expect("switcher");
     let digits = finer.decompose(zero(&chain, 1, 1, 3).mask().at(0)).expect("digits");
     let (key_digits, digits_here) = (key.digit_count(), digits.polys().len());
     assert!(digits_here > key_digits);
-    assert_eq!(error(finer.inner_product(&[&digits, &digits], &key)), LatticeError::KeyGadget { key_digits, digits: digits_here });
+    assert_eq!(
+        error(finer.inner_product(&[&digits, &digits], &key)),
+        LatticeError::KeyGadget { key_digits, digits: digits_here }
+    );
     // And coarser ones than the key's.
-    let fine_key = SwitchKey::change_of_secret(&chain, finer.gadget(), Level(3), &s, &s, &mut rng).expect("key");
+    let fine_key =
+        SwitchKey::change_of_secret(&chain, finer.gadget(), Level(3), &s, &s, &mut rng).expect("key");
     let coarse = at(3);
-    let coarse_under_fine = LatticeError::KeyGadget { key_digits: fine_key.digit_count(), digits: coarse.polys().len() };
+    let coarse_under_fine =
+        LatticeError::KeyGadget { key_digits: fine_key.digit_count(), digits: coarse.polys().len() };
     assert_eq!(error(switcher.inner_product(&[&coarse, &coarse], &fine_key)), coarse_under_fine);
     let masks: Vec<_> = zero(&chain, 2, 1, 3).mask().to_vec();
     assert_eq!(error(switcher.switch(&masks.iter().collect::<Vec<_>>(), &fine_key)), coarse_under_fine);

@@ -1,6 +1,8 @@
-//! Linear operations over the extended modulus: bit for bit where they are exact, within the predicted rounding where a mod-down rounds.
+//! Linear operations over the extended modulus: bit for bit where they are exact, within the predicted
+//! rounding where a mod-down rounds.
 //!
-//! Every test runs for keys as generated, the hybrid method and KLSS, ranks 1 and 2, bodies 1 and 3, one thread and two.
+//! Every test runs for keys as generated, the hybrid method and KLSS, ranks 1 and 2, bodies 1 and 3, one
+//! thread and two.
 
 use crate::common::linear::{Kind, Setting, kinds};
 use crate::common::{integers, variance};
@@ -8,7 +10,9 @@ use clathrate_arith::{ArithError, Automorphism};
 use clathrate_lattice::noise::bound;
 use clathrate_lattice::switch::hoisted::BabyStep;
 use clathrate_lattice::switch::{Extended, SwitchMethod};
-use clathrate_lattice::{Bodies, Bundle, Eval, LatticeError, PackedCombination, PackedPlaintexts, Poly, Rank, SwitchKey};
+use clathrate_lattice::{
+    Bodies, Bundle, Eval, LatticeError, PackedCombination, PackedPlaintexts, Poly, Rank, SwitchKey,
+};
 use num_bigint::BigInt;
 use num_traits::{Signed, Zero};
 
@@ -31,7 +35,10 @@ fn switched(setting: &mut Setting, count: usize) -> Vec<Extended> {
     for _ in 0..count {
         let input = setting.uniform();
         let sum = setting.switcher.product(&input.mask().iter().collect::<Vec<_>>(), &key).expect("product");
-        assert!(std::sync::Arc::ptr_eq(sum.frame(), setting.tables.frame()), "switched by the method that is tested");
+        assert!(
+            std::sync::Arc::ptr_eq(sum.frame(), setting.tables.frame()),
+            "switched by the method that is tested"
+        );
         sums.push(sum);
     }
     sums
@@ -86,18 +93,28 @@ fn hoisted_linear_combination_differs_from_plain_rotations_by_predicted_rounding
             plaintexts.push(p);
         }
         let terms: Vec<(&Extended, &Poly<Eval>)> = extended.iter().zip(&plaintexts).collect();
-        let hoisted = setting.switcher.mod_down(&Extended::linear_combination(&terms).expect("sum")).expect("mod-down");
-        // The products of digits and keys are the same integers both ways. What differs: the plain way rounds each rotation and multiplies the rounding by
-        // its plaintext, the hoisted way rounds the sum.
+        let hoisted =
+            setting.switcher.mod_down(&Extended::linear_combination(&terms).expect("sum")).expect("mod-down");
+        // The products of digits and keys are the same integers both ways. What differs: the plain way rounds
+        // each rotation and multiplies the rounding by its plaintext, the hoisted way rounds the sum.
         let (model, plain) = (setting.model(), plain.expect("terms"));
         let predicted = model.multiply_plain(model.rounding(), squares) + model.rounding();
-        check_noise(&setting.difference(&plain, &hoisted), predicted, &format!("difference, {:?}", setting.kind));
-        // And the hoisted result is the linear transform: products' noise times the plaintexts, the fresh noise likewise, one rounding.
+        check_noise(
+            &setting.difference(&plain, &hoisted),
+            predicted,
+            &format!("difference, {:?}", setting.kind),
+        );
+        // And the hoisted result is the linear transform: products' noise times the plaintexts, the fresh
+        // noise likewise, one rounding.
         let all = squares + mean_square(&plaintexts[0]);
         let total = model.multiply_plain(setting.products(setting.kind.rank), squares)
             + model.multiply_plain(model.fresh_secret(), all)
             + model.rounding();
-        check_noise(&setting.errors(&hoisted, Some(&expected)), total, &format!("linear transform, {:?}", setting.kind));
+        check_noise(
+            &setting.errors(&hoisted, Some(&expected)),
+            total,
+            &format!("linear transform, {:?}", setting.kind),
+        );
         hoisted
     });
 }
@@ -105,7 +122,8 @@ fn hoisted_linear_combination_differs_from_plain_rotations_by_predicted_rounding
 /// Mean square of a plaintext's coefficients.
 fn mean_square(p: &Poly<Eval>) -> f64 {
     let values = integers(p);
-    values.iter().map(|value| value.to_string().parse::<f64>().expect("a number").powi(2)).sum::<f64>() / values.len() as f64
+    values.iter().map(|value| value.to_string().parse::<f64>().expect("a number").powi(2)).sum::<f64>()
+        / values.len() as f64
 }
 
 #[test]
@@ -142,11 +160,16 @@ fn giant_steps_over_the_extended_modulus_differ_from_plain_ones_by_predicted_rou
             }
         }
         let hoisted = setting.switcher.mod_down(&hoisted.expect("giants")).expect("mod-down");
-        // Both ways round the mask of each giant step in the same way, so both switch the same digits. The plain way rounds besides: the body of each giant
-        // step, the result of each rotation, and all of the step that is not rotated. The hoisted way rounds the sum.
+        // Both ways round the mask of each giant step in the same way, so both switch the same digits. The
+        // plain way rounds besides: the body of each giant step, the result of each rotation, and all of the
+        // step that is not rotated. The hoisted way rounds the sum.
         let (rounding, turned) = (setting.model().rounding(), giants.len() - 1);
         let predicted = turned as f64 * (1.0 / 12.0 + rounding) + rounding + rounding;
-        check_noise(&setting.difference(&plain.expect("giants"), &hoisted), predicted, &format!("{:?}", setting.kind));
+        check_noise(
+            &setting.difference(&plain.expect("giants"), &hoisted),
+            predicted,
+            &format!("{:?}", setting.kind),
+        );
         hoisted
     });
 }
@@ -165,8 +188,13 @@ fn sums_of_rotations_that_follow_one_another_have_the_masks_of_plain_ones_and_fe
         let rotations: Vec<(&Automorphism, &SwitchKey)> = phis.iter().zip(&keys).collect();
         let sum = ct.plus_rotated(&rotations, &setting.switcher, &setting.tables).expect("sums");
         assert!(sum.mask() == plain.mask(), "the masks are divided at the same places, {:?}", setting.kind);
-        // The plain way rounds the bodies after each rotation, and later rotations add each rounding to itself at other places: 4 + 2 + 1 of them. The sum is rounded once.
-        check_noise(&setting.difference(&plain, &sum), 8.0 / 12.0, &format!("difference, {:?}", setting.kind));
+        // The plain way rounds the bodies after each rotation, and later rotations add each rounding to
+        // itself at other places: 4 + 2 + 1 of them. The sum is rounded once.
+        check_noise(
+            &setting.difference(&plain, &sum),
+            8.0 / 12.0,
+            &format!("difference, {:?}", setting.kind),
+        );
         assert!(ct.plus_rotated(&[], &setting.switcher, &setting.tables).expect("no rotation") == ct);
         sum
     });
@@ -217,7 +245,9 @@ fn sums_and_negations_commute_with_the_mod_down_up_to_a_unit() {
         // What is added to its negation is zero, and zero is neutral.
         negated.add_assign(&sums[0]).expect("sum");
         assert!(eval(&negated).polys().flat_map(integers).all(|x| x.is_zero()));
-        let mut neutral = Extended::zero(setting.tables.frame(), Rank(setting.kind.rank), Bodies(setting.kind.bodies)).expect("zero");
+        let mut neutral =
+            Extended::zero(setting.tables.frame(), Rank(setting.kind.rank), Bodies(setting.kind.bodies))
+                .expect("zero");
         neutral.add_assign(&sums[0]).expect("sum");
         assert_eq!(eval(&neutral), eval(&sums[0]));
         down(&sum)
@@ -236,9 +266,15 @@ fn automorphisms_commute_with_the_mod_down_exactly() {
             for steps in [1, 5, -3] {
                 let phi = setting.phi(steps);
                 let outside = setting.switcher.mod_down(&sum).expect("mod-down").automorphism(&phi);
-                let inside = setting.switcher.mod_down(&sum.automorphism(&phi).expect("automorphism")).expect("mod-down");
+                let inside = setting
+                    .switcher
+                    .mod_down(&sum.automorphism(&phi).expect("automorphism"))
+                    .expect("mod-down");
                 assert_eq!(inside, outside, "{:?}", setting.kind);
-                assert_eq!(eval(&sum.automorphism(&phi).expect("automorphism")), eval(&sum).automorphism(&phi));
+                assert_eq!(
+                    eval(&sum.automorphism(&phi).expect("automorphism")),
+                    eval(&sum).automorphism(&phi)
+                );
                 results.push(inside);
             }
         }
@@ -255,10 +291,16 @@ fn lifted_bundle_comes_back_exactly_and_its_products_too() {
         assert_eq!(setting.switcher.mod_down(&lifted).expect("mod-down"), x);
         let mut expected = x;
         expected.mul_poly_assign(&p.restrict(&setting.basis()).expect("ciphertext primes")).expect("product");
-        assert_eq!(setting.switcher.mod_down(&lifted.mul_plaintext(&p).expect("product")).expect("mod-down"), expected);
+        assert_eq!(
+            setting.switcher.mod_down(&lifted.mul_plaintext(&p).expect("product")).expect("mod-down"),
+            expected
+        );
         // A term over the level's modulus alone needs the plaintext's residues there alone.
         let low = p.restrict(&setting.basis()).expect("ciphertext primes");
-        assert_eq!(eval(&lifted.mul_plaintext(&low).expect("product")), eval(&lifted.mul_plaintext(&p).expect("product")));
+        assert_eq!(
+            eval(&lifted.mul_plaintext(&low).expect("product")),
+            eval(&lifted.mul_plaintext(&p).expect("product"))
+        );
         // The modulus P divides P x, whatever else is divided.
         let whole = Extended::from_bundle(eval(&lifted), setting.tables.frame()).expect("bundle");
         assert_eq!(
@@ -280,7 +322,9 @@ fn linear_combination_equals_its_products_one_by_one_bit_for_bit() {
         let plaintexts: Vec<Poly<Eval>> = inputs.iter().map(|_| setting.plaintext(30).0).collect();
         let terms: Vec<(&Extended, &Poly<Eval>)> = inputs.iter().zip(&plaintexts).collect();
         let combined = Extended::linear_combination(&terms).expect("sum");
-        let mut one_by_one = Extended::zero(setting.tables.frame(), Rank(setting.kind.rank), Bodies(setting.kind.bodies)).expect("zero");
+        let mut one_by_one =
+            Extended::zero(setting.tables.frame(), Rank(setting.kind.rank), Bodies(setting.kind.bodies))
+                .expect("zero");
         let mut by_definition: Option<Bundle<Eval>> = None;
         for (x, p) in terms {
             one_by_one.add_product_assign(x, p).expect("product");
@@ -308,7 +352,8 @@ fn packed_and_subring_combinations_equal_unpacked_expanded_ones_bit_for_bit() {
         let mut inputs = switched(setting, 2);
         inputs.insert(1, Extended::lift_of(&setting.uniform(), setting.tables.frame()).expect("lift"));
         let inputs: Vec<&Extended> = inputs.iter().collect();
-        // Plaintexts over all primes of the ring serve every level and special modulus; others are over the primes of P Q_l alone.
+        // Plaintexts over all primes of the ring serve every level and special modulus; others are over the
+        // primes of P Q_l alone.
         let bases = [setting.chain.whole_basis(), setting.tables.extended().clone()];
         let chosen: [&[usize]; 4] = [&[0, 1, 2], &[1], &[2, 0, 2, 1], &[1, 1]];
         let mut made: Vec<(PackedPlaintexts, &[usize])> = Vec::new();
@@ -317,9 +362,12 @@ fn packed_and_subring_combinations_equal_unpacked_expanded_ones_bit_for_bit() {
             let ring = setting.ring().subring(degree).expect("subring");
             for (basis, chosen) in bases.iter().cycle().zip(chosen) {
                 let values: Vec<Vec<i64>> = chosen.iter().map(|_| setting.values(degree, 30).0).collect();
-                let small: Vec<Poly<Eval>> = values.iter().map(|values| Poly::from_signed(&ring, basis, values).into_eval()).collect();
-                let expanded: Vec<Poly<Eval>> = small.iter().map(|p| p.iota(setting.ring()).expect("subring")).collect();
-                let terms: Vec<(&Extended, &Poly<Eval>)> = chosen.iter().map(|&input| inputs[input]).zip(&expanded).collect();
+                let small: Vec<Poly<Eval>> =
+                    values.iter().map(|values| Poly::from_signed(&ring, basis, values).into_eval()).collect();
+                let expanded: Vec<Poly<Eval>> =
+                    small.iter().map(|p| p.iota(setting.ring()).expect("subring")).collect();
+                let terms: Vec<(&Extended, &Poly<Eval>)> =
+                    chosen.iter().map(|&input| inputs[input]).zip(&expanded).collect();
                 expected.push(eval(&Extended::linear_combination(&terms).expect("sum")));
                 made.push((PackedPlaintexts::pack(&small.iter().collect::<Vec<_>>()).expect("pack"), chosen));
             }
@@ -331,7 +379,10 @@ fn packed_and_subring_combinations_equal_unpacked_expanded_ones_bit_for_bit() {
         assert_eq!(sums, expected, "{:?}", setting.kind);
         // A single product, and products of terms over the level's modulus alone.
         assert_eq!(eval(&inputs[1].mul_packed(&made[1].0).expect("product")), expected[1]);
-        assert_eq!(eval(&Extended::packed_combinations(&inputs, &combinations[1..2]).expect("sums")[0]), expected[1]);
+        assert_eq!(
+            eval(&Extended::packed_combinations(&inputs, &combinations[1..2]).expect("sums")[0]),
+            expected[1]
+        );
         sums
     });
 }
@@ -351,7 +402,8 @@ fn mask_taken_whole_is_the_rounded_one_and_joins_the_bodies_again() {
             assert_eq!((mask.len(), rest.body_count()), (rank, bodies));
             let mask = mask.into_eval();
             assert_eq!(mask, down.mask(), "{:?}", setting.kind);
-            // The mask's rounding is what the mod-down does to it, so P times the mask and the bodies come down to the same bundle.
+            // The mask's rounding is what the mod-down does to it, so P times the mask and the bodies come
+            // down to the same bundle.
             let zero = Poly::zero(setting.ring(), &setting.basis());
             let masks = Bundle::new(&mask, vec![zero; bodies]).expect("bundle");
             let mut joined = Extended::lift_of(&masks, setting.tables.frame()).expect("lift");
@@ -379,7 +431,9 @@ fn bodies_join_sums_of_every_form_exactly() {
                 joined.add_bodies(source.clone().split_mask().expect("split").1).expect("join");
                 let joined = eval(&joined);
                 assert_eq!(joined.mask(), eval(target).mask(), "the mask stays");
-                for ((mut sum, body), got) in expected.into_iter().zip(eval(source).bodies()).zip(joined.bodies()) {
+                for ((mut sum, body), got) in
+                    expected.into_iter().zip(eval(source).bodies()).zip(joined.bodies())
+                {
                     sum.add_assign(body).expect("same basis");
                     assert_eq!(got, sum, "{:?}", setting.kind);
                 }
@@ -407,7 +461,12 @@ fn operands_that_do_not_fit_are_errors_with_numbers() {
     let ring_mismatch = LatticeError::RingMismatch { left: 64, right: 32 };
     let ranks = LatticeError::RankMismatch { left: 1, right: 2 };
     let bodies = LatticeError::BodiesMismatch { left: 1, right: 3 };
-    for (other, error) in [(&other_frame, basis_mismatch), (&other_ring, ring_mismatch.clone()), (&high, ranks), (&many, bodies)] {
+    for (other, error) in [
+        (&other_frame, basis_mismatch),
+        (&other_ring, ring_mismatch.clone()),
+        (&high, ranks),
+        (&many, bodies),
+    ] {
         assert_eq!(Extended::linear_combination(&[(&x, &p), (other, &p)]).expect_err("refused"), error);
         let packed = PackedPlaintexts::pack(&[&p, &p]).expect("pack");
         let combination = PackedCombination { plaintexts: &packed, inputs: &[0, 1] };
@@ -415,7 +474,10 @@ fn operands_that_do_not_fit_are_errors_with_numbers() {
     }
     let mut sum = x.clone();
     assert!(matches!(sum.add_product_assign(&other_frame, &p), Err(LatticeError::BasisMismatch { .. })));
-    assert_eq!(Extended::linear_combination(&[]).expect_err("empty"), LatticeError::EmptyShape { what: "the number of terms", got: 0 });
+    assert_eq!(
+        Extended::linear_combination(&[]).expect_err("empty"),
+        LatticeError::EmptyShape { what: "the number of terms", got: 0 }
+    );
     // A plaintext that lacks the special primes, one of another ring, one of a subring that was not packed.
     let low = p.restrict(frame.basis()).expect("ciphertext primes");
     assert!(matches!(x.mul_plaintext(&low), Err(LatticeError::BasisMismatch { .. })));
@@ -429,7 +491,8 @@ fn operands_that_do_not_fit_are_errors_with_numbers() {
     let foreign = Setting::new(kind(three, 1, 1), 128, 11).plaintext(4).0;
     assert!(matches!(x.mul_packed(&pack(&foreign)), Err(LatticeError::RingMismatch { .. })));
     let combine = |inputs: &[usize]| {
-        Extended::packed_combinations(&[&x], &[PackedCombination { plaintexts: &pack(&p), inputs }]).expect_err("refused")
+        Extended::packed_combinations(&[&x], &[PackedCombination { plaintexts: &pack(&p), inputs }])
+            .expect_err("refused")
     };
     assert_eq!(combine(&[1]), LatticeError::InputOutOfRange { input: 1, inputs: 1 });
     let what = "inputs that a linear combination names for its plaintexts";
@@ -438,15 +501,27 @@ fn operands_that_do_not_fit_are_errors_with_numbers() {
     let bundle = setting.uniform();
     assert!(matches!(Extended::from_bundle(bundle.clone(), &frame), Err(LatticeError::BasisMismatch { .. })));
     assert!(matches!(Extended::lift_of(&eval(&x), &frame), Err(LatticeError::BasisMismatch { .. })));
-    assert!(matches!(x.automorphism(&Setting::new(kind(three, 1, 1), 32, 11).phi(1)), Err(LatticeError::RingMismatch { .. })));
+    assert!(matches!(
+        x.automorphism(&Setting::new(kind(three, 1, 1), 32, 11).phi(1)),
+        Err(LatticeError::RingMismatch { .. })
+    ));
     let rest = many.split_mask().expect("split").1;
-    assert_eq!(x.clone().add_bodies(rest).expect_err("three bodies"), LatticeError::BodiesMismatch { left: 1, right: 3 });
+    assert_eq!(
+        x.clone().add_bodies(rest).expect_err("three bodies"),
+        LatticeError::BodiesMismatch { left: 1, right: 3 }
+    );
     let rest = other_frame.clone().split_mask().expect("split").1;
     assert!(matches!(x.clone().add_bodies(rest), Err(LatticeError::BasisMismatch { .. })));
     let phi = setting.phi(1);
     let key = setting.rotation_key(&phi);
-    assert!(matches!(other_frame.rotate(&phi, &setting.switcher, &setting.tables, &key), Err(LatticeError::BasisMismatch { .. })));
-    assert!(matches!(high.rotate(&phi, &setting.switcher, &setting.tables, &key), Err(LatticeError::RankMismatch { left: 2, right: 1 })));
+    assert!(matches!(
+        other_frame.rotate(&phi, &setting.switcher, &setting.tables, &key),
+        Err(LatticeError::BasisMismatch { .. })
+    ));
+    assert!(matches!(
+        high.rotate(&phi, &setting.switcher, &setting.tables, &key),
+        Err(LatticeError::RankMismatch { left: 2, right: 1 })
+    ));
     assert!(matches!(Extended::zero(&frame, Rank(0), Bodies(1)), Err(LatticeError::EmptyShape { .. })));
 }
 
@@ -460,13 +535,20 @@ fn fused_baby_steps(degree: usize) {
     for_all_kinds(degree, 12, |setting| {
         let (ct, _) = setting.encrypt(12);
         let digits = ct.decompose_mask(&setting.switcher, &setting.tables).expect("digits");
-        let (phis, frame) = ([0i64, 1, -5, 9].map(|steps| setting.phi(steps)), setting.tables.frame().clone());
+        let (phis, frame) =
+            ([0i64, 1, -5, 9].map(|steps| setting.phi(steps)), setting.tables.frame().clone());
         let keys: Vec<_> = phis.iter().map(|phi| setting.rotation_key(phi)).collect();
         let mut rotated = vec![Extended::lift_of(&ct, &frame).expect("lift")];
         for (phi, key) in phis.iter().zip(&keys).skip(1) {
-            rotated.push(ct.rotate_extended(phi, &digits, &setting.switcher, key).expect("rotate").into_eval_form().expect("form"));
+            rotated.push(
+                ct.rotate_extended(phi, &digits, &setting.switcher, key)
+                    .expect("rotate")
+                    .into_eval_form()
+                    .expect("form"),
+            );
         }
-        let babies: Vec<BabyStep<'_>> = phis.iter().zip(&keys).enumerate().map(|(index, pair)| (index > 0).then_some(pair)).collect();
+        let babies: Vec<BabyStep<'_>> =
+            phis.iter().zip(&keys).enumerate().map(|(index, pair)| (index > 0).then_some(pair)).collect();
         // Plaintexts of full degree and of a subring; a sum of the unrotated input alone among the others.
         let chosen: [&[usize]; 3] = [&[0, 1, 2, 3], &[0], &[3, 1, 1]];
         let plaintexts: Vec<PackedPlaintexts> = [degree, degree / 4, 8]
@@ -475,23 +557,30 @@ fn fused_baby_steps(degree: usize) {
             .map(|(degree, chosen)| {
                 let ring = setting.ring().subring(degree).expect("subring");
                 let values: Vec<Vec<i64>> = chosen.iter().map(|_| setting.values(degree, 30).0).collect();
-                let polys: Vec<Poly<Eval>> =
-                    values.iter().map(|values| Poly::from_signed(&ring, frame.extended(), values).into_eval()).collect();
+                let polys: Vec<Poly<Eval>> = values
+                    .iter()
+                    .map(|values| Poly::from_signed(&ring, frame.extended(), values).into_eval())
+                    .collect();
                 PackedPlaintexts::pack(&polys.iter().collect::<Vec<_>>()).expect("pack")
             })
             .collect();
-        let combinations: Vec<PackedCombination<'_>> =
-            plaintexts.iter().zip(chosen).map(|(plaintexts, inputs)| PackedCombination { plaintexts, inputs }).collect();
+        let combinations: Vec<PackedCombination<'_>> = plaintexts
+            .iter()
+            .zip(chosen)
+            .map(|(plaintexts, inputs)| PackedCombination { plaintexts, inputs })
+            .collect();
         let few = setting.switcher.hoisted_combinations(&ct, &digits, &babies, &combinations);
         if setting.kind.method.key_digit.is_some() {
             assert!(matches!(few, Err(LatticeError::KeyGadget { .. })), "KLSS sums are not in Eval form");
             return Vec::new();
         }
-        let full = Extended::packed_combinations(&rotated.iter().collect::<Vec<_>>(), &combinations).expect("sums");
+        let full =
+            Extended::packed_combinations(&rotated.iter().collect::<Vec<_>>(), &combinations).expect("sums");
         let few: Vec<Bundle<Eval>> = few.expect("sums").iter().map(eval).collect();
         assert_eq!(few, full.iter().map(eval).collect::<Vec<_>>(), "{:?}", setting.kind);
         // What does not fit is refused.
-        let none: Result<Vec<Extended>, _> = setting.switcher.hoisted_combinations(&ct, &[], &babies, &combinations);
+        let none: Result<Vec<Extended>, _> =
+            setting.switcher.hoisted_combinations(&ct, &[], &babies, &combinations);
         assert!(matches!(none, Err(LatticeError::KeyInputs { .. })));
         let short = setting.switcher.hoisted_combinations(&ct, &digits, &babies[..2], &combinations);
         assert!(matches!(short, Err(LatticeError::InputOutOfRange { .. })));

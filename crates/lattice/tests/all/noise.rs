@@ -1,10 +1,11 @@
 //! Every operation's measured noise against its closed form.
 //!
-//! Each check draws at least 16384 phase errors over fresh secrets, keys and messages. Errors of one product are correlated through
-//! the secret or the message, which at most doubles the variance of the sample variance: a ratio to the prediction strays by 1.6 %,
-//! and by at most 1.7 % more where one key's errors (or one secret's norm) serve several samples. The allowed 10 % is above four such
-//! deviations together: a false alarm has probability below 10^-4 per check over random seeds (the seeds are fixed), and the largest
-//! error passes its bound with probability `1 - 2^-40`.
+//! Each check draws at least 16384 phase errors over fresh secrets, keys and messages. Errors of one product
+//! are correlated through the secret or the message, which at most doubles the variance of the sample
+//! variance: a ratio to the prediction strays by 1.6 %, and by at most 1.7 % more where one key's errors (or
+//! one secret's norm) serve several samples. The allowed 10 % is above four such deviations together: a false
+//! alarm has probability below 10^-4 per check over random seeds (the seeds are fixed), and the largest error
+//! passes its bound with probability `1 - 2^-40`.
 
 use std::sync::Arc;
 
@@ -12,8 +13,8 @@ use crate::common::{Shape, chain, encrypt, integers, message, rng};
 use clathrate_lattice::noise::{NoiseModel, bound};
 use clathrate_lattice::switch::Extended;
 use clathrate_lattice::{
-    Basis, Bodies, Bundle, Chain, Degree, Eval, Gadget, Level, Poly, PublicKey, Rank, SecretDistribution, SecretKey, SecretRng, SwitchKey,
-    Switcher,
+    Basis, Bodies, Bundle, Chain, Degree, Eval, Gadget, Level, Poly, PublicKey, Rank, SecretDistribution,
+    SecretKey, SecretRng, SwitchKey, Switcher,
 };
 use num_traits::ToPrimitive;
 
@@ -31,10 +32,12 @@ struct Sample {
 }
 
 impl Sample {
-    /// Adds the errors of body `body` against `expected`. The errors are small, so the two base primes hold them.
+    /// Adds the errors of body `body` against `expected`. The errors are small, so the two base primes hold
+    /// them.
     fn add(&mut self, bundle: &Bundle<Eval>, secret: &SecretKey, body: usize, expected: Option<&Poly<Eval>>) {
         let base = Basis::new([0, 1]);
-        let mut phase = bundle.restrict(&base).expect("base primes").phase(secret).expect("fits").swap_remove(body);
+        let mut phase =
+            bundle.restrict(&base).expect("base primes").phase(secret).expect("fits").swap_remove(body);
         if let Some(expected) = expected {
             phase.sub_assign(&expected.restrict(&base).expect("base primes")).expect("same basis");
         }
@@ -52,18 +55,31 @@ impl Sample {
         assert!((ratio - 1.0).abs() < TOLERANCE, "{what}: measured over predicted variance is {ratio:.3}");
         let limit = bound(predicted, self.count, LOG2_FAILURE);
         assert!(self.largest <= limit, "{what}: {} is over the bound {limit}", self.largest);
-        // A bound far above what happens would say nothing: a Gaussian's largest of 2^14 is about 4 deviations.
-        assert!(self.largest * 4.0 > limit, "{what}: the bound {limit} is loose, the largest is {}", self.largest);
+        // A bound far above what happens would say nothing: a Gaussian's largest of 2^14 is about 4
+        // deviations.
+        assert!(
+            self.largest * 4.0 > limit,
+            "{what}: the bound {limit} is loose, the largest is {}",
+            self.largest
+        );
     }
 }
 
 fn model(secret: &SecretKey) -> NoiseModel {
-    NoiseModel { degree: secret.degree(), rank: secret.rank(), secret_variance: secret.coefficient_variance() }
+    NoiseModel {
+        degree: secret.degree(),
+        rank: secret.rank(),
+        secret_variance: secret.coefficient_variance(),
+    }
 }
 
 /// Uniform ternary, sparse and dense secrets.
 fn distributions() -> [SecretDistribution; 3] {
-    [SecretDistribution::UniformTernary, SecretDistribution::FixedWeight(32), SecretDistribution::FixedWeight(500)]
+    [
+        SecretDistribution::UniformTernary,
+        SecretDistribution::FixedWeight(32),
+        SecretDistribution::FixedWeight(500),
+    ]
 }
 
 fn secret(rank: usize, bodies: usize, distribution: SecretDistribution, rng: &mut SecretRng) -> SecretKey {
@@ -120,9 +136,11 @@ fn rescale_divides_the_noise_and_adds_its_rounding() {
                 let (mut sample, mut predicted) = (Sample::default(), 0.0);
                 for _ in 0..rounds(DEGREE) {
                     let s = secret(rank, 1, distribution, &mut rng);
-                    let mut ct = Bundle::encrypt_zero(&s, chain.ring(), &chain.basis(Level(1)), &mut rng).expect("zero");
+                    let mut ct = Bundle::encrypt_zero(&s, chain.ring(), &chain.basis(Level(1)), &mut rng)
+                        .expect("zero");
                     ct.mul_integer_assign(factor);
-                    predicted = model(&s).rescale(model(&s).fresh_secret() * (factor as f64).powi(2), log2_divisor);
+                    predicted =
+                        model(&s).rescale(model(&s).fresh_secret() * (factor as f64).powi(2), log2_divisor);
                     sample.add(&ct.divide(&division).expect("divides"), &s, 0, None);
                 }
                 sample.check(&format!("{distribution:?}, rank {rank}, factor {factor}"), predicted);
@@ -146,7 +164,8 @@ fn products_with_plaintexts_have_the_predicted_noise() {
         for _ in 0..rounds(DEGREE) {
             let s = secret(rank, 1, SecretDistribution::UniformTernary, &mut rng);
             let (p, _) = message(&chain, Level(0), bits, &mut rng);
-            let mut ct = Bundle::encrypt_zero(&s, chain.ring(), &chain.basis(Level(0)), &mut rng).expect("zero");
+            let mut ct =
+                Bundle::encrypt_zero(&s, chain.ring(), &chain.basis(Level(0)), &mut rng).expect("zero");
             ct.mul_poly_assign(&p).expect("same basis");
             predicted = model(&s).multiply_plain(model(&s).fresh_secret(), mean_square(bits));
             sample.add(&ct, &s, 0, None);
@@ -165,7 +184,9 @@ fn switcher(digit_primes: usize, special_bits: u32) -> Switcher {
 /// Sizes of the digits at `level`, cut to the primes that are left.
 fn digit_bits(switcher: &Switcher, level: Level) -> Vec<f64> {
     let (chain, basis) = (switcher.chain(), switcher.chain().basis(level));
-    let own = |digit: &Basis| Basis::new(digit.indices().iter().copied().filter(|&i| basis.row_of(i).is_some())).log2(chain.ring());
+    let own = |digit: &Basis| {
+        Basis::new(digit.indices().iter().copied().filter(|&i| basis.row_of(i).is_some())).log2(chain.ring())
+    };
     switcher.gadget().digits().iter().map(own).filter(|&bits| bits > 0.0).collect()
 }
 
@@ -173,7 +194,8 @@ fn special_bits(switcher: &Switcher) -> f64 {
     switcher.chain().special_basis().log2(switcher.chain().ring())
 }
 
-/// Samples switches at each of `levels` under keys of `key_level`, over fresh keys and secrets, and holds them to the formula.
+/// Samples switches at each of `levels` under keys of `key_level`, over fresh keys and secrets, and holds
+/// them to the formula.
 fn check_switches(
     switcher: &Switcher,
     key_level: Level,
@@ -187,7 +209,8 @@ fn check_switches(
     let mut to_model = None;
     for _ in 0..rounds(DEGREE) {
         let (from, to) = (secret(ranks.0, 1, distribution, rng), secret(ranks.1, 1, distribution, rng));
-        let key = SwitchKey::change_of_secret(chain, switcher.gadget(), key_level, &from, &to, rng).expect("key");
+        let key =
+            SwitchKey::change_of_secret(chain, switcher.gadget(), key_level, &from, &to, rng).expect("key");
         to_model = Some(model(&to));
         for (&level, sample) in levels.iter().zip(&mut samples) {
             let (m, _) = message(chain, level, 20, rng);
@@ -200,7 +223,12 @@ fn check_switches(
         let digits = digit_bits(switcher, level);
         let predicted = to.fresh_secret() + to.switch(ranks.0, &digits, special_bits(switcher));
         let special = special_bits(switcher);
-        sample.check(&format!("level {level}, ranks {ranks:?}, {distribution:?}, P of {special:.0} bits, {digits:.0?}"), predicted);
+        sample.check(
+            &format!(
+                "level {level}, ranks {ranks:?}, {distribution:?}, P of {special:.0} bits, {digits:.0?}"
+            ),
+            predicted,
+        );
     }
 }
 
@@ -232,7 +260,14 @@ fn switches_under_a_key_of_a_lower_level_have_the_same_noise() {
     let mut rng = rng(6);
     for digit_primes in [1, 2] {
         let levels = [Level(0), Level(1), Level(2)];
-        check_switches(&switcher(digit_primes, 36), Level(2), &levels, (2, 1), SecretDistribution::UniformTernary, &mut rng);
+        check_switches(
+            &switcher(digit_primes, 36),
+            Level(2),
+            &levels,
+            (2, 1),
+            SecretDistribution::UniformTernary,
+            &mut rng,
+        );
     }
 }
 
@@ -252,11 +287,20 @@ fn sums_with_one_mod_down_round_once() {
             let mut expected = Poly::zero(chain.ring(), &chain.basis(level));
             for _ in 0..TERMS {
                 let from = secret(1, 1, SecretDistribution::UniformTernary, &mut rng);
-                let key = SwitchKey::change_of_secret(chain, switcher.gadget(), level, &from, &to, &mut rng).expect("key");
-                let u = Bundle::encrypt_zero(&from, chain.ring(), &chain.basis(level), &mut rng).expect("zero").mask().at(0).to_poly();
+                let key = SwitchKey::change_of_secret(chain, switcher.gadget(), level, &from, &to, &mut rng)
+                    .expect("key");
+                let u = Bundle::encrypt_zero(&from, chain.ring(), &chain.basis(level), &mut rng)
+                    .expect("zero")
+                    .mask()
+                    .at(0)
+                    .to_poly();
                 let s = from.eval(chain.ring(), &chain.basis(level), 0);
-                expected.add_assign(&Poly::inner_product(&[&u], &[s[0].get()]).expect("same basis")).expect("same basis");
-                let product = switcher.inner_product(&[&switcher.decompose(&u).expect("digits")], &key).expect("product");
+                expected
+                    .add_assign(&Poly::inner_product(&[&u], &[s[0].get()]).expect("same basis"))
+                    .expect("same basis");
+                let product = switcher
+                    .inner_product(&[&switcher.decompose(&u).expect("digits")], &key)
+                    .expect("product");
                 let one = switcher.mod_down(&product).expect("mod-down");
                 match (&mut extended, &mut sum) {
                     (Some(extended), Some(sum)) => {
@@ -266,13 +310,19 @@ fn sums_with_one_mod_down_round_once() {
                     _ => (extended, sum) = (Some(product), Some(one)),
                 }
             }
-            together.add(&switcher.mod_down(&extended.expect("terms")).expect("mod-down"), &to, 0, Some(&expected));
+            together.add(
+                &switcher.mod_down(&extended.expect("terms")).expect("mod-down"),
+                &to,
+                0,
+                Some(&expected),
+            );
             apart.add(&sum.expect("terms"), &to, 0, Some(&expected));
             to_model = Some(model(&to));
         }
         let to = to_model.expect("rounds");
         let digits = digit_bits(&switcher, level);
-        let products = TERMS as f64 * to.switch_products(1, &digits) * (-2.0 * special_bits(&switcher)).exp2();
+        let products =
+            TERMS as f64 * to.switch_products(1, &digits) * (-2.0 * special_bits(&switcher)).exp2();
         together.check("one mod-down", products + to.rounding());
         apart.check("a mod-down per term", products + TERMS as f64 * to.rounding());
     }
@@ -296,11 +346,13 @@ fn products_of_ciphertexts_have_the_predicted_noise_with_and_without_rescale() {
             expected.mul_assign(&y).expect("same basis");
             plain.add(&cx.multiply(&cy, &switcher, &key).expect("product"), &s, 0, Some(&expected));
             // The rescaled product's message is that of the step's size: encode x q_l, so that x y remains.
-            let (mut wide, step) = (encrypt(chain, &s, &x, &mut rng), &chain.ring().moduli()[chain.step(top)]);
+            let (mut wide, step) =
+                (encrypt(chain, &s, &x, &mut rng), &chain.ring().moduli()[chain.step(top)]);
             let mut scaled = x.clone();
             scaled.mul_integer_assign(i128::from(step[0].value()) - 1);
             wide.add_message(0, &scaled).expect("same basis");
-            let product = wide.tensor(&cy).expect("tensor").relinearise_rescale(&switcher, &key).expect("product");
+            let product =
+                wide.tensor(&cy).expect("tensor").relinearise_rescale(&switcher, &key).expect("product");
             rescaled.add(&product, &s, 0, Some(&expected.restrict(product.basis()).expect("fewer primes")));
             s_model = Some(model(&s));
         }

@@ -1,4 +1,5 @@
-//! Packing: every message arrives at its place with the predicted noise, for all ways from samples to the ring; what does not fit is refused.
+//! Packing: every message arrives at its place with the predicted noise, for all ways from samples to the
+//! ring; what does not fit is refused.
 
 use std::sync::Arc;
 
@@ -11,7 +12,8 @@ use clathrate_lattice::polys::PolysRef;
 use clathrate_lattice::shape::{Bodies, Degree, Rank};
 use clathrate_lattice::switch::SwitchMethod;
 use clathrate_lattice::{
-    Bundle, Chain, Coeff, Gadget, LatticeError, Level, Poly, SampleBatch, SecretDistribution, SecretKey, SecretRng, SwitchKey, Switcher,
+    Bundle, Chain, Coeff, Gadget, LatticeError, Level, Poly, SampleBatch, SecretDistribution, SecretKey,
+    SecretRng, SwitchKey, Switcher,
 };
 
 const DEGREE: usize = 64;
@@ -38,16 +40,29 @@ impl World {
 
     /// The same chain on an engine with a meter.
     fn counted(seed: u8) -> Self {
-        let moduli: Vec<u64> = chain_on(DEGREE, 1).ring().moduli().iter().map(|modulus| modulus.value()).collect();
+        let moduli: Vec<u64> =
+            chain_on(DEGREE, 1).ring().moduli().iter().map(|modulus| modulus.value()).collect();
         let (ring, meter) = counting_ring(DEGREE, &moduli);
         Self::on(Arc::new(Chain::with_auxiliary(ring, &[2, 1, 1, 1, 1, 1], 12).expect("chain")), meter, seed)
     }
 
     fn secret(&mut self, degree: usize, rank: usize) -> SecretKey {
-        SecretKey::generate(Degree(degree), Rank(rank), Bodies(1), SecretDistribution::UniformTernary, &mut self.rng).expect("secret")
+        SecretKey::generate(
+            Degree(degree),
+            Rank(rank),
+            Bodies(1),
+            SecretDistribution::UniformTernary,
+            &mut self.rng,
+        )
+        .expect("secret")
     }
 
-    fn packing(&mut self, from: &SecretKey, midpoints: &[usize], to: &SecretKey) -> Result<Packing, LatticeError> {
+    fn packing(
+        &mut self,
+        from: &SecretKey,
+        midpoints: &[usize],
+        to: &SecretKey,
+    ) -> Result<Packing, LatticeError> {
         let gadget = self.switcher.gadget().clone();
         Packing::generate(&self.chain, &gadget, LEVEL, from, midpoints, to, &mut self.rng)
     }
@@ -67,8 +82,9 @@ impl World {
     fn predicted(&self, packing: &Packing, to: &SecretKey) -> f64 {
         let tables = self.switcher.tables(LEVEL).expect("tables");
         let model = NoiseModel { degree: DEGREE, rank: 1, secret_variance: to.coefficient_variance() };
-        let step =
-            |(_, key): &(PackingStep, SwitchKey)| model.coalesced_switch(key.inputs(), &tables.noise_digits(), tables.log2_special());
+        let step = |(_, key): &(PackingStep, SwitchKey)| {
+            model.coalesced_switch(key.inputs(), &tables.noise_digits(), tables.log2_special())
+        };
         packing.steps().iter().map(step).sum()
     }
 }
@@ -111,14 +127,17 @@ fn messages_arrive_at_their_places_with_the_predicted_noise() {
             for (place, message) in messages.iter().enumerate() {
                 message.iter().enumerate().for_each(|(i, &value)| expected[i * count + place] = value);
             }
-            let expected = Poly::from_signed(world.chain.ring(), &world.chain.basis(LEVEL), &expected).into_eval();
+            let expected =
+                Poly::from_signed(world.chain.ring(), &world.chain.basis(LEVEL), &expected).into_eval();
             let packed = packed.try_map(|poly| Ok(poly.to_poly().into_eval())).expect("bundle");
             squares += variance(&errors(&packed, &to, 0, &expected));
             rounds += 1.0;
         }
         let fresh = NoiseModel { degree, rank, secret_variance: 0.0 }.fresh_secret();
         let (measured, predicted) = (squares / rounds, fresh + world.predicted(&packing, &to));
-        println!("degree {degree}, rank {rank}, midpoints {midpoints:?}: variance {measured:.2}, at most {predicted:.2}");
+        println!(
+            "degree {degree}, rank {rank}, midpoints {midpoints:?}: variance {measured:.2}, at most {predicted:.2}"
+        );
         assert!(measured < 1.35 * predicted, "{degree}, {rank}, {midpoints:?}: {measured} over {predicted}");
         assert!(measured > 0.3 * predicted, "{degree}, {rank}, {midpoints:?}: {measured} under {predicted}");
     }
@@ -152,24 +171,32 @@ fn samples_of_one_batch_pack_like_samples_of_their_own() {
     let samples: Vec<_> = (0..40).map(|_| world.encrypt(&from).0).collect();
     let batch = SampleBatch::from_bundles(&samples).expect("batch");
     let rows: Vec<_> = (0..batch.len()).map(|index| batch.sample(index).expect("sample")).collect();
-    let (own, together) = (packing.pack(&views(&samples), &world.switcher), packing.pack(&rows, &world.switcher));
+    let (own, together) =
+        (packing.pack(&views(&samples), &world.switcher), packing.pack(&rows, &world.switcher));
     assert!(own.expect("packed").view() == together.expect("packed").view());
 }
 
 /// [hermes, Tables 3, 4, 5]: `K + sum k_i` ModUp, `1 + sum k_i` ModDown, `2 (K + sum k_i)` Hadamard products, `K / k_1 + .. + k_t` elementary keys. With `d` digits, `l`
-/// primes and `l~` extended ones a ModUp from Coeff form is `d l~` transforms, a ModDown of the two polynomials of a result `2 l~`, a Hadamard product `d l~`.
+/// primes and `l~` extended ones a ModUp from Coeff form is `d l~` transforms, a ModDown of the two
+/// polynomials of a result `2 l~`, a Hadamard product `d l~`.
 #[test]
 fn steps_cost_what_the_paper_counts() {
-    for (rank, midpoints) in [(64, &[][..]), (64, &[8]), (64, &[16, 4]), (32, &[4]), (64, &[32, 16, 8, 4, 2])] {
+    for (rank, midpoints) in [(64, &[][..]), (64, &[8]), (64, &[16, 4]), (32, &[4]), (64, &[32, 16, 8, 4, 2])]
+    {
         let mut world = World::counted(3);
         let (from, to) = (world.secret(1, rank), world.secret(DEGREE, 1));
         let packing = world.packing(&from, midpoints, &to).expect("keys");
         let ranks: Vec<usize> = [rank].into_iter().chain(midpoints.iter().copied()).collect();
-        let inputs: usize =
-            packing.steps().iter().zip(midpoints.iter().copied().chain([1])).map(|((_, key), results)| key.inputs() * results).sum();
+        let inputs: usize = packing
+            .steps()
+            .iter()
+            .zip(midpoints.iter().copied().chain([1]))
+            .map(|((_, key), results)| key.inputs() * results)
+            .sum();
         assert_eq!(inputs, ranks.iter().sum::<usize>());
         let keys: usize = packing.steps().iter().map(|(_, key)| key.inputs()).sum();
-        let expected: usize = ranks.iter().zip(midpoints.iter().chain(&[1])).map(|(above, below)| above / below).sum();
+        let expected: usize =
+            ranks.iter().zip(midpoints.iter().chain(&[1])).map(|(above, below)| above / below).sum();
         assert_eq!(keys, expected);
         // As many samples as the ring holds.
         let samples: Vec<_> = (0..DEGREE).map(|_| world.encrypt(&from).0).collect();
@@ -200,7 +227,10 @@ fn what_does_not_fit_is_refused() {
     assert!(matches!(world.packing(&from, &[], &wide), Err(LatticeError::RankMismatch { .. })));
     let packing = world.packing(&from, &[8], &to).expect("keys");
     let samples: Vec<_> = (0..65).map(|_| world.encrypt(&from).0).collect();
-    assert!(matches!(packing.pack(&views(&samples), &world.switcher), Err(LatticeError::DegreeChange { .. })));
+    assert!(matches!(
+        packing.pack(&views(&samples), &world.switcher),
+        Err(LatticeError::DegreeChange { .. })
+    ));
     assert!(matches!(packing.pack(&[], &world.switcher), Err(LatticeError::EmptyShape { .. })));
     let other = world.secret(1, 32);
     let short = world.encrypt(&other).0;
@@ -211,7 +241,8 @@ fn what_does_not_fit_is_refused() {
     assert!(matches!(packing.pack(&[large.view()], &world.switcher), Err(LatticeError::DegreeChange { .. })));
 }
 
-/// Keys of level 0 alone may have primes of higher levels as their special ones: as precise as with special primes, here for a base of two primes.
+/// Keys of level 0 alone may have primes of higher levels as their special ones: as precise as with special
+/// primes, here for a base of two primes.
 #[test]
 fn special_primes_of_a_narrow_chain_may_be_those_of_higher_levels() {
     let whole = chain_on(DEGREE, 1);
@@ -221,7 +252,14 @@ fn special_primes_of_a_narrow_chain_may_be_those_of_higher_levels() {
         let switcher = fixed(&chain, &gadget, SwitchMethod::as_made(&chain), 1024);
         let mut rng = rng(9);
         let mut secret = |degree: usize, rank: usize| {
-            SecretKey::generate(Degree(degree), Rank(rank), Bodies(1), SecretDistribution::UniformTernary, &mut rng).expect("a secret")
+            SecretKey::generate(
+                Degree(degree),
+                Rank(rank),
+                Bodies(1),
+                SecretDistribution::UniformTernary,
+                &mut rng,
+            )
+            .expect("a secret")
         };
         let (from, to) = (secret(1, 64), secret(DEGREE, 1));
         let packing = Packing::generate(&chain, &gadget, Level(0), &from, &[8], &to, &mut rng).expect("keys");
@@ -229,7 +267,9 @@ fn special_primes_of_a_narrow_chain_may_be_those_of_higher_levels() {
         let messages: Vec<i64> = (0..DEGREE as i64).map(|place| (place - 20) << 15).collect();
         let sample = |&message: &i64| {
             let mut sample = Bundle::encrypt_zero(&from, &ring, &basis, &mut rng).expect("encrypt");
-            sample.add_message(0, &Poly::from_signed(&ring, &basis, &[message]).into_eval()).expect("message");
+            sample
+                .add_message(0, &Poly::from_signed(&ring, &basis, &[message]).into_eval())
+                .expect("message");
             sample.into_coeff()
         };
         let samples: Vec<Bundle<Coeff>> = messages.iter().map(sample).collect();

@@ -1,4 +1,5 @@
-//! The planner: a row for each level, never slower by its own model than a fixed choice, within its memory limit.
+//! The planner: a row for each level, never slower by its own model than a fixed choice, within its memory
+//! limit.
 
 use std::sync::Arc;
 
@@ -19,9 +20,11 @@ fn chain(levels: usize, special: usize) -> Arc<Chain> {
 
 fn planned(levels: usize, special: usize, rank: usize, expansion: f64) -> Switcher {
     let chain = chain(levels, special);
-    let gadget = Arc::new(Gadget::by_bits(&chain, chain.special_basis().log2(chain.ring()) + DIGIT_SLACK_BITS));
+    let gadget =
+        Arc::new(Gadget::by_bits(&chain, chain.special_basis().log2(chain.ring()) + DIGIT_SLACK_BITS));
     let planner = Planner::new(profile(), rank + 1, expansion);
-    Switcher::with_policy(chain, gadget, SwitchPolicy::Planned(planner), inputs(rank), 1 << 30).expect("switcher")
+    Switcher::with_policy(chain, gadget, SwitchPolicy::Planned(planner), inputs(rank), 1 << 30)
+        .expect("switcher")
 }
 
 /// A machine whose transforms are slow, so that both engines have their levels.
@@ -59,8 +62,13 @@ fn map_has_a_row_for_every_level_of_every_key() {
             assert_eq!(found, (0..=key_level).collect::<Vec<_>>());
             for row in &map.rows {
                 assert!(row.nanoseconds > 0.0 && row.digits > 0);
-                let plan = switcher.tables_for(row.level, Level(key_level)).expect("a chosen way fits its level");
-                assert_eq!((plan.method(), plan.digit_count()), (row.method, row.digits), "{levels} levels, rank {rank}, {row:?}");
+                let plan =
+                    switcher.tables_for(row.level, Level(key_level)).expect("a chosen way fits its level");
+                assert_eq!(
+                    (plan.method(), plan.digit_count()),
+                    (row.method, row.digits),
+                    "{levels} levels, rank {rank}, {row:?}"
+                );
             }
         }
     }
@@ -98,7 +106,10 @@ fn map_stays_within_its_limit_and_no_faster_than_without_one() {
         let slowest = total(&map(&planned(levels, special, rank, 0.0)));
         for expansion in [0.0, 0.1, 0.3, 1.0, 2.0, 4.0, f64::INFINITY] {
             let map = map(&planned(levels, special, rank, expansion));
-            assert!(map.derived_bytes as f64 <= expansion * map.key_bytes as f64, "{expansion} of {levels} levels, rank {rank}");
+            assert!(
+                map.derived_bytes as f64 <= expansion * map.key_bytes as f64,
+                "{expansion} of {levels} levels, rank {rank}"
+            );
             assert!((fastest..=slowest).contains(&total(&map)), "{expansion}: {fastest} to {slowest}");
             assert_eq!(map.rows.len(), levels);
         }
@@ -132,7 +143,8 @@ fn map_bytes_are_what_the_chosen_plans_derive() {
 fn map_of_a_machine_with_slow_transforms_uses_both_engines() {
     let map = map(&planned(40, 4, 1, f64::INFINITY));
     assert!(
-        map.rows.iter().any(|row| row.method.key_digit.is_some()) && map.rows.iter().any(|row| row.method.key_digit.is_none()),
+        map.rows.iter().any(|row| row.method.key_digit.is_some())
+            && map.rows.iter().any(|row| row.method.key_digit.is_none()),
         "{map:?}"
     );
 }

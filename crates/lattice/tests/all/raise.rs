@@ -32,9 +32,16 @@ fn every_coefficient_is_lifted_to_its_centred_integer_from_one_two_and_three_pri
         let chain = chain_on(DEGREE, threads);
         let (ring, extended) = (chain.ring(), chain.whole_basis());
         let mut results = Vec::new();
-        for from in [Basis::new([0]), Basis::new([3]), chain.basis(Level(0)), Basis::new([2, 3]), chain.basis(Level(1))] {
+        for from in [
+            Basis::new([0]),
+            Basis::new([3]),
+            chain.basis(Level(0)),
+            Basis::new([2, 3]),
+            chain.basis(Level(1)),
+        ] {
             // To levels, to the extended modulus, and to primes of which none is the small modulus'.
-            let disjoint = Basis::new(extended.indices().iter().copied().filter(|&i| from.row_of(i).is_none()));
+            let disjoint =
+                Basis::new(extended.indices().iter().copied().filter(|&i| from.row_of(i).is_none()));
             for to in [chain.basis(Level(3)), chain.basis(chain.max_level()), extended.clone(), disjoint] {
                 let bundle = uniform(ring, &from, 7);
                 let raise = Raise::new(ring, &from, &to).expect("raise");
@@ -74,7 +81,8 @@ fn coefficients_at_the_boundary_keep_their_residue_and_are_centred_up_to_the_sta
                 let magnitude: BigInt = (w.abs() >> (20 * limb)) & BigInt::from((1 << 20) - 1);
                 magnitude.to_i64().expect("20 bits") * if w.is_negative() { -1 } else { 1 }
             };
-            x.add_assign(&Poly::from_signed(ring, &from, &wanted.iter().map(digit).collect::<Vec<_>>())).expect("same basis");
+            x.add_assign(&Poly::from_signed(ring, &from, &wanted.iter().map(digit).collect::<Vec<_>>()))
+                .expect("same basis");
         }
         let large = chain.basis(chain.max_level());
         let raised = Raise::new(ring, &from, &large).expect("raise").raise_coeff(&x).expect("raise");
@@ -134,7 +142,8 @@ fn raise_to_the_extended_modulus_joins_sums_before_their_mod_down() {
         // Its mod-down is the rounded quotient of the integers.
         let special = oracle::product(&values(&ring, frame.special()));
         for (small, down) in x.polys().zip(setting.switcher.mod_down(&extended).expect("mod-down").polys()) {
-            let quotients: Vec<BigInt> = integers(small).iter().map(|x| oracle::round_div(x, &special)).collect();
+            let quotients: Vec<BigInt> =
+                integers(small).iter().map(|x| oracle::round_div(x, &special)).collect();
             assert_eq!(integers(down), quotients);
         }
         let elsewhere = Raise::new(&ring, &base, frame.basis()).expect("raise");
@@ -148,9 +157,15 @@ fn raise_refuses_other_bases_and_rings() {
     let (ring, base, top) = (chain.ring(), chain.basis(Level(0)), chain.basis(Level(3)));
     let raise = Raise::new(ring, &base, &top).expect("raise");
     let high = uniform(ring, &top, 1);
-    assert_eq!(high.raise(&raise).expect_err("too many primes"), LatticeError::BasisMismatch { left: top.len(), right: base.len() });
+    assert_eq!(
+        high.raise(&raise).expect_err("too many primes"),
+        LatticeError::BasisMismatch { left: top.len(), right: base.len() }
+    );
     let foreign = uniform(other.ring(), &base, 1);
-    assert_eq!(foreign.raise(&raise).expect_err("another ring"), LatticeError::RingMismatch { left: 2 * DEGREE, right: DEGREE });
+    assert_eq!(
+        foreign.raise(&raise).expect_err("another ring"),
+        LatticeError::RingMismatch { left: 2 * DEGREE, right: DEGREE }
+    );
     assert!(matches!(Raise::new(ring, &Basis::new([]), &top), Err(LatticeError::EmptyShape { .. })));
     assert!(matches!(Raise::new(ring, &base, &Basis::new([1, 1])), Err(LatticeError::BasisMismatch { .. })));
     assert!(matches!(Raise::new(ring, &base, &Basis::new([1000])), Err(LatticeError::BasisMismatch { .. })));

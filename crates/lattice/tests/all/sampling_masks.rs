@@ -1,11 +1,13 @@
-//! Masks from seeds: the documented construction word by word, independence of cutting, and uniformity (false alarms: see `statistics`).
+//! Masks from seeds: the documented construction word by word, independence of cutting, and uniformity (false
+//! alarms: see `statistics`).
 
 use crate::statistics::{assert_pairs_uniform, assert_uniform};
 use clathrate_arith::Modulus;
 use clathrate_lattice::sampling::{MaskSeed, MaskXof};
 
 /// Small, at the width boundaries, and one (1.5 * 2^60 + 1) that refuses a sixteenth of all words.
-const MODULI: [u64; 9] = [3, 17, 257, (1 << 31) - 1, (1 << 40) - 87, (1 << 50) - 27, (1 << 60) - 93, REFUSING, (1 << 61) - 1];
+const MODULI: [u64; 9] =
+    [3, 17, 257, (1 << 31) - 1, (1 << 40) - 87, (1 << 50) - 27, (1 << 60) - 93, REFUSING, (1 << 61) - 1];
 const REFUSING: u64 = (3 << 59) + 1;
 
 fn seed() -> MaskSeed {
@@ -49,12 +51,15 @@ fn accepted(word: u64, q: u64) -> bool {
 
 #[test]
 fn mask_equals_the_documented_construction() {
-    for (domain, indices) in
-        [("", &[][..]), ("bundle", &[3, 1]), ("a much longer domain name than one block of the hash holds, to see", &[u64::MAX; 40])]
-    {
+    for (domain, indices) in [
+        ("", &[][..]),
+        ("bundle", &[3, 1]),
+        ("a much longer domain name than one block of the hash holds, to see", &[u64::MAX; 40]),
+    ] {
         let words = documented_words(domain, indices, 6000);
         for q in MODULI {
-            let expected: Vec<u64> = words.iter().filter(|&&word| accepted(word, q)).map(|word| word % q).take(5000).collect();
+            let expected: Vec<u64> =
+                words.iter().filter(|&&word| accepted(word, q)).map(|word| word % q).take(5000).collect();
             assert_eq!(row(&mut MaskXof::new(&seed(), domain, indices), q, 5000), expected, "{domain} {q}");
         }
     }
@@ -70,7 +75,8 @@ fn mask_of_the_frozen_vector_never_changes() {
 }
 
 const GOLDEN_40: [u64; 4] = [874170535243, 475563185917, 955420988909, 369537191448];
-const GOLDEN_60: [u64; 4] = [390092180621224698, 490275952538658025, 1672680416288177136, 1375850271050976170];
+const GOLDEN_60: [u64; 4] =
+    [390092180621224698, 490275952538658025, 1672680416288177136, 1375850271050976170];
 const GOLDEN_SEED: [u8; 8] = [116, 38, 52, 247, 68, 121, 76, 219];
 
 #[test]
@@ -97,8 +103,11 @@ fn mask_of_several_moduli_takes_words_in_the_order_of_requests() {
     let words = documented_words("chain", &[], 1000);
     let mut next = words.iter();
     let mut xof = MaskXof::new(&seed(), "chain", &[]);
-    for (q, length) in [(REFUSING, 100), (17, 0), (17, 33), ((1 << 50) - 27, 200), (REFUSING, 1), (REFUSING, 255)] {
-        let expected: Vec<u64> = next.by_ref().filter(|&&word| accepted(word, q)).map(|word| word % q).take(length).collect();
+    for (q, length) in
+        [(REFUSING, 100), (17, 0), (17, 33), ((1 << 50) - 27, 200), (REFUSING, 1), (REFUSING, 255)]
+    {
+        let expected: Vec<u64> =
+            next.by_ref().filter(|&&word| accepted(word, q)).map(|word| word % q).take(length).collect();
         assert_eq!(row(&mut xof, q, length), expected, "{q}");
     }
 }
@@ -112,13 +121,16 @@ fn residues_are_uniform() {
             assert!(residue < q);
             counts[(u128::from(residue) * cells as u128 / u128::from(q)) as usize] += 1;
         }
-        // Cells of equal width: exact where q <= 256, to 2^-22 of a cell's share above 2^31; 257 has one cell of two residues.
+        // Cells of equal width: exact where q <= 256, to 2^-22 of a cell's share above 2^31; 257 has one cell
+        // of two residues.
         if q != 257 {
             assert_uniform(&format!("residues mod {q}"), &counts);
         }
         if q <= 257 {
             let mut counts = vec![0u64; q as usize];
-            row(&mut MaskXof::new(&seed(), "exact", &[]), q, 1 << 18).iter().for_each(|&residue| counts[residue as usize] += 1);
+            row(&mut MaskXof::new(&seed(), "exact", &[]), q, 1 << 18)
+                .iter()
+                .for_each(|&residue| counts[residue as usize] += 1);
             assert_uniform(&format!("values mod {q}"), &counts);
         }
     }
@@ -128,7 +140,9 @@ fn residues_are_uniform() {
 fn low_bits_of_residues_are_uniform() {
     for q in [(1u64 << 40) - 87, REFUSING] {
         let mut counts = vec![0u64; 256];
-        row(&mut MaskXof::new(&seed(), "low", &[q]), q, 1 << 18).iter().for_each(|&residue| counts[residue as usize % 256] += 1);
+        row(&mut MaskXof::new(&seed(), "low", &[q]), q, 1 << 18)
+            .iter()
+            .for_each(|&residue| counts[residue as usize % 256] += 1);
         assert_uniform(&format!("low bytes mod {q}"), &counts);
     }
 }
@@ -139,14 +153,22 @@ fn neighbouring_residues_are_independent() {
         let cell = |residue: u64| (u128::from(residue) * 16 / u128::from(q)) as usize;
         let residues = row(&mut MaskXof::new(&seed(), "serial", &[]), q, 1 << 18);
         if q == 17 {
-            assert_pairs_uniform("pairs mod 17", 17, residues.chunks_exact(2).map(|pair| (pair[0] as usize, pair[1] as usize)));
+            assert_pairs_uniform(
+                "pairs mod 17",
+                17,
+                residues.chunks_exact(2).map(|pair| (pair[0] as usize, pair[1] as usize)),
+            );
             continue;
         }
         for lag in [1, 8, 16] {
             // Disjoint pairs, so that the cells are independent draws.
-            let pairs =
-                (0..residues.len() / (2 * lag)).flat_map(|block| (0..lag).map(move |i| (2 * lag * block + i, 2 * lag * block + lag + i)));
-            assert_pairs_uniform(&format!("lag {lag} mod {q}"), 16, pairs.map(|(i, j)| (cell(residues[i]), cell(residues[j]))));
+            let pairs = (0..residues.len() / (2 * lag))
+                .flat_map(|block| (0..lag).map(move |i| (2 * lag * block + i, 2 * lag * block + lag + i)));
+            assert_pairs_uniform(
+                &format!("lag {lag} mod {q}"),
+                16,
+                pairs.map(|(i, j)| (cell(residues[i]), cell(residues[j]))),
+            );
         }
     }
 }

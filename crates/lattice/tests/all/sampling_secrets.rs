@@ -1,9 +1,12 @@
-//! Secret randomness: the documented generator, and each distribution against its law (false alarms: see `statistics`).
+//! Secret randomness: the documented generator, and each distribution against its law (false alarms: see
+//! `statistics`).
 
 use crate::statistics::{assert_fits, assert_normal, assert_pairs_uniform, assert_uniform};
 use chacha20::ChaCha20;
 use chacha20::cipher::{KeyIvInit, StreamCipher};
-use clathrate_lattice::sampling::{ERROR_BOUND, ERROR_STANDARD_DEVIATION, SamplingError, SecretDistribution, SecretRng};
+use clathrate_lattice::sampling::{
+    ERROR_BOUND, ERROR_STANDARD_DEVIATION, SamplingError, SecretDistribution, SecretRng,
+};
 
 fn rng(tag: u8) -> SecretRng {
     SecretRng::from_seed([tag; 32])
@@ -79,7 +82,18 @@ fn ternary_uniform_does_not_depend_on_rejections_at_ends_of_rows() {
 
 #[test]
 fn fixed_weight_is_exact() {
-    for (length, weight) in [(1, 0), (1, 1), (2, 1), (3, 3), (1000, 0), (1000, 1), (1000, 999), (1000, 1000), (4096, 192), (12288, 2730)] {
+    for (length, weight) in [
+        (1, 0),
+        (1, 1),
+        (2, 1),
+        (3, 3),
+        (1000, 0),
+        (1000, 1),
+        (1000, 999),
+        (1000, 1000),
+        (4096, 192),
+        (12288, 2730),
+    ] {
         let mut values = vec![7i64; length];
         rng(6).ternary_fixed_weight(&mut values, weight).expect("fits");
         assert!(values.iter().all(|value| (-1..=1).contains(value)));
@@ -123,10 +137,12 @@ fn fixed_weight_positions_and_signs_are_uniform_in_a_long_secret() {
             sum += value;
         }
     }
-    // Draws without replacement vary less by (length - weight) / (length - 1): scale the deviations back up to multinomial ones.
+    // Draws without replacement vary less by (length - weight) / (length - 1): scale the deviations back up
+    // to multinomial ones.
     let mean = (trials * weight) as f64 / 50.0;
     let shrink = ((length - weight) as f64 / (length - 1) as f64).sqrt();
-    let scaled: Vec<u64> = blocks.iter().map(|&count| (mean + (count as f64 - mean) / shrink).round() as u64).collect();
+    let scaled: Vec<u64> =
+        blocks.iter().map(|&count| (mean + (count as f64 - mean) / shrink).round() as u64).collect();
     assert_fits("positions", &scaled, &[mean; 50]);
     assert_normal("sum of signs", sum as f64, 0.0, ((trials * weight) as f64).sqrt());
 }
@@ -166,7 +182,12 @@ fn gaussian_moments_and_correlations_fit() {
     for lag in [1, 2, 7, 8, 64] {
         let terms = COUNT - lag;
         let products: i64 = (0..terms).map(|i| samples[i] * samples[i + lag]).sum();
-        assert_normal(&format!("correlation at lag {lag}"), products as f64, 0.0, variance * (terms as f64).sqrt());
+        assert_normal(
+            &format!("correlation at lag {lag}"),
+            products as f64,
+            0.0,
+            variance * (terms as f64).sqrt(),
+        );
     }
     let agreeing = samples.windows(2).filter(|pair| pair[0] * pair[1] > 0).count() as f64;
     let nonzero_share = 1.0 - gaussian_probability(0);

@@ -1,9 +1,13 @@
-//! The security tables from outside: exact at their entries, never above them between, close to the papers' sets.
+//! The security tables from outside: exact at their entries, never above them between, close to the papers'
+//! sets.
 
 use clathrate_lattice::sampling::SecretDistribution::{FixedWeight, UniformTernary};
-use clathrate_lattice::security::{Covered, Estimate, estimate, estimated_bits, max_log2_qp, nearest_covered};
+use clathrate_lattice::security::{
+    Covered, Estimate, estimate, estimated_bits, max_log2_qp, nearest_covered,
+};
 
-const DIMENSIONS: [usize; 12] = [1024, 2048, 4096, 8192, 16384, 24576, 32768, 40960, 49152, 57344, 65536, 131_072];
+const DIMENSIONS: [usize; 12] =
+    [1024, 2048, 4096, 8192, 16384, 24576, 32768, 40960, 49152, 57344, 65536, 131_072];
 const BUDGETS_128: [f64; 12] = [26., 53., 106., 214., 430., 648., 868., 1087., 1307., 1528., 1746., 3523.];
 const BUDGETS_192: [f64; 11] = [36., 73., 147., 297., 447., 596., 747., 897., 1048., 1199., 2411.];
 const BUDGETS_256: [f64; 11] = [27., 56., 114., 230., 346., 462., 579., 696., 812., 929., 1866.];
@@ -26,7 +30,9 @@ const PAPER_SETS: [(usize, f64, f64); 13] = [
 ];
 
 fn entries() -> impl Iterator<Item = (usize, u32, f64)> {
-    let column = |bits: u32, from: usize, budgets: &'static [f64]| DIMENSIONS[from..].iter().zip(budgets).map(move |(&d, &l)| (d, bits, l));
+    let column = |bits: u32, from: usize, budgets: &'static [f64]| {
+        DIMENSIONS[from..].iter().zip(budgets).map(move |(&d, &l)| (d, bits, l))
+    };
     column(128, 0, &BUDGETS_128).chain(column(192, 1, &BUDGETS_192)).chain(column(256, 1, &BUDGETS_256))
 }
 
@@ -34,8 +40,16 @@ fn entries() -> impl Iterator<Item = (usize, u32, f64)> {
 fn dense_estimate_at_each_entry_is_the_entry() {
     assert_eq!(entries().count(), 34);
     for (dimension, bits, budget) in entries() {
-        assert_eq!(estimated_bits(dimension, budget, UniformTernary), f64::from(bits), "{dimension} at {budget}");
-        assert!(estimated_bits(dimension, budget + 1.0, UniformTernary) < f64::from(bits), "{dimension} at {}", budget + 1.0);
+        assert_eq!(
+            estimated_bits(dimension, budget, UniformTernary),
+            f64::from(bits),
+            "{dimension} at {budget}"
+        );
+        assert!(
+            estimated_bits(dimension, budget + 1.0, UniformTernary) < f64::from(bits),
+            "{dimension} at {}",
+            budget + 1.0
+        );
         assert_eq!(max_log2_qp(dimension, bits, UniformTernary), Some(budget), "{dimension} for {bits} bits");
     }
 }
@@ -61,7 +75,8 @@ fn dense_estimate_between_dimensions_stays_below_the_chord_and_grows() {
         for step in 0..=16 {
             let dimension = pair[0] + (pair[1] - pair[0]) * step / 16;
             let budget = max_log2_qp(dimension, 128, UniformTernary).expect("tabulated range");
-            let ends = pair.iter().map(|&d| max_log2_qp(d, 128, UniformTernary).expect("entry")).collect::<Vec<_>>();
+            let ends =
+                pair.iter().map(|&d| max_log2_qp(d, 128, UniformTernary).expect("entry")).collect::<Vec<_>>();
             let chord = ends[0] + (ends[1] - ends[0]) * step as f64 / 16.0;
             assert!(budget <= chord, "{dimension}: {budget} above {chord}");
             assert!(budget >= previous && budget >= ends[0] - 1.0, "{dimension}: {budget}");
@@ -76,7 +91,11 @@ fn dense_estimate_falls_as_the_modulus_grows() {
         let mut previous = f64::INFINITY;
         for half_bits in 2..9000 {
             let bits = estimated_bits(dimension, f64::from(half_bits) / 2.0, UniformTernary);
-            assert!(bits <= previous && (0.0..=256.0).contains(&bits), "{dimension} at {}", f64::from(half_bits) / 2.0);
+            assert!(
+                bits <= previous && (0.0..=256.0).contains(&bits),
+                "{dimension} at {}",
+                f64::from(half_bits) / 2.0
+            );
             previous = bits;
         }
         assert!(previous < 129.0 || dimension >= 131_072);
@@ -102,24 +121,41 @@ fn dense_estimate_outside_the_table_claims_nothing_more() {
 
 #[test]
 fn budget_is_the_largest_that_keeps_its_bits() {
-    for distribution in [UniformTernary, FixedWeight(32), FixedWeight(48), FixedWeight(192), FixedWeight(300), FixedWeight(6000)] {
+    for distribution in [
+        UniformTernary,
+        FixedWeight(32),
+        FixedWeight(48),
+        FixedWeight(192),
+        FixedWeight(300),
+        FixedWeight(6000),
+    ] {
         for dimension in [1024, 2048, 3000, 8192, 24576, 32768, 50000, 65536, 131_072] {
             for bits in [1, 80, 100, 127, 128, 129, 130, 150, 173, 192, 220, 256] {
                 let Some(budget) = max_log2_qp(dimension, bits, distribution) else {
-                    assert!(estimated_bits(dimension, 1.0, distribution) < f64::from(bits), "{dimension} {distribution:?} {bits}");
+                    assert!(
+                        estimated_bits(dimension, 1.0, distribution) < f64::from(bits),
+                        "{dimension} {distribution:?} {bits}"
+                    );
                     continue;
                 };
                 let wanted = f64::from(bits);
-                assert!(estimated_bits(dimension, budget, distribution) >= wanted, "{dimension} {distribution:?} {bits}: {budget}");
-                assert!(estimated_bits(dimension, budget + 1.0, distribution) < wanted, "{dimension} {distribution:?} {bits}: {budget}");
+                assert!(
+                    estimated_bits(dimension, budget, distribution) >= wanted,
+                    "{dimension} {distribution:?} {bits}: {budget}"
+                );
+                assert!(
+                    estimated_bits(dimension, budget + 1.0, distribution) < wanted,
+                    "{dimension} {distribution:?} {bits}: {budget}"
+                );
             }
         }
     }
 }
 
 const WEIGHTS: [usize; 7] = [32, 64, 128, 192, 256, 512, 1024];
-/// Largest log2(QP) by dimension 2^12 to 2^16 and weight, by level; 0 where no modulus has the bits. With rotations (ePrint 2026/279); at (2^12, 512),
-/// (2^12, 1024) and (2^13, 1024) lowered to what attacks without guessing leave.
+/// Largest log2(QP) by dimension 2^12 to 2^16 and weight, by level; 0 where no modulus has the bits. With
+/// rotations (ePrint 2026/279); at (2^12, 512), (2^12, 1024) and (2^13, 1024) lowered to what attacks without
+/// guessing leave.
 const SPARSE: [(u32, [[f64; 7]; 5]); 3] = [
     (
         128,
@@ -156,7 +192,9 @@ const SPARSE: [(u32, [[f64; 7]; 5]); 3] = [
 /// (bits, dimension, weight, largest log2(QP)), 0 for none.
 fn sparse_entries() -> impl Iterator<Item = (u32, usize, usize, f64)> {
     SPARSE.iter().flat_map(|&(bits, rows)| {
-        (0..5).flat_map(move |row| WEIGHTS.iter().zip(rows[row]).map(move |(&weight, budget)| (bits, 4096 << row, weight, budget)))
+        (0..5).flat_map(move |row| {
+            WEIGHTS.iter().zip(rows[row]).map(move |(&weight, budget)| (bits, 4096 << row, weight, budget))
+        })
     })
 }
 
@@ -169,8 +207,16 @@ fn sparse_estimate_at_each_entry_is_the_entry() {
             assert_eq!(max_log2_qp(dimension, bits, secret), None, "{dimension}, h = {weight}");
             continue;
         }
-        assert_eq!(estimated_bits(dimension, budget, secret), f64::from(bits), "{dimension}, h = {weight}, {budget}");
-        assert!(estimated_bits(dimension, budget + 1.0, secret) < f64::from(bits), "{dimension}, h = {weight}, {}", budget + 1.0);
+        assert_eq!(
+            estimated_bits(dimension, budget, secret),
+            f64::from(bits),
+            "{dimension}, h = {weight}, {budget}"
+        );
+        assert!(
+            estimated_bits(dimension, budget + 1.0, secret) < f64::from(bits),
+            "{dimension}, h = {weight}, {}",
+            budget + 1.0
+        );
         assert_eq!(max_log2_qp(dimension, bits, secret), Some(budget), "{dimension}, h = {weight}");
     }
     // Runs at one modulus.
@@ -183,14 +229,24 @@ fn sparse_estimate_at_each_entry_is_the_entry() {
 #[test]
 fn documented_sparse_table_is_the_codes() {
     let text = include_str!("../../../../SECURITY.md");
-    let table = text.lines().skip_while(|line| !line.starts_with("| n | h = 32 |")).take_while(|line| line.starts_with('|'));
-    let rows: Vec<Vec<&str>> =
-        table.filter(|line| line.starts_with("| ")).map(|line| line.trim_matches('|').split('|').collect()).collect();
+    let table = text
+        .lines()
+        .skip_while(|line| !line.starts_with("| n | h = 32 |"))
+        .take_while(|line| line.starts_with('|'));
+    let rows: Vec<Vec<&str>> = table
+        .filter(|line| line.starts_with("| "))
+        .map(|line| line.trim_matches('|').split('|').collect())
+        .collect();
     assert_eq!(rows.len(), 6, "a head and five degrees");
     for row in &rows[1..] {
         let numbers: Vec<usize> = row.iter().map(|cell| cell.trim().parse().expect("number")).collect();
         for (weight, &budget) in WEIGHTS.into_iter().zip(&numbers[1..]) {
-            assert_eq!(max_log2_qp(numbers[0], 128, FixedWeight(weight)), Some(budget as f64), "{}, h = {weight}", numbers[0]);
+            assert_eq!(
+                max_log2_qp(numbers[0], 128, FixedWeight(weight)),
+                Some(budget as f64),
+                "{}, h = {weight}",
+                numbers[0]
+            );
         }
         assert_eq!(numbers.len(), 8);
     }
@@ -200,11 +256,20 @@ fn documented_sparse_table_is_the_codes() {
 
 #[test]
 fn sparse_estimate_falls_with_the_modulus_and_grows_with_dimension_and_weight() {
-    let dimensions = [2048, 4095, 4096, 5000, 8191, 8192, 12288, 16384, 24576, 32767, 32768, 40960, 49152, 57344, 65536, 131_072];
-    let weights = [1, 31, 32, 33, 48, 63, 64, 65, 100, 128, 150, 191, 192, 256, 300, 511, 512, 700, 1024, 1500, 3000];
-    let moduli: Vec<f64> =
-        (1..=40).map(f64::from).chain((21..100).map(|i| f64::from(i) * 2.0)).chain((41..180).map(|i| f64::from(i) * 5.0 - 0.5)).collect();
-    let bits = |dimension: usize, weight: usize, log2_qp: f64| estimated_bits(dimension, log2_qp, FixedWeight(weight));
+    let dimensions = [
+        2048, 4095, 4096, 5000, 8191, 8192, 12288, 16384, 24576, 32767, 32768, 40960, 49152, 57344, 65536,
+        131_072,
+    ];
+    let weights =
+        [1, 31, 32, 33, 48, 63, 64, 65, 100, 128, 150, 191, 192, 256, 300, 511, 512, 700, 1024, 1500, 3000];
+    let moduli: Vec<f64> = (1..=40)
+        .map(f64::from)
+        .chain((21..100).map(|i| f64::from(i) * 2.0))
+        .chain((41..180).map(|i| f64::from(i) * 5.0 - 0.5))
+        .collect();
+    let bits = |dimension: usize, weight: usize, log2_qp: f64| {
+        estimated_bits(dimension, log2_qp, FixedWeight(weight))
+    };
     let mut some = 0;
     for &dimension in &dimensions {
         for pair in weights.windows(2).filter(|pair| pair[1] <= dimension / 4 * 3) {
@@ -213,14 +278,20 @@ fn sparse_estimate_falls_with_the_modulus_and_grows_with_dimension_and_weight() 
                 let found = bits(dimension, pair[1], log2_qp);
                 assert!((0.0..=256.0).contains(&found));
                 assert!(found <= previous, "{dimension}, h = {}: {found} at {log2_qp}", pair[1]);
-                assert!(found >= bits(dimension, pair[0], log2_qp), "{dimension}, h = {} and {} at {log2_qp}", pair[0], pair[1]);
+                assert!(
+                    found >= bits(dimension, pair[0], log2_qp),
+                    "{dimension}, h = {} and {} at {log2_qp}",
+                    pair[0],
+                    pair[1]
+                );
                 previous = found;
                 some += usize::from(found > 0.0);
             }
         }
     }
     for pair in dimensions.windows(2) {
-        // A weight near the mean of the smaller dimension has the rows of uniform secrets there, and none of them at the larger.
+        // A weight near the mean of the smaller dimension has the rows of uniform secrets there, and none of
+        // them at the larger.
         for &weight in weights.iter().filter(|&&weight| weight < pair[0] - pair[0] / 3) {
             for &log2_qp in &moduli {
                 let (small, large) = (bits(pair[0], weight, log2_qp), bits(pair[1], weight, log2_qp));
@@ -237,8 +308,10 @@ fn sparse_estimate_is_never_above_that_of_a_uniform_secret() {
         for weight in [32, 48, 64, 100, 192, 256, 512, 1024, 2000, 2730] {
             for log2_qp in (1..3500).step_by(7) {
                 let log2_qp = f64::from(log2_qp);
-                let (sparse, uniform) =
-                    (estimated_bits(dimension, log2_qp, FixedWeight(weight)), estimated_bits(dimension, log2_qp, UniformTernary));
+                let (sparse, uniform) = (
+                    estimated_bits(dimension, log2_qp, FixedWeight(weight)),
+                    estimated_bits(dimension, log2_qp, UniformTernary),
+                );
                 assert!(sparse <= uniform, "{dimension}, h = {weight}, {log2_qp}: {sparse} and {uniform}");
             }
         }
@@ -251,11 +324,16 @@ fn sparse_estimate_between_entries_rounds_down() {
     let bits = |log2_qp| estimated_bits(65536, log2_qp, FixedWeight(192));
     let chord = |log2_qp: f64| 128.0 + 64.0 * (1481.0 / log2_qp - 1.0) / (1481.0 / 920.0 - 1.0);
     for log2_qp in [921.0, 1000.0, 1200.0, 1400.0, 1470.0] {
-        assert!(bits(log2_qp) > 128.0 && bits(log2_qp) <= chord(log2_qp) - 0.5, "{log2_qp}: {}", bits(log2_qp));
+        assert!(
+            bits(log2_qp) > 128.0 && bits(log2_qp) <= chord(log2_qp) - 0.5,
+            "{log2_qp}: {}",
+            bits(log2_qp)
+        );
         assert!(bits(log2_qp) > chord(log2_qp) - 0.7);
     }
     assert_eq!((bits(1480.0), bits(631.0), bits(100.0)), (128.0, 256.0, 256.0));
-    // A larger weight or dimension has at least what the smaller has; nothing is known of smaller ones than the least.
+    // A larger weight or dimension has at least what the smaller has; nothing is known of smaller ones than
+    // the least.
     for (dimension, weight) in [(65536, 200), (49152, 192), (131_072, 192)] {
         assert!(estimated_bits(dimension, 739.0, FixedWeight(weight)) >= 128.0);
     }
@@ -334,7 +412,12 @@ fn combination_outside_the_table_is_named_with_the_nearest_inside() {
         assert!(estimated_bits(nearest.dimension, nearest.log2_qp + 1.0, nearest.distribution) < 128.0);
     }
     let text = estimate(65536, 50.0, FixedWeight(31)).to_string();
-    assert!(text.contains("no estimate") && text.contains("weight 32 of dimension 65536") && text.contains("log2 QP = 349"), "{text}");
+    assert!(
+        text.contains("no estimate")
+            && text.contains("weight 32 of dimension 65536")
+            && text.contains("log2 QP = 349"),
+        "{text}"
+    );
     let text = estimate(64, 250.0, UniformTernary).to_string();
     assert!(text.contains("uniform ternary secret of dimension 1024") && text.contains("= 26"), "{text}");
     assert_eq!(estimate(65536, 1746.0, UniformTernary), Estimate::AtLeast(128.0));

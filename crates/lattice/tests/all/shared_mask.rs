@@ -1,4 +1,5 @@
-//! Bundles with several bodies under one mask: every operation acts on each body as on a bundle of its own, and switches decompose the mask once.
+//! Bundles with several bodies under one mask: every operation acts on each body as on a bundle of its own,
+//! and switches decompose the mask once.
 
 use std::sync::Arc;
 
@@ -33,7 +34,8 @@ fn plaintext_products_rescale_restrict_and_automorphism_act_on_every_body_alike(
         let setting = &mut Setting::new(kind, 64, 1);
         let (x, (p, _)) = (setting.uniform(), setting.plaintext(20));
         let p = p.restrict(&setting.basis()).expect("ciphertext primes");
-        let (rescale, phi) = (setting.chain.rescale_division(setting.level).expect("division"), setting.phi(5));
+        let (rescale, phi) =
+            (setting.chain.rescale_division(setting.level).expect("division"), setting.phi(5));
         let low = setting.chain.basis(Level(1));
         check_by_body(&x, "product", |x| {
             let mut product = x.clone();
@@ -43,7 +45,9 @@ fn plaintext_products_rescale_restrict_and_automorphism_act_on_every_body_alike(
         check_by_body(&x, "rescale", |x| x.divide(&rescale).expect("rescale"));
         check_by_body(&x, "restrict", |x| x.restrict(&low).expect("restrict"));
         check_by_body(&x, "automorphism", |x| x.automorphism(&phi));
-        check_by_body(&x, "linear combination", |x| Bundle::linear_combination(&[(x, &p), (&x.automorphism(&phi), &p)]).expect("sum"));
+        check_by_body(&x, "linear combination", |x| {
+            Bundle::linear_combination(&[(x, &p), (&x.automorphism(&phi), &p)]).expect("sum")
+        });
     }
 }
 
@@ -53,13 +57,20 @@ fn phases_of_all_bodies_follow_products_rescale_restrict_and_automorphism() {
         let setting = &mut Setting::new(kind, 512, 2);
         let (ct, messages) = setting.encrypt(12);
         let (model, fresh) = (setting.model(), setting.model().fresh_secret());
-        let check = |setting: &Setting, got: &Bundle<Eval>, expected: &[Poly<Eval>], predicted: f64, what: &str| {
-            let measured = setting.errors(got, Some(expected));
-            let ratio = variance(&measured) / predicted;
-            assert!((0.75..1.33).contains(&ratio), "{what}: measured over predicted variance is {ratio:.3}, {kind:?}");
-            let limit = bound(predicted, measured.len(), LOG2_FAILURE);
-            assert!(measured.iter().all(|error| error.abs() <= limit), "{what}: over the bound {limit}, {kind:?}");
-        };
+        let check =
+            |setting: &Setting, got: &Bundle<Eval>, expected: &[Poly<Eval>], predicted: f64, what: &str| {
+                let measured = setting.errors(got, Some(expected));
+                let ratio = variance(&measured) / predicted;
+                assert!(
+                    (0.75..1.33).contains(&ratio),
+                    "{what}: measured over predicted variance is {ratio:.3}, {kind:?}"
+                );
+                let limit = bound(predicted, measured.len(), LOG2_FAILURE);
+                assert!(
+                    measured.iter().all(|error| error.abs() <= limit),
+                    "{what}: over the bound {limit}, {kind:?}"
+                );
+            };
         check(setting, &ct, &messages, fresh, "fresh");
         // A product with a plaintext.
         let (p, square) = setting.plaintext(8);
@@ -83,15 +94,23 @@ fn phases_of_all_bodies_follow_products_rescale_restrict_and_automorphism() {
             scaled.add_message(body, &message).expect("message");
         });
         let below = setting.chain.basis(Level(setting.level.0 - 1));
-        let lower: Vec<Poly<Eval>> = messages.iter().map(|message| message.restrict(&below).expect("level")).collect();
+        let lower: Vec<Poly<Eval>> =
+            messages.iter().map(|message| message.restrict(&below).expect("level")).collect();
         let division = setting.chain.rescale_division(setting.level).expect("division");
-        check(setting, &scaled.divide(&division).expect("rescale"), &lower, model.rescale(fresh, (step as f64).log2()), "rescale");
+        check(
+            setting,
+            &scaled.divide(&division).expect("rescale"),
+            &lower,
+            model.rescale(fresh, (step as f64).log2()),
+            "rescale",
+        );
         // Fewer primes, and an automorphism, under the rotated secrets.
         check(setting, &ct.restrict(&below).expect("restrict"), &lower, fresh, "restrict");
         let phi = setting.phi(3);
         let rotated: Vec<Poly<Eval>> = messages.iter().map(|message| message.automorphism(&phi)).collect();
         let phases = ct.automorphism(&phi).phase(&setting.secret.automorphism(&phi)).expect("phase");
-        let expected: Vec<Poly<Eval>> = ct.phase(&setting.secret).expect("phase").iter().map(|phase| phase.automorphism(&phi)).collect();
+        let expected: Vec<Poly<Eval>> =
+            ct.phase(&setting.secret).expect("phase").iter().map(|phase| phase.automorphism(&phi)).collect();
         assert_eq!(phases, expected);
         // A rotation, whose digits are decomposed once for all bodies.
         let key = setting.rotation_key(&phi);
@@ -100,7 +119,11 @@ fn phases_of_all_bodies_follow_products_rescale_restrict_and_automorphism() {
         let hoisted = ct.rotate_hoisted(&phi, &digits, &setting.switcher, &key).expect("rotate");
         assert_eq!(hoisted, ct.rotate(&phi, &setting.switcher, &key).expect("rotate"));
         let extended = ct.rotate_extended(&phi, &digits, &setting.switcher, &key).expect("rotate");
-        assert_eq!(setting.switcher.mod_down(&extended).expect("mod-down"), hoisted, "P times the bodies divides exactly");
+        assert_eq!(
+            setting.switcher.mod_down(&extended).expect("mod-down"),
+            hoisted,
+            "P times the bodies divides exactly"
+        );
         let predicted = fresh + setting.products(kind.rank) + model.rounding();
         check(setting, &hoisted, &rotated, predicted, "rotation");
     }
@@ -125,9 +148,18 @@ fn rotation_of_many_bodies_takes_one_decomposition() {
         meter.take();
         ct.rotate(&phi, &switcher, &key).expect("rotate");
         let counts = meter.take();
-        // A mask polynomial's inverse transforms and its digits' foreign rows; a mod-down for each polynomial of the result.
+        // A mask polynomial's inverse transforms and its digits' foreign rows; a mod-down for each polynomial
+        // of the result.
         let decomposition = primes + digits * (primes + special) - primes;
-        assert_eq!(counts.ntt(), rank * decomposition + (rank + bodies) * (special + primes), "rank {rank}, {bodies} bodies");
-        assert_eq!(counts.hadamard, rank * digits * (rank + bodies) * (primes + special), "rank {rank}, {bodies} bodies");
+        assert_eq!(
+            counts.ntt(),
+            rank * decomposition + (rank + bodies) * (special + primes),
+            "rank {rank}, {bodies} bodies"
+        );
+        assert_eq!(
+            counts.hadamard,
+            rank * digits * (rank + bodies) * (primes + special),
+            "rank {rank}, {bodies} bodies"
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! Packed plaintexts and plaintexts of subrings: packed and unpacked without loss, multiplied bit for bit like the polynomials they stand for.
+//! Packed plaintexts and plaintexts of subrings: packed and unpacked without loss, multiplied bit for bit
+//! like the polynomials they stand for.
 
 use crate::common::*;
 use clathrate_arith::aligned::ALIGNMENT;
@@ -77,7 +78,8 @@ fn packed_products_equal_unpacked_ones_bit_for_bit() {
                 let ring = ring(256, isa, threads);
                 // The plaintexts are over all primes, the bundles over some of them in another order.
                 let (plain_basis, basis) = (all(&ring), Basis::new([7, 2, 0, 9]));
-                let (plaintexts, inputs) = (uniform(&ring, &plain_basis, 5, 77), bundles(&ring, &basis, 5, shape));
+                let (plaintexts, inputs) =
+                    (uniform(&ring, &plain_basis, 5, 77), bundles(&ring, &basis, 5, shape));
                 let terms: Vec<(&Bundle<Eval>, &Poly<Eval>)> = inputs.iter().zip(&plaintexts).collect();
                 let expected = Bundle::linear_combination(&terms).expect("sum");
                 let mut by_definition: Option<Bundle<Eval>> = None;
@@ -115,8 +117,10 @@ fn subring_products_equal_products_with_the_expanded_plaintext_bit_for_bit() {
                 for log in 0..=8 {
                     let small = ring.subring(1 << log).expect("subring");
                     let plaintexts = uniform(&small, &basis, chosen.len(), 20 + log);
-                    let expanded: Vec<Poly<Eval>> = plaintexts.iter().map(|p| p.iota(&ring).expect("subring")).collect();
-                    let terms: Vec<(&Bundle<Eval>, &Poly<Eval>)> = chosen.iter().map(|&i| inputs[i]).zip(&expanded).collect();
+                    let expanded: Vec<Poly<Eval>> =
+                        plaintexts.iter().map(|p| p.iota(&ring).expect("subring")).collect();
+                    let terms: Vec<(&Bundle<Eval>, &Poly<Eval>)> =
+                        chosen.iter().map(|&i| inputs[i]).zip(&expanded).collect();
                     expected.push(Bundle::linear_combination(&terms).expect("sum"));
                     // A single product as well.
                     let mut product = inputs[0].clone();
@@ -126,11 +130,18 @@ fn subring_products_equal_products_with_the_expanded_plaintext_bit_for_bit() {
                 }
                 let combinations: Vec<PackedCombination<'_>> =
                     made.iter().map(|plaintexts| PackedCombination { plaintexts, inputs: &chosen }).collect();
-                assert_eq!(Bundle::packed_combinations(&inputs, &combinations).expect("sums"), expected, "{shape:?}, {isa:?}");
+                assert_eq!(
+                    Bundle::packed_combinations(&inputs, &combinations).expect("sums"),
+                    expected,
+                    "{shape:?}, {isa:?}"
+                );
                 // Their memory shrinks with the degree, up to what rounds each row to a multiple of 64 bytes.
                 let bytes: Vec<usize> = made.iter().map(PackedPlaintexts::bytes).collect();
                 let rounding = |bytes: usize| bytes + ALIGNMENT * WIDTHS.len();
-                assert!(bytes[3..].windows(2).all(|pair| pair[0] < pair[1] && 2 * pair[0] <= rounding(pair[1])), "{bytes:?}");
+                assert!(
+                    bytes[3..].windows(2).all(|pair| pair[0] < pair[1] && 2 * pair[0] <= rounding(pair[1])),
+                    "{bytes:?}"
+                );
             }
         }
     }
@@ -160,7 +171,8 @@ fn products_take_one_hadamard_product_per_term_and_row_and_no_transform() {
     let basis = all(&ring);
     let inputs = bundles(&ring, &basis, 3, (2, 3));
     let inputs: Vec<&Bundle<Eval>> = inputs.iter().collect();
-    let (full, small) = (uniform(&ring, &basis, 4, 1), uniform(&ring.subring(8).expect("subring"), &basis, 4, 2));
+    let (full, small) =
+        (uniform(&ring, &basis, 4, 1), uniform(&ring.subring(8).expect("subring"), &basis, 4, 2));
     let (full, small) = (pack(&full), pack(&small));
     meter.take();
     let combination = |plaintexts| PackedCombination { plaintexts, inputs: &[0, 1, 2, 0] };
@@ -178,7 +190,10 @@ fn plaintexts_that_do_not_fit_are_errors_with_numbers() {
         assert_eq!(ring.subring(degree).expect_err("no subring"), error);
     }
     assert!(ring.subring(64).expect("itself").same_as(&ring));
-    assert_eq!(PackedPlaintexts::pack(&[]).expect_err("none"), LatticeError::EmptyShape { what: "the number of plaintexts", got: 0 });
+    assert_eq!(
+        PackedPlaintexts::pack(&[]).expect_err("none"),
+        LatticeError::EmptyShape { what: "the number of plaintexts", got: 0 }
+    );
     let plaintexts = uniform(&ring, &basis, 2, 1);
     let short = plaintexts[1].restrict(&Basis::new([0, 1])).expect("primes");
     let mismatch = LatticeError::BasisMismatch { left: WIDTHS.len(), right: 2 };
@@ -189,23 +204,36 @@ fn plaintexts_that_do_not_fit_are_errors_with_numbers() {
         Bundle::linear_combination(&[(&input, &short)]).expect_err("few primes"),
         LatticeError::BasisMismatch { left: 2, right: 10 }
     );
-    let two = ArithError::Shape { what: "inputs that a linear combination names for its plaintexts", expected: 2, got: 1 };
+    let two = ArithError::Shape {
+        what: "inputs that a linear combination names for its plaintexts",
+        expected: 2,
+        got: 1,
+    };
     assert_eq!(input.mul_packed(&pack(&plaintexts)).expect_err("two plaintexts"), two.into());
     // Rings of other primes, and of a larger degree.
     let foreign = new_ring(64, &moduli(64)[1..]);
     let foreign = uniform(&foreign, &Basis::new(0..9), 1, 1);
-    assert_eq!(input.mul_packed(&pack(&foreign)).expect_err("other primes"), LatticeError::RingMismatch { left: 64, right: 64 });
+    assert_eq!(
+        input.mul_packed(&pack(&foreign)).expect_err("other primes"),
+        LatticeError::RingMismatch { left: 64, right: 64 }
+    );
     let small = ring.subring(16).expect("subring");
     let small_input = bundles(&small, &basis, 1, (1, 1)).swap_remove(0);
     let larger = LatticeError::DegreeChange { degree: 16, rank: 1, target: 64, what: "degree" };
     assert_eq!(small_input.mul_packed(&pack(&plaintexts[..1])).expect_err("a larger degree"), larger);
     // Bundles of several shapes.
-    let others = [bundles(&ring, &basis, 1, (2, 1)), bundles(&ring, &basis, 1, (1, 2)), bundles(&ring, &Basis::new([0]), 1, (1, 1))];
+    let others = [
+        bundles(&ring, &basis, 1, (2, 1)),
+        bundles(&ring, &basis, 1, (1, 2)),
+        bundles(&ring, &Basis::new([0]), 1, (1, 1)),
+    ];
     let packed = pack(&plaintexts[..1]);
     for other in &others {
         let combination = PackedCombination { plaintexts: &packed, inputs: &[0] };
         assert!(Bundle::packed_combinations(&[&input, &other[0]], &[combination]).is_err());
-        assert!(Bundle::linear_combination(&[(&input, &plaintexts[0]), (&other[0], &plaintexts[1])]).is_err());
+        assert!(
+            Bundle::linear_combination(&[(&input, &plaintexts[0]), (&other[0], &plaintexts[1])]).is_err()
+        );
     }
     assert!(matches!(Bundle::packed_combinations(&[], &[]), Err(LatticeError::EmptyShape { .. })));
     assert!(matches!(Bundle::linear_combination(&[]), Err(LatticeError::EmptyShape { .. })));

@@ -1,4 +1,5 @@
-//! The switch against its definition: messages, exact integers, noise under the closed forms, counts of the papers.
+//! The switch against its definition: messages, exact integers, noise under the closed forms, counts of the
+//! papers.
 
 use std::sync::Arc;
 
@@ -6,7 +7,9 @@ use crate::common::*;
 use clathrate_arith::{Automorphism, GaloisElement};
 use clathrate_lattice::noise::{NoiseModel, bound};
 use clathrate_lattice::switch::SecretMatrix;
-use clathrate_lattice::{Bundle, Chain, Gadget, LatticeError, Level, Poly, SecretKey, SecretRng, SwitchKey, Switcher};
+use clathrate_lattice::{
+    Bundle, Chain, Gadget, LatticeError, Level, Poly, SecretKey, SecretRng, SwitchKey, Switcher,
+};
 use clathrate_testkit::oracle;
 use num_bigint::BigInt;
 use num_traits::Zero;
@@ -19,14 +22,24 @@ fn switcher(chain: &Arc<Chain>) -> Switcher {
     Switcher::new(chain.clone(), Arc::new(gadget)).expect("switcher")
 }
 
-fn key(switcher: &Switcher, level: Level, from: &SecretKey, to: &SecretKey, rng: &mut SecretRng) -> SwitchKey {
+fn key(
+    switcher: &Switcher,
+    level: Level,
+    from: &SecretKey,
+    to: &SecretKey,
+    rng: &mut SecretRng,
+) -> SwitchKey {
     let chain = switcher.chain();
     let matrix = SecretMatrix::linear(from, chain.ring(), &chain.key_basis(level));
     SwitchKey::generate(chain, switcher.gadget(), level, &matrix, to, rng).expect("key")
 }
 
 fn model(secret: &SecretKey) -> NoiseModel {
-    NoiseModel { degree: secret.degree(), rank: secret.rank(), secret_variance: secret.coefficient_variance() }
+    NoiseModel {
+        degree: secret.degree(),
+        rank: secret.rank(),
+        secret_variance: secret.coefficient_variance(),
+    }
 }
 
 fn digit_bits(switcher: &Switcher, level: Level) -> Vec<f64> {
@@ -47,7 +60,8 @@ fn switched_noise_is_predicted_at_every_level_rank_digit_length_and_body_count()
         let chain = chain(&shape);
         let switcher = switcher(&chain);
         let mut rng = rng(special as u8);
-        let (from, to) = (secret(&chain, rank_in, bodies, &mut rng), secret(&chain, rank_out, bodies, &mut rng));
+        let (from, to) =
+            (secret(&chain, rank_in, bodies, &mut rng), secret(&chain, rank_out, bodies, &mut rng));
         let top = chain.max_level();
         let key = key(&switcher, top, &from, &to, &mut rng);
         for level in (0..=top.0).map(Level) {
@@ -57,13 +71,21 @@ fn switched_noise_is_predicted_at_every_level_rank_digit_length_and_body_count()
             for (mut body, original) in switched.bodies_mut().iter_mut().zip(ct.bodies()) {
                 body.add_assign(original).expect("same basis");
             }
-            let added = model(&to).switch(rank_in, &digit_bits(&switcher, level), chain.special_basis().log2(chain.ring()));
+            let added = model(&to).switch(
+                rank_in,
+                &digit_bits(&switcher, level),
+                chain.special_basis().log2(chain.ring()),
+            );
             for body in 0..bodies {
                 let measured = errors(&switched, &to, body, &m);
                 let predicted = model(&from).fresh_secret() + added;
                 let ratio = variance(&measured) / predicted;
-                // 512 samples: the variance of the sample variance is 2/512, so 0.35 is 5.6 sigma; squared ternary norms vary a little more.
-                assert!((0.65..1.35).contains(&ratio), "special {special} rank {rank_in}->{rank_out} level {level}: ratio {ratio}");
+                // 512 samples: the variance of the sample variance is 2/512, so 0.35 is 5.6 sigma; squared
+                // ternary norms vary a little more.
+                assert!(
+                    (0.65..1.35).contains(&ratio),
+                    "special {special} rank {rank_in}->{rank_out} level {level}: ratio {ratio}"
+                );
                 let limit = bound(predicted, measured.len(), LOG2_FAILURE);
                 assert!(measured.iter().all(|e| e.abs() <= limit), "over the bound {limit}");
             }
@@ -81,7 +103,11 @@ fn digits_recompose_to_the_input_times_the_special_modulus() {
     let all: BigInt = oracle::product(moduli);
     for level in (0..=chain.max_level().0).map(Level) {
         let secret = secret(&chain, 1, 1, &mut rng);
-        let u = Bundle::encrypt_zero(&secret, chain.ring(), &chain.basis(level), &mut rng).expect("uniform").mask().at(0).to_poly();
+        let u = Bundle::encrypt_zero(&secret, chain.ring(), &chain.basis(level), &mut rng)
+            .expect("uniform")
+            .mask()
+            .at(0)
+            .to_poly();
         let digits = switcher.decompose(&u).expect("digits");
         let from_coeff = switcher.decompose_coeff(&u.clone().into_coeff()).expect("digits");
         assert_eq!(digits.polys(), from_coeff.polys(), "both domains give the same digits");
@@ -152,10 +178,16 @@ fn wrong_inputs_chain_or_gadget_is_an_error_with_numbers() {
     let mut rng = rng(5);
     let s = secret(&one, 1, 1, &mut rng);
     let key = key(&switcher, Level(4), &s, &s, &mut rng);
-    let zero = |chain: &Chain| Bundle::encrypt_zero(&s, chain.ring(), &chain.basis(Level(4)), &mut crate::common::rng(1)).expect("zero");
+    let zero = |chain: &Chain| {
+        Bundle::encrypt_zero(&s, chain.ring(), &chain.basis(Level(4)), &mut crate::common::rng(1))
+            .expect("zero")
+    };
     let (ct, alien) = (zero(&one), zero(&other));
     let mask = ct.mask().at(0);
-    assert_eq!(switcher.switch(&[mask, mask], &key).expect_err("two inputs"), LatticeError::KeyInputs { key_inputs: 1, inputs: 2 });
+    assert_eq!(
+        switcher.switch(&[mask, mask], &key).expect_err("two inputs"),
+        LatticeError::KeyInputs { key_inputs: 1, inputs: 2 }
+    );
     assert!(matches!(foreign.switch(&[alien.mask().at(0)], &key), Err(LatticeError::KeyGadget { .. })));
     assert!(matches!(
         switcher.switch(&ct.mask().to_vec()[..0].iter().collect::<Vec<_>>(), &key),
@@ -204,7 +236,8 @@ fn rotation_by_hoisted_digits_equals_plain_rotation() {
         let digits = ct.decompose_mask(&switcher, &switcher.tables(Level(3)).expect("plan")).expect("digits");
         for steps in [1i64, 3, -1, 64] {
             let phi = Automorphism::new(GaloisElement::rotation(steps, 128), 128);
-            let key = SwitchKey::automorphism(&chain, switcher.gadget(), Level(3), &s, &phi, &mut rng).expect("key");
+            let key = SwitchKey::automorphism(&chain, switcher.gadget(), Level(3), &s, &phi, &mut rng)
+                .expect("key");
             let plain = ct.rotate(&phi, &switcher, &key).expect("rotate");
             assert_eq!(plain, ct.rotate_hoisted(&phi, &digits, &switcher, &key).expect("hoisted"));
             assert!(errors(&plain, &s, 0, &m.automorphism(&phi)).iter().all(|e| e.abs() < 400.0));
@@ -221,7 +254,8 @@ fn switch_counts_equal_klss_table_1() {
         let (ring, engine) = crate::common::counting_ring(64, &all);
         let chain = Arc::new(Chain::new(ring, &vec![1; steps]).expect("chain"));
         // Digits of `special` primes: equal sizes to a fraction of a bit.
-        let switcher = Switcher::new(chain.clone(), Arc::new(Gadget::by_bits(&chain, 36.0 * special as f64))).expect("switcher");
+        let switcher = Switcher::new(chain.clone(), Arc::new(Gadget::by_bits(&chain, 36.0 * special as f64)))
+            .expect("switcher");
         let mut rng = rng(1);
         let s = secret(&chain, 1, 1, &mut rng);
         let key = key(&switcher, chain.max_level(), &s, &s, &mut rng);
@@ -234,13 +268,21 @@ fn switch_counts_equal_klss_table_1() {
             let digits = switcher.decompose_coeff(&mask).expect("digits");
             let decomposition = engine.take();
             assert_eq!(decomposition.ntt(), d * tilde);
-            let exact: usize = (0..d).map(|j| special.min(l - j * special)).filter(|&r| r > 1).map(|r| r * (tilde - r)).sum();
+            let exact: usize = (0..d)
+                .map(|j| special.min(l - j * special))
+                .filter(|&r| r > 1)
+                .map(|r| r * (tilde - r))
+                .sum();
             assert_eq!(decomposition.conversion, exact);
             assert!(exact <= l * tilde, "the paper bounds d r l~ by l^2 up to the special primes");
             let sum = switcher.inner_product(&[&digits], &key).expect("product");
             let product = engine.take();
             assert_eq!((product.hadamard, product.ntt()), (2 * d * tilde, 0));
-            let coeff = sum.to_coeff().expect("one part").divide(&switcher.mod_down_division(level).expect("division")).expect("mod-down");
+            let coeff = sum
+                .to_coeff()
+                .expect("one part")
+                .divide(&switcher.mod_down_division(level).expect("division"))
+                .expect("mod-down");
             assert_eq!(engine.take().ntt(), 2 * tilde);
             // The whole call is the sum of its steps.
             assert_eq!(switcher.switch_coeff(&[&mask], &key).expect("switch"), coeff);
@@ -259,19 +301,22 @@ fn multiply_counts_equal_dpad_table_1() {
             let all = clathrate_arith::primes::largest_primes(36, 128, steps + k, &[]).expect("primes");
             let (ring, engine) = crate::common::counting_ring(64, &all);
             let chain = Arc::new(Chain::new(ring, &[1; 4]).expect("chain"));
-            let switcher = Switcher::new(chain.clone(), Arc::new(Gadget::by_bits(&chain, 36.0 * k as f64))).expect("switcher");
+            let switcher = Switcher::new(chain.clone(), Arc::new(Gadget::by_bits(&chain, 36.0 * k as f64)))
+                .expect("switcher");
             let mut rng = rng(2);
             let s = secret(&chain, rank, 1, &mut rng);
             let top = chain.max_level();
             let matrix = SecretMatrix::quadratic(&s, chain.ring(), &chain.key_basis(top)).expect("one body");
-            let key = SwitchKey::generate(&chain, switcher.gadget(), top, &matrix, &s, &mut rng).expect("key");
+            let key =
+                SwitchKey::generate(&chain, switcher.gadget(), top, &matrix, &s, &mut rng).expect("key");
             let ct = Bundle::encrypt_zero(&s, chain.ring(), &chain.basis(top), &mut rng).expect("zero");
             let (l, tilde, d, inputs) = (steps, steps + k, steps / k, rank * (rank + 1) / 2);
             engine.take();
             let tensor = ct.tensor(&ct).expect("tensor");
             let counts = engine.take();
             assert_eq!(counts.hadamard, (rank + 1).pow(2) * l, "tensor");
-            let digits: Vec<_> = tensor.quadratic().iter().map(|u| switcher.decompose(u).expect("digits")).collect();
+            let digits: Vec<_> =
+                tensor.quadratic().iter().map(|u| switcher.decompose(u).expect("digits")).collect();
             let counts = engine.take();
             let saved_own_rows = inputs * l;
             assert_eq!(counts.ntt() + saved_own_rows, inputs * (l + d * tilde), "decomposition");
@@ -281,7 +326,11 @@ fn multiply_counts_equal_dpad_table_1() {
                 "decomposition: r(r+1)/2 d k (l~' - k) = r(r+1) l~^2 / 2"
             );
             let sum = switcher.inner_product(&digits.iter().collect::<Vec<_>>(), &key).expect("product");
-            assert_eq!(engine.take().hadamard, (rank + 1) * inputs * d * tilde, "inner product: r (r+1)^2 d l~' / 2");
+            assert_eq!(
+                engine.take().hadamard,
+                (rank + 1) * inputs * d * tilde,
+                "inner product: r (r+1)^2 d l~' / 2"
+            );
             switcher.mod_down(&sum).expect("mod-down");
             let counts = engine.take();
             let saved_kept_rows = (rank + 1) * l;
@@ -297,14 +346,25 @@ fn fused_mod_down_and_rescale_is_one_exact_division() {
     let mut rng = rng(31);
     let s = secret(&chain, 1, 1, &mut rng);
     let level = Level(3);
-    let x = Bundle::encrypt_zero(&s, chain.ring(), &chain.basis(level), &mut rng).expect("uniform").mask().at(0).to_poly();
+    let x = Bundle::encrypt_zero(&s, chain.ring(), &chain.basis(level), &mut rng)
+        .expect("uniform")
+        .mask()
+        .at(0)
+        .to_poly();
     let key = key(&switcher, level, &s, &s, &mut rng);
     let product = switcher.product(&[&x], &key).expect("product");
     let divided = switcher.mod_down_rescale(&product).expect("divided");
     let sum = product.to_eval().expect("one part");
     let moduli = chain.ring().moduli();
-    let divisor: BigInt =
-        oracle::product(&chain.special_basis().indices().iter().chain(&[chain.step(level).start]).map(|&i| moduli[i]).collect::<Vec<_>>());
+    let divisor: BigInt = oracle::product(
+        &chain
+            .special_basis()
+            .indices()
+            .iter()
+            .chain(&[chain.step(level).start])
+            .map(|&i| moduli[i])
+            .collect::<Vec<_>>(),
+    );
     let kept = oracle::product(&crate::common::moduli(divided.bodies().at(0)));
     for (x, y) in sum.polys().zip(divided.polys()) {
         for (x, y) in integers(x).iter().zip(integers(y)) {
@@ -327,7 +387,11 @@ fn lifted_terms_join_a_sum_before_its_mod_down() {
     let back = switcher.mod_down(&sum).expect("mod-down");
     assert_eq!((back.mask().at(0), back.bodies().at(0)), (nothing.view(), m.view()));
     // And with a product it is that product's switch plus the term, exactly: P x divides without a remainder.
-    let u = Bundle::encrypt_zero(&s, chain.ring(), &chain.basis(Level(2)), &mut rng(6)).expect("zero").mask().at(0).to_poly();
+    let u = Bundle::encrypt_zero(&s, chain.ring(), &chain.basis(Level(2)), &mut rng(6))
+        .expect("zero")
+        .mask()
+        .at(0)
+        .to_poly();
     let mut sum = switcher.product(&[&u], &key).expect("product");
     let mut expected = switcher.mod_down(&sum).expect("mod-down");
     expected.add_message(0, &m).expect("same basis");
@@ -361,8 +425,12 @@ fn fused_product_equals_decomposition_then_inner_product_at_every_level_and_thre
     let shape = Shape { degree: 1024, bits: 40, steps: 5, special_bits: 43, special: 2 };
     let (moduli, lengths) = primes(&shape);
     let engine = |threads: usize| {
-        let engine = clathrate_arith::CpuEngine::new(1024, &moduli, clathrate_arith::Isa::detect().expect("isa")).expect("engine");
-        crate::common::ring_over(engine.with_threads(clathrate_arith::CpuEngine::thread_pool(threads).expect("pool")))
+        let engine =
+            clathrate_arith::CpuEngine::new(1024, &moduli, clathrate_arith::Isa::detect().expect("isa"))
+                .expect("engine");
+        crate::common::ring_over(
+            engine.with_threads(clathrate_arith::CpuEngine::thread_pool(threads).expect("pool")),
+        )
     };
     let mut results = Vec::new();
     for threads in [1, 2] {
@@ -374,9 +442,17 @@ fn fused_product_equals_decomposition_then_inner_product_at_every_level_and_thre
         for level in (0..=chain.max_level().0).map(Level) {
             let ct = Bundle::encrypt_zero(&s, chain.ring(), &chain.basis(level), &mut rng).expect("zero");
             let inputs: Vec<_> = ct.mask().iter().collect();
-            let digits = ct.decompose_mask(&switcher, &switcher.tables(level).expect("plan")).expect("digits");
-            let stepwise = switcher.inner_product(&digits.iter().collect::<Vec<_>>(), &key).expect("product").to_eval().expect("one part");
-            assert_eq!(switcher.product(&inputs, &key).expect("fused").to_eval().expect("one part"), stepwise);
+            let digits =
+                ct.decompose_mask(&switcher, &switcher.tables(level).expect("plan")).expect("digits");
+            let stepwise = switcher
+                .inner_product(&digits.iter().collect::<Vec<_>>(), &key)
+                .expect("product")
+                .to_eval()
+                .expect("one part");
+            assert_eq!(
+                switcher.product(&inputs, &key).expect("fused").to_eval().expect("one part"),
+                stepwise
+            );
             results.push((level, stepwise));
         }
     }

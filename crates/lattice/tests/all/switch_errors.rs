@@ -1,12 +1,14 @@
-//! Switches of what does not fit: plans, digits, keys and sums of other rings, chains, gadgets, levels. Each is an error with numbers, or a right result;
-//! a panic anywhere fails the test.
+//! Switches of what does not fit: plans, digits, keys and sums of other rings, chains, gadgets, levels. Each
+//! is an error with numbers, or a right result; a panic anywhere fails the test.
 
 use std::sync::Arc;
 
 use crate::common::*;
 use clathrate_arith::primes::largest_primes;
 use clathrate_lattice::switch::{Extended, SwitchMethod, SwitchTables};
-use clathrate_lattice::{Basis, Bundle, Chain, Eval, Gadget, LatticeError, Level, Poly, SecretKey, SwitchKey, Switcher};
+use clathrate_lattice::{
+    Basis, Bundle, Chain, Eval, Gadget, LatticeError, Level, Poly, SecretKey, SwitchKey, Switcher,
+};
 
 const DEGREE: usize = 32;
 const PRIMES: usize = 9;
@@ -37,15 +39,27 @@ fn moduli(degree: usize, bits: u32) -> Vec<u64> {
 }
 
 impl World {
-    /// A chain of the given steps, `special` special primes, and the rest auxiliary ones; base digits of at most `digit_bits`.
-    fn new(name: &'static str, degree: usize, bits: u32, steps: &[usize], special: usize, digit_bits: f64) -> Self {
+    /// A chain of the given steps, `special` special primes, and the rest auxiliary ones; base digits of at
+    /// most `digit_bits`.
+    fn new(
+        name: &'static str,
+        degree: usize,
+        bits: u32,
+        steps: &[usize],
+        special: usize,
+        digit_bits: f64,
+    ) -> Self {
         let moduli = moduli(degree, bits);
         let auxiliary = moduli.len() - steps.iter().sum::<usize>() - special;
-        let chain = Arc::new(Chain::with_auxiliary(crate::common::new_ring(degree, &moduli), steps, auxiliary).expect("chain"));
+        let chain = Arc::new(
+            Chain::with_auxiliary(crate::common::new_ring(degree, &moduli), steps, auxiliary).expect("chain"),
+        );
         let gadget = Arc::new(Gadget::by_bits(&chain, digit_bits));
         // One secret for all chains of a degree: it belongs to no moduli.
         let secret = secret(&chain, 1, 1, &mut rng(7));
-        let key = |level: Level| SwitchKey::change_of_secret(&chain, &gadget, level, &secret, &secret, &mut rng(8)).expect("key");
+        let key = |level: Level| {
+            SwitchKey::change_of_secret(&chain, &gadget, level, &secret, &secret, &mut rng(8)).expect("key")
+        };
         let (key, low) = (key(chain.max_level()), key(Level(1)));
         Self { name, switcher: any_choice(&chain, &gadget, 1), chain, secret, key, low }
     }
@@ -54,7 +68,9 @@ impl World {
         let top = self.chain.max_level();
         let mut plans = Vec::new();
         for level in [Level(1), Level(2), top] {
-            for choice in [SwitchMethod::as_made(&self.chain), SwitchMethod::hybrid(2), SwitchMethod::klss(2, 2)] {
+            for choice in
+                [SwitchMethod::as_made(&self.chain), SwitchMethod::hybrid(2), SwitchMethod::klss(2, 2)]
+            {
                 plans.extend(self.switcher.tables_of_method(choice, level, top));
             }
         }
@@ -102,7 +118,9 @@ fn every_mixture_of_switcher_plan_input_and_key_is_an_error_or_right() {
                         let u = giver.input(level);
                         let coeff = u.clone().into_coeff();
                         let digits = host.switcher.decompose_by(&plan, &u);
-                        for (keeper, key) in worlds.iter().flat_map(|world| [(world, &world.key), (world, &world.low)]) {
+                        for (keeper, key) in
+                            worlds.iter().flat_map(|world| [(world, &world.key), (world, &world.low)])
+                        {
                             let say = format!(
                                 "switcher {}, plan {} ({}, {:?}), input {} ({level}), key {} ({})",
                                 host.name,
@@ -115,9 +133,15 @@ fn every_mixture_of_switcher_plan_input_and_key_is_an_error_or_right() {
                             );
                             let fused = host.switcher.product_by(&plan, &[&u], key);
                             let whole = host.switcher.switch_coeff_by(&plan, &[&coeff], key);
-                            let hoisted =
-                                digits.as_ref().map_err(Clone::clone).and_then(|digits| host.switcher.inner_product(&[digits], key));
-                            assert_eq!((fused.is_ok(), whole.is_ok()), (hoisted.is_ok(), hoisted.is_ok()), "{say}");
+                            let hoisted = digits
+                                .as_ref()
+                                .map_err(Clone::clone)
+                                .and_then(|digits| host.switcher.inner_product(&[digits], key));
+                            assert_eq!(
+                                (fused.is_ok(), whole.is_ok()),
+                                (hoisted.is_ok(), hoisted.is_ok()),
+                                "{say}"
+                            );
                             match fused {
                                 Ok(product) => {
                                     let switched = host.switcher.mod_down(&product).expect("its own");
@@ -131,7 +155,9 @@ fn every_mixture_of_switcher_plan_input_and_key_is_an_error_or_right() {
                                 }
                             }
                             // What fits together by itself is never refused.
-                            let own = std::ptr::eq(host, planner) && std::ptr::eq(host, giver) && std::ptr::eq(host, keeper);
+                            let own = std::ptr::eq(host, planner)
+                                && std::ptr::eq(host, giver)
+                                && std::ptr::eq(host, keeper);
                             if own && plan.level() == level && (key.level() == host.chain.max_level()) {
                                 assert!(host.switcher.product_by(&plan, &[&u], key).is_ok(), "{say}");
                             }
@@ -147,9 +173,13 @@ fn every_mixture_of_switcher_plan_input_and_key_is_an_error_or_right() {
 #[test]
 fn plans_digits_and_keys_of_others_are_refused_with_what_differs() {
     let worlds = worlds();
-    let [one, _, degree, primes, special, steps, digits, fewer] = worlds.as_slice() else { panic!("eight worlds") };
+    let [one, _, degree, primes, special, steps, digits, fewer] = worlds.as_slice() else {
+        panic!("eight worlds")
+    };
     let level = Level(2);
-    let plan = |world: &World, choice| world.switcher.tables_of_method(choice, level, world.chain.max_level()).expect("plan");
+    let plan = |world: &World, choice| {
+        world.switcher.tables_of_method(choice, level, world.chain.max_level()).expect("plan")
+    };
     let (made, hybrid) = (SwitchMethod::as_made(&one.chain), SwitchMethod::hybrid(2));
     let u = one.input(level);
     // Rings.
@@ -157,7 +187,10 @@ fn plans_digits_and_keys_of_others_are_refused_with_what_differs() {
     for (world, right) in [(degree, DEGREE / 2), (primes, DEGREE)] {
         let foreign = plan(world, hybrid);
         assert_eq!(error(one.switcher.product_by(&foreign, &[&u], &world.key)), rings(right));
-        assert_eq!(error(one.switcher.product_by(&foreign, &[&world.input(level)], &world.key)), rings(right));
+        assert_eq!(
+            error(one.switcher.product_by(&foreign, &[&world.input(level)], &world.key)),
+            rings(right)
+        );
         assert_eq!(error(one.switcher.decompose_by(&foreign, &u)), rings(right));
         let alien = world.switcher.decompose_by(&foreign, &world.input(level)).expect("its own");
         assert_eq!(error(one.switcher.inner_product(&[&alien], &world.key)), rings(right));
@@ -183,28 +216,44 @@ fn plans_digits_and_keys_of_others_are_refused_with_what_differs() {
     assert_eq!(error(one.switcher.tables_for_keys(level, &[&one.key, &one.low])), low);
     assert_eq!(error(one.switcher.derive(level, &one.low)), low);
     // A plan that borrows primes the key does not have.
-    let borrowing = one.switcher.tables_of_method(SwitchMethod::hybrid(4), Level(1), one.chain.max_level()).expect("plan");
+    let borrowing = one
+        .switcher
+        .tables_of_method(SwitchMethod::hybrid(4), Level(1), one.chain.max_level())
+        .expect("plan");
     assert_eq!(error(one.switcher.product_by(&borrowing, &[&one.input(Level(1))], &one.low)), gadget(3, 1));
     // Counts.
     let inputs = |inputs| LatticeError::KeyInputs { key_inputs: 1, inputs };
-    assert_eq!(error(one.switcher.product_by(&plan(one, hybrid), &[] as &[&Poly<Eval>], &one.key)), inputs(0));
+    assert_eq!(
+        error(one.switcher.product_by(&plan(one, hybrid), &[] as &[&Poly<Eval>], &one.key)),
+        inputs(0)
+    );
     assert_eq!(error(one.switcher.product_by(&plan(one, hybrid), &[&u, &u], &one.key)), inputs(2));
     assert_eq!(error(one.switcher.inner_product(&[], &one.key)), inputs(0));
     // Digits of two plans.
     let of = |choice| one.switcher.decompose_by(&plan(one, choice), &u).expect("digits");
     assert_eq!(error(one.switcher.inner_product(&[&of(hybrid), &of(made)], &one.key)), gadget(4, 2));
-    assert_eq!(error(one.switcher.inner_product(&[&of(hybrid), &of(SwitchMethod::klss(2, 2))], &one.key)), gadget(2, 2));
+    assert_eq!(
+        error(one.switcher.inner_product(&[&of(hybrid), &of(SwitchMethod::klss(2, 2))], &one.key)),
+        gadget(2, 2)
+    );
 }
 
 #[test]
 fn choices_that_a_level_cannot_make_are_refused_with_their_numbers() {
-    let chain = chain_with_auxiliary(&Shape { degree: DEGREE, bits: 36, steps: 5, special_bits: 37, special: 2 }, 4);
+    let chain =
+        chain_with_auxiliary(&Shape { degree: DEGREE, bits: 36, steps: 5, special_bits: 37, special: 2 }, 4);
     let pairs = Arc::new(Gadget::by_bits(&chain, 72.5));
     let switcher = any_choice(&chain, &pairs, 1);
     let (key_level, top) = (Level(3), chain.max_level());
     let plan = |choice, level, key_level| switcher.tables_of_method(choice, level, key_level);
-    // Special primes: two of the chain, and what base digits of two primes leave of the steps below the key's level.
-    let few = |special, free, level: usize, key_level: usize| LatticeError::FewFreePrimes { special, free, level, key_level };
+    // Special primes: two of the chain, and what base digits of two primes leave of the steps below the key's
+    // level.
+    let few = |special, free, level: usize, key_level: usize| LatticeError::FewFreePrimes {
+        special,
+        free,
+        level,
+        key_level,
+    };
     for special in [0, 5, usize::MAX] {
         assert_eq!(error(plan(SwitchMethod::hybrid(special), Level(1), key_level)), few(special, 3, 1, 3));
     }
@@ -214,16 +263,25 @@ fn choices_that_a_level_cannot_make_are_refused_with_their_numbers() {
     match error(plan(SwitchMethod::hybrid(1), top, top)) {
         LatticeError::DigitTooLarge { digit, digit_bits, special_bits } => {
             assert_eq!(digit, 0);
-            assert!((digit_bits - 60.0).abs() < 0.1 && (special_bits - 37.5).abs() < 0.1, "{digit_bits} over {special_bits}");
+            assert!(
+                (digit_bits - 60.0).abs() < 0.1 && (special_bits - 37.5).abs() < 0.1,
+                "{digit_bits} over {special_bits}"
+            );
         }
         other => panic!("{other}"),
     }
     // Key digits.
-    assert_eq!(error(plan(SwitchMethod::klss(2, 0), Level(1), top)), LatticeError::EmptyShape { what: "the length of key digits", got: 0 });
+    assert_eq!(
+        error(plan(SwitchMethod::klss(2, 0), Level(1), top)),
+        LatticeError::EmptyShape { what: "the length of key digits", got: 0 }
+    );
     for length in [4, 100, usize::MAX] {
         match error(plan(SwitchMethod::klss(2, length), Level(1), top)) {
             LatticeError::FewAuxiliaryPrimes { bits, needed, available } => {
-                assert!((available - 180.0).abs() < 0.1 && needed > available && bits > 90.0, "{bits} {needed} {available}");
+                assert!(
+                    (available - 180.0).abs() < 0.1 && needed > available && bits > 90.0,
+                    "{bits} {needed} {available}"
+                );
             }
             other => panic!("{other}"),
         }
@@ -240,12 +298,19 @@ fn choices_that_a_level_cannot_make_are_refused_with_their_numbers() {
         assert_eq!(error(plan(SwitchMethod::hybrid(2), Level(level), top)), out(level));
         assert_eq!(error(plan(SwitchMethod::hybrid(2), Level(0), Level(level))), out(level));
     }
-    assert_eq!(error(plan(SwitchMethod::hybrid(2), Level(4), key_level)), LatticeError::KeyLevelTooLow { key_level: 3, level: 4 });
+    assert_eq!(
+        error(plan(SwitchMethod::hybrid(2), Level(4), key_level)),
+        LatticeError::KeyLevelTooLow { key_level: 3, level: 4 }
+    );
     // By policy the same choices are the same errors, wherever a switch begins.
     let wrong = fixed(&chain, &pairs, SwitchMethod::klss(2, 0), 1);
     let s = secret(&chain, 1, 1, &mut rng(1));
     let key = SwitchKey::change_of_secret(&chain, &pairs, top, &s, &s, &mut rng(2)).expect("key");
-    let u = Bundle::encrypt_zero(&s, chain.ring(), &chain.basis(Level(1)), &mut rng(3)).expect("zero").mask().at(0).to_poly();
+    let u = Bundle::encrypt_zero(&s, chain.ring(), &chain.basis(Level(1)), &mut rng(3))
+        .expect("zero")
+        .mask()
+        .at(0)
+        .to_poly();
     let empty = LatticeError::EmptyShape { what: "the length of key digits", got: 0 };
     assert_eq!(error(wrong.switch(&[&u], &key)), empty);
     assert_eq!(error(wrong.switch_coeff(&[&u.clone().into_coeff()], &key)), empty);
@@ -259,14 +324,16 @@ fn chain_of_no_auxiliary_primes() -> Arc<Chain> {
 
 #[test]
 fn a_level_whose_digits_fit_switches_where_higher_levels_do_not() {
-    // Base digits of 60 and 36 bits up to level 2, then a pair of 80: two special primes of 37 bits divide away all but that one, and the half of it that level
-    // 3 has.
+    // Base digits of 60 and 36 bits up to level 2, then a pair of 80: two special primes of 37 bits divide
+    // away all but that one, and the half of it that level 3 has.
     let step = 2 * DEGREE as u64;
     let mut moduli = Vec::new();
     for (bits, count) in [(30, 2), (36, 2), (40, 2), (37, 2), (45, 8)] {
         moduli.extend(largest_primes(bits, step, count, &moduli).expect("primes"));
     }
-    let chain = Arc::new(Chain::with_auxiliary(crate::common::new_ring(DEGREE, &moduli), &[2, 1, 1, 1, 1], 8).expect("chain"));
+    let chain = Arc::new(
+        Chain::with_auxiliary(crate::common::new_ring(DEGREE, &moduli), &[2, 1, 1, 1, 1], 8).expect("chain"),
+    );
     let gadget = Arc::new(Gadget::by_bits(&chain, 80.5));
     let (s, top) = (secret(&chain, 1, 1, &mut rng(1)), chain.max_level());
     let key = SwitchKey::change_of_secret(&chain, &gadget, top, &s, &s, &mut rng(2)).expect("key");
@@ -279,7 +346,11 @@ fn a_level_whose_digits_fit_switches_where_higher_levels_do_not() {
                 continue;
             }
             assert_eq!(plan.expect("its digits fit").method(), choice, "level {level}");
-            let u = Bundle::encrypt_zero(&s, chain.ring(), &chain.basis(level), &mut rng(3)).expect("zero").mask().at(0).to_poly();
+            let u = Bundle::encrypt_zero(&s, chain.ring(), &chain.basis(level), &mut rng(3))
+                .expect("zero")
+                .mask()
+                .at(0)
+                .to_poly();
             switcher.switch(&[&u], &key).expect("switch");
         }
     }
@@ -293,27 +364,48 @@ fn sums_of_products_that_do_not_fit_are_refused_and_left_as_they_are() {
     let gadget = Arc::new(one.switcher.gadget().clone());
     let switcher = any_choice(&one.chain, &gadget, 2);
     let product = |rank: usize, bodies: usize, choice: SwitchMethod, level: Level| -> Extended {
-        let (from, to) =
-            (secret(&one.chain, 1, bodies, &mut crate::common::rng(5)), secret(&one.chain, rank, bodies, &mut crate::common::rng(6)));
-        let key =
-            SwitchKey::change_of_secret(&one.chain, &gadget, one.chain.max_level(), &from, &to, &mut crate::common::rng(7)).expect("key");
+        let (from, to) = (
+            secret(&one.chain, 1, bodies, &mut crate::common::rng(5)),
+            secret(&one.chain, rank, bodies, &mut crate::common::rng(6)),
+        );
+        let key = SwitchKey::change_of_secret(
+            &one.chain,
+            &gadget,
+            one.chain.max_level(),
+            &from,
+            &to,
+            &mut crate::common::rng(7),
+        )
+        .expect("key");
         let plan = switcher.tables_of_method(choice, level, one.chain.max_level()).expect("plan");
         switcher.product_by(&plan, &[&one.input(level)], &key).expect("product")
     };
     let (hybrid, decomposed) = (SwitchMethod::hybrid(2), SwitchMethod::klss(2, 2));
-    for (left, right) in [(hybrid, hybrid), (hybrid, decomposed), (decomposed, hybrid), (decomposed, decomposed)] {
+    for (left, right) in
+        [(hybrid, hybrid), (hybrid, decomposed), (decomposed, hybrid), (decomposed, decomposed)]
+    {
         let mut sum = product(2, 1, left, level);
         let before = sum.to_eval().expect("one part");
         let ranks = LatticeError::RankMismatch { left: 2, right: 1 };
         assert_eq!(error(sum.add_assign(&product(1, 1, right, level))), ranks, "{left:?} and {right:?}");
         assert_eq!(error(sum.add_assign(&product(1, 2, right, level))), ranks);
-        assert_eq!(error(sum.add_assign(&product(2, 2, right, level))), LatticeError::BodiesMismatch { left: 1, right: 2 });
-        assert_eq!(error(sum.add_assign(&product(2, 1, right, Level(1)))), LatticeError::BasisMismatch { left: 6, right: 5 });
+        assert_eq!(
+            error(sum.add_assign(&product(2, 2, right, level))),
+            LatticeError::BodiesMismatch { left: 1, right: 2 }
+        );
+        assert_eq!(
+            error(sum.add_assign(&product(2, 1, right, Level(1)))),
+            LatticeError::BasisMismatch { left: 6, right: 5 }
+        );
         let wider = SwitchMethod { special: 3, ..right };
-        assert_eq!(error(sum.add_assign(&product(2, 1, wider, level))), LatticeError::BasisMismatch { left: 6, right: 7 });
+        assert_eq!(
+            error(sum.add_assign(&product(2, 1, wider, level))),
+            LatticeError::BasisMismatch { left: 6, right: 7 }
+        );
         for other in [&worlds[2], &worlds[3]] {
             let plan = other.switcher.tables_of_method(right, level, other.chain.max_level()).expect("plan");
-            let alien = other.switcher.product_by(&plan, &[&other.input(level)], &other.key).expect("product");
+            let alien =
+                other.switcher.product_by(&plan, &[&other.input(level)], &other.key).expect("product");
             let rings = LatticeError::RingMismatch { left: DEGREE, right: other.chain.ring().degree() };
             assert_eq!(error(sum.add_assign(&alien)), rings);
         }
@@ -323,7 +415,10 @@ fn sums_of_products_that_do_not_fit_are_refused_and_left_as_they_are() {
             let counts = LatticeError::BodiesMismatch { left: 3, right: count };
             assert_eq!(error(sum.add_lifted(&terms(one, level, count))), counts);
         }
-        assert_eq!(error(sum.add_lifted(&terms(one, Level(1), 3))), LatticeError::BasisMismatch { left: 3, right: 4 });
+        assert_eq!(
+            error(sum.add_lifted(&terms(one, Level(1), 3))),
+            LatticeError::BasisMismatch { left: 3, right: 4 }
+        );
         for other in [&worlds[2], &worlds[3]] {
             let rings = LatticeError::RingMismatch { left: other.chain.ring().degree(), right: DEGREE };
             assert_eq!(error(sum.add_lifted(&terms(other, level, 3))), rings);

@@ -1,4 +1,5 @@
-//! Temporary ranks: relinearisation and rotation through them, rank reduction, against phases in big integers and predicted noise.
+//! Temporary ranks: relinearisation and rotation through them, rank reduction, against phases in big integers
+//! and predicted noise.
 
 use std::sync::Arc;
 
@@ -13,7 +14,8 @@ use clathrate_lattice::{Chain, Gadget, LatticeError, Level, Poly, SecretKey, Swi
 /// Temporary primes.
 const TEMPORARY: usize = 3;
 
-/// The paper's kind of chain, small: steps of 36 bits, one special prime of 40, temporary primes of 44; auxiliary primes.
+/// The paper's kind of chain, small: steps of 36 bits, one special prime of 40, temporary primes of 44;
+/// auxiliary primes.
 fn chain_with_temporary(degree: usize, steps: usize) -> Arc<Chain> {
     let step = 2 * degree as u64;
     let mut moduli = largest_primes(36, step, steps, &[]).expect("primes");
@@ -36,7 +38,13 @@ struct Setting {
 }
 
 impl Setting {
-    fn new(degree: usize, steps: usize, rank: usize, high: usize, choices: Option<(SwitchMethod, SwitchMethod)>) -> Self {
+    fn new(
+        degree: usize,
+        steps: usize,
+        rank: usize,
+        high: usize,
+        choices: Option<(SwitchMethod, SwitchMethod)>,
+    ) -> Self {
         let rng = &mut rng(5);
         let chain = chain_with_temporary(degree, steps);
         let wide = Arc::new(chain.widened(TEMPORARY).expect("widened"));
@@ -45,11 +53,14 @@ impl Setting {
         let secret = secret(&chain, rank, 1, rng);
         let temporary = secret.join_rank(&crate::common::secret(&chain, high - rank, 1, rng)).expect("fits");
         let top = chain.max_level();
-        let up = SwitchKey::cross_relinearisation(&wide, &wide_gadget, top, &secret, &temporary, rng).expect("key");
+        let up = SwitchKey::cross_relinearisation(&wide, &wide_gadget, top, &secret, &temporary, rng)
+            .expect("key");
         let down = SwitchKey::rank_down(&chain, &gadget, top, &temporary, rank, rng).expect("key");
         let inputs = (rank * (rank + 1) / 2).max(high);
-        let (up_choice, down_choice) = choices.unwrap_or((SwitchMethod::as_made(&wide), SwitchMethod::as_made(&chain)));
-        let (wide, base) = (fixed(&wide, &wide_gadget, up_choice, inputs), fixed(&chain, &gadget, down_choice, inputs));
+        let (up_choice, down_choice) =
+            choices.unwrap_or((SwitchMethod::as_made(&wide), SwitchMethod::as_made(&chain)));
+        let (wide, base) =
+            (fixed(&wide, &wide_gadget, up_choice, inputs), fixed(&chain, &gadget, down_choice, inputs));
         Self { chain, secret, temporary, wide, base, up, down }
     }
 
@@ -96,9 +107,13 @@ fn crossing_relinearisation_keeps_the_phase_within_the_predicted_noise() {
             for _ in 0..8 {
                 let (x, _) = message(&setting.chain, level, 10, rng);
                 let (y, _) = message(&setting.chain, level, 10, rng);
-                let (ct_x, ct_y) = (encrypt(&setting.chain, &setting.secret, &x, rng), encrypt(&setting.chain, &setting.secret, &y, rng));
+                let (ct_x, ct_y) = (
+                    encrypt(&setting.chain, &setting.secret, &x, rng),
+                    encrypt(&setting.chain, &setting.secret, &y, rng),
+                );
                 let tensor = ct_x.tensor(&ct_y).expect("tensor");
-                let relinearised = tensor.cross_relinearise(setting.crossing(), &setting.up).expect("relinearised");
+                let relinearised =
+                    tensor.cross_relinearise(setting.crossing(), &setting.up).expect("relinearised");
                 assert_eq!(relinearised.rank(), rank);
                 // What the product is without relinearisation, exactly.
                 let mut expected = ct_x.phase(&setting.secret).expect("phase").swap_remove(0);
@@ -106,7 +121,10 @@ fn crossing_relinearisation_keeps_the_phase_within_the_predicted_noise() {
                 all.extend(errors(&relinearised, &setting.secret, 0, &expected));
             }
             let ratio = (variance(&all) / predicted).sqrt();
-            assert!((0.9..1.1).contains(&ratio), "rank {rank} -> {high}, {choices:?}, level {level}: {ratio}");
+            assert!(
+                (0.9..1.1).contains(&ratio),
+                "rank {rank} -> {high}, {choices:?}, level {level}: {ratio}"
+            );
             let bound = noise::bound(predicted, all.len(), 40.0);
             assert!(all.iter().all(|e| e.abs() <= bound), "rank {rank} -> {high}, level {level}");
         }
@@ -120,11 +138,16 @@ fn crossing_rotation_is_the_composition_of_plain_ones() {
         let setting = Setting::new(128, 6, rank, high, None);
         let (wide, top) = (setting.wide.chain(), setting.chain.max_level());
         let level = Level(4);
-        let automorphisms: Vec<Automorphism> =
-            [1, -4, 16].iter().map(|&steps| Automorphism::new(GaloisElement::rotation(steps, 128), 128)).collect();
+        let automorphisms: Vec<Automorphism> = [1, -4, 16]
+            .iter()
+            .map(|&steps| Automorphism::new(GaloisElement::rotation(steps, 128), 128))
+            .collect();
         let keys: Vec<SwitchKey> = automorphisms
             .iter()
-            .map(|phi| SwitchKey::automorphism(wide, setting.wide.gadget(), top, &setting.temporary, phi, rng).expect("key"))
+            .map(|phi| {
+                SwitchKey::automorphism(wide, setting.wide.gadget(), top, &setting.temporary, phi, rng)
+                    .expect("key")
+            })
             .collect();
         let (x, _) = message(&setting.chain, level, 20, rng);
         let ct = encrypt(&setting.chain, &setting.secret, &x, rng);
@@ -143,7 +166,9 @@ fn reduced_rank_decrypts_under_the_nested_secret() {
     let rng = &mut rng(3);
     let setting = Setting::new(64, 5, 4, 5, None);
     for rank in [3, 2, 1] {
-        let key = SwitchKey::rank_down(&setting.chain, setting.base.gadget(), Level(2), &setting.secret, rank, rng).expect("key");
+        let key =
+            SwitchKey::rank_down(&setting.chain, setting.base.gadget(), Level(2), &setting.secret, rank, rng)
+                .expect("key");
         let (x, _) = message(&setting.chain, Level(2), 20, rng);
         let ct = encrypt(&setting.chain, &setting.secret, &x, rng);
         let reduced = ct.reduce_rank(rank, &setting.base, &key).expect("reduced");
@@ -151,6 +176,9 @@ fn reduced_rank_decrypts_under_the_nested_secret() {
         assert!(variance(&errors(&reduced, &nested, 0, &x)).sqrt() < 100.0);
         // Up again by zeros.
         assert!(variance(&errors(&reduced.rank_up(4).expect("up"), &setting.secret, 0, &x)).sqrt() < 100.0);
-        assert!(matches!(reduced.reduce_rank(rank, &setting.base, &key), Err(LatticeError::RankDownKey { .. })));
+        assert!(matches!(
+            reduced.reduce_rank(rank, &setting.base, &key),
+            Err(LatticeError::RankDownKey { .. })
+        ));
     }
 }

@@ -1,4 +1,5 @@
-//! Crossings of what does not fit: keys, chains, ranks, bodies, levels mixed up. Each is an error with numbers, or a right result; a panic fails the test.
+//! Crossings of what does not fit: keys, chains, ranks, bodies, levels mixed up. Each is an error with
+//! numbers, or a right result; a panic fails the test.
 
 use std::sync::Arc;
 
@@ -7,8 +8,8 @@ use crate::common::*;
 use clathrate_arith::Automorphism;
 use clathrate_lattice::temporary_rank::TemporaryRank;
 use clathrate_lattice::{
-    Bodies, Bundle, Chain, Degree, Eval, Gadget, LatticeError, Level, Poly, Rank, SecretDistribution, SecretKey, SecretRng, SwitchKey,
-    Switcher,
+    Bodies, Bundle, Chain, Degree, Eval, Gadget, LatticeError, Level, Poly, Rank, SecretDistribution,
+    SecretKey, SecretRng, SwitchKey, Switcher,
 };
 
 const DEGREE: usize = 16;
@@ -21,9 +22,17 @@ fn error<T>(result: Result<T, LatticeError>) -> LatticeError {
     error
 }
 
-/// One secret of rank 6 for all worlds of one degree: the same prefix at every rank, so that what is accepted has to be right.
+/// One secret of rank 6 for all worlds of one degree: the same prefix at every rank, so that what is accepted
+/// has to be right.
 fn secret_of(degree: usize, rank: usize) -> SecretKey {
-    let all = SecretKey::generate(Degree(degree), Rank(6), Bodies(1), SecretDistribution::UniformTernary, &mut rng(1)).expect("secret");
+    let all = SecretKey::generate(
+        Degree(degree),
+        Rank(6),
+        Bodies(1),
+        SecretDistribution::UniformTernary,
+        &mut rng(1),
+    )
+    .expect("secret");
     all.truncate_rank(rank).expect("part")
 }
 
@@ -39,21 +48,34 @@ struct World {
 }
 
 impl World {
-    fn new(name: &'static str, chain: &Arc<Chain>, temporary: usize, ranks: (usize, usize), digit_bits: f64, key_level: Level) -> Self {
+    fn new(
+        name: &'static str,
+        chain: &Arc<Chain>,
+        temporary: usize,
+        ranks: (usize, usize),
+        digit_bits: f64,
+        key_level: Level,
+    ) -> Self {
         let rng = &mut rng(2);
         let wide = Arc::new(chain.widened(temporary).expect("widened"));
         let gadget = Arc::new(Gadget::by_bits(chain, 36.5));
         let wide_gadget = Arc::new(Gadget::by_bits(&wide, digit_bits));
         let degree = chain.ring().degree();
         let (low, temporary) = (secret_of(degree, ranks.0), secret_of(degree, ranks.1));
-        let up = SwitchKey::cross_relinearisation(&wide, &wide_gadget, key_level, &low, &temporary, rng).expect("key");
+        let up = SwitchKey::cross_relinearisation(&wide, &wide_gadget, key_level, &low, &temporary, rng)
+            .expect("key");
         let down = SwitchKey::rank_down(chain, &gadget, key_level, &temporary, ranks.0, rng).expect("key");
         let key = |phi: Automorphism, rng: &mut SecretRng| {
-            let key = SwitchKey::automorphism(&wide, &wide_gadget, key_level, &temporary, &phi, rng).expect("key");
+            let key =
+                SwitchKey::automorphism(&wide, &wide_gadget, key_level, &temporary, &phi, rng).expect("key");
             (phi, key)
         };
         let turns = rotations(degree, &[1, -2]).into_iter().map(|phi| key(phi, rng)).collect();
-        let sides = Sides { chain: chain.clone(), wide: any_choice(&wide, &wide_gadget, 6), base: any_choice(chain, &gadget, 6) };
+        let sides = Sides {
+            chain: chain.clone(),
+            wide: any_choice(&wide, &wide_gadget, 6),
+            base: any_choice(chain, &gadget, 6),
+        };
         Self { name, sides, rank: ranks.0, high: ranks.1, up, down, turns }
     }
 
@@ -62,11 +84,18 @@ impl World {
     }
 
     fn ct(&self, level: Level) -> Bundle<Eval> {
-        Bundle::encrypt_zero(&self.secret(), self.sides.chain.ring(), &self.sides.chain.basis(level), &mut rng(3)).expect("zero")
+        Bundle::encrypt_zero(
+            &self.secret(),
+            self.sides.chain.ring(),
+            &self.sides.chain.basis(level),
+            &mut rng(3),
+        )
+        .expect("zero")
     }
 
     fn is_right(&self, bundle: &Bundle<Eval>, expected: &Poly<Eval>) -> bool {
-        bundle.rank() == self.rank && errors(bundle, &self.secret(), 0, expected).iter().all(|e| e.abs() < 1e5)
+        bundle.rank() == self.rank
+            && errors(bundle, &self.secret(), 0, expected).iter().all(|e| e.abs() < 1e5)
     }
 }
 
@@ -100,7 +129,11 @@ fn every_mixture_of_sides_and_keys_is_an_error_or_right() {
             square.mul_assign(&phase).expect("same basis");
             for keeper in &worlds {
                 // Both switchers of either side: the wide one where the ordinary one belongs, too.
-                let switchers = || worlds.iter().flat_map(|world| [(world.name, &world.sides.wide), (world.name, &world.sides.base)]);
+                let switchers = || {
+                    worlds
+                        .iter()
+                        .flat_map(|world| [(world.name, &world.sides.wide), (world.name, &world.sides.base)])
+                };
                 for (up_name, wide) in switchers() {
                     for (down_name, base) in switchers() {
                         for lander in &worlds {
@@ -109,11 +142,14 @@ fn every_mixture_of_sides_and_keys_is_an_error_or_right() {
                                 giver.name, keeper.name, lander.name
                             );
                             let crossing = TemporaryRank { wide, base, down: &lander.down };
-                            let turns: Vec<(&Automorphism, &SwitchKey)> = keeper.turns.iter().map(|(phi, key)| (phi, key)).collect();
-                            let relinearised = tensor.cross_relinearise(crossing, &keeper.up).map(|found| (found, square.clone()));
-                            let rotated = ct
-                                .rotate_rank_hoisted(&turns, crossing)
-                                .map(|found| (found, turns.iter().fold(phase.clone(), |x, (phi, _)| x.automorphism(phi))));
+                            let turns: Vec<(&Automorphism, &SwitchKey)> =
+                                keeper.turns.iter().map(|(phi, key)| (phi, key)).collect();
+                            let relinearised = tensor
+                                .cross_relinearise(crossing, &keeper.up)
+                                .map(|found| (found, square.clone()));
+                            let rotated = ct.rotate_rank_hoisted(&turns, crossing).map(|found| {
+                                (found, turns.iter().fold(phase.clone(), |x, (phi, _)| x.automorphism(phi)))
+                            });
                             for result in [relinearised, rotated] {
                                 match result {
                                     Ok((found, expected)) => {
@@ -149,8 +185,14 @@ fn what_differs_is_told_with_its_numbers() {
     let rank_down = |high, low, inputs, rank| LatticeError::RankDownKey { high, low, inputs, rank };
     // Keys of other ranks.
     assert_eq!(error(tensor.cross_relinearise(own, &high.up)), rank_down(4, 2, 1, 2));
-    assert_eq!(error(tensor.cross_relinearise(high.sides.crossing(&high.down), &one.up)), rank_down(3, 2, 2, 2));
-    assert_eq!(error(tensor.cross_relinearise(crossing(&one.sides.wide, &one.sides.base, &higher.down), &one.up)), rank_down(3, 2, 1, 3));
+    assert_eq!(
+        error(tensor.cross_relinearise(high.sides.crossing(&high.down), &one.up)),
+        rank_down(3, 2, 2, 2)
+    );
+    assert_eq!(
+        error(tensor.cross_relinearise(crossing(&one.sides.wide, &one.sides.base, &higher.down), &one.up)),
+        rank_down(3, 2, 1, 3)
+    );
     // Inputs: a rotation key has three, a relinearisation of rank 2 as many; one of rank 4 has four.
     assert_eq!(
         error(tensor.cross_relinearise(high.sides.crossing(&high.down), &high.turns[0].1)),
@@ -167,13 +209,25 @@ fn what_differs_is_told_with_its_numbers() {
     assert_eq!(error(tensor.cross_relinearise(one.sides.crossing(&one.up), &one.up)), rank_down(3, 2, 3, 3));
     // Sides in each other's place, and of other special moduli: digits of the key, and of the switcher.
     let gadget = |key_digits, digits| LatticeError::KeyGadget { key_digits, digits };
-    assert_eq!(error(tensor.cross_relinearise(crossing(&one.sides.base, &one.sides.wide, &one.down), &one.up)), gadget(1, 4));
-    assert_eq!(error(tensor.cross_relinearise(crossing(&one.sides.wide, &one.sides.wide, &one.down), &one.up)), gadget(4, 1));
-    assert_eq!(error(tensor.cross_relinearise(crossing(&fewer.sides.wide, &one.sides.base, &one.down), &one.up)), gadget(1, 2));
+    assert_eq!(
+        error(tensor.cross_relinearise(crossing(&one.sides.base, &one.sides.wide, &one.down), &one.up)),
+        gadget(1, 4)
+    );
+    assert_eq!(
+        error(tensor.cross_relinearise(crossing(&one.sides.wide, &one.sides.wide, &one.down), &one.up)),
+        gadget(4, 1)
+    );
+    assert_eq!(
+        error(tensor.cross_relinearise(crossing(&fewer.sides.wide, &one.sides.base, &one.down), &one.up)),
+        gadget(1, 2)
+    );
     // Levels.
     let above = LatticeError::KeyLevelTooLow { key_level: 1, level: 3 };
     assert_eq!(error(tensor.cross_relinearise(own, &low.up)), above);
-    assert_eq!(error(tensor.cross_relinearise(crossing(&one.sides.wide, &one.sides.base, &low.down), &one.up)), above);
+    assert_eq!(
+        error(tensor.cross_relinearise(crossing(&one.sides.wide, &one.sides.base, &low.down), &one.up)),
+        above
+    );
     assert_eq!(error(ct.reduce_rank(2, &one.sides.base, &one.down)), rank_down(2, 2, 1, 2));
     let up = one.ct(Level(3)).rank_up(3).expect("up");
     assert_eq!(error(up.reduce_rank(2, &low.sides.base, &low.down)), above);
@@ -183,13 +237,22 @@ fn what_differs_is_told_with_its_numbers() {
     // Rings.
     let rings = |left, right| LatticeError::RingMismatch { left, right };
     let alien = degree.ct(Level(3));
-    assert_eq!(error(alien.tensor(&alien).expect("tensor").cross_relinearise(own, &one.up)), rings(DEGREE, DEGREE / 2));
-    assert_eq!(error(alien.rank_up(3).expect("up").reduce_rank(2, &one.sides.base, &one.down)), rings(DEGREE, DEGREE / 2));
+    assert_eq!(
+        error(alien.tensor(&alien).expect("tensor").cross_relinearise(own, &one.up)),
+        rings(DEGREE, DEGREE / 2)
+    );
+    assert_eq!(
+        error(alien.rank_up(3).expect("up").reduce_rank(2, &one.sides.base, &one.down)),
+        rings(DEGREE, DEGREE / 2)
+    );
     let steps = turn(&degree.turns[0].0, &one.turns[0].1);
     assert_eq!(error(ct.rotate_rank_hoisted(&steps, own)), rings(DEGREE / 2, DEGREE));
     // Reductions to ranks that the key or the bundle does not have.
     for rank in [0, 1, 3, 4, usize::MAX] {
-        assert_eq!(error(up.reduce_rank(rank, &one.sides.base, &one.down)), rank_down(3.max(rank), rank, 1, 2));
+        assert_eq!(
+            error(up.reduce_rank(rank, &one.sides.base, &one.down)),
+            rank_down(3.max(rank), rank, 1, 2)
+        );
     }
     assert_eq!(error(up.reduce_rank(2, &one.sides.wide, &one.down)), gadget(4, 1));
     // No turns: nothing to do, whatever the rest.
@@ -208,36 +271,63 @@ fn several_bodies_rotate_and_reduce_together_and_do_not_multiply() {
         let down = SwitchKey::rank_down(&chain, gadget, top, &high, 2, rng).expect("key");
         let ct = Bundle::encrypt_zero(&low, chain.ring(), &chain.basis(top), rng).expect("zero");
         let phis = rotations(DEGREE, &[1, 2]);
-        let keys: Vec<SwitchKey> =
-            phis.iter().map(|phi| SwitchKey::automorphism(wide, sides.wide.gadget(), top, &high, phi, rng).expect("key")).collect();
+        let keys: Vec<SwitchKey> = phis
+            .iter()
+            .map(|phi| SwitchKey::automorphism(wide, sides.wide.gadget(), top, &high, phi, rng).expect("key"))
+            .collect();
         let turns: Vec<(&Automorphism, &SwitchKey)> = phis.iter().zip(&keys).collect();
         let rotated = ct.rotate_rank_hoisted(&turns, sides.crossing(&down)).expect("rotated");
         let up = Bundle::encrypt_zero(&high, chain.ring(), &chain.basis(top), rng).expect("zero");
         let reduced = up.reduce_rank(2, &sides.base, &down).expect("reduced");
         for body in 0..bodies {
-            let expected = phis.iter().fold(ct.phase(&low).expect("phase").swap_remove(body), |x, phi| x.automorphism(phi));
-            assert!(errors(&rotated, &low, body, &expected).iter().all(|e| e.abs() < 1e5), "body {body} of {bodies}");
+            let expected = phis
+                .iter()
+                .fold(ct.phase(&low).expect("phase").swap_remove(body), |x, phi| x.automorphism(phi));
+            assert!(
+                errors(&rotated, &low, body, &expected).iter().all(|e| e.abs() < 1e5),
+                "body {body} of {bodies}"
+            );
             let expected = up.phase(&high).expect("phase").swap_remove(body);
-            assert!(errors(&reduced, &low, body, &expected).iter().all(|e| e.abs() < 1e5), "body {body} of {bodies}");
+            assert!(
+                errors(&reduced, &low, body, &expected).iter().all(|e| e.abs() < 1e5),
+                "body {body} of {bodies}"
+            );
         }
         // Keys, bundles, secrets of other bodies.
         let many = |left, right| LatticeError::BodiesMismatch { left, right };
         let one = Secrets::new(&chain, 2, 4, rng);
         let single = one.down(&sides, top, rng);
         assert_eq!(error(up.reduce_rank(2, &sides.base, &single)), many(bodies, 1));
-        assert!(matches!(error(ct.rotate_rank_hoisted(&turns, sides.crossing(&single))), LatticeError::BodiesMismatch { .. }));
+        assert!(matches!(
+            error(ct.rotate_rank_hoisted(&turns, sides.crossing(&single))),
+            LatticeError::BodiesMismatch { .. }
+        ));
         let lone = one.pair(&sides, top, rng)[0].clone();
-        assert!(matches!(error(lone.rotate_rank_hoisted(&turns, sides.crossing(&down))), LatticeError::BodiesMismatch { .. }));
-        assert_eq!(error(ct.tensor(&ct)), LatticeError::ManyBodies { operation: "a product of ciphertexts", bodies });
+        assert!(matches!(
+            error(lone.rotate_rank_hoisted(&turns, sides.crossing(&down))),
+            LatticeError::BodiesMismatch { .. }
+        ));
+        assert_eq!(
+            error(ct.tensor(&ct)),
+            LatticeError::ManyBodies { operation: "a product of ciphertexts", bodies }
+        );
         let tensor = lone.tensor(&lone).expect("tensor");
         let up = one.up(&sides, top, rng);
         assert_eq!(error(tensor.cross_relinearise(sides.crossing(&down), &up)), many(1, bodies));
         let cross = SwitchKey::cross_relinearisation(wide, sides.wide.gadget(), top, &low, &high, rng);
-        assert_eq!(error(cross), LatticeError::ManyBodies { operation: "a switch from a product of secrets", bodies });
+        assert_eq!(
+            error(cross),
+            LatticeError::ManyBodies { operation: "a switch from a product of secrets", bodies }
+        );
     }
 }
 
-fn generate(sides: &Sides, level: Level, low: &SecretKey, high: &SecretKey) -> Result<SwitchKey, LatticeError> {
+fn generate(
+    sides: &Sides,
+    level: Level,
+    low: &SecretKey,
+    high: &SecretKey,
+) -> Result<SwitchKey, LatticeError> {
     SwitchKey::cross_relinearisation(sides.wide.chain(), sides.wide.gadget(), level, low, high, &mut rng(6))
 }
 
@@ -249,12 +339,24 @@ fn keys_of_secrets_that_do_not_belong_together_are_not_made() {
     let part = |rank| all.truncate_rank(rank).expect("part");
     generate(&sides, top, &part(2), &part(3)).expect("nested");
     // Not of a higher rank; not one that begins with the secret: its results would be noise.
-    assert_eq!(error(generate(&sides, top, &part(2), &part(2))), LatticeError::NothingBeyondRank { rank: 2, at: 2 });
-    assert_eq!(error(generate(&sides, top, &part(3), &part(2))), LatticeError::NothingBeyondRank { rank: 2, at: 3 });
+    assert_eq!(
+        error(generate(&sides, top, &part(2), &part(2))),
+        LatticeError::NothingBeyondRank { rank: 2, at: 2 }
+    );
+    assert_eq!(
+        error(generate(&sides, top, &part(3), &part(2))),
+        LatticeError::NothingBeyondRank { rank: 2, at: 3 }
+    );
     let stranger = secret(&chain, 3, 1, rng);
-    assert_eq!(error(generate(&sides, top, &part(2), &stranger)), LatticeError::NotNested { rank: 2, temporary: 3 });
+    assert_eq!(
+        error(generate(&sides, top, &part(2), &stranger)),
+        LatticeError::NotNested { rank: 2, temporary: 3 }
+    );
     let late = part(1).join_rank(&part(2)).expect("fits");
-    assert_eq!(error(generate(&sides, top, &part(2), &late)), LatticeError::NotNested { rank: 2, temporary: 3 });
+    assert_eq!(
+        error(generate(&sides, top, &part(2), &late)),
+        LatticeError::NotNested { rank: 2, temporary: 3 }
+    );
     // Degrees, bodies, levels, chains without special primes, gadgets of others.
     let small = |rank| secret_of(DEGREE / 2, rank);
     let rings = LatticeError::RingMismatch { left: DEGREE / 2, right: DEGREE };
@@ -262,18 +364,27 @@ fn keys_of_secrets_that_do_not_belong_together_are_not_made() {
     assert_eq!(error(generate(&sides, top, &part(2), &small(3))), rings);
     assert_eq!(error(generate(&sides, top, &small(2), &part(3))), rings);
     let two = secret(&chain, 3, 2, rng);
-    assert_eq!(error(generate(&sides, top, &part(2), &two)), LatticeError::BodiesMismatch { left: 1, right: 2 });
+    assert_eq!(
+        error(generate(&sides, top, &part(2), &two)),
+        LatticeError::BodiesMismatch { left: 1, right: 2 }
+    );
     for level in [STEPS, usize::MAX] {
         let out = LatticeError::LevelOutOfRange { level, max: STEPS - 1 };
         assert_eq!(error(generate(&sides, Level(level), &part(2), &part(3))), out);
-        assert_eq!(error(SwitchKey::rank_down(&chain, sides.base.gadget(), Level(level), &part(3), 2, rng)), out);
+        assert_eq!(
+            error(SwitchKey::rank_down(&chain, sides.base.gadget(), Level(level), &part(3), 2, rng)),
+            out
+        );
     }
     let down = |chain: &Chain, secret: &SecretKey, rank| {
         SwitchKey::rank_down(chain, sides.base.gadget(), top, secret, rank, &mut crate::common::rng(8))
     };
     assert_eq!(error(down(&chain, &part(3), 0)), LatticeError::EmptyShape { what: "the rank", got: 0 });
     for rank in [3, 4, usize::MAX] {
-        assert_eq!(error(down(&chain, &part(3), rank)), LatticeError::NothingBeyondRank { rank: 3, at: rank });
+        assert_eq!(
+            error(down(&chain, &part(3), rank)),
+            LatticeError::NothingBeyondRank { rank: 3, at: rank }
+        );
     }
     assert_eq!(error(down(&chain, &small(3), 2)), rings);
     let moduli: Vec<u64> = chain.ring().moduli().iter().map(|q| q.value()).collect();
@@ -291,7 +402,10 @@ fn keys_of_secrets_that_do_not_belong_together_are_not_made() {
 #[test]
 fn temporary_primes_are_bounded_by_the_rings_and_special_in_widened_chains_alone() {
     let chain = Primes::equal(DEGREE, STEPS, 1, 3, 2).chain();
-    assert_eq!((chain.special_basis().len(), chain.temporary_basis().len(), chain.auxiliary_basis().len()), (1, 3, 2));
+    assert_eq!(
+        (chain.special_basis().len(), chain.temporary_basis().len(), chain.auxiliary_basis().len()),
+        (1, 3, 2)
+    );
     let few = |wanted, available| LatticeError::FewTemporaryPrimes { wanted, available };
     for wanted in [4, usize::MAX] {
         assert_eq!(error(chain.widened(wanted)), few(wanted, 3));
@@ -313,9 +427,16 @@ fn temporary_primes_are_bounded_by_the_rings_and_special_in_widened_chains_alone
     // Counts that the ring does not have.
     let ring = chain.ring();
     let primes = ring.moduli().len();
-    let empty = LatticeError::EmptyShape { what: "the number of modulus steps that fit the ring's primes", got: 0 };
-    for (temporary, auxiliary) in [(primes, 0), (usize::MAX, 0), (0, usize::MAX), (usize::MAX, usize::MAX), (primes - STEPS, 1)] {
-        assert_eq!(error(Chain::with_temporary(ring.clone(), &[1; STEPS], temporary, auxiliary)), empty, "{temporary}, {auxiliary}");
+    let empty =
+        LatticeError::EmptyShape { what: "the number of modulus steps that fit the ring's primes", got: 0 };
+    for (temporary, auxiliary) in
+        [(primes, 0), (usize::MAX, 0), (0, usize::MAX), (usize::MAX, usize::MAX), (primes - STEPS, 1)]
+    {
+        assert_eq!(
+            error(Chain::with_temporary(ring.clone(), &[1; STEPS], temporary, auxiliary)),
+            empty,
+            "{temporary}, {auxiliary}"
+        );
     }
     // No special primes but temporary ones: only the widened chain switches.
     let bare = Arc::new(Chain::with_temporary(ring.clone(), &[1; STEPS], primes - STEPS, 0).expect("chain"));
@@ -331,12 +452,18 @@ fn secrets_join_and_part_by_rank_without_a_coefficient_lost() {
     let sparse = SecretDistribution::FixedWeight;
     for distribution in [SecretDistribution::UniformTernary, sparse(7), sparse(11), sparse(30)] {
         for (rank, bodies) in [(2, 1), (3, 1), (5, 2), (4, 3)] {
-            let whole = SecretKey::generate(Degree(DEGREE), Rank(rank), Bodies(bodies), distribution, rng).expect("secret");
+            let whole = SecretKey::generate(Degree(DEGREE), Rank(rank), Bodies(bodies), distribution, rng)
+                .expect("secret");
             for at in 1..rank {
-                let (low, high) = (whole.truncate_rank(at).expect("low"), whole.beyond_rank(at).expect("high"));
+                let (low, high) =
+                    (whole.truncate_rank(at).expect("low"), whole.beyond_rank(at).expect("high"));
                 assert_eq!((low.rank(), high.rank(), high.bodies()), (at, rank - at, bodies));
                 let joined = low.join_rank(&high).expect("fits");
-                assert_eq!(joined.all_coefficients(), whole.all_coefficients(), "{distribution:?}, rank {rank} at {at}");
+                assert_eq!(
+                    joined.all_coefficients(),
+                    whole.all_coefficients(),
+                    "{distribution:?}, rank {rank} at {at}"
+                );
                 // The expected weights of the parts are the whole's.
                 assert_eq!(joined.distribution(), distribution, "rank {rank} at {at}");
             }
@@ -344,17 +471,28 @@ fn secrets_join_and_part_by_rank_without_a_coefficient_lost() {
             for at in [rank, rank + 1, usize::MAX] {
                 assert_eq!(error(whole.beyond_rank(at)), LatticeError::NothingBeyondRank { rank, at });
             }
-            let other = SecretKey::generate(Degree(DEGREE), Rank(rank), Bodies(bodies + 1), distribution, rng).expect("secret");
-            assert_eq!(error(whole.join_rank(&other)), LatticeError::BodiesMismatch { left: bodies, right: bodies + 1 });
+            let other =
+                SecretKey::generate(Degree(DEGREE), Rank(rank), Bodies(bodies + 1), distribution, rng)
+                    .expect("secret");
+            assert_eq!(
+                error(whole.join_rank(&other)),
+                LatticeError::BodiesMismatch { left: bodies, right: bodies + 1 }
+            );
         }
     }
     let (one, small) = (secret_of(DEGREE, 2), secret_of(DEGREE / 2, 2));
     assert_eq!(error(one.join_rank(&small)), LatticeError::RingMismatch { left: DEGREE, right: DEGREE / 2 });
     assert_eq!(error(small.join_rank(&one)), LatticeError::RingMismatch { left: DEGREE / 2, right: DEGREE });
     // Of two distributions: the expected square is the two parts' mean.
-    let mixed = one.join_rank(&SecretKey::generate(Degree(DEGREE), Rank(2), Bodies(1), sparse(6), rng).expect("secret")).expect("fits");
+    let mixed = one
+        .join_rank(&SecretKey::generate(Degree(DEGREE), Rank(2), Bodies(1), sparse(6), rng).expect("secret"))
+        .expect("fits");
     let mean = (one.coefficient_variance() + 6.0 / (2 * DEGREE) as f64) / 2.0;
-    assert!((mixed.coefficient_variance() - mean).abs() < 0.5 / (4 * DEGREE) as f64 + 1e-12, "{} and {mean}", mixed.coefficient_variance());
+    assert!(
+        (mixed.coefficient_variance() - mean).abs() < 0.5 / (4 * DEGREE) as f64 + 1e-12,
+        "{} and {mean}",
+        mixed.coefficient_variance()
+    );
 }
 
 #[test]
@@ -369,10 +507,14 @@ fn sums_that_cannot_be_joined_or_cut_are_refused() {
         let mask: Vec<Poly<Eval>> = vec![world.ct(level).mask().at(0).to_poly(); world.high - world.rank];
         world.sides.base.product(&mask.iter().collect::<Vec<_>>(), &world.down).expect("product")
     };
-    // Every pair of products of every world, in both orders: an error, or what big integers say (checked elsewhere); never a panic.
+    // Every pair of products of every world, in both orders: an error, or what big integers say (checked
+    // elsewhere); never a panic.
     let (mut joined, mut refused) = (0, 0);
-    let products: Vec<_> =
-        worlds.iter().flat_map(|world| [Level(0), Level(1)].map(|level| [product(world, level), down(world, level)])).flatten().collect();
+    let products: Vec<_> = worlds
+        .iter()
+        .flat_map(|world| [Level(0), Level(1)].map(|level| [product(world, level), down(world, level)]))
+        .flatten()
+        .collect();
     for left in &products {
         for right in &products {
             match left.clone().join(right.clone()) {
@@ -396,8 +538,14 @@ fn sums_that_cannot_be_joined_or_cut_are_refused() {
         assert_eq!(error(product(one, Level(1)).join(down(world, Level(1)))), rings(right));
         assert_eq!(error(down(one, Level(1)).join(product(world, Level(1)))), rings(right));
     }
-    assert_eq!(error(product(one, Level(1)).join(product(one, Level(0)))), LatticeError::BasisMismatch { left: 2, right: 1 });
-    assert_eq!(error(product(one, Level(1)).join(down(one, Level(1)))), LatticeError::RankMismatch { left: 3, right: 2 });
+    assert_eq!(
+        error(product(one, Level(1)).join(product(one, Level(0)))),
+        LatticeError::BasisMismatch { left: 2, right: 1 }
+    );
+    assert_eq!(
+        error(product(one, Level(1)).join(down(one, Level(1)))),
+        LatticeError::RankMismatch { left: 3, right: 2 }
+    );
     for at in [0, 3, 4, usize::MAX] {
         let mut sum = product(one, Level(1));
         let before = sum.to_eval().expect("product");

@@ -1,4 +1,5 @@
-//! How unit operations of a product grow with the rank `r` and the primes `l`: polynomials fitted to counts have the leading terms of [dpad-he, Table 2].
+//! How unit operations of a product grow with the rank `r` and the primes `l`: polynomials fitted to counts
+//! have the leading terms of [dpad-he, Table 2].
 
 use std::collections::BTreeSet;
 
@@ -10,16 +11,20 @@ const DEGREE: usize = 32;
 /// Digits of the first stage: `K = l / 2`, and the largest temporary rank, `r^ = 2 r`.
 const MU: usize = 2;
 
-/// Transforms and Hadamard products of tensor and relinearisation at the top level: plain and through a temporary rank.
+/// Transforms and Hadamard products of tensor and relinearisation at the top level: plain and through a
+/// temporary rank.
 fn counts(rank: usize, primes: usize) -> [[f64; 2]; 2] {
     let (chain, engine) = Primes::equal(DEGREE, primes, 1, primes / MU - 1, 0).counting_chain();
     let (sides, rng) = (Sides::new(&chain, None, 1), &mut rng(41));
     let (secrets, top) = (Secrets::new(&chain, rank, 2 * rank, rng), chain.max_level());
-    let (up, down, plain) = (secrets.up(&sides, top, rng), secrets.down(&sides, top, rng), secrets.plain(&sides, top, rng));
+    let (up, down, plain) =
+        (secrets.up(&sides, top, rng), secrets.down(&sides, top, rng), secrets.plain(&sides, top, rng));
     let (wide, base) = sides.plans(top, top);
     assert_eq!((wide.digit_count(), base.digit_count()), (MU, primes));
     let [x, y] = secrets.pair(&sides, top, rng);
-    let taken = |counts: Counts| [counts.ntt() as f64, (counts.hadamard + counts.conversion + counts.division) as f64];
+    let taken = |counts: Counts| {
+        [counts.ntt() as f64, (counts.hadamard + counts.conversion + counts.division) as f64]
+    };
     engine.take();
     x.tensor(&y).expect("tensor").relinearise(&sides.base, &plain).expect("relinearised");
     let single = taken(engine.take());
@@ -53,7 +58,10 @@ fn terms(ranks: &[usize], primes: &[usize], values: &[Vec<f64>]) -> Vec<Term> {
     let mut terms = Vec::new();
     for b in 0..primes.len() {
         let column: Vec<f64> = by_primes.iter().map(|row| row[b]).collect();
-        let found = fit(&floats(ranks), &column).into_iter().enumerate().map(|(a, coefficient)| ((a, b), coefficient));
+        let found = fit(&floats(ranks), &column)
+            .into_iter()
+            .enumerate()
+            .map(|(a, coefficient)| ((a, b), coefficient));
         terms.extend(found.filter(|(_, coefficient)| coefficient.abs() > 1e-6));
     }
     terms
@@ -62,7 +70,8 @@ fn terms(ranks: &[usize], primes: &[usize], values: &[Vec<f64>]) -> Vec<Term> {
 #[test]
 fn counts_over_rank_and_primes_grow_by_the_leading_terms_of_the_table() {
     let (ranks, primes) = ([1, 2, 3, 4, 5], [4, 6, 8, 10]);
-    let table: Vec<Vec<[[f64; 2]; 2]>> = ranks.iter().map(|&rank| primes.iter().map(|&l| counts(rank, l)).collect()).collect();
+    let table: Vec<Vec<[[f64; 2]; 2]>> =
+        ranks.iter().map(|&rank| primes.iter().map(|&l| counts(rank, l)).collect()).collect();
     // In transforms or rows of degree n; the table's N is r n.
     let leading: [[&[(usize, usize)]; 2]; 2] = [
         // ModHE: O(r l^2 N log n), O(r^2 l^2 N).
@@ -73,18 +82,26 @@ fn counts_over_rank_and_primes_grow_by_the_leading_terms_of_the_table() {
     let mut fitted: [Vec<Vec<Term>>; 2] = Default::default();
     for way in 0..2 {
         for operation in 0..2 {
-            let values: Vec<Vec<f64>> = table.iter().map(|row| row.iter().map(|counts| counts[way][operation]).collect()).collect();
+            let values: Vec<Vec<f64>> =
+                table.iter().map(|row| row.iter().map(|counts| counts[way][operation]).collect()).collect();
             let terms = terms(&ranks, &primes, &values);
             let powers: BTreeSet<(usize, usize)> = terms.iter().map(|&(power, _)| power).collect();
             // The points are more than the powers: fifth values of a rank, fourth of primes.
             assert!(powers.iter().all(|&(a, b)| a <= 3 && b <= 2), "{way}, {operation}: {terms:?}");
             let expected = leading[way][operation];
             for power in expected {
-                let coefficient = terms.iter().find(|(found, _)| found == power).map(|&(_, coefficient)| coefficient);
-                assert!(coefficient.is_some_and(|coefficient| coefficient > 0.0), "{way}, {operation}: {power:?} in {terms:?}");
+                let coefficient =
+                    terms.iter().find(|(found, _)| found == power).map(|&(_, coefficient)| coefficient);
+                assert!(
+                    coefficient.is_some_and(|coefficient| coefficient > 0.0),
+                    "{way}, {operation}: {power:?} in {terms:?}"
+                );
             }
             for (a, b) in powers {
-                assert!(expected.iter().any(|&(up, to)| a <= up && b <= to), "{way}, {operation}: r^{a} l^{b} in {terms:?}");
+                assert!(
+                    expected.iter().any(|&(up, to)| a <= up && b <= to),
+                    "{way}, {operation}: r^{a} l^{b} in {terms:?}"
+                );
             }
             // RNS-CKKS is rank 1: O(l^2 N log N) and O(l^2 N).
             if way == 0 {
@@ -95,13 +112,24 @@ fn counts_over_rank_and_primes_grow_by_the_leading_terms_of_the_table() {
             fitted[way].push(terms);
         }
     }
-    // What that means at the paper's largest set, r = 8 and l = 42 (there r^ is 10, here 16): fewer of both; at r = 5 and l = 10, fewer transforms alone.
+    // What that means at the paper's largest set, r = 8 and l = 42 (there r^ is 10, here 16): fewer of both;
+    // at r = 5 and l = 10, fewer transforms alone.
     let at = |terms: &[Term], r: f64, l: f64| -> f64 {
         terms.iter().map(|&((a, b), coefficient)| coefficient * r.powi(a as i32) * l.powi(b as i32)).sum()
     };
     let ratio = |operation: usize, r, l| at(&fitted[0][operation], r, l) / at(&fitted[1][operation], r, l);
-    assert!(ratio(0, 8.0, 42.0) > 3.2 && ratio(1, 8.0, 42.0) > 2.0, "{} and {}", ratio(0, 8.0, 42.0), ratio(1, 8.0, 42.0));
-    assert!(ratio(0, 5.0, 10.0) > 1.0 && ratio(1, 5.0, 10.0) < 1.0, "{} and {}", ratio(0, 5.0, 10.0), ratio(1, 5.0, 10.0));
+    assert!(
+        ratio(0, 8.0, 42.0) > 3.2 && ratio(1, 8.0, 42.0) > 2.0,
+        "{} and {}",
+        ratio(0, 8.0, 42.0),
+        ratio(1, 8.0, 42.0)
+    );
+    assert!(
+        ratio(0, 5.0, 10.0) > 1.0 && ratio(1, 5.0, 10.0) < 1.0,
+        "{} and {}",
+        ratio(0, 5.0, 10.0),
+        ratio(1, 5.0, 10.0)
+    );
 }
 
 #[test]
@@ -109,5 +137,8 @@ fn fits_find_the_polynomial_that_they_are_given() {
     let points = [1.0, 2.0, 4.0, 5.0];
     let values = points.map(|x: f64| 3.0 - x + 2.0 * x * x);
     let fitted = fit(&points, &values);
-    assert!(fitted.iter().zip([3.0, -1.0, 2.0, 0.0]).all(|(found, expected)| (found - expected).abs() < 1e-9), "{fitted:?}");
+    assert!(
+        fitted.iter().zip([3.0, -1.0, 2.0, 0.0]).all(|(found, expected)| (found - expected).abs() < 1e-9),
+        "{fitted:?}"
+    );
 }

@@ -1,7 +1,9 @@
-//! Noise of temporary ranks: measured variances against closed forms, largest values against hard bounds, canonical norms against the lemmas, and either
-//! side against the other where the paper predicts which is smaller.
+//! Noise of temporary ranks: measured variances against closed forms, largest values against hard bounds,
+//! canonical norms against the lemmas, and either side against the other where the paper predicts which is
+//! smaller.
 //!
-//! Each variance is over at least 16384 errors under fresh secrets and keys: as in `noise.rs`, 10 % is above four deviations.
+//! Each variance is over at least 16384 errors under fresh secrets and keys: as in `noise.rs`, 10 % is above
+//! four deviations.
 
 use crate::common::canonical::{canonical_norm, canonical_norm_by_definition};
 use crate::common::temporary_rank::*;
@@ -35,22 +37,34 @@ impl Sample {
         self.errors.iter().fold(0.0, |largest, error| largest.max(error.abs()))
     }
 
-    /// Holds the sample to its closed form, to a bound that fails with probability `2^-40`, and to one that never fails.
+    /// Holds the sample to its closed form, to a bound that fails with probability `2^-40`, and to one that
+    /// never fails.
     fn check(&self, what: &str, predicted: f64, limit: f64) {
         assert!(self.errors.len() >= 16384, "{what}: {} errors", self.errors.len());
         let ratio = self.variance() / predicted;
         assert!((ratio - 1.0).abs() < TOLERANCE, "{what}: measured over predicted variance is {ratio:.3}");
         let likely = bound(predicted, self.errors.len(), 40.0);
-        assert!(self.largest() <= likely && self.largest() <= limit, "{what}: {} over {likely} or {limit}", self.largest());
+        assert!(
+            self.largest() <= likely && self.largest() <= limit,
+            "{what}: {} over {likely} or {limit}",
+            self.largest()
+        );
     }
 }
 
-/// Rank, temporary rank, steps, temporary primes: one special prime, and digits of one prime below, of `temporary + 1` above.
-const SHAPES: [(usize, usize, usize, usize); 6] = [(1, 2, 3, 2), (2, 3, 6, 2), (2, 4, 6, 5), (2, 4, 3, 1), (3, 4, 6, 1), (4, 5, 8, 3)];
+/// Rank, temporary rank, steps, temporary primes: one special prime, and digits of one prime below, of
+/// `temporary + 1` above.
+const SHAPES: [(usize, usize, usize, usize); 6] =
+    [(1, 2, 3, 2), (2, 3, 6, 2), (2, 4, 6, 5), (2, 4, 3, 1), (3, 4, 6, 1), (4, 5, 8, 3)];
 
-/// Steps of 36 bits; special and temporary primes of as many, so that the products' noise is what one sees, or of 45, so that the roundings alone are left.
+/// Steps of 36 bits; special and temporary primes of as many, so that the products' noise is what one sees,
+/// or of 45, so that the roundings alone are left.
 fn primes(steps: usize, temporary: usize, bits: u32) -> Primes {
-    Primes { special: (bits, 1), temporary: (bits, temporary), ..Primes::equal(DEGREE, steps, 1, temporary, 0) }
+    Primes {
+        special: (bits, 1),
+        temporary: (bits, temporary),
+        ..Primes::equal(DEGREE, steps, 1, temporary, 0)
+    }
 }
 
 #[test]
@@ -68,30 +82,42 @@ fn canonical_norm_by_transform_is_the_definition() {
 /// With the lemmas' own parameters the functions are the printed formulas, our sigma being 3.2.
 #[test]
 fn canonical_bounds_are_the_lemmas_of_the_paper() {
-    for (n, r, high, d, mu) in [(512usize, 2usize, 3usize, 6usize, 2usize), (1 << 13, 8, 10, 42, 4), (1 << 15, 2, 3, 42, 3)] {
+    for (n, r, high, d, mu) in
+        [(512usize, 2usize, 3usize, 6usize, 2usize), (1 << 13, 8, 10, 42, 4), (1 << 15, 2, 3, 42, 3)]
+    {
         let model = NoiseModel { degree: n, rank: r, secret_variance: 2.0 / 3.0 };
         let (sigma, n, rf, hf) = (3.2, n as f64, r as f64, high as f64);
         let (digits, wide) = (vec![(58.0, 1); d], vec![(270.0, 1); mu]);
         let (small, large) = (2f64.powi(58 - 60), 2f64.powi(270 - 280));
         let (root3, root2) = (3f64.sqrt(), 2f64.sqrt());
-        let close = |found: f64, printed: f64| assert!((found / printed - 1.0).abs() < 1e-12, "{found} and {printed}");
-        let switch = 8.0 * d as f64 * sigma * 5.0 * n / root3 * small + (3.0 * n).sqrt() + 8.0 * root2 * rf * n / 3.0;
+        let close = |found: f64, printed: f64| {
+            assert!((found / printed - 1.0).abs() < 1e-12, "{found} and {printed}")
+        };
+        let switch =
+            8.0 * d as f64 * sigma * 5.0 * n / root3 * small + (3.0 * n).sqrt() + 8.0 * root2 * rf * n / 3.0;
         close(model.canonical_switch(5, &digits, 60.0), switch);
         let crossing = 4.0 * mu as f64 * sigma * rf * (rf + 1.0) * n / root3 * large
             + 8.0 * d as f64 * sigma * (hf - rf) * n / root3 * small
             + 2.0 * (3.0 * n).sqrt()
             + 8.0 * root2 * (hf + rf) * n / 3.0;
-        close(model.canonical_cross_relinearisation(r * (r + 1) / 2, (&wide, 280.0), high - r, (&digits, 60.0)), crossing);
+        close(
+            model.canonical_cross_relinearisation(r * (r + 1) / 2, (&wide, 280.0), high - r, (&digits, 60.0)),
+            crossing,
+        );
         // The gain is their difference where digits are as large as the special moduli.
         let (digits, wide) = (vec![(60.0, 1); d], vec![(280.0, 1); mu]);
         let pairs = r * (r + 1) / 2;
         let plain = model.canonical_switch(pairs, &digits, 60.0);
-        let gain = plain - model.canonical_cross_relinearisation(pairs, (&wide, 280.0), high - r, (&digits, 60.0));
-        assert!((canonical_gain(Degree(n as usize), (Rank(r), Rank(high)), d, mu) - gain).abs() < 1e-9 * plain);
+        let gain =
+            plain - model.canonical_cross_relinearisation(pairs, (&wide, 280.0), high - r, (&digits, 60.0));
+        assert!(
+            (canonical_gain(Degree(n as usize), (Rank(r), Rank(high)), d, mu) - gain).abs() < 1e-9 * plain
+        );
     }
 }
 
-/// Special moduli of the paper's sets have up to 775 bits: their squares are beyond doubles, what is left after the division is not.
+/// Special moduli of the paper's sets have up to 775 bits: their squares are beyond doubles, what is left
+/// after the division is not.
 #[test]
 fn noise_over_special_moduli_of_any_size_is_a_number_and_depends_on_the_quotient_alone() {
     let model = NoiseModel { degree: 1 << 15, rank: 2, secret_variance: 2.0 / 3.0 };
@@ -121,13 +147,17 @@ fn noise_over_special_moduli_of_any_size_is_a_number_and_depends_on_the_quotient
 
 /// The difference as the paper prints it, in units of `n`: without the rank-down's products.
 fn printed_gain((rank, high): (usize, usize), d: usize, mu: usize) -> f64 {
-    4.0 / 3.0 * (3f64.sqrt() * (d as f64 - mu as f64) * (rank * (rank + 1)) as f64 - 2.0 * 2f64.sqrt() * high as f64)
+    4.0 / 3.0
+        * (3f64.sqrt() * (d as f64 - mu as f64) * (rank * (rank + 1)) as f64
+            - 2.0 * 2f64.sqrt() * high as f64)
 }
 
 #[test]
 fn relinearisations_have_the_predicted_noise_under_the_lemmas_and_the_crossing_less_where_they_say_so() {
     let mut gains = Vec::new();
-    for ((rank, high, steps, temporary), bits) in SHAPES.into_iter().flat_map(|shape| [(shape, 36), (shape, 45)]) {
+    for ((rank, high, steps, temporary), bits) in
+        SHAPES.into_iter().flat_map(|shape| [(shape, 36), (shape, 45)])
+    {
         let rng = &mut rng(21);
         let sides = Sides::new(&primes(steps, temporary, bits).chain(), None, 1);
         for level in [Level(steps - 1), Level(1)] {
@@ -138,29 +168,53 @@ fn relinearisations_have_the_predicted_noise_under_the_lemmas_and_the_crossing_l
             let mut model = None;
             for _ in 0..ROUNDS {
                 let secrets = Secrets::new(&sides.chain, rank, high, rng);
-                let (up, down, one) = (secrets.up(&sides, level, rng), secrets.down(&sides, level, rng), secrets.plain(&sides, level, rng));
+                let (up, down, one) = (
+                    secrets.up(&sides, level, rng),
+                    secrets.down(&sides, level, rng),
+                    secrets.plain(&sides, level, rng),
+                );
                 let pair = secrets.pair(&sides, level, rng);
                 let (tensor, expected) = (pair[0].tensor(&pair[1]).expect("tensor"), secrets.product(&pair));
-                let relinearised = tensor.cross_relinearise(sides.crossing(&down), &up).expect("relinearised");
+                let relinearised =
+                    tensor.cross_relinearise(sides.crossing(&down), &up).expect("relinearised");
                 crossing.add(secrets.errors(&relinearised, &expected));
-                plain.add(secrets.errors(&tensor.relinearise(&sides.base, &one).expect("relinearised"), &expected));
+                plain.add(
+                    secrets.errors(&tensor.relinearise(&sides.base, &one).expect("relinearised"), &expected),
+                );
                 model = Some(secrets.model());
             }
             let model = model.expect("rounds");
             let (pairs, beyond) = (rank * (rank + 1) / 2, high - rank);
             let what = format!("rank {rank}, {high}, level {level}, special primes of {bits} bits");
-            let (limit, plain_limit) =
-                (model.cross_relinearisation_limit(pairs, up, beyond, down), model.switch_limit(pairs, down.0, down.1));
-            crossing.check(&format!("crossing, {what}"), model.cross_relinearisation(pairs, up, beyond, down), limit);
-            plain.check(&format!("plain, {what}"), model.switch(pairs, &base.log2_digits(), down.1), plain_limit);
+            let (limit, plain_limit) = (
+                model.cross_relinearisation_limit(pairs, up, beyond, down),
+                model.switch_limit(pairs, down.0, down.1),
+            );
+            crossing.check(
+                &format!("crossing, {what}"),
+                model.cross_relinearisation(pairs, up, beyond, down),
+                limit,
+            );
+            plain.check(
+                &format!("plain, {what}"),
+                model.switch(pairs, &base.log2_digits(), down.1),
+                plain_limit,
+            );
             // Lemmas 3.1 and 3.2.
-            let lemmas = (model.canonical_switch(pairs, down.0, down.1), model.canonical_cross_relinearisation(pairs, up, beyond, down));
+            let lemmas = (
+                model.canonical_switch(pairs, down.0, down.1),
+                model.canonical_cross_relinearisation(pairs, up, beyond, down),
+            );
             assert!(plain.canonical <= lemmas.0, "{what}: {} over {}", plain.canonical, lemmas.0);
             assert!(crossing.canonical <= lemmas.1, "{what}: {} over {}", crossing.canonical, lemmas.1);
-            // Sums of bounds are above the bound of a sum by the root of the number of terms; no more is given away.
+            // Sums of bounds are above the bound of a sum by the root of the number of terms; no more is
+            // given away.
             let terms = |products: usize, rounded: usize| 16.0 * ((products + rounded + 1) as f64).sqrt();
             let (d, mu) = (base.digit_count(), wide.digit_count());
-            let slack = (plain.canonical * terms(pairs * d, rank), crossing.canonical * terms(pairs * mu + beyond * d, rank + high + 1));
+            let slack = (
+                plain.canonical * terms(pairs * d, rank),
+                crossing.canonical * terms(pairs * mu + beyond * d, rank + high + 1),
+            );
             assert!(
                 lemmas.0 < slack.0 && lemmas.1 < slack.1,
                 "{what}: {lemmas:?} far above {} and {}",
@@ -168,22 +222,44 @@ fn relinearisations_have_the_predicted_noise_under_the_lemmas_and_the_crossing_l
                 crossing.canonical
             );
             let ratios = (plain.canonical / lemmas.0, crossing.canonical / lemmas.1);
-            println!("{what}: of the lemmas {ratios:.3?}, crossing over plain {:.3}", (crossing.variance() / plain.variance()).sqrt());
+            println!(
+                "{what}: of the lemmas {ratios:.3?}, crossing over plain {:.3}",
+                (crossing.variance() / plain.variance()).sqrt()
+            );
             if bits > 36 {
                 // Two roundings of masks of other ranks are left.
-                let predicted = (model.cross_relinearisation(pairs, up, beyond, down), model.switch(pairs, &base.log2_digits(), down.1));
-                assert!(predicted.0 > predicted.1 && crossing.variance() > plain.variance(), "{what}: {predicted:?}");
+                let predicted = (
+                    model.cross_relinearisation(pairs, up, beyond, down),
+                    model.switch(pairs, &base.log2_digits(), down.1),
+                );
+                assert!(
+                    predicted.0 > predicted.1 && crossing.variance() > plain.variance(),
+                    "{what}: {predicted:?}"
+                );
                 continue;
             }
-            // The lemmas' difference, and what is measured. It has its closed form where digits fill the special moduli.
+            // The lemmas' difference, and what is measured. It has its closed form where digits fill the
+            // special moduli.
             let gain = lemmas.0 - lemmas.1;
             if gain > 0.0 {
-                assert!(crossing.variance() <= plain.variance(), "{what}: {} over {}", crossing.variance(), plain.variance());
-                assert!(crossing.canonical <= plain.canonical, "{what}: {} over {}", crossing.canonical, plain.canonical);
+                assert!(
+                    crossing.variance() <= plain.variance(),
+                    "{what}: {} over {}",
+                    crossing.variance(),
+                    plain.variance()
+                );
+                assert!(
+                    crossing.canonical <= plain.canonical,
+                    "{what}: {} over {}",
+                    crossing.canonical,
+                    plain.canonical
+                );
             }
             if (level.0 + 1) % (temporary + 1) == 0 {
-                let (closed, printed) =
-                    (canonical_gain(Degree(DEGREE), (Rank(rank), Rank(high)), d, mu), printed_gain((rank, high), d, mu));
+                let (closed, printed) = (
+                    canonical_gain(Degree(DEGREE), (Rank(rank), Rank(high)), d, mu),
+                    printed_gain((rank, high), d, mu),
+                );
                 assert!((gain - closed).abs() < 1e-3 * lemmas.0, "{what}: {gain} and {closed}");
                 gains.push((closed > 0.0, printed > 0.0));
                 // What is printed and is none, is none.
@@ -192,11 +268,15 @@ fn relinearisations_have_the_predicted_noise_under_the_lemmas_and_the_crossing_l
         }
     }
     // Both happen, and so does a gain that is printed and is none: at rank 1.
-    assert!(gains.contains(&(true, true)) && gains.contains(&(false, false)) && gains.contains(&(false, true)), "{gains:?}");
+    assert!(
+        gains.contains(&(true, true)) && gains.contains(&(false, false)) && gains.contains(&(false, true)),
+        "{gains:?}"
+    );
     assert!(!gains.contains(&(true, false)), "{gains:?}");
 }
 
-/// Rank, temporary rank, steps, temporary primes, steps of the rotation in turn; whether the crossing has less noise.
+/// Rank, temporary rank, steps, temporary primes, steps of the rotation in turn; whether the crossing has
+/// less noise.
 #[derive(Clone, Copy)]
 struct Turns(usize, usize, usize, usize, &'static [i64], bool);
 
@@ -210,7 +290,9 @@ const ROTATIONS: [Turns; 5] = [
 
 #[test]
 fn rotations_have_the_predicted_noise_and_the_crossing_less_than_plain_ones_in_turn_where_predicted() {
-    for (Turns(rank, high, count, temporary, steps, less), bits) in ROTATIONS.into_iter().flat_map(|turns| [(turns, 36), (turns, 45)]) {
+    for (Turns(rank, high, count, temporary, steps, less), bits) in
+        ROTATIONS.into_iter().flat_map(|turns| [(turns, 36), (turns, 45)])
+    {
         let rng = &mut rng(22);
         let sides = Sides::new(&primes(count, temporary, bits).chain(), None, 1);
         let level = sides.chain.max_level();
@@ -228,12 +310,29 @@ fn rotations_have_the_predicted_noise_and_the_crossing_less_than_plain_ones_in_t
             let down = secrets.down(&sides, level, rng);
             let keys: Vec<SwitchKey> = automorphisms
                 .iter()
-                .map(|phi| SwitchKey::automorphism(sides.wide.chain(), sides.wide.gadget(), level, &secrets.high, phi, rng).expect("key"))
+                .map(|phi| {
+                    SwitchKey::automorphism(
+                        sides.wide.chain(),
+                        sides.wide.gadget(),
+                        level,
+                        &secrets.high,
+                        phi,
+                        rng,
+                    )
+                    .expect("key")
+                })
                 .collect();
             let turns: Vec<(&Automorphism, &SwitchKey)> = automorphisms.iter().zip(&keys).collect();
-            crossing.add(secrets.errors(&ct.rotate_rank_hoisted(&turns, sides.crossing(&down)).expect("rotated"), &expected));
+            crossing.add(
+                secrets.errors(
+                    &ct.rotate_rank_hoisted(&turns, sides.crossing(&down)).expect("rotated"),
+                    &expected,
+                ),
+            );
             let rotated = automorphisms.iter().fold(ct, |ct, phi| {
-                let key = SwitchKey::automorphism(&sides.chain, sides.base.gadget(), level, &secrets.low, phi, rng).expect("key");
+                let key =
+                    SwitchKey::automorphism(&sides.chain, sides.base.gadget(), level, &secrets.low, phi, rng)
+                        .expect("key");
                 ct.rotate(phi, &sides.base, &key).expect("rotated")
             });
             plain.add(secrets.errors(&rotated, &expected));
@@ -241,17 +340,35 @@ fn rotations_have_the_predicted_noise_and_the_crossing_less_than_plain_ones_in_t
         }
         let model = model.expect("rounds");
         let (turns, beyond) = (steps.len(), high - rank);
-        let (what, less) = (format!("rank {rank}, {high}, steps {steps:?}, special primes of {bits} bits"), less && bits == 36);
+        let (what, less) = (
+            format!("rank {rank}, {high}, steps {steps:?}, special primes of {bits} bits"),
+            less && bits == 36,
+        );
         let predicted = model.rank_hoisted_rotation(turns, up, beyond, down);
-        crossing.check(&format!("crossing, {what}"), predicted, model.rank_hoisted_rotation_limit(turns, up, beyond, down));
+        crossing.check(
+            &format!("crossing, {what}"),
+            predicted,
+            model.rank_hoisted_rotation_limit(turns, up, beyond, down),
+        );
         let in_turn = turns as f64 * model.switch(rank, &base.log2_digits(), down.1);
-        plain.check(&format!("plain, {what}"), in_turn, turns as f64 * model.switch_limit(rank, down.0, down.1));
+        plain.check(
+            &format!("plain, {what}"),
+            in_turn,
+            turns as f64 * model.switch_limit(rank, down.0, down.1),
+        );
         println!("{what}: crossing over plain {:.3}", (crossing.variance() / plain.variance()).sqrt());
         assert_eq!(predicted < in_turn, less, "{what}: {predicted} and {in_turn}");
-        assert_eq!(crossing.variance() < plain.variance(), less, "{what}: {} and {}", crossing.variance(), plain.variance());
+        assert_eq!(
+            crossing.variance() < plain.variance(),
+            less,
+            "{what}: {} and {}",
+            crossing.variance(),
+            plain.variance()
+        );
         // Lemma 3.1 for every switch in turn.
         let at_high = NoiseModel { rank: high, ..model };
-        let lemma = turns as f64 * at_high.canonical_switch(high, up.0, up.1) + model.canonical_switch(beyond, down.0, down.1);
+        let lemma = turns as f64 * at_high.canonical_switch(high, up.0, up.1)
+            + model.canonical_switch(beyond, down.0, down.1);
         assert!(crossing.canonical <= lemma, "{what}: {} over {lemma}", crossing.canonical);
     }
 }
@@ -277,7 +394,15 @@ fn rank_reductions_have_the_predicted_noise_under_the_lemma() {
         }
         let (model, special) = (model.expect("rounds"), base.log2_special());
         let what = format!("rank {rank} to {to}");
-        sample.check(&what, model.switch(rank - to, &base.log2_digits(), special), model.switch_limit(rank - to, &digits, special));
-        assert!(sample.canonical <= model.canonical_switch(rank - to, &digits, special), "{what}: {}", sample.canonical);
+        sample.check(
+            &what,
+            model.switch(rank - to, &base.log2_digits(), special),
+            model.switch_limit(rank - to, &digits, special),
+        );
+        assert!(
+            sample.canonical <= model.canonical_switch(rank - to, &digits, special),
+            "{what}: {}",
+            sample.canonical
+        );
     }
 }

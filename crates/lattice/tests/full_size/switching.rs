@@ -1,15 +1,20 @@
 //! The switch and the product at secure sizes: minutes, not seconds, so only `make test-full` runs them.
 //!
-//! False alarms: each bound fails with probability `2^-40`; the variance of at least 2^13 errors is held to 10 %, six deviations of a
-//! sample of correlated errors (`2 / sqrt(2^13)` = 2.2 % at the smallest, less where ranks and degrees are larger) with one key's own.
+//! False alarms: each bound fails with probability `2^-40`; the variance of at least 2^13 errors is held to
+//! 10 %, six deviations of a sample of correlated errors (`2 / sqrt(2^13)` = 2.2 % at the smallest, less
+//! where ranks and degrees are larger) with one key's own.
 
 use std::sync::Arc;
 
-use crate::common::{Shape, any_choice, chain, chain_with_auxiliary, encrypt, integers, message, rng, secret};
+use crate::common::{
+    Shape, any_choice, chain, chain_with_auxiliary, encrypt, integers, message, rng, secret,
+};
 use clathrate_lattice::noise::{NoiseModel, bound};
 use clathrate_lattice::security::estimated_bits;
 use clathrate_lattice::switch::SwitchMethod;
-use clathrate_lattice::{Basis, Bundle, Eval, Gadget, Level, Poly, PolyRef, SecretDistribution, SecretKey, SwitchKey, Switcher};
+use clathrate_lattice::{
+    Basis, Bundle, Eval, Gadget, Level, Poly, PolyRef, SecretDistribution, SecretKey, SwitchKey, Switcher,
+};
 use num_traits::ToPrimitive;
 
 const LOG2_FAILURE: f64 = 40.0;
@@ -32,10 +37,15 @@ fn check(what: &str, errors: &[f64], predicted: f64) {
 
 fn switch_and_multiply(degree: usize, rank: usize, steps: usize, special: usize) {
     let chain = chain(&Shape { degree, bits: 40, steps, special_bits: 41, special });
-    let switcher = Switcher::new(chain.clone(), Arc::new(Gadget::for_special_modulus(&chain, 0.0).expect("gadget"))).expect("switcher");
+    let switcher =
+        Switcher::new(chain.clone(), Arc::new(Gadget::for_special_modulus(&chain, 0.0).expect("gadget")))
+            .expect("switcher");
     let log2_qp = chain.key_basis(chain.max_level()).log2(chain.ring());
     let security = estimated_bits(degree * rank, log2_qp, SecretDistribution::UniformTernary);
-    assert!(security >= 128.0, "degree {degree}, rank {rank}, log QP {log2_qp:.0}: {security:.0} bits of security");
+    assert!(
+        security >= 128.0,
+        "degree {degree}, rank {rank}, log QP {log2_qp:.0}: {security:.0} bits of security"
+    );
     let mut rng = rng((degree.trailing_zeros() as usize * 8 + rank) as u8);
     let (from, s) = (secret(&chain, rank, 1, &mut rng), secret(&chain, rank, 1, &mut rng));
     let model = NoiseModel { degree, rank, secret_variance: s.coefficient_variance() };
@@ -43,7 +53,10 @@ fn switch_and_multiply(degree: usize, rank: usize, steps: usize, special: usize)
     let special_bits = chain.special_basis().log2(chain.ring());
     let digits = |level: Level| -> Vec<f64> {
         let basis = chain.basis(level);
-        let own = |digit: &Basis| Basis::new(digit.indices().iter().copied().filter(|&i| basis.row_of(i).is_some())).log2(chain.ring());
+        let own = |digit: &Basis| {
+            Basis::new(digit.indices().iter().copied().filter(|&i| basis.row_of(i).is_some()))
+                .log2(chain.ring())
+        };
         switcher.gadget().digits().iter().map(own).filter(|&bits| bits > 0.0).collect()
     };
     let key = SwitchKey::change_of_secret(&chain, switcher.gadget(), top, &from, &s, &mut rng).expect("key");
@@ -52,7 +65,11 @@ fn switch_and_multiply(degree: usize, rank: usize, steps: usize, special: usize)
         let ct = encrypt(&chain, &from, &m, &mut rng);
         let switched = ct.switch_secret(&switcher, &key).expect("switch");
         let predicted = model.fresh_secret() + model.switch(rank, &digits(level), special_bits);
-        check(&format!("switch, degree {degree}, rank {rank}, level {level}"), &errors(&switched, &s, &m), predicted);
+        check(
+            &format!("switch, degree {degree}, rank {rank}, level {level}"),
+            &errors(&switched, &s, &m),
+            predicted,
+        );
     }
     drop(key);
     let key = SwitchKey::relinearisation(&chain, switcher.gadget(), top, &s, &mut rng).expect("key");
@@ -63,7 +80,8 @@ fn switch_and_multiply(degree: usize, rank: usize, steps: usize, special: usize)
     expected.mul_assign(&y).expect("same basis");
     let product = cx.multiply(&cy, &switcher, &key).expect("product");
     let (fresh, square) = (model.fresh_secret(), (2.0 * f64::from(bits)).exp2() / 12.0);
-    let predicted = model.multiply((fresh, square), (fresh, square)) + model.switch(rank * (rank + 1) / 2, &digits(top), special_bits);
+    let predicted = model.multiply((fresh, square), (fresh, square))
+        + model.switch(rank * (rank + 1) / 2, &digits(top), special_bits);
     check(&format!("product, degree {degree}, rank {rank}"), &errors(&product, &s, &expected), predicted);
 }
 
@@ -95,14 +113,18 @@ fn switch_and_product_at_degree_2_to_14_and_ranks_2_to_4_stay_under_their_bounds
     }
 }
 
-/// Every engine and digit length, by keys with base digits of one prime: the same bits from both engines, noise by the closed form.
+/// Every engine and digit length, by keys with base digits of one prime: the same bits from both engines,
+/// noise by the closed form.
 fn switch_by_every_engine(degree: usize, rank: usize, steps: usize) {
     let chain = chain_with_auxiliary(&Shape { degree, bits: 36, steps, special_bits: 36, special: 1 }, 16);
     let gadget = Arc::new(Gadget::by_bits(&chain, 36.5));
     let switcher = any_choice(&chain, &gadget, rank);
     let log2_qp = chain.key_basis(chain.max_level()).log2(chain.ring());
     let security = estimated_bits(degree * rank, log2_qp, SecretDistribution::UniformTernary);
-    assert!(security >= 128.0, "degree {degree}, rank {rank}, log QP {log2_qp:.0}: {security:.0} bits of security");
+    assert!(
+        security >= 128.0,
+        "degree {degree}, rank {rank}, log QP {log2_qp:.0}: {security:.0} bits of security"
+    );
     let mut rng = rng((degree.trailing_zeros() as usize * 8 + rank) as u8);
     let (from, s) = (secret(&chain, rank, 1, &mut rng), secret(&chain, rank, 1, &mut rng));
     let model = NoiseModel { degree, rank, secret_variance: s.coefficient_variance() };
@@ -115,9 +137,15 @@ fn switch_by_every_engine(degree: usize, rank: usize, steps: usize) {
             let inputs: Vec<PolyRef<'_, Eval>> = ct.mask().iter().collect();
             let switched = |choice| {
                 let plan = switcher.tables_of_method(choice, level, top).expect("plan");
-                let mut switched = switcher.mod_down(&switcher.product_by(&plan, &inputs, &key).expect("product")).expect("mod-down");
+                let mut switched = switcher
+                    .mod_down(&switcher.product_by(&plan, &inputs, &key).expect("product"))
+                    .expect("mod-down");
                 switched.bodies_mut().at(0).add_assign(ct.bodies().at(0)).expect("same basis");
-                (switched, model.fresh_secret() + model.coalesced_switch(rank, &plan.noise_digits(), plan.log2_special()))
+                (
+                    switched,
+                    model.fresh_secret()
+                        + model.coalesced_switch(rank, &plan.noise_digits(), plan.log2_special()),
+                )
             };
             let (hybrid, predicted) = switched(SwitchMethod::hybrid(special));
             let what = format!("degree {degree}, rank {rank}, r = {special}, level {level}");

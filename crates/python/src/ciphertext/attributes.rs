@@ -263,13 +263,21 @@ impl PyCiphertext {
         correct_bits: Whole,
     ) -> PyResult<u32> {
         let error_bound = error_bound.map(|Real(bound)| bound);
-        let queries = u64::try_from(queries.0).map_err(|_| out_of_range(py, "`queries`", queries.0, "use 1 or more"))?;
+        let queries = u64::try_from(queries.0)
+            .map_err(|_| out_of_range(py, "`queries`", queries.0, "use 1 or more"))?;
         let statistical_bits = u32::try_from(statistical_bits.0).map_err(|_| {
-            out_of_range(py, "`statistical_bits`", statistical_bits.0, "use 0 or more, as many as the modulus has room for")
+            out_of_range(
+                py,
+                "`statistical_bits`",
+                statistical_bits.0,
+                "use 0 or more, as many as the modulus has room for",
+            )
         })?;
-        let correct_bits =
-            u32::try_from(correct_bits.0).map_err(|_| out_of_range(py, "`correct_bits`", correct_bits.0, "use 0 or more"))?;
-        self.data.flood_bits(error_bound, queries, statistical_bits, correct_bits).map_err(|error| raise(py, error))
+        let correct_bits = u32::try_from(correct_bits.0)
+            .map_err(|_| out_of_range(py, "`correct_bits`", correct_bits.0, "use 0 or more"))?;
+        self.data
+            .flood_bits(error_bound, queries, statistical_bits, correct_bits)
+            .map_err(|error| raise(py, error))
     }
 
     fn __repr__(&self) -> String {
@@ -302,9 +310,17 @@ impl PyCiphertext {
         let data = &*self.data;
         let lines = [
             format!("encrypted array of shape {}", python_shape(data.shape())),
-            format!("  encoding {}, {}", self.encoding(), if data.is_complex() { "complex numbers" } else { "real numbers" }),
+            format!(
+                "  encoding {}, {}",
+                self.encoding(),
+                if data.is_complex() { "complex numbers" } else { "real numbers" }
+            ),
             format!("  level {} of {}", data.level(), data.params().max_level()),
-            format!("  scale 2^{:.2}{}", data.scale().log2(), if data.awaits_rescale() { ", a product to be rescaled" } else { "" }),
+            format!(
+                "  scale 2^{:.2}{}",
+                data.scale().log2(),
+                if data.awaits_rescale() { ", a product to be rescaled" } else { "" }
+            ),
             format!("  layout {}", data.layout()),
             format!("  memory {:.2} MiB", data.predicted_bytes() as f64 / 1_048_576.0),
             format!("  parameters {}", data.params().spec().name),
@@ -321,7 +337,11 @@ impl PyCiphertext {
     }
 
     fn __len__(&self) -> PyResult<usize> {
-        self.data.shape().first().copied().ok_or_else(|| PyTypeError::new_err("an encrypted scalar has no length"))
+        self.data
+            .shape()
+            .first()
+            .copied()
+            .ok_or_else(|| PyTypeError::new_err("an encrypted scalar has no length"))
     }
 }
 

@@ -52,13 +52,20 @@ impl PyCiphertext {
     /// >>> owner.decrypt(x.bootstrap(plan)).round(3)
     /// array([ 0.5 , -0.25])
     #[pyo3(signature = (plan=None, progress=None))]
-    fn bootstrap(&self, py: Python<'_>, plan: Option<&PyBootstrapPlan>, progress: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+    fn bootstrap(
+        &self,
+        py: Python<'_>,
+        plan: Option<&PyBootstrapPlan>,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
         let evaluator = self.evaluator();
         let x = &*self.settled(py, &evaluator)?;
         let own = plan.map(|plan| plan.plan.clone());
         let plan = detached(py, || own.map_or_else(|| plan_for(x), Ok))?;
         let translate = |error| raise_for_key(py, error, "cl.BootstrapPlan(params).needs");
-        let fresh = with_progress(py, progress, "bootstrap", translate, |tick| evaluator.bootstrap_with_progress(x, &plan, tick))?;
+        let fresh = with_progress(py, progress, "bootstrap", translate, |tick| {
+            evaluator.bootstrap_with_progress(x, &plan, tick)
+        })?;
         self.beside(py, fresh)
     }
 
@@ -142,7 +149,12 @@ impl PyCiphertext {
     /// >>> [owner.decrypt(fresh).round(3)[0] for fresh in x.bootstrap_pair(y)]
     /// [np.float64(0.5), np.float64(-0.25)]
     #[pyo3(signature = (other, plan=None))]
-    fn bootstrap_pair(&self, py: Python<'_>, other: &Self, plan: Option<&PyBootstrapPlan>) -> PyResult<(Self, Self)> {
+    fn bootstrap_pair(
+        &self,
+        py: Python<'_>,
+        other: &Self,
+        plan: Option<&PyBootstrapPlan>,
+    ) -> PyResult<(Self, Self)> {
         let evaluator = self.evaluator();
         let (x, y) = (&*self.settled(py, &evaluator)?, &*other.settled(py, &evaluator)?);
         let own = plan.map(|plan| plan.plan.clone());
@@ -214,13 +226,24 @@ const SAMPLES_NEEDS: &str = "cl.SamplesPlan(params).needs";
 /// >>> owner.decrypt(cl.bootstrap_samples([first.with_keys(keys), second], plan)).round(3)
 /// array([0.5 , 0.25, 0.5 , 0.25])
 #[pyfunction]
-pub fn bootstrap_samples(py: Python<'_>, arrays: &Bound<'_, PyAny>, plan: &PySamplesPlan) -> PyResult<PyCiphertext> {
+pub fn bootstrap_samples(
+    py: Python<'_>,
+    arrays: &Bound<'_, PyAny>,
+    plan: &PySamplesPlan,
+) -> PyResult<PyCiphertext> {
     let parts = parts_of(arrays, "bootstrap_samples", "cl.bootstrap_samples([x, y], plan)")?;
     let plan = plan.plan.clone();
-    let holder = parts.iter().map(|part| part.get()).find(|part| part.has_keys()).or_else(|| parts.first().map(|part| part.get()));
-    let Some(holder) = holder else { return Err(raise(py, CkksError::NoTerms { operation: "a bootstrap of samples" })) };
+    let holder = parts
+        .iter()
+        .map(|part| part.get())
+        .find(|part| part.has_keys())
+        .or_else(|| parts.first().map(|part| part.get()));
+    let Some(holder) = holder else {
+        return Err(raise(py, CkksError::NoTerms { operation: "a bootstrap of samples" }));
+    };
     let evaluator = holder.evaluator();
-    let settled = parts.iter().map(|part| part.get().settled(py, &evaluator)).collect::<PyResult<Vec<_>>>()?;
+    let settled =
+        parts.iter().map(|part| part.get().settled(py, &evaluator)).collect::<PyResult<Vec<_>>>()?;
     let data: Vec<&Ciphertext> = settled.iter().map(|part| &**part).collect();
     let translate = |error| raise_for_key(py, error, SAMPLES_NEEDS);
     let whole = detached_with(py, translate, || evaluator.bootstrap_samples_of(&data, &plan))?;
@@ -286,12 +309,21 @@ pub fn bootstrap_batch(
 ) -> PyResult<Vec<PyCiphertext>> {
     let parts = parts_of(arrays, "bootstrap_batch", "cl.bootstrap_batch([x, y], plan)")?;
     let plan = plan.plan.clone();
-    let holder = parts.iter().map(|part| part.get()).find(|part| part.has_keys()).or_else(|| parts.first().map(|part| part.get()));
-    let Some(holder) = holder else { return Err(raise(py, CkksError::NoTerms { operation: "a bootstrap of a batch" })) };
+    let holder = parts
+        .iter()
+        .map(|part| part.get())
+        .find(|part| part.has_keys())
+        .or_else(|| parts.first().map(|part| part.get()));
+    let Some(holder) = holder else {
+        return Err(raise(py, CkksError::NoTerms { operation: "a bootstrap of a batch" }));
+    };
     let evaluator = holder.evaluator();
-    let settled = parts.iter().map(|part| part.get().settled(py, &evaluator)).collect::<PyResult<Vec<_>>>()?;
+    let settled =
+        parts.iter().map(|part| part.get().settled(py, &evaluator)).collect::<PyResult<Vec<_>>>()?;
     let data: Vec<&Ciphertext> = settled.iter().map(|part| &**part).collect();
     let translate = |error| raise_for_key(py, error, "cl.BootstrapPlan(params).needs");
-    let fresh = with_progress(py, progress, "bootstrap", translate, |tick| evaluator.bootstrap_batch(&data, &plan, tick))?;
+    let fresh = with_progress(py, progress, "bootstrap", translate, |tick| {
+        evaluator.bootstrap_batch(&data, &plan, tick)
+    })?;
     fresh.into_iter().map(|fresh| holder.beside(py, fresh)).collect()
 }

@@ -16,7 +16,8 @@ impl PyCiphertext {
             return Ok(self.again(py));
         }
         let refused = |value: i64| out_of_range(py, "`levels`", value, "use 1 or more");
-        let levels = levels.map(|Whole(value)| usize::try_from(value).map_err(|_| refused(value))).transpose()?;
+        let levels =
+            levels.map(|Whole(value)| usize::try_from(value).map_err(|_| refused(value))).transpose()?;
         let evaluator = self.evaluator();
         let data = self.settled(py, &evaluator)?;
         let plans = &self.params.get().conversions;

@@ -113,7 +113,14 @@ impl PyCiphertext {
     /// >>> client.decrypt(receiver.reply(x.change_secret("device:7"))).round(3)
     /// array([1., 2.])
     fn change_secret(&self, py: Python<'_>, secret: &str) -> PyResult<Self> {
-        let unknown = || out_of_range(py, "the name of a secret", format!("{secret:?}"), "use \"main\" or, for device 7, \"device:7\"");
+        let unknown = || {
+            out_of_range(
+                py,
+                "the name of a secret",
+                format!("{secret:?}"),
+                "use \"main\" or, for device 7, \"device:7\"",
+            )
+        };
         let to = SecretName::parse(secret).ok_or_else(unknown)?;
         let needs = format!("cl.trace(lambda x: x.change_secret({secret:?}), ...).needs");
         self.map_needing(py, &needs, |evaluator, x| evaluator.change_secret(x, to))

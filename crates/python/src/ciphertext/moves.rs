@@ -13,7 +13,11 @@ use crate::run::detached_with;
 
 impl PyCiphertext {
     /// The real or the imaginary part of complex numbers.
-    fn part(&self, py: Python<'_>, part: fn(&Evaluator, &Ciphertext) -> Result<Ciphertext, CkksError>) -> PyResult<Self> {
+    fn part(
+        &self,
+        py: Python<'_>,
+        part: fn(&Evaluator, &Ciphertext) -> Result<Ciphertext, CkksError>,
+    ) -> PyResult<Self> {
         let needs = self.needs_under_secret("conjugate=True");
         let converted = self.brought_to_slots(py, self)?;
         converted.as_ref().unwrap_or(self).map_factor(py, |error| raise_for_key(py, error, &needs), part)
@@ -125,7 +129,11 @@ impl PyCiphertext {
         let evaluator = self.evaluator();
         let data = &*self.settled(py, &evaluator)?;
         let needs = self.needs_under_secret(&format!("rotations={steps:?}"));
-        let rotated = detached_with(py, |error| raise_for_key(py, error, &needs), || evaluator.rotate_many(data, &steps))?;
+        let rotated = detached_with(
+            py,
+            |error| raise_for_key(py, error, &needs),
+            || evaluator.rotate_many(data, &steps),
+        )?;
         rotated.into_iter().map(|data| self.beside(py, data)).collect()
     }
 
@@ -313,8 +321,9 @@ impl PyCiphertext {
     #[pyo3(signature = (plan, *, lanes=false))]
     fn pack(&self, py: Python<'_>, plan: &PyPackingPlan, lanes: bool) -> PyResult<Self> {
         let plan = plan.plan.clone();
-        let pack =
-            move |evaluator: &Evaluator, x: &Ciphertext| if lanes { evaluator.pack_rows_by(x, &plan) } else { evaluator.pack_by(x, &plan) };
+        let pack = move |evaluator: &Evaluator, x: &Ciphertext| {
+            if lanes { evaluator.pack_rows_by(x, &plan) } else { evaluator.pack_by(x, &plan) }
+        };
         let needs = match self.data.secret() {
             SecretName::Device(number) => format!("cl.PackingPlan(params, device={number}).needs"),
             _ => "cl.PackingPlan(params).needs".to_owned(),

@@ -123,7 +123,14 @@ impl PyCiphertext {
     }
 
     fn made(data: Arc<Ciphertext>, params: Py<PyParams>, keys: Keys) -> Self {
-        Self { data, params, keys, fresh: OnceLock::new(), rescaled: OnceLock::new(), mean_of: OnceLock::new() }
+        Self {
+            data,
+            params,
+            keys,
+            fresh: OnceLock::new(),
+            rescaled: OnceLock::new(),
+            mean_of: OnceLock::new(),
+        }
     }
 
     /// A symbol whose operators write their needs to `recorder`.
@@ -186,12 +193,19 @@ impl PyCiphertext {
 
     /// This ciphertext, rescaled if it is a product, whoever rescales.
     pub(super) fn rescaled_anyway(&self, py: Python<'_>) -> PyResult<Self> {
-        if self.data.awaits_rescale() { self.map(py, |evaluator, x| evaluator.rescale(x)) } else { Ok(self.again(py)) }
+        if self.data.awaits_rescale() {
+            self.map(py, |evaluator, x| evaluator.rescale(x))
+        } else {
+            Ok(self.again(py))
+        }
     }
 
     /// This array with zero padding in slots: cleared by a product where it is dirty, unless products are the caller's affair.
     pub fn cleared(&self, py: Python<'_>) -> PyResult<Self> {
-        if self.data.encoding() != Encoding::Slots || self.data.padding() == Padding::Zero || !self.is_automatic() {
+        if self.data.encoding() != Encoding::Slots
+            || self.data.padding() == Padding::Zero
+            || !self.is_automatic()
+        {
             return Ok(self.again(py));
         }
         self.map_settled(py, |evaluator, x| evaluator.clear_padding(x))
@@ -266,7 +280,11 @@ impl PyCiphertext {
         let holder = if matches!(self.keys, Keys::None) { other } else { self };
         // A sum of an array in slots with one in coefficients is in slots.
         let differ = self.data.encoding() != other.data.encoding();
-        let converted = if differ { [self.brought_to_slots(py, holder)?, other.brought_to_slots(py, holder)?] } else { [None, None] };
+        let converted = if differ {
+            [self.brought_to_slots(py, holder)?, other.brought_to_slots(py, holder)?]
+        } else {
+            [None, None]
+        };
         let left = converted[0].as_ref().unwrap_or(self);
         let right = converted[1].as_ref().unwrap_or(other);
         let (evaluator, left, right) = (holder.evaluator(), &*left.data, &*right.data);
@@ -292,7 +310,8 @@ impl PyCiphertext {
         let (left, right) = (self.settled(py, &evaluator)?, other.settled(py, &evaluator)?);
         // The product is as low as the lower factor: where that one stays, the other one need not rise.
         let left_is_lower = left.level() <= right.level();
-        let (low, high) = if left_is_lower { ((self, left), (other, right)) } else { ((other, right), (self, left)) };
+        let (low, high) =
+            if left_is_lower { ((self, left), (other, right)) } else { ((other, right), (self, left)) };
         let lower = low.0.factor(py, &evaluator)?;
         let higher = if Arc::ptr_eq(&lower, &low.1) { high.1 } else { high.0.factor(py, &evaluator)? };
         let (left, right) = if left_is_lower { (lower, higher) } else { (higher, lower) };
@@ -367,7 +386,12 @@ impl PyCiphertext {
     /// >>> secret_key.encrypt([1.0, 2.0]).with_keys(keys).keys is keys
     /// True
     #[pyo3(signature = (keys, *, bootstrap_below=None))]
-    fn with_keys(&self, py: Python<'_>, keys: Option<&Bound<'_, PyAny>>, bootstrap_below: Option<Whole>) -> PyResult<Self> {
+    fn with_keys(
+        &self,
+        py: Python<'_>,
+        keys: Option<&Bound<'_, PyAny>>,
+        bootstrap_below: Option<Whole>,
+    ) -> PyResult<Self> {
         let keys = keys.map(attachable).transpose()?;
         if let (Some(keys), false) = (&keys, self.data.is_symbol()) {
             let keys = &keys.get().keys;
@@ -378,8 +402,14 @@ impl PyCiphertext {
                 );
                 return Err(exception(py, "DeviceError", message));
             }
-            self.data.params().check_related(keys.params(), "the set of evaluation keys").map_err(|error| raise(py, error))?;
-            self.data.key_id().check_same(keys.id(), "the set of evaluation keys").map_err(|error| raise(py, error))?;
+            self.data
+                .params()
+                .check_related(keys.params(), "the set of evaluation keys")
+                .map_err(|error| raise(py, error))?;
+            self.data
+                .key_id()
+                .check_same(keys.id(), "the set of evaluation keys")
+                .map_err(|error| raise(py, error))?;
         }
         if bootstrap_below.is_some() && self.data.bound().is_none() {
             warn_unbounded(py)?;
@@ -425,7 +455,9 @@ impl PyCiphertext {
             let runtime = data.params().runtime().clone().on(device)?;
             if runtime == *data.params().runtime() { Ok(None) } else { data.under(&runtime).map(Some) }
         })?;
-        let Some(moved) = moved else { return Ok(Self::made(self.data.clone(), self.params.clone_ref(py), self.keys.clone_ref(py))) };
+        let Some(moved) = moved else {
+            return Ok(Self::made(self.data.clone(), self.params.clone_ref(py), self.keys.clone_ref(py)));
+        };
         let params = Py::new(py, PyParams::from_core(moved.params().clone()))?;
         Ok(Self::made(Arc::new(moved), params, Keys::None))
     }

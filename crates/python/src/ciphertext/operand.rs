@@ -62,7 +62,10 @@ impl<'py> Operand<'py> {
 /// Whether `data` is a `numpy.matrix`, or of a class that derives from it.
 pub fn is_numpy_matrix(data: &Bound<'_, PyAny>) -> bool {
     let of = |class: Bound<'_, PyAny>| -> PyResult<bool> {
-        let (name, module) = (class.getattr("__name__")?.extract::<String>()?, class.getattr("__module__")?.extract::<String>()?);
+        let (name, module) = (
+            class.getattr("__name__")?.extract::<String>()?,
+            class.getattr("__module__")?.extract::<String>()?,
+        );
         Ok(name == "matrix" && (module == "numpy" || module.starts_with("numpy.")))
     };
     let classes = data.get_type().mro();

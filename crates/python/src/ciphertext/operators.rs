@@ -37,7 +37,8 @@ const LARGEST_EXPONENT: f64 = 4_294_967_296.0;
 
 /// The number of axes of plain numbers; none for anything else.
 fn axes(other: &Bound<'_, PyAny>) -> PyResult<Option<usize>> {
-    if other.is_instance_of::<PyCiphertext>() || other.is_instance_of::<PyTransposed>() || !is_numeric(other)? {
+    if other.is_instance_of::<PyCiphertext>() || other.is_instance_of::<PyTransposed>() || !is_numeric(other)?
+    {
         return Ok(None);
     }
     Ok(Some(array(other)?.shape.len()))
@@ -49,12 +50,24 @@ fn not_implemented(py: Python<'_>) -> OperatorResult<'_> {
 
 impl PyCiphertext {
     /// Numbers repeated to the shape that they have together with this ciphertext, and that shape.
-    fn spread(&self, py: Python<'_>, array: Array, operation: &'static str) -> PyResult<(Values, Vec<usize>)> {
-        let shape = common_shape(self.data.shape(), &array.shape, operation).map_err(|error| raise(py, error))?;
+    fn spread(
+        &self,
+        py: Python<'_>,
+        array: Array,
+        operation: &'static str,
+    ) -> PyResult<(Values, Vec<usize>)> {
+        let shape =
+            common_shape(self.data.shape(), &array.shape, operation).map_err(|error| raise(py, error))?;
         Ok((array.broadcast(py, &shape, operation)?, shape))
     }
 
-    fn add_values(&self, py: Python<'_>, array: Array, operation: &'static str, negate: bool) -> PyResult<Self> {
+    fn add_values(
+        &self,
+        py: Python<'_>,
+        array: Array,
+        operation: &'static str,
+        negate: bool,
+    ) -> PyResult<Self> {
         let (values, shape) = self.spread(py, array, operation)?;
         let values = if negate { negated(values) } else { values };
         let (evaluator, data) = (self.evaluator(), &*self.data);
@@ -68,7 +81,11 @@ impl PyCiphertext {
 
     /// The product with a number that takes a level, whatever the number is.
     pub(super) fn multiply_by(&self, py: Python<'_>, factor: f64) -> PyResult<Self> {
-        self.map_factor(py, |error| raise_for_array(py, error, &[]), |evaluator, x| evaluator.multiply_scalar(x, factor))
+        self.map_factor(
+            py,
+            |error| raise_for_array(py, error, &[]),
+            |evaluator, x| evaluator.multiply_scalar(x, factor),
+        )
     }
 
     /// The product with a number of an integer type, which takes no level.
@@ -79,13 +96,21 @@ impl PyCiphertext {
         self.map(py, |evaluator, x| evaluator.multiply_integer(x, factor as i128))
     }
 
-    pub(super) fn multiply_values(&self, py: Python<'_>, array: Array, operation: &'static str, invert: bool) -> PyResult<Self> {
+    pub(super) fn multiply_values(
+        &self,
+        py: Python<'_>,
+        array: Array,
+        operation: &'static str,
+        invert: bool,
+    ) -> PyResult<Self> {
         let (values, shape) = self.spread(py, array, operation)?;
         let values = if invert { inverted(py, values)? } else { values };
         let translate = |error| raise_for_array(py, error, &shape);
         let converted = self.brought_to_slots(py, self)?;
         let own = converted.as_ref().unwrap_or(self);
-        own.map_factor(py, translate, |evaluator, x| evaluator.multiply_plain(&*evaluator.spread(x, &shape)?, &values))
+        own.map_factor(py, translate, |evaluator, x| {
+            evaluator.multiply_plain(&*evaluator.spread(x, &shape)?, &values)
+        })
     }
 
     /// The difference of two ciphertexts. From its own mean an array differs by zeros behind its numbers.
@@ -130,7 +155,11 @@ impl PyCiphertext {
         }
         let count = wanted.len();
         // High powers of what is in the padding could be beyond the modulus.
-        let cleared = if exponent > 2 && self.data.padding() == Padding::Dirty { Some(self.cleared(py)?) } else { None };
+        let cleared = if exponent > 2 && self.data.padding() == Padding::Dirty {
+            Some(self.cleared(py)?)
+        } else {
+            None
+        };
         let one = cleared.as_ref().unwrap_or(self);
         // Ascending, so that the halves of each exponent are there before it.
         let mut powers = BTreeMap::<u64, Self>::new();
@@ -153,8 +182,12 @@ impl PyCiphertext {
 
     fn __add__<'py>(&self, py: Python<'py>, other: &Bound<'py, PyAny>) -> OperatorResult<'py> {
         let sum = match Operand::new(other)? {
-            Operand::Ciphertext(other) => self.zip(py, other.get(), ADDITION, |evaluator, x, y| evaluator.add(x, y))?,
-            Operand::Scalar(value) | Operand::Integer(value) => self.add_values(py, scalar(value), ADDITION, false)?,
+            Operand::Ciphertext(other) => {
+                self.zip(py, other.get(), ADDITION, |evaluator, x, y| evaluator.add(x, y))?
+            }
+            Operand::Scalar(value) | Operand::Integer(value) => {
+                self.add_values(py, scalar(value), ADDITION, false)?
+            }
             Operand::Array(array) => self.add_values(py, array, ADDITION, false)?,
             Operand::Other => return not_implemented(py),
         };
@@ -168,7 +201,9 @@ impl PyCiphertext {
     fn __sub__<'py>(&self, py: Python<'py>, other: &Bound<'py, PyAny>) -> OperatorResult<'py> {
         let difference = match Operand::new(other)? {
             Operand::Ciphertext(other) => self.minus(py, other.get())?,
-            Operand::Scalar(value) | Operand::Integer(value) => self.add_values(py, scalar(value), SUBTRACTION, true)?,
+            Operand::Scalar(value) | Operand::Integer(value) => {
+                self.add_values(py, scalar(value), SUBTRACTION, true)?
+            }
             Operand::Array(array) => self.add_values(py, array, SUBTRACTION, true)?,
             Operand::Other => return not_implemented(py),
         };
@@ -206,9 +241,17 @@ impl PyCiphertext {
             Operand::Ciphertext(_) => {
                 return Err(PyTypeError::new_err(DIVISOR));
             }
-            Operand::Scalar(0.0) | Operand::Integer(0.0) => return Err(PyZeroDivisionError::new_err("division of a ciphertext by zero")),
-            Operand::Scalar(value) | Operand::Integer(value) if value.is_finite() && !value.recip().is_finite() => {
-                return Err(exception(py, "DataError", format!("the divisor {value:e} has no finite inverse: scale it up")));
+            Operand::Scalar(0.0) | Operand::Integer(0.0) => {
+                return Err(PyZeroDivisionError::new_err("division of a ciphertext by zero"));
+            }
+            Operand::Scalar(value) | Operand::Integer(value)
+                if value.is_finite() && !value.recip().is_finite() =>
+            {
+                return Err(exception(
+                    py,
+                    "DataError",
+                    format!("the divisor {value:e} has no finite inverse: scale it up"),
+                ));
             }
             Operand::Scalar(value) if value.is_infinite() => self.multiply_by(py, value)?,
             Operand::Scalar(value) | Operand::Integer(value) => self.multiply_by(py, value.recip())?,
@@ -223,14 +266,22 @@ impl PyCiphertext {
         Err(PyTypeError::new_err(DIVISOR))
     }
 
-    fn __pow__<'py>(&self, py: Python<'py>, exponent: &Bound<'py, PyAny>, modulus: &Bound<'py, PyAny>) -> OperatorResult<'py> {
+    fn __pow__<'py>(
+        &self,
+        py: Python<'py>,
+        exponent: &Bound<'py, PyAny>,
+        modulus: &Bound<'py, PyAny>,
+    ) -> OperatorResult<'py> {
         if exponent.is_instance_of::<Self>() || exponent.is_instance_of::<PyTransposed>() {
             return Err(PyTypeError::new_err(EXPONENT));
         }
         // NumPy's complex numbers and time spans turn into numbers without their other half.
-        let real = exponent.py().import("clathrate._numpy")?.call_method1("is_real", (exponent,))?.is_truthy()?;
-        let whole =
-            exponent.extract::<f64>().ok().filter(|exponent| real && exponent.fract() == 0.0 && (0.0..LARGEST_EXPONENT).contains(exponent));
+        let real =
+            exponent.py().import("clathrate._numpy")?.call_method1("is_real", (exponent,))?.is_truthy()?;
+        let whole = exponent
+            .extract::<f64>()
+            .ok()
+            .filter(|exponent| real && exponent.fract() == 0.0 && (0.0..LARGEST_EXPONENT).contains(exponent));
         match whole {
             Some(whole) if modulus.is_none() => Ok(Bound::new(py, self.power(py, whole as u64)?)?.into_any()),
             _ => Err(PyValueError::new_err(format!(
@@ -279,7 +330,8 @@ impl PyCiphertext {
         } else if self.data.encoding() == Encoding::Slots {
             let vector = other.cast::<Self>().ok().filter(|other| other.get().data.shape().len() == 1);
             if vector.is_some() || axes(other)? == Some(1) {
-                return Ok(Bound::new(py, self.times_vector(py, other, vector.map(|vector| vector.get()))?)?.into_any());
+                return Ok(Bound::new(py, self.times_vector(py, other, vector.map(|vector| vector.get()))?)?
+                    .into_any());
             }
         }
         if let Ok(other) = other.cast::<Self>() {

@@ -19,17 +19,27 @@ use crate::run::{detached, detached_with, with_progress};
 
 impl PyCiphertext {
     /// The product of each row in slots with a plain matrix: `matrix @ row`, or `row @ matrix`.
-    pub(super) fn image<'py>(&self, py: Python<'py>, matrix: &Bound<'py, PyAny>, row_first: bool) -> PyResult<Self> {
+    pub(super) fn image<'py>(
+        &self,
+        py: Python<'py>,
+        matrix: &Bound<'py, PyAny>,
+        row_first: bool,
+    ) -> PyResult<Self> {
         let array = array(matrix)?;
         let [rows, columns] = array.shape[..] else {
             let remedy = "the plain operand is a matrix of two axes".to_owned();
             let (left, right) = (array.shape, self.data.shape().to_vec());
-            return Err(raise(py, CkksError::Shape { operation: "a product with rows in slots", left, right, remedy }));
+            return Err(raise(
+                py,
+                CkksError::Shape { operation: "a product with rows in slots", left, right, remedy },
+            ));
         };
         let transform = if row_first {
             let values = array.values.into_complex();
-            let transposed: Vec<Complex64> =
-                (0..columns).flat_map(|j| (0..rows).map(move |i| (i, j))).map(|(i, j)| values[i * columns + j]).collect();
+            let transposed: Vec<Complex64> = (0..columns)
+                .flat_map(|j| (0..rows).map(move |i| (i, j)))
+                .map(|(i, j)| values[i * columns + j])
+                .collect();
             LinearTransform::from_matrix(&transposed, columns, rows)
         } else {
             LinearTransform::from_matrix(&array.values, rows, columns)
@@ -65,7 +75,9 @@ fn row_blocks(weights: &Bound<'_, PyAny>) -> PyResult<Vec<Range<usize>>> {
     if !weights.is_instance(&numpy.getattr("ndarray")?)? {
         return Ok(Vec::new());
     }
-    let Ok((rows, columns)) = weights.getattr("shape")?.extract::<(usize, usize)>() else { return Ok(Vec::new()) };
+    let Ok((rows, columns)) = weights.getattr("shape")?.extract::<(usize, usize)>() else {
+        return Ok(Vec::new());
+    };
     let height = (BLOCK_BYTES / 8 / columns.max(1)).max(1);
     Ok((0..rows).step_by(height).map(|start| start..rows.min(start + height)).collect())
 }
@@ -89,7 +101,9 @@ impl PyCiphertext {
             let (values, rows, inner) = matrix(weights, self.data.shape())?;
             let translate = |error| raise_for_array(py, error, &[rows, inner]);
             let (all, data) = ((rows, inner, &values[..]), &*self.settled(py, evaluator)?);
-            let fused = with_progress(py, progress, "matmul", translate, |tick| evaluator.multiply_inside_bootstrap(all, data, tick))?;
+            let fused = with_progress(py, progress, "matmul", translate, |tick| {
+                evaluator.multiply_inside_bootstrap(all, data, tick)
+            })?;
             if let Some(product) = fused {
                 return Ok(product);
             }
@@ -122,7 +136,9 @@ impl PyCiphertext {
         }
         let translate = |error| {
             let error = match error {
-                CkksError::NotFinite { index, value } => CkksError::NotFinite { index: first * inner + index, value },
+                CkksError::NotFinite { index, value } => {
+                    CkksError::NotFinite { index: first * inner + index, value }
+                }
                 other => other,
             };
             raise_for_array(py, error, &[first + rows, inner])
@@ -130,8 +146,16 @@ impl PyCiphertext {
         with_progress(py, progress, "matmul", translate, |tick| {
             let mut steps = |done, total| tick(index * total + done, count * total);
             match weight_scale {
-                Some(scale) => evaluator.multiply_matrix_with_progress(&Weights::new(rows, inner, &values, scale)?, data, &mut steps),
-                None => evaluator.multiply_matrix_with_progress(&evaluator.encode_weights(rows, inner, &values, data)?, data, &mut steps),
+                Some(scale) => evaluator.multiply_matrix_with_progress(
+                    &Weights::new(rows, inner, &values, scale)?,
+                    data,
+                    &mut steps,
+                ),
+                None => evaluator.multiply_matrix_with_progress(
+                    &evaluator.encode_weights(rows, inner, &values, data)?,
+                    data,
+                    &mut steps,
+                ),
             }
         })
     }
@@ -189,7 +213,9 @@ impl PyCiphertext {
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Self> {
         if weights.is_instance_of::<Self>() || weights.is_instance_of::<PyTransposed>() {
-            return Err(PyTypeError::new_err("`matmul` takes a plain matrix: multiply encrypted ones by `x @ y`, or by `x.T.matmul(y)`"));
+            return Err(PyTypeError::new_err(
+                "`matmul` takes a plain matrix: multiply encrypted ones by `x @ y`, or by `x.T.matmul(y)`",
+            ));
         }
         // Integers are multiplied as they are, which takes no level.
         let whole = weight_scale.is_none() && is_whole(weights)?;
@@ -205,7 +231,10 @@ impl PyCiphertext {
         if self.data.shape().len() != 2 || self.data.shape()[0] != shape[1] {
             let remedy = format!("the right operand is an encrypted matrix of {}", counted(shape[1], "row"));
             let right = self.data.shape().to_vec();
-            return Err(raise(py, CkksError::Shape { operation: "a matrix product", left: shape, right, remedy }));
+            return Err(raise(
+                py,
+                CkksError::Shape { operation: "a matrix product", left: shape, right, remedy },
+            ));
         }
         // All blocks are products of one array, bootstrapped once at most; the first one's weights are checked before.
         let plain = evaluator.without_bootstrapping();
@@ -221,7 +250,14 @@ impl PyCiphertext {
         let mut parts = Vec::with_capacity(blocks.len());
         for (index, rows) in blocks.iter().enumerate() {
             let part = weights.get_item(PySlice::new(py, rows.start as isize, rows.end as isize, 1))?;
-            parts.push(Self::times_rows(py, (&plain, &data), &part, (rows.start, index, blocks.len()), weight_scale, progress)?);
+            parts.push(Self::times_rows(
+                py,
+                (&plain, &data),
+                &part,
+                (rows.start, index, blocks.len()),
+                weight_scale,
+                progress,
+            )?);
         }
         let whole = detached(py, || evaluator.concatenate(&parts.iter().collect::<Vec<_>>()))?;
         self.beside(py, whole)
@@ -264,9 +300,19 @@ impl PyCiphertext {
         let fresh = if self.is_fresh() { Some(self.factor(py, &evaluator)?) } else { None };
         if let Some(fresh) = fresh {
             let plain = evaluator.without_bootstrapping();
-            return detached_with(py, |error| raise_for_array(py, error, &[rows, inner]), || plain.explain_plain_matrix(all, &fresh));
+            return detached_with(
+                py,
+                |error| raise_for_array(py, error, &[rows, inner]),
+                || plain.explain_plain_matrix(all, &fresh),
+            );
         }
-        let explain = || if whole { evaluator.explain_plain_matrix(all, data) } else { evaluator.explain_refreshed_matrix(all, data) };
+        let explain = || {
+            if whole {
+                evaluator.explain_plain_matrix(all, data)
+            } else {
+                evaluator.explain_refreshed_matrix(all, data)
+            }
+        };
         detached_with(py, |error| raise_for_array(py, error, &[rows, inner]), explain)
     }
 

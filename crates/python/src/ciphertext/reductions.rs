@@ -73,24 +73,41 @@ impl PyCiphertext {
             if !(0..count as i64).contains(&place) {
                 let remedy = match count {
                     0 => "the array has no axes: use None".to_owned(),
-                    _ => format!("the array has {count} axes: use None, or a number from {} to {}", -(count as i64), count as i64 - 1),
+                    _ => format!(
+                        "the array has {count} axes: use None, or a number from {} to {}",
+                        -(count as i64),
+                        count as i64 - 1
+                    ),
                 };
                 return Err(out_of_range(py, "`axis`", axis, remedy));
             }
             if places.contains(&place) {
-                return Err(out_of_range(py, "`axis`", axis, "it is there twice: name each axis once".to_owned()));
+                return Err(out_of_range(
+                    py,
+                    "`axis`",
+                    axis,
+                    "it is there twice: name each axis once".to_owned(),
+                ));
             }
             places.push(place);
         }
         if axis.is_some() && places.is_empty() {
-            return Err(exception(py, "DataError", "`axis` names no axes: use None for all of them".to_owned()));
+            return Err(exception(
+                py,
+                "DataError",
+                "`axis` names no axes: use None for all of them".to_owned(),
+            ));
         }
         match (count, places.as_slice()) {
             (0, _) => Ok(Along::Nothing),
             (1, _) | (2, [1]) => Ok(Along::Columns),
             (2, [0]) => Ok(Along::Rows),
             (2, _) => Ok(Along::Both),
-            _ => Err(exception(py, "ShapeError", format!("the array has {count} axes: vectors and matrices are reduced"))),
+            _ => Err(exception(
+                py,
+                "ShapeError",
+                format!("the array has {count} axes: vectors and matrices are reduced"),
+            )),
         }
     }
 
@@ -116,8 +133,10 @@ impl PyCiphertext {
 
     /// The keys of rotations by the powers of two of steps from `first` to below `end`, as Python code; forth and back where `both`.
     fn rotations_between(&self, first: usize, end: usize, both: bool) -> String {
-        let steps = std::iter::successors(Some(first as i64), |step| Some(2 * step)).take_while(|&step| step < end as i64);
-        let steps: Vec<i64> = steps.flat_map(|step| std::iter::once(step).chain(both.then_some(-step))).collect();
+        let steps = std::iter::successors(Some(first as i64), |step| Some(2 * step))
+            .take_while(|&step| step < end as i64);
+        let steps: Vec<i64> =
+            steps.flat_map(|step| std::iter::once(step).chain(both.then_some(-step))).collect();
         self.needs_under_secret(&format!("rotations={steps:?}"))
     }
 
@@ -136,7 +155,9 @@ impl PyCiphertext {
         let layout = self.data.layout();
         let needs = self.rotations_between(layout.copies, layout.copies * layout.capacity, true);
         // Sums may be larger than what a bootstrap takes: where levels run out, that is an error.
-        let work = |evaluator: &Evaluator, x: &Ciphertext| evaluator.without_bootstrapping().total_in_lanes(x, factor);
+        let work = |evaluator: &Evaluator, x: &Ciphertext| {
+            evaluator.without_bootstrapping().total_in_lanes(x, factor)
+        };
         self.map_needing(py, &needs, work)
     }
 
@@ -148,9 +169,12 @@ impl PyCiphertext {
             Along::Rows if self.is_in_lanes() => {
                 let layout = self.data.layout();
                 // Slots of lanes without a row are added, too.
-                let whole = if layout.rows.is_multiple_of(layout.lanes) { self.again(py) } else { self.cleared(py)? };
+                let whole =
+                    if layout.rows.is_multiple_of(layout.lanes) { self.again(py) } else { self.cleared(py)? };
                 let needs = self.rotations_between(layout.lane_offset(1), layout.period(), false);
-                whole.map_needing(py, &needs, |evaluator, x| evaluator.sum_of_rows(x))?.reshaped(py, &[1, layout.columns])
+                whole
+                    .map_needing(py, &needs, |evaluator, x| evaluator.sum_of_rows(x))?
+                    .reshaped(py, &[1, layout.columns])
             }
             Along::Rows => {
                 let columns = self.data.layout().columns;
@@ -172,20 +196,32 @@ impl PyCiphertext {
     fn share_with_zeros(&self, py: Python<'_>, factor: f64) -> PyResult<Self> {
         let converted = self.brought_to_slots(py, self)?;
         let own = converted.as_ref().unwrap_or(self);
-        own.map_factor(py, |error| raise(py, error), |evaluator, x| evaluator.multiply_mask(x, |_| true, factor))
+        own.map_factor(
+            py,
+            |error| raise(py, error),
+            |evaluator, x| evaluator.multiply_mask(x, |_| true, factor),
+        )
     }
 
     /// The number nearest to `1 / count` that a factor of this array is without rounding: so many shares of a number are together a number that rounds no more.
     fn exact_share(&self, py: Python<'_>, count: usize) -> PyResult<f64> {
         let evaluator = self.evaluator();
-        let scale = evaluator.factor_scale(&*self.factor(py, &evaluator)?).map_err(|error| raise(py, error))?;
+        let scale =
+            evaluator.factor_scale(&*self.factor(py, &evaluator)?).map_err(|error| raise(py, error))?;
         Ok((scale / count as f64).round() / scale)
     }
 
     /// `factor` times the sums, without the axes that were added up unless `keepdims`. Numbers are multiplied before they are added, so that means are no larger
     /// than they on the way, which bootstraps need; but for sums of rows that share polynomials, whose one product comes behind the sum.
-    fn scaled_sums(&self, py: Python<'_>, along: Along, keepdims: bool, factor: Option<f64>) -> PyResult<Self> {
-        if along == Along::Columns && !keepdims && self.data.shape().len() == 2 && self.data.layout().rows > 1 {
+    fn scaled_sums(
+        &self,
+        py: Python<'_>,
+        along: Along,
+        keepdims: bool,
+        factor: Option<f64>,
+    ) -> PyResult<Self> {
+        if along == Along::Columns && !keepdims && self.data.shape().len() == 2 && self.data.layout().rows > 1
+        {
             return if self.is_in_lanes() {
                 let column = self.filled(py)?.totals_in_lanes(py, factor.unwrap_or(1.0))?;
                 column.reshaped(py, &[self.data.layout().rows])
@@ -218,15 +254,21 @@ impl PyCiphertext {
         let stays = keepdims || along == Along::Both || layout.rows == 1;
         // Of parameters that bootstrap, not of keys that do: a dry run finds the keys, and takes the same steps.
         let small = self.data.params().has_bootstrap_levels();
-        let plain = self.data.encoding() == Encoding::Slots && !self.is_in_lanes() && self.is_automatic() && !small;
-        let padded = layout.has_padding() && self.data.padding() == Padding::Zero && self.data.has_canonical_scale();
+        let plain =
+            self.data.encoding() == Encoding::Slots && !self.is_in_lanes() && self.is_automatic() && !small;
+        let padded =
+            layout.has_padding() && self.data.padding() == Padding::Zero && self.data.has_canonical_scale();
         // Twice the sum of numbers as large as the bound has room.
-        let headroom = self.data.params().log2_q(self.data.level()) - 3.0 - self.data.scale().log2() - (count as f64).log2();
+        let headroom = self.data.params().log2_q(self.data.level())
+            - 3.0
+            - self.data.scale().log2()
+            - (count as f64).log2();
         let fits = self.data.bound().is_none_or(|bound| bound.log2() < headroom);
         if !(stays && plain && padded && fits && matches!(along, Along::Columns | Along::Both)) {
             let means = self.scaled_sums(py, along, keepdims, Some(1.0 / count as f64))?;
             // A mean of rows is in the places of columns, and in lanes without a row.
-            let behind = layout.has_padding() && (along != Along::Rows || !layout.rows.is_multiple_of(layout.lanes));
+            let behind =
+                layout.has_padding() && (along != Along::Rows || !layout.rows.is_multiple_of(layout.lanes));
             if self.is_in_lanes() && behind {
                 let _ = means.mean_of.set((means.data.clone(), 1));
             }
@@ -250,7 +292,11 @@ impl PyCiphertext {
         if self.is_in_lanes() {
             let difference = self.difference(py, mean)?.rescaled_anyway(py)?;
             // At level 0 nothing is multiplied any more.
-            return if difference.data.level().0 == 0 { Ok(Some(difference)) } else { difference.cleared(py).map(Some) };
+            return if difference.data.level().0 == 0 {
+                Ok(Some(difference))
+            } else {
+                difference.cleared(py).map(Some)
+            };
         }
         let alike = x.encoding() == Encoding::Slots
             && x.padding() == Padding::Zero
@@ -260,8 +306,9 @@ impl PyCiphertext {
             && x.scale() == sum.scale()
             && x.is_symbol() == sum.is_symbol();
         let rows = x.layout().rows;
-        let fits =
-            sum.layout().period() == 1 && (sum.layout().rows == 1 || (sum.layout().rows == rows && sum.shape().len() == x.shape().len()));
+        let fits = sum.layout().period() == 1
+            && (sum.layout().rows == 1
+                || (sum.layout().rows == rows && sum.shape().len() == x.shape().len()));
         let headroom = x.params().log2_q(x.level()) - 2.0 - x.scale().log2();
         let largest = x.bound().zip(sum.bound()).map(|(own, sum)| own * *count as f64 + sum);
         if !alike || !fits || x.level().0 == 0 || largest.is_some_and(|largest| largest.log2() > headroom) {
@@ -320,7 +367,9 @@ impl PyCiphertext {
             return Err(exception(py, "ShapeError", message));
         }
         // Sums may be larger than what a bootstrap takes: where levels run out, that is an error.
-        let vector = |evaluator: &Evaluator, x: &Ciphertext| evaluator.without_bootstrapping().column_to_vector(x, factor.unwrap_or(1.0));
+        let vector = |evaluator: &Evaluator, x: &Ciphertext| {
+            evaluator.without_bootstrapping().column_to_vector(x, factor.unwrap_or(1.0))
+        };
         self.sums(py, Along::Columns)?.map_settled(py, vector)
     }
 
@@ -349,7 +398,9 @@ impl PyCiphertext {
         if rows == 1 {
             return Ok(self.again(py));
         }
-        let part = |rows: Range<usize>| self.map(py, |evaluator, x| evaluator.select_rows(x, &rows.collect::<Vec<_>>()));
+        let part = |rows: Range<usize>| {
+            self.map(py, |evaluator, x| evaluator.select_rows(x, &rows.collect::<Vec<_>>()))
+        };
         let half = rows / 2;
         let product = part(0..half)?.times(py, &part(half..2 * half)?)?.rescaled_anyway(py)?;
         if rows.is_multiple_of(2) {
@@ -374,7 +425,12 @@ impl PyCiphertext {
         let weights = array(other)?;
         self.check_lengths(py, &weights.shape)?;
         if self.data.encoding() == Encoding::Slots {
-            return self.multiply_values(py, weights, INNER_PRODUCT, false)?.scaled_sums(py, Along::Columns, false, None);
+            return self.multiply_values(py, weights, INNER_PRODUCT, false)?.scaled_sums(
+                py,
+                Along::Columns,
+                false,
+                None,
+            );
         }
         let Values::Real(values) = weights.values else {
             let message = "coefficients take real weights: multiply by the real and the imaginary part in turn, or encrypt in slots";
@@ -385,7 +441,12 @@ impl PyCiphertext {
     }
 
     /// The product of a matrix in slots with a vector, plain or encrypted: the inner products of its rows with the vector.
-    pub(super) fn times_vector(&self, py: Python<'_>, vector: &Bound<'_, PyAny>, encrypted: Option<&Self>) -> PyResult<Self> {
+    pub(super) fn times_vector(
+        &self,
+        py: Python<'_>,
+        vector: &Bound<'_, PyAny>,
+        encrypted: Option<&Self>,
+    ) -> PyResult<Self> {
         let columns = self.data.layout().columns;
         let product = match encrypted {
             Some(vector) if vector.data.shape() == [columns] => self.times(py, vector)?,
@@ -402,7 +463,8 @@ impl PyCiphertext {
     }
 
     fn vector_error(&self, py: Python<'_>, length: &[usize]) -> PyErr {
-        let remedy = format!("the vector has one number for each of the {} columns", self.data.layout().columns);
+        let remedy =
+            format!("the vector has one number for each of the {} columns", self.data.layout().columns);
         let left = self.data.shape().to_vec();
         raise(py, CkksError::Shape { operation: INNER_PRODUCT, left, right: length.to_vec(), remedy })
     }
@@ -532,12 +594,18 @@ impl PyCiphertext {
         if along == Along::Nothing {
             return Ok(self.again(py));
         }
-        let rows = if along == Along::Columns || shape.len() < 2 { self.again(py) } else { self.product_of_rows(py)? };
+        let rows = if along == Along::Columns || shape.len() < 2 {
+            self.again(py)
+        } else {
+            self.product_of_rows(py)?
+        };
         let product = if along == Along::Rows { rows } else { rows.row_products(py)? };
         match (along, shape) {
             _ if keepdims => Ok(product),
             (Along::Rows, &[_, columns]) => product.reshaped(py, &[columns]),
-            (Along::Columns, &[rows, _]) if rows > 1 => product.map_settled(py, |evaluator, x| evaluator.column_to_vector(x, 1.0)),
+            (Along::Columns, &[rows, _]) if rows > 1 => {
+                product.map_settled(py, |evaluator, x| evaluator.column_to_vector(x, 1.0))
+            }
             (Along::Columns, &[rows, _]) => product.reshaped(py, &[rows]),
             _ => product.reshaped(py, &[]),
         }
@@ -644,8 +712,11 @@ impl PyCiphertext {
         }
         let along = self.along(py, axis.as_ref())?;
         let count = self.count(along);
-        let left = i64::try_from(count).ok().and_then(|count| count.checked_sub(ddof.0)).filter(|&left| left > 0);
-        let left = left.ok_or_else(|| out_of_range(py, "`ddof`", ddof.0, format!("there are {count} numbers: use less")))?;
+        let left =
+            i64::try_from(count).ok().and_then(|count| count.checked_sub(ddof.0)).filter(|&left| left > 0);
+        let left = left.ok_or_else(|| {
+            out_of_range(py, "`ddof`", ddof.0, format!("there are {count} numbers: use less"))
+        })?;
         let share = 1.0 / left as f64;
         // The difference from the mean has the mean behind its numbers. The root of the share, with zeros there, is a factor of the differences, and so stands twice in their squares: what its
         // rounding leaves behind the numbers is squared.
@@ -717,13 +788,17 @@ impl PyCiphertext {
             1 => shape.get_item(0)?.extract().or_else(|_| shape.extract())?,
             _ => shape.extract()?,
         };
-        let refuse = |value: i64| out_of_range(py, "an axis of the shape", value, "use numbers above 0, and -1 once at most");
+        let refuse = |value: i64| {
+            out_of_range(py, "an axis of the shape", value, "use numbers above 0, and -1 once at most")
+        };
         let unknown = axes.0.iter().filter(|Whole(axis)| *axis == -1).count();
         let size = self.data.layout().rows * self.data.layout().columns;
-        let known = axes.0.iter().filter(|Whole(axis)| *axis != -1).try_fold(1usize, |product, Whole(axis)| {
-            let axis = usize::try_from(*axis).ok().filter(|&axis| axis > 0).ok_or_else(|| refuse(*axis))?;
-            product.checked_mul(axis).ok_or_else(|| refuse(i64::MAX))
-        })?;
+        let known =
+            axes.0.iter().filter(|Whole(axis)| *axis != -1).try_fold(1usize, |product, Whole(axis)| {
+                let axis =
+                    usize::try_from(*axis).ok().filter(|&axis| axis > 0).ok_or_else(|| refuse(*axis))?;
+                product.checked_mul(axis).ok_or_else(|| refuse(i64::MAX))
+            })?;
         if unknown > 1 {
             return Err(refuse(-1));
         }

@@ -14,8 +14,7 @@ use crate::libraries::Library;
 const COMPARED: &str = "a ciphertext cannot be compared: decrypt it first with `secret_key.decrypt(ct)`, or compute with `cl.sign`, `cl.maximum` and `cl.minimum`";
 
 /// Why none is changed.
-const CONSTANT: &str =
-    "a ciphertext does not change: make another one with `cl.where(mask, x, y)`, or of encrypted parts with `cl.concatenate`";
+const CONSTANT: &str = "a ciphertext does not change: make another one with `cl.where(mask, x, y)`, or of encrypted parts with `cl.concatenate`";
 
 /// Why there is no loop over the numbers of one.
 const ITERATED: &str = "a ciphertext cannot be iterated over: loop over places, `[x[i:i + 1] for i in range(len(x))]`, or decrypt it first with `secret_key.decrypt(ct)`";
@@ -39,7 +38,8 @@ fn refuse<T>(what: &str) -> PyResult<T> {
 
 /// The error of an attribute that an array does not have.
 fn missing(object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyResult<PyErr> {
-    let message = object.py().import("clathrate._numpy")?.call_method1("missing_attribute", (object, name))?;
+    let message =
+        object.py().import("clathrate._numpy")?.call_method1("missing_attribute", (object, name))?;
     Ok(PyAttributeError::new_err(message.unbind()))
 }
 
@@ -100,7 +100,12 @@ impl PyTransposed {
     }
 
     #[pyo3(signature = (dtype=None, copy=None))]
-    fn __array__(&self, py: Python<'_>, dtype: Option<&Bound<'_, PyAny>>, copy: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+    fn __array__(
+        &self,
+        py: Python<'_>,
+        dtype: Option<&Bound<'_, PyAny>>,
+        copy: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
         let _ = (dtype, copy);
         match Library::of_caller(py) {
             Some(library) => Err(library.cannot_read_ciphertext()),
@@ -196,7 +201,12 @@ impl PyCiphertext {
     }
 
     #[pyo3(signature = (dtype=None, copy=None))]
-    fn __array__(&self, py: Python<'_>, dtype: Option<&Bound<'_, PyAny>>, copy: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+    fn __array__(
+        &self,
+        py: Python<'_>,
+        dtype: Option<&Bound<'_, PyAny>>,
+        copy: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
         let _ = (dtype, copy);
         Err(match Library::of_caller(py) {
             Some(library) => library.cannot_read_ciphertext(),

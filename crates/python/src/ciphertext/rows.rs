@@ -54,10 +54,14 @@ impl Numbers {
     fn others(self, count: usize, encoding: Encoding) -> String {
         let told = match self {
             Self::Columns if encoding == Encoding::Slots => {
-                return format!("for others multiply with a selection, `x @ np.eye({count})[:, columns]`, by rotations and a level");
+                return format!(
+                    "for others multiply with a selection, `x @ np.eye({count})[:, columns]`, by rotations and a level"
+                );
             }
             Self::Entries if encoding == Encoding::Slots => {
-                return format!("for others multiply with a selection, `np.eye({count})[index] @ x`, by rotations and a level");
+                return format!(
+                    "for others multiply with a selection, `np.eye({count})[index] @ x`, by rotations and a level"
+                );
             }
             Self::Columns => {
                 "for others encrypt the transposed matrix, whose `.T[:, columns]` picks any, or take `x.T.to_rows()[columns]`, which switches keys \
@@ -77,15 +81,27 @@ impl Numbers {
         let text = match index.extract::<i64>() {
             Ok(place) if !index.is_instance_of::<PyBool>() => {
                 let range = if place == -1 { "-1:".to_owned() } else { format!("{place}:{}", place + 1) };
-                format!("{name} are picked as a range: `{}` instead of `{}`", self.index(&range), self.index(&place.to_string()))
+                format!(
+                    "{name} are picked as a range: `{}` instead of `{}`",
+                    self.index(&range),
+                    self.index(&place.to_string())
+                )
             }
-            _ => format!("{name} are picked as one range without steps, such as `{example}`: {}", self.others(count, encoding)),
+            _ => format!(
+                "{name} are picked as one range without steps, such as `{example}`: {}",
+                self.others(count, encoding)
+            ),
         };
         PyTypeError::new_err(text)
     }
 
     /// Resolves an index as NumPy does; absent for everything.
-    fn range(self, count: usize, index: &Bound<'_, PyAny>, encoding: Encoding) -> PyResult<Option<Range<usize>>> {
+    fn range(
+        self,
+        count: usize,
+        index: &Bound<'_, PyAny>,
+        encoding: Encoding,
+    ) -> PyResult<Option<Range<usize>>> {
         if takes_all(index)? {
             return Ok(None);
         }
@@ -106,7 +122,9 @@ fn selection(py: Python<'_>, count: usize, index: &Bound<'_, PyAny>) -> PyResult
     let single = picked.getattr("ndim")?.extract::<usize>()? == 0;
     let rows = numpy.call_method1("atleast_1d", (picked,))?;
     if rows.getattr("ndim")?.extract::<usize>()? != 1 {
-        return Err(PyTypeError::new_err("rows are picked by an integer, a slice, or a list of integers or booleans"));
+        return Err(PyTypeError::new_err(
+            "rows are picked by an integer, a slice, or a list of integers or booleans",
+        ));
     }
     Ok(Selection { rows: rows.call_method0("tolist")?.extract()?, single })
 }
@@ -178,7 +196,13 @@ fn new_axes<'py>(index: &Bound<'py, PyAny>, axes: usize) -> PyResult<WithNewAxes
 
 impl PyCiphertext {
     /// The rows and, of each, the numbers that two indices pick.
-    fn picked(&self, py: Python<'_>, rows: &Bound<'_, PyAny>, columns: &Bound<'_, PyAny>, numbers: Numbers) -> PyResult<Self> {
+    fn picked(
+        &self,
+        py: Python<'_>,
+        rows: &Bound<'_, PyAny>,
+        columns: &Bound<'_, PyAny>,
+        numbers: Numbers,
+    ) -> PyResult<Self> {
         let &[count, width] = self.data.shape() else {
             return Err(PyTypeError::new_err("rows are those of a matrix"));
         };
@@ -189,7 +213,9 @@ impl PyCiphertext {
             return Ok(self.again(py));
         }
         let work = |evaluator: &Evaluator, x: &Ciphertext| {
-            let Some(Selection { rows, single }) = &rows else { return evaluator.select_columns(x, columns.unwrap_or(0..width)) };
+            let Some(Selection { rows, single }) = &rows else {
+                return evaluator.select_columns(x, columns.unwrap_or(0..width));
+            };
             let picked = evaluator.select_rows(x, rows)?;
             let picked = match columns {
                 Some(columns) if picked.awaits_rescale() && !x.awaits_rescale() => {
@@ -215,16 +241,23 @@ impl PyCiphertext {
         let from_front = if place < 0 { place.saturating_add(width as isize) } else { place };
         match usize::try_from(from_front).ok().filter(|&place| place < width) {
             Some(place) => Ok(Some(place)),
-            None => Err(PyIndexError::new_err(format!("column {place} is out of bounds for {width} columns, counted from 0"))),
+            None => Err(PyIndexError::new_err(format!(
+                "column {place} is out of bounds for {width} columns, counted from 0"
+            ))),
         }
     }
 
     /// The numbers of one column in the rows that an index picks: a vector, or a single number of one row.
     fn numbers_of_column(&self, py: Python<'_>, rows: &Bound<'_, PyAny>, column: usize) -> PyResult<Self> {
-        let (all, range) = (PySlice::full(py).into_any(), PySlice::new(py, column as isize, column as isize + 1, 1).into_any());
+        let (all, range) = (
+            PySlice::full(py).into_any(),
+            PySlice::new(py, column as isize, column as isize + 1, 1).into_any(),
+        );
         let picked = self.picked(py, rows, &all, Numbers::Columns)?;
         if let &[_] = picked.data.shape() {
-            return picked.map_settled(py, |evaluator, x| evaluator.select_columns(x, column..column + 1))?.reshaped(py, &[]);
+            return picked
+                .map_settled(py, |evaluator, x| evaluator.select_columns(x, column..column + 1))?
+                .reshaped(py, &[]);
         }
         let one = picked.picked(py, &all, &range, Numbers::Columns)?;
         // The sum of a single number is the number, and sums of rows are a vector.
@@ -239,10 +272,13 @@ impl PyCiphertext {
         let Ok(place) = index.extract::<isize>() else { return Ok(None) };
         let from_front = if place < 0 { place.saturating_add(count as isize) } else { place };
         let Some(place) = usize::try_from(from_front).ok().filter(|&place| place < count) else {
-            let message = format!("index {place} is out of bounds for a vector of {count} numbers, counted from 0");
+            let message =
+                format!("index {place} is out of bounds for a vector of {count} numbers, counted from 0");
             return Err(PyIndexError::new_err(message));
         };
-        self.map_settled(py, |evaluator, x| evaluator.select_columns(x, place..place + 1))?.reshaped(py, &[]).map(Some)
+        self.map_settled(py, |evaluator, x| evaluator.select_columns(x, place..place + 1))?
+            .reshaped(py, &[])
+            .map(Some)
     }
 }
 
@@ -253,7 +289,8 @@ impl PyCiphertext {
         if let Some((bare, new)) = new_axes(index, axes)? {
             let picked = self.__getitem__(py, &bare)?;
             let mut lengths = picked.data.shape().iter();
-            let shape: Vec<usize> = new.iter().map(|&new| if new { 1 } else { lengths.next().copied().unwrap_or(1) }).collect();
+            let shape: Vec<usize> =
+                new.iter().map(|&new| if new { 1 } else { lengths.next().copied().unwrap_or(1) }).collect();
             return picked.reshaped(py, &shape);
         }
         let indices = indices_of(index, axes)?;
@@ -291,13 +328,19 @@ impl PyTransposed {
 }
 
 /// The parts that the function `name` takes, each an encrypted array; `call` is an example.
-pub(super) fn parts_of<'py>(parts: &Bound<'py, PyAny>, name: &str, call: &str) -> PyResult<Vec<Bound<'py, PyCiphertext>>> {
+pub(super) fn parts_of<'py>(
+    parts: &Bound<'py, PyAny>,
+    name: &str,
+    call: &str,
+) -> PyResult<Vec<Bound<'py, PyCiphertext>>> {
     let single = parts.is_instance_of::<PyCiphertext>() || parts.is_instance_of::<PyTransposed>();
     let items = match parts.try_iter() {
         Ok(items) if !single => items,
         _ => {
             let given = parts.get_type().name()?;
-            return Err(PyTypeError::new_err(format!("{name} takes a list of ciphertexts, `{call}`, and a {given} was given")));
+            return Err(PyTypeError::new_err(format!(
+                "{name} takes a list of ciphertexts, `{call}`, and a {given} was given"
+            )));
         }
     };
     let part = |(index, item): (usize, PyResult<Bound<'py, PyAny>>)| {
@@ -408,7 +451,13 @@ pub fn hstack(py: Python<'_>, parts: &Bound<'_, PyAny>) -> PyResult<PyCiphertext
 /// Ciphertext
 ///     The same array.
 #[pyfunction]
-pub fn chosen(py: Python<'_>, selected: &PyCiphertext, x: &PyCiphertext, y: &PyCiphertext, share: f64) -> PyResult<PyCiphertext> {
+pub fn chosen(
+    py: Python<'_>,
+    selected: &PyCiphertext,
+    x: &PyCiphertext,
+    y: &PyCiphertext,
+    share: f64,
+) -> PyResult<PyCiphertext> {
     selected.map(py, |_, own| Ok(own.clone().as_chosen_from(&x.data, &y.data, share)))
 }
 
@@ -419,8 +468,14 @@ fn put_together(
     as_they_are: bool,
     work: impl FnOnce(&Evaluator, &[&Ciphertext]) -> Result<Ciphertext, CkksError> + Send,
 ) -> PyResult<PyCiphertext> {
-    let holder = parts.iter().map(|part| part.get()).find(|part| part.has_keys()).or_else(|| parts.first().map(|part| part.get()));
-    let Some(holder) = holder else { return Err(raise(py, CkksError::NoTerms { operation: "a concatenation" })) };
+    let holder = parts
+        .iter()
+        .map(|part| part.get())
+        .find(|part| part.has_keys())
+        .or_else(|| parts.first().map(|part| part.get()));
+    let Some(holder) = holder else {
+        return Err(raise(py, CkksError::NoTerms { operation: "a concatenation" }));
+    };
     let evaluator = holder.evaluator();
     let settled = |part: &Bound<'_, PyCiphertext>| {
         let part = part.get();

@@ -84,7 +84,10 @@ impl PyCiphertext {
     #[staticmethod]
     fn load(py: Python<'_>, path: FilePath, params: Py<PyParams>) -> PyResult<Self> {
         let data = detached(py, || {
-            Ciphertext::from_reader(&FileReader::open(&path)?.watched_by(watch("loading", file_bytes(&path))), &params.get().params)
+            Ciphertext::from_reader(
+                &FileReader::open(&path)?.watched_by(watch("loading", file_bytes(&path))),
+                &params.get().params,
+            )
         })?;
         Self::new(py, data, &params)
     }
@@ -121,8 +124,13 @@ impl PyCiphertext {
             return Ok((rebuild, arguments.into_pyobject(py)?));
         }
         let estimate = data.estimate().to_text();
-        let description = (data.shape().to_vec(), data.level().0, data.scale(), data.secret().to_string(), estimate);
+        let description =
+            (data.shape().to_vec(), data.level().0, data.scale(), data.secret().to_string(), estimate);
         let rebuild = py.import("clathrate._pickle")?.getattr("rebuild_symbol")?;
-        Ok((rebuild, (self.params.clone_ref(py), PyLayout::new(*data.layout()).json(py)?, description).into_pyobject(py)?))
+        Ok((
+            rebuild,
+            (self.params.clone_ref(py), PyLayout::new(*data.layout()).json(py)?, description)
+                .into_pyobject(py)?,
+        ))
     }
 }

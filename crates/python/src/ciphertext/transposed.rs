@@ -49,7 +49,9 @@ impl PyTransposed {
                 let message = "a view of the transposed matrix combines with views: take `.T` of both, or `to_rows()`, which switches keys";
                 return Err(PyTypeError::new_err(message));
             }
-            Err(_) if !is_numeric(other)? => return Err(PyTypeError::new_err("a view takes plain numbers, and views")),
+            Err(_) if !is_numeric(other)? => {
+                return Err(PyTypeError::new_err("a view takes plain numbers, and views"));
+            }
             Err(_) => {
                 // Numbers broadcast along the rows of the view, as everywhere, before they are transposed.
                 let array = array(other)?;
@@ -63,7 +65,9 @@ impl PyTransposed {
             }
         };
         let result = self.base.bind(py).call_method1(name, (other,))?;
-        let result = result.cast_into::<PyCiphertext>().map_err(|_| PyTypeError::new_err("a view takes plain numbers, and views"))?;
+        let result = result
+            .cast_into::<PyCiphertext>()
+            .map_err(|_| PyTypeError::new_err("a view takes plain numbers, and views"))?;
         Ok(Self { base: result.unbind() })
     }
 }
@@ -79,12 +83,19 @@ const ENTRY_BY_ENTRY: &str = "a view of the transposed matrix is multiplied and 
 const LARGEST_INTEGER: f64 = 9e18;
 
 /// A plain right factor with `inner` rows, transposed: what a product with the transposed matrix takes on the left.
-fn transposed_factor<'py>(py: Python<'py>, x: &Bound<'py, PyAny>, left: Vec<usize>) -> PyResult<Bound<'py, PyAny>> {
+fn transposed_factor<'py>(
+    py: Python<'py>,
+    x: &Bound<'py, PyAny>,
+    left: Vec<usize>,
+) -> PyResult<Bound<'py, PyAny>> {
     let numpy = py.import("numpy")?;
     let refuse = |right: Vec<usize>| {
         let rows = left.last().copied().unwrap_or(0);
-        let vector =
-            if right.len() == 1 && right[0] == rows { ". Make the vector a column, `w.reshape(-1, 1)`, or encrypt in slots" } else { "" };
+        let vector = if right.len() == 1 && right[0] == rows {
+            ". Make the vector a column, `w.reshape(-1, 1)`, or encrypt in slots"
+        } else {
+            ""
+        };
         let remedy = format!("the right matrix has two axes, and {rows} rows{vector}");
         raise(py, CkksError::Shape { operation: "a matrix product", left: left.clone(), right, remedy })
     };
@@ -107,12 +118,23 @@ fn transposed_factor<'py>(py: Python<'py>, x: &Bound<'py, PyAny>, left: Vec<usiz
 
 impl PyCiphertext {
     /// `self @ other` for encrypted matrices: the left one is transposed by switching keys first.
-    pub(super) fn times_encrypted(&self, py: Python<'_>, other: &Self, progress: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+    pub(super) fn times_encrypted(
+        &self,
+        py: Python<'_>,
+        other: &Self,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
         self.encrypted_product(py, other, progress, false)
     }
 
     /// `self.T @ other`, or `self @ other` where this ciphertext is not `by_columns`.
-    fn encrypted_product(&self, py: Python<'_>, other: &Self, progress: Option<&Bound<'_, PyAny>>, by_columns: bool) -> PyResult<Self> {
+    fn encrypted_product(
+        &self,
+        py: Python<'_>,
+        other: &Self,
+        progress: Option<&Bound<'_, PyAny>>,
+        by_columns: bool,
+    ) -> PyResult<Self> {
         let holder = if self.has_keys() { self } else { other };
         let evaluator = holder.evaluator();
         let (left, right) = (&*self.settled(py, &evaluator)?, &*other.settled(py, &evaluator)?);
@@ -121,10 +143,14 @@ impl PyCiphertext {
         if shape.len() != 2 || own.len() != 2 || inner != own.first() {
             let left = if by_columns { shape.iter().rev().copied().collect() } else { shape.to_vec() };
             let vector = match own {
-                [count] if inner == Some(count) => format!(". Encrypt the vector as a column, of shape ({count}, 1), or both in slots"),
+                [count] if inner == Some(count) => {
+                    format!(". Encrypt the vector as a column, of shape ({count}, 1), or both in slots")
+                }
                 _ => String::new(),
             };
-            let remedy = format!("both operands are matrices, with as many rows on the right as columns on the left{vector}");
+            let remedy = format!(
+                "both operands are matrices, with as many rows on the right as columns on the left{vector}"
+            );
             let operation = "a product of encrypted matrices";
             return Err(raise(py, CkksError::Shape { operation, left, right: own.to_vec(), remedy }));
         }
@@ -145,7 +171,11 @@ impl PyCiphertext {
     }
 
     /// `self @ weights` for a plain matrix on the right: the rows are transposed by switching keys first, and the product is read by columns.
-    pub(super) fn times_plain<'py>(&self, py: Python<'py>, weights: &Bound<'py, PyAny>) -> PyResult<PyTransposed> {
+    pub(super) fn times_plain<'py>(
+        &self,
+        py: Python<'py>,
+        weights: &Bound<'py, PyAny>,
+    ) -> PyResult<PyTransposed> {
         let weights = transposed_factor(py, weights, self.data.shape().to_vec())?;
         let columns = self.map_settled(py, |evaluator, x| evaluator.transposed(x))?;
         PyTransposed::of(py, columns.matmul(py, &weights, None, None)?)
@@ -232,8 +262,13 @@ impl PyTransposed {
         let base = self.base.get();
         let evaluator = base.evaluator();
         let data = &*base.settled(py, &evaluator)?;
-        let rows =
-            with_progress(py, progress, "transpose", |error| raise(py, error), |tick| evaluator.transposed_with_progress(data, tick))?;
+        let rows = with_progress(
+            py,
+            progress,
+            "transpose",
+            |error| raise(py, error),
+            |tick| evaluator.transposed_with_progress(data, tick),
+        )?;
         base.beside(py, rows)
     }
 
@@ -334,7 +369,12 @@ impl PyTransposed {
     /// array([[0.5, 0.5],
     ///        [1.5, 1. ]])
     #[pyo3(signature = (other, progress=None))]
-    fn matmul<'py>(&self, py: Python<'py>, other: &Bound<'py, PyAny>, progress: Option<&Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
+    fn matmul<'py>(
+        &self,
+        py: Python<'py>,
+        other: &Bound<'py, PyAny>,
+        progress: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let base = self.base.get();
         if let Ok(other) = other.cast::<PyCiphertext>() {
             return Ok(Bound::new(py, base.encrypted_product(py, other.get(), progress, true)?)?.into_any());

@@ -40,7 +40,8 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Steps {
 struct SegmentOption(Segment);
 
 /// What a wrong segment is told.
-const SEGMENT_REMEDY: &str = "a segment is {\"name\": str, \"log2_scale\": float, \"levels\": (lowest, highest)}";
+const SEGMENT_REMEDY: &str =
+    "a segment is {\"name\": str, \"log2_scale\": float, \"levels\": (lowest, highest)}";
 
 impl<'a, 'py> FromPyObject<'a, 'py> for SegmentOption {
     type Error = PyErr;
@@ -54,9 +55,12 @@ impl<'a, 'py> FromPyObject<'a, 'py> for SegmentOption {
             return Err(wrong());
         }
         let py = data.py();
-        let levels = (size(py, "a level of `segments`", lowest)?, size(py, "a level of `segments`", highest)?);
-        let (name, log2_scale) =
-            (field("name")?.extract().map_err(|_| wrong())?, Real::given(field("log2_scale")?.extract().ok()).ok_or_else(wrong)?);
+        let levels =
+            (size(py, "a level of `segments`", lowest)?, size(py, "a level of `segments`", highest)?);
+        let (name, log2_scale) = (
+            field("name")?.extract().map_err(|_| wrong())?,
+            Real::given(field("log2_scale")?.extract().ok()).ok_or_else(wrong)?,
+        );
         Ok(Self(Segment { name, log2_scale, levels }))
     }
 }
@@ -67,15 +71,19 @@ fn read_text(path: &Path) -> std::io::Result<String> {
     let mut text = String::new();
     file.take(TEXT_LIMIT_BYTES + 1).read_to_string(&mut text)?;
     if text.len() as u64 > TEXT_LIMIT_BYTES {
-        return Err(std::io::Error::new(std::io::ErrorKind::FileTooLarge, "a specification has at most 1 MiB"));
+        return Err(std::io::Error::new(
+            std::io::ErrorKind::FileTooLarge,
+            "a specification has at most 1 MiB",
+        ));
     }
     Ok(text)
 }
 
 impl PyParams {
     fn parse(py: Python<'_>, text: &str, allow_insecure: bool, runtime: Runtime) -> PyResult<Self> {
-        let spec: ParamsSpec = toml::from_str(text)
-            .map_err(|error| raise(py, CkksError::InvalidParams { reason: format!("the text is no specification: {error}") }))?;
+        let spec: ParamsSpec = toml::from_str(text).map_err(|error| {
+            raise(py, CkksError::InvalidParams { reason: format!("the text is no specification: {error}") })
+        })?;
         let params = detached(py, move || Params::received(spec, allow_insecure, &runtime))?;
         Self::from_core(params).warned(py)
     }
@@ -130,8 +138,12 @@ impl PyParams {
             segments: segments.into_iter().map(|segment| segment.0).collect(),
             log2_scale: log2_scale.0,
             secret_weight: secret_weight.map(|weight| size(py, "secret_weight", weight)).transpose()?,
-            ephemeral_weight: ephemeral_weight.map(|weight| size(py, "ephemeral_weight", weight)).transpose()?,
-            ephemeral_special: ephemeral_special.map(|count| size(py, "ephemeral_special", count)).transpose()?,
+            ephemeral_weight: ephemeral_weight
+                .map(|weight| size(py, "ephemeral_weight", weight))
+                .transpose()?,
+            ephemeral_special: ephemeral_special
+                .map(|count| size(py, "ephemeral_special", count))
+                .transpose()?,
             bootstrap_key_bytes: bootstrap_key_bytes
                 .map(|bytes| size(py, "bootstrap_key_bytes", bytes))
                 .transpose()?
@@ -171,7 +183,12 @@ impl PyParams {
     /// 4
     #[staticmethod]
     #[pyo3(signature = (name, runtime=None, *, device=None))]
-    fn preset(py: Python<'_>, name: &str, runtime: Option<&Bound<'_, PyRuntime>>, device: Option<&str>) -> PyResult<Self> {
+    fn preset(
+        py: Python<'_>,
+        name: &str,
+        runtime: Option<&Bound<'_, PyRuntime>>,
+        device: Option<&str>,
+    ) -> PyResult<Self> {
         let spec = clathrate_ckks::parameters::preset(name).map_err(|error| raise(py, error))?;
         Self::build(py, spec, PyRuntime::given_on(py, runtime, device)?)
     }
@@ -321,8 +338,9 @@ impl PyParams {
         device: Option<&str>,
         allow_insecure: bool,
     ) -> PyResult<Self> {
-        let text = read_text(&path)
-            .map_err(|source| raise(py, CkksError::File(FileError::Io { path: path.to_path_buf(), action: "read", source })))?;
+        let text = read_text(&path).map_err(|source| {
+            raise(py, CkksError::File(FileError::Io { path: path.to_path_buf(), action: "read", source }))
+        })?;
         Self::parse(py, &text, allow_insecure, PyRuntime::given_on(py, runtime, device)?)
     }
 
@@ -369,7 +387,8 @@ impl PyParams {
         allow_insecure: bool,
     ) -> PyResult<Self> {
         let runtime = PyRuntime::given_on(py, runtime, device)?;
-        let params = detached(py, move || Params::from_reader(&FileReader::open(&path)?, allow_insecure, &runtime))?;
+        let params =
+            detached(py, move || Params::from_reader(&FileReader::open(&path)?, allow_insecure, &runtime))?;
         Ok(Self::from_core(params))
     }
 

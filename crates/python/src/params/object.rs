@@ -117,7 +117,11 @@ impl PyParams {
 
     /// `params` as Python knows them: `near`, where they are the same.
     pub fn of(py: Python<'_>, params: &Params, near: &Py<Self>) -> PyResult<Py<Self>> {
-        if near.get().params == *params { Ok(near.clone_ref(py)) } else { Py::new(py, Self::from_core(params.clone())) }
+        if near.get().params == *params {
+            Ok(near.clone_ref(py))
+        } else {
+            Py::new(py, Self::from_core(params.clone()))
+        }
     }
 
     /// A level, or the one that arrays have unless the caller states one.
@@ -130,7 +134,11 @@ impl PyParams {
         let Some(Whole(value)) = level else { return Ok(self.params.max_level()) };
         match usize::try_from(value) {
             Ok(value) if value <= self.params.max_level().0 => Ok(Level(value)),
-            _ => Err(exception(py, "LevelError", format!("level {value} is out of range: use 0 to {}", self.params.max_level()))),
+            _ => Err(exception(
+                py,
+                "LevelError",
+                format!("level {value} is out of range: use 0 to {}", self.params.max_level()),
+            )),
         }
     }
 }

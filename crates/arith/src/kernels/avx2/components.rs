@@ -1,13 +1,18 @@
-//! Joining and splitting of components on 256-bit vectors. One vector of each of the two, four or eight components is loaded, and up to three of the
-//! transform's stages are computed between registers, in one pass over memory. Ranges are those of the wide transforms, for means too.
+//! Joining and splitting of components on 256-bit vectors. One vector of each of the two, four or eight
+//! components is loaded, and up to three of the transform's stages are computed between registers, in one
+//! pass over memory. Ranges are those of the wide transforms, for means too.
 
 use std::arch::x86_64::*;
 
-use super::{Avx2Row, Constants, LANES, Twiddles, exchange_halves, exchange_neighbours, forward_butterfly, inverse_butterfly, load, store};
+use super::{
+    Avx2Row, Constants, LANES, Twiddles, exchange_halves, exchange_neighbours, forward_butterfly,
+    inverse_butterfly, load, store,
+};
 use crate::kernels::assert_component_shape;
 use crate::kernels::components::{Twist, inverse_of_parts};
 
-/// Moves lane `j` of vector `i` to lane `R j + i` of all vectors together. Each step rotates the `log 4R` bits of a lane's position by one.
+/// Moves lane `j` of vector `i` to lane `R j + i` of all vectors together. Each step rotates the `log 4R`
+/// bits of a lane's position by one.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn interleave<const R: usize>(v: &[__m256d; R]) -> [__m256d; R] {
@@ -37,7 +42,8 @@ fn separate<const R: usize>(v: &[__m256d; R]) -> [__m256d; R] {
     v
 }
 
-/// Factors and quotients of the `4 WIDTH` nodes from `node` on: vector `i` has those of the nodes `node + i, node + i + WIDTH, ..`.
+/// Factors and quotients of the `4 WIDTH` nodes from `node` on: vector `i` has those of the nodes `node + i,
+/// node + i + WIDTH, ..`.
 ///
 /// # Safety
 /// The table has these nodes.
@@ -55,21 +61,28 @@ unsafe fn factors<const WIDTH: usize>(table: &Twiddles, node: usize) -> [[__m256
     [separate(&v[0]), separate(&v[1])]
 }
 
-/// One stage of a join of `R` components, which makes polynomials of `2 WIDTH` components from polynomials of `WIDTH`. Vector `m WIDTH + i` has the
-/// words of polynomial `m` whose index is `i` modulo `WIDTH`. At width 1, `first` is the node of the first of the four words.
+/// One stage of a join of `R` components, which makes polynomials of `2 WIDTH` components from polynomials of
+/// `WIDTH`. Vector `m WIDTH + i` has the words of polynomial `m` whose index is `i` modulo `WIDTH`. At width
+/// 1, `first` is the node of the first of the four words.
 ///
 /// # Safety
 /// The table has the nodes `first WIDTH..(first + 4) WIDTH`.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
-unsafe fn join_stage<const R: usize, const WIDTH: usize>(c: Constants, table: &Twiddles, first: usize, v: &mut [__m256d; R]) {
+unsafe fn join_stage<const R: usize, const WIDTH: usize>(
+    c: Constants,
+    table: &Twiddles,
+    first: usize,
+    v: &mut [__m256d; R],
+) {
     // SAFETY: guaranteed by the caller.
     let [w, quotients] = unsafe { factors::<WIDTH>(table, first * WIDTH) };
     let from = *v;
     for butterfly in 0..R / 2 {
         let (m, i) = (butterfly / WIDTH, butterfly % WIDTH);
         let at = 2 * m * WIDTH + i;
-        (v[2 * butterfly], v[2 * butterfly + 1]) = forward_butterfly::<true>(c, from[at], from[at + WIDTH], w[i], quotients[i]);
+        (v[2 * butterfly], v[2 * butterfly + 1]) =
+            forward_butterfly::<true>(c, from[at], from[at + WIDTH], w[i], quotients[i]);
     }
 }
 
@@ -79,14 +92,20 @@ unsafe fn join_stage<const R: usize, const WIDTH: usize>(c: Constants, table: &T
 /// As there.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
-unsafe fn split_stage<const R: usize, const WIDTH: usize>(c: Constants, table: &Twiddles, first: usize, v: &mut [__m256d; R]) {
+unsafe fn split_stage<const R: usize, const WIDTH: usize>(
+    c: Constants,
+    table: &Twiddles,
+    first: usize,
+    v: &mut [__m256d; R],
+) {
     // SAFETY: guaranteed by the caller.
     let [w, quotients] = unsafe { factors::<WIDTH>(table, first * WIDTH) };
     let from = *v;
     for butterfly in 0..R / 2 {
         let (m, i) = (butterfly / WIDTH, butterfly % WIDTH);
         let at = 2 * m * WIDTH + i;
-        (v[at], v[at + WIDTH]) = inverse_butterfly(c, from[2 * butterfly], from[2 * butterfly + 1], w[i], quotients[i]);
+        (v[at], v[at + WIDTH]) =
+            inverse_butterfly(c, from[2 * butterfly], from[2 * butterfly + 1], w[i], quotients[i]);
     }
 }
 

@@ -1,8 +1,8 @@
 //! Sums of products with packed factors on 256-bit vectors.
 //!
-//! A packed vector is eight residues, four to a register. Unpacking four residues takes two loads of 16 bytes, each with the bytes of two neighbours
-//! (which begin at most 8 bytes apart and take 8 bytes each), one shuffle within the halves, one shift and one mask. The sums are computed as for
-//! unpacked rows.
+//! A packed vector is eight residues, four to a register. Unpacking four residues takes two loads of 16
+//! bytes, each with the bytes of two neighbours (which begin at most 8 bytes apart and take 8 bytes each),
+//! one shuffle within the halves, one shift and one mask. The sums are computed as for unpacked rows.
 
 use std::arch::x86_64::*;
 
@@ -50,25 +50,40 @@ impl Unpacking {
     #[inline]
     #[target_feature(enable = "avx2,fma")]
     unsafe fn load(&self, source: *const u8) -> __m256i {
-        // At 64 bits the last pair begins at byte 48, at fewer bits before it, so every load ends within OVERREAD bytes.
-        // SAFETY: guaranteed by the caller.
-        let (low, high) = unsafe { (_mm_loadu_si128(source.add(self.pairs[0]).cast()), _mm_loadu_si128(source.add(self.pairs[1]).cast())) };
+        // At 64 bits the last pair begins at byte 48, at fewer bits before it, so every load ends within
+        // OVERREAD bytes. SAFETY: guaranteed by the caller.
+        let (low, high) = unsafe {
+            (
+                _mm_loadu_si128(source.add(self.pairs[0]).cast()),
+                _mm_loadu_si128(source.add(self.pairs[1]).cast()),
+            )
+        };
         let bytes = _mm256_shuffle_epi8(_mm256_set_m128i(high, low), self.gather);
         _mm256_and_si256(_mm256_srlv_epi64(bytes, self.shift), self.mask)
     }
 }
 
 impl Avx2Row {
-    /// As [`crate::kernels::RowKernel::dot_packed`], on whole packed vectors only; returns the number of words computed.
+    /// As [`crate::kernels::RowKernel::dot_packed`], on whole packed vectors only; returns the number of
+    /// words computed.
     #[target_feature(enable = "avx2,fma")]
-    pub(super) fn dot_packed_vectors(&self, out: &mut [&mut [u64]], xs: &[&[u64]], factors: Run<'_>, accumulate: bool) -> usize {
+    pub(super) fn dot_packed_vectors(
+        &self,
+        out: &mut [&mut [u64]],
+        xs: &[&[u64]],
+        factors: Run<'_>,
+        accumulate: bool,
+    ) -> usize {
         let Some(length) = out.first().map(|column| column.len()) else { return 0 };
         assert!(out.iter().all(|column| column.len() == length), "columns of one call have equal lengths");
         assert!(xs.iter().all(|x| x.len() == length), "rows of one call have equal lengths");
         let (whole, columns, bits) = (length / VECTOR * VECTOR, out.len(), factors.bits as usize);
         if whole > 0 && !xs.is_empty() {
             let end = (whole / VECTOR - 1) * factors.stride + (xs.len() * columns - 1) * bits + OVERREAD;
-            assert!(end <= factors.bytes.len(), "a run ends {OVERREAD} bytes after its last slot begins, or later");
+            assert!(
+                end <= factors.bytes.len(),
+                "a run ends {OVERREAD} bytes after its last slot begins, or later"
+            );
         }
         let halves = [Unpacking::new(factors.bits, 0), Unpacking::new(factors.bits, LANES)];
         for start in (0..whole).step_by(BLOCK) {
@@ -76,7 +91,8 @@ impl Avx2Row {
             for (p, out) in out.iter_mut().enumerate() {
                 self.sums(&mut out[start..end], xs.len(), accumulate, |j, i| {
                     let offset = (start + i) / VECTOR * factors.stride + (j * columns + p) * bits;
-                    // SAFETY: `sums` reads only whole vectors below `whole`; the assertion above covers the run up to their last slot.
+                    // SAFETY: `sums` reads only whole vectors below `whole`; the assertion above covers the
+                    // run up to their last slot.
                     unsafe {
                         let y = halves[i / LANES % 2].load(factors.bytes.as_ptr().add(offset));
                         (load(xs[j].as_ptr().add(start + i)), y)

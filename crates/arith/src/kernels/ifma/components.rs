@@ -1,9 +1,10 @@
-//! Joining and splitting of components on the 52-bit multiplier. One vector of each of the two, four or eight components is loaded, and up to three
-//! of the transform's stages inside vectors, with the table of these stages, are computed between registers, in one pass over memory.
+//! Joining and splitting of components on the 52-bit multiplier. One vector of each of the two, four or eight
+//! components is loaded, and up to three of the transform's stages inside vectors, with the table of these
+//! stages, are computed between registers, in one pass over memory.
 //!
 //! # Ranges
-//! Ranges are those of the wide transform ([`super::ntt`]), for every modulus: words are exact, in `[0, 4q)` between the stages of a join, in
-//! `[0, 2q)` between those of a split and of a mean, and reduced at the end.
+//! Ranges are those of the wide transform ([`super::ntt`]), for every modulus: words are exact, in `[0, 4q)`
+//! between the stages of a join, in `[0, 2q)` between those of a split and of a mean, and reduced at the end.
 
 use std::arch::x86_64::*;
 
@@ -14,11 +15,12 @@ use super::passes::{forward_butterfly, inverse_butterfly};
 use crate::kernels::assert_component_shape;
 use crate::kernels::components::{Twist, inverse_of_parts};
 
-/// Prefetch distance, in words, for a polynomial that is split. Without prefetching, splitting long rows into eight takes 2.6 times as long
-/// (measured).
+/// Prefetch distance, in words, for a polynomial that is split. Without prefetching, splitting long rows into
+/// eight takes 2.6 times as long (measured).
 const AHEAD: usize = 512;
 
-/// Prefetch distance, in words, for the table, of whose blocks only parts are read. Without it, long rows take 1.1 to 1.9 times as long (measured).
+/// Prefetch distance, in words, for the table, of whose blocks only parts are read. Without it, long rows
+/// take 1.1 to 1.9 times as long (measured).
 const TABLE_AHEAD: usize = 8 * INNER_TABLE;
 
 /// The permutations of lanes that all passes use.
@@ -34,12 +36,19 @@ impl Orders {
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
     fn new() -> Self {
         Self {
-            interleave: [_mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11), _mm512_setr_epi64(4, 12, 5, 13, 6, 14, 7, 15)],
-            separate: [_mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14), _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15)],
+            interleave: [
+                _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11),
+                _mm512_setr_epi64(4, 12, 5, 13, 6, 14, 7, 15),
+            ],
+            separate: [
+                _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14),
+                _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15),
+            ],
         }
     }
 
-    /// Moves word `j` of vector `i` to word `R j + i` of all vectors together. Each step rotates the `log 8R` bits of a word's position by one.
+    /// Moves word `j` of vector `i` to word `R j + i` of all vectors together. Each step rotates the `log 8R`
+    /// bits of a word's position by one.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
     fn interleave<const R: usize>(&self, v: &[Lanes; R]) -> [Lanes; R] {
@@ -75,7 +84,8 @@ fn permute(a: Lanes, b: Lanes, order: &[Lanes; 2]) -> (Lanes, Lanes) {
     (_mm512_permutex2var_epi64(a, order[0], b), _mm512_permutex2var_epi64(a, order[1], b))
 }
 
-/// The quotients of one direction's factors for the stages inside vectors, brought into the order of their nodes.
+/// The quotients of one direction's factors for the stages inside vectors, brought into the order of their
+/// nodes.
 struct Factors {
     /// The table of the first innermost block.
     table: *const u64,
@@ -90,7 +100,8 @@ impl Factors {
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
     fn new(transform: &Transform, forward: bool) -> Self {
-        let (words, layout) = if forward { (&transform.forward, FORWARD) } else { (&transform.inverse, INVERSE) };
+        let (words, layout) =
+            if forward { (&transform.forward, FORWARD) } else { (&transform.inverse, INVERSE) };
         let [mut one, mut two] = [[0u64; LANES]; 2];
         for (lane, (vector, group)) in layout.one_apart_lanes.into_iter().enumerate() {
             one[4 * vector + group] = lane as u64;
@@ -110,14 +121,19 @@ impl Factors {
         }
     }
 
-    /// The quotients of the stage between words `R / (2 WIDTH)` apart, in a pass over `R` components, for group number `group` of `8 R` words. Vector
-    /// `i` has those of the words whose index is `i` modulo `WIDTH`.
+    /// The quotients of the stage between words `R / (2 WIDTH)` apart, in a pass over `R` components, for
+    /// group number `group` of `8 R` words. Vector `i` has those of the words whose index is `i` modulo
+    /// `WIDTH`.
     ///
     /// # Safety
     /// The degree is above `8 R group`.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-    unsafe fn quotients<const R: usize, const WIDTH: usize>(&self, orders: &Orders, group: usize) -> [Lanes; WIDTH] {
+    unsafe fn quotients<const R: usize, const WIDTH: usize>(
+        &self,
+        orders: &Orders,
+        group: usize,
+    ) -> [Lanes; WIDTH] {
         let apart = R / (2 * WIDTH);
         let (block, inside) = (group * R / LANES, group % (LANES / R));
         let start = match apart {
@@ -143,14 +159,21 @@ impl Factors {
         orders.separate(&v)
     }
 
-    /// One stage of a join of `R` components, which makes polynomials of `2 WIDTH` components from polynomials of `WIDTH`. Vector `m WIDTH + i` has
-    /// the words of polynomial `m` whose index is `i` modulo `WIDTH`.
+    /// One stage of a join of `R` components, which makes polynomials of `2 WIDTH` components from
+    /// polynomials of `WIDTH`. Vector `m WIDTH + i` has the words of polynomial `m` whose index is `i` modulo
+    /// `WIDTH`.
     ///
     /// # Safety
     /// As [`Factors::quotients`].
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-    unsafe fn join_stage<const R: usize, const WIDTH: usize>(&self, c: &Constants, orders: &Orders, group: usize, v: &mut [Lanes; R]) {
+    unsafe fn join_stage<const R: usize, const WIDTH: usize>(
+        &self,
+        c: &Constants,
+        orders: &Orders,
+        group: usize,
+        v: &mut [Lanes; R],
+    ) {
         // SAFETY: guaranteed by the caller.
         let quotients = unsafe { self.quotients::<R, WIDTH>(orders, group) };
         let from = *v;
@@ -158,7 +181,8 @@ impl Factors {
             let (m, i) = (butterfly / WIDTH, butterfly % WIDTH);
             let (w, quotient) = with_factor(c, quotients[i], self.one);
             let at = 2 * m * WIDTH + i;
-            (v[2 * butterfly], v[2 * butterfly + 1]) = forward_butterfly::<true>(c, from[at], from[at + WIDTH], w, quotient);
+            (v[2 * butterfly], v[2 * butterfly + 1]) =
+                forward_butterfly::<true>(c, from[at], from[at + WIDTH], w, quotient);
         }
     }
 
@@ -168,7 +192,13 @@ impl Factors {
     /// As [`Factors::quotients`].
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-    unsafe fn split_stage<const R: usize, const WIDTH: usize>(&self, c: &Constants, orders: &Orders, group: usize, v: &mut [Lanes; R]) {
+    unsafe fn split_stage<const R: usize, const WIDTH: usize>(
+        &self,
+        c: &Constants,
+        orders: &Orders,
+        group: usize,
+        v: &mut [Lanes; R],
+    ) {
         // SAFETY: guaranteed by the caller.
         let quotients = unsafe { self.quotients::<R, WIDTH>(orders, group) };
         let from = *v;
@@ -176,7 +206,15 @@ impl Factors {
             let (m, i) = (butterfly / WIDTH, butterfly % WIDTH);
             let (w, quotient) = with_factor(c, quotients[i], self.one);
             let at = 2 * m * WIDTH + i;
-            let (even, odd) = inverse_butterfly::<true>(c, from[2 * butterfly], from[2 * butterfly + 1], w, quotient, None, c.zero);
+            let (even, odd) = inverse_butterfly::<true>(
+                c,
+                from[2 * butterfly],
+                from[2 * butterfly + 1],
+                w,
+                quotient,
+                None,
+                c.zero,
+            );
             (v[at], v[at + WIDTH]) = (even, odd);
         }
     }
@@ -296,7 +334,10 @@ impl Transform {
                 }
                 factors.split_stage::<R, 1>(&c, &orders, group, &mut v);
                 for p in 0..R {
-                    store(parts[p].add(group * LANES), c.reduce_by(c.mul_lazy(v[p], scale, scale_quotient), c.q));
+                    store(
+                        parts[p].add(group * LANES),
+                        c.reduce_by(c.mul_lazy(v[p], scale, scale_quotient), c.q),
+                    );
                 }
             }
         }
@@ -324,7 +365,10 @@ impl Transform {
                     }
                     count /= 2;
                 }
-                store(out.as_mut_ptr().add(group * LANES), c.reduce_by(c.mul_lazy(v[0], scale, scale_quotient), c.q));
+                store(
+                    out.as_mut_ptr().add(group * LANES),
+                    c.reduce_by(c.mul_lazy(v[0], scale, scale_quotient), c.q),
+                );
             }
         }
     }

@@ -1,23 +1,29 @@
-//! Element-wise operations, sums of products and base-conversion rows on the 52-bit multiplier. Every function here processes whole vectors and
-//! returns the number of words it processed; the scalar kernel processes the rest.
+//! Element-wise operations, sums of products and base-conversion rows on the 52-bit multiplier. Every
+//! function here processes whole vectors and returns the number of words it processed; the scalar kernel
+//! processes the rest.
 //!
 //! # Ranges
-//! **Products** `x y`, both below `q < 2^b`, `b <= 50`. With `s = 53 - b` split over both factors as `s1 + s2`, `s1 = 52 - b` and `s2 = 1` (so both
-//! stay below 2^52), `h1 = floor(x 2^s1 * y 2 / 2^52) = floor(x y / 2^(b-1)) < 2^(b+1)`. With `m = floor(2^(51+b) / q) < 2^52`,
-//! `h = floor(h1 m / 2^52)` is below `x y / q` by less than `m / 2^52 + h1 / 2^52 + 1 < 1 + 1/2 + 1`, so `x y - h q` is in `[0, 5q/2)`, below `2^52`,
-//! and its low 52 bits determine it.
+//! **Products** `x y`, both below `q < 2^b`, `b <= 50`. With `s = 53 - b` split over both factors as `s1 +
+//! s2`, `s1 = 52 - b` and `s2 = 1` (so both stay below 2^52), `h1 = floor(x 2^s1 * y 2 / 2^52) = floor(x y /
+//! 2^(b-1)) < 2^(b+1)`. With `m = floor(2^(51+b) / q) < 2^52`, `h = floor(h1 m / 2^52)` is below `x y / q` by
+//! less than `m / 2^52 + h1 / 2^52 + 1 < 1 + 1/2 + 1`, so `x y - h q` is in `[0, 5q/2)`, below `2^52`, and
+//! its low 52 bits determine it.
 //!
-//! **Sums of products** use 64-bit accumulators for the low and the high halves of the products. A low half is below 2^52, so 4095 of them and a
-//! start below `q` fit a word. The whole value is below `terms * X * Y` for factors below `X`, `Y` (start included, as `q <= X + Y - 1` for `Y = q`),
-//! so its high part fits 52 bits, as the next multiplication needs, for `terms <= 2^104 / (X Y)`. A chunk has at most the smaller of the two numbers
-//! of terms. At the end of a chunk `high * (2^52 mod q) + low` is at most `4q < 2^52`.
+//! **Sums of products** use 64-bit accumulators for the low and the high halves of the products. A low half
+//! is below 2^52, so 4095 of them and a start below `q` fit a word. The whole value is below `terms * X * Y`
+//! for factors below `X`, `Y` (start included, as `q <= X + Y - 1` for `Y = q`), so its high part fits 52
+//! bits, as the next multiplication needs, for `terms <= 2^104 / (X Y)`. A chunk has at most the smaller of
+//! the two numbers of terms. At the end of a chunk `high * (2^52 mod q) + low` is at most `4q < 2^52`.
 //!
-//! **Words above 2^52** (up to a whole word) are `high * 2^52 + low` with `high < 2^12`. Their products are two prepared products, each below `2q`,
-//! together below `4q <= 2^52`.
+//! **Words above 2^52** (up to a whole word) are `high * 2^52 + low` with `high < 2^12`. Their products are
+//! two prepared products, each below `2q`, together below `4q <= 2^52`.
 
 use std::arch::x86_64::*;
 
-use super::lanes::{Constants, FACTOR_BITS, LANES, Lanes, Words, add, load, multiply_high, multiply_low, quotient52, splat, store, sub};
+use super::lanes::{
+    Constants, FACTOR_BITS, LANES, Lanes, Words, add, load, multiply_high, multiply_low, quotient52, splat,
+    store, sub,
+};
 use crate::modulus::Modulus;
 
 /// Low halves that fit their accumulator together with one reduced word.
@@ -74,7 +80,8 @@ impl ElementWords {
         (Constants::new(&self.words), self.pair(self.carry))
     }
 
-    /// The number of products of reduced residues that the accumulators hold together with one reduced residue.
+    /// The number of products of reduced residues that the accumulators hold together with one reduced
+    /// residue.
     pub fn product_terms(&self) -> usize {
         let q = u128::from(self.words.q);
         lazy_terms(q * q)
@@ -151,7 +158,10 @@ impl ElementWords {
     pub fn quotient(&self, out: &mut [u64], x: &[u64], y: Option<&[u64]>, w: u64, far: bool) -> usize {
         let c = Constants::new(&self.words);
         let (w, quotient) = self.pair([w, quotient52(w, self.words.q)]);
-        assert!(x.len() == out.len() && y.is_none_or(|y| y.len() == out.len()), "slices of one call have equal lengths");
+        assert!(
+            x.len() == out.len() && y.is_none_or(|y| y.len() == out.len()),
+            "slices of one call have equal lengths"
+        );
         let whole = out.len() / LANES * LANES;
         // Non-temporal stores write whole cache lines.
         let far = far && out.as_ptr().cast::<Lanes>().is_aligned();
@@ -211,8 +221,9 @@ impl ElementWords {
         let (xs, ys) = (&xs[..terms], &ys[..terms]);
         self.sums(out, terms, chunk, accumulate, |j| {
             let (x, y) = (xs[j].as_ptr(), ys[j].as_ptr());
-            // Right factors are keys, which are read from memory in more streams than the hardware prefetcher follows.
-            // SAFETY: every row has `len` words, and the sums read only below it; a prefetch cannot fault, whatever its address.
+            // Right factors are keys, which are read from memory in more streams than the hardware prefetcher
+            // follows. SAFETY: every row has `len` words, and the sums read only below it; a prefetch cannot
+            // fault, whatever its address.
             move |i| unsafe {
                 _mm_prefetch::<_MM_HINT_T0>(y.wrapping_add(i + FETCH_WORDS).cast());
                 (load(x.add(i)), load(y.add(i)))
@@ -235,7 +246,8 @@ impl ElementWords {
         })
     }
 
-    /// Sums `term(j)(i).0 * term(j)(i).1` over `j` for the eight words from `i` on, reducing every `chunk` terms.
+    /// Sums `term(j)(i).0 * term(j)(i).1` over `j` for the eight words from `i` on, reducing every `chunk`
+    /// terms.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
     fn sums<Row: Fn(usize) -> (Lanes, Lanes)>(
@@ -250,7 +262,16 @@ impl ElementWords {
         let whole = out.len() / LANES * LANES;
         let unrolled = out.len() / (UNROLL * LANES) * (UNROLL * LANES);
         for i in (0..unrolled).step_by(UNROLL * LANES) {
-            sum_block::<UNROLL, _>(&c, carry, &mut out[i..i + UNROLL * LANES], i, terms, chunk, accumulate, &term);
+            sum_block::<UNROLL, _>(
+                &c,
+                carry,
+                &mut out[i..i + UNROLL * LANES],
+                i,
+                terms,
+                chunk,
+                accumulate,
+                &term,
+            );
         }
         for i in (unrolled..whole).step_by(LANES) {
             sum_block::<1, _>(&c, carry, &mut out[i..i + LANES], i, terms, chunk, accumulate, &term);
@@ -315,7 +336,8 @@ fn sum_block<const B: usize, Row: Fn(usize) -> (Lanes, Lanes)>(
     }
 }
 
-/// `x * w mod q` for any words `x`; `low` is the factor `w` and `high` the factor `2^52 w`, each with its quotient.
+/// `x * w mod q` for any words `x`; `low` is the factor `w` and `high` the factor `2^52 w`, each with its
+/// quotient.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
 fn mul_any_word(c: &Constants, x: Lanes, low: (Lanes, Lanes), high: (Lanes, Lanes)) -> Lanes {
@@ -353,8 +375,9 @@ pub fn round_fraction(out: &mut [u64], acc: &[f64]) -> usize {
     for i in (0..whole).step_by(LANES) {
         // SAFETY: i + 8 <= the length of both.
         unsafe {
-            let rounded =
-                _mm512_cvt_roundpd_epu64::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(_mm512_loadu_pd(acc.as_ptr().add(i)));
+            let rounded = _mm512_cvt_roundpd_epu64::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(
+                _mm512_loadu_pd(acc.as_ptr().add(i)),
+            );
             store(out.as_mut_ptr().add(i), rounded);
         }
     }

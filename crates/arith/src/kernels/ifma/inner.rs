@@ -1,5 +1,6 @@
-//! The innermost blocks of the transform: 64 words in eight vectors, whose six stages are one pass. In the forward direction, the last three of these
-//! stages combine words of the same vector. Ranges: [`super::ntt`].
+//! The innermost blocks of the transform: 64 words in eight vectors, whose six stages are one pass. In the
+//! forward direction, the last three of these stages combine words of the same vector. Ranges:
+//! [`super::ntt`].
 
 use std::arch::x86_64::*;
 
@@ -16,8 +17,8 @@ pub const INNER_STAGES: u32 = 6;
 /// Twiddle words per block of 64.
 pub const INNER_TABLE: usize = 72;
 
-/// Offsets, in words, of the parts of a block's table. Each direction stores them in the order in which it reads them, which suits hardware
-/// prefetching.
+/// Offsets, in words, of the parts of a block's table. Each direction stores them in the order in which it
+/// reads them, which suits hardware prefetching.
 #[derive(Debug, Clone, Copy)]
 pub struct Layout {
     /// Stages between vectors: seven factors, each next to its quotient, in 16 words.
@@ -32,7 +33,8 @@ pub struct Layout {
     pub(super) one_apart_lanes: [(usize, usize); LANES],
 }
 
-/// For each of four pairs of lanes of the stage between words two apart: 0 for `A` or 1 for `B`, and which half of it.
+/// For each of four pairs of lanes of the stage between words two apart: 0 for `A` or 1 for `B`, and which
+/// half of it.
 pub(super) const TWO_APART_LANES: [(usize, usize); LANES / 2] = [(0, 0), (1, 0), (0, 1), (1, 1)];
 
 pub const FORWARD: Layout = Layout {
@@ -50,8 +52,8 @@ pub const INVERSE: Layout = Layout {
     one_apart_lanes: [(0, 0), (1, 0), (0, 1), (1, 1), (0, 2), (1, 2), (0, 3), (1, 3)],
 };
 
-/// Writes the table of the innermost block at `node`: seven factors and quotients to be broadcast, then the quotients of each of its four pairs of
-/// vectors `(A, B)`, in the lane orders of [`forward_inner`].
+/// Writes the table of the innermost block at `node`: seven factors and quotients to be broadcast, then the
+/// quotients of each of its four pairs of vectors `(A, B)`, in the lane orders of [`forward_inner`].
 pub fn fill_inner(table: &mut [u64], layout: &Layout, node: usize, factor: &dyn Fn(usize) -> [u64; 2]) {
     for stage in 0..3 {
         for i in 0..1 << stage {
@@ -68,8 +70,14 @@ pub fn fill_inner(table: &mut [u64], layout: &Layout, node: usize, factor: &dyn 
         let a = (node << 3) + 2 * pair;
         let b = a + 1;
         lanes(layout.four_apart + 2 * pair, &[a, b]);
-        lanes(layout.two_apart + 4 * pair, &TWO_APART_LANES.map(|(vector, group)| 2 * [a, b][vector] + group));
-        lanes(layout.one_apart + 8 * pair, &layout.one_apart_lanes.map(|(vector, group)| 4 * [a, b][vector] + group));
+        lanes(
+            layout.two_apart + 4 * pair,
+            &TWO_APART_LANES.map(|(vector, group)| 2 * [a, b][vector] + group),
+        );
+        lanes(
+            layout.one_apart + 8 * pair,
+            &layout.one_apart_lanes.map(|(vector, group)| 4 * [a, b][vector] + group),
+        );
     }
 }
 
@@ -89,8 +97,8 @@ pub fn fill_inner(table: &mut [u64], layout: &Layout, node: usize, factor: &dyn 
 /// four apart   A0 B0 A1 B1 A2 B2 A3 B3   with   A4 B4 A5 B5 A6 B6 A7 B7     factors repeat every 2 lanes
 /// ```
 ///
-/// Every step but the last is a shuffle for which the processor has other execution ports than the multiplier's two; an arbitrary permutation of two
-/// vectors (`vpermt2q`) occupies those two (measured).
+/// Every step but the last is a shuffle for which the processor has other execution ports than the
+/// multiplier's two; an arbitrary permutation of two vectors (`vpermt2q`) occupies those two (measured).
 struct Orders {
     /// From the forward order "one apart" to `A, B`.
     interleave: [Lanes; 2],
@@ -109,8 +117,14 @@ impl Orders {
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
     fn new() -> Self {
         Self {
-            interleave: [_mm512_setr_epi64(0, 8, 1, 9, 4, 12, 5, 13), _mm512_setr_epi64(2, 10, 3, 11, 6, 14, 7, 15)],
-            separate: [_mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14), _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15)],
+            interleave: [
+                _mm512_setr_epi64(0, 8, 1, 9, 4, 12, 5, 13),
+                _mm512_setr_epi64(2, 10, 3, 11, 6, 14, 7, 15),
+            ],
+            separate: [
+                _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14),
+                _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15),
+            ],
             fours: _mm512_setr_epi64(0, 0, 0, 0, 1, 1, 1, 1),
             twos: _mm512_setr_epi64(0, 0, 1, 1, 2, 2, 3, 3),
             one: splat(1),
@@ -125,9 +139,10 @@ fn permute(a: Lanes, b: Lanes, order: &[Lanes; 2]) -> (Lanes, Lanes) {
     (_mm512_permutex2var_epi64(a, order[0], b), _mm512_permutex2var_epi64(a, order[1], b))
 }
 
-/// Computes a factor from its quotient, because the stages inside vectors store quotients only: from `w 2^52 / q - 1 < w' <= w 2^52 / q`, where
-/// equality is impossible for `0 < w < q < 2^52`, `w - q / 2^52 < w' q / 2^52 < w`, so `w = floor(w' q / 2^52) + 1`. This one instruction halves the
-/// largest part of the table, which long rows read from memory.
+/// Computes a factor from its quotient, because the stages inside vectors store quotients only: from `w 2^52
+/// / q - 1 < w' <= w 2^52 / q`, where equality is impossible for `0 < w < q < 2^52`, `w - q / 2^52 < w' q /
+/// 2^52 < w`, so `w = floor(w' q / 2^52) + 1`. This one instruction halves the largest part of the table,
+/// which long rows read from memory.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
 pub fn with_factor(c: &Constants, quotient: Lanes, one: Lanes) -> (Lanes, Lanes) {
@@ -139,7 +154,9 @@ pub fn with_factor(c: &Constants, quotient: Lanes, one: Lanes) -> (Lanes, Lanes)
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
 unsafe fn forward_four_apart(table: *const u64, pair: usize, orders: &Orders) -> Lanes {
     // SAFETY: the caller's table has INNER_TABLE words.
-    let words = unsafe { _mm_loadu_si128(table.add(pair / 4 * INNER_TABLE + FORWARD.four_apart + 2 * (pair % 4)).cast()) };
+    let words = unsafe {
+        _mm_loadu_si128(table.add(pair / 4 * INNER_TABLE + FORWARD.four_apart + 2 * (pair % 4)).cast())
+    };
     _mm512_permutexvar_epi64(orders.fours, _mm512_castsi128_si512(words))
 }
 
@@ -148,7 +165,9 @@ unsafe fn forward_four_apart(table: *const u64, pair: usize, orders: &Orders) ->
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
 unsafe fn forward_two_apart(table: *const u64, pair: usize, orders: &Orders) -> Lanes {
     // SAFETY: the caller's table has INNER_TABLE words.
-    let words = unsafe { _mm256_loadu_si256(table.add(pair / 4 * INNER_TABLE + FORWARD.two_apart + 4 * (pair % 4)).cast()) };
+    let words = unsafe {
+        _mm256_loadu_si256(table.add(pair / 4 * INNER_TABLE + FORWARD.two_apart + 4 * (pair % 4)).cast())
+    };
     _mm512_permutexvar_epi64(orders.twos, _mm512_castsi256_si512(words))
 }
 
@@ -157,7 +176,11 @@ unsafe fn forward_two_apart(table: *const u64, pair: usize, orders: &Orders) -> 
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
 unsafe fn inverse_four_apart(table: *const u64, pair: usize) -> Lanes {
     // SAFETY: the caller's table has INNER_TABLE words.
-    unsafe { _mm512_broadcast_i64x2(_mm_loadu_si128(table.add(pair / 4 * INNER_TABLE + INVERSE.four_apart + 2 * (pair % 4)).cast())) }
+    unsafe {
+        _mm512_broadcast_i64x2(_mm_loadu_si128(
+            table.add(pair / 4 * INNER_TABLE + INVERSE.four_apart + 2 * (pair % 4)).cast(),
+        ))
+    }
 }
 
 /// The quotients of the inverse stage between words two apart.
@@ -165,7 +188,11 @@ unsafe fn inverse_four_apart(table: *const u64, pair: usize) -> Lanes {
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
 unsafe fn inverse_two_apart(table: *const u64, pair: usize) -> Lanes {
     // SAFETY: the caller's table has INNER_TABLE words.
-    unsafe { _mm512_broadcast_i64x4(_mm256_loadu_si256(table.add(pair / 4 * INNER_TABLE + INVERSE.two_apart + 4 * (pair % 4)).cast())) }
+    unsafe {
+        _mm512_broadcast_i64x4(_mm256_loadu_si256(
+            table.add(pair / 4 * INNER_TABLE + INVERSE.two_apart + 4 * (pair % 4)).cast(),
+        ))
+    }
 }
 
 /// The quotients of the stage between neighbours.
@@ -176,7 +203,8 @@ unsafe fn one_apart(layout: Layout, table: *const u64, pair: usize) -> Lanes {
     unsafe { load(table.add(pair / 4 * INNER_TABLE + layout.one_apart + 8 * (pair % 4))) }
 }
 
-/// Innermost blocks processed together, because the dependent instructions of one block are more than the processor's out-of-order window holds.
+/// Innermost blocks processed together, because the dependent instructions of one block are more than the
+/// processor's out-of-order window holds.
 const SIDE_BY_SIDE: usize = 2;
 
 /// Bytes of a cache line.
@@ -185,7 +213,8 @@ const LINE: usize = 64;
 /// Prefetch distance, in blocks, for the forward tables, where they exceed the caches.
 const FORWARD_AHEAD: usize = 16;
 
-/// Prefetch distance, in blocks, for the tables of the wide inverse. The narrow inverse, whose steps are shorter, is as fast without.
+/// Prefetch distance, in blocks, for the tables of the wide inverse. The narrow inverse, whose steps are
+/// shorter, is as fast without.
 const INVERSE_AHEAD: usize = 8;
 
 /// Prefetches the table of one step.
@@ -218,7 +247,8 @@ impl Fetch {
     /// Prefetches all of `ahead` in `steps` steps.
     pub fn new(ahead: &Ahead<'_>, steps: usize) -> Self {
         // Adjacent runs are treated as one run.
-        let (bytes, runs) = if ahead.run == ahead.stride { (ahead.run * ahead.runs, 1) } else { (ahead.run, ahead.runs) };
+        let (bytes, runs) =
+            if ahead.run == ahead.stride { (ahead.run * ahead.runs, 1) } else { (ahead.run, ahead.runs) };
         if bytes * runs == 0 || steps == 0 {
             return Self::NONE;
         }
@@ -250,8 +280,8 @@ pub fn inner_steps(count: usize) -> usize {
     count / SIDE_BY_SIDE
 }
 
-/// The last six stages on `count` blocks of 64 words, and the reduction to `[0, q)`. Meanwhile issues the prefetches of `fetch`, and those of the
-/// table if `far`.
+/// The last six stages on `count` blocks of 64 words, and the reduction to `[0, q)`. Meanwhile issues the
+/// prefetches of `fetch`, and those of the table if `far`.
 ///
 /// # Safety
 /// `x` holds `64 count` words and `table` `INNER_TABLE count`; `count` is even.
@@ -284,10 +314,14 @@ pub unsafe fn forward_inner<const WIDE: bool>(
                 let half = 4 >> stage;
                 for side in 0..SIDE_BY_SIDE {
                     for group in 0..1 << stage {
-                        let (w, quotient) = broadcast(table.add(side * INNER_TABLE + FORWARD.broadcast + 2 * ((1 << stage) - 1 + group)));
+                        let (w, quotient) = broadcast(
+                            table
+                                .add(side * INNER_TABLE + FORWARD.broadcast + 2 * ((1 << stage) - 1 + group)),
+                        );
                         let first = 8 * side + 2 * half * group;
                         for k in first..first + half {
-                            (v[k], v[k + half]) = forward_butterfly::<WIDE>(c, v[k], v[k + half], w, quotient);
+                            (v[k], v[k + half]) =
+                                forward_butterfly::<WIDE>(c, v[k], v[k + half], w, quotient);
                         }
                     }
                 }
@@ -325,9 +359,10 @@ pub unsafe fn forward_inner<const WIDE: bool>(
     }
 }
 
-/// Stage `S` of the innermost block's three stages between vectors in the inverse, finest first. `bound` is added only to differences of words that
-/// these stages have not multiplied yet. Products get a bias from `biases`, the multiples of `q` from -2 to 2, that depends on their roles in the
-/// stages to come; see the proof in [`super::ntt`].
+/// Stage `S` of the innermost block's three stages between vectors in the inverse, finest first. `bound` is
+/// added only to differences of words that these stages have not multiplied yet. Products get a bias from
+/// `biases`, the multiples of `q` from -2 to 2, that depends on their roles in the stages to come; see the
+/// proof in [`super::ntt`].
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
 unsafe fn inverse_biased_stage<const S: usize, const WIDE: bool>(
@@ -343,14 +378,16 @@ unsafe fn inverse_biased_stage<const S: usize, const WIDE: bool>(
         // SAFETY: the table holds seven pairs.
         let (w, quotient) = unsafe { broadcast(table.add(2 * ((4 >> S) - 1 + group))) };
         let k = 2 * half * group + i;
-        // Each later stage adds q to the bias if the product is its first term, and -q if it is its second term.
+        // Each later stage adds q to the bias if the product is its first term, and -q if it is its second
+        // term.
         let bias = biases[4 - S - 2 * group.count_ones() as usize];
         let bound = if i == 0 { Some(bound) } else { None };
         (v[k], v[k + half]) = inverse_butterfly::<WIDE>(c, v[k], v[k + half], w, quotient, bound, bias);
     }
 }
 
-/// Biases of the inverse's stages inside vectors, modulo 2^64, each in its stage's order of lanes; see the proof in [`super::ntt`].
+/// Biases of the inverse's stages inside vectors, modulo 2^64, each in its stage's order of lanes; see the
+/// proof in [`super::ntt`].
 struct LaneBiases {
     /// Added to the first terms of the first stage.
     first_terms: Lanes,
@@ -367,7 +404,9 @@ impl LaneBiases {
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
     fn new(q: u64) -> Self {
         let q = q.cast_signed();
-        let lanes = |m: [i64; LANES]| _mm512_setr_epi64(m[0] * q, m[1] * q, m[2] * q, m[3] * q, m[4] * q, m[5] * q, m[6] * q, m[7] * q);
+        let lanes = |m: [i64; LANES]| {
+            _mm512_setr_epi64(m[0] * q, m[1] * q, m[2] * q, m[3] * q, m[4] * q, m[5] * q, m[6] * q, m[7] * q)
+        };
         Self {
             first_terms: lanes([5, 5, 3, 3, 3, 3, 1, 1]),
             one_apart: lanes([2, 2, 0, 0, 0, 0, -2, -2]),
@@ -383,7 +422,14 @@ impl LaneBiases {
 /// As [`forward_inner`].
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
 #[inline]
-pub unsafe fn inverse_inner<const WIDE: bool>(c: &Constants, x: *mut u64, table: *const u64, count: usize, far: bool, q: u64) {
+pub unsafe fn inverse_inner<const WIDE: bool>(
+    c: &Constants,
+    x: *mut u64,
+    table: *const u64,
+    count: usize,
+    far: bool,
+    q: u64,
+) {
     let orders = Orders::new();
     // `m q` for `m` from -2 to 2, modulo 2^64.
     let biases = [-2, -1, 0, 1, 2].map(|m| _mm512_set1_epi64(m * q.cast_signed()));
@@ -403,13 +449,15 @@ pub unsafe fn inverse_inner<const WIDE: bool>(c: &Constants, x: *mut u64, table:
                 let (a, b) = (_mm512_unpacklo_epi64(a, b), _mm512_unpackhi_epi64(a, b));
                 let a = if WIDE { a } else { add(a, lane_biases.first_terms) };
                 let (w, quotient) = with_factor(c, one_apart(INVERSE, table, pair), orders.one);
-                (v[2 * pair], v[2 * pair + 1]) = inverse_butterfly::<WIDE>(c, a, b, w, quotient, None, lane_biases.one_apart);
+                (v[2 * pair], v[2 * pair + 1]) =
+                    inverse_butterfly::<WIDE>(c, a, b, w, quotient, None, lane_biases.one_apart);
             }
             for pair in 0..4 * SIDE_BY_SIDE {
                 let (a, b) = (v[2 * pair], v[2 * pair + 1]);
                 let (a, b) = (_mm512_shuffle_i64x2::<0x88>(a, b), _mm512_shuffle_i64x2::<0xdd>(a, b));
                 let (w, quotient) = with_factor(c, inverse_two_apart(table, pair), orders.one);
-                (v[2 * pair], v[2 * pair + 1]) = inverse_butterfly::<WIDE>(c, a, b, w, quotient, None, lane_biases.two_apart);
+                (v[2 * pair], v[2 * pair + 1]) =
+                    inverse_butterfly::<WIDE>(c, a, b, w, quotient, None, lane_biases.two_apart);
             }
             for pair in 0..4 * SIDE_BY_SIDE {
                 let (a, b) = (v[2 * pair], v[2 * pair + 1]);

@@ -1,7 +1,7 @@
 //! Eight residues in one 512-bit register: the basic operations of this kernel's vector code.
 //!
-//! The 52-bit multiplier reads the low 52 bits of its factors and ignores the others, so a word may have junk from bit 52 on and still be the same
-//! factor. "Exact" below means that there is no junk.
+//! The 52-bit multiplier reads the low 52 bits of its factors and ignores the others, so a word may have junk
+//! from bit 52 on and still be the same factor. "Exact" below means that there is no junk.
 
 use std::arch::x86_64::*;
 
@@ -73,7 +73,8 @@ impl Constants {
         _mm512_min_epu64(x, sub(x, bound))
     }
 
-    /// `y * w mod q` for the low 52 bits of `y`. Range: the low 52 bits of the output are in `[0, 2q)`; there is junk from bit 52 on.
+    /// `y * w mod q` for the low 52 bits of `y`. Range: the low 52 bits of the output are in `[0, 2q)`; there
+    /// is junk from bit 52 on.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
     pub fn mul_junk(&self, y: Lanes, w: Lanes, w_quotient: Lanes) -> Lanes {
@@ -88,7 +89,8 @@ impl Constants {
         _mm512_and_si512(self.mul_junk(y, w, w_quotient), self.mask)
     }
 
-    /// `x mod q` for the low 52 bits of `x`. Range: the low 52 bits of the output are in `[0, 2q)`; there is junk from bit 52 on.
+    /// `x mod q` for the low 52 bits of `x`. Range: the low 52 bits of the output are in `[0, 2q)`; there is
+    /// junk from bit 52 on.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
     pub fn reduce_junk(&self, x: Lanes) -> Lanes {

@@ -1,9 +1,10 @@
 //! The AVX-512 kernel with 52-bit integer fused multiply-add, for primes below 2^50.
 //!
-//! [`lanes`] holds the vector arithmetic, [`ntt`] the transform, [`passes`] its register passes, [`inner`] its innermost blocks, [`split`] the
-//! transform in two parts, [`components`] changes of the degree, which are the transform's last stages, [`packed`] the operations on packed residues,
-//! and [`elementwise`] the other operations. Each module's first lines prove its ranges. The scalar kernel handles short transforms, words beyond the
-//! last whole vector and base conversions from words above 52 bits.
+//! [`lanes`] holds the vector arithmetic, [`ntt`] the transform, [`passes`] its register passes, [`inner`]
+//! its innermost blocks, [`split`] the transform in two parts, [`components`] changes of the degree, which
+//! are the transform's last stages, [`packed`] the operations on packed residues, and [`elementwise`] the
+//! other operations. Each module's first lines prove its ranges. The scalar kernel handles short transforms,
+//! words beyond the last whole vector and base conversions from words above 52 bits.
 
 mod components;
 mod elementwise;
@@ -36,7 +37,8 @@ pub struct IfmaRow {
     transform: Option<Transform>,
 }
 
-/// Whether this machine has every instruction that the kernel uses. Processors with the 52-bit multiplier also have byte permutations (VBMI).
+/// Whether this machine has every instruction that the kernel uses. Processors with the 52-bit multiplier
+/// also have byte permutations (VBMI).
 #[must_use]
 pub fn is_available() -> bool {
     is_x86_feature_detected!("avx512f")
@@ -62,14 +64,19 @@ impl IfmaRow {
         let roots = RootPowers::new(&modulus, degree)?;
         let vectors = degree >= ntt::MIN_DEGREE;
         Ok(Some(Self {
-            scalar: if vectors { ScalarRow::without_transform(modulus) } else { ScalarRow::new(modulus, degree)? },
+            scalar: if vectors {
+                ScalarRow::without_transform(modulus)
+            } else {
+                ScalarRow::new(modulus, degree)?
+            },
             elements: ElementWords::new(modulus),
             transform: vectors.then(|| Transform::new(&modulus, degree, &roots)),
         }))
     }
 }
 
-// SAFETY, for every block below: `IfmaRow::new` made this value only after `is_available` found the instructions.
+// SAFETY, for every block below: `IfmaRow::new` made this value only after `is_available` found the
+// instructions.
 impl RowKernel for IfmaRow {
     fn isa(&self) -> Isa {
         Isa::Ifma
@@ -84,7 +91,10 @@ impl RowKernel for IfmaRow {
     }
 
     fn split(&self) -> Option<&dyn SplitTransform> {
-        self.transform.as_ref().filter(|transform| transform.has_split()).map(|transform| transform as &dyn SplitTransform)
+        self.transform
+            .as_ref()
+            .filter(|transform| transform.has_split())
+            .map(|transform| transform as &dyn SplitTransform)
     }
 
     fn inverse(&self, x: &mut [u64]) {

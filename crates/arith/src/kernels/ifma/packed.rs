@@ -1,15 +1,17 @@
-//! Packed factors on the 52-bit multiplier: unpacking a vector of eight residues of `b` bits, packing it, and sums of and with packed residues.
+//! Packed factors on the 52-bit multiplier: unpacking a vector of eight residues of `b` bits, packing it, and
+//! sums of and with packed residues.
 //!
-//! **Unpacking.** Lane `k` starts at bit `k b`. Unpacking is one load of 64 bytes, one permutation that gives every lane the eight bytes from
-//! `floor(k b / 8)` on, one shift by `k b mod 8` and one mask (the multiplier itself ignores only bits above 52). A lane ends at most 7 + 57 bits
-//! into its word, and the bytes of the last lane end within the 64.
+//! **Unpacking.** Lane `k` starts at bit `k b`. Unpacking is one load of 64 bytes, one permutation that gives
+//! every lane the eight bytes from `floor(k b / 8)` on, one shift by `k b mod 8` and one mask (the multiplier
+//! itself ignores only bits above 52). A lane ends at most 7 + 57 bits into its word, and the bytes of the
+//! last lane end within the 64.
 //!
-//! **Packing.** The lanes are shifted to their position within a byte. Two permutations then collect, for each output byte, the byte of the lane in
-//! which the output byte begins, and the lowest byte of a lane that begins inside the output byte. With at least eight bits per lane, no third lane
-//! can be involved.
+//! **Packing.** The lanes are shifted to their position within a byte. Two permutations then collect, for
+//! each output byte, the byte of the lane in which the output byte begins, and the lowest byte of a lane that
+//! begins inside the output byte. With at least eight bits per lane, no third lane can be involved.
 //!
-//! Sums of products have the ranges of [`super::elementwise`]. The scalar kernel handles words beyond the last whole vector and packs narrower
-//! residues.
+//! Sums of products have the ranges of [`super::elementwise`]. The scalar kernel handles words beyond the
+//! last whole vector and packs narrower residues.
 
 use std::arch::x86_64::*;
 use std::ops::Range;
@@ -24,11 +26,13 @@ const MIN_BITS: u32 = 8;
 /// Bytes of a load.
 const LOAD: usize = 64;
 
-/// Prefetch distance, in bytes that are read in between. Eight residues of 36 bits are consumed within two cycles; at that rate the hardware
-/// prefetcher, which knows only the lines touched, reaches half of the memory bandwidth. A run that names the next one prefetches all of that instead.
+/// Prefetch distance, in bytes that are read in between. Eight residues of 36 bits are consumed within two
+/// cycles; at that rate the hardware prefetcher, which knows only the lines touched, reaches half of the
+/// memory bandwidth. A run that names the next one prefetches all of that instead.
 const FETCH_BYTES: usize = 8192;
 
-/// The prefetch distance in bytes of `run`, rounded up to whole vectors, where `used` bytes of each vector are read.
+/// The prefetch distance in bytes of `run`, rounded up to whole vectors, where `used` bytes of each vector
+/// are read.
 fn fetch_distance(run: &Run<'_>, used: usize) -> usize {
     FETCH_BYTES.div_ceil(used.max(1)) * run.stride
 }
@@ -54,7 +58,8 @@ impl<const PACKED: bool> Unpacking<PACKED> {
         let starts = _mm512_mullo_epi64(_mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7), splat(u64::from(bits)));
         let bytes = _mm512_srli_epi64::<3>(starts);
         // For each byte of a lane: the index of the lane's first byte, plus 0 to 7.
-        let gather = add(_mm512_mullo_epi64(bytes, splat(0x0101_0101_0101_0101)), splat(0x0706_0504_0302_0100));
+        let gather =
+            add(_mm512_mullo_epi64(bytes, splat(0x0101_0101_0101_0101)), splat(0x0706_0504_0302_0100));
         Self { gather, shift: _mm512_and_si512(starts, splat(7)), mask: splat(u64::MAX >> (64 - bits)) }
     }
 
@@ -70,7 +75,10 @@ impl<const PACKED: bool> Unpacking<PACKED> {
         if !PACKED {
             return bytes;
         }
-        _mm512_and_si512(_mm512_srlv_epi64(_mm512_permutexvar_epi8(self.gather, bytes), self.shift), self.mask)
+        _mm512_and_si512(
+            _mm512_srlv_epi64(_mm512_permutexvar_epi8(self.gather, bytes), self.shift),
+            self.mask,
+        )
     }
 }
 
@@ -123,7 +131,10 @@ impl<const PACKED: bool> Packing<PACKED> {
             return unsafe { store(target.cast(), x) };
         }
         let x = _mm512_sllv_epi64(x, self.shift);
-        let bytes = _mm512_or_si512(_mm512_permutexvar_epi8(self.begins, x), _mm512_maskz_permutexvar_epi8(self.entered, self.enters, x));
+        let bytes = _mm512_or_si512(
+            _mm512_permutexvar_epi8(self.begins, x),
+            _mm512_maskz_permutexvar_epi8(self.entered, self.enters, x),
+        );
         // SAFETY: guaranteed by the caller.
         unsafe { _mm512_mask_storeu_epi8(target.cast(), self.used, bytes) };
     }
@@ -138,10 +149,14 @@ fn prefetch(address: *const u8) {
     unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) };
 }
 
-/// Asserts that `source` is long enough to read slots `0..slots` of `vectors` vectors, with the bytes that a load reads beyond them.
+/// Asserts that `source` is long enough to read slots `0..slots` of `vectors` vectors, with the bytes that a
+/// load reads beyond them.
 fn check_source(source: &Run<'_>, vectors: usize, slots: usize) {
     let end = (vectors.max(1) - 1) * source.stride + (slots.max(1) - 1) * source.bits as usize + LOAD;
-    assert!(vectors == 0 || slots == 0 || end <= source.bytes.len(), "a run ends {LOAD} bytes after its last slot begins, or later");
+    assert!(
+        vectors == 0 || slots == 0 || end <= source.bytes.len(),
+        "a run ends {LOAD} bytes after its last slot begins, or later"
+    );
 }
 
 /// Asserts that `target` is long enough to write slots `0..slots` of `vectors` vectors.
@@ -167,9 +182,16 @@ struct Product<'a> {
 }
 
 impl ElementWords {
-    /// As [`crate::kernels::RowKernel::dot_packed`], on whole vectors only; returns the number of words computed.
+    /// As [`crate::kernels::RowKernel::dot_packed`], on whole vectors only; returns the number of words
+    /// computed.
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma,avx512bw,avx512vbmi")]
-    pub fn dot_packed(&self, out: &mut [&mut [u64]], xs: &[&[u64]], factors: Run<'_>, accumulate: bool) -> usize {
+    pub fn dot_packed(
+        &self,
+        out: &mut [&mut [u64]],
+        xs: &[&[u64]],
+        factors: Run<'_>,
+        accumulate: bool,
+    ) -> usize {
         let Some(length) = out.first().map(|column| column.len()) else { return 0 };
         assert!(out.iter().all(|column| column.len() == length), "columns of one call have equal lengths");
         assert!(xs.iter().all(|x| x.len() == length), "rows of one call have equal lengths");
@@ -211,8 +233,8 @@ impl ElementWords {
         }
     }
 
-    /// The sums of `C` columns, each computed as `S` partial sums over every `S`th term. The bounds of `check_source` hold, and all rows and columns
-    /// have all of `vectors`.
+    /// The sums of `C` columns, each computed as `S` partial sums over every `S`th term. The bounds of
+    /// `check_source` hold, and all rows and columns have all of `vectors`.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma,avx512bw,avx512vbmi")]
     fn dot_columns<const PACKED: bool, const C: usize, const S: usize>(
@@ -231,8 +253,13 @@ impl ElementWords {
         let ahead = fetch_distance(&product.factors, xs.len() * term);
         for vector in vectors {
             let at = bytes.as_ptr().wrapping_add(vector * stride + first * slot);
-            let fetch = if next.is_empty() { at.wrapping_add(ahead) } else { next.as_ptr().wrapping_add(vector * stride + first * slot) };
-            // The loop prefetches the line of each load's last byte; the line of the first load's first byte is prefetched here.
+            let fetch = if next.is_empty() {
+                at.wrapping_add(ahead)
+            } else {
+                next.as_ptr().wrapping_add(vector * stride + first * slot)
+            };
+            // The loop prefetches the line of each load's last byte; the line of the first load's first byte
+            // is prefetched here.
             prefetch(fetch);
             let word = vector * LANES;
             let mut sums = [c.zero; C];
@@ -249,7 +276,8 @@ impl ElementWords {
                 let mut high = [[c.zero; C]; S];
                 low[0] = sums;
                 let step = |j: usize, low: &mut [Lanes; C], high: &mut [Lanes; C]| {
-                    // SAFETY: every row has this vector; the run has this term's slots, and 64 bytes from the start of the last one.
+                    // SAFETY: every row has this vector; the run has this term's slots, and 64 bytes from the
+                    // start of the last one.
                     unsafe {
                         let x = load(xs.get_unchecked(j).as_ptr().add(word));
                         for p in 0..C {
@@ -273,7 +301,9 @@ impl ElementWords {
                     j += 1;
                 }
                 for p in 0..C {
-                    let total = |parts: &[[Lanes; C]; S]| parts[1..].iter().fold(parts[0][p], |sum, part| add(sum, part[p]));
+                    let total = |parts: &[[Lanes; C]; S]| {
+                        parts[1..].iter().fold(parts[0][p], |sum, part| add(sum, part[p]))
+                    };
                     sums[p] = c.reduce_sum(total(&low), total(&high), carry);
                 }
                 start = end;
@@ -285,7 +315,8 @@ impl ElementWords {
         }
     }
 
-    /// As [`crate::kernels::RowKernel::pack_sums`]; returns false, with nothing done, where the scalar kernel must do the work.
+    /// As [`crate::kernels::RowKernel::pack_sums`]; returns false, with nothing done, where the scalar kernel
+    /// must do the work.
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma,avx512bw,avx512vbmi")]
     pub fn pack_sums(&self, out: &mut RunMut<'_>, slots: &[Vec<&[u64]>]) -> bool {
         let length = slots.iter().flatten().next().map_or(0, |row| row.len());
@@ -303,7 +334,13 @@ impl ElementWords {
 
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma,avx512bw,avx512vbmi")]
-    fn pack_rows<const PACKED: bool>(&self, packing: Packing<PACKED>, out: &mut RunMut<'_>, slots: &[Vec<&[u64]>], length: usize) {
+    fn pack_rows<const PACKED: bool>(
+        &self,
+        packing: Packing<PACKED>,
+        out: &mut RunMut<'_>,
+        slots: &[Vec<&[u64]>],
+        length: usize,
+    ) {
         let (c, _) = self.sum_constants();
         for vector in 0..length / LANES {
             let target = out.bytes.as_mut_ptr().wrapping_add(vector * out.stride);
@@ -319,17 +356,38 @@ impl ElementWords {
         }
     }
 
-    /// As [`crate::kernels::RowKernel::sum_packed`]; returns false, with nothing done, where the scalar kernel must do the work.
+    /// As [`crate::kernels::RowKernel::sum_packed`]; returns false, with nothing done, where the scalar
+    /// kernel must do the work.
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma,avx512bw,avx512vbmi")]
-    pub fn sum_packed(&self, out: &mut RunMut<'_>, source: Run<'_>, slots: &[Vec<usize>], count: usize) -> bool {
+    pub fn sum_packed(
+        &self,
+        out: &mut RunMut<'_>,
+        source: Run<'_>,
+        slots: &[Vec<usize>],
+        count: usize,
+    ) -> bool {
         if out.bits != source.bits || out.bits < MIN_BITS {
             return false;
         }
         check_source(&source, count, slots_named(slots.iter().flatten()));
         check_target(out, count, slots.len());
         match out.bits {
-            64 => self.sum_slots(Unpacking::<false>::new(64), Packing::<false>::new(64), out, source, slots, count),
-            bits => self.sum_slots(Unpacking::<true>::new(bits), Packing::<true>::new(bits), out, source, slots, count),
+            64 => self.sum_slots(
+                Unpacking::<false>::new(64),
+                Packing::<false>::new(64),
+                out,
+                source,
+                slots,
+                count,
+            ),
+            bits => self.sum_slots(
+                Unpacking::<true>::new(bits),
+                Packing::<true>::new(bits),
+                out,
+                source,
+                slots,
+                count,
+            ),
         }
         true
     }
@@ -353,12 +411,16 @@ impl ElementWords {
             let target = out.bytes.as_mut_ptr().wrapping_add(vector * out.stride);
             for (slot, parts) in slots.iter().enumerate() {
                 // SAFETY: both runs have these slots.
-                unsafe { packing.store(target.add(slot * bits), sum_named(&c, &unpacking, from, bits, parts, ahead)) };
+                unsafe {
+                    packing
+                        .store(target.add(slot * bits), sum_named(&c, &unpacking, from, bits, parts, ahead))
+                };
             }
         }
     }
 
-    /// As [`crate::kernels::RowKernel::unpack_sum`], on whole vectors only; returns the number of words computed.
+    /// As [`crate::kernels::RowKernel::unpack_sum`], on whole vectors only; returns the number of words
+    /// computed.
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma,avx512bw,avx512vbmi")]
     pub fn unpack_sum(&self, out: &mut [u64], source: Run<'_>, slots: &[usize]) -> usize {
         check_source(&source, out.len() / LANES, slots_named(slots));
@@ -371,7 +433,13 @@ impl ElementWords {
 
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma,avx512bw,avx512vbmi")]
-    fn unpack_row<const PACKED: bool>(&self, unpacking: Unpacking<PACKED>, out: &mut [u64], source: Run<'_>, slots: &[usize]) {
+    fn unpack_row<const PACKED: bool>(
+        &self,
+        unpacking: Unpacking<PACKED>,
+        out: &mut [u64],
+        source: Run<'_>,
+        slots: &[usize],
+    ) {
         let (c, _) = self.sum_constants();
         let bits = source.bits as usize;
         let ahead = fetch_distance(&source, slots.len() * bits);

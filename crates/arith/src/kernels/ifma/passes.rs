@@ -1,5 +1,5 @@
-//! Register passes of the transform: up to four stages on rows a stride apart, each word loaded and stored once. Ranges:
-//! [`super::ntt`].
+//! Register passes of the transform: up to four stages on rows a stride apart, each word loaded and stored
+//! once. Ranges: [`super::ntt`].
 
 use std::arch::x86_64::*;
 
@@ -8,7 +8,13 @@ use super::lanes::{Constants, LANES, Lanes, add, load, multiply_high, multiply_l
 /// `(x, y) <- (x + w y, x - w y)`; ranges: [`super::ntt`].
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-pub fn forward_butterfly<const WIDE: bool>(c: &Constants, x: Lanes, y: Lanes, w: Lanes, w_quotient: Lanes) -> (Lanes, Lanes) {
+pub fn forward_butterfly<const WIDE: bool>(
+    c: &Constants,
+    x: Lanes,
+    y: Lanes,
+    w: Lanes,
+    w_quotient: Lanes,
+) -> (Lanes, Lanes) {
     if WIDE {
         let t = c.mul_lazy(y, w, w_quotient);
         let x = c.reduce_by(x, c.two_q);
@@ -21,8 +27,8 @@ pub fn forward_butterfly<const WIDE: bool>(c: &Constants, x: Lanes, y: Lanes, w:
     }
 }
 
-/// `(x, y) <- (x + y, w (x - y))`. `bound`, if given, is a multiple of `q` above `y - x`, which is added to the difference; `bias`, another multiple
-/// of `q`, is added to the product. Wide words need neither.
+/// `(x, y) <- (x + y, w (x - y))`. `bound`, if given, is a multiple of `q` above `y - x`, which is added to
+/// the difference; `bias`, another multiple of `q`, is added to the product. Wide words need neither.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
 pub fn inverse_butterfly<const WIDE: bool>(
@@ -55,7 +61,11 @@ pub unsafe fn broadcast(table: *const u64) -> (Lanes, Lanes) {
 /// Stage `S` of a register pass on `R` vectors: one flat loop, so that the compiler unrolls all of it.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-pub unsafe fn forward_stage<const S: usize, const R: usize, const WIDE: bool>(c: &Constants, v: &mut [Lanes; R], table: *const u64) {
+pub unsafe fn forward_stage<const S: usize, const R: usize, const WIDE: bool>(
+    c: &Constants,
+    v: &mut [Lanes; R],
+    table: *const u64,
+) {
     let half = R >> (S + 1);
     for butterfly in 0..R / 2 {
         let (group, i) = (butterfly / half, butterfly % half);
@@ -81,14 +91,22 @@ unsafe fn inverse_stage<const S: usize, const R: usize, const WIDE: bool>(
         // SAFETY: the table holds R - 1 pairs.
         let (w, quotient) = unsafe { broadcast(table.add(2 * ((R >> (S + 1)) - 1 + group))) };
         let k = 2 * half * group + i;
-        (v[k], v[k + half]) = inverse_butterfly::<WIDE>(c, v[k], v[k + half], w, quotient, Some(bound), c.zero);
+        (v[k], v[k + half]) =
+            inverse_butterfly::<WIDE>(c, v[k], v[k + half], w, quotient, Some(bound), c.zero);
     }
 }
 
-/// The last stage of the inverse: sums times `1/n`, differences times the table's `w/n`, all reduced to `[0, q)`.
+/// The last stage of the inverse: sums times `1/n`, differences times the table's `w/n`, all reduced to `[0,
+/// q)`.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-unsafe fn inverse_last_stage<const R: usize>(c: &Constants, v: &mut [Lanes; R], table: *const u64, bound: Lanes, scale: &[u64; 2]) {
+unsafe fn inverse_last_stage<const R: usize>(
+    c: &Constants,
+    v: &mut [Lanes; R],
+    table: *const u64,
+    bound: Lanes,
+    scale: &[u64; 2],
+) {
     // SAFETY: the table holds at least one pair.
     let (w, quotient) = unsafe { broadcast(table) };
     let (scale, scale_quotient) = (splat(scale[0]), splat(scale[1]));
@@ -118,8 +136,8 @@ impl Places {
 /// One register pass over `count` blocks of `R` strides of `stride` words.
 ///
 /// # Safety
-/// `x` holds `count * R * stride` words, `out` `count * R * out_stride`, which is not less, and `table` `count * 2 (R - 1)`;
-/// 8 divides `stride`.
+/// `x` holds `count * R * stride` words, `out` `count * R * out_stride`, which is not less, and `table`
+/// `count * 2 (R - 1)`; 8 divides `stride`.
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
 pub unsafe fn forward_radix<const K: usize, const R: usize, const WIDE: bool, const FIRST: bool>(
     c: &Constants,
@@ -161,13 +179,19 @@ pub unsafe fn forward_radix<const K: usize, const R: usize, const WIDE: bool, co
     }
 }
 
-/// One register pass of the inverse over `count` blocks of `R` strides, `COLUMNS` vectors of each row at a time; `LAST` marks the pass that ends the
-/// transform.
+/// One register pass of the inverse over `count` blocks of `R` strides, `COLUMNS` vectors of each row at a
+/// time; `LAST` marks the pass that ends the transform.
 ///
 /// # Safety
 /// As [`forward_radix`]; `8 COLUMNS` divides `stride`.
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-pub unsafe fn inverse_radix<const K: usize, const R: usize, const COLUMNS: usize, const WIDE: bool, const LAST: bool>(
+pub unsafe fn inverse_radix<
+    const K: usize,
+    const R: usize,
+    const COLUMNS: usize,
+    const WIDE: bool,
+    const LAST: bool,
+>(
     c: &Constants,
     x: *mut u64,
     table: *const u64,
@@ -175,7 +199,12 @@ pub unsafe fn inverse_radix<const K: usize, const R: usize, const COLUMNS: usize
     stride: usize,
     scale: &[u64; 2],
 ) {
-    let bounds = [_mm512_slli_epi64(c.q, 3), _mm512_slli_epi64(c.q, 4), _mm512_slli_epi64(c.q, 5), _mm512_slli_epi64(c.q, 3)];
+    let bounds = [
+        _mm512_slli_epi64(c.q, 3),
+        _mm512_slli_epi64(c.q, 4),
+        _mm512_slli_epi64(c.q, 5),
+        _mm512_slli_epi64(c.q, 3),
+    ];
     for block in 0..count {
         // SAFETY: within the caller's words.
         unsafe {
@@ -207,7 +236,13 @@ pub unsafe fn inverse_radix<const K: usize, const R: usize, const COLUMNS: usize
                         inverse_stage::<3, R, WIDE>(c, v, table, bounds[3]);
                     }
                     if LAST {
-                        inverse_last_stage::<R>(c, v, table, if WIDE { c.two_q } else { bounds[K - 1] }, scale);
+                        inverse_last_stage::<R>(
+                            c,
+                            v,
+                            table,
+                            if WIDE { c.two_q } else { bounds[K - 1] },
+                            scale,
+                        );
                     }
                     if !WIDE && !LAST {
                         if K <= 3 {

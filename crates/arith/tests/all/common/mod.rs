@@ -45,8 +45,10 @@ pub fn views<'a>(buffers: impl IntoIterator<Item = &'a Buffer>) -> Vec<Rows<'a>>
 
 /// Four primes of each width, neighbours of different widths, all congruent to 1 modulo `2 * degree`.
 pub fn mixed_primes(degree: usize) -> Vec<u64> {
-    let by_width: Vec<Vec<u64>> =
-        WIDTHS.iter().map(|&bits| largest_primes(bits, 2 * degree as u64, 4, &[]).expect("enough primes")).collect();
+    let by_width: Vec<Vec<u64>> = WIDTHS
+        .iter()
+        .map(|&bits| largest_primes(bits, 2 * degree as u64, 4, &[]).expect("enough primes"))
+        .collect();
     (0..4).flat_map(|i| by_width.iter().map(move |primes| primes[i])).collect()
 }
 
@@ -56,6 +58,9 @@ pub fn engines(degree: usize, primes: &[u64]) -> Vec<CpuEngine> {
     assert!(pool.is_some());
     Isa::available()
         .into_iter()
-        .flat_map(|isa| [None, pool.clone()].map(|threads| CpuEngine::new(degree, primes, isa).expect("engine").with_threads(threads)))
+        .flat_map(|isa| {
+            [None, pool.clone()]
+                .map(|threads| CpuEngine::new(degree, primes, isa).expect("engine").with_threads(threads))
+        })
         .collect()
 }

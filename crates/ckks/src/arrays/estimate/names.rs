@@ -7,11 +7,16 @@ pub(super) mod stored_name {
     use serde::{Deserialize, Deserializer, Serializer, de};
 
     #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
-    pub(in crate::arrays::estimate) fn serialize<S: Serializer>(name: &u64, serializer: S) -> Result<S::Ok, S::Error> {
+    pub(in crate::arrays::estimate) fn serialize<S: Serializer>(
+        name: &u64,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
         serializer.collect_str(&format_args!("{name:016x}"))
     }
 
-    pub(in crate::arrays::estimate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+    pub(in crate::arrays::estimate) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<u64, D::Error> {
         let text = String::deserialize(deserializer)?;
         let digits = text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
         let name = u64::from_str_radix(&text, 16).ok().filter(|_| digits);

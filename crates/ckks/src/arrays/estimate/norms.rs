@@ -1,4 +1,5 @@
-//! Norms of matrices: how much a product with one enlarges numbers and errors, and how its results depend on each other.
+//! Norms of matrices: how much a product with one enlarges numbers and errors, and how its results depend on
+//! each other.
 
 use rustfft::num_complex::Complex64;
 
@@ -15,7 +16,8 @@ pub(crate) struct MatrixNorms {
     pub(crate) row_norm: f64,
     /// The mean, over rows that are not zero, of the sum of squares along a row.
     row_squares: f64,
-    /// The mean over these rows of the square of the sum along a row, and the square of the mean of these sums.
+    /// The mean over these rows of the square of the sum along a row, and the square of the mean of these
+    /// sums.
     square_sums: f64,
     mean_sum: f64,
     /// The squares of the sums along columns, added up, for each of these rows.
@@ -25,8 +27,14 @@ pub(crate) struct MatrixNorms {
 }
 
 impl MatrixNorms {
-    /// Those of a matrix of this name with these sums along its rows, of numbers, magnitudes and squares, and along its columns, of numbers. Where it repeats along both axes, with its true number of columns.
-    pub(crate) fn new(name: u64, rows: &[(Complex64, f64, f64)], column_sums: &[Complex64], columns: usize) -> Self {
+    /// Those of a matrix of this name with these sums along its rows, of numbers, magnitudes and squares, and
+    /// along its columns, of numbers. Where it repeats along both axes, with its true number of columns.
+    pub(crate) fn new(
+        name: u64,
+        rows: &[(Complex64, f64, f64)],
+        column_sums: &[Complex64],
+        columns: usize,
+    ) -> Self {
         let count = rows.iter().filter(|row| row.1 > 0.0).count().max(1) as f64;
         let repeated = (columns as f64 / column_sums.len() as f64).max(1.0);
         let mean = |of: fn(&(Complex64, f64, f64)) -> f64| rows.iter().map(of).sum::<f64>() / count;
@@ -68,12 +76,15 @@ impl MatrixNorms {
         self.square_sums * mean * mean
     }
 
-    /// How much larger the typical root mean square of numbers or errors becomes, and how the results add up, where they add up so along the rows of the matrix.
+    /// How much larger the typical root mean square of numbers or errors becomes, and how the results add up,
+    /// where they add up so along the rows of the matrix.
     pub(crate) fn typical(&self, together: f64) -> (f64, f64) {
         // All have the same correlation.
-        let correlation = if self.columns > 1.0 { (together.min(self.columns) - 1.0) / (self.columns - 1.0) } else { 0.0 };
+        let correlation =
+            if self.columns > 1.0 { (together.min(self.columns) - 1.0) / (self.columns - 1.0) } else { 0.0 };
         let square = (1.0 - correlation) * self.row_squares + correlation * self.square_sums;
-        let sum = (1.0 - correlation) * self.column_sums + correlation * self.rows * self.mean_sum * self.mean_sum;
+        let sum =
+            (1.0 - correlation) * self.column_sums + correlation * self.rows * self.mean_sum * self.mean_sum;
         if square > 0.0 { (square.sqrt(), sum / square) } else { (0.0, 1.0) }
     }
 }
@@ -84,14 +95,19 @@ mod tests {
 
     #[test]
     fn results_add_up_as_a_matrix_makes_them() {
-        // Independent errors e become M e, whose squares are those of the rows, and whose sum is that of the columns' sums.
+        // Independent errors e become M e, whose squares are those of the rows, and whose sum is that of the
+        // columns' sums.
         let norms = MatrixNorms::of_matrix(&[1.0, 2.0, 3.0, -4.0, 0.0, 1.0], 3);
         assert_eq!((norms.row_sum, norms.row_norm.powi(2)), (6.0, 17.0));
         let (factor, together) = norms.typical(1.0);
-        assert!((factor * factor - 15.5).abs() < 1e-12 && (together * 31.0 - (9.0 + 4.0 + 16.0)).abs() < 1e-12);
+        assert!(
+            (factor * factor - 15.5).abs() < 1e-12 && (together * 31.0 - (9.0 + 4.0 + 16.0)).abs() < 1e-12
+        );
         // One error everywhere becomes the sums of the rows.
         let (factor, together) = norms.typical(3.0);
-        assert!((factor * factor - (36.0 + 9.0) / 2.0).abs() < 1e-12 && (together * 45.0 - 9.0).abs() < 1e-12);
+        assert!(
+            (factor * factor - (36.0 + 9.0) / 2.0).abs() < 1e-12 && (together * 45.0 - 9.0).abs() < 1e-12
+        );
         // Weights of one sign make errors alike, and those that add up to zero make them cancel.
         let (factor, together) = MatrixNorms::of_matrix(&[0.5; 64], 8).typical(1.0);
         assert!((factor * factor - 2.0).abs() < 1e-12 && (together - 8.0).abs() < 1e-12);

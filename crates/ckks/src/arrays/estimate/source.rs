@@ -11,12 +11,14 @@ use crate::arrays::layout::{Encoding, Layout};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Tails {
-    /// As that of a normal one, but no chance decides: the rounding of what is known to all. The numbers that it meets may have its signs.
+    /// As that of a normal one, but no chance decides: the rounding of what is known to all. The numbers that
+    /// it meets may have its signs.
     Known,
     /// As often as a normal one, at most: a sum of many small independent parts, whatever the key is.
     #[default]
     Normal,
-    /// A polynomial `r s`, where `s` is a secret, or an error in a key, and `r` is small and random. A coefficient is a sum of many independent parts, and normal. A slot is the product of one slot of `r`
+    /// A polynomial `r s`, where `s` is a secret, or an error in a key, and `r` is small and random. A
+    /// coefficient is a sum of many independent parts, and normal. A slot is the product of one slot of `r`
     /// and one of `s`.
     Convolution,
     /// As often as a slot of such a polynomial.
@@ -57,8 +59,9 @@ pub(super) struct Source {
     /// The slots after which the error repeats, so that a mean over repetitions does not make it smaller.
     #[serde(default = "each_slot", skip_serializing_if = "is_each_slot")]
     pub(super) period: f64,
-    /// For rows and columns: the typical square of a sum of errors over the sum of their squares, for many of them: 1 where they are independent, their number where they are the same. What
-    /// [`Source::factors`] does to it is not in it.
+    /// For rows and columns: the typical square of a sum of errors over the sum of their squares, for many of
+    /// them: 1 where they are independent, their number where they are the same. What [`Source::factors`]
+    /// does to it is not in it.
     #[serde(default = "each_alone", skip_serializing_if = "are_alone")]
     pub(super) together: [f64; 2],
     /// Whether the coefficients have known signs: those of a source that was multiplied by numbers have not.
@@ -72,27 +75,34 @@ pub(super) struct Source {
     /// Whether places without a number have none of it, which a mask cleared.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) cleared: bool,
-    /// For rows and columns: whether all numbers have the same error, to the last bit, and not only errors that may be as if they were the same.
+    /// For rows and columns: whether all numbers have the same error, to the last bit, and not only errors
+    /// that may be as if they were the same.
     #[serde(default, skip_serializing_if = "are_false")]
     pub(super) equal: [bool; 2],
-    /// The share of the worst root mean square that the errors have together, at most, along the axes of the array's [`Root`](super::Root).
+    /// The share of the worst root mean square that the errors have together, at most, along the axes of the
+    /// array's [`Root`](super::Root).
     #[serde(default = "whole", skip_serializing_if = "is_whole")]
     pub(super) root: f64,
-    /// The axes along which the errors of the numbers add up to zero: along both of them together where both are named.
+    /// The axes along which the errors of the numbers add up to zero: along both of them together where both
+    /// are named.
     #[serde(default, skip_serializing_if = "are_false")]
     pub(super) centred: [bool; 2],
-    /// Whether the mean over the slots of one number, which repeat with [`Source::period`] or sooner, has none of it.
+    /// Whether the mean over the slots of one number, which repeat with [`Source::period`] or sooner, has
+    /// none of it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) hidden: bool,
-    /// The name of the source that this one was computed from, where that is another: sources of one origin add linearly at worst.
+    /// The name of the source that this one was computed from, where that is another: sources of one origin
+    /// add linearly at worst.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) origin: Option<StoredName>,
-    /// What the error of numbers is multiplied by, where the numbers are those of the array's [`Spread`](super::spread::Spread). Nothing where it is the same for all.
+    /// What the error of numbers is multiplied by, where the numbers are those of the array's
+    /// [`Spread`](super::spread::Spread). Nothing where it is the same for all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) factors: Option<Factors>,
 }
 
-/// How numbers or errors add up that are multiplied by numbers of this mean and root mean square, whose deviations from the mean add up so: where these are independent, they make the products independent. What
+/// How numbers or errors add up that are multiplied by numbers of this mean and root mean square, whose
+/// deviations from the mean add up so: where these are independent, they make the products independent. What
 /// adds up to zero does so no longer, as half of the numbers may be zeros, which are in neither.
 pub(super) fn times_numbers(together: [f64; 2], (mean, typical): (f64, f64), numbers: [f64; 2]) -> [f64; 2] {
     let of_mean = if typical == 0.0 { 1.0 } else { (mean / typical).powi(2).min(1.0) };
@@ -193,19 +203,27 @@ impl Source {
         if self.factors.is_none() {
             return self;
         }
-        Self { typical: self.typical_of_numbers(), together: self.together_in_numbers(), factors: None, ..self.unsigned() }
+        Self {
+            typical: self.typical_of_numbers(),
+            together: self.together_in_numbers(),
+            factors: None,
+            ..self.unsigned()
+        }
     }
 
     /// How errors add up where the numbers are, with their factors.
     fn together_in_numbers(&self) -> [f64; 2] {
-        self.factors.map_or(self.together, |factors| times_numbers(self.together, (factors.by.mean(), factors.typical()), [1.0; 2]))
+        self.factors.map_or(self.together, |factors| {
+            times_numbers(self.together, (factors.by.mean(), factors.typical()), [1.0; 2])
+        })
     }
 
     pub(super) fn unsigned(self) -> Self {
         Self { typical: self.typical.abs(), worst: self.worst.abs(), signed: false, ..self }
     }
 
-    /// The same in slots that repeat with a period, or did. Of what is known of means over shorter repetitions nothing is left.
+    /// The same in slots that repeat with a period, or did. Of what is known of means over shorter
+    /// repetitions nothing is left.
     pub(super) fn repeating(self, period: f64) -> Self {
         if period <= self.period {
             return self;
@@ -222,7 +240,11 @@ impl Source {
     /// The same source at other places, where it is another one.
     pub(super) fn rotated(self, turn: u64) -> Self {
         let rotated = |name: u64| name.wrapping_add(turn);
-        Self { name: rotated(self.name), origin: self.origin.map(|StoredName(origin)| StoredName(rotated(origin))), ..self }
+        Self {
+            name: rotated(self.name),
+            origin: self.origin.map(|StoredName(origin)| StoredName(rotated(origin))),
+            ..self
+        }
     }
 
     /// A source that was computed from this one.
@@ -236,7 +258,8 @@ impl Source {
     }
 
     pub(super) fn joined(self, other: Self) -> Self {
-        let (x, y) = if self.signed && other.signed { (self, other) } else { (self.unsigned(), other.unsigned()) };
+        let (x, y) =
+            if self.signed && other.signed { (self, other) } else { (self.unsigned(), other.unsigned()) };
         let both = |x: [f64; 2], y: [f64; 2]| [x[0].max(y[0]), x[1].max(y[1])];
         let any = |x: [bool; 2], y: [bool; 2]| [x[0] || y[0], x[1] || y[1]];
         // The signs of factors are known.

@@ -1,12 +1,14 @@
-//! Numbers and the factors of errors as functions of the numbers of one array, so that sums and products of one array with itself have the errors that they have: that of `x^3 - x` is `3 x^2 - 1` times that
-//! of `x`, and not `3 x^2 + 1` times.
+//! Numbers and the factors of errors as functions of the numbers of one array, so that sums and products of
+//! one array with itself have the errors that they have: that of `x^3 - x` is `3 x^2 - 1` times that of `x`,
+//! and not `3 x^2 + 1` times.
 
 use serde::{Deserialize, Serialize};
 
 use super::names::{StoredName, mixed_name};
 use super::product;
 
-/// The zeros of the Chebyshev polynomial of degree 16 above 0, and their weights in the mean over an interval (Fejér's first rule), by which the means of polynomials up to degree 15 are exact.
+/// The zeros of the Chebyshev polynomial of degree 16 above 0, and their weights in the mean over an interval
+/// (Fejér's first rule), by which the means of polynomials up to degree 15 are exact.
 const PLACES: [(f64, f64); 8] = [
     (0.098_017_140_329_560_77, 0.097_725_623_906_157_02),
     (0.290_284_677_254_462_33, 0.093_874_864_057_537),
@@ -27,7 +29,8 @@ const NEAR: f64 = 1e-9;
 /// The highest power that numbers are taken for which are small beside their bound.
 const HIGHEST_POWER: f64 = 4.0;
 
-/// A polynomial in the numbers of one array, known at the zeros of a Chebyshev polynomial on the interval of their bound.
+/// A polynomial in the numbers of one array, known at the zeros of a Chebyshev polynomial on the interval of
+/// their bound.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Function {
@@ -50,16 +53,26 @@ impl Function {
     }
 
     pub(super) fn plus(self, other: Self) -> Self {
-        Self { at: std::array::from_fn(|node| self.at[node] + other.at[node]), degree: self.degree.max(other.degree) }
+        Self {
+            at: std::array::from_fn(|node| self.at[node] + other.at[node]),
+            degree: self.degree.max(other.degree),
+        }
     }
 
     pub(super) fn times(self, other: Self) -> Self {
-        Self { at: std::array::from_fn(|node| self.at[node] * other.at[node]), degree: self.degree.saturating_add(other.degree) }
+        Self {
+            at: std::array::from_fn(|node| self.at[node] * other.at[node]),
+            degree: self.degree.saturating_add(other.degree),
+        }
     }
 
     /// The mean over numbers that are spread evenly.
     pub(super) fn mean(&self) -> f64 {
-        PLACES.iter().enumerate().map(|(place, (_, weight))| weight * (self.at[2 * place] + self.at[2 * place + 1])).sum()
+        PLACES
+            .iter()
+            .enumerate()
+            .map(|(place, (_, weight))| weight * (self.at[2 * place] + self.at[2 * place + 1]))
+            .sum()
     }
 
     /// The root of the mean square over numbers that are spread evenly.
@@ -67,7 +80,8 @@ impl Function {
         self.times(*self).mean().sqrt()
     }
 
-    /// A bound on the magnitude on the whole interval. (Ehlich and Zeller, 1964: a polynomial of degree `d` is at most `1 / cos(pi d / 32)` times as large as at the 16 zeros.)
+    /// A bound on the magnitude on the whole interval. (Ehlich and Zeller, 1964: a polynomial of degree `d`
+    /// is at most `1 / cos(pi d / 32)` times as large as at the 16 zeros.)
     pub(super) fn largest(&self) -> f64 {
         let nodes = self.at.len() as u32;
         if self.degree >= nodes {
@@ -82,8 +96,8 @@ impl Function {
     }
 }
 
-/// Numbers as a function of those of one array, which are real and spread evenly up to their bound. Places without a number do not have the function's values there: they have zeros, to which
-/// no constant is added.
+/// Numbers as a function of those of one array, which are real and spread evenly up to their bound. Places
+/// without a number do not have the function's values there: they have zeros, to which no constant is added.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Spread {
@@ -99,17 +113,21 @@ pub(super) struct Spread {
 impl Spread {
     /// The numbers of an array of this name, which are spread evenly up to a magnitude.
     pub(super) fn even(name: u64, magnitude: f64) -> Option<Self> {
-        let node = |index: usize| (if index.is_multiple_of(2) { magnitude } else { -magnitude }) * PLACES[index / 2].0;
+        let node = |index: usize| {
+            (if index.is_multiple_of(2) { magnitude } else { -magnitude }) * PLACES[index / 2].0
+        };
         let numbers = Function { at: std::array::from_fn(node), degree: 1 };
         let of = Some(StoredName(mixed_name(name, magnitude.to_bits())));
         (magnitude.is_finite() && magnitude > 0.0).then_some(Self { of, numbers, typically: false })
     }
 
-    /// Numbers of which no more is known than their largest magnitude, their root mean square and their mean: around the mean, as powers of numbers that are spread evenly are, or evenly.
+    /// Numbers of which no more is known than their largest magnitude, their root mean square and their mean:
+    /// around the mean, as powers of numbers that are spread evenly are, or evenly.
     pub(super) fn typical(name: u64, (magnitude, typical, mean): (f64, f64, f64)) -> Option<Self> {
         let of = Some(StoredName(mixed_name(name, TYPICAL)));
         let deviation = (typical * typical - mean * mean).max(0.0).sqrt();
-        // The k-th power of numbers that are spread evenly up to 1 has a root mean square of 1 / sqrt(2k + 1), and its magnitude has a mean of 1 / (k + 1). Sums are no high powers.
+        // The k-th power of numbers that are spread evenly up to 1 has a root mean square of 1 / sqrt(2k +
+        // 1), and its magnitude has a mean of 1 / (k + 1). Sums are no high powers.
         let power = (((magnitude / typical).powi(2) - 1.0) / 2.0).min(HIGHEST_POWER);
         let largest = typical * (2.0 * power + 1.0).sqrt();
         let mean_of_power = largest / (power + 1.0);
@@ -136,9 +154,11 @@ impl Spread {
     pub(super) fn combined(self, other: Self, f: impl Fn(Function, Function) -> Function) -> Option<Self> {
         match (self.of, other.of) {
             (Some(own), Some(other)) if own != other => None,
-            (own, of) => {
-                Some(Self { of: own.or(of), numbers: f(self.numbers, other.numbers), typically: self.typically || other.typically })
-            }
+            (own, of) => Some(Self {
+                of: own.or(of),
+                numbers: f(self.numbers, other.numbers),
+                typically: self.typically || other.typically,
+            }),
         }
     }
 
@@ -176,7 +196,8 @@ impl Spread {
 pub(super) struct Factors {
     /// The factors times the typical root mean square of the error.
     pub(super) by: Function,
-    /// The error's worst root mean square over its typical one. Nothing where errors of this name are as large as each other and may yet not be the same, so that at worst they do not cancel.
+    /// The error's worst root mean square over its typical one. Nothing where errors of this name are as
+    /// large as each other and may yet not be the same, so that at worst they do not cancel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) peak: Option<f64>,
 }
@@ -225,16 +246,27 @@ mod tests {
         for degree in [0u32, 1, 2, 3, 5, 7, 10, 15] {
             for _ in 0..50 {
                 let weights: Vec<f64> = (0..=degree).map(|_| sign()).collect();
-                let f = weights.iter().rev().fold(Function::constant(0.0), |sum, &weight| sum.times(x).plus(Function::constant(weight)));
+                let f = weights.iter().rev().fold(Function::constant(0.0), |sum, &weight| {
+                    sum.times(x).plus(Function::constant(weight))
+                });
                 // Horner's first step is a product with zero.
                 let f = Function { degree: f.degree - 1, ..f };
                 let value = |t: f64| weights.iter().rev().fold(0.0, |sum, &weight| sum * t + weight);
-                let most = (0..=4000).map(|step| value(f64::from(step) / 1000.0 - 2.0).abs()).fold(0.0, f64::max);
+                let most =
+                    (0..=4000).map(|step| value(f64::from(step) / 1000.0 - 2.0).abs()).fold(0.0, f64::max);
                 assert!(most <= f.largest() * (1.0 + 1e-12), "degree {degree}: {most} and {}", f.largest());
                 // The mean over [-2, 2] of t^k is 2^k / (k + 1) for even k.
-                let mean: f64 =
-                    weights.iter().enumerate().step_by(2).map(|(k, weight)| weight * 2f64.powi(k as i32) / (k + 1) as f64).sum();
-                assert!((f.mean() - mean).abs() < 1e-9 * (1.0 + most), "degree {degree}: {} and {mean}", f.mean());
+                let mean: f64 = weights
+                    .iter()
+                    .enumerate()
+                    .step_by(2)
+                    .map(|(k, weight)| weight * 2f64.powi(k as i32) / (k + 1) as f64)
+                    .sum();
+                assert!(
+                    (f.mean() - mean).abs() < 1e-9 * (1.0 + most),
+                    "degree {degree}: {} and {mean}",
+                    f.mean()
+                );
             }
         }
         assert_eq!((0..16).fold(x, |power, _| power.times(x)).largest(), f64::INFINITY);

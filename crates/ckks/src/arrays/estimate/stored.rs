@@ -101,7 +101,11 @@ impl Estimate {
     pub(crate) fn from_stored(magnitude: Option<f64>, stored: Option<StoredEstimate>) -> Option<Self> {
         let magnitude = magnitude.unwrap_or(f64::INFINITY);
         let Some(stored) = stored else {
-            return (magnitude >= 0.0).then(|| Self { magnitude, typical: EVEN * magnitude, ..Self::unknown() });
+            return (magnitude >= 0.0).then(|| Self {
+                magnitude,
+                typical: EVEN * magnitude,
+                ..Self::unknown()
+            });
         };
         let add_up = |together: [f64; 2]| together.iter().all(|&count| count.is_finite() && count >= 0.0);
         let sound = |source: &Source| {
@@ -112,8 +116,11 @@ impl Estimate {
             factors && share && sizes.into_iter().all(f64::is_finite) && source.period >= 1.0 && alike
         };
         let spread = stored.spread.is_none_or(|spread| spread.numbers.is_finite());
-        let sums = stored.sums.len() <= 2 && stored.sums.iter().all(|sums| sums.numbers.numbers.is_finite() && add_up(sums.counts));
-        let root = stored.root.is_none_or(|root| [root.mean, root.square].iter().all(|share| (0.0..=1.0).contains(share)));
+        let sums = stored.sums.len() <= 2
+            && stored.sums.iter().all(|sums| sums.numbers.numbers.is_finite() && add_up(sums.counts));
+        let root = stored
+            .root
+            .is_none_or(|root| [root.mean, root.square].iter().all(|share| (0.0..=1.0).contains(share)));
         let numbers = spread
             && sums
             && root
@@ -122,15 +129,28 @@ impl Estimate {
             && add_up(stored.together)
             && stored.typical.is_none_or(|typical| typical >= 0.0 && typical.is_finite());
         let few = stored.dropped.as_ref().is_none_or(|names| names.len() <= MOST_STORED);
-        if !numbers || !few || stored.sources.len() > MOST_SOURCES || !stored.sources.iter().chain([&stored.rest]).all(sound) {
+        if !numbers
+            || !few
+            || stored.sources.len() > MOST_SOURCES
+            || !stored.sources.iter().chain([&stored.rest]).all(sound)
+        {
             return None;
         }
         let typical = stored.typical.unwrap_or(f64::INFINITY);
-        let mut own =
-            Self { typical, mean: stored.mean, spread: stored.spread, name: stored.name, rest: stored.rest, ..Self::exact(magnitude) };
-        (own.together, own.root, own.centred, own.sums) = (stored.together, stored.root, stored.centred, stored.sums);
+        let mut own = Self {
+            typical,
+            mean: stored.mean,
+            spread: stored.spread,
+            name: stored.name,
+            rest: stored.rest,
+            ..Self::exact(magnitude)
+        };
+        (own.together, own.root, own.centred, own.sums) =
+            (stored.together, stored.root, stored.centred, stored.sums);
         own.masks = stored.masks.map(|StoredName(masks)| masks);
-        own.dropped = stored.dropped.map(|names| names.into_iter().map(|names| names.map(|StoredName(name)| name)).collect());
+        own.dropped = stored
+            .dropped
+            .map(|names| names.into_iter().map(|names| names.map(|StoredName(name)| name)).collect());
         stored.sources.into_iter().for_each(|source| own.push(source));
         Some(own)
     }

@@ -15,7 +15,10 @@ fn rms(x: &Estimate) -> f64 {
 #[test]
 fn independent_errors_add_in_squares_and_equal_ones_linearly() {
     let (x, y) = (Estimate::fresh(1.0, 3.0), Estimate::fresh(1.0, 4.0));
-    assert!((rms(&x.clone().plus(y.clone())) - 5.0).abs() < 1e-12 && (rms(&x.clone().minus(y.clone())) - 5.0).abs() < 1e-12);
+    assert!(
+        (rms(&x.clone().plus(y.clone())) - 5.0).abs() < 1e-12
+            && (rms(&x.clone().minus(y.clone())) - 5.0).abs() < 1e-12
+    );
     assert!((rms(&x.clone().plus(x.clone())) - 6.0).abs() < 1e-12);
     // The same switch of the same array has the same noise.
     let switched = |x: Estimate| x.with_error(2.0);
@@ -40,7 +43,8 @@ fn polynomials_of_one_array_have_their_own_errors() {
         let (own, wanted) = (rms(&found).powi(2), 9.0 * mean_square);
         assert!((wanted..wanted + product_of_errors).contains(&(own * (1.0 + 1e-12))), "{own} and {wanted}");
     }
-    // At the worst numbers: 16 x^5 - 20 x^3 + 5 x has a slope of 25 at most on [-1, 1], and the magnitudes of its terms one of 145. Of complex numbers no more is known.
+    // At the worst numbers: 16 x^5 - 20 x^3 + 5 x has a slope of 25 at most on [-1, 1], and the magnitudes of
+    // its terms one of 145. Of complex numbers no more is known.
     let chebyshev = |x: Estimate| {
         let square = x.clone().multiply(x.clone());
         let cube = square.clone().multiply(x.clone());
@@ -53,7 +57,8 @@ fn polynomials_of_one_array_have_their_own_errors() {
     let switched = |x: Estimate| x.with_errors(1.0, 1.0);
     let x = Estimate::exact(2.0);
     assert!((switched(x.clone()).minus(switched(x)).slot_errors().1 - 2.0).abs() < 1e-12);
-    // A bound that says nothing of smaller numbers keeps the function; what moves numbers to other places does not.
+    // A bound that says nothing of smaller numbers keeps the function; what moves numbers to other places
+    // does not.
     let x = Estimate::fresh(2.0, 3.0);
     let difference = |x: Estimate| rms(&x.clone().multiply(x.clone()).minus(x));
     assert!(difference(x.clone()) < difference(x.clone().rotated(1, 64)));
@@ -66,7 +71,11 @@ fn products_multiply_errors_with_typical_and_with_largest_numbers() {
     let (typical, worst) = x.clone().multiply(y.clone()).slot_errors();
     assert!((typical - 3.0 * EVEN * 1e-3).abs() < 1e-12 && (worst - 3e-3).abs() < 1e-12);
     let square = x.clone().multiply(x.clone());
-    assert!((square.slot_errors().1 - 4e-3).abs() < 1e-4 && square.magnitude == 4.0 && (square.mean - 4.0 / 3.0).abs() < 1e-12);
+    assert!(
+        (square.slot_errors().1 - 4e-3).abs() < 1e-4
+            && square.magnitude == 4.0
+            && (square.mean - 4.0 / 3.0).abs() < 1e-12
+    );
 }
 
 #[test]
@@ -127,7 +136,8 @@ fn arrays_side_by_side_have_the_errors_of_all_of_them() {
     // The same array many times, alone and with another one.
     let same = joined_by(&vec![x.clone(); 100], Along::Rows).sum(Along::Rows, (100, 100), 8);
     assert!(same.slot_errors().1 >= 100.0);
-    let twins: Vec<Estimate> = (0..100).map(|index| if index % 2 == 0 { x.clone() } else { y.clone() }).collect();
+    let twins: Vec<Estimate> =
+        (0..100).map(|index| if index % 2 == 0 { x.clone() } else { y.clone() }).collect();
     let twins = joined_by(&twins, Along::Rows).sum(Along::Rows, (100, 100), 8);
     assert!(twins.slot_errors().1 >= 50.0 * 2f64.sqrt(), "{:?}", twins.slot_errors());
     let nested = joined_by(&[beside, x], Along::Rows).sum(Along::Rows, (3, 3), 8);
@@ -142,7 +152,9 @@ fn arrays_side_by_side_have_the_errors_of_all_of_them() {
 fn what_leaves_the_numbers_leaves_their_name() {
     let x = Estimate::fresh(1.0, 1.0);
     let switched = |x: Estimate| x.with_error(2.0);
-    for same in [x.clone().scale(1.0), x.clone().scale(-1.0).scale(-1.0), x.clone().plus(Estimate::exact(0.0))] {
+    for same in
+        [x.clone().scale(1.0), x.clone().scale(-1.0).scale(-1.0), x.clone().plus(Estimate::exact(0.0))]
+    {
         let twice = switched(x.clone()).plus(switched(same));
         assert!((rms(&twice) - 20f64.sqrt()).abs() < 1e-12, "{twice:?}");
     }
@@ -171,9 +183,11 @@ fn turns_add_up_and_squares_of_different_arrays_are_different() {
     let x = Estimate::fresh(1.0, 1.0);
     let rotated = |x: &Estimate, steps| x.clone().rotated(steps, 64);
     let twice = |x: Estimate, y: Estimate| rms(&x.plus(y));
-    for (one, other) in
-        [(rotated(&x, 3), rotated(&x, 67)), (rotated(&rotated(&x, 5), 9), rotated(&x, 14)), (rotated(&rotated(&x, 7), -7), x.clone())]
-    {
+    for (one, other) in [
+        (rotated(&x, 3), rotated(&x, 67)),
+        (rotated(&rotated(&x, 5), 9), rotated(&x, 14)),
+        (rotated(&rotated(&x, 7), -7), x.clone()),
+    ] {
         assert_eq!(one.name, other.name);
         assert!((twice(one, other) - 2.0).abs() < 1e-12);
     }
@@ -187,7 +201,12 @@ fn turns_add_up_and_squares_of_different_arrays_are_different() {
 /// `x` less its mean over `count` numbers along an axis, with noise of the sum in all slots of a polynomial.
 fn centred(x: &Estimate, along: Along, count: usize, noise: f64) -> Estimate {
     let noise = Estimate::exact(0.0).with_error(noise);
-    let sum = x.clone().sum(along, (count, count), 256).in_slots(256, 1).with_noise_of_halves(noise, along, (count, 256), true);
+    let sum = x.clone().sum(along, (count, count), 256).in_slots(256, 1).with_noise_of_halves(
+        noise,
+        along,
+        (count, 256),
+        true,
+    );
     x.clone().minus(sum.scale(1.0 / count as f64))
 }
 
@@ -198,14 +217,21 @@ fn differences_from_a_mean_are_known_to_add_up_to_zero() {
     let sum = |x: &Estimate, along| x.clone().sum(along, (64, 64), 256);
     let d = centred(&x, Along::Columns, 64, 0.0);
     // Up to 2, and the squares of all of them up to 64: but not those of some, nor sums along the other axis.
-    assert_eq!((d.magnitude, square(&d).magnitude, sum(&square(&d), Along::Columns).magnitude), (2.0, 4.0, 64.0));
+    assert_eq!(
+        (d.magnitude, square(&d).magnitude, sum(&square(&d), Along::Columns).magnitude),
+        (2.0, 4.0, 64.0)
+    );
     assert!(sum(&square(&d), Along::Rows).magnitude == 256.0);
     assert!(sum(&square(&d).selected_columns(&(0..64)), Along::Columns).magnitude == 256.0);
     assert!(sum(&square(&d.clone().rotated(1, 64)), Along::Columns).magnitude == 256.0);
-    assert!(sum(&square(&d.clone().plus(Estimate::number(Complex64::from(0.5)))), Along::Columns).magnitude == 64.0 * 6.25);
+    assert!(
+        sum(&square(&d.clone().plus(Estimate::number(Complex64::from(0.5)))), Along::Columns).magnitude
+            == 64.0 * 6.25
+    );
     // |d|^3 is at most 2 d^2.
     assert!(sum(&square(&d).multiply(d.clone()), Along::Columns).magnitude == 128.0);
-    // A single square's error is 4 times that of the number, at worst, and the root mean square of all of them is half of that.
+    // A single square's error is 4 times that of the number, at worst, and the root mean square of all of
+    // them is half of that.
     assert!(square(&d).slot_errors().1 > 4e-9);
     let own = sum(&square(&d), Along::Columns).total(|source| f64::from(u8::from(!source.hidden))).1;
     assert!((2.0 * 8e-9..2.0 * 8e-9 * 1.01).contains(&own), "{own}");
@@ -227,8 +253,11 @@ fn the_error_of_a_mean_is_no_error_of_a_variance() {
     let square = |x: &Estimate| x.clone().multiply(x.clone());
     let d = centred(&x, Along::Columns, 256, 1e-9);
     assert!((d.slot_errors().1 * 256.0 - 1e-9).abs() < 1e-15);
-    // The part of the noise of the rotations that is in all slots, times numbers, adds up to zero with theirs.
-    let is_left = |x: &Estimate| x.sources.iter().any(|source| source.alike[1] >= 256.0 && source.centred == [false; 2]);
+    // The part of the noise of the rotations that is in all slots, times numbers, adds up to zero with
+    // theirs.
+    let is_left = |x: &Estimate| {
+        x.sources.iter().any(|source| source.alike[1] >= 256.0 && source.centred == [false; 2])
+    };
     assert!(is_left(&d) && !is_left(&square(&d)) && !is_left(&square(&d.clone().scale(-3.0)).scale(0.1)));
     let mask = Estimate::plain(1, (1.0, 0.5, 0.25), false);
     for other in [
@@ -244,7 +273,10 @@ fn the_error_of_a_mean_is_no_error_of_a_variance() {
     }
     // In the sum it is hidden.
     let sum = |x: &Estimate| x.clone().sum(Along::Columns, (256, 256), 256);
-    assert!(sum(&square(&d)).sources.iter().any(|source| source.hidden) && sum(&d).sources.iter().all(|source| !source.hidden));
+    assert!(
+        sum(&square(&d)).sources.iter().any(|source| source.hidden)
+            && sum(&d).sources.iter().all(|source| !source.hidden)
+    );
 }
 
 #[test]
@@ -255,6 +287,8 @@ fn errors_that_means_over_repetitions_do_not_have_are_in_the_slots() {
     let d = x.clone().minus(sum(&x).scale(1.0 / 16.0));
     let variance = |x: &Estimate| sum(&x.clone().multiply(x.clone()));
     let layout = |columns: usize| Layout::new(&[1, columns], Encoding::Slots, 512).expect("a layout");
-    let [few, many] = [16, 256].map(|columns| variance(&d).error_bound(&layout(columns)) / variance(&x).error_bound(&layout(columns)));
+    let [few, many] = [16, 256].map(|columns| {
+        variance(&d).error_bound(&layout(columns)) / variance(&x).error_bound(&layout(columns))
+    });
     assert!(few < 1.01 && many > 1.3, "{few} and {many}");
 }

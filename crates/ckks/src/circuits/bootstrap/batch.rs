@@ -7,11 +7,14 @@ use crate::evaluation::Evaluator;
 use crate::progress::Progress;
 
 impl Evaluator {
-    /// As [`Evaluator::bootstrap_with_progress`], for several arrays, whose polynomials are one batch: they share masks where the plan has several bodies, and two polynomials of real numbers are one of
-    /// complex ones, whichever arrays they are of. Arrays keep their shapes and their order; they may be at different levels from the plan's lowest up, and are of rank 1.
+    /// As [`Evaluator::bootstrap_with_progress`], for several arrays, whose polynomials are one batch: they
+    /// share masks where the plan has several bodies, and two polynomials of real numbers are one of complex
+    /// ones, whichever arrays they are of. Arrays keep their shapes and their order; they may be at different
+    /// levels from the plan's lowest up, and are of rank 1.
     ///
     /// # Errors
-    /// [`CkksError::NoTerms`] without arrays; [`CkksError::InBatch`] with the number of an array that the plan is not for, before any work; as [`Evaluator::bootstrap`].
+    /// [`CkksError::NoTerms`] without arrays; [`CkksError::InBatch`] with the number of an array that the
+    /// plan is not for, before any work; as [`Evaluator::bootstrap`].
     pub fn bootstrap_batch(
         &self,
         arrays: &[&Ciphertext],
@@ -20,21 +23,43 @@ impl Evaluator {
     ) -> Result<Vec<Ciphertext>, CkksError> {
         let Some(first) = arrays.first() else { return Err(CkksError::NoTerms { operation: BOOTSTRAP }) };
         for (index, x) in arrays.iter().enumerate() {
-            let own = self.check_input(x, plan).and_then(|()| x.check_kind_of(first, plan)).and_then(|()| x.check_scale_of_level());
+            let own = self
+                .check_input(x, plan)
+                .and_then(|()| x.check_kind_of(first, plan))
+                .and_then(|()| x.check_scale_of_level());
             own.map_err(|error| CkksError::InBatch { index, error: Box::new(error) })?;
         }
-        let divided = |x: &&Ciphertext| Ok::<_, CkksError>(self.divided(x, plan)?.unwrap_or_else(|| ((*x).clone(), 0)));
-        let (arrays, powers): (Vec<Ciphertext>, Vec<u32>) = arrays.iter().map(divided).collect::<Result<Vec<_>, _>>()?.into_iter().unzip();
+        let divided =
+            |x: &&Ciphertext| Ok::<_, CkksError>(self.divided(x, plan)?.unwrap_or_else(|| ((*x).clone(), 0)));
+        let (arrays, powers): (Vec<Ciphertext>, Vec<u32>) =
+            arrays.iter().map(divided).collect::<Result<Vec<_>, _>>()?.into_iter().unzip();
         let low = arrays.iter().map(|x| self.entry(x, plan)).collect::<Result<Vec<_>, _>>()?;
         let (polys, capacity) = (low.iter().map(|x| x.layout.bundles()).sum::<usize>(), plan.slots);
-        let layout = Layout { rows: polys, columns: capacity, capacity, chunks: 1, lanes: 1, copies: 1, ..low[0].layout }
-            .with_padding(Padding::Zero);
+        let layout = Layout {
+            rows: polys,
+            columns: capacity,
+            capacity,
+            chunks: 1,
+            lanes: 1,
+            copies: 1,
+            ..low[0].layout
+        }
+        .with_padding(Padding::Zero);
         let bundles = low.iter().flat_map(|x| x.bundles.iter().cloned()).collect();
-        let all = low[0].with_all((&plan.params, vec![polys, capacity]), layout, bundles, (low[0].level, low[0].scale));
+        let all = low[0].with_all(
+            (&plan.params, vec![polys, capacity]),
+            layout,
+            bundles,
+            (low[0].level, low[0].scale),
+        );
         drop(low);
-        // Two polynomials of real numbers may be one of complex numbers on the way: which two depends on the batch.
+        // Two polynomials of real numbers may be one of complex numbers on the way: which two depends on the
+        // batch.
         let size = |x: &Ciphertext| x.estimate.slot_errors().1;
-        let largest = arrays.iter().max_by(|x, y| size(x).total_cmp(&size(y))).filter(|_| Self::goes_in_pairs(&all, plan));
+        let largest = arrays
+            .iter()
+            .max_by(|x, y| size(x).total_cmp(&size(y)))
+            .filter(|_| Self::goes_in_pairs(&all, plan));
         let fresh = self.bootstrap_with_progress(&all, plan, progress)?;
         let (params, place) = (fresh.params.clone(), (fresh.level, fresh.scale));
         let mut bundles = fresh.bundles.iter();
@@ -42,7 +67,11 @@ impl Evaluator {
             let own = bundles.by_ref().take(x.layout.bundles()).cloned().collect();
             let fresh = fresh.with_all((&params, x.shape.clone()), x.layout, own, place);
             let own = x.estimate.clone();
-            let own = if let Some(largest) = largest { own.with_imaginary_part_of(&largest.estimate, &largest.layout) } else { own };
+            let own = if let Some(largest) = largest {
+                own.with_imaginary_part_of(&largest.estimate, &largest.layout)
+            } else {
+                own
+            };
             let estimate = plan.bootstrapped(&own, &x.layout, &x.layout)?;
             let fresh = fresh.estimated(|_| estimate);
             if bits == 0 { Ok(fresh) } else { self.multiply_integer(&fresh, 1 << bits) }
@@ -52,7 +81,9 @@ impl Evaluator {
 }
 
 impl Ciphertext {
-    /// Refuses arrays of another owner, complex numbers for a plan for real ones, and complex numbers beside real ones: a batch of both would be one of complex numbers, whose imaginary parts real arrays do not have.
+    /// Refuses arrays of another owner, complex numbers for a plan for real ones, and complex numbers beside
+    /// real ones: a batch of both would be one of complex numbers, whose imaginary parts real arrays do not
+    /// have.
     fn check_kind_of(&self, first: &Self, plan: &BootstrapPlan) -> Result<(), CkksError> {
         self.key_id.check_same(first.key_id, "an array of the batch")?;
         if self.is_symbol() != first.is_symbol() {

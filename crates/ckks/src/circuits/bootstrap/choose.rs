@@ -11,7 +11,8 @@ use crate::error::CkksError;
 use crate::keys::{Cost, KeyName};
 use crate::parameters::{Params, StageLevels};
 
-/// Transforms of the array's own slots have fewer keys where these are not limited: they may take this much more time than those of all slots.
+/// Transforms of the array's own slots have fewer keys where these are not limited: they may take this much
+/// more time than those of all slots.
 const SLOWER: f64 = 1.05;
 
 /// What errors call the limit on keys.
@@ -29,36 +30,51 @@ impl BootstrapPlan {
         Self::with_options(params, BootstrapOptions::default())
     }
 
-    /// The circuit with these options. Without a number of rounds it has two where the application's scale holds 16 bits more than one round leaves, and one
-    /// otherwise. For few slots its linear transforms are those of the slots or those of all slots, in which the numbers repeat: all where that is predicted to be
-    /// faster by 5 %, or more precise by two bits, and where slots-to-coefficients comes last. That choice does not depend on the numbers being real, nor on rounds, so that one set of keys serves all of these.
+    /// The circuit with these options. Without a number of rounds it has two where the application's scale
+    /// holds 16 bits more than one round leaves, and one otherwise. For few slots its linear transforms are
+    /// those of the slots or those of all slots, in which the numbers repeat: all where that is predicted to
+    /// be faster by 5 %, or more precise by two bits, and where slots-to-coefficients comes last. That choice
+    /// does not depend on the numbers being real, nor on rounds, so that one set of keys serves all of these.
     /// Under a limit on the bytes of keys it is the fastest one that was found within the limit.
     ///
     /// # Errors
-    /// [`CkksError::Insecure`] for more bodies under a mask than the parameters protect; [`CkksError::NotBootstrappable`] where the chain lacks a segment, the rank is not 1, no secret is sparse enough, the levels of the modular reduction do
-    /// not suffice, or its approximation is poor; [`CkksError::OutOfRange`] for a number of slots or of rounds, and for a limit below what any plan's keys take;
-    /// scale errors.
+    /// [`CkksError::Insecure`] for more bodies under a mask than the parameters protect;
+    /// [`CkksError::NotBootstrappable`] where the chain lacks a segment, the rank is not 1, no secret is
+    /// sparse enough, the levels of the modular reduction do not suffice, or its approximation is poor;
+    /// [`CkksError::OutOfRange`] for a number of slots or of rounds, and for a limit below what any plan's
+    /// keys take; scale errors.
     pub fn with_options(params: &Params, options: BootstrapOptions) -> Result<Self, CkksError> {
         check_bodies(params, options.bodies)?;
         let options = BootstrapOptions { transform_slots: transform_slots(params, options), ..options };
         Self::within_key_limit(params, options)?.with_rounds(options.rounds)
     }
 
-    /// The circuit for arrays of `polys` polynomials: with as many bodies under a mask as make it fastest, a power of two, of those that are secure and whose keys take at most
-    /// [`BootstrapOptions::most_key_bytes`], or the limit of the parameters, or else three times the bytes of keys for one polynomial. Polynomials are counted as they are bootstrapped: with a plan for complex
-    /// numbers, two of real numbers are one. [pcmm-mambo, sec. 6.2]; differs: the paper has one mask for the whole batch.
+    /// The circuit for arrays of `polys` polynomials: with as many bodies under a mask as make it fastest, a
+    /// power of two, of those that are secure and whose keys take at most
+    /// [`BootstrapOptions::most_key_bytes`], or the limit of the parameters, or else three times the bytes of
+    /// keys for one polynomial. Polynomials are counted as they are bootstrapped: with a plan for complex
+    /// numbers, two of real numbers are one. [pcmm-mambo, sec. 6.2]; differs: the paper has one mask for the
+    /// whole batch.
     ///
     /// # Errors
-    /// [`CkksError::OutOfRange`] without polynomials, and where no number of bodies has keys within the limit; as [`BootstrapPlan::with_options`].
+    /// [`CkksError::OutOfRange`] without polynomials, and where no number of bodies has keys within the
+    /// limit; as [`BootstrapPlan::with_options`].
     pub fn for_batch(params: &Params, polys: usize, options: BootstrapOptions) -> Result<Self, CkksError> {
         if polys == 0 {
             let remedy = "plan for one polynomial or more".to_owned();
-            return Err(CkksError::OutOfRange { what: "the polynomials of a batch", value: polys.to_string(), remedy });
+            return Err(CkksError::OutOfRange {
+                what: "the polynomials of a batch",
+                value: polys.to_string(),
+                remedy,
+            });
         }
-        Self::fastest_bodies(params, polys, options, |plan| Ok(plan.dry_run_of(polys)?.cost().times(1.0 / polys as f64)))
+        Self::fastest_bodies(params, polys, options, |plan| {
+            Ok(plan.dry_run_of(polys)?.cost().times(1.0 / polys as f64))
+        })
     }
 
-    /// The circuit for `polys` polynomials whose number of bodies under a mask has the least price of `cost` for each of them, as [`BootstrapPlan::for_batch`] chooses.
+    /// The circuit for `polys` polynomials whose number of bodies under a mask has the least price of `cost`
+    /// for each of them, as [`BootstrapPlan::for_batch`] chooses.
     ///
     /// # Errors
     /// As [`BootstrapPlan::for_batch`]; those of `cost`.
@@ -69,7 +85,8 @@ impl BootstrapPlan {
         cost: impl Fn(&Self) -> Result<Cost, CkksError>,
     ) -> Result<Self, CkksError> {
         let alone = Self::with_options(params, BootstrapOptions { bodies: 1, ..options })?;
-        let given = params.spec().bootstrap_key_bytes.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
+        let given =
+            params.spec().bootstrap_key_bytes.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
         let most = options.most_key_bytes.or(given).unwrap_or(BATCH_KEYS * alone.key_bytes()?);
         let own = |plan: &Self| -> Result<BatchCost, CkksError> {
             let Cost { nanoseconds, price, .. } = cost(plan)?;
@@ -80,8 +97,12 @@ impl BootstrapPlan {
         let most_bodies = polys.next_power_of_two().min(MOST_BODIES);
         let mut bodies = 2;
         while bodies <= most_bodies {
-            let plan = match Self::with_options(params, BootstrapOptions { bodies, most_key_bytes: Some(most), ..options }) {
-                // More bodies are less secure and have larger keys, so the first that do not fit are the last to be tried.
+            let plan = match Self::with_options(
+                params,
+                BootstrapOptions { bodies, most_key_bytes: Some(most), ..options },
+            ) {
+                // More bodies are less secure and have larger keys, so the first that do not fit are the last
+                // to be tried.
                 Err(CkksError::Insecure { .. } | CkksError::OutOfRange { what: KEY_BYTES, .. }) => break,
                 other => other?,
             };
@@ -104,7 +125,8 @@ impl BootstrapPlan {
 
     /// One round, with keys that fit into the limit.
     fn within_key_limit(params: &Params, options: BootstrapOptions) -> Result<Self, CkksError> {
-        let given = params.spec().bootstrap_key_bytes.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
+        let given =
+            params.spec().bootstrap_key_bytes.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
         match options.most_key_bytes.or(given) {
             None => Self::one_round(params, options),
             Some(most) => within(most, options, |options| Self::one_round(params, options)),
@@ -116,8 +138,8 @@ impl BootstrapPlan {
         self.params.required_keys(self.known_needs()?)?.bytes(&self.params)
     }
 
-    /// Gives the linear maps fewer keys, one map at a time, where a saved byte costs the least time, until all keys take at most `most` bytes or no map has fewer.
-    /// Returns the bytes.
+    /// Gives the linear maps fewer keys, one map at a time, where a saved byte costs the least time, until
+    /// all keys take at most `most` bytes or no map has fewer. Returns the bytes.
     fn limit_keys(&mut self, most: usize) -> Result<usize, CkksError> {
         loop {
             let bytes = self.key_bytes()?;
@@ -145,7 +167,9 @@ fn check_bodies(params: &Params, bodies: usize) -> Result<(), CkksError> {
         return Ok(());
     }
     let element = GaloisElement::conjugation(params.degree());
-    params.key_definition(KeyName::BodiesAutomorphism { bodies, element })?.check_security(params.max_level())?;
+    params
+        .key_definition(KeyName::BodiesAutomorphism { bodies, element })?
+        .check_security(params.max_level())?;
     if params.encapsulation().is_some() {
         let (from, to) = (SecretName::Bodies(bodies), SecretName::EphemeralBodies(bodies));
         params.key_definition(KeyName::ChangeSecret { from, to })?.check_security(Level(0))?;
@@ -156,7 +180,8 @@ fn check_bodies(params: &Params, bodies: usize) -> Result<(), CkksError> {
 /// The slots of the transforms for few slots; absent where there is no choice.
 fn transform_slots(params: &Params, options: BootstrapOptions) -> Option<usize> {
     let all = params.slot_count();
-    let few = options.slots.filter(|&slots| slots < all && options.transform_slots.is_none() && !options.half);
+    let few =
+        options.slots.filter(|&slots| slots < all && options.transform_slots.is_none() && !options.half);
     let Some(slots) = few else { return options.transform_slots };
     if StageLevels::new(params).is_ok_and(|levels| levels.slots_last()) {
         return Some(all);
@@ -177,7 +202,9 @@ fn transform_slots(params: &Params, options: BootstrapOptions) -> Option<usize> 
         Ok((plan.dry_run()?.cost().price, -plan.predicted_error()?.deviation().log2()))
     };
     match (plan(slots), plan(all)) {
-        (Ok((own_time, own_bits)), Ok((all_time, all_bits))) if own_time <= SLOWER * all_time && own_bits + WORTHWHILE_BITS > all_bits => {
+        (Ok((own_time, own_bits)), Ok((all_time, all_bits)))
+            if own_time <= SLOWER * all_time && own_bits + WORTHWHILE_BITS > all_bits =>
+        {
             Some(slots)
         }
         (_, Ok(_)) => Some(all),
@@ -194,11 +221,14 @@ fn transform_slots(params: &Params, options: BootstrapOptions) -> Option<usize> 
 
 /// The bytes of the fewest keys that any plan has.
 fn least_key_bytes(params: &Params, options: BootstrapOptions) -> Result<usize, CkksError> {
-    let one = |raise_keys: bool| BootstrapPlan::one_round(params, BootstrapOptions { raise_keys, ..options })?.limit_keys(0);
+    let one = |raise_keys: bool| {
+        BootstrapPlan::one_round(params, BootstrapOptions { raise_keys, ..options })?.limit_keys(0)
+    };
     Ok(if options.raise_keys { one(true)?.min(one(false)?) } else { one(false)? })
 }
 
-/// The faster one of the plans with and without keys that raise the modulus, each with as many rotation keys as `most` bytes allow.
+/// The faster one of the plans with and without keys that raise the modulus, each with as many rotation keys
+/// as `most` bytes allow.
 ///
 /// # Errors
 /// [`CkksError::OutOfRange`] with the least bytes that any plan needs; those of `plan`.

@@ -1,4 +1,5 @@
-//! The cosine polynomials of the modular reduction: fitted offline near whole numbers, or interpolated where no fit is on record.
+//! The cosine polynomials of the modular reduction: fitted offline near whole numbers, or interpolated where
+//! no fit is on record.
 
 use std::f64::consts::PI;
 
@@ -24,24 +25,35 @@ struct Fit {
     even: Vec<f64>,
 }
 
-/// An even polynomial near `cos(2 pi R t / 2^doublings)`, `R = range - 3/4`, at `t = (x - 1/4) / R` for `x` near whole numbers of magnitude below `range`.
+/// An even polynomial near `cos(2 pi R t / 2^doublings)`, `R = range - 3/4`, at `t = (x - 1/4) / R` for `x`
+/// near whole numbers of magnitude below `range`.
 pub(super) fn cosine(range: usize, degree: usize, doublings: usize) -> Result<Polynomial, CkksError> {
-    let file: File =
-        toml::from_str(FITS).map_err(|error| CkksError::InvalidParams { reason: format!("the file of cosine polynomials: {error}") })?;
-    let fit = file.cosine.into_iter().find(|fit| (fit.range, fit.degree, fit.doublings) == (range, degree, doublings));
+    let file: File = toml::from_str(FITS).map_err(|error| CkksError::InvalidParams {
+        reason: format!("the file of cosine polynomials: {error}"),
+    })?;
+    let fit = file
+        .cosine
+        .into_iter()
+        .find(|fit| (fit.range, fit.degree, fit.doublings) == (range, degree, doublings));
     let coefficients: Vec<f64> = match fit {
         Some(fit) => fit.even.into_iter().flat_map(|c| [c, 0.0]).take(degree + 1).collect(),
         None => {
             let frequency = 2.0 * PI * radius(range) / (doublings as f64).exp2();
             let interpolant = Polynomial::fit(|t: f64| (frequency * t).cos(), degree, (-1.0, 1.0))?;
             // The function is even; the interpolant's odd coefficients are rounding errors.
-            interpolant.coefficients().iter().enumerate().map(|(index, c)| if index % 2 == 0 { c.re } else { 0.0 }).collect()
+            interpolant
+                .coefficients()
+                .iter()
+                .enumerate()
+                .map(|(index, c)| if index % 2 == 0 { c.re } else { 0.0 })
+                .collect()
         }
     };
     Polynomial::new(coefficients, PolynomialBasis::Chebyshev, (-1.0, 1.0))
 }
 
-/// The largest magnitude of `x - 1/4` for integer parts of a magnitude below `range` and messages that are small against 1/4.
+/// The largest magnitude of `x - 1/4` for integer parts of a magnitude below `range` and messages that are
+/// small against 1/4.
 pub(super) fn radius(range: usize) -> f64 {
     range as f64 - 0.75
 }
@@ -62,7 +74,10 @@ mod tests {
                 let x = x as f64;
                 let expected = (2.0 * PI * (x - 0.25) / (doublings as f64).exp2()).cos();
                 let error = (polynomial.evaluate_real((x - 0.25) / radius(range)) - expected).abs();
-                assert!(error < 1e-6, "range {range}, degree {degree}, {doublings} double angles, x = {x}: {error:e}");
+                assert!(
+                    error < 1e-6,
+                    "range {range}, degree {degree}, {doublings} double angles, x = {x}: {error:e}"
+                );
             }
         }
     }

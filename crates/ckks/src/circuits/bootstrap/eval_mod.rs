@@ -5,13 +5,16 @@
 //! sin(2 pi x) = cos(2 pi (x - 1/4)) = D^r( cos(2 pi (x - 1/4) / 2^r) ),    D(y) = 2 y^2 - 1
 //! ```
 //!
-//! The cosine is approximated by a Chebyshev polynomial of `t = (x - 1/4) / R`, which is even, so that half the products suffice; `R = K - 3/4` is the largest
-//! magnitude of `x - 1/4`. Then `r` double angles follow. The result is multiplied with `rho / 2 pi` by a change of its scale alone.
+//! The cosine is approximated by a Chebyshev polynomial of `t = (x - 1/4) / R`, which is even, so that half
+//! the products suffice; `R = K - 3/4` is the largest magnitude of `x - 1/4`. Then `r` double angles follow.
+//! The result is multiplied with `rho / 2 pi` by a change of its scale alone.
 //!
-//! The cubic error is balanced over the messages by a larger slope, or taken away by a polynomial of the arcsine, `y + y^3 / 6 + ..`, which takes further levels.
-//! Below 30 bits an arcsine does not pay: a larger ratio `rho` costs less modulus than its levels.
+//! The cubic error is balanced over the messages by a larger slope, or taken away by a polynomial of the
+//! arcsine, `y + y^3 / 6 + ..`, which takes further levels. Below 30 bits an arcsine does not pay: a larger
+//! ratio `rho` costs less modulus than its levels.
 //!
-//! Source: Han and Ki (CT-RSA 2020), sec. 4 (double angles); Lee et al. (EUROCRYPT 2021), sec. 3; balanced cubic error: [bootstrapping study], sec. 2.3.
+//! Source: Han and Ki (CT-RSA 2020), sec. 4 (double angles); Lee et al. (EUROCRYPT 2021), sec. 3; balanced
+//! cubic error: [bootstrapping study], sec. 2.3.
 
 use std::f64::consts::PI;
 
@@ -26,7 +29,8 @@ use crate::evaluation::Evaluator;
 use crate::evaluation::combinations::ProductTerm;
 use crate::parameters::Params;
 
-/// The share of the cubic error at the largest message that a larger slope takes away everywhere, so that the error is balanced over messages in [-1, 1].
+/// The share of the cubic error at the largest message that a larger slope takes away everywhere, so that the
+/// error is balanced over messages in [-1, 1].
 const SLOPE: f64 = 0.65;
 
 /// The circuit of a modular reduction, from one level and scale to another.
@@ -61,7 +65,11 @@ fn arcsine_of(degree: usize, factor: f64) -> Result<Polynomial, CkksError> {
         return Err(CkksError::OutOfRange {
             what: "the degree of the arcsine",
             value: degree.to_string(),
-            remedy: format!("use an odd number from {} to {}", ARCSINE_DEGREES.start(), ARCSINE_DEGREES.end()),
+            remedy: format!(
+                "use an odd number from {} to {}",
+                ARCSINE_DEGREES.start(),
+                ARCSINE_DEGREES.end()
+            ),
         });
     }
     let mut coefficients = vec![0.0; degree + 1];
@@ -75,13 +83,15 @@ fn arcsine_of(degree: usize, factor: f64) -> Result<Polynomial, CkksError> {
 }
 
 impl ModularReduction {
-    /// A circuit from `level`, at its canonical scale, to `output`, where the message has the canonical scale: for integer parts of magnitude below `range`, by
-    /// a polynomial of degree `degree`, as many double angles as the levels allow, and an arcsine if its degree and the ratio of the modulus to the message's
-    /// scale are given; without one, the ratio follows from the scales.
+    /// A circuit from `level`, at its canonical scale, to `output`, where the message has the canonical
+    /// scale: for integer parts of magnitude below `range`, by a polynomial of degree `degree`, as many
+    /// double angles as the levels allow, and an arcsine if its degree and the ratio of the modulus to the
+    /// message's scale are given; without one, the ratio follows from the scales.
     ///
     /// # Errors
-    /// [`CkksError::NotBootstrappable`] where the levels do not suffice for the polynomials and one double angle; [`CkksError::OutOfRange`] for a degree of
-    /// the arcsine that is not odd or too large; as [`Polynomial::plan_at`](crate::Polynomial::plan_at).
+    /// [`CkksError::NotBootstrappable`] where the levels do not suffice for the polynomials and one double
+    /// angle; [`CkksError::OutOfRange`] for a degree of the arcsine that is not odd or too large; as
+    /// [`Polynomial::plan_at`](crate::Polynomial::plan_at).
     pub(super) fn new(
         params: &Params,
         (level, output): (Level, Level),
@@ -114,8 +124,10 @@ impl ModularReduction {
         let arcsine = match arcsine {
             None => None,
             Some((degree, ratio)) => {
-                // The factor rho / 2 pi is in the coefficients, with what the scale of the result differs from the wanted one; that does not depend on them.
-                let plan = |factor: f64| arcsine_of(degree, factor * ratio / (2.0 * PI))?.plan_at(params, at, scale);
+                // The factor rho / 2 pi is in the coefficients, with what the scale of the result differs
+                // from the wanted one; that does not depend on them.
+                let plan =
+                    |factor: f64| arcsine_of(degree, factor * ratio / (2.0 * PI))?.plan_at(params, at, scale);
                 let first = plan(1.0)?;
                 Some(plan(params.scale(first.output_level()) / first.output_scale())?)
             }
@@ -205,7 +217,8 @@ impl ModularReduction {
         radius(self.range)
     }
 
-    /// What the circuit makes of `x`, in the clear and without noise: the message, with the errors of the approximation and of the sine.
+    /// What the circuit makes of `x`, in the clear and without noise: the message, with the errors of the
+    /// approximation and of the sine.
     #[must_use]
     pub fn evaluate(&self, x: f64) -> f64 {
         let mut y = self.cosine.polynomial().evaluate_real((x - 0.25) / self.radius());
@@ -213,29 +226,39 @@ impl ModularReduction {
             y = 2.0 * y * y - 1.0;
         }
         if let Some(arcsine) = &self.arcsine {
-            return arcsine.polynomial().evaluate_real(y) * self.sine_scale / self.params.scale(self.output_level);
+            return arcsine.polynomial().evaluate_real(y) * self.sine_scale
+                / self.params.scale(self.output_level);
         }
         y * self.ratio * self.slope() / (2.0 * PI)
     }
 
-    /// The root mean square and the largest error of the circuit without noise, over messages of magnitude up to `largest` and integer parts below the range; the
-    /// root mean square weighs each integer part with `weight`.
+    /// The root mean square and the largest error of the circuit without noise, over messages of magnitude up
+    /// to `largest` and integer parts below the range; the root mean square weighs each integer part with
+    /// `weight`.
     #[must_use]
     pub fn approximation_error(&self, largest: f64, weight: impl Fn(i64) -> f64) -> (f64, f64) {
-        let errors: Vec<(f64, f64)> = messages(largest).map(|message| self.error_at(message, &weight)).collect();
+        let errors: Vec<(f64, f64)> =
+            messages(largest).map(|message| self.error_at(message, &weight)).collect();
         let mean = grid_mean(&errors.iter().map(|&(square, _)| square).collect::<Vec<_>>());
         (mean.sqrt(), errors.iter().fold(0.0, |worst, &(_, error)| error.max(worst)))
     }
 
-    /// The error of the circuit without noise over messages of magnitude up to `largest`; the integer parts are weighed with `weight`.
+    /// The error of the circuit without noise over messages of magnitude up to `largest`; the integer parts
+    /// are weighed with `weight`.
     pub(super) fn approximation(&self, largest: f64, weight: impl Fn(i64) -> f64) -> Approximation {
         let moments: Vec<_> = messages(largest).map(|message| self.moments(message, &weight)).collect();
         Approximation::of(moments.into_iter())
     }
 
-    /// As [`ModularReduction::approximation`] for what a second round takes as messages, which has the mean square that is returned first: `factor` times
-    /// the error of a first round with messages of magnitude up to 1, with a noise of this standard deviation. The mean is for a message of the first round.
-    pub(super) fn later_approximation(&self, factor: f64, noise: f64, weight: impl Fn(i64) -> f64) -> (f64, Approximation) {
+    /// As [`ModularReduction::approximation`] for what a second round takes as messages, which has the mean
+    /// square that is returned first: `factor` times the error of a first round with messages of magnitude up
+    /// to 1, with a noise of this standard deviation. The mean is for a message of the first round.
+    pub(super) fn later_approximation(
+        &self,
+        factor: f64,
+        noise: f64,
+        weight: impl Fn(i64) -> f64,
+    ) -> (f64, Approximation) {
         let (mut input, mut moments) = (Vec::new(), Vec::new());
         for message in messages(1.0) {
             let (mut sums, mut weights) = ([0.0; 3], 0.0);
@@ -262,7 +285,8 @@ impl ModularReduction {
     fn moments(&self, message: f64, weight: impl Fn(i64) -> f64) -> (f64, f64) {
         let (mut sum, mut squares, mut weights) = (0.0, 0.0, 0.0);
         for integer in self.integers() {
-            let (own, error) = (weight(integer), self.evaluate(integer as f64 + message / self.ratio) - message);
+            let (own, error) =
+                (weight(integer), self.evaluate(integer as f64 + message / self.ratio) - message);
             sum += own * error;
             squares += own * error * error;
             weights += own;
@@ -276,16 +300,21 @@ impl ModularReduction {
         -most..=most
     }
 
-    /// As [`ModularReduction::approximation_error`], the root mean square over the integer parts alone, for the message of magnitude up to 1 that it is largest for.
+    /// As [`ModularReduction::approximation_error`], the root mean square over the integer parts alone, for
+    /// the message of magnitude up to 1 that it is largest for.
     pub(super) fn worst_message_error(&self, weight: impl Fn(i64) -> f64) -> f64 {
         messages(1.0).map(|message| self.error_at(message, &weight).0).fold(0.0, f64::max).sqrt()
     }
 
-    /// The mean square, by `weight`, and the largest error of one message over the integer parts below the range.
+    /// The mean square, by `weight`, and the largest error of one message over the integer parts below the
+    /// range.
     fn error_at(&self, message: f64, weight: impl Fn(i64) -> f64) -> (f64, f64) {
         let error = |integer: i64| (self.evaluate(integer as f64 + message / self.ratio) - message).abs();
         // A result that is no number is the worst.
-        let worst = self.integers().map(error).fold(0.0f64, |worst, own| if own.is_nan() { f64::INFINITY } else { worst.max(own) });
+        let worst = self
+            .integers()
+            .map(error)
+            .fold(0.0f64, |worst, own| if own.is_nan() { f64::INFINITY } else { worst.max(own) });
         (self.moments(message, weight).1, worst)
     }
 
@@ -294,7 +323,8 @@ impl ModularReduction {
         let quarter = Complex64::new(-0.25 / self.radius(), 0.0);
         let mut y = evaluator.run_polynomial(&evaluator.add_constant(x, quarter)?, &self.cosine)?;
         for _ in 0..self.doublings {
-            y = evaluator.sum_of_products_rescale(&[ProductTerm { left: &y, right: &y, twice: true }], None)?;
+            y = evaluator
+                .sum_of_products_rescale(&[ProductTerm { left: &y, right: &y, twice: true }], None)?;
             y = evaluator.with_constant(y, Complex64::new(-1.0, 0.0))?;
         }
         if let Some(arcsine) = &self.arcsine {

@@ -1,19 +1,22 @@
-//! The probability that a bootstrap fails because the integer part exceeds the range of the modular reduction.
+//! The probability that a bootstrap fails because the integer part exceeds the range of the modular
+//! reduction.
 //!
-//! A sample `(a, b)` modulo `q0`, read as integers, has the phase `b + a s = m + q0 I`. For a secret with `h` coefficients that are not zero, all of them 1 or
-//! -1, `a s / q0` is a sum of `h` numbers that are uniform in `[-1/2, 1/2]`, and `I` is the sum rounded to an integer. Hence
+//! A sample `(a, b)` modulo `q0`, read as integers, has the phase `b + a s = m + q0 I`. For a secret with `h`
+//! coefficients that are not zero, all of them 1 or -1, `a s / q0` is a sum of `h` numbers that are uniform
+//! in `[-1/2, 1/2]`, and `I` is the sum rounded to an integer. Hence
 //!
 //! ```text
 //! Pr[|I| >= i] = (2 / h!) sum_k (-1)^k C(h, k) (x - k)^h,    0 <= k <= x,    x = h/2 - i + 1/2
 //! ```
 //!
-//! the tail of the Irwin-Hall distribution. The terms alternate and cancel, so the sum is computed in integers.
+//! the tail of the Irwin-Hall distribution. The terms alternate and cancel, so the sum is computed in
+//! integers.
 
 use num_bigint::{BigInt, BigUint};
 use num_traits::{One, ToPrimitive, Zero};
 
-/// Largest weight for which plans are made: the tail takes `O(h^2)` operations on integers of `O(h log h)` bits, and no polynomial serves the range that
-/// larger weights need.
+/// Largest weight for which plans are made: the tail takes `O(h^2)` operations on integers of `O(h log h)`
+/// bits, and no polynomial serves the range that larger weights need.
 pub const MOST_WEIGHT: usize = 256;
 
 /// `log2 x` of an integer; minus infinity for 0.
@@ -23,7 +26,8 @@ fn log2(x: &BigUint) -> f64 {
     head.log2() + shift as f64
 }
 
-/// `log2 Pr[|I| >= range]` of one coefficient, for a secret of weight `weight`; minus infinity where no integer part is as large.
+/// `log2 Pr[|I| >= range]` of one coefficient, for a secret of weight `weight`; minus infinity where no
+/// integer part is as large.
 #[must_use]
 pub fn log2_tail(weight: usize, range: usize) -> f64 {
     // Twice x, an integer.
@@ -42,8 +46,8 @@ pub fn log2_tail(weight: usize, range: usize) -> f64 {
     1.0 + log2(&sum) - weight as f64 - log2(&factorial)
 }
 
-/// The least range for which none of `coefficients` integer parts has a magnitude of `range` or more, except with a probability of at most
-/// `2^log2_probability`.
+/// The least range for which none of `coefficients` integer parts has a magnitude of `range` or more, except
+/// with a probability of at most `2^log2_probability`.
 #[must_use]
 pub fn least_range(weight: usize, coefficients: usize, log2_probability: f64) -> usize {
     let fails = |range: usize| log2_tail(weight, range) + (coefficients as f64).log2() > log2_probability;
@@ -65,7 +69,8 @@ mod tests {
         // One uniform number: rounded to 0, whatever it is. Two: |sum| >= 1/2 with probability 1/4.
         assert_eq!(log2_tail(1, 1), f64::NEG_INFINITY);
         assert!((log2_tail(2, 1) - (0.25f64).log2()).abs() < 1e-12);
-        // Three: S + 3/2 is a sum of three numbers in [0, 1], below 1 in a simplex of volume 1/6; the same beyond 2.
+        // Three: S + 3/2 is a sum of three numbers in [0, 1], below 1 in a simplex of volume 1/6; the same
+        // beyond 2.
         assert!((log2_tail(3, 1) - (1.0f64 / 3.0).log2()).abs() < 1e-12);
         // h = 32: 6.37e-4 for 6 [design study, checked there by 10^7 samples].
         assert!((log2_tail(32, 6).exp2() / 6.37e-4 - 1.0).abs() < 2e-3);
@@ -84,6 +89,10 @@ mod tests {
             assert!((failure(range) - log2_failure).abs() < 0.1, "weight {weight}: 2^{}", failure(range));
             assert!(failure(range - 1) > wanted);
         }
-        assert_eq!(least_range(32, 1 << 16, f64::NEG_INFINITY), 17, "no integer part exceeds half the weight");
+        assert_eq!(
+            least_range(32, 1 << 16, f64::NEG_INFINITY),
+            17,
+            "no integer part exceeds half the weight"
+        );
     }
 }

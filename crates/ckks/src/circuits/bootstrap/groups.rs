@@ -1,4 +1,5 @@
-//! Many polynomials are bootstrapped some at a time: what the stages keep is that of a few polynomials, and progress is told, and a wish to stop is heard, between them.
+//! Many polynomials are bootstrapped some at a time: what the stages keep is that of a few polynomials, and
+//! progress is told, and a wish to stop is heard, between them.
 
 use clathrate_lattice::{Bundle, Eval};
 
@@ -19,7 +20,8 @@ impl BootstrapPlan {
 }
 
 impl Evaluator {
-    /// Runs `work` on `size` polynomials of each of `parts` at a time, which are as many for all of them, and returns what it makes of them as arrays of the shapes of `parts`.
+    /// Runs `work` on `size` polynomials of each of `parts` at a time, which are as many for all of them, and
+    /// returns what it makes of them as arrays of the shapes of `parts`.
     pub(in crate::circuits) fn in_groups(
         &self,
         parts: &[Ciphertext],
@@ -33,7 +35,8 @@ impl Evaluator {
             return work(parts, progress);
         }
         let groups = polys.div_ceil(size);
-        let mut done: Vec<(Vec<Bundle<Eval>>, Option<Ciphertext>)> = parts.iter().map(|_| (Vec::with_capacity(polys), None)).collect();
+        let mut done: Vec<(Vec<Bundle<Eval>>, Option<Ciphertext>)> =
+            parts.iter().map(|_| (Vec::with_capacity(polys), None)).collect();
         for group in 0..groups {
             let slice = |x: &Ciphertext| {
                 let own: Vec<_> = x.bundles.iter().skip(group * size).take(size).cloned().collect();

@@ -7,9 +7,10 @@
 //! modular reduction         sin(2 pi x) / 2 pi removes I, separately for real and imaginary parts
 //! ```
 //!
-//! Each stage is an operation of its own on an [`Evaluator`](crate::Evaluator), a function of the plan, and leaves an array whose layout, level and scale say
-//! what it holds. The order is usually slots-to-coefficients first: its linear maps run where the modulus is short, and the precision does not depend on the
-//! message.
+//! Each stage is an operation of its own on an [`Evaluator`](crate::Evaluator), a function of the plan, and
+//! leaves an array whose layout, level and scale say what it holds. The order is usually
+//! slots-to-coefficients first: its linear maps run where the modulus is short, and the precision does not
+//! depend on the message.
 //!
 //! The chain's segments, from the lowest level up, have these names:
 //!
@@ -20,12 +21,13 @@
 //! | [`REDUCTION`] | `A + 1 .. M` | with the step of level `A + 1`, modular reduction |
 //! | [`COEFFS_TO_SLOTS`] | `M + 1 .. top` | coefficients to slots |
 //!
-//! Slots-to-coefficients comes last where a segment [`SLOTS_TO_COEFFS`] lies between application and modular reduction: levels `A + 1 .. B`. Then `s` is 1, the modular
-//! reduction ends at level `B`, and an array at level 1 needs no linear map before the raise. The modular reduction's errors are in coefficients, and all of them
-//! meet in every slot, so results have `log2(slots) / 2` bits less.
+//! Slots-to-coefficients comes last where a segment [`SLOTS_TO_COEFFS`] lies between application and modular
+//! reduction: levels `A + 1 .. B`. Then `s` is 1, the modular reduction ends at level `B`, and an array at
+//! level 1 needs no linear map before the raise. The modular reduction's errors are in coefficients, and all
+//! of them meet in every slot, so results have `log2(slots) / 2` bits less.
 //!
-//! Source: Cheon et al. (EUROCRYPT 2018); order of the stages: [pcmm-mambo, sec. 2.4], [hermes, sec. 2]; encapsulation: Bossuat, Troncoso-Pastoriza,
-//! Hubaux (ACNS 2022).
+//! Source: Cheon et al. (EUROCRYPT 2018); order of the stages: [pcmm-mambo, sec. 2.4], [hermes, sec. 2];
+//! encapsulation: Bossuat, Troncoso-Pastoriza, Hubaux (ACNS 2022).
 
 mod batch;
 mod choose;

@@ -26,20 +26,23 @@ pub(super) const BOOTSTRAP: &str = "a bootstrap";
 /// Degree of the cosine's polynomial: with 8 levels for the modular reduction, three double angles remain.
 const COSINE_DEGREE: usize = 30;
 
-/// Least bits by which the raised ciphertext is multiplied, so that the noise of the change to the main secret is small against the message.
+/// Least bits by which the raised ciphertext is multiplied, so that the noise of the change to the main
+/// secret is small against the message.
 const GUARD_BITS: f64 = 4.0;
 
 /// Least accuracy of the modular reduction without noise, in bits of the worst message.
 const LEAST_BITS: f64 = 10.0;
 
-/// A further round multiplies the error by the largest power of two that leaves it this many bits below 1, in standard deviations: the largest of 2^16 errors is
-/// at about ten deviations, because the noise inside the modular reduction is amplified most where the integer part is 0.
+/// A further round multiplies the error by the largest power of two that leaves it this many bits below 1, in
+/// standard deviations: the largest of 2^16 errors is at about ten deviations, because the noise inside the
+/// modular reduction is amplified most where the integer part is 0.
 const CORRECTION_MARGIN_BITS: f64 = 4.0;
 
 /// Where the application's scale holds so many bits more than one round leaves, the plan has a second round.
 const SECOND_ROUND_BITS: f64 = 16.0;
 
-/// Polynomials over all primes that the steps of a bootstrap keep at once, beside its arrays: digits, extended sums, encoded diagonals.
+/// Polynomials over all primes that the steps of a bootstrap keep at once, beside its arrays: digits,
+/// extended sums, encoded diagonals.
 const WORKING_POLYNOMIALS: usize = 48;
 
 /// Most rounds.
@@ -74,7 +77,8 @@ pub struct BootstrapPlan {
     pub(super) variances: OnceLock<([(f64, f64); 2], f64)>,
     /// The most bytes that the arrays of one polynomial take at once.
     array_bytes: OnceLock<usize>,
-    /// The binary logarithm of the factor that a further round multiplies the error of the rounds before with, for each round.
+    /// The binary logarithm of the factor that a further round multiplies the error of the rounds before
+    /// with, for each round.
     pub(super) log2_factors: Vec<u32>,
     /// The polynomials of the batch that the bodies were chosen for, and what was priced.
     pub(super) batch: Option<(usize, Vec<BatchCost>)>,
@@ -83,7 +87,8 @@ pub struct BootstrapPlan {
 /// How the modulus is raised.
 #[derive(Debug)]
 pub(super) enum ModRaise {
-    /// The lift alone; the phase is multiplied by an integer, so that the noise of the change to the main secret is small against the message.
+    /// The lift alone; the phase is multiplied by an integer, so that the noise of the change to the main
+    /// secret is small against the message.
     Plain {
         /// The lift.
         lift: Box<Raise>,
@@ -97,7 +102,8 @@ pub(super) enum ModRaise {
 impl BootstrapPlan {
     /// The fastest circuit of one round with any keys.
     pub(super) fn one_round(params: &Params, options: BootstrapOptions) -> Result<Self, CkksError> {
-        let refuse = |reason: String| Err(CkksError::NotBootstrappable { params: params.spec().name.clone(), reason });
+        let refuse =
+            |reason: String| Err(CkksError::NotBootstrappable { params: params.spec().name.clone(), reason });
         if params.rank() != 1 {
             return refuse(format!("the rank is {}: convert to rank 1 with to_rlwe first", params.rank()));
         }
@@ -105,7 +111,11 @@ impl BootstrapPlan {
         let slots = options.slots.unwrap_or_else(|| params.slot_count());
         if !slots.is_power_of_two() || !(1..=params.slot_count()).contains(&slots) {
             let remedy = format!("use a power of two from 1 to {}", params.slot_count());
-            return Err(CkksError::OutOfRange { what: "the number of slots of a bootstrap", value: slots.to_string(), remedy });
+            return Err(CkksError::OutOfRange {
+                what: "the number of slots of a bootstrap",
+                value: slots.to_string(),
+                remedy,
+            });
         }
         let transform_slots = options.transform_slots.unwrap_or(slots);
         if !transform_slots.is_power_of_two()
@@ -113,7 +123,9 @@ impl BootstrapPlan {
             || options.half && transform_slots > slots
         {
             let remedy = match options.half {
-                true => format!("use {slots}, those of the array: half bootstraps have no numbers that repeat"),
+                true => {
+                    format!("use {slots}, those of the array: half bootstraps have no numbers that repeat")
+                }
                 false => format!("use a power of two from {slots} to {}", params.slot_count()),
             };
             return Err(CkksError::OutOfRange {
@@ -131,7 +143,9 @@ impl BootstrapPlan {
             });
         }
         if options.product && options.half {
-            return refuse("half a bootstrap starts behind the product: leave out `product` or `half`".to_owned());
+            return refuse(
+                "half a bootstrap starts behind the product: leave out `product` or `half`".to_owned(),
+            );
         }
         if options.product && (levels.slots_last() || levels.start.0 < 2) {
             return refuse(format!(
@@ -152,10 +166,15 @@ impl BootstrapPlan {
                 super::failure::MOST_WEIGHT
             ));
         }
-        let log2_failure = options.log2_failure.or(params.spec().bootstrap_log2_failure).unwrap_or(LOG2_FAILURE);
+        let log2_failure =
+            options.log2_failure.or(params.spec().bootstrap_log2_failure).unwrap_or(LOG2_FAILURE);
         if !(log2_failure.is_finite() && log2_failure < 0.0) {
             let remedy = "give a negative number, the binary logarithm of a probability".to_owned();
-            return Err(CkksError::OutOfRange { what: "log2_failure", value: log2_failure.to_string(), remedy });
+            return Err(CkksError::OutOfRange {
+                what: "log2_failure",
+                value: log2_failure.to_string(),
+                remedy,
+            });
         }
         let range = options.range.unwrap_or_else(|| least_range(weight, params.degree(), log2_failure));
         let input = levels.slots;
@@ -190,31 +209,60 @@ impl BootstrapPlan {
                 options.bodies,
             )?
         } else {
-            // From the application's lowest level to level 0, at the scale that the modular reduction asks for, or to level 1.
+            // From the application's lowest level to level 0, at the scale that the modular reduction asks
+            // for, or to level 1.
             let last = usize::from(options.product);
             let output_scale = if options.product { params.scale(Level(1)) } else { message_scale };
             let down = dft::slots_to_coefficients(transform_slots, levels.start.0 - last)?;
-            plan_factors(params, &down, Level(down.len() + last), (params.scale(levels.start), output_scale), options.bodies)?
+            plan_factors(
+                params,
+                &down,
+                Level(down.len() + last),
+                (params.scale(levels.start), output_scale),
+                options.bodies,
+            )?
         };
-        // Coefficients to slots: of the raised phase v, v / (q0 R) is to be in slots, and half of it for the sum with the conjugate. A sum into a subring
-        // multiplies v by the number of terms.
+        // Coefficients to slots: of the raised phase v, v / (q0 R) is to be in slots, and half of it for the
+        // sum with the conjugate. A sum into a subring multiplies v by the number of terms.
         let (steps, output_scale) = (params.max_level().0 - input.0, params.scale(input) / 2.0);
-        let mapped = options.raise_keys && transform_slots == params.slot_count() && (transform_slots.trailing_zeros() as usize) > steps;
+        let mapped = options.raise_keys
+            && transform_slots == params.slot_count()
+            && (transform_slots.trailing_zeros() as usize) > steps;
         let (raise, up, raised_level, raised_scale) = match params.mapped_raise().filter(|_| mapped) {
             Some(mapped_raise) => {
                 let layers = transform_slots.trailing_zeros().div_ceil(steps as u32 + 1);
-                let (first, rest) = (dft::first_to_slots(transform_slots, layers)?, dft::rest_to_slots(transform_slots, layers, steps)?);
-                // All factors get relative rounding errors of one size: b_k - w_k is equal for all, with b_k the bits at which a factor's diagonals are rounded
-                // and w_k those of its rounding weight. The first factor's bits are those of the step and of the growth of the scale.
-                let bits = (1..=rest.len()).map(|index| params.step_product(Level(input.0 + index)).log2()).sum::<f64>();
+                let (first, rest) = (
+                    dft::first_to_slots(transform_slots, layers)?,
+                    dft::rest_to_slots(transform_slots, layers, steps)?,
+                );
+                // All factors get relative rounding errors of one size: b_k - w_k is equal for all, with b_k
+                // the bits at which a factor's diagonals are rounded and w_k those of its rounding weight.
+                // The first factor's bits are those of the step and of the growth of the scale.
+                let bits = (1..=rest.len())
+                    .map(|index| params.step_product(Level(input.0 + index)).log2())
+                    .sum::<f64>();
                 let unmapped = (q0 * reduction.radius()).log2();
-                let weights = rest.iter().chain([&first]).map(|factor| rounding_weight(factor).log2()).sum::<f64>();
-                let each = (mapped_raise.log2_step + bits + output_scale.log2() - unmapped - weights) / (rest.len() + 1) as f64;
-                // The mod-down of the raise rounds at the raised scale, so the message must be larger there than it was at level 0.
-                let bits = (each + rounding_weight(&first).log2()).max(mapped_raise.log2_step + GUARD_BITS).ceil();
-                let map = RaisedMap { slots: transform_slots, layers, log2_scale: bits as u32, bodies: options.bodies };
+                let weights =
+                    rest.iter().chain([&first]).map(|factor| rounding_weight(factor).log2()).sum::<f64>();
+                let each = (mapped_raise.log2_step + bits + output_scale.log2() - unmapped - weights)
+                    / (rest.len() + 1) as f64;
+                // The mod-down of the raise rounds at the raised scale, so the message must be larger there
+                // than it was at level 0.
+                let bits =
+                    (each + rounding_weight(&first).log2()).max(mapped_raise.log2_step + GUARD_BITS).ceil();
+                let map = RaisedMap {
+                    slots: transform_slots,
+                    layers,
+                    log2_scale: bits as u32,
+                    bodies: options.bodies,
+                };
                 let scale = (unmapped + bits - mapped_raise.log2_step).exp2();
-                (ModRaise::Mapped(Box::new(RaisedTransform::new(params, map)?)), rest, Level(input.0 + steps), scale)
+                (
+                    ModRaise::Mapped(Box::new(RaisedTransform::new(params, map)?)),
+                    rest,
+                    Level(input.0 + steps),
+                    scale,
+                )
             }
             None => {
                 let up = dft::coefficients_to_slots(transform_slots, steps)?;
@@ -222,7 +270,12 @@ impl BootstrapPlan {
                 let guard = GUARD_BITS.exp2();
                 let terms = (params.slot_count() / transform_slots) as f64;
                 let lift = Raise::new(ring, &chain.basis(Level(0)), &chain.basis(level))?;
-                (ModRaise::Plain { lift: Box::new(lift), guard: guard as i128 }, up, level, q0 * reduction.radius() * guard * terms)
+                (
+                    ModRaise::Plain { lift: Box::new(lift), guard: guard as i128 },
+                    up,
+                    level,
+                    q0 * reduction.radius() * guard * terms,
+                )
             }
         };
         let to_slots = plan_factors(params, &up, raised_level, (raised_scale, output_scale), options.bodies)?;
@@ -260,8 +313,15 @@ impl BootstrapPlan {
         let rounds = rounds.unwrap_or(if (one / held).log2() >= SECOND_ROUND_BITS { 2 } else { 1 });
         let most = if self.half { 1 } else { MOST_ROUNDS.min((end.0 - start.0).max(1)) };
         if !(1..=most).contains(&rounds) {
-            let remedy = format!("use 1 to {most}: each round after the first takes one of the {} left", counted(end.0 - start.0, "level"));
-            return Err(CkksError::OutOfRange { what: "the number of rounds of a bootstrap", value: rounds.to_string(), remedy });
+            let remedy = format!(
+                "use 1 to {most}: each round after the first takes one of the {} left",
+                counted(end.0 - start.0, "level")
+            );
+            return Err(CkksError::OutOfRange {
+                what: "the number of rounds of a bootstrap",
+                value: rounds.to_string(),
+                remedy,
+            });
         }
         if rounds > 1 && self.ends_in_slots_to_coeffs() && self.transform_slots < self.params.slot_count() {
             // A further round corrects numbers, and the noise between the slots that repeat one would stay.
@@ -374,8 +434,8 @@ impl BootstrapPlan {
         self.levels.slots_last()
     }
 
-    /// Whether the modular reduction runs on both halves of the coefficients: real numbers in slots have real coefficients in both. A half bootstrap starts from the numbers
-    /// themselves.
+    /// Whether the modular reduction runs on both halves of the coefficients: real numbers in slots have real
+    /// coefficients in both. A half bootstrap starts from the numbers themselves.
     pub(super) fn both_halves(&self) -> bool {
         !self.real || (self.slots_last() && !self.half)
     }
@@ -401,7 +461,8 @@ impl BootstrapPlan {
     /// Binary logarithm of the probability that the bootstrap of one polynomial fails, in any of its rounds.
     #[must_use]
     pub fn log2_failure(&self) -> f64 {
-        log2_tail(self.weight, self.reduction.range()) + (self.params.degree() as f64 * self.rounds as f64).log2()
+        log2_tail(self.weight, self.reduction.range())
+            + (self.params.degree() as f64 * self.rounds as f64).log2()
     }
 
     /// The scale of the message in coefficients at level 0.
@@ -410,7 +471,8 @@ impl BootstrapPlan {
         self.params.log2_q(Level(0)).exp2() / self.reduction.ratio()
     }
 
-    /// What the bootstrap does: levels, scales, the accuracy of the modular reduction, the probability of failure, keys, and the predicted cost by stage.
+    /// What the bootstrap does: levels, scales, the accuracy of the modular reduction, the probability of
+    /// failure, keys, and the predicted cost by stage.
     pub fn explain(&self) -> Result<String, CkksError> {
         const GIB: f64 = (1u64 << 30) as f64;
         let (recording, reduction) = (self.dry_run()?, &self.reduction);
@@ -421,14 +483,20 @@ impl BootstrapPlan {
         let splits = |plans: &[LinearTransformPlan]| {
             let one = |plan: &LinearTransformPlan| {
                 let (before, after) = plan.switches();
-                let keys = if plan.is_iterated() { format!(" by {}", counted(plan.rotations().len(), "key")) } else { String::new() };
+                let keys = if plan.is_iterated() {
+                    format!(" by {}", counted(plan.rotations().len(), "key"))
+                } else {
+                    String::new()
+                };
                 format!("{before} + {after}{keys}")
             };
             plans.iter().map(one).collect::<Vec<_>>().join(", ")
         };
         let mut batch = String::new();
         if let Some((polys, costs)) = &self.batch {
-            batch = format!("for {polys} polynomials, a star marks the choice:\n  bodies under a mask  milliseconds each  GiB of keys\n");
+            batch = format!(
+                "for {polys} polynomials, a star marks the choice:\n  bodies under a mask  milliseconds each  GiB of keys\n"
+            );
             for cost in costs {
                 let (milliseconds, gibibytes) = (cost.nanoseconds / 1e6, cost.key_bytes as f64 / GIB);
                 let mark = if cost.bodies == self.bodies { '*' } else { ' ' };
@@ -455,7 +523,9 @@ impl BootstrapPlan {
             match (self.bodies, self.product) {
                 (1, _) => String::new(),
                 (bodies, false) => format!(", {bodies} polynomials under one mask in the linear maps"),
-                (bodies, true) => format!(", {bodies} polynomials under one mask in the linear maps, and apart for a product"),
+                (bodies, true) => format!(
+                    ", {bodies} polynomials under one mask in the linear maps, and apart for a product"
+                ),
             },
             self.input_level(),
             self.output_level(),
@@ -465,7 +535,10 @@ impl BootstrapPlan {
             reduction.range(),
             reduction.cosine().polynomial().degree(),
             counted(reduction.doublings(), "double angle"),
-            reduction.arcsine().map_or_else(String::new, |arcsine| format!(", arcsine of degree {}", arcsine.polynomial().degree())),
+            reduction.arcsine().map_or_else(String::new, |arcsine| format!(
+                ", arcsine of degree {}",
+                arcsine.polynomial().degree()
+            )),
             reduction.ratio().log2(),
             -mean.log2(),
             -worst.log2(),
@@ -486,11 +559,16 @@ impl BootstrapPlan {
     }
 
     /// Refuses complex numbers where the plan is for real ones.
-    pub(in crate::circuits) fn check_numbers(&self, x: &Ciphertext, operation: &'static str) -> Result<(), CkksError> {
+    pub(in crate::circuits) fn check_numbers(
+        &self,
+        x: &Ciphertext,
+        operation: &'static str,
+    ) -> Result<(), CkksError> {
         if !self.real || !x.is_complex() {
             return Ok(());
         }
-        let reason = "the plan is for real numbers and the array is complex: make a plan for complex numbers".to_owned();
+        let reason = "the plan is for real numbers and the array is complex: make a plan for complex numbers"
+            .to_owned();
         Err(CkksError::Conversion { operation, reason })
     }
 
@@ -504,12 +582,14 @@ impl BootstrapPlan {
     /// # Errors
     /// [`CkksError::MissingKeys`], with all that are missing.
     pub(in crate::circuits) fn check_keys(&self, keys: &EvaluationKeys) -> Result<(), CkksError> {
-        // The sum into a subring rotates by multiples of the slots of the transforms, so only the period of all slots tells rotations apart.
+        // The sum into a subring rotates by multiples of the slots of the transforms, so only the period of
+        // all slots tells rotations apart.
         keys.check_needs(&self.params, BOOTSTRAP, self.known_needs()?, self.params.slot_count())
     }
 
-    /// Bytes that a bootstrap of `polys` polynomials takes beside its keys, about: all arrays before and behind it, the most that its arrays take at once of the
-    /// polynomials that are bootstrapped at a time, and what the steps of linear maps and modular reduction take for one polynomial.
+    /// Bytes that a bootstrap of `polys` polynomials takes beside its keys, about: all arrays before and
+    /// behind it, the most that its arrays take at once of the polynomials that are bootstrapped at a time,
+    /// and what the steps of linear maps and modular reduction take for one polynomial.
     pub fn memory_bytes(&self, polys: usize) -> Result<usize, CkksError> {
         let arrays = match self.array_bytes.get() {
             Some(&bytes) => bytes,
@@ -518,11 +598,15 @@ impl BootstrapPlan {
                 *self.array_bytes.get_or_init(|| bytes)
             }
         };
-        let widest = self.params.chain().key_basis(self.params.max_level()).len() * self.params.degree() * size_of::<u64>();
+        let widest = self.params.chain().key_basis(self.params.max_level()).len()
+            * self.params.degree()
+            * size_of::<u64>();
         // All arrays before and behind, and what is kept of those that are bootstrapped at a time.
         let row = 2 * self.params.degree() * size_of::<u64>();
-        let held =
-            polys * row * (self.params.chain().basis(self.input_level()).len() + self.params.chain().basis(self.output_level()).len());
+        let held = polys
+            * row
+            * (self.params.chain().basis(self.input_level()).len()
+                + self.params.chain().basis(self.output_level()).len());
         let at_a_time = polys.min(self.group()).div_ceil(self.bodies);
         Ok(held + arrays * at_a_time + WORKING_POLYNOMIALS * widest * (self.bodies + 1) / 2)
     }
@@ -534,7 +618,8 @@ impl BootstrapPlan {
         }
         let mut needs = self.run_on_symbol(Evaluator::recording(&self.params), self.bodies)?.needs().clone();
         if self.bodies > 1 && self.rounds > 1 && !self.real {
-            // Real arrays that were bootstrapped as one come apart after the last round, with masks of their own.
+            // Real arrays that were bootstrapped as one come apart after the last round, with masks of their
+            // own.
             needs = needs.conjugate(KeyLevel::Level(self.levels.reduced.0));
         }
         Ok(self.needs.get_or_init(|| needs))
@@ -555,13 +640,27 @@ impl BootstrapPlan {
         let layout = Layout::new(&shape, Encoding::Slots, self.params.degree())?.with_capacity(self.slots)?;
         if self.half {
             let layout = Layout { encoding: Encoding::Coefficients, complex: true, ..layout };
-            let symbol = Ciphertext::symbol_with(&self.params, &shape, layout, SecretName::Main, Level(0), self.message_scale())?;
+            let symbol = Ciphertext::symbol_with(
+                &self.params,
+                &shape,
+                layout,
+                SecretName::Main,
+                Level(0),
+                self.message_scale(),
+            )?;
             evaluator.half_bootstrap(&evaluator.take_symbol(symbol, None)?, self)?;
             return Ok(evaluator.recorded());
         }
         let layout = Layout { complex: !self.real, ..layout };
         let level = self.input_level();
-        let symbol = Ciphertext::symbol_with(&self.params, &shape, layout, SecretName::Main, level, self.params.scale(level))?;
+        let symbol = Ciphertext::symbol_with(
+            &self.params,
+            &shape,
+            layout,
+            SecretName::Main,
+            level,
+            self.params.scale(level),
+        )?;
         evaluator.bootstrap(&evaluator.take_symbol(symbol, None)?, self)?;
         Ok(evaluator.recorded())
     }

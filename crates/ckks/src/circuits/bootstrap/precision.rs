@@ -1,6 +1,7 @@
 //! The error of a bootstrap, predicted: the variance of the error of a real or imaginary part, by source.
 //!
-//! Every source adds an error that is independent of the others, so variances add. All are in units of the message. Three facts carry them to the end:
+//! Every source adds an error that is independent of the others, so variances add. All are in units of the
+//! message. Three facts carry them to the end:
 //!
 //! ```text
 //! coefficient to slot    noise of variance V in each coefficient is noise of variance V n in the real part of one of n slots, because decoding reads the 2 n
@@ -9,15 +10,18 @@
 //! modular reduction      x = I + m / rho and t = x / R: an error dt becomes an error rho R dt of the message
 //! ```
 //!
-//! Where the transforms have more slots than the array, each number is in several slots, and decoding takes their mean: errors that are independent from slot to slot
-//! have their variance divided by the number of repetitions. The integer parts are independent and the message is not, so the approximation's error has a part
-//! that stays, its mean over the integer parts.
+//! Where the transforms have more slots than the array, each number is in several slots, and decoding takes
+//! their mean: errors that are independent from slot to slot have their variance divided by the number of
+//! repetitions. The integer parts are independent and the message is not, so the approximation's error has a
+//! part that stays, its mean over the integer parts.
 //!
-//! Where slots-to-coefficients comes last, the modular reduction works on the coefficients of the message, which are small, and each slot of the result is a sum of
-//! all their errors: variances grow by the number of slots.
+//! Where slots-to-coefficients comes last, the modular reduction works on the coefficients of the message,
+//! which are small, and each slot of the result is a sum of all their errors: variances grow by the number of
+//! slots.
 //!
-//! Source: [bootstrapping study], sec. 2.3, derived again; the noise of the second Chebyshev polynomial is the largest inside the modular reduction, because
-//! its derivative is smallest where integer parts are most frequent.
+//! Source: [bootstrapping study], sec. 2.3, derived again; the noise of the second Chebyshev polynomial is
+//! the largest inside the modular reduction, because its derivative is smallest where integer parts are most
+//! frequent.
 
 use clathrate_lattice::Level;
 
@@ -35,20 +39,24 @@ const UNIFORM: f64 = 1.0 / 3.0;
 /// How far numbers may exceed 1 by their noise.
 const SLACK: f64 = 1e-3;
 
-/// Predicted variances of the error of a real or imaginary part, by source, for messages whose parts are uniform in [-1, 1].
+/// Predicted variances of the error of a real or imaginary part, by source, for messages whose parts are
+/// uniform in [-1, 1].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BootstrapError {
-    /// Slots to coefficients: roundings, and the rounding of the diagonals. Where that comes last, also the rounding on the way to level 0.
+    /// Slots to coefficients: roundings, and the rounding of the diagonals. Where that comes last, also the
+    /// rounding on the way to level 0.
     pub to_coefficients: f64,
     /// The change to the ephemeral secret.
     pub encapsulation: f64,
-    /// The raise and coefficients to slots: roundings, and the rounding of the diagonals, which multiply the integer parts, too.
+    /// The raise and coefficients to slots: roundings, and the rounding of the diagonals, which multiply the
+    /// integer parts, too.
     pub to_slots: f64,
     /// Noise of the modular reduction.
     pub reduction: f64,
     /// The modular reduction in exact arithmetic: the polynomial's approximation, and the sine's bend.
     pub approximation: f64,
-    /// The part of `approximation` that is the square of one error that all numbers have: the mean of the modular reduction's error.
+    /// The part of `approximation` that is the square of one error that all numbers have: the mean of the
+    /// modular reduction's error.
     pub bias: f64,
     /// Rounding errors between rounds, at the application's scale; zero for one round.
     pub rounds: f64,
@@ -81,27 +89,36 @@ impl BootstrapError {
 }
 
 impl BootstrapPlan {
-    /// The predicted error, by source. Of several rounds, the last one's error counts, divided by the factor of that round.
+    /// The predicted error, by source. Of several rounds, the last one's error counts, divided by the factor
+    /// of that round.
     pub fn predicted_error(&self) -> Result<BootstrapError, CkksError> {
         let weight = self.probabilities();
         let (share, spread) = (self.share(), self.coefficient_to_slot());
-        // The coefficients of a message are as large as its slots divided by the square root of their number, and the same error in all of them is one of a few slots.
+        // The coefficients of a message are as large as its slots divided by the square root of their number,
+        // and the same error in all of them is one of a few slots.
         let lowered = |largest: f64| {
             let own = self.reduction.approximation(largest / spread.sqrt(), &weight);
             (spread * (own.common + own.own), 0.0)
         };
         let in_slots = |own: Approximation| (own.common + share * own.own, own.mean * own.mean);
-        let (approximation, bias) =
-            if self.ends_in_slots_to_coeffs() { lowered(1.0) } else { in_slots(self.reduction.approximation(1.0, &weight)) };
+        let (approximation, bias) = if self.ends_in_slots_to_coeffs() {
+            lowered(1.0)
+        } else {
+            in_slots(self.reduction.approximation(1.0, &weight))
+        };
         let first = BootstrapError { approximation, bias, ..self.round_noise(UNIFORM)? };
-        let (Some(&bits), Some(&last)) = (self.log2_factors.first(), self.log2_factors.last()) else { return Ok(first) };
-        // The second round's messages are the errors of the first, times its factor; the messages of further rounds are as large.
+        let (Some(&bits), Some(&last)) = (self.log2_factors.first(), self.log2_factors.last()) else {
+            return Ok(first);
+        };
+        // The second round's messages are the errors of the first, times its factor; the messages of further
+        // rounds are as large.
         let factor = f64::from(bits).exp2();
         let (square, (approximation, bias)) = if self.ends_in_slots_to_coeffs() {
             let square = (factor * first.deviation()).powi(2);
             (square, lowered((square / UNIFORM).sqrt()))
         } else {
-            let (square, own) = self.reduction.later_approximation(factor, (first.noise() / share).sqrt(), &weight);
+            let (square, own) =
+                self.reduction.later_approximation(factor, (first.noise() / share).sqrt(), &weight);
             (square, in_slots(own))
         };
         let later = BootstrapError { approximation, bias, ..self.round_noise(square)? };
@@ -123,7 +140,8 @@ impl BootstrapPlan {
         if self.ends_in_slots_to_coeffs() { self.slots as f64 } else { self.share() }
     }
 
-    /// The errors of one round but for the approximation's, for messages whose parts have the mean square `square`.
+    /// The errors of one round but for the approximation's, for messages whose parts have the mean square
+    /// `square`.
     fn round_noise(&self, square: f64) -> Result<BootstrapError, CkksError> {
         let (params, reduction) = (&self.params, &self.reduction);
         let model = params.noise_model();
@@ -145,7 +163,8 @@ impl BootstrapPlan {
         let own_rounding = (1.0 + self.weight as f64) / 12.0;
         let mut encapsulation = 0.0;
         if params.encapsulation().is_some() {
-            let change = params.operation_variance(Operation::ChangeSecret(mapped, self.sparse_secret()), Level(0))?;
+            let change =
+                params.operation_variance(Operation::ChangeSecret(mapped, self.sparse_secret()), Level(0))?;
             encapsulation = (change + own_rounding) / self.message_scale().powi(2);
         }
 
@@ -153,14 +172,20 @@ impl BootstrapPlan {
         let raised = own_rounding / reduction.radius().powi(2);
         let mut t = to_slot * rounding / self.raised_scale.powi(2) * gain_from(&self.to_slots, 0);
         match &self.raise {
-            ModRaise::Mapped(transform) => t += raised * diagonals_error(&transform.transform()?, transform.scale()),
+            ModRaise::Mapped(transform) => {
+                t += raised * diagonals_error(&transform.transform()?, transform.scale())
+            }
             ModRaise::Plain { .. } => {
-                let change = params.operation_variance(Operation::ChangeSecret(self.sparse_secret(), mapped), self.raised_level)?;
+                let change = params.operation_variance(
+                    Operation::ChangeSecret(self.sparse_secret(), mapped),
+                    self.raised_level,
+                )?;
                 t += to_slot * change / self.raised_scale.powi(2) * gain_from(&self.to_slots, 0);
             }
         }
         for (index, plan) in self.to_slots.iter().enumerate() {
-            t += to_slot * plan.variance(mapped)? / plan.output_scale().powi(2) * gain_from(&self.to_slots, index + 1);
+            t += to_slot * plan.variance(mapped)? / plan.output_scale().powi(2)
+                * gain_from(&self.to_slots, index + 1);
             t += raised * diagonals_error(plan.transform(), plan.diagonal_scale());
         }
         // The sum with the conjugate is twice the number, and the noise of the conjugation counts once.
@@ -171,13 +196,20 @@ impl BootstrapPlan {
         if self.bodies > 1 {
             // The way back is after the sum, which is twice the number.
             // As below, the noise of one half of a complex message meets the other.
-            t += halves * to_slot * (params.operation_variance(self.apart(), level)? + rounding) / scale.powi(2);
+            t += halves * to_slot * (params.operation_variance(self.apart(), level)? + rounding)
+                / scale.powi(2);
         }
 
-        // y = 2 t^2 - 1 has the derivative 4 t. Its noise is complex: the imaginary part of one half of the message meets the real part of the other.
+        // y = 2 t^2 - 1 has the derivative 4 t. Its noise is complex: the imaginary part of one half of the
+        // message meets the real part of the other.
         let below = Level(level.0 - 1);
-        let product = params.operation_variance(Operation::Multiply, level)? / params.step_product(level).powi(2) + rounding;
-        let inverse_square: f64 = self.integer_parts().map(|(i, p)| p / (4.0 * (i as f64 - 0.25) / reduction.radius()).powi(2)).sum();
+        let product = params.operation_variance(Operation::Multiply, level)?
+            / params.step_product(level).powi(2)
+            + rounding;
+        let inverse_square: f64 = self
+            .integer_parts()
+            .map(|(i, p)| p / (4.0 * (i as f64 - 0.25) / reduction.radius()).powi(2))
+            .sum();
         let second = halves * to_slot * product / params.scale(below).powi(2) * inverse_square;
 
         let message = (reduction.ratio() * reduction.radius()).powi(2);
@@ -197,14 +229,16 @@ impl BootstrapPlan {
         Operation::ChangeSecret(SecretName::Body { count: self.bodies, index: 0 }, SecretName::Main)
     }
 
-    /// The errors of slots-to-coefficients and of bringing polynomials under shared masks: before a product at level 1, and behind it, for messages whose parts have the mean square `square`.
+    /// The errors of slots-to-coefficients and of bringing polynomials under shared masks: before a product
+    /// at level 1, and behind it, for messages whose parts have the mean square `square`.
     fn sharing_noise(&self, square: f64) -> Result<[f64; 2], CkksError> {
         let (params, slots, spread) = (&self.params, self.slots as f64, self.coefficient_to_slot());
         let rounding = params.noise_model().rounding();
         let (mut before, mut behind) = (self.slots_to_coeffs_noise(square)?, 0.0);
         if self.bodies > 1 {
             let shared = |level: Level, scale: f64| -> Result<f64, CkksError> {
-                let switch = params.operation_variance(Operation::FormatSwitch { from: 1, to: self.bodies }, level)?;
+                let switch =
+                    params.operation_variance(Operation::FormatSwitch { from: 1, to: self.bodies }, level)?;
                 Ok((switch + rounding) / (scale * scale))
             };
             let split = |level: Level| -> Result<f64, CkksError> {
@@ -223,38 +257,48 @@ impl BootstrapPlan {
             }
             if self.ends_in_slots_to_coeffs() {
                 // Masks are shared again before the last maps, and come apart behind them.
-                behind += slots * shared(reduced, params.scale(reduced))? * gain_from(&self.to_coefficients, 0) + slots * split(end)?;
+                behind +=
+                    slots * shared(reduced, params.scale(reduced))? * gain_from(&self.to_coefficients, 0)
+                        + slots * split(end)?;
             }
         }
         Ok([before, behind])
     }
 
-    /// The error of the maps of slots-to-coefficients alone, for messages whose parts have the mean square `square`.
+    /// The error of the maps of slots-to-coefficients alone, for messages whose parts have the mean square
+    /// `square`.
     fn slots_to_coeffs_noise(&self, square: f64) -> Result<f64, CkksError> {
         let (secret, spread) = (self.mapped_secret(), self.coefficient_to_slot());
         let mut noise = 0.0;
         for (index, plan) in self.to_coefficients.iter().enumerate() {
-            // Slots that are to be coefficients meet the noise of one coefficient; slots that stay slots meet that of all.
+            // Slots that are to be coefficients meet the noise of one coefficient; slots that stay slots meet
+            // that of all.
             let variance = spread * plan.variance(secret)? / plan.output_scale().powi(2);
             noise += variance * gain_from(&self.to_coefficients, index + 1);
-            // Numbers that repeat with the period of the diagonals meet the same rounded diagonals each time: such errors repeat, too.
+            // Numbers that repeat with the period of the diagonals meet the same rounded diagonals each time:
+            // such errors repeat, too.
             let share = self.slots as f64 / self.slots.max(plan.transform().period()) as f64;
             noise += share * square * diagonals_error(plan.transform(), plan.diagonal_scale());
         }
         Ok(noise)
     }
 
-    /// The variances of the error before a product at level 1, which multiplies it, and behind it, for numbers whose parts are uniform in [-1, 1] before and after.
+    /// The variances of the error before a product at level 1, which multiplies it, and behind it, for
+    /// numbers whose parts are uniform in [-1, 1] before and after.
     pub(in crate::circuits) fn error_around_product(&self) -> Result<(f64, f64), CkksError> {
         let [before, _] = self.sharing_noise(UNIFORM)?;
         // The product ends with a rescale of its own.
-        let rescale = self.coefficient_to_slot() * self.params.noise_model().rounding() / self.message_scale().powi(2);
+        let rescale =
+            self.coefficient_to_slot() * self.params.noise_model().rounding() / self.message_scale().powi(2);
         Ok((before, self.predicted_error()?.deviation().powi(2) - before - rescale))
     }
 
-    /// The power of two that an array's numbers are divided by, so that they are at most 1, for which the modular reduction is made: where no bound is known, none.
+    /// The power of two that an array's numbers are divided by, so that they are at most 1, for which the
+    /// modular reduction is made: where no bound is known, none.
     pub(in crate::circuits) fn log2_divisor(x: &Ciphertext) -> u32 {
-        x.bound().filter(|&bound| bound > 1.0 + SLACK).map_or(0, |bound| (bound / (1.0 + SLACK)).log2().ceil() as u32)
+        x.bound()
+            .filter(|&bound| bound > 1.0 + SLACK)
+            .map_or(0, |bound| (bound / (1.0 + SLACK)).log2().ceil() as u32)
     }
 
     /// Refuses an array whose bound says that its numbers may be beyond magnitude 1.
@@ -268,52 +312,70 @@ impl BootstrapPlan {
         }
     }
 
-    /// What is known of an array that is bootstrapped, with this layout, from what is known before it. Numbers are at most 1, where no bound says so by assumption.
-    pub(in crate::circuits) fn bootstrapped(&self, own: &Estimate, from: &Layout, to: &Layout) -> Result<Estimate, CkksError> {
+    /// What is known of an array that is bootstrapped, with this layout, from what is known before it.
+    /// Numbers are at most 1, where no bound says so by assumption.
+    pub(in crate::circuits) fn bootstrapped(
+        &self,
+        own: &Estimate,
+        from: &Layout,
+        to: &Layout,
+    ) -> Result<Estimate, CkksError> {
         // The real and the imaginary part.
         let parts = if to.complex { 2.0f64 } else { 1.0 };
         let (variances, bias) = self.variances()?;
-        let [noise, approximation] = variances.map(|(typical, worst)| ((parts * typical).sqrt(), (parts * worst).sqrt()));
+        let [noise, approximation] =
+            variances.map(|(typical, worst)| ((parts * typical).sqrt(), (parts * worst).sqrt()));
         let moved = own.clone().moved(from, to, noise);
         if to.complex || self.rounds > 1 || self.ends_in_slots_to_coeffs() || !own.magnitude.is_finite() {
             return Ok(moved.with_rounding_of_numbers(to, approximation).with_bias(to, parts.sqrt() * bias));
         }
         // The error of the sine, and of the polynomial on average, follows from the number.
         let weight = self.probabilities();
-        let Approximation { own: varying, largest, .. } = self.reduction.approximation(own.magnitude, &weight);
+        let Approximation { own: varying, largest, .. } =
+            self.reduction.approximation(own.magnitude, &weight);
         let (varying, largest) = ((self.share() * varying).sqrt(), PREDICTION_MARGIN.sqrt() * largest);
         let at = own.typical_numbers().map(|number| self.reduction.mean_error(number, &weight));
         let moved = moved.with_rounding_of_numbers(to, (varying, PREDICTION_MARGIN.sqrt() * varying));
         Ok(moved.with_error_of_numbers(to, at, largest))
     }
 
-    /// The variances of the noise of the real and of the imaginary part, and of the error of the approximation, which no key is a factor of, but for the part of it that is one constant; each
-    /// for typical messages and for the worst; and that constant. They take as long as a dry run to find out.
+    /// The variances of the noise of the real and of the imaginary part, and of the error of the
+    /// approximation, which no key is a factor of, but for the part of it that is one constant; each for
+    /// typical messages and for the worst; and that constant. They take as long as a dry run to find out.
     fn variances(&self) -> Result<([(f64, f64); 2], f64), CkksError> {
         if let Some(&known) = self.variances.get() {
             return Ok(known);
         }
         let predicted = self.predicted_error()?;
-        let (noise, approximation, bias) = (predicted.noise(), predicted.approximation, predicted.bias.sqrt());
+        let (noise, approximation, bias) =
+            (predicted.noise(), predicted.approximation, predicted.bias.sqrt());
         // For one round, at worst the error of the message for which the sine and the polynomial are worst.
         let worst = self.reduction.worst_message_error(self.probabilities()).powi(2);
-        let worst = PREDICTION_MARGIN * if self.rounds > 1 { approximation } else { approximation.max(worst) };
+        let worst =
+            PREDICTION_MARGIN * if self.rounds > 1 { approximation } else { approximation.max(worst) };
         let own = ((approximation - predicted.bias).max(0.0), (worst.sqrt() + bias).powi(2));
         Ok(*self.variances.get_or_init(|| ([(noise, PREDICTION_MARGIN * noise), own], bias)))
     }
 
-    /// The variance of the rounding errors between two rounds: the result of a round is brought to the level of the input, and the sum is rescaled.
+    /// The variance of the rounding errors between two rounds: the result of a round is brought to the level
+    /// of the input, and the sum is rescaled.
     pub(super) fn rounding_error(&self) -> f64 {
         let slot = self.params.noise_model().rounding() * self.slots as f64;
-        let [input, output] = [self.input_level(), Level(self.levels.end.0 - 1)].map(|level| self.params.scale(level));
+        let [input, output] =
+            [self.input_level(), Level(self.levels.end.0 - 1)].map(|level| self.params.scale(level));
         slot * (input.powi(-2) + output.powi(-2))
     }
 
-    /// The probability of an integer part in the range. The exact sums behind it are taken once, and not for each of the thousands of points that errors are averaged over.
+    /// The probability of an integer part in the range. The exact sums behind it are taken once, and not for
+    /// each of the thousands of points that errors are averaged over.
     pub(super) fn probabilities(&self) -> impl Fn(i64) -> f64 + use<> {
-        let at_least: Vec<f64> = (0..=self.reduction.range()).map(|i| log2_tail(self.weight, i).exp2()).collect();
-        let known: Vec<f64> =
-            at_least.windows(2).enumerate().map(|(i, tails)| if i == 0 { 1.0 - tails[1] } else { (tails[0] - tails[1]) / 2.0 }).collect();
+        let at_least: Vec<f64> =
+            (0..=self.reduction.range()).map(|i| log2_tail(self.weight, i).exp2()).collect();
+        let known: Vec<f64> = at_least
+            .windows(2)
+            .enumerate()
+            .map(|(i, tails)| if i == 0 { 1.0 - tails[1] } else { (tails[0] - tails[1]) / 2.0 })
+            .collect();
         move |integer| known.get(integer.unsigned_abs() as usize).copied().unwrap_or(0.0)
     }
 

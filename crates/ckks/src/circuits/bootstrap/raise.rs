@@ -1,15 +1,16 @@
 //! The modulus raise with the first map from coefficients to slots.
 //!
-//! After encapsulation a ciphertext `(a, b)` modulo `q0` is under the sparse secret `s'`. Read as integers, `v = b + a s' = m + q0 I`. With the diagonals `d_j`
-//! of the first map and `phi_j(nu_j x) = d_j phi_j(x)`,
+//! After encapsulation a ciphertext `(a, b)` modulo `q0` is under the sparse secret `s'`. Read as integers,
+//! `v = b + a s' = m + q0 I`. With the diagonals `d_j` of the first map and `phi_j(nu_j x) = d_j phi_j(x)`,
 //!
 //! ```text
 //! sum_j phi_j(nu_j v) = sum_j phi_j(nu_j b) + sum_j phi_j(a) phi_j(nu_j s')
 //! ```
 //!
-//! A key that encrypts the `phi_j(nu_j s')` under `s` makes the second sum a ciphertext ([`Switcher::raised_product`]); the first is a plain polynomial, computed
-//! modulo three primes or so, because it is small. Diagonals are rounded at a scale of which the division by a product `t` of primes leaves the rest, so that
-//! the map takes no level.
+//! A key that encrypts the `phi_j(nu_j s')` under `s` makes the second sum a ciphertext
+//! ([`Switcher::raised_product`]); the first is a plain polynomial, computed modulo three primes or so,
+//! because it is small. Diagonals are rounded at a scale of which the division by a product `t` of primes
+//! leaves the rest, so that the map takes no level.
 //!
 //! Source: [bootstrapping study], sec. 3.2.
 //!
@@ -47,7 +48,8 @@ pub(super) struct RaisedTransform {
     body: Raise,
     division: Division,
     sum: Raise,
-    /// The diagonals over the primes of the plain sum, encoded when they are used first: a plan may be compared with others and dropped.
+    /// The diagonals over the primes of the plain sum, encoded when they are used first: a plan may be
+    /// compared with others and dropped.
     plain: OnceLock<Vec<(Automorphism, Poly<Eval>)>>,
 }
 
@@ -55,20 +57,24 @@ impl RaisedTransform {
     /// The tables of `map`, a raise to the highest level.
     ///
     /// # Errors
-    /// [`CkksError::NoEphemeralSecret`] where the parameters have no raise keys; as [`Params::key_definition`].
+    /// [`CkksError::NoEphemeralSecret`] where the parameters have no raise keys; as
+    /// [`Params::key_definition`].
     pub(super) fn new(params: &Params, map: RaisedMap) -> Result<Self, CkksError> {
         let mapped_raise = params.mapped_raise().ok_or(CkksError::NoEphemeralSecret)?;
         let (chain, level) = (mapped_raise.switcher.chain(), params.max_level());
         let (ring, base) = (chain.ring(), params.chain().basis(Level(0)));
         let divisors = Basis::new(chain.step(chain.max_level()));
-        // The plain sum is below the map's growth times q0 / 2, with the factor by which diagonals are scaled; a coefficient is at most the largest slot.
+        // The plain sum is below the map's growth times q0 / 2, with the factor by which diagonals are
+        // scaled; a coefficient is at most the largest slot.
         let growth = params.raised_map(map)?.row_sum() * (params.degree() as f64).sqrt();
         let wanted = params.log2_q(Level(0)) + growth.log2() + f64::from(map.log2_scale) + MARGIN_BITS;
         let bits_of = |index: usize| (ring.moduli()[index].value() as f64).log2();
         let mut kept: Vec<usize> = params.chain().basis(level).indices().to_vec();
         kept.sort_by(|&x, &y| bits_of(y).total_cmp(&bits_of(x)).then(x.cmp(&y)));
         let mut count = 1;
-        while Basis::new(kept[..count].iter().copied()).log2(ring) + divisors.log2(ring) < wanted && count < kept.len() {
+        while Basis::new(kept[..count].iter().copied()).log2(ring) + divisors.log2(ring) < wanted
+            && count < kept.len()
+        {
             count += 1;
         }
         kept.truncate(count);
@@ -93,7 +99,8 @@ impl RaisedTransform {
             return Ok(plain);
         }
         let mapped_raise = self.params.mapped_raise().ok_or(CkksError::NoEphemeralSecret)?;
-        let plain = self.params.raised_diagonals(self.map, mapped_raise.switcher.chain().ring(), self.body.to())?;
+        let plain =
+            self.params.raised_diagonals(self.map, mapped_raise.switcher.chain().ring(), self.body.to())?;
         Ok(self.plain.get_or_init(|| plain))
     }
 
@@ -107,13 +114,23 @@ impl RaisedTransform {
         f64::from(self.map.log2_scale).exp2()
     }
 
-    /// The raised image of `x`, which is under the ephemeral secret at level 0; the result is under the main secret, with this scale.
-    pub(super) fn run(&self, evaluator: &Evaluator, x: &Ciphertext, scale: f64) -> Result<Ciphertext, CkksError> {
-        let query = KeyQuery::new(RAISE, Operation::RaiseToSlots(self.map), x).under(&self.params).at(self.level).without_cost();
+    /// The raised image of `x`, which is under the ephemeral secret at level 0; the result is under the main
+    /// secret, with this scale.
+    pub(super) fn run(
+        &self,
+        evaluator: &Evaluator,
+        x: &Ciphertext,
+        scale: f64,
+    ) -> Result<Ciphertext, CkksError> {
+        let query = KeyQuery::new(RAISE, Operation::RaiseToSlots(self.map), x)
+            .under(&self.params)
+            .at(self.level)
+            .without_cost();
         let found = evaluator.keys_of(query)?;
         evaluator.spend(x, || self.cost(x))?;
         let raised = x.try_map(self.level, scale, |bundle| self.bundle(bundle, found.as_ref()))?;
-        let secret = if self.map.bodies == 1 { SecretName::Main } else { SecretName::Bodies(self.map.bodies) };
+        let secret =
+            if self.map.bodies == 1 { SecretName::Main } else { SecretName::Bodies(self.map.bodies) };
         Ok(Ciphertext { secret, ..raised })
     }
 
@@ -153,8 +170,11 @@ impl RaisedTransform {
         let params = &self.params;
         let definition = params.key_definition(KeyName::RaiseToSlots(self.map))?;
         let chain = definition.chain()?;
-        let (all, top, base) =
-            (chain.key_basis(chain.max_level()).len(), params.chain().basis(self.level).len(), params.chain().basis(Level(0)).len());
+        let (all, top, base) = (
+            chain.key_basis(chain.max_level()).len(),
+            params.chain().basis(self.level).len(),
+            params.chain().basis(Level(0)).len(),
+        );
         let (masks, bodies) = (params.rank(), x.layout.bodies);
         let columns = masks + bodies;
         let (plain, diagonals) = (self.body.to().len(), self.map.diagonals());
@@ -162,10 +182,13 @@ impl RaisedTransform {
         // Lifts of masks and bodies, the plain sums, the division of the switched sum.
         let transforms = masks * (base + all) + bodies * (base + 2 * plain + top) + columns * (special + top);
         let products = masks * diagonals * columns * all + bodies * diagonals * plain;
-        let conversions = columns * ((special + 1) * top) + masks * (base + 1) * all + bodies * (plain + 1) * top;
+        let conversions =
+            columns * ((special + 1) * top) + masks * (base + 1) * all + bodies * (plain + 1) * top;
         let time = params.timed(|profile| {
             let times = profile.at(params.degree());
-            transforms as f64 * times.transform[0] + products as f64 * times.product + conversions as f64 * times.convert
+            transforms as f64 * times.transform[0]
+                + products as f64 * times.product
+                + conversions as f64 * times.convert
         });
         Ok(Cost {
             transforms: transforms as f64,

@@ -39,14 +39,17 @@ impl Evaluator {
     ///
     /// Several rounds [META-BTS: Bae et al., CCS 2022] bootstrap the error that the rounds before left.
     ///
-    /// Range: numbers of magnitude at most 1, in slots, at a level from [`BootstrapPlan::input_level`] up and at the canonical scale. The result is at
-    /// [`BootstrapPlan::output_level`], at the canonical scale. Of a plan for complex numbers, two polynomials of real numbers are bootstrapped at once. An array
-    /// of rank `k` and degree `N / k` is converted to rank 1 and back, by keys of [`Params::rlwe_needs`](crate::Params::rlwe_needs). The result is wrong in all
-    /// slots of a polynomial with the probability [`BootstrapPlan::log2_failure`], and where the numbers are much larger.
+    /// Range: numbers of magnitude at most 1, in slots, at a level from [`BootstrapPlan::input_level`] up and
+    /// at the canonical scale. The result is at [`BootstrapPlan::output_level`], at the canonical scale. Of a
+    /// plan for complex numbers, two polynomials of real numbers are bootstrapped at once. An array of rank
+    /// `k` and degree `N / k` is converted to rank 1 and back, by keys of
+    /// [`Params::rlwe_needs`](crate::Params::rlwe_needs). The result is wrong in all slots of a polynomial
+    /// with the probability [`BootstrapPlan::log2_failure`], and where the numbers are much larger.
     ///
     /// # Errors
-    /// [`CkksError::LevelTooLow`] below the plan's lowest level; [`CkksError::Shape`] for another number of slots than the plan's; [`CkksError::Encoding`]
-    /// unless slots; [`CkksError::Conversion`] for complex numbers where the plan is for real ones; [`CkksError::ScaleMismatch`]; errors of missing keys;
+    /// [`CkksError::LevelTooLow`] below the plan's lowest level; [`CkksError::Shape`] for another number of
+    /// slots than the plan's; [`CkksError::Encoding`] unless slots; [`CkksError::Conversion`] for complex
+    /// numbers where the plan is for real ones; [`CkksError::ScaleMismatch`]; errors of missing keys;
     /// [`CkksError::NotEnoughMemory`]; [`CkksError::Cancelled`].
     pub fn bootstrap(&self, x: &Ciphertext, plan: &BootstrapPlan) -> Result<Ciphertext, CkksError> {
         self.bootstrap_with_progress(x, plan, &mut |_, _| true)
@@ -56,7 +59,12 @@ impl Evaluator {
     ///
     /// # Errors
     /// As [`Evaluator::bootstrap`]; [`CkksError::Cancelled`] where `progress` says so.
-    pub fn bootstrap_with_progress(&self, x: &Ciphertext, plan: &BootstrapPlan, progress: Progress<'_>) -> Result<Ciphertext, CkksError> {
+    pub fn bootstrap_with_progress(
+        &self,
+        x: &Ciphertext,
+        plan: &BootstrapPlan,
+        progress: Progress<'_>,
+    ) -> Result<Ciphertext, CkksError> {
         let rank = x.params.rank();
         if rank > 1 && x.params.rlwe_shape() == plan.params.shape() {
             // The conversion is cheapest where the modulus is short, and the way back takes no key.
@@ -64,27 +72,33 @@ impl Evaluator {
             return self.to_mlwe(&self.bootstrap_with_progress(&self.to_rlwe(&low)?, plan, progress)?, rank);
         }
         if let Some((divided, bits)) = self.divided(x, plan)? {
-            return self.multiply_integer(&self.bootstrap_with_progress(&divided, plan, progress)?, 1 << bits);
+            return self
+                .multiply_integer(&self.bootstrap_with_progress(&divided, plan, progress)?, 1 << bits);
         }
         if !x.layout.is_plain() {
-            return Ok(self.bootstrap_with_progress(&x.polynomials_as_rows(), plan, progress)?.rearranged(x.shape.clone(), x.layout));
+            return Ok(self
+                .bootstrap_with_progress(&x.polynomials_as_rows(), plan, progress)?
+                .rearranged(x.shape.clone(), x.layout));
         }
         let bundles = x.layout.bundles();
         if !Self::goes_in_pairs(x, plan) {
             return Ok(self.bootstrap_parts(vec![x.clone()], plan, progress)?.swap_remove(0));
         }
-        // A plan for complex numbers bootstraps two polynomials of real numbers at once. Of an odd number, the middle one is in both halves.
+        // A plan for complex numbers bootstraps two polynomials of real numbers at once. Of an odd number,
+        // the middle one is in both halves.
         self.check_input(x, plan)?;
         let count = bundles.div_ceil(2);
         let capacity = x.layout.capacity;
         let half = |first: usize| {
-            let layout = Layout { rows: count, columns: capacity, chunks: 1, ..x.layout }.with_padding(Padding::Zero);
+            let layout =
+                Layout { rows: count, columns: capacity, chunks: 1, ..x.layout }.with_padding(Padding::Zero);
             let own = x.bundles.iter().skip(first).take(count).cloned().collect();
             x.with_all((&x.params, vec![count, capacity]), layout, own, (x.level, x.scale))
         };
         let fresh = self.bootstrap_parts(vec![half(0), half(bundles - count)], plan, progress)?;
         let [upper, lower] = &fresh[..] else { return Err(CkksError::Internal { operation: BOOTSTRAP }) };
-        let own = upper.bundles.iter().chain(lower.bundles.iter().skip(2 * count - bundles)).cloned().collect();
+        let own =
+            upper.bundles.iter().chain(lower.bundles.iter().skip(2 * count - bundles)).cloned().collect();
         Ok(upper.with_all((&x.params, x.shape.clone()), x.layout, own, (upper.level, upper.scale)))
     }
 
@@ -93,22 +107,33 @@ impl Evaluator {
         !(x.is_complex() || plan.real || plan.slots_last() || x.layout.bundles() < 2 || x.layout.bodies > 1)
     }
 
-    /// Two arrays of real numbers, of one shape, in the time of one of complex numbers: they are its real and imaginary parts. `plan` is for complex numbers.
+    /// Two arrays of real numbers, of one shape, in the time of one of complex numbers: they are its real and
+    /// imaginary parts. `plan` is for complex numbers.
     ///
     /// # Errors
-    /// As [`Evaluator::bootstrap`]; [`CkksError::Conversion`] for complex numbers or a plan for real ones; shape errors;
-    /// [`CkksError::NotBootstrappable`] for a chain on which slots-to-coefficients comes last.
-    pub fn bootstrap_pair(&self, x: &Ciphertext, y: &Ciphertext, plan: &BootstrapPlan) -> Result<(Ciphertext, Ciphertext), CkksError> {
+    /// As [`Evaluator::bootstrap`]; [`CkksError::Conversion`] for complex numbers or a plan for real ones;
+    /// shape errors; [`CkksError::NotBootstrappable`] for a chain on which slots-to-coefficients comes last.
+    pub fn bootstrap_pair(
+        &self,
+        x: &Ciphertext,
+        y: &Ciphertext,
+        plan: &BootstrapPlan,
+    ) -> Result<(Ciphertext, Ciphertext), CkksError> {
         self.check_pair(x, y, BOOTSTRAP)?;
         if BootstrapPlan::log2_divisor(x) + BootstrapPlan::log2_divisor(y) > 0 {
-            let apart = |z: &Ciphertext| Ok::<_, CkksError>(self.divided(z, plan)?.unwrap_or_else(|| (z.clone(), 0)));
+            let apart =
+                |z: &Ciphertext| Ok::<_, CkksError>(self.divided(z, plan)?.unwrap_or_else(|| (z.clone(), 0)));
             let ((left, up), (right, down)) = (apart(x)?, apart(y)?);
             let (left, right) = self.bootstrap_pair(&left, &right, plan)?;
             return Ok((self.multiply_integer(&left, 1 << up)?, self.multiply_integer(&right, 1 << down)?));
         }
         if !x.layout.is_plain() {
-            let (left, right) = self.bootstrap_pair(&x.polynomials_as_rows(), &y.polynomials_as_rows(), plan)?;
-            return Ok((left.rearranged(x.shape.clone(), x.layout), right.rearranged(y.shape.clone(), y.layout)));
+            let (left, right) =
+                self.bootstrap_pair(&x.polynomials_as_rows(), &y.polynomials_as_rows(), plan)?;
+            return Ok((
+                left.rearranged(x.shape.clone(), x.layout),
+                right.rearranged(y.shape.clone(), y.layout),
+            ));
         }
         if x.is_complex() || y.is_complex() || plan.real {
             let reason =
@@ -119,14 +144,23 @@ impl Evaluator {
             return Err(plan.order_error("two arrays are bootstrapped one after the other"));
         }
         let level = x.level.min(y.level);
-        let parts = [x, y].map(|part| Ok(self.at_level(part, level)?.into_owned())).into_iter().collect::<Result<_, CkksError>>()?;
+        let parts = [x, y]
+            .map(|part| Ok(self.at_level(part, level)?.into_owned()))
+            .into_iter()
+            .collect::<Result<_, CkksError>>()?;
         let mut fresh = self.bootstrap_parts(parts, plan, &mut |_, _| true)?.into_iter();
         let mut next = || fresh.next().ok_or(CkksError::Internal { operation: BOOTSTRAP });
         Ok((next()?, next()?))
     }
 
-    /// The rounds of a bootstrap of one array, or of two of real numbers as the real and imaginary parts of one.
-    fn bootstrap_parts(&self, parts: Vec<Ciphertext>, plan: &BootstrapPlan, progress: Progress<'_>) -> Result<Vec<Ciphertext>, CkksError> {
+    /// The rounds of a bootstrap of one array, or of two of real numbers as the real and imaginary parts of
+    /// one.
+    fn bootstrap_parts(
+        &self,
+        parts: Vec<Ciphertext>,
+        plan: &BootstrapPlan,
+        progress: Progress<'_>,
+    ) -> Result<Vec<Ciphertext>, CkksError> {
         for x in &parts {
             plan.check_numbers(x, BOOTSTRAP)?;
             self.check_input(x, plan)?;
@@ -144,19 +178,29 @@ impl Evaluator {
     }
 
     /// The rounds, of arrays that have been checked.
-    fn rounds_of(&self, parts: &[Ciphertext], plan: &BootstrapPlan, progress: Progress<'_>) -> Result<Vec<Ciphertext>, CkksError> {
+    fn rounds_of(
+        &self,
+        parts: &[Ciphertext],
+        plan: &BootstrapPlan,
+        progress: Progress<'_>,
+    ) -> Result<Vec<Ciphertext>, CkksError> {
         let own = |x: &Ciphertext| x.estimate.clone();
         let before: Vec<Estimate> = match parts {
-            [x, y] => vec![own(x).with_imaginary_part_of(&y.estimate, &y.layout), own(y).with_imaginary_part_of(&x.estimate, &x.layout)],
+            [x, y] => vec![
+                own(x).with_imaginary_part_of(&y.estimate, &y.layout),
+                own(y).with_imaginary_part_of(&x.estimate, &x.layout),
+            ],
             _ => parts.iter().map(own).collect(),
         };
-        let parts: Vec<Ciphertext> = parts.iter().map(|x| x.clone().estimated(|_| Estimate::unknown())).collect();
+        let parts: Vec<Ciphertext> =
+            parts.iter().map(|x| x.clone().estimated(|_| Estimate::unknown())).collect();
         let parts = &parts[..];
         let mut round = |parts: &[Ciphertext], number: usize| {
             let mut own = |done: usize, _| progress(done + number * STAGES, plan.rounds * STAGES);
             self.round(parts, plan, &mut own)
         };
-        // In several rounds two arrays stay one until the end: the imaginary errors of each would be taken for errors of the other.
+        // In several rounds two arrays stay one until the end: the imaginary errors of each would be taken
+        // for errors of the other.
         let pair = match parts {
             [x, y] if plan.rounds > 1 => Some([self.paired(x, y)?]),
             _ => None,
@@ -170,22 +214,34 @@ impl Evaluator {
                 let missing = self.sub(&self.entry(x, plan)?, &*self.at_level(fresh, plan.input_level())?)?;
                 self.linear_combination(&[(&missing, factor)], missing.scale)
             };
-            let missing = self.stage(stages::ROUNDS, || wholes.iter().zip(&fresh).map(missing).collect::<Result<Vec<_>, CkksError>>())?;
+            let missing = self.stage(stages::ROUNDS, || {
+                wholes.iter().zip(&fresh).map(missing).collect::<Result<Vec<_>, CkksError>>()
+            })?;
             let corrections = round(&missing, number + 1)?;
             // The parts of a pair are half the sums with the conjugate.
             let apart = pair.is_some() && number + 1 == plan.log2_factors.len();
             let corrected = |(fresh, correction): (&Ciphertext, &Ciphertext)| {
                 let level = fresh.level;
-                let scale = plan.params.step_product(level) * plan.params.scale(Level(level.0 - 1)) / if apart { 2.0 } else { 1.0 };
-                self.linear_combination_at(level, &[(fresh, Complex64::from(1.0)), (correction, factor.inv())], scale)
+                let scale = plan.params.step_product(level) * plan.params.scale(Level(level.0 - 1))
+                    / if apart { 2.0 } else { 1.0 };
+                self.linear_combination_at(
+                    level,
+                    &[(fresh, Complex64::from(1.0)), (correction, factor.inv())],
+                    scale,
+                )
             };
-            let sums =
-                self.stage(stages::ROUNDS, || fresh.iter().zip(&corrections).map(corrected).collect::<Result<Vec<_>, CkksError>>())?;
+            let sums = self.stage(stages::ROUNDS, || {
+                fresh.iter().zip(&corrections).map(corrected).collect::<Result<Vec<_>, CkksError>>()
+            })?;
             let sums = if apart { self.halves(&sums[0], plan)? } else { sums };
-            fresh = self.stage(stages::ROUNDS, || sums.iter().map(|sum| self.rescale(sum)).collect::<Result<_, CkksError>>())?;
+            fresh = self.stage(stages::ROUNDS, || {
+                sums.iter().map(|sum| self.rescale(sum)).collect::<Result<_, CkksError>>()
+            })?;
         }
-        let fresh = fresh.into_iter().zip(parts).map(|(fresh, x)| fresh.rearranged(x.shape.clone(), x.layout));
-        // Bounds that follow the stages one by one would grow without limit in the modular reduction, whose input is bounded only with a probability.
+        let fresh =
+            fresh.into_iter().zip(parts).map(|(fresh, x)| fresh.rearranged(x.shape.clone(), x.layout));
+        // Bounds that follow the stages one by one would grow without limit in the modular reduction, whose
+        // input is bounded only with a probability.
         let known = |(own, fresh): (&Estimate, Ciphertext)| {
             let estimate = plan.bootstrapped(own, &fresh.layout, &fresh.layout)?;
             Ok(fresh.estimated(|_| estimate))
@@ -199,14 +255,23 @@ impl Evaluator {
     }
 
     /// One round of all stages.
-    fn round(&self, parts: &[Ciphertext], plan: &BootstrapPlan, progress: Progress<'_>) -> Result<Vec<Ciphertext>, CkksError> {
+    fn round(
+        &self,
+        parts: &[Ciphertext],
+        plan: &BootstrapPlan,
+        progress: Progress<'_>,
+    ) -> Result<Vec<Ciphertext>, CkksError> {
         tell(progress, 0)?;
         let x = match parts {
             [x] => Cow::Borrowed(x),
             [x, y] => Cow::Owned(self.paired(x, y)?),
             _ => return Err(CkksError::Internal { operation: BOOTSTRAP }),
         };
-        let coefficients = if plan.slots_last() { self.as_coefficients(&x, plan)? } else { self.slots_to_coefficients(&x, plan)? };
+        let coefficients = if plan.slots_last() {
+            self.as_coefficients(&x, plan)?
+        } else {
+            self.slots_to_coefficients(&x, plan)?
+        };
         let coefficients = if plan.product {
             // Without a product, a rescale leaves the level, for which coefficients are as good as slots.
             let (shape, layout) = (coefficients.shape.clone(), coefficients.layout);
@@ -222,10 +287,15 @@ impl Evaluator {
             _ => self.reduced_halves(&coefficients, plan, progress)?,
         };
         tell(progress, STAGES)?;
-        Ok(fresh.into_iter().zip(parts).map(|(fresh, x)| fresh.rearranged(x.shape.clone(), x.layout)).collect())
+        Ok(fresh
+            .into_iter()
+            .zip(parts)
+            .map(|(fresh, x)| fresh.rearranged(x.shape.clone(), x.layout))
+            .collect())
     }
 
-    /// All stages behind the lowest level, for coefficients there: those of slots-to-coefficients, or slots that are read as coefficients where that comes last.
+    /// All stages behind the lowest level, for coefficients there: those of slots-to-coefficients, or slots
+    /// that are read as coefficients where that comes last.
     pub(in crate::circuits) fn bootstrapped_coefficients(
         &self,
         x: &Ciphertext,
@@ -251,8 +321,15 @@ impl Evaluator {
         }
         if x.layout.period() != plan.slots {
             let (got, expected) = (x.layout.period(), plan.slots);
-            let remedy = format!("the plan is for {expected} slots: encrypt rows with a capacity of {expected}, or make a plan for {got}");
-            return Err(CkksError::Shape { operation: BOOTSTRAP, left: vec![got], right: vec![expected], remedy });
+            let remedy = format!(
+                "the plan is for {expected} slots: encrypt rows with a capacity of {expected}, or make a plan for {got}"
+            );
+            return Err(CkksError::Shape {
+                operation: BOOTSTRAP,
+                left: vec![got],
+                right: vec![expected],
+                remedy,
+            });
         }
         let needed = plan.input_level();
         if x.level < needed {
@@ -261,12 +338,17 @@ impl Evaluator {
         Ok(())
     }
 
-    /// Numbers beyond magnitude 1, for which the modular reduction is made, divided by a power of two: on the way to a lower level, where there is one, this takes nothing. With the power; nothing
-    /// where numbers are at most 1.
+    /// Numbers beyond magnitude 1, for which the modular reduction is made, divided by a power of two: on the
+    /// way to a lower level, where there is one, this takes nothing. With the power; nothing where numbers
+    /// are at most 1.
     ///
     /// # Errors
     /// [`CkksError::BeyondRange`] where no level is left for it.
-    pub(super) fn divided(&self, x: &Ciphertext, plan: &BootstrapPlan) -> Result<Option<(Ciphertext, u32)>, CkksError> {
+    pub(super) fn divided(
+        &self,
+        x: &Ciphertext,
+        plan: &BootstrapPlan,
+    ) -> Result<Option<(Ciphertext, u32)>, CkksError> {
         let bits = BootstrapPlan::log2_divisor(x);
         if bits == 0 {
             return Ok(None);
@@ -293,18 +375,30 @@ impl Evaluator {
         self.entry_at(x, plan, plan.input_level())
     }
 
-    /// `x` at `level` of the application. Scales follow inside a segment, so an array from above the application's segment is first brought to its top.
-    pub(in crate::circuits) fn entry_at(&self, x: &Ciphertext, plan: &BootstrapPlan, level: Level) -> Result<Ciphertext, CkksError> {
+    /// `x` at `level` of the application. Scales follow inside a segment, so an array from above the
+    /// application's segment is first brought to its top.
+    pub(in crate::circuits) fn entry_at(
+        &self,
+        x: &Ciphertext,
+        plan: &BootstrapPlan,
+        level: Level,
+    ) -> Result<Ciphertext, CkksError> {
         let top = self.at_level(x, x.level.min(plan.levels.end))?;
         Ok(self.at_level(&top, level)?.into_owned())
     }
 
-    /// The same numbers as coefficients at level 0, or at level 1 where the plan has a level for a product: complex pairs in bit-reversed order. With several bodies under a mask, the result has
-    /// a row for each polynomial, and its rows are under shared masks; before a product they have come apart.
+    /// The same numbers as coefficients at level 0, or at level 1 where the plan has a level for a product:
+    /// complex pairs in bit-reversed order. With several bodies under a mask, the result has a row for each
+    /// polynomial, and its rows are under shared masks; before a product they have come apart.
     ///
     /// # Errors
-    /// As [`Evaluator::bootstrap`]; [`CkksError::NotBootstrappable`] for a chain on which this stage comes last.
-    pub fn slots_to_coefficients(&self, x: &Ciphertext, plan: &BootstrapPlan) -> Result<Ciphertext, CkksError> {
+    /// As [`Evaluator::bootstrap`]; [`CkksError::NotBootstrappable`] for a chain on which this stage comes
+    /// last.
+    pub fn slots_to_coefficients(
+        &self,
+        x: &Ciphertext,
+        plan: &BootstrapPlan,
+    ) -> Result<Ciphertext, CkksError> {
         self.check_input(x, plan)?;
         plan.check_range(x)?;
         x.check_plain(BOOTSTRAP)?;
@@ -318,8 +412,13 @@ impl Evaluator {
             let y = self.slots_to_coeffs_by(&self.shared(y, plan)?, plan)?;
             // Arrays that a product combines have masks of their own.
             let y = if plan.product && y.layout.bodies > 1 { self.split_mask(&y)? } else { y };
-            let layout =
-                Layout { encoding: Encoding::Coefficients, complex: true, order: Order::BitReversed, ..y.layout }.with_padding(y.padding());
+            let layout = Layout {
+                encoding: Encoding::Coefficients,
+                complex: true,
+                order: Order::BitReversed,
+                ..y.layout
+            }
+            .with_padding(y.padding());
             Ok(y.laid_out(layout))
         })
     }
@@ -347,7 +446,8 @@ impl Evaluator {
         Ok(y.into_owned())
     }
 
-    /// The maps of slots-to-coefficients behind the modular reduction, under shared masks, which come apart again. [pcmm-mambo, sec. 6.2]
+    /// The maps of slots-to-coefficients behind the modular reduction, under shared masks, which come apart
+    /// again. [pcmm-mambo, sec. 6.2]
     fn slots_to_coeffs_last(&self, x: Ciphertext, plan: &BootstrapPlan) -> Result<Ciphertext, CkksError> {
         self.stage(stages::TO_COEFFICIENTS, || {
             let y = self.slots_to_coeffs_by(&self.shared(x, plan)?, plan)?;
@@ -355,28 +455,33 @@ impl Evaluator {
         })
     }
 
-    /// An array in slots at level 0, at the scale that the modular reduction asks for, and read as the coefficients of its polynomials.
+    /// An array in slots at level 0, at the scale that the modular reduction asks for, and read as the
+    /// coefficients of its polynomials.
     fn as_coefficients(&self, x: &Ciphertext, plan: &BootstrapPlan) -> Result<Ciphertext, CkksError> {
         self.stage(stages::RAISE, || {
             let y = plan.spread(self.entry(x, plan)?);
             let scale = plan.params.step_product(y.level) * plan.message_scale();
             let y = self.rescale(&self.linear_combination(&[(&y, Complex64::from(1.0))], scale)?)?;
-            let layout = Layout { encoding: Encoding::Coefficients, complex: true, order: Order::Natural, ..y.layout };
+            let layout =
+                Layout { encoding: Encoding::Coefficients, complex: true, order: Order::Natural, ..y.layout };
             Ok(y.laid_out(layout.with_padding(x.padding())))
         })
     }
 
-    /// The numbers of coefficients in slots, at a high level: complex pairs of coefficients at level 0, such as [`Evaluator::slots_to_coefficients`] leaves, or
-    /// as they come from elsewhere. The order stays as it is.
+    /// The numbers of coefficients in slots, at a high level: complex pairs of coefficients at level 0, such
+    /// as [`Evaluator::slots_to_coefficients`] leaves, or as they come from elsewhere. The order stays as it
+    /// is.
     ///
     /// # Errors
-    /// [`CkksError::Encoding`] unless coefficients; [`CkksError::LevelTooHigh`] above level 0; [`CkksError::ScaleMismatch`] at another scale than
-    /// [`BootstrapPlan::message_scale`]; as [`Evaluator::bootstrap`].
+    /// [`CkksError::Encoding`] unless coefficients; [`CkksError::LevelTooHigh`] above level 0;
+    /// [`CkksError::ScaleMismatch`] at another scale than [`BootstrapPlan::message_scale`]; as
+    /// [`Evaluator::bootstrap`].
     pub fn half_bootstrap(&self, x: &Ciphertext, plan: &BootstrapPlan) -> Result<Ciphertext, CkksError> {
         self.half_bootstrap_with_progress(x, plan, &mut |_, _| true)
     }
 
-    /// As [`Evaluator::half_bootstrap`]; `progress` is called before each stage and at the end, with [`STAGES`] in all.
+    /// As [`Evaluator::half_bootstrap`]; `progress` is called before each stage and at the end, with
+    /// [`STAGES`] in all.
     pub(in crate::circuits) fn half_bootstrap_with_progress(
         &self,
         x: &Ciphertext,
@@ -385,16 +490,23 @@ impl Evaluator {
     ) -> Result<Ciphertext, CkksError> {
         let joined = self.joined_halves(self.reduced_halves(x, plan, progress)?)?;
         tell(progress, STAGES)?;
-        // Number t was the coefficient of X^p(t) and is in slot t if p reverses bits, in the slot with the reversed number otherwise.
+        // Number t was the coefficient of X^p(t) and is in slot t if p reverses bits, in the slot with the
+        // reversed number otherwise.
         let order = if x.layout.order == Order::BitReversed { Order::Natural } else { Order::BitReversed };
-        let layout = Layout { encoding: Encoding::Slots, complex: !plan.real, order, ..x.layout }.with_padding(x.padding());
+        let layout = Layout { encoding: Encoding::Slots, complex: !plan.real, order, ..x.layout }
+            .with_padding(x.padding());
         // Bodies under shared masks have come apart.
         let layout = layout.with_bodies(1, None)?;
         Ok(joined.rearranged(x.shape.clone(), layout))
     }
 
-    /// As [`Evaluator::half_bootstrap`], with real and imaginary parts as arrays of their own, of all slots; of a plan for real numbers the real parts alone.
-    pub(in crate::circuits) fn half_bootstrap_apart(&self, x: &Ciphertext, plan: &BootstrapPlan) -> Result<Vec<Ciphertext>, CkksError> {
+    /// As [`Evaluator::half_bootstrap`], with real and imaginary parts as arrays of their own, of all slots;
+    /// of a plan for real numbers the real parts alone.
+    pub(in crate::circuits) fn half_bootstrap_apart(
+        &self,
+        x: &Ciphertext,
+        plan: &BootstrapPlan,
+    ) -> Result<Vec<Ciphertext>, CkksError> {
         self.reduced_halves(x, plan, &mut |_, _| true)
     }
 
@@ -406,20 +518,27 @@ impl Evaluator {
         progress: Progress<'_>,
     ) -> Result<Vec<Ciphertext>, CkksError> {
         tell(progress, 1)?;
-        let x = if x.secret == SecretName::Main { Cow::Owned(self.shared(x.clone(), plan)?) } else { Cow::Borrowed(x) };
+        let x = if x.secret == SecretName::Main {
+            Cow::Owned(self.shared(x.clone(), plan)?)
+        } else {
+            Cow::Borrowed(x)
+        };
         let raised = self.raise_modulus(&x, plan)?;
         tell(progress, 2)?;
         let slots = self.coefficients_to_slots(&raised, plan)?;
         tell(progress, 3)?;
         let halves = self.halves(&slots, plan)?;
         tell(progress, 4)?;
-        let reduced = self.stage(stages::REDUCTION, || halves.iter().map(|half| plan.reduction.run(self, half)).collect())?;
+        let reduced = self.stage(stages::REDUCTION, || {
+            halves.iter().map(|half| plan.reduction.run(self, half)).collect()
+        })?;
         tell(progress, 5)?;
         Ok(reduced)
     }
 
-    /// The phase of an array at level 0, read as integers `v = m + q0 I`, modulo the primes of the raised level: the numbers are the embedding of `v / (q0 R)`,
-    /// or its image under the first map from coefficients to slots.
+    /// The phase of an array at level 0, read as integers `v = m + q0 I`, modulo the primes of the raised
+    /// level: the numbers are the embedding of `v / (q0 R)`, or its image under the first map from
+    /// coefficients to slots.
     fn raise_modulus(&self, x: &Ciphertext, plan: &BootstrapPlan) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         x.params.check_same(&plan.params, "the plan of a bootstrap")?;
@@ -429,21 +548,42 @@ impl Evaluator {
             return Err(CkksError::Encoding { operation: TO_SLOTS, expected, got: got.to_owned() });
         }
         if x.level != Level(0) {
-            return Err(CkksError::LevelTooHigh { operation: TO_SLOTS, shape: x.params.shape(), level: x.level.0, most: 0 });
+            return Err(CkksError::LevelTooHigh {
+                operation: TO_SLOTS,
+                shape: x.params.shape(),
+                level: x.level.0,
+                most: 0,
+            });
         }
         if x.layout.capacity != plan.transform_slots {
-            let remedy =
-                format!("the stage works on {} slots: take the result of slots_to_coefficients by this plan", plan.transform_slots);
-            return Err(CkksError::Shape { operation: TO_SLOTS, left: vec![x.layout.capacity], right: vec![plan.transform_slots], remedy });
+            let remedy = format!(
+                "the stage works on {} slots: take the result of slots_to_coefficients by this plan",
+                plan.transform_slots
+            );
+            return Err(CkksError::Shape {
+                operation: TO_SLOTS,
+                left: vec![x.layout.capacity],
+                right: vec![plan.transform_slots],
+                remedy,
+            });
         }
         if !crate::evaluation::levels::same_scale(x.scale, plan.message_scale()) {
-            return Err(CkksError::ScaleMismatch { left: x.scale.log2(), right: plan.message_scale().log2() });
+            return Err(CkksError::ScaleMismatch {
+                left: x.scale.log2(),
+                right: plan.message_scale().log2(),
+            });
         }
         self.stage(stages::RAISE, || {
-            let sparse = if x.params.encapsulation().is_some() { self.change_secret(x, plan.sparse_secret())? } else { x.clone() };
+            let sparse = if x.params.encapsulation().is_some() {
+                self.change_secret(x, plan.sparse_secret())?
+            } else {
+                x.clone()
+            };
             let scale = plan.raised_scale;
             let (lift, guard) = match &plan.raise {
-                ModRaise::Mapped(transform) => return Ok(bare(transform.run(self, &sparse, scale)?, plan.transform_slots, true)),
+                ModRaise::Mapped(transform) => {
+                    return Ok(bare(transform.run(self, &sparse, scale)?, plan.transform_slots, true));
+                }
                 ModRaise::Plain { lift, guard } => (lift, *guard),
             };
             let terms = x.params.slot_count() / plan.transform_slots;
@@ -453,12 +593,20 @@ impl Evaluator {
                 raised.mul_integer_assign(guard);
                 Ok(raised)
             })?;
-            let raised = if sparse.secret.is_ephemeral() { self.change_secret(&raised, plan.mapped_secret())? } else { raised };
-            // The sum over the rotations by multiples of the number of slots removes the coefficients between those of the subring.
+            let raised = if sparse.secret.is_ephemeral() {
+                self.change_secret(&raised, plan.mapped_secret())?
+            } else {
+                raised
+            };
+            // The sum over the rotations by multiples of the number of slots removes the coefficients between
+            // those of the subring.
             let mut sum = bare(raised, plan.params.slot_count(), true);
             let mut step = plan.transform_slots;
             while step < plan.params.slot_count() {
-                let turned = self.rotate_slots(&sum, &[step as i64])?.pop().ok_or(CkksError::Internal { operation: TO_SLOTS })?;
+                let turned = self
+                    .rotate_slots(&sum, &[step as i64])?
+                    .pop()
+                    .ok_or(CkksError::Internal { operation: TO_SLOTS })?;
                 sum = self.add(&sum, &turned)?;
                 step *= 2;
             }
@@ -468,10 +616,13 @@ impl Evaluator {
 
     /// The coefficients of a raised array, in slots: half of `(m + q0 I) / (q0 R)` at the canonical scale.
     fn coefficients_to_slots(&self, x: &Ciphertext, plan: &BootstrapPlan) -> Result<Ciphertext, CkksError> {
-        self.stage(stages::TO_SLOTS, || plan.to_slots.iter().try_fold(x.clone(), |x, factor| self.map_slots(&x, factor)))
+        self.stage(stages::TO_SLOTS, || {
+            plan.to_slots.iter().try_fold(x.clone(), |x, factor| self.map_slots(&x, factor))
+        })
     }
 
-    /// The real and the imaginary parts of the slots, as arrays of real numbers; the real parts alone for a plan of real numbers.
+    /// The real and the imaginary parts of the slots, as arrays of real numbers; the real parts alone for a
+    /// plan of real numbers.
     fn halves(&self, x: &Ciphertext, plan: &BootstrapPlan) -> Result<Vec<Ciphertext>, CkksError> {
         self.stage(stages::SPLIT, || {
             let (one, i) = (Complex64::new(1.0, 0.0), Complex64::i());
@@ -484,7 +635,9 @@ impl Evaluator {
             let scale = 2.0 * x.scale;
             let bare = |half: Ciphertext| bare(half.at_scale(scale), plan.transform_slots, false);
             // Products take polynomials with masks of their own.
-            let apart = |half: Ciphertext| if half.layout.bodies > 1 { self.split_mask(&bare(half)) } else { Ok(bare(half)) };
+            let apart = |half: Ciphertext| {
+                if half.layout.bodies > 1 { self.split_mask(&bare(half)) } else { Ok(bare(half)) }
+            };
             halves.into_iter().map(apart).collect()
         })
     }

@@ -1,4 +1,5 @@
-//! The diagonals of a plan as packed plaintexts. Diagonals with a short period are encoded in a subring, so they take little memory.
+//! The diagonals of a plan as packed plaintexts. Diagonals with a short period are encoded in a subring, so
+//! they take little memory.
 
 use std::sync::{Arc, PoisonError};
 
@@ -12,7 +13,8 @@ use crate::error::CkksError;
 const LEAST_SLOTS: usize = 4;
 
 impl LinearTransformPlan {
-    /// The plaintexts of each giant step over `basis`, encoded on the first call, or on each call where the plan keeps none.
+    /// The plaintexts of each giant step over `basis`, encoded on the first call, or on each call where the
+    /// plan keeps none.
     ///
     /// # Errors
     /// [`CkksError::ValueTooLarge`] where a diagonal does not fit the modulus.
@@ -56,10 +58,12 @@ impl LinearTransformPlan {
         self.giants.iter().map(|giant| giant.terms.len())
     }
 
-    /// Encodes the diagonals now, for keys that are made for this plan, unless that has been done: the first use need not do it.
+    /// Encodes the diagonals now, for keys that are made for this plan, unless that has been done: the first
+    /// use need not do it.
     ///
     /// # Errors
-    /// [`CkksError::ValueTooLarge`] where a diagonal does not fit the modulus; [`CkksError::OutOfRange`] for a plan that keeps no plaintexts.
+    /// [`CkksError::ValueTooLarge`] where a diagonal does not fit the modulus; [`CkksError::OutOfRange`] for
+    /// a plan that keeps no plaintexts.
     pub fn encode(&self) -> Result<(), CkksError> {
         if self.on_the_fly {
             return Err(CkksError::OutOfRange {
@@ -80,14 +84,20 @@ impl LinearTransformPlan {
     /// What has been encoded, with the primes that it is over.
     pub(crate) fn encoded(&self) -> Vec<(Basis, Arc<Vec<PackedPlaintexts>>)> {
         let known = self.plaintexts.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut all: Vec<_> = known.iter().map(|(indices, plaintexts)| (Basis::new(indices.iter().copied()), plaintexts.clone())).collect();
+        let mut all: Vec<_> = known
+            .iter()
+            .map(|(indices, plaintexts)| (Basis::new(indices.iter().copied()), plaintexts.clone()))
+            .collect();
         all.sort_by(|(x, _), (y, _)| x.indices().cmp(y.indices()));
         all
     }
 
     /// Takes plaintexts that were encoded before, one for each giant step.
     pub(crate) fn take_encoded(&self, basis: &Basis, plaintexts: Vec<PackedPlaintexts>) {
-        self.plaintexts.lock().unwrap_or_else(PoisonError::into_inner).insert(basis.indices().to_vec(), Arc::new(plaintexts));
+        self.plaintexts
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(basis.indices().to_vec(), Arc::new(plaintexts));
     }
 
     /// Bytes of all plaintexts that are encoded now, those in a mapped file among them.

@@ -1,4 +1,5 @@
-//! The factors of the transforms between slots and coefficients: their scales and plans, and what they do to sizes and errors.
+//! The factors of the transforms between slots and coefficients: their scales and plans, and what they do to
+//! sizes and errors.
 
 use clathrate_lattice::Level;
 
@@ -7,16 +8,22 @@ use crate::embedding::encoding_errors;
 use crate::error::CkksError;
 use crate::parameters::Params;
 
-/// Predicted variances of the errors of chains of linear maps are within 20 % of measured ones: bounds allow for a quarter more.
+/// Predicted variances of the errors of chains of linear maps are within 20 % of measured ones: bounds allow
+/// for a quarter more.
 pub(in crate::circuits) const PREDICTION_MARGIN: f64 = 1.25;
 
-/// The square of the factor by which the map multiplies the norm of a vector: that of a row, because rows are orthogonal.
+/// The square of the factor by which the map multiplies the norm of a vector: that of a row, because rows are
+/// orthogonal.
 fn gain(factor: &LinearTransform) -> f64 {
-    factor.shifts().filter_map(|shift| factor.diagonal(shift as i64)).map(|diagonal| diagonal[0].norm_sqr()).sum()
+    factor
+        .shifts()
+        .filter_map(|shift| factor.diagonal(shift as i64))
+        .map(|diagonal| diagonal[0].norm_sqr())
+        .sum()
 }
 
-/// `sqrt(2 p D)` over the norm of a row, for a map of period `p` with `D` diagonals: the relative error of its result, where diagonals are rounded at scale
-/// `s`, is this over `sqrt(6) s`.
+/// `sqrt(2 p D)` over the norm of a row, for a map of period `p` with `D` diagonals: the relative error of
+/// its result, where diagonals are rounded at scale `s`, is this over `sqrt(6) s`.
 pub(in crate::circuits) fn rounding_weight(factor: &LinearTransform) -> f64 {
     (2.0 * factor.period() as f64 * factor.shifts().count() as f64 / gain(factor)).sqrt()
 }
@@ -31,9 +38,10 @@ pub(in crate::circuits) fn gain_from(plans: &[LinearTransformPlan], first: usize
     plans[first..].iter().map(|plan| gain(plan.transform())).product()
 }
 
-/// Cuts the product of all factors' scales among them, in bits: `total` in all. The rounding of a factor's diagonals makes a relative error proportional to
-/// `sqrt(2 p D) / 2^(w/2)` over its scale (`p` the period, `D` the number of diagonals, of which a row meets `2^w`), and the sum of the squares is least where
-/// all are equal.
+/// Cuts the product of all factors' scales among them, in bits: `total` in all. The rounding of a factor's
+/// diagonals makes a relative error proportional to `sqrt(2 p D) / 2^(w/2)` over its scale (`p` the period,
+/// `D` the number of diagonals, of which a row meets `2^w`), and the sum of the squares is least where all
+/// are equal.
 fn scale_bits(factors: &[LinearTransform], total: f64) -> Vec<f64> {
     let weights: Vec<f64> = factors.iter().map(|factor| rounding_weight(factor).log2()).collect();
     let mean = weights.iter().sum::<f64>() / weights.len() as f64;
@@ -56,9 +64,14 @@ pub(in crate::circuits) fn plan_factors(
     for (index, (factor, bits)) in factors.iter().zip(scale_bits(factors, total)).enumerate() {
         let at = Level(level.0 - index);
         // The last factor ends at the wanted scale exactly.
-        let output = if index + 1 == factors.len() { output_scale } else { scale * bits.exp2() / params.step_product(at) };
+        let output = if index + 1 == factors.len() {
+            output_scale
+        } else {
+            scale * bits.exp2() / params.step_product(at)
+        };
         let (input_scale, output_scale, bodies) = (Some(scale), Some(output), Some(bodies));
-        let options = LinearTransformOptions { input_scale, output_scale, bodies, ..LinearTransformOptions::default() };
+        let options =
+            LinearTransformOptions { input_scale, output_scale, bodies, ..LinearTransformOptions::default() };
         plans.push(factor.plan_with(params, at, options)?);
         scale = output;
     }

@@ -1,17 +1,20 @@
-//! The plan of a linear transform: which rotations are baby steps and which are giant steps, at what level and scales.
+//! The plan of a linear transform: which rotations are baby steps and which are giant steps, at what level
+//! and scales.
 //!
 //! ```text
 //! sum_s d_s rot_s(x) = sum_g rot_g( sum_b rot_(-g)(d_(g+b)) rot_b(x) )
 //! ```
 //!
-//! A baby step multiplies the shared digits of `x` with a key. A giant step divides the mask of its inner sum by the special modulus, decomposes it and
-//! multiplies it with a key. With `n1` babies to a giant, the plan tries every power of two for `n1`.
+//! A baby step multiplies the shared digits of `x` with a key. A giant step divides the mask of its inner sum
+//! by the special modulus, decomposes it and multiplies it with a key. With `n1` babies to a giant, the plan
+//! tries every power of two for `n1`.
 //!
-//! Two keys suffice where rotations follow one another: each baby step is the one before it, rotated once more, and the inner sums are collected by Horner's
-//! rule. Where the shifts do not start at 0, a third key rotates the input to the first of them. Every step is a whole switch then, so this takes longer.
+//! Two keys suffice where rotations follow one another: each baby step is the one before it, rotated once
+//! more, and the inner sums are collected by Horner's rule. Where the shifts do not start at 0, a third key
+//! rotates the input to the first of them. Every step is a whole switch then, so this takes longer.
 //!
-//! The plan takes the least predicted time among all ways whose keys are as few, and take as few bytes, as asked for. Source: the iteration is MinKS [ARK: Kim
-//! et al., MICRO 2022, sec. IV].
+//! The plan takes the least predicted time among all ways whose keys are as few, and take as few bytes, as
+//! asked for. Source: the iteration is MinKS [ARK: Kim et al., MICRO 2022, sec. IV].
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
@@ -40,11 +43,13 @@ pub struct LinearTransformOptions {
     pub input_scale: Option<f64>,
     /// The most rotation keys to use; absent for the fastest plan.
     pub most_keys: Option<usize>,
-    /// The most bytes that the plan's rotation keys may take in memory, made for its level; absent for the fastest plan.
+    /// The most bytes that the plan's rotation keys may take in memory, made for its level; absent for the
+    /// fastest plan.
     pub most_key_bytes: Option<usize>,
     /// Whether diagonals are encoded anew for each use and not kept: less memory, more time.
     pub on_the_fly: bool,
-    /// How many bodies share the mask of the inputs, which decides how baby and giant steps are balanced. Absent for one.
+    /// How many bodies share the mask of the inputs, which decides how baby and giant steps are balanced.
+    /// Absent for one.
     pub bodies: Option<usize>,
 }
 
@@ -52,7 +57,8 @@ pub struct LinearTransformOptions {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Way {
-    /// How many multiples of the unit the baby steps to one giant step may be: of the largest power of two that divides all shifts.
+    /// How many multiples of the unit the baby steps to one giant step may be: of the largest power of two
+    /// that divides all shifts.
     pub(crate) baby_steps: usize,
     /// Whether the steps follow one another.
     pub(crate) iterated: bool,
@@ -74,7 +80,8 @@ pub(super) struct Step {
     pub(super) terms: Vec<Term>,
 }
 
-/// Rotations that follow one another. Baby steps are the multiples of `baby`, from 0 on without a gap; giant steps are multiples of `giant`, ascending.
+/// Rotations that follow one another. Baby steps are the multiples of `baby`, from 0 on without a gap; giant
+/// steps are multiples of `giant`, ascending.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Iteration {
     /// The rotation of the input before all others.
@@ -100,7 +107,8 @@ pub struct LinearTransformPlan {
     pub(super) babies: Vec<i64>,
     pub(super) giants: Vec<Step>,
     pub(super) way: Way,
-    /// Whether the steps follow one another, after one rotation of the input; otherwise baby steps share a decomposition.
+    /// Whether the steps follow one another, after one rotation of the input; otherwise baby steps share a
+    /// decomposition.
     pub(super) iteration: Option<Iteration>,
     /// Bytes of one rotation key for the level, in memory.
     key_bytes: usize,
@@ -144,11 +152,15 @@ impl Split {
         babies.dedup();
         let index = |baby: i64| babies.partition_point(|&other| other < baby);
         let term = |&(baby, shift): &(i64, usize)| Term { baby: index(baby), shift };
-        let giants = giants.iter().map(|(&steps, terms)| Step { steps, terms: terms.iter().map(term).collect() }).collect();
+        let giants = giants
+            .iter()
+            .map(|(&steps, terms)| Step { steps, terms: terms.iter().map(term).collect() })
+            .collect();
         Self { way: Way { baby_steps: count, iterated: false }, babies, giants, iteration: None }
     }
 
-    /// Steps that follow one another, with `count` baby steps to a giant one. `first` is the shift, in multiples of `unit`, that the others are counted from.
+    /// Steps that follow one another, with `count` baby steps to a giant one. `first` is the shift, in
+    /// multiples of `unit`, that the others are counted from.
     fn iterated(transform: &LinearTransform, unit: usize, first: usize, count: usize) -> Self {
         let slots = transform.slots();
         let mut giants: BTreeMap<usize, Vec<Term>> = BTreeMap::new();
@@ -157,10 +169,15 @@ impl Split {
             giants.entry(place / count).or_default().push(Term { baby: place % count, shift });
         }
         let used = giants.values().flatten().map(|term| term.baby).max().unwrap_or(0);
-        let signed = |steps: usize| if steps > slots / 2 { steps as i64 - slots as i64 } else { steps as i64 };
+        let signed =
+            |steps: usize| if steps > slots / 2 { steps as i64 - slots as i64 } else { steps as i64 };
         let babies = (0..=used).map(|baby| (baby * unit) as i64).collect();
-        let giants = giants.into_iter().map(|(place, terms)| Step { steps: (place * count * unit) as i64, terms }).collect();
-        let iteration = Iteration { first: signed(first * unit), baby: unit as i64, giant: (count * unit) as i64 };
+        let giants = giants
+            .into_iter()
+            .map(|(place, terms)| Step { steps: (place * count * unit) as i64, terms })
+            .collect();
+        let iteration =
+            Iteration { first: signed(first * unit), baby: unit as i64, giant: (count * unit) as i64 };
         Self { way: Way { baby_steps: count, iterated: true }, babies, giants, iteration: Some(iteration) }
     }
 
@@ -178,12 +195,16 @@ impl Split {
     }
 }
 
-/// The place, in multiples of `unit`, after the longest run of shifts that no diagonal has: the others follow it in the shortest run.
+/// The place, in multiples of `unit`, after the longest run of shifts that no diagonal has: the others follow
+/// it in the shortest run.
 fn first_place(transform: &LinearTransform, unit: usize) -> usize {
     let places: Vec<usize> = transform.shifts().map(|shift| shift / unit).collect();
     let all = transform.slots() / unit;
-    let gap = |index: usize| (places[index] + all - places[(index + places.len() - 1) % places.len()] - 1) % all;
-    (0..places.len()).max_by_key(|&index| (gap(index), std::cmp::Reverse(index))).map_or(0, |index| places[index])
+    let gap =
+        |index: usize| (places[index] + all - places[(index + places.len() - 1) % places.len()] - 1) % all;
+    (0..places.len())
+        .max_by_key(|&index| (gap(index), std::cmp::Reverse(index)))
+        .map_or(0, |index| places[index])
 }
 
 /// The rotations that keys are asked for.
@@ -191,7 +212,8 @@ fn keyed_steps(babies: &[i64], giants: &[Step], iteration: Option<Iteration>) ->
     let mut steps: Vec<i64> = match iteration {
         None => babies.iter().copied().chain(giants.iter().map(|giant| giant.steps)).collect(),
         Some(Iteration { first, baby, giant }) => {
-            let repeated = [(babies.len() > 1, baby), (giants.last().is_some_and(|last| last.steps > 0), giant)];
+            let repeated =
+                [(babies.len() > 1, baby), (giants.last().is_some_and(|last| last.steps > 0), giant)];
             repeated.into_iter().filter_map(|(used, steps)| used.then_some(steps)).chain([first]).collect()
         }
     };
@@ -202,7 +224,10 @@ fn keyed_steps(babies: &[i64], giants: &[Step], iteration: Option<Iteration>) ->
 /// Rotations before and after the products with plaintexts.
 fn switches(babies: &[i64], giants: &[Step], iteration: Option<Iteration>) -> (usize, usize) {
     match iteration {
-        None => (babies.iter().filter(|&&steps| steps != 0).count(), giants.iter().filter(|giant| giant.steps != 0).count()),
+        None => (
+            babies.iter().filter(|&&steps| steps != 0).count(),
+            giants.iter().filter(|giant| giant.steps != 0).count(),
+        ),
         Some(Iteration { first, giant, .. }) => {
             let last = giants.last().map_or(0, |last| last.steps / giant) as usize;
             (babies.len().saturating_sub(1) + usize::from(first != 0), last)
@@ -211,7 +236,11 @@ fn switches(babies: &[i64], giants: &[Step], iteration: Option<Iteration>) -> (u
 }
 
 /// The cost of the rotations of a transform, the last mod-down or rescale included.
-pub(super) fn transform_cost(costs: &TransformCosts, (babies, giants): (usize, usize), iterated: bool) -> Cost {
+pub(super) fn transform_cost(
+    costs: &TransformCosts,
+    (babies, giants): (usize, usize),
+    iterated: bool,
+) -> Cost {
     if iterated {
         let mut cost = costs.switch.times((babies + giants) as f64);
         cost += costs.rescale;
@@ -235,10 +264,17 @@ impl LinearTransform {
     /// The circuit for inputs at `level`.
     ///
     /// # Errors
-    /// [`CkksError::LevelTooLow`] at level 0; [`CkksError::OutOfRange`] where the parameters have fewer slots than the map, the map has no diagonal, fewer keys
-    /// or bytes are allowed than any plan needs, or the scales leave the diagonals too few bits; [`CkksError::ValueTooLarge`] where the images of numbers of magnitude 1
-    /// overflow; [`CkksError::ScaleOutOfRange`]; `NoSpecialPrimes` where the parameters cannot switch; level errors.
-    pub fn plan_with(&self, params: &Params, level: Level, options: LinearTransformOptions) -> Result<LinearTransformPlan, CkksError> {
+    /// [`CkksError::LevelTooLow`] at level 0; [`CkksError::OutOfRange`] where the parameters have fewer slots
+    /// than the map, the map has no diagonal, fewer keys or bytes are allowed than any plan needs, or the
+    /// scales leave the diagonals too few bits; [`CkksError::ValueTooLarge`] where the images of numbers of
+    /// magnitude 1 overflow; [`CkksError::ScaleOutOfRange`]; `NoSpecialPrimes` where the parameters cannot
+    /// switch; level errors.
+    pub fn plan_with(
+        &self,
+        params: &Params,
+        level: Level,
+        options: LinearTransformOptions,
+    ) -> Result<LinearTransformPlan, CkksError> {
         self.plan_shared(params, level, options, None, || Arc::new(self.clone()))
     }
 
@@ -267,15 +303,27 @@ impl LinearTransform {
         shared: impl FnOnce() -> Arc<Self>,
     ) -> Result<LinearTransformPlan, CkksError> {
         params.check_level(level)?;
-        let below = Level(level.0.checked_sub(1).ok_or(CkksError::LevelTooLow { operation: LINEAR, needed: 1, level: 0 })?);
-        let refuse = |what: &'static str, value: String, remedy: String| Err(CkksError::OutOfRange { what, value, remedy });
+        let below = Level(level.0.checked_sub(1).ok_or(CkksError::LevelTooLow {
+            operation: LINEAR,
+            needed: 1,
+            level: 0,
+        })?);
+        let refuse = |what: &'static str, value: String, remedy: String| {
+            Err(CkksError::OutOfRange { what, value, remedy })
+        };
         if self.slots() > params.slot_count() {
-            let remedy =
-                format!("these parameters have {} slots: take a larger degree, or cut the matrix into blocks", params.slot_count());
+            let remedy = format!(
+                "these parameters have {} slots: take a larger degree, or cut the matrix into blocks",
+                params.slot_count()
+            );
             return refuse("the number of slots of a linear transform", self.slots().to_string(), remedy);
         }
         if self.shifts().next().is_none() {
-            return refuse("the number of diagonals", "0".to_owned(), "the map is zero: subtract the array from itself instead".to_owned());
+            return refuse(
+                "the number of diagonals",
+                "0".to_owned(),
+                "the map is zero: subtract the array from itself instead".to_owned(),
+            );
         }
         let input_scale = options.input_scale.unwrap_or_else(|| params.scale(level));
         let output_scale = options.output_scale.unwrap_or_else(|| params.scale(below));
@@ -285,7 +333,9 @@ impl LinearTransform {
         params.check_scale(input_scale * diagonal_scale, level)?;
         params.check_scale(diagonal_scale, level)?;
         if diagonal_scale < params.step_product(level).sqrt() {
-            let remedy = "the input's scale and the step leave the diagonals too few bits: rescale the input first".to_owned();
+            let remedy =
+                "the input's scale and the step leave the diagonals too few bits: rescale the input first"
+                    .to_owned();
             return refuse("the scale left for diagonals", format!("2^{:.1}", diagonal_scale.log2()), remedy);
         }
         // Numbers of magnitude 1 must fit, as for products with plaintexts.
@@ -293,8 +343,9 @@ impl LinearTransform {
         let unit = unit_of(self.shifts(), self.slots());
         let counts = (0..=(self.slots() / unit).ilog2()).map(|log| 1usize << log);
         let first = first_place(self, unit);
-        let mut splits: Vec<Split> =
-            counts.flat_map(|count| [Split::new(self, unit, count), Split::iterated(self, unit, first, count)]).collect();
+        let mut splits: Vec<Split> = counts
+            .flat_map(|count| [Split::new(self, unit, count), Split::iterated(self, unit, first, count)])
+            .collect();
         let fewest = splits.iter().map(|split| split.rotations().len()).min().unwrap_or(0);
         if let Some(way) = way {
             splits.retain(|split| split.way == way);
@@ -312,25 +363,42 @@ impl LinearTransform {
             None
         } else {
             let element = GaloisElement::rotation(1, params.degree());
-            let name = if bodies == 1 { KeyName::Automorphism(element) } else { KeyName::BodiesAutomorphism { bodies, element } };
+            let name = if bodies == 1 {
+                KeyName::Automorphism(element)
+            } else {
+                KeyName::BodiesAutomorphism { bodies, element }
+            };
             let definition = params.key_definition(name)?.serving(level);
             Some((definition.transform_costs(level)?, definition.bytes(level)?))
         };
         let key_bytes = priced.as_ref().map_or(0, |(_, bytes)| *bytes);
         let most = options.most_keys.unwrap_or(usize::MAX);
         if most < fewest {
-            return refuse("the number of rotation keys of a linear transform", most.to_string(), format!("allow at least {fewest}"));
+            return refuse(
+                "the number of rotation keys of a linear transform",
+                most.to_string(),
+                format!("allow at least {fewest}"),
+            );
         }
         let most_bytes = options.most_key_bytes.unwrap_or(usize::MAX);
         if most_bytes < fewest * key_bytes {
             let remedy = format!("allow at least {}: {}", fewest * key_bytes, counted(fewest, "key"));
-            return refuse("the bytes of rotation keys of a linear transform", most_bytes.to_string(), remedy);
+            return refuse(
+                "the bytes of rotation keys of a linear transform",
+                most_bytes.to_string(),
+                remedy,
+            );
         }
         let time = |split: &Split| priced.as_ref().map_or(0.0, |(costs, _)| split.cost(costs).price);
-        let fits = |split: &Split| split.rotations().len() <= most && split.rotations().len() * key_bytes <= most_bytes;
+        let fits = |split: &Split| {
+            split.rotations().len() <= most && split.rotations().len() * key_bytes <= most_bytes
+        };
         let allowed = splits.into_iter().filter(fits);
-        let best = allowed.min_by(|x, y| time(x).total_cmp(&time(y)).then(x.rotations().len().cmp(&y.rotations().len())));
-        let Some(best) = best else { return refuse("the number of diagonals", "0".to_owned(), String::new()) };
+        let best = allowed
+            .min_by(|x, y| time(x).total_cmp(&time(y)).then(x.rotations().len().cmp(&y.rotations().len())));
+        let Some(best) = best else {
+            return refuse("the number of diagonals", "0".to_owned(), String::new());
+        };
         let price = time(&best);
         let Split { way, babies, giants, iteration } = best;
         Ok(LinearTransformPlan {
@@ -415,7 +483,8 @@ impl LinearTransformPlan {
         self.output_scale * self.params.step_product(self.level) / self.input_scale
     }
 
-    /// Whether rotations follow one another, by two or three keys, in place of rotations that share a decomposition.
+    /// Whether rotations follow one another, by two or three keys, in place of rotations that share a
+    /// decomposition.
     #[must_use]
     pub fn is_iterated(&self) -> bool {
         self.iteration.is_some()
@@ -433,15 +502,20 @@ impl LinearTransformPlan {
         self.rotations().len() * self.key_bytes
     }
 
-    /// The price of the rotations of one bundle ([`Cost::price`]), without the products with diagonals, which are the same for every plan of a map.
+    /// The price of the rotations of one bundle ([`Cost::price`]), without the products with diagonals, which
+    /// are the same for every plan of a map.
     #[must_use]
     pub fn price(&self) -> f64 {
         self.price
     }
 
-    /// The fastest plan of the same map, between the same scales, with fewer keys; `None` where there is none.
+    /// The fastest plan of the same map, between the same scales, with fewer keys; `None` where there is
+    /// none.
     pub fn with_fewer_keys(&self) -> Result<Option<Self>, CkksError> {
-        let Some(fewer) = self.rotations().len().checked_sub(1).filter(|&fewer| fewer >= self.fewest_keys) else { return Ok(None) };
+        let Some(fewer) = self.rotations().len().checked_sub(1).filter(|&fewer| fewer >= self.fewest_keys)
+        else {
+            return Ok(None);
+        };
         let (input_scale, output_scale) = (Some(self.input_scale), Some(self.output_scale));
         let options = LinearTransformOptions {
             input_scale,
@@ -451,7 +525,9 @@ impl LinearTransformPlan {
             on_the_fly: self.on_the_fly,
             bodies: Some(self.bodies),
         };
-        self.transform.plan_shared(&self.params, self.level, options, None, || self.transform.clone()).map(Some)
+        self.transform
+            .plan_shared(&self.params, self.level, options, None, || self.transform.clone())
+            .map(Some)
     }
 
     /// How many rotations come before and after the products with plaintexts.
@@ -475,19 +551,22 @@ impl LinearTransformPlan {
         Ok(self.run_on_symbol(Evaluator::recording(&self.params))?.needs().clone())
     }
 
-    /// Runs the circuit on a symbol of one bundle, for keys made for [`LinearTransformPlan::needs`]: predicted time, transforms, products.
+    /// Runs the circuit on a symbol of one bundle, for keys made for [`LinearTransformPlan::needs`]:
+    /// predicted time, transforms, products.
     pub fn dry_run(&self) -> Result<Recording, CkksError> {
         self.run_on_symbol(Evaluator::recording_for(&self.params, self.needs()?))
     }
 
     fn run_on_symbol(&self, evaluator: Evaluator) -> Result<Recording, CkksError> {
         let shape = [self.bodies, self.transform.columns()];
-        let layout = Layout::new(&shape, Encoding::Slots, self.params.degree())?.with_capacity(self.transform.slots())?;
+        let layout = Layout::new(&shape, Encoding::Slots, self.params.degree())?
+            .with_capacity(self.transform.slots())?;
         let (layout, secret) = match self.bodies {
             1 => (layout, SecretName::Main),
             bodies => (layout.with_bodies(bodies, Some(BodyAxis::Rows))?, SecretName::Bodies(bodies)),
         };
-        let symbol = Ciphertext::symbol_with(&self.params, &shape, layout, secret, self.level, self.input_scale)?;
+        let symbol =
+            Ciphertext::symbol_with(&self.params, &shape, layout, secret, self.level, self.input_scale)?;
         evaluator.run_linear(&evaluator.take_symbol(symbol, None)?, self)?;
         Ok(evaluator.recorded())
     }

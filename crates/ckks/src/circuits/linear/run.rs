@@ -46,12 +46,17 @@ fn mapped_shape(x: &Ciphertext, transform: &LinearTransform) -> Vec<usize> {
 }
 
 impl Evaluator {
-    /// `transform` of every row, at the level of `x`. To use one map several times, make a plan once ([`LinearTransform::plan`]), because the plan keeps the
-    /// encoded diagonals.
+    /// `transform` of every row, at the level of `x`. To use one map several times, make a plan once
+    /// ([`LinearTransform::plan`]), because the plan keeps the encoded diagonals.
     ///
     /// # Errors
-    /// As [`LinearTransform::plan`], [`LinearTransform::in_lanes`] for rows that share polynomials, and [`Evaluator::run_linear`].
-    pub fn evaluate_linear(&self, x: &Ciphertext, transform: &LinearTransform) -> Result<Ciphertext, CkksError> {
+    /// As [`LinearTransform::plan`], [`LinearTransform::in_lanes`] for rows that share polynomials, and
+    /// [`Evaluator::run_linear`].
+    pub fn evaluate_linear(
+        &self,
+        x: &Ciphertext,
+        transform: &LinearTransform,
+    ) -> Result<Ciphertext, CkksError> {
         let x = &*self.refreshed(x, LevelsNeeded::Depth(1))?;
         let options = super::LinearTransformOptions { input_scale: Some(x.scale()), ..Default::default() };
         if x.layout.lanes == 1 || x.encoding() != Encoding::Slots {
@@ -59,9 +64,11 @@ impl Evaluator {
         }
         self.check_rows_of(x, transform)?;
         let layout = x.layout;
-        let plan = transform.in_lanes(layout.capacity, layout.lanes)?.plan_with(x.params(), x.level(), options)?;
+        let plan =
+            transform.in_lanes(layout.capacity, layout.lanes)?.plan_with(x.params(), x.level(), options)?;
         let mapped = self.map_slots(&x.polynomials_as_rows(), &plan)?;
-        let after = Layout { columns: transform.rows(), complex: layout.complex || transform.is_complex(), ..layout };
+        let after =
+            Layout { columns: transform.rows(), complex: layout.complex || transform.is_complex(), ..layout };
         // Places behind a row get zeros; lanes without a row are mapped as they are.
         let padding = if layout.rows.is_multiple_of(layout.lanes) { Padding::Zero } else { x.padding() };
         Ok(mapped.rearranged(mapped_shape(x, transform), after.with_padding(padding)))
@@ -82,24 +89,34 @@ impl Evaluator {
             return Ok(());
         }
         let remedy = format!("the map takes rows of {} numbers", transform.columns());
-        Err(CkksError::Shape { operation: LINEAR, left: x.shape.clone(), right: vec![transform.rows(), transform.columns()], remedy })
+        Err(CkksError::Shape {
+            operation: LINEAR,
+            left: x.shape.clone(),
+            right: vec![transform.rows(), transform.columns()],
+            remedy,
+        })
     }
 
     /// The plan's linear map of every row of `x`, rescaled: the result is one level below.
     ///
-    /// Shapes: `(.., columns)` to `(.., rows)`. Rows must have exactly as many slots as the map; results beyond `rows` are zero. An input above the plan's level
-    /// is lowered. Cost: one decomposition, a product with a key for each baby step, a mod-down of the mask and a switch for each giant step, a product with a
-    /// plaintext for each diagonal, one mod-down.
+    /// Shapes: `(.., columns)` to `(.., rows)`. Rows must have exactly as many slots as the map; results
+    /// beyond `rows` are zero. An input above the plan's level is lowered. Cost: one decomposition, a product
+    /// with a key for each baby step, a mod-down of the mask and a switch for each giant step, a product with
+    /// a plaintext for each diagonal, one mod-down.
     ///
     /// # Errors
-    /// [`CkksError::NoRotationKey`], [`CkksError::NoKey`]; [`CkksError::Shape`] for rows of another length or another number of slots; [`CkksError::Encoding`]
-    /// unless slots; [`CkksError::BitReversed`]; [`CkksError::DirtyPadding`]; [`CkksError::ScaleMismatch`] for an input of another scale; level errors.
+    /// [`CkksError::NoRotationKey`], [`CkksError::NoKey`]; [`CkksError::Shape`] for rows of another length or
+    /// another number of slots; [`CkksError::Encoding`] unless slots; [`CkksError::BitReversed`];
+    /// [`CkksError::DirtyPadding`]; [`CkksError::ScaleMismatch`] for an input of another scale; level errors.
     pub fn run_linear(&self, x: &Ciphertext, plan: &LinearTransformPlan) -> Result<Ciphertext, CkksError> {
         let transform = plan.transform();
         self.check_rows_of(x, transform)?;
         x.check_plain(LINEAR)?;
         if x.layout.chunks > 1 {
-            let remedy = format!("rows of at most {} entries can be mapped; cut the matrix into blocks", x.params.slot_count());
+            let remedy = format!(
+                "rows of at most {} entries can be mapped; cut the matrix into blocks",
+                x.params.slot_count()
+            );
             return Err(CkksError::Shape { operation: LINEAR, left: x.shape.clone(), right: vec![], remedy });
         }
         let mapped = self.map_slots(&*self.refreshed(x, LevelsNeeded::Level(plan.input_level()))?, plan)?;
@@ -111,13 +128,23 @@ impl Evaluator {
         Ok(mapped.rearranged(shape, layout))
     }
 
-    /// The plan's map of the slots of every polynomial, whatever their order and padding; shape and layout of the result are those of `x`.
-    pub(crate) fn map_slots(&self, x: &Ciphertext, plan: &LinearTransformPlan) -> Result<Ciphertext, CkksError> {
+    /// The plan's map of the slots of every polynomial, whatever their order and padding; shape and layout of
+    /// the result are those of `x`.
+    pub(crate) fn map_slots(
+        &self,
+        x: &Ciphertext,
+        plan: &LinearTransformPlan,
+    ) -> Result<Ciphertext, CkksError> {
         x.params.check_same(&plan.params, "the plan of a linear transform")?;
         let slots = plan.transform.slots();
         if x.layout.capacity != slots {
             let remedy = format!("the map is of {slots} slots: encrypt rows with a capacity of {slots}");
-            return Err(CkksError::Shape { operation: LINEAR, left: vec![x.layout.capacity], right: vec![slots], remedy });
+            return Err(CkksError::Shape {
+                operation: LINEAR,
+                left: vec![x.layout.capacity],
+                right: vec![slots],
+                remedy,
+            });
         }
         let x = self.input_of(x, plan)?;
         let bundles = if let Some(iteration) = plan.iteration {
@@ -135,29 +162,41 @@ impl Evaluator {
                 None => Vec::new(),
                 Some(rotations) if rotations.babies.is_empty() => {
                     let plaintexts = plan.plaintexts(&plan.params.chain().basis(plan.level))?;
-                    self.ticking(x.bundles.iter()).map(|bundle| plan.multiply(bundle?, &plaintexts[0])).collect::<Result<_, _>>()?
+                    self.ticking(x.bundles.iter())
+                        .map(|bundle| plan.multiply(bundle?, &plaintexts[0]))
+                        .collect::<Result<_, _>>()?
                 }
                 Some(rotations) => {
                     let plaintexts = plan.plaintexts(rotations.tables.extended())?;
-                    self.ticking(x.bundles.iter()).map(|bundle| plan.map(bundle?, rotations, &plaintexts)).collect::<Result<_, _>>()?
+                    self.ticking(x.bundles.iter())
+                        .map(|bundle| plan.map(bundle?, rotations, &plaintexts))
+                        .collect::<Result<_, _>>()?
                 }
             }
         };
         let (level, scale) = (plan.output_level(), plan.output_scale());
         let mapped = x.with(bundles, level, scale);
         if !x.estimate.has_errors() {
-            return Ok(mapped.estimated(|own| own.mapped(Along::Columns, &plan.transform.norms(), (0.0, 0.0))));
+            return Ok(
+                mapped.estimated(|own| own.mapped(Along::Columns, &plan.transform.norms(), (0.0, 0.0)))
+            );
         }
         let error = mapped.slot_error(plan.variance(x.secret)?);
-        // Rounded diagonals repeat as the slots do, so that a number, the mean of its repetitions, has the same error.
+        // Rounded diagonals repeat as the slots do, so that a number, the mean of its repetitions, has the
+        // same error.
         let repeated = (x.params.slot_count() as f64 / x.layout.period() as f64).sqrt();
         let rounding = plan.rounding();
         let rounding = (rounding.0 * repeated, rounding.1 * repeated);
-        Ok(mapped.estimated(|own| own.mapped(Along::Columns, &plan.transform.norms(), rounding).with_error(error)))
+        Ok(mapped
+            .estimated(|own| own.mapped(Along::Columns, &plan.transform.norms(), rounding).with_error(error)))
     }
 
     /// `x` at the plan's level and scale.
-    fn input_of<'c>(&self, x: &'c Ciphertext, plan: &LinearTransformPlan) -> Result<Cow<'c, Ciphertext>, CkksError> {
+    fn input_of<'c>(
+        &self,
+        x: &'c Ciphertext,
+        plan: &LinearTransformPlan,
+    ) -> Result<Cow<'c, Ciphertext>, CkksError> {
         let level = plan.input_level();
         if x.level < level {
             return Err(CkksError::LevelTooLow { operation: LINEAR, needed: level.0, level: x.level.0 });
@@ -167,7 +206,8 @@ impl Evaluator {
         Ok(x)
     }
 
-    /// The keys of an iteration: of its first rotation, of baby steps, of giant steps; `None` on a dry run, which records each use and the cost.
+    /// The keys of an iteration: of its first rotation, of baby steps, of giant steps; `None` on a dry run,
+    /// which records each use and the cost.
     fn repeated_rotations<'k>(
         &'k self,
         x: &Ciphertext,
@@ -183,9 +223,19 @@ impl Evaluator {
             }
             let operation = self.operation_under(x, LINEAR, Operation::rotation(x.secret, steps))?;
             let bundles = uses * x.layout.bundles();
-            self.keys_of(KeyQuery::new(LINEAR, operation, x).under(&plan.params).at(plan.level).repeating(period).switching(bundles))
+            self.keys_of(
+                KeyQuery::new(LINEAR, operation, x)
+                    .under(&plan.params)
+                    .at(plan.level)
+                    .repeating(period)
+                    .switching(bundles),
+            )
         };
-        let found = [find(iteration.first, first)?, find(iteration.baby, before - first)?, find(iteration.giant, after)?];
+        let found = [
+            find(iteration.first, first)?,
+            find(iteration.baby, before - first)?,
+            find(iteration.giant, after)?,
+        ];
         self.spend(x, || Ok(plan.products_cost(x, plan.params.chain().basis(plan.level).len())))?;
         Ok(match found {
             [Some(first), Some(baby), Some(giant)] if !x.is_symbol() => Some([first, baby, giant]),
@@ -194,7 +244,11 @@ impl Evaluator {
     }
 
     /// The keys of the plan's rotations; `None` on a dry run, which records them and the cost.
-    fn rotations<'k>(&'k self, x: &Ciphertext, plan: &'k LinearTransformPlan) -> Result<Option<Rotations<'k>>, CkksError> {
+    fn rotations<'k>(
+        &'k self,
+        x: &Ciphertext,
+        plan: &'k LinearTransformPlan,
+    ) -> Result<Option<Rotations<'k>>, CkksError> {
         let params = &plan.params;
         let period = plan.transform.slots();
         let find = |steps: i64| {
@@ -202,7 +256,13 @@ impl Evaluator {
                 return Ok(if x.is_symbol() { None } else { Some(Found::Nothing) });
             }
             let operation = self.operation_under(x, LINEAR, Operation::rotation(x.secret, steps))?;
-            self.keys_of(KeyQuery::new(LINEAR, operation, x).under(params).at(plan.level).repeating(period).without_cost())
+            self.keys_of(
+                KeyQuery::new(LINEAR, operation, x)
+                    .under(params)
+                    .at(plan.level)
+                    .repeating(period)
+                    .without_cost(),
+            )
         };
         let babies = plan.babies.iter().map(|&steps| find(steps)).collect::<Result<Vec<_>, _>>()?;
         let giants = plan.giants.iter().map(|giant| find(giant.steps)).collect::<Result<Vec<_>, _>>()?;
@@ -213,7 +273,8 @@ impl Evaluator {
         let (babies, giants): (Vec<Found<'_>>, Vec<Found<'_>>) =
             (babies.into_iter().flatten().collect(), giants.into_iter().flatten().collect());
         let switcher = params.switcher()?;
-        let keys: Vec<&SwitchKey> = babies.iter().chain(&giants).filter_map(direct).map(HeldKey::key).collect();
+        let keys: Vec<&SwitchKey> =
+            babies.iter().chain(&giants).filter_map(direct).map(HeldKey::key).collect();
         let tables = switcher.transform_tables_for_keys(plan.level, &keys)?;
         let none = babies.iter().chain(&giants).all(|found| matches!(found, Found::Nothing));
         Ok(Some(if none {
@@ -226,30 +287,48 @@ impl Evaluator {
 
 impl LinearTransformPlan {
     /// A map that rotates nothing: the product with one diagonal.
-    fn multiply(&self, bundle: &Bundle<Eval>, diagonal: &PackedPlaintexts) -> Result<Bundle<Eval>, CkksError> {
+    fn multiply(
+        &self,
+        bundle: &Bundle<Eval>,
+        diagonal: &PackedPlaintexts,
+    ) -> Result<Bundle<Eval>, CkksError> {
         let division = self.params.chain().rescale_division(self.level)?;
         Ok(bundle.mul_packed(diagonal)?.divide(&division)?)
     }
 
     /// The map of one bundle: baby steps, inner sums, giant steps, one mod-down with the rescale.
-    fn map(&self, bundle: &Bundle<Eval>, rotations: &Rotations<'_>, plaintexts: &[PackedPlaintexts]) -> Result<Bundle<Eval>, CkksError> {
+    fn map(
+        &self,
+        bundle: &Bundle<Eval>,
+        rotations: &Rotations<'_>,
+        plaintexts: &[PackedPlaintexts],
+    ) -> Result<Bundle<Eval>, CkksError> {
         let Rotations { switcher, tables, babies, giants } = rotations;
         let frame = tables.frame();
         let hoisted = babies.iter().any(|found| direct(found).is_some());
         let digits = if hoisted { bundle.decompose_mask(switcher, tables)? } else { Vec::new() };
         let baby = |found: &Found<'_>| -> Result<Extended, CkksError> {
             match direct(found).and_then(|held| Some((held, held.automorphism()?))) {
-                Some((held, phi)) => Ok(bundle.rotate_extended(phi, &digits, switcher, held.key())?.into_eval_form()?),
+                Some((held, phi)) => {
+                    Ok(bundle.rotate_extended(phi, &digits, switcher, held.key())?.into_eval_form()?)
+                }
                 None => Ok(Extended::lift_of(&found.apply(bundle)?, frame)?),
             }
         };
-        let inputs: Vec<Vec<usize>> = self.giants.iter().map(|giant| giant.terms.iter().map(|term| term.baby).collect()).collect();
-        let combinations: Vec<PackedCombination<'_>> =
-            plaintexts.iter().zip(&inputs).map(|(plaintexts, inputs)| PackedCombination { plaintexts, inputs }).collect();
-        let fused = hoisted && tables.method().key_digit.is_none() && babies.iter().all(|found| is_direct(found));
+        let inputs: Vec<Vec<usize>> =
+            self.giants.iter().map(|giant| giant.terms.iter().map(|term| term.baby).collect()).collect();
+        let combinations: Vec<PackedCombination<'_>> = plaintexts
+            .iter()
+            .zip(&inputs)
+            .map(|(plaintexts, inputs)| PackedCombination { plaintexts, inputs })
+            .collect();
+        let fused =
+            hoisted && tables.method().key_digit.is_none() && babies.iter().all(|found| is_direct(found));
         let sums = if fused {
-            let steps: Vec<BabyStep<'_>> =
-                babies.iter().map(|found| direct(found).and_then(|held| Some((held.automorphism()?, held.key())))).collect();
+            let steps: Vec<BabyStep<'_>> = babies
+                .iter()
+                .map(|found| direct(found).and_then(|held| Some((held.automorphism()?, held.key()))))
+                .collect();
             switcher.hoisted_combinations(bundle, &digits, &steps, &combinations)?
         } else {
             let rotated = babies.iter().map(baby).collect::<Result<Vec<_>, _>>()?;
@@ -271,7 +350,8 @@ impl LinearTransformPlan {
         Ok(switcher.mod_down_rescale(&total)?)
     }
 
-    /// The map of one bundle by rotations that follow one another: the first rotation, baby steps, inner sums, and Horner's rule for the giant steps.
+    /// The map of one bundle by rotations that follow one another: the first rotation, baby steps, inner
+    /// sums, and Horner's rule for the giant steps.
     fn iterate(
         &self,
         bundle: &Bundle<Eval>,
@@ -283,9 +363,13 @@ impl LinearTransformPlan {
         for index in 1..self.babies.len() {
             babies.push(baby.apply(&babies[index - 1])?);
         }
-        let inputs: Vec<Vec<usize>> = self.giants.iter().map(|giant| giant.terms.iter().map(|term| term.baby).collect()).collect();
-        let combinations: Vec<PackedCombination<'_>> =
-            plaintexts.iter().zip(&inputs).map(|(plaintexts, inputs)| PackedCombination { plaintexts, inputs }).collect();
+        let inputs: Vec<Vec<usize>> =
+            self.giants.iter().map(|giant| giant.terms.iter().map(|term| term.baby).collect()).collect();
+        let combinations: Vec<PackedCombination<'_>> = plaintexts
+            .iter()
+            .zip(&inputs)
+            .map(|(plaintexts, inputs)| PackedCombination { plaintexts, inputs })
+            .collect();
         let sums = Bundle::packed_combinations(&babies.iter().collect::<Vec<_>>(), &combinations)?;
         drop(babies);
         let mut total: Option<Bundle<Eval>> = None;
@@ -310,7 +394,8 @@ impl LinearTransformPlan {
         Ok(total.divide(&self.params.chain().rescale_division(self.level)?)?)
     }
 
-    /// The cost of the products of one bundle's polynomials with plaintexts over `primes` primes, and of the rescale that follows where no mod-down does.
+    /// The cost of the products of one bundle's polynomials with plaintexts over `primes` primes, and of the
+    /// rescale that follows where no mod-down does.
     fn products_cost(&self, x: &Ciphertext, primes: usize) -> Cost {
         let polys = x.polys_per_bundle();
         let terms: usize = self.giants.iter().map(|giant| giant.terms.len()).sum();
@@ -329,15 +414,24 @@ impl LinearTransformPlan {
             return Ok(self.products_cost(x, primes));
         }
         // All keys together serve the levels that each of them serves.
-        let operations = self.baby_steps().chain(self.giant_steps()).map(|steps| Operation::rotation(x.secret, steps));
-        let operations: Vec<Operation> = operations.collect::<Option<_>>().ok_or(CkksError::NoKeys { operation: LINEAR })?;
+        let operations =
+            self.baby_steps().chain(self.giant_steps()).map(|steps| Operation::rotation(x.secret, steps));
+        let operations: Vec<Operation> =
+            operations.collect::<Option<_>>().ok_or(CkksError::NoKeys { operation: LINEAR })?;
         let &[operation, ..] = &operations[..] else { return Err(CkksError::Internal { operation: LINEAR }) };
-        let key_levels = operations.iter().map(|&operation| evaluator.key_level(&self.params, operation, self.level));
+        let key_levels =
+            operations.iter().map(|&operation| evaluator.key_level(&self.params, operation, self.level));
         let key_level = key_levels.min().unwrap_or(self.level);
-        let costs = self.params.operation_definition(operation, self.level)?.serving(key_level).transform_costs(self.level)?;
+        let costs = self
+            .params
+            .operation_definition(operation, self.level)?
+            .serving(key_level)
+            .transform_costs(self.level)?;
         let mut cost = transform_cost(&costs, (babies, giants), false);
-        // The unrotated input is zero modulo the special primes, so it is multiplied modulo the level's primes alone.
-        let rows: usize = terms.map(|term| if self.babies[term.baby] == 0 { primes } else { costs.extended_primes }).sum();
+        // The unrotated input is zero modulo the special primes, so it is multiplied modulo the level's
+        // primes alone.
+        let rows: usize =
+            terms.map(|term| if self.babies[term.baby] == 0 { primes } else { costs.extended_primes }).sum();
         cost += self.params.rows_cost(polys * rows);
         Ok(cost)
     }
@@ -353,29 +447,45 @@ impl LinearTransformPlan {
         let operation = Operation::rotation(secret, steps).ok_or(CkksError::NoKeys { operation: LINEAR })?;
         let switch = self.params.operation_variance(operation, self.level)?;
         if let Some(iteration) = self.iteration {
-            // A baby step carries the noise of every rotation before it, and each diagonal meets another slot of it.
+            // A baby step carries the noise of every rotation before it, and each diagonal meets another slot
+            // of it.
             let rotations = |baby: usize| (baby + usize::from(iteration.first != 0)) as f64;
             let row = |j: usize| -> f64 {
                 let terms = self.giants.iter().flat_map(|giant| &giant.terms);
-                let one = |term: &Term| self.transform.diagonal(term.shift as i64).map_or(0.0, |values| values[j].norm_sqr());
+                let one = |term: &Term| {
+                    self.transform.diagonal(term.shift as i64).map_or(0.0, |values| values[j].norm_sqr())
+                };
                 terms.map(|term| rotations(term.baby) * one(term)).sum()
             };
             let growth = (0..self.transform.period()).map(row).fold(0.0, f64::max);
             let (scale, step) = (self.diagonal_scale(), self.params.step_product(self.level));
-            return Ok((switch + rounding) * (growth * (scale / step).powi(2) + giants as f64 / (step * step)) + rounding);
+            return Ok((switch + rounding)
+                * (growth * (scale / step).powi(2) + giants as f64 / (step * step))
+                + rounding);
         }
-        // Babies are multiplied with diagonals at their scale, giants come after the product; both are divided by the step.
+        // Babies are multiplied with diagonals at their scale, giants come after the product; both are
+        // divided by the step.
         let largest = |shift: usize| {
-            self.transform.diagonal(shift as i64).unwrap_or_default().iter().map(|value| value.norm_sqr()).fold(0.0, f64::max)
+            self.transform
+                .diagonal(shift as i64)
+                .unwrap_or_default()
+                .iter()
+                .map(|value| value.norm_sqr())
+                .fold(0.0, f64::max)
         };
-        // The noise of a baby step meets every giant step in another slot, and is independent from slot to slot.
-        let turned = self.giants.iter().flat_map(|giant| &giant.terms).filter(|term| self.babies[term.baby] != 0);
+        // The noise of a baby step meets every giant step in another slot, and is independent from slot to
+        // slot.
+        let turned =
+            self.giants.iter().flat_map(|giant| &giant.terms).filter(|term| self.babies[term.baby] != 0);
         let growth: f64 = turned.map(|term| largest(term.shift)).sum();
         let (scale, step) = (self.diagonal_scale(), self.params.step_product(self.level));
-        Ok(switch * growth * (scale / step).powi(2) + giants as f64 * (switch + rounding) / (step * step) + rounding)
+        Ok(switch * growth * (scale / step).powi(2)
+            + giants as f64 * (switch + rounding) / (step * step)
+            + rounding)
     }
 
-    /// The errors of a result's entry by the rounding of the diagonals to integers, for numbers of magnitude 1: of either sign, and with the signs of what rounding changed.
+    /// The errors of a result's entry by the rounding of the diagonals to integers, for numbers of magnitude
+    /// 1: of either sign, and with the signs of what rounding changed.
     fn rounding(&self) -> (f64, f64) {
         let terms = self.giants.iter().map(|giant| giant.terms.len()).sum::<usize>() as f64;
         let (typical, worst) = encoding_errors(2 * self.transform.period(), self.diagonal_scale());

@@ -15,7 +15,8 @@ use crate::error::CkksError;
 use crate::keys::{Cost, EncryptOptions, KeyNeeds};
 use crate::parameters::Params;
 
-/// A plan of `W X` inside a bootstrap, for a known matrix `W` and arrays whose polynomials have several rows of `X` in their slots, or parts of rows.
+/// A plan of `W X` inside a bootstrap, for a known matrix `W` and arrays whose polynomials have several rows
+/// of `X` in their slots, or parts of rows.
 #[derive(Debug)]
 pub struct MamboPlan {
     bootstrap: Arc<BootstrapPlan>,
@@ -31,8 +32,13 @@ pub struct MamboPlan {
     factor: f64,
 }
 
-/// Rows and columns in the order in which slots-to-coefficients leaves `lanes` rows in a polynomial, filled up with zeros to whole polynomials, and multiplied by `factor`.
-fn placed((rows, inner, values): (usize, usize, &[f64]), lanes: usize, factor: f64) -> (usize, usize, Vec<f64>) {
+/// Rows and columns in the order in which slots-to-coefficients leaves `lanes` rows in a polynomial, filled
+/// up with zeros to whole polynomials, and multiplied by `factor`.
+fn placed(
+    (rows, inner, values): (usize, usize, &[f64]),
+    lanes: usize,
+    factor: f64,
+) -> (usize, usize, Vec<f64>) {
     let bits = lanes.trailing_zeros();
     let lane = |row: usize| row / lanes * lanes + bit_reverse(row % lanes, bits);
     let (all_rows, all_inner) = (rows.next_multiple_of(lanes), inner.next_multiple_of(lanes));
@@ -46,13 +52,20 @@ fn placed((rows, inner, values): (usize, usize, &[f64]), lanes: usize, factor: f
 }
 
 impl MamboPlan {
-    /// The plan for products of `values` (`rows x inner`, row-major) with matrices of `columns` slots in a row, a power of two or whole polynomials: real numbers, or complex ones unless the options
-    /// say that numbers are real.
+    /// The plan for products of `values` (`rows x inner`, row-major) with matrices of `columns` slots in a
+    /// row, a power of two or whole polynomials: real numbers, or complex ones unless the options say that
+    /// numbers are real.
     ///
     /// # Errors
-    /// [`CkksError::OutOfRange`] for columns that neither divide the slots nor fill them; [`CkksError::NotBootstrappable`] where no level is left for a product; shape and value errors of the
+    /// [`CkksError::OutOfRange`] for columns that neither divide the slots nor fill them;
+    /// [`CkksError::NotBootstrappable`] where no level is left for a product; shape and value errors of the
     /// matrix; as [`BootstrapPlan::with_options`] and [`MatrixPlan::new`].
-    pub fn new(params: &Params, weights: (usize, usize, &[f64]), columns: usize, options: &MamboOptions) -> Result<Self, CkksError> {
+    pub fn new(
+        params: &Params,
+        weights: (usize, usize, &[f64]),
+        columns: usize,
+        options: &MamboOptions,
+    ) -> Result<Self, CkksError> {
         let slots = params.slot_count();
         check_columns(params, columns, options.placement)?;
         if options.bootstrap.half {
@@ -63,21 +76,36 @@ impl MamboPlan {
         // Further rounds would bootstrap the error of the product as well.
         let rounds = if inside { options.bootstrap.rounds.or(Some(1)) } else { options.bootstrap.rounds };
         let bodies = if options.fastest_bodies { 1 } else { options.bootstrap.bodies };
-        let own =
-            BootstrapOptions { product: inside, slots: Some(slots), transform_slots: Some(slots), rounds, bodies, ..options.bootstrap };
+        let own = BootstrapOptions {
+            product: inside,
+            slots: Some(slots),
+            transform_slots: Some(slots),
+            rounds,
+            bodies,
+            ..options.bootstrap
+        };
         let bootstrap = BootstrapPlan::with_options(params, own)?;
         if inside && bootstrap.rounds() > 1 {
-            let remedy = "use 1, or leave it out: further rounds would bootstrap the error of the product as well".to_owned();
-            return Err(CkksError::OutOfRange { what: "the rounds around a product", value: bootstrap.rounds().to_string(), remedy });
+            let remedy =
+                "use 1, or leave it out: further rounds would bootstrap the error of the product as well"
+                    .to_owned();
+            return Err(CkksError::OutOfRange {
+                what: "the rounds around a product",
+                value: bootstrap.rounds().to_string(),
+                remedy,
+            });
         }
         let plan = Self::around(Arc::new(bootstrap), weights, columns, &options.matrix)?;
         if options.fastest_bodies { plan.with_fastest_bodies(own) } else { Ok(plan) }
     }
 
-    /// The same plan around a bootstrap with as many bodies under a mask as make the whole fastest, of those whose keys are small enough ([`BootstrapPlan::for_batch`]).
+    /// The same plan around a bootstrap with as many bodies under a mask as make the whole fastest, of those
+    /// whose keys are small enough ([`BootstrapPlan::for_batch`]).
     fn with_fastest_bodies(self, options: BootstrapOptions) -> Result<Self, CkksError> {
         let polys = self.polys_to_coeffs().max(self.polys_raised(self.bootstrap.is_real()));
-        let own = |bootstrap: &BootstrapPlan| Ok(self.cost_around(bootstrap, bootstrap.is_real())?.times(1.0 / polys as f64));
+        let own = |bootstrap: &BootstrapPlan| {
+            Ok(self.cost_around(bootstrap, bootstrap.is_real())?.times(1.0 / polys as f64))
+        };
         let bootstrap = BootstrapPlan::fastest_bodies(self.bootstrap.params(), polys, options, own)?;
         Ok(Self { bootstrap: Arc::new(bootstrap), ..self })
     }
@@ -93,11 +121,17 @@ impl MamboPlan {
         if self.pairs_reals(real, outputs) { outputs.div_ceil(2) } else { outputs }
     }
 
-    /// The faster one of the plans with the product inside the bootstrap and before it, of those that are possible. That before it takes a level more where slots-to-coefficients comes first.
+    /// The faster one of the plans with the product inside the bootstrap and before it, of those that are
+    /// possible. That before it takes a level more where slots-to-coefficients comes first.
     ///
     /// # Errors
     /// As [`MamboPlan::new`], where none is possible.
-    pub fn fastest(params: &Params, weights: (usize, usize, &[f64]), columns: usize, options: &MamboOptions) -> Result<Self, CkksError> {
+    pub fn fastest(
+        params: &Params,
+        weights: (usize, usize, &[f64]),
+        columns: usize,
+        options: &MamboOptions,
+    ) -> Result<Self, CkksError> {
         let plan = |placement| {
             let plan = Self::new(params, weights, columns, &MamboOptions { placement, ..*options })?;
             Ok((plan.price_of(plan.bootstrap.is_real())?, plan))
@@ -109,7 +143,8 @@ impl MamboPlan {
         }
     }
 
-    /// The plan for a product inside `bootstrap`, or before it where it has no level for one. The bootstrap is one of all slots.
+    /// The plan for a product inside `bootstrap`, or before it where it has no level for one. The bootstrap
+    /// is one of all slots.
     pub(in crate::circuits) fn around(
         bootstrap: Arc<BootstrapPlan>,
         (rows, inner, values): (usize, usize, &[f64]),
@@ -124,7 +159,12 @@ impl MamboPlan {
         }
         if rows.checked_mul(inner) != Some(values.len()) {
             let remedy = "the matrix needs rows * columns values".to_owned();
-            return Err(CkksError::Shape { operation: MAMBO, left: vec![rows, inner], right: vec![values.len()], remedy });
+            return Err(CkksError::Shape {
+                operation: MAMBO,
+                left: vec![rows, inner],
+                right: vec![values.len()],
+                remedy,
+            });
         }
         let (lanes, level) = ((slots / columns).max(1), product_level(&bootstrap)?);
         let arrangement = Arrangement { level: Some(level), lanes: Some(lanes), ..options.arrangement };
@@ -134,7 +174,8 @@ impl MamboPlan {
         let factor = if level == Level(1) { bootstrap.message_scale() / params.scale(Level(0)) } else { 1.0 };
         let (all_rows, all_inner, moved) = placed((rows, inner, values), lanes, factor);
         let matrix = MatrixPlan::new(params, (all_rows, all_inner, &moved), 2 * columns, &matrix)?;
-        let row_squares = values.chunks_exact(inner).map(|row| row.iter().map(|v| v * v).sum()).fold(0.0, f64::max);
+        let row_squares =
+            values.chunks_exact(inner).map(|row| row.iter().map(|v| v * v).sum()).fold(0.0, f64::max);
         Ok(Self { bootstrap, matrix, placement, shape: (rows, inner), columns, row_squares, factor })
     }
 
@@ -183,7 +224,8 @@ impl MamboPlan {
         (self.bootstrap.params().slot_count() / self.columns).max(1)
     }
 
-    /// The shapes of factor and product: a row for each polynomial, all of its slots, or for each row of whole polynomials.
+    /// The shapes of factor and product: a row for each polynomial, all of its slots, or for each row of
+    /// whole polynomials.
     #[must_use]
     pub fn array_shapes(&self) -> ([usize; 2], [usize; 2]) {
         let slots = self.bootstrap.params().slot_count();
@@ -201,7 +243,12 @@ impl MamboPlan {
     #[must_use]
     pub fn encryption(&self) -> EncryptOptions {
         let (level, encoding) = (Some(self.input_level()), Some(Encoding::Slots));
-        EncryptOptions { level, encoding, capacity: Some(self.bootstrap.params().slot_count()), ..EncryptOptions::default() }
+        EncryptOptions {
+            level,
+            encoding,
+            capacity: Some(self.bootstrap.params().slot_count()),
+            ..EncryptOptions::default()
+        }
     }
 
     /// The keys of the bootstrap and of the product.
@@ -214,14 +261,15 @@ impl MamboPlan {
         real && !self.bootstrap.is_real() && !self.bootstrap.slots_last() && polys > 1
     }
 
-    /// Predicted nanoseconds of a product with all of its bootstraps, one thread; those of the product alone. Of real numbers a plan for complex ones takes less
-    /// ([`MamboPlan::nanoseconds_of`]).
+    /// Predicted nanoseconds of a product with all of its bootstraps, one thread; those of the product alone.
+    /// Of real numbers a plan for complex ones takes less ([`MamboPlan::nanoseconds_of`]).
     pub fn predicted_nanoseconds(&self) -> Result<(f64, f64), CkksError> {
         Ok((self.nanoseconds_of(self.bootstrap.is_real())?, self.matrix.chosen().nanoseconds))
     }
 
-    /// Predicted nanoseconds of a product with all of its bootstraps, one thread, for real numbers or complex ones: of a plan for complex numbers, two polynomials of real ones behind the product
-    /// are bootstrapped as one.
+    /// Predicted nanoseconds of a product with all of its bootstraps, one thread, for real numbers or complex
+    /// ones: of a plan for complex numbers, two polynomials of real ones behind the product are bootstrapped
+    /// as one.
     pub fn nanoseconds_of(&self, real: bool) -> Result<f64, CkksError> {
         Ok(self.cost_around(&self.bootstrap, real)?.nanoseconds + self.matrix.chosen().nanoseconds)
     }
@@ -251,14 +299,16 @@ impl MamboPlan {
         Ok(cost)
     }
 
-    /// The polynomials that are bootstrapped where the product is apart: before a bootstrap it takes a level that arrays for a product inside need not have.
+    /// The polynomials that are bootstrapped where the product is apart: before a bootstrap it takes a level
+    /// that arrays for a product inside need not have.
     fn polys_apart(&self) -> usize {
         let [inputs, outputs] = self.polys();
         if self.placement == Placement::Inside { inputs } else { outputs }
     }
 
-    /// Predicted nanoseconds of the same work apart: the product, and bootstraps one by one of the factor's polynomials, or of the product's where that comes before; without the moves between slots and coefficients that a product of
-    /// several rows in a polynomial needs then.
+    /// Predicted nanoseconds of the same work apart: the product, and bootstraps one by one of the factor's
+    /// polynomials, or of the product's where that comes before; without the moves between slots and
+    /// coefficients that a product of several rows in a polynomial needs then.
     ///
     /// Of real numbers, a plan for complex ones bootstraps two polynomials as one here as well.
     pub fn nanoseconds_apart(&self, real: bool) -> Result<f64, CkksError> {
@@ -270,8 +320,9 @@ impl MamboPlan {
         Ok(polys as f64 * alone + self.matrix.chosen().nanoseconds)
     }
 
-    /// The predicted root mean square error of a real or imaginary part of the row with the largest one, for numbers whose parts are uniform in [-1, 1] in the factor and in the product. Smaller
-    /// products have smaller errors.
+    /// The predicted root mean square error of a real or imaginary part of the row with the largest one, for
+    /// numbers whose parts are uniform in [-1, 1] in the factor and in the product. Smaller products have
+    /// smaller errors.
     pub fn predicted_error(&self) -> Result<f64, CkksError> {
         let product = (self.matrix.chosen().error / self.factor).powi(2);
         if self.placement == Placement::Before {
@@ -288,9 +339,11 @@ impl MamboPlan {
         self.explain_of(self.bootstrap.is_real())
     }
 
-    /// As [`MamboPlan::explain`], for real numbers or complex ones: of a plan for complex numbers, two polynomials of real ones are bootstrapped as one.
+    /// As [`MamboPlan::explain`], for real numbers or complex ones: of a plan for complex numbers, two
+    /// polynomials of real ones are bootstrapped as one.
     pub fn explain_of(&self, real: bool) -> Result<String, CkksError> {
-        let (all, product, [inputs, outputs]) = (self.nanoseconds_of(real)?, self.matrix.chosen().nanoseconds, self.polys());
+        let (all, product, [inputs, outputs]) =
+            (self.nanoseconds_of(real)?, self.matrix.chosen().nanoseconds, self.polys());
         let apart = self.nanoseconds_apart(real)?;
         let together = if self.pairs_reals(real, self.polys_apart()) { "two by two" } else { "one by one" };
         Ok(format!(
@@ -307,7 +360,11 @@ impl MamboPlan {
             product / 1e6,
             self.matrix.level(),
             -self.predicted_error()?.log2(),
-            if apart > all { format!("{:.1} ms saved", (apart - all) / 1e6) } else { "nothing saved".to_owned() },
+            if apart > all {
+                format!("{:.1} ms saved", (apart - all) / 1e6)
+            } else {
+                "nothing saved".to_owned()
+            },
             counted(self.polys_apart(), "polynomial"),
             apart / 1e6,
             self.matrix,
@@ -324,7 +381,10 @@ fn product_level(bootstrap: &BootstrapPlan) -> Result<Level, CkksError> {
     }
     let (params, level) = (bootstrap.params(), Level(bootstrap.input_level().0 + 1));
     if level > params.application_levels()?.1 {
-        let reason = format!("there is no level above {} that a product before the bootstrap could take", bootstrap.input_level());
+        let reason = format!(
+            "there is no level above {} that a product before the bootstrap could take",
+            bootstrap.input_level()
+        );
         return Err(CkksError::NotBootstrappable { params: params.spec().name.clone(), reason });
     }
     Ok(level)
@@ -338,8 +398,12 @@ fn check_columns(params: &Params, columns: usize, placement: Placement) -> Resul
         return Ok(());
     }
     let remedy = match placement {
-        Placement::Inside => format!("use a power of two up to {slots} or a multiple of it, and fill rows with zeros"),
-        Placement::Before => format!("before a bootstrap rows fill polynomials: use a multiple of {slots}, or put the product inside"),
+        Placement::Inside => {
+            format!("use a power of two up to {slots} or a multiple of it, and fill rows with zeros")
+        }
+        Placement::Before => format!(
+            "before a bootstrap rows fill polynomials: use a multiple of {slots}, or put the product inside"
+        ),
     };
     Err(CkksError::OutOfRange { what: "the slots of a row", value: columns.to_string(), remedy })
 }

@@ -27,7 +27,11 @@ impl MamboPlan {
     ///
     /// # Errors
     /// As [`MatrixPlan::prepare`](crate::circuits::matrix_plan::MatrixPlan::prepare).
-    pub fn prepare(self: &Arc<Self>, evaluator: &Evaluator, progress: Progress<'_>) -> Result<MamboMatrix, CkksError> {
+    pub fn prepare(
+        self: &Arc<Self>,
+        evaluator: &Evaluator,
+        progress: Progress<'_>,
+    ) -> Result<MamboMatrix, CkksError> {
         let planned = self.matrix().prepare(evaluator, progress)?;
         Ok(MamboMatrix { plan: self.clone(), planned })
     }
@@ -43,7 +47,12 @@ impl MamboPlan {
                 factor[1],
                 factor[1]
             );
-            return Err(CkksError::Shape { operation: MAMBO, left: x.shape().to_vec(), right: factor.to_vec(), remedy });
+            return Err(CkksError::Shape {
+                operation: MAMBO,
+                left: x.shape().to_vec(),
+                right: factor.to_vec(),
+                remedy,
+            });
         }
         self.bootstrap().check_numbers(x, MAMBO)?;
         if x.encoding() != Encoding::Slots {
@@ -57,7 +66,12 @@ impl MamboPlan {
         let slots = self.bootstrap().params().slot_count();
         if x.layout().capacity != slots {
             let remedy = format!("encrypt rows with a capacity of {slots}, as the plan's `encryption` says");
-            return Err(CkksError::Shape { operation: MAMBO, left: vec![x.layout().capacity], right: vec![slots], remedy });
+            return Err(CkksError::Shape {
+                operation: MAMBO,
+                left: vec![x.layout().capacity],
+                right: vec![slots],
+                remedy,
+            });
         }
         let needed = self.input_level();
         if x.level() < needed {
@@ -66,17 +80,20 @@ impl MamboPlan {
         Ok(())
     }
 
-    /// How `rows` rows of the polynomials lie as rows of coefficients, those that share a polynomial in lanes.
+    /// How `rows` rows of the polynomials lie as rows of coefficients, those that share a polynomial in
+    /// lanes.
     fn rows_in_lanes(&self, rows: usize) -> Result<(Vec<usize>, Layout), CkksError> {
         let shape = vec![rows * self.lanes(), 2 * self.columns()];
-        let layout = Layout::new(&shape, Encoding::Coefficients, self.bootstrap().params().degree())?.with_lanes(Some(self.lanes()))?;
+        let layout = Layout::new(&shape, Encoding::Coefficients, self.bootstrap().params().degree())?
+            .with_lanes(Some(self.lanes()))?;
         Ok((shape, layout))
     }
 
     /// How the polynomials of the product lie, in slots.
     fn product_layout(&self) -> Result<(Vec<usize>, Layout), CkksError> {
         let (params, shape) = (self.bootstrap().params(), self.array_shapes().1);
-        let layout = Layout::new(&shape, Encoding::Slots, params.degree())?.with_capacity(params.slot_count())?;
+        let layout =
+            Layout::new(&shape, Encoding::Slots, params.degree())?.with_capacity(params.slot_count())?;
         Ok((shape.to_vec(), layout))
     }
 }
@@ -92,15 +109,25 @@ impl MamboMatrix {
 impl Evaluator {
     /// `W X` at a high level, for `x` at a low one: the product inside the bootstrap.
     ///
-    /// Shapes: `x` has a row for each polynomial and all slots, of which each row of `X` takes [`MamboPlan::columns`], one behind the other; so has the result
-    /// ([`MamboPlan::array_shapes`]). Range: numbers of magnitude at most 1, in `X` and in `W X`. The result is at the level and scale of a bootstrapped array. `progress` is called with the
-    /// steps of the product and the stages of the bootstrap done, and all.
+    /// Shapes: `x` has a row for each polynomial and all slots, of which each row of `X` takes
+    /// [`MamboPlan::columns`], one behind the other; so has the result ([`MamboPlan::array_shapes`]). Range:
+    /// numbers of magnitude at most 1, in `X` and in `W X`. The result is at the level and scale of a
+    /// bootstrapped array. `progress` is called with the steps of the product and the stages of the bootstrap
+    /// done, and all.
     ///
     /// # Errors
-    /// [`CkksError::Shape`] for an array of another shape; [`CkksError::LevelTooLow`] below [`MamboPlan::input_level`]; [`CkksError::Conversion`] for complex numbers where the plan is for real
-    /// ones; [`CkksError::Encoding`]; [`CkksError::BitReversed`]; [`CkksError::MissingKeys`]; [`CkksError::NotEnoughMemory`]; [`CkksError::Cancelled`]; [`CkksError::BeyondRange`] for numbers that may be beyond 1 by their bound; as
-    /// [`Evaluator::slots_to_coefficients`], [`Evaluator::multiply_planned`] and [`Evaluator::half_bootstrap`].
-    pub fn mambo(&self, matrix: &MamboMatrix, x: &Ciphertext, progress: Progress<'_>) -> Result<Ciphertext, CkksError> {
+    /// [`CkksError::Shape`] for an array of another shape; [`CkksError::LevelTooLow`] below
+    /// [`MamboPlan::input_level`]; [`CkksError::Conversion`] for complex numbers where the plan is for real
+    /// ones; [`CkksError::Encoding`]; [`CkksError::BitReversed`]; [`CkksError::MissingKeys`];
+    /// [`CkksError::NotEnoughMemory`]; [`CkksError::Cancelled`]; [`CkksError::BeyondRange`] for numbers that
+    /// may be beyond 1 by their bound; as [`Evaluator::slots_to_coefficients`],
+    /// [`Evaluator::multiply_planned`] and [`Evaluator::half_bootstrap`].
+    pub fn mambo(
+        &self,
+        matrix: &MamboMatrix,
+        x: &Ciphertext,
+        progress: Progress<'_>,
+    ) -> Result<Ciphertext, CkksError> {
         let (plan, bootstrap) = (&matrix.plan, matrix.plan.bootstrap());
         self.check(x)?;
         x.params().check_same(bootstrap.params(), "the plan of a product inside a bootstrap")?;
@@ -110,7 +137,8 @@ impl Evaluator {
         let (factor, product) = plan.array_shapes();
         if let Some(keys) = self.held().filter(|_| !x.is_symbol()) {
             bootstrap.check_keys(keys)?;
-            let polys = factor.iter().product::<usize>().max(product.iter().product()) / bootstrap.params().slot_count();
+            let polys = factor.iter().product::<usize>().max(product.iter().product())
+                / bootstrap.params().slot_count();
             // The product is gone when its packed rows are bootstrapped.
             let needed = bootstrap.memory_bytes(polys)?.max(plan.matrix().product_bytes());
             check_free(MAMBO, needed, "multiply fewer columns at once, or free memory")?;
@@ -124,10 +152,15 @@ impl Evaluator {
             Placement::Inside => {
                 // How many steps the product has is not known yet.
                 let mut go_on = |_, _| progress(0, stages);
-                let lowered = self.in_groups(std::slice::from_ref(x), bootstrap.group(), &mut go_on, |own, tick| {
-                    let [own] = own else { return Err(CkksError::Internal { operation: MAMBO }) };
-                    if tick(0, 1) { Ok(vec![self.slots_to_coefficients(own, bootstrap)?]) } else { Err(CkksError::Cancelled) }
-                })?;
+                let lowered =
+                    self.in_groups(std::slice::from_ref(x), bootstrap.group(), &mut go_on, |own, tick| {
+                        let [own] = own else { return Err(CkksError::Internal { operation: MAMBO }) };
+                        if tick(0, 1) {
+                            Ok(vec![self.slots_to_coefficients(own, bootstrap)?])
+                        } else {
+                            Err(CkksError::Cancelled)
+                        }
+                    })?;
                 lowered.into_iter().next().ok_or(CkksError::Internal { operation: MAMBO })?
             }
             Placement::Before => self.entry_at(x, bootstrap, plan.matrix().level())?,
@@ -140,8 +173,11 @@ impl Evaluator {
         };
         // Slots are the coefficients now, so what bounds them does, too.
         let parts = if x.is_complex() { 2.0 } else { 1.0 };
-        let slots_to_coeffs =
-            if plan.placement() == Placement::Inside { (parts * bootstrap.error_around_product()?.0).sqrt() } else { 0.0 };
+        let slots_to_coeffs = if plan.placement() == Placement::Inside {
+            (parts * bootstrap.error_around_product()?.0).sqrt()
+        } else {
+            0.0
+        };
         let known = x.estimate.clone().moved(&x.layout, &layout, (slots_to_coeffs, slots_to_coeffs));
         let low = low.rearranged(shape, layout).estimated(|_| known);
         let multiplied = self.multiply_planned(&matrix.planned, &low, &mut of_product)?;
@@ -149,7 +185,11 @@ impl Evaluator {
         let (shape, slots) = plan.product_layout()?;
         let slots = Layout { complex: x.is_complex(), padding: Padding::Zero, ..slots };
         if multiplied.level() > Level(0) {
-            return self.bootstrap_with_progress(&multiplied.rearranged(shape, slots), bootstrap, &mut of_stages);
+            return self.bootstrap_with_progress(
+                &multiplied.rearranged(shape, slots),
+                bootstrap,
+                &mut of_stages,
+            );
         }
         bootstrap.check_range(&multiplied)?;
         // Behind the maps of slots-to-coefficients the order is that of their bits.
@@ -157,9 +197,13 @@ impl Evaluator {
         let coefficients = Layout { encoding: Encoding::Coefficients, complex: true, order, ..slots };
         let own = multiplied.estimate.clone();
         let paired = pairs && multiplied.layout().bundles() > 1;
-        let own = if paired { own.with_imaginary_part_of(&multiplied.estimate, &multiplied.layout) } else { own };
+        let own =
+            if paired { own.with_imaginary_part_of(&multiplied.estimate, &multiplied.layout) } else { own };
         let estimate = bootstrap.bootstrapped(&own, &multiplied.layout, &slots)?;
-        let low = multiplied.rearranged(shape.clone(), coefficients).at_scale(bootstrap.message_scale()).estimated(|_| Estimate::unknown());
+        let low = multiplied
+            .rearranged(shape.clone(), coefficients)
+            .at_scale(bootstrap.message_scale())
+            .estimated(|_| Estimate::unknown());
         let fresh = self.in_groups(&[low], size, &mut of_stages, |own, tick| {
             let [own] = own else { return Err(CkksError::Internal { operation: MAMBO }) };
             let fresh = if pairs && own.layout().bundles() > 1 {
@@ -174,21 +218,39 @@ impl Evaluator {
         Ok(fresh.rearranged(shape, slots).estimated(|_| estimate))
     }
 
-    /// Coefficients of real numbers, whose imaginary parts are zero, by a plan for complex ones: two polynomials are one, of which they are the real and the imaginary part.
-    fn bootstrapped_in_pairs(&self, x: &Ciphertext, plan: &BootstrapPlan, progress: Progress<'_>) -> Result<Ciphertext, CkksError> {
+    /// Coefficients of real numbers, whose imaginary parts are zero, by a plan for complex ones: two
+    /// polynomials are one, of which they are the real and the imaginary part.
+    fn bootstrapped_in_pairs(
+        &self,
+        x: &Ciphertext,
+        plan: &BootstrapPlan,
+        progress: Progress<'_>,
+    ) -> Result<Ciphertext, CkksError> {
         let (bundles, capacity) = (x.layout().bundles(), x.layout().capacity);
         let count = bundles.div_ceil(2);
         // Multiplication by i is one by X^(N / 2), of numbers in slots as of complex pairs of coefficients.
         let half = |first: usize| {
-            let layout =
-                Layout { rows: count, columns: capacity, chunks: 1, encoding: Encoding::Slots, order: Order::Natural, ..*x.layout() };
+            let layout = Layout {
+                rows: count,
+                columns: capacity,
+                chunks: 1,
+                encoding: Encoding::Slots,
+                order: Order::Natural,
+                ..*x.layout()
+            };
             let own = x.bundles().iter().skip(first).take(count).cloned().collect();
             x.with_all((x.params(), vec![count, capacity]), layout, own, (x.level(), x.scale()))
         };
         // Of an odd number, the middle one is in both halves.
         let (upper, lower) = (half(0), half(bundles - count));
-        let joined = self.linear_combination(&[(&upper, Complex64::from(1.0)), (&lower, Complex64::i())], x.scale())?;
-        let layout = Layout { encoding: Encoding::Coefficients, complex: true, order: x.layout().order, ..*joined.layout() };
+        let joined =
+            self.linear_combination(&[(&upper, Complex64::from(1.0)), (&lower, Complex64::i())], x.scale())?;
+        let layout = Layout {
+            encoding: Encoding::Coefficients,
+            complex: true,
+            order: x.layout().order,
+            ..*joined.layout()
+        };
         let halves = self.reduced_halves(&joined.laid_out(layout), plan, progress)?;
         let [re, im] = &halves[..] else { return Err(CkksError::Internal { operation: MAMBO }) };
         let own = re.bundles().iter().chain(im.bundles().iter().skip(2 * count - bundles)).cloned().collect();

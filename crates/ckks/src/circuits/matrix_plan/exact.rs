@@ -1,4 +1,5 @@
-//! Exact products: masks and bodies are multiplied modulo each prime, in the ring of the parameters or in a smaller one.
+//! Exact products: masks and bodies are multiplied modulo each prime, in the ring of the parameters or in a
+//! smaller one.
 
 use std::borrow::Cow;
 
@@ -37,19 +38,32 @@ impl ExactPlan {
         columns: usize,
         arrangement: Arrangement,
     ) -> Result<Self, CkksError> {
-        let (shape, (level, layout)) = ([inner, columns], arrangement.layout(params, (rows, inner, columns))?);
-        let x = Ciphertext::symbol_with(params, &shape, layout, SecretName::Main, level, params.scale(level))?;
+        let (shape, (level, layout)) =
+            ([inner, columns], arrangement.layout(params, (rows, inner, columns))?);
+        let x =
+            Ciphertext::symbol_with(params, &shape, layout, SecretName::Main, level, params.scale(level))?;
         if layout.lanes > 1 && params.rank() > 1 {
-            let reason =
-                format!("rows in lanes are packed again at rank 1 alone, not {}: take one row in a polynomial (lanes 1)", params.rank());
+            let reason = format!(
+                "rows in lanes are packed again at rank 1 alone, not {}: take one row in a polynomial (lanes 1)",
+                params.rank()
+            );
             return Err(CkksError::Conversion { operation: PLAN, reason });
         }
         let weights = Evaluator::new(params).encode_weights(rows, inner, values, &x)?;
         params.check_scale(x.scale() * weights.scale(), level)?;
-        Ok(Self { weights, layout, level, scale: x.scale(), midpoints: Vec::new(), ring: None, needs: KeyNeeds::new() })
+        Ok(Self {
+            weights,
+            layout,
+            level,
+            scale: x.scale(),
+            midpoints: Vec::new(),
+            ring: None,
+            needs: KeyNeeds::new(),
+        })
     }
 
-    /// The plan with its cost, those that pack the rows of the result with a midpoint, which have smaller keys at the price of a further switch, and those in smaller rings, of one degree or all.
+    /// The plan with its cost, those that pack the rows of the result with a midpoint, which have smaller
+    /// keys at the price of a further switch, and those in smaller rings, of one degree or all.
     pub(super) fn ways(
         self,
         params: &Params,
@@ -58,18 +72,28 @@ impl ExactPlan {
         ring: Option<usize>,
     ) -> Result<Vec<(MatrixCost, Self)>, CkksError> {
         let row = params.degree() / self.layout.lanes;
-        let smaller = if self.layout.lanes > 1 && self.level == SMALLER_RING_LEVEL && params.smaller_ring().is_some() {
-            params.product_rings(row)
-        } else {
-            Vec::new()
-        };
+        let smaller =
+            if self.layout.lanes > 1 && self.level == SMALLER_RING_LEVEL && params.smaller_ring().is_some() {
+                params.product_rings(row)
+            } else {
+                Vec::new()
+            };
         let rings = std::iter::once(None).chain(smaller.into_iter().map(Some));
-        let wanted = |own: &Option<Params>| ring.is_none_or(|degree| degree == own.as_ref().map_or(params.degree(), Params::degree));
+        let wanted = |own: &Option<Params>| {
+            ring.is_none_or(|degree| degree == own.as_ref().map_or(params.degree(), Params::degree))
+        };
         let rings: Vec<_> = rings.filter(wanted).collect();
         if let (true, Some(degree)) = (rings.is_empty(), ring) {
             params.product_ring(degree)?;
-            let remedy = format!("use {}, or a smaller one that holds rows in lanes at level {SMALLER_RING_LEVEL}", params.degree());
-            return Err(CkksError::OutOfRange { what: "the degree of the ring of a product", value: degree.to_string(), remedy });
+            let remedy = format!(
+                "use {}, or a smaller one that holds rows in lanes at level {SMALLER_RING_LEVEL}",
+                params.degree()
+            );
+            return Err(CkksError::OutOfRange {
+                what: "the degree of the ring of a product",
+                value: degree.to_string(),
+                remedy,
+            });
         }
         let mut ways = Vec::new();
         for ring in rings {
@@ -78,7 +102,9 @@ impl ExactPlan {
             for midpoints in std::iter::once(Vec::new()).chain((1..lanes.ilog2()).map(|log| vec![1 << log])) {
                 let plan = Self { midpoints, ring: ring.clone(), ..self.clone() };
                 let recorder = Evaluator::recording(params);
-                plan.multiply(&recorder, &recorder.take_symbol(plan.symbol(params)?, None)?, &mut |_, _| true)?;
+                plan.multiply(&recorder, &recorder.take_symbol(plan.symbol(params)?, None)?, &mut |_, _| {
+                    true
+                })?;
                 let plan = Self { needs: recorder.needs(), ..plan };
                 ways.push((plan.cost(params, method, own_masks)?, plan));
             }
@@ -86,13 +112,18 @@ impl ExactPlan {
         Ok(ways)
     }
 
-    /// The stages that pack rows of degree `row` in the smaller ring, and the result of packing at degree and rank of `params`.
+    /// The stages that pack rows of degree `row` in the smaller ring, and the result of packing at degree and
+    /// rank of `params`.
     fn stages(&self, params: &Params, ring: &Params) -> Result<Vec<Stage>, CkksError> {
         let row = params.for_samples(ModuleShape {
             degree: params.degree() / self.layout.lanes,
             rank: ring.degree() * self.layout.lanes / params.degree(),
         })?;
-        let out = Stage { params: params.clone(), onto: SecretName::Main, steps: ring.packing_steps_to(params, &[])? };
+        let out = Stage {
+            params: params.clone(),
+            onto: SecretName::Main,
+            steps: ring.packing_steps_to(params, &[])?,
+        };
         if row.shape() == ring.shape() {
             return Ok(vec![out]);
         }
@@ -103,9 +134,14 @@ impl ExactPlan {
     /// The keys of a product in a smaller ring.
     pub(super) fn ring_in_words(&self) -> String {
         let degree = self.ring.as_ref().map_or(0, Params::degree);
-        let between =
-            if self.midpoints.is_empty() { String::new() } else { format!(" by samples of rank {:?} in between", self.midpoints) };
-        format!("a switch to the ring of degree {degree}, where rows are multiplied and packed{between}, and one back")
+        let between = if self.midpoints.is_empty() {
+            String::new()
+        } else {
+            format!(" by samples of rank {:?} in between", self.midpoints)
+        };
+        format!(
+            "a switch to the ring of degree {degree}, where rows are multiplied and packed{between}, and one back"
+        )
     }
 
     fn symbol(&self, params: &Params) -> Result<Ciphertext, CkksError> {
@@ -126,7 +162,8 @@ impl ExactPlan {
         if bound.is_none() { self.weights.check_row_sum(params, scale, self.level) } else { Ok(()) }
     }
 
-    /// As [`MatrixPlan::product_bytes`](super::MatrixPlan::product_bytes): a row has a mask of the whole ring.
+    /// As [`MatrixPlan::product_bytes`](super::MatrixPlan::product_bytes): a row has a mask of the whole
+    /// ring.
     pub(super) fn product_bytes(&self, params: &Params) -> usize {
         let (ring, primes) = (self.ring.as_ref().unwrap_or(params), params.chain().basis(self.level).len());
         let words = ring.rank() * ring.degree() + params.degree() / self.layout.lanes;
@@ -134,28 +171,53 @@ impl ExactPlan {
     }
 
     /// `W @ x`, rescaled and packed.
-    pub(super) fn multiply(&self, evaluator: &Evaluator, x: &Ciphertext, progress: Progress<'_>) -> Result<Ciphertext, CkksError> {
+    pub(super) fn multiply(
+        &self,
+        evaluator: &Evaluator,
+        x: &Ciphertext,
+        progress: Progress<'_>,
+    ) -> Result<Ciphertext, CkksError> {
         if !evaluator.splits_masks_for(x) {
             x.check_main(PLAN)?;
         }
         let Some(ring) = &self.ring else {
             let product = evaluator.multiply_matrix_with_progress(&self.weights, x, progress)?;
             let rescaled = evaluator.rescale(&product)?;
-            return if x.layout().lanes > 1 { evaluator.pack_rows(&rescaled, &self.midpoints) } else { Ok(rescaled) };
+            return if x.layout().lanes > 1 {
+                evaluator.pack_rows(&rescaled, &self.midpoints)
+            } else {
+                Ok(rescaled)
+            };
         };
-        let x = if evaluator.splits_masks_for(x) { Cow::Owned(evaluator.split_mask(x)?) } else { Cow::Borrowed(x) };
+        let x = if evaluator.splits_masks_for(x) {
+            Cow::Owned(evaluator.split_mask(x)?)
+        } else {
+            Cow::Borrowed(x)
+        };
         let (params, lanes) = (x.params(), x.layout().lanes);
         let rows = evaluator.rows_in_ring(&x, ring.degree())?;
         let product = evaluator.multiply_matrix_with_progress(&self.weights, &rows, progress)?;
         let rescaled = evaluator.rescale(&product)?;
         let layout = rescaled.layout().gathered(lanes)?;
-        let result = Packed { target: params.clone(), onto: SecretName::Main, shape: rescaled.shape().to_vec(), layout };
+        let result = Packed {
+            target: params.clone(),
+            onto: SecretName::Main,
+            shape: rescaled.shape().to_vec(),
+            layout,
+        };
         let row = |row: usize| (row < layout.rows).then_some(row);
-        let members: Members = (0..layout.row_groups()).map(|group| (group * lanes..(group + 1) * lanes).map(row).collect()).collect();
+        let members: Members = (0..layout.row_groups())
+            .map(|group| (group * lanes..(group + 1) * lanes).map(row).collect())
+            .collect();
         let stages = self.stages(params, ring)?;
         let [first, rest @ ..] = &stages[..] else { return Err(CkksError::Internal { operation: PLAN }) };
         let placed = members_in(&members, params.degree() / first.params.degree());
-        let packed = evaluator.pack_as(&rescaled, &first.steps, &first.leaves(&result, placed.len())?, placed.clone())?;
+        let packed = evaluator.pack_as(
+            &rescaled,
+            &first.steps,
+            &first.leaves(&result, placed.len())?,
+            placed.clone(),
+        )?;
         evaluator.pack_onwards(packed, rest, &result, &placed)
     }
 
@@ -163,7 +225,9 @@ impl ExactPlan {
     fn variances(&self, params: &Params) -> Result<(f64, f64), CkksError> {
         let main = params.noise_model().rounding();
         let Some(ring) = &self.ring else {
-            let switch = |(operation, _)| params.operation_variance_by(operation, self.below(), self.below()).map(|own| own + main);
+            let switch = |(operation, _)| {
+                params.operation_variance_by(operation, self.below(), self.below()).map(|own| own + main)
+            };
             return Ok((0.0, self.needs.operations().map(switch).sum::<Result<f64, CkksError>>()?));
         };
         let rounding = ring.packing_ring().map_or(main, PackingRing::rounding);
@@ -190,7 +254,11 @@ impl ExactPlan {
         let step = params.step_product(self.level);
         let scale = self.scale * weights.scale() / step;
         let (ring_switch, packing) = self.variances(params)?;
-        let rounding = self.ring.as_ref().and_then(Params::packing_ring).map_or_else(|| model.rounding(), PackingRing::rounding);
+        let rounding = self
+            .ring
+            .as_ref()
+            .and_then(Params::packing_ring)
+            .map_or_else(|| model.rounding(), PackingRing::rounding);
         let variance = (fresh + ring_switch) * largest / (step * step) + rounding + packing;
         // Weights are rounded to integers.
         let of_weights = weights.inner() as f64 / 12.0 / (weights.scale() * weights.scale());

@@ -6,7 +6,8 @@
 //! prepared    bodies times W in floating point, masks by keys that were combined for W                                    [pcmm-mambo, Algorithms 3 and 4]
 //! ```
 //!
-//! All of them end alike: rescaled, with one body in each bundle, under the main secret, rows lying as they came. So a result is the factor of the next product.
+//! All of them end alike: rescaled, with one body in each bundle, under the main secret, rows lying as they
+//! came. So a result is the factor of the next product.
 
 mod exact;
 
@@ -38,7 +39,8 @@ pub enum MatrixMethod {
     Exact,
     /// Masks and bodies are multiplied exactly; a polynomial holds one row.
     ByRows,
-    /// Bodies are multiplied in floating point, once or twice; masks are switched by keys combined for the matrix.
+    /// Bodies are multiplied in floating point, once or twice; masks are switched by keys combined for the
+    /// matrix.
     Prepared,
 }
 
@@ -72,11 +74,14 @@ pub struct MatrixOptions {
     pub precision: PreparedOptions,
     /// The method; absent for the fastest that fits.
     pub method: Option<MatrixMethod>,
-    /// How many products the matrix is prepared for: the time of preparation is counted among so many. Absent where it does not count.
+    /// How many products the matrix is prepared for: the time of preparation is counted among so many. Absent
+    /// where it does not count.
     pub uses: Option<usize>,
-    /// The most bytes that keys may take in memory, those of the matrix and those that the owner makes. Absent for no limit.
+    /// The most bytes that keys may take in memory, those of the matrix and those that the owner makes.
+    /// Absent for no limit.
     pub most_key_bytes: Option<usize>,
-    /// The degree of the ring in which exact products of rows in lanes are computed: that of the parameters, or a smaller one, to which a switch leads at level 1. Absent for the best.
+    /// The degree of the ring in which exact products of rows in lanes are computed: that of the parameters,
+    /// or a smaller one, to which a switch leads at level 1. Absent for the best.
     pub ring: Option<usize>,
 }
 
@@ -93,7 +98,8 @@ pub struct MatrixCost {
     pub nanoseconds: f64,
     /// Nanoseconds of the preparation, one thread.
     pub preparation: f64,
-    /// The times of a product and of the preparation by the prices that plans compare ([`Cost::price`](crate::keys::Cost::price)).
+    /// The times of a product and of the preparation by the prices that plans compare
+    /// ([`Cost::price`](crate::keys::Cost::price)).
     pub prices: (f64, f64),
     /// Bytes of the keys that the owner makes, in memory.
     pub owner_key_bytes: usize,
@@ -169,23 +175,37 @@ fn prepared_cost(plan: &PreparedPlan) -> Result<MatrixCost, CkksError> {
 }
 
 impl MatrixPlan {
-    /// The fastest plan within the limits that `options` state, for products of `values` (`rows x inner`, row-major) with encrypted matrices of `columns` columns,
-    /// which are encrypted as [`MatrixPlan::encryption`] says.
+    /// The fastest plan within the limits that `options` state, for products of `values` (`rows x inner`,
+    /// row-major) with encrypted matrices of `columns` columns, which are encrypted as
+    /// [`MatrixPlan::encryption`] says.
     ///
     /// # Errors
-    /// [`CkksError::OutOfRange`] where no method reaches the precision or fits into the bytes of keys, with what each takes, and for options that do not go together; where
-    /// all methods refuse, the error of the first:
-    /// as [`PreparedPlan::for_columns`] and [`Evaluator::encode_weights`].
-    pub fn new(params: &Params, weights: (usize, usize, &[f64]), columns: usize, options: &MatrixOptions) -> Result<Self, CkksError> {
+    /// [`CkksError::OutOfRange`] where no method reaches the precision or fits into the bytes of keys, with
+    /// what each takes, and for options that do not go together; where all methods refuse, the error of the
+    /// first: as [`PreparedPlan::for_columns`] and [`Evaluator::encode_weights`].
+    pub fn new(
+        params: &Params,
+        weights: (usize, usize, &[f64]),
+        columns: usize,
+        options: &MatrixOptions,
+    ) -> Result<Self, CkksError> {
         let arrangement = options.arrangement;
         params.check_level(arrangement.level.unwrap_or(Level(1)))?;
         if let Some(lanes) = arrangement.lanes.filter(|lanes| !lanes.is_power_of_two()) {
             let remedy = "use a power of two".to_owned();
-            return Err(CkksError::OutOfRange { what: "the number of rows in a polynomial", value: lanes.to_string(), remedy });
+            return Err(CkksError::OutOfRange {
+                what: "the number of rows in a polynomial",
+                value: lanes.to_string(),
+                remedy,
+            });
         }
         if options.uses == Some(0) {
             let remedy = "state 1 or more, or leave it out".to_owned();
-            return Err(CkksError::OutOfRange { what: "the products that a matrix is prepared for", value: "0".to_owned(), remedy });
+            return Err(CkksError::OutOfRange {
+                what: "the products that a matrix is prepared for",
+                value: "0".to_owned(),
+                remedy,
+            });
         }
         let smaller_ring = options.ring.is_some_and(|degree| degree != params.degree());
         let wanted = |method| options.method.is_none_or(|own| own == method);
@@ -200,17 +220,22 @@ impl MatrixPlan {
                 continue;
             }
             let exact = ExactPlan::new(params, weights, columns, Arrangement { lanes, ..arrangement });
-            match exact.and_then(|plan| plan.ways(params, method, options.precision.own_masks, options.ring)) {
+            match exact.and_then(|plan| plan.ways(params, method, options.precision.own_masks, options.ring))
+            {
                 // Rows that fill a polynomial alone: the other method is the same.
                 Ok(ways)
-                    if method == MatrixMethod::Exact && options.method.is_none() && ways.iter().all(|(_, plan)| plan.layout.lanes == 1) => {
-                }
+                    if method == MatrixMethod::Exact
+                        && options.method.is_none()
+                        && ways.iter().all(|(_, plan)| plan.layout.lanes == 1) => {}
                 Ok(ways) => {
                     // The best of each ring, of which one may be more precise and another one faster.
                     let degrees: BTreeSet<_> = ways.iter().map(|(cost, _)| cost.ring).collect();
                     for degree in degrees {
                         let own = ways.iter().filter(|(cost, _)| cost.ring == degree).cloned().collect();
-                        found.extend(smallest_near_fastest(own, options).map(|(cost, plan)| (cost, Way::Exact(Box::new(plan)))));
+                        found.extend(
+                            smallest_near_fastest(own, options)
+                                .map(|(cost, plan)| (cost, Way::Exact(Box::new(plan)))),
+                        );
                     }
                 }
                 Err(error) => {
@@ -222,12 +247,15 @@ impl MatrixPlan {
         let mut others = Vec::new();
         if wanted(MatrixMethod::Prepared) {
             match PreparedPlan::for_columns(params, weights, columns, arrangement, options.precision) {
-                Ok(_) if smaller_ring => refused.push((MatrixMethod::Prepared, "rings are those of exact products".to_owned())),
+                Ok(_) if smaller_ring => {
+                    refused.push((MatrixMethod::Prepared, "rings are those of exact products".to_owned()))
+                }
                 Ok(plan) => {
                     // The other number of products is shown, but the plan has chosen by precision.
                     let other = PreparedOptions { products: Some(3 - plan.products()), ..options.precision };
                     if options.precision.products.is_none()
-                        && let Ok(other) = PreparedPlan::for_columns(params, weights, columns, arrangement, other)
+                        && let Ok(other) =
+                            PreparedPlan::for_columns(params, weights, columns, arrangement, other)
                     {
                         others.push(prepared_cost(&other)?);
                     }
@@ -242,25 +270,50 @@ impl MatrixPlan {
         let shape = (weights.0, weights.1);
         // What every method refuses is an error of the matrix, the shape or the level.
         if found.is_empty() {
-            let reasons: Vec<String> = refused.iter().map(|(method, reason)| format!("{method}: {reason}")).collect();
-            let value = options.method.map_or_else(|| "any method".to_owned(), |method| format!("the method \"{method}\""));
-            return Err(first.unwrap_or(CkksError::OutOfRange { what: PLAN, value, remedy: reasons.join("; ") }));
+            let reasons: Vec<String> =
+                refused.iter().map(|(method, reason)| format!("{method}: {reason}")).collect();
+            let value = options
+                .method
+                .map_or_else(|| "any method".to_owned(), |method| format!("the method \"{method}\""));
+            return Err(first.unwrap_or(CkksError::OutOfRange {
+                what: PLAN,
+                value,
+                remedy: reasons.join("; "),
+            }));
         }
         found.sort_by(|(a, _), (b, _)| a.each(options.uses).total_cmp(&b.each(options.uses)));
         let most = options.precision.precision_bits.map_or(f64::INFINITY, |bits| (-bits).exp2());
         // Without a wish, speed costs a few bits at most.
         let least = found.iter().map(|(cost, _)| cost.error).fold(f64::INFINITY, f64::min);
-        let most = if options.precision.precision_bits.is_none() && options.method.is_none() { MOST_LOSS * least } else { most };
+        let most = if options.precision.precision_bits.is_none() && options.method.is_none() {
+            MOST_LOSS * least
+        } else {
+            most
+        };
         let precise = |cost: &MatrixCost| cost.error <= most;
         let fits = |cost: &MatrixCost| options.most_key_bytes.is_none_or(|most| cost.key_bytes() <= most);
         let Some(place) = found.iter().position(|(cost, _)| precise(cost) && fits(cost)) else {
-            return Err(no_method(options, &found.iter().map(|(cost, _)| *cost).collect::<Vec<_>>(), &refused));
+            return Err(no_method(
+                options,
+                &found.iter().map(|(cost, _)| *cost).collect::<Vec<_>>(),
+                &refused,
+            ));
         };
         let (chosen, way) = found.remove(place);
         others.extend(found.into_iter().map(|(cost, _)| cost));
         others.sort_by(|a, b| a.each(options.uses).total_cmp(&b.each(options.uses)));
         let (uses, most_key_bytes) = (options.uses, options.most_key_bytes);
-        Ok(Self { params: params.clone(), shape, columns, way, chosen, others, refused, uses, most_key_bytes })
+        Ok(Self {
+            params: params.clone(),
+            shape,
+            columns,
+            way,
+            chosen,
+            others,
+            refused,
+            uses,
+            most_key_bytes,
+        })
     }
 
     /// How arrays are encrypted that the plan is for. A plan for masks of their own says nothing of masks.
@@ -307,7 +360,8 @@ impl MatrixPlan {
         }
     }
 
-    /// Refuses numbers of at most this magnitude, or of magnitude 1 where it is not known, whose product might wrap around: before or behind the rescale.
+    /// Refuses numbers of at most this magnitude, or of magnitude 1 where it is not known, whose product
+    /// might wrap around: before or behind the rescale.
     ///
     /// # Errors
     /// [`CkksError::BoundTooLarge`]; [`CkksError::WeightsTooLarge`].
@@ -347,14 +401,15 @@ impl MatrixPlan {
         }
     }
 
-    /// Makes the matrix ready: combines the keys of `evaluator`'s key set where the method is a prepared product, which takes as long as many products; nothing else
-    /// otherwise.
+    /// Makes the matrix ready: combines the keys of `evaluator`'s key set where the method is a prepared
+    /// product, which takes as long as many products; nothing else otherwise.
     pub fn prepare(&self, evaluator: &Evaluator, progress: Progress<'_>) -> Result<PlannedMatrix, CkksError> {
         let prepared = self.prepared().map(|plan| plan.prepare(evaluator, progress)).transpose()?;
         Ok(PlannedMatrix { plan: self.clone(), prepared })
     }
 
-    /// The choice and what was not chosen, with predicted time, keys and precision, and why other ways do not fit.
+    /// The choice and what was not chosen, with predicted time, keys and precision, and why other ways do not
+    /// fit.
     #[must_use]
     pub fn explain(&self) -> String {
         self.to_string()
@@ -381,25 +436,40 @@ fn foreign_option(method: MatrixMethod, options: &MatrixOptions, smaller_ring: b
 /// A way with smaller keys may take this much more time than the fastest.
 const SLOWER: f64 = 1.1;
 
-/// Of several ways of one method: of those whose keys fit, or of all if none do, the one with the smallest keys among the fastest.
-fn smallest_near_fastest(ways: Vec<(MatrixCost, ExactPlan)>, options: &MatrixOptions) -> Option<(MatrixCost, ExactPlan)> {
+/// Of several ways of one method: of those whose keys fit, or of all if none do, the one with the smallest
+/// keys among the fastest.
+fn smallest_near_fastest(
+    ways: Vec<(MatrixCost, ExactPlan)>,
+    options: &MatrixOptions,
+) -> Option<(MatrixCost, ExactPlan)> {
     let fits = |cost: &MatrixCost| options.most_key_bytes.is_none_or(|most| cost.key_bytes() <= most);
     let any = ways.iter().any(|(cost, _)| fits(cost));
     let able = || ways.iter().filter(|(cost, _)| !any || fits(cost));
     let fastest = able().map(|(cost, _)| cost.prices.0).fold(f64::INFINITY, f64::min);
-    able().filter(|(cost, _)| cost.prices.0 <= SLOWER * fastest).min_by_key(|(cost, _)| cost.key_bytes()).cloned()
+    able()
+        .filter(|(cost, _)| cost.prices.0 <= SLOWER * fastest)
+        .min_by_key(|(cost, _)| cost.key_bytes())
+        .cloned()
 }
 
 /// The error where no way is precise and small enough.
 fn no_method(options: &MatrixOptions, costs: &[MatrixCost], refused: &[(MatrixMethod, String)]) -> CkksError {
     let bits = |cost: &MatrixCost| -cost.error.log2();
-    let list = costs.iter().map(|cost| format!("{}: {:.1} bits, {} bytes of keys", cost.label(), bits(cost), cost.key_bytes()));
+    let list = costs
+        .iter()
+        .map(|cost| format!("{}: {:.1} bits, {} bytes of keys", cost.label(), bits(cost), cost.key_bytes()));
     let others = refused.iter().map(|(method, reason)| format!("{method} is not possible: {reason}"));
     let remedy = format!("allow one of these: {}", list.chain(others).collect::<Vec<_>>().join("; "));
     let limit = |bytes: usize| format!("{bytes} bytes of keys");
     match (options.precision.precision_bits, options.most_key_bytes) {
-        (Some(wanted), None) => CkksError::OutOfRange { what: "the precision of products", value: format!("{wanted:.1} bits"), remedy },
-        (None, Some(most)) => CkksError::OutOfRange { what: "the bytes of keys for products", value: most.to_string(), remedy },
+        (Some(wanted), None) => CkksError::OutOfRange {
+            what: "the precision of products",
+            value: format!("{wanted:.1} bits"),
+            remedy,
+        },
+        (None, Some(most)) => {
+            CkksError::OutOfRange { what: "the bytes of keys for products", value: most.to_string(), remedy }
+        }
         (wanted, most) => {
             let value = format!("{:.1} bits with {}", wanted.unwrap_or(0.0), limit(most.unwrap_or(0)));
             CkksError::OutOfRange { what: "the limits of a plan of products", value, remedy }
@@ -426,7 +496,11 @@ impl fmt::Display for MatrixPlan {
         let mebibytes = |bytes: usize| bytes as f64 / f64::from(1 << 20);
         for (index, cost) in std::iter::once(&self.chosen).chain(&self.others).enumerate() {
             let mark = if index == 0 { '*' } else { ' ' };
-            let beyond = if self.most_key_bytes.is_some_and(|most| cost.key_bytes() > most) { "  too many bytes of keys" } else { "" };
+            let beyond = if self.most_key_bytes.is_some_and(|most| cost.key_bytes() > most) {
+                "  too many bytes of keys"
+            } else {
+                ""
+            };
             writeln!(
                 f,
                 "{mark} {:<21} {:>10.2} {:>14.2} {:>12.2} {:>13.2} {:>6.1}{beyond}",
@@ -466,7 +540,9 @@ impl fmt::Display for Way {
                     _ if plan.ring.is_some() => plan.ring_in_words(),
                     (1, _) => "none".to_owned(),
                     (lanes, []) => format!("one of {lanes} inputs, which packs the rows of the result"),
-                    (_, midpoints) => format!("those that pack the rows of the result by samples of rank {midpoints:?} in between"),
+                    (_, midpoints) => format!(
+                        "those that pack the rows of the result by samples of rank {midpoints:?} in between"
+                    ),
                 },
             ),
         }
@@ -511,20 +587,31 @@ impl PlannedMatrix {
 }
 
 impl Evaluator {
-    /// `W @ x` as planned, rescaled: at the level below, with one body in each bundle, under the main secret, rows as they lie in `x`. `progress` is called with the
-    /// steps done and all.
+    /// `W @ x` as planned, rescaled: at the level below, with one body in each bundle, under the main secret,
+    /// rows as they lie in `x`. `progress` is called with the steps done and all.
     ///
     /// # Errors
-    /// As [`Evaluator::multiply_prepared`], or [`Evaluator::multiply_matrix`] and [`Evaluator::pack_rows`]; [`CkksError::OutOfRange`] where `x` is not at the level and
-    /// scale of the plan; [`CkksError::Cancelled`].
-    pub fn multiply_planned(&self, matrix: &PlannedMatrix, x: &Ciphertext, progress: Progress<'_>) -> Result<Ciphertext, CkksError> {
+    /// As [`Evaluator::multiply_prepared`], or [`Evaluator::multiply_matrix`] and [`Evaluator::pack_rows`];
+    /// [`CkksError::OutOfRange`] where `x` is not at the level and scale of the plan;
+    /// [`CkksError::Cancelled`].
+    pub fn multiply_planned(
+        &self,
+        matrix: &PlannedMatrix,
+        x: &Ciphertext,
+        progress: Progress<'_>,
+    ) -> Result<Ciphertext, CkksError> {
         match (&matrix.plan.way, &matrix.prepared) {
             (_, Some(prepared)) => self.multiply_prepared_with_progress(prepared, x, progress),
             (Way::Exact(plan), None) => {
                 if x.level() != plan.level || x.scale() != plan.scale {
                     let value = format!("level {} and scale 2^{:.3}", x.level(), x.scale().log2());
-                    let remedy = format!("the plan is for level {} and scale 2^{:.3}", plan.level, plan.scale.log2());
-                    return Err(CkksError::OutOfRange { what: "the level of the factor of a planned product", value, remedy });
+                    let remedy =
+                        format!("the plan is for level {} and scale 2^{:.3}", plan.level, plan.scale.log2());
+                    return Err(CkksError::OutOfRange {
+                        what: "the level of the factor of a planned product",
+                        value,
+                        remedy,
+                    });
                 }
                 plan.multiply(self, x, progress)
             }

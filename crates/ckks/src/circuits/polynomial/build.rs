@@ -1,9 +1,11 @@
 //! Builds the nodes of a polynomial's circuit.
 //!
-//! Depth: `ceil(log2 (degree + 1))` levels. A domain other than `[-1, 1]` takes one more level, unless its map is a product with an integer
-//! (`[-1/k, 1/k]`) or the degree is 1, whose coefficients absorb the map. An input that is not rescaled, or whose scale is not canonical, takes one more level.
-//! A single power with an integer coefficient, with or without a constant, takes `ceil(log2 degree)` levels. Complex coefficients take no further level: a
-//! complex scalar in all slots is the polynomial `a + b X^{n/2}`, because `X^{n/2}` has the value `i` in every slot.
+//! Depth: `ceil(log2 (degree + 1))` levels. A domain other than `[-1, 1]` takes one more level, unless its
+//! map is a product with an integer (`[-1/k, 1/k]`) or the degree is 1, whose coefficients absorb the map. An
+//! input that is not rescaled, or whose scale is not canonical, takes one more level. A single power with an
+//! integer coefficient, with or without a constant, takes `ceil(log2 degree)` levels. Complex coefficients
+//! take no further level: a complex scalar in all slots is the polynomial `a + b X^{n/2}`, because `X^{n/2}`
+//! has the value `i` in every slot.
 
 use clathrate_lattice::Level;
 use rustfft::num_complex::Complex64;
@@ -15,21 +17,27 @@ use super::{Polynomial, PolynomialBasis, UNIT_DOMAIN, ZERO, bound_on_interval};
 use crate::evaluation::levels::same_scale;
 use crate::parameters::Params;
 
-/// Coefficients below this share of the largest coefficient are dropped, because they are rounding errors of the computation that produced them.
+/// Coefficients below this share of the largest coefficient are dropped, because they are rounding errors of
+/// the computation that produced them.
 const NEGLIGIBLE: f64 = 1.0 / (1u64 << 50) as f64;
 
-/// Largest integer factor that is applied without spending a level; it takes 16 bits of the room for messages.
+/// Largest integer factor that is applied without spending a level; it takes 16 bits of the room for
+/// messages.
 const LARGEST_FREE_FACTOR: f64 = 65536.0;
 
-/// If the scale would be off the canonical scale by more than this many bits after all squarings, it is corrected first.
+/// If the scale would be off the canonical scale by more than this many bits after all squarings, it is
+/// corrected first.
 const DRIFT_BITS: f64 = 1.0;
 
-/// The coefficients up to the last that is not negligible, with negligible real and imaginary parts set to zero, and the number of dropped coefficients.
+/// The coefficients up to the last that is not negligible, with negligible real and imaginary parts set to
+/// zero, and the number of dropped coefficients.
 pub(super) fn significant(coefficients: &[Complex64]) -> (Vec<Complex64>, usize) {
     let largest = coefficients.iter().fold(0.0f64, |largest, c| largest.max(c.norm()));
     let part = |x: f64| if x.abs() < largest * NEGLIGIBLE { 0.0 } else { x };
-    let mut kept: Vec<Complex64> = coefficients.iter().map(|c| Complex64::new(part(c.re), part(c.im))).collect();
-    let dropped = coefficients.iter().zip(&kept).filter(|&(&given, &kept)| given != ZERO && kept == ZERO).count();
+    let mut kept: Vec<Complex64> =
+        coefficients.iter().map(|c| Complex64::new(part(c.re), part(c.im))).collect();
+    let dropped =
+        coefficients.iter().zip(&kept).filter(|&(&given, &kept)| given != ZERO && kept == ZERO).count();
     kept.truncate(kept.iter().rposition(|&c| c != ZERO).map_or(1, |last| last + 1));
     (kept, dropped)
 }
@@ -66,7 +74,8 @@ impl<'p> Builder<'p> {
         linear: Vec<(usize, Complex64)>,
         (constant, magnitude): (Complex64, f64),
     ) -> usize {
-        let node = Node { value, products, linear, constant, scaling, level: Level(0), scale: 0.0, magnitude };
+        let node =
+            Node { value, products, linear, constant, scaling, level: Level(0), scale: 0.0, magnitude };
         let below = node.operands().map(|operand| self.depths[operand]).max().unwrap_or(0);
         self.depths.push(below + usize::from(node.rescales()));
         self.nodes.push(node);
@@ -89,7 +98,10 @@ impl<'p> Builder<'p> {
     pub fn build(mut self, polynomial: &Polynomial, coefficients: Vec<Complex64>) -> (Vec<Node>, usize) {
         let mut y = 0;
         // The input is a product that is not rescaled yet.
-        while self.level.0 > 0 && (self.scale / self.params.scale(self.level)).log2() > self.params.step_product(self.level).log2() / 2.0 {
+        while self.level.0 > 0
+            && (self.scale / self.params.scale(self.level)).log2()
+                > self.params.step_product(self.level).log2() / 2.0
+        {
             y = self.push(Value::Rescaled, Scaling::Divided, vec![], vec![(y, ONE)], (ZERO, 1.0));
             let divided = self.scale;
             self.descend(|params, level| divided / params.step_product(level));
@@ -105,16 +117,35 @@ impl<'p> Builder<'p> {
                 let kept = is_free(factor) && self.canonical();
                 if !(kept && factor == ONE && constant == ZERO) {
                     let scaling = if kept { Scaling::Kept } else { Scaling::Asked };
-                    self.push(Value::Part(1), scaling, vec![], vec![(y, factor)], (constant, bound_on_interval(&coefficients, self.basis)));
+                    self.push(
+                        Value::Part(1),
+                        scaling,
+                        vec![],
+                        vec![(y, factor)],
+                        (constant, bound_on_interval(&coefficients, self.basis)),
+                    );
                 }
             }
             _ => {
-                let drift = (self.scale / self.params.scale(self.level)).log2().abs() * coefficients.len() as f64;
+                let drift =
+                    (self.scale / self.params.scale(self.level)).log2().abs() * coefficients.len() as f64;
                 if !is_free(alpha.into()) || drift > DRIFT_BITS {
-                    y = self.push(Value::Mapped, Scaling::Canonical, vec![], vec![(y, alpha.into())], (beta.into(), 1.0));
+                    y = self.push(
+                        Value::Mapped,
+                        Scaling::Canonical,
+                        vec![],
+                        vec![(y, alpha.into())],
+                        (beta.into(), 1.0),
+                    );
                     self.descend(|params, level| params.scale(Level(level.0 - 1)));
                 } else if (alpha, beta) != (1.0, 0.0) {
-                    y = self.push(Value::Mapped, Scaling::Kept, vec![], vec![(y, alpha.into())], (beta.into(), 1.0));
+                    y = self.push(
+                        Value::Mapped,
+                        Scaling::Kept,
+                        vec![],
+                        vec![(y, alpha.into())],
+                        (beta.into(), 1.0),
+                    );
                 }
                 self.nonlinear(y, coefficients);
             }
@@ -131,7 +162,13 @@ impl<'p> Builder<'p> {
         if single && self.canonical() {
             let power = self.monomial(y, degree);
             if (coefficients[degree], coefficients[0]) != (ONE, ZERO) {
-                self.push(Value::Part(degree), Scaling::Kept, vec![], vec![(power, coefficients[degree])], (coefficients[0], whole));
+                self.push(
+                    Value::Part(degree),
+                    Scaling::Kept,
+                    vec![],
+                    vec![(power, coefficients[degree])],
+                    (coefficients[0], whole),
+                );
             }
             return;
         }
@@ -155,10 +192,18 @@ impl<'p> Builder<'p> {
         }
         let mut parts = Vec::with_capacity(split.parts.len());
         for Part { products, linear, constant, degree, magnitude, .. } in split.parts {
-            let products =
-                products.iter().map(|&(part, power)| Product { left: parts[part], right: powers[&power], twice: false }).collect();
+            let products = products
+                .iter()
+                .map(|&(part, power)| Product { left: parts[part], right: powers[&power], twice: false })
+                .collect();
             let linear = linear.iter().map(|&(power, c)| (powers[&power], c)).collect();
-            parts.push(self.push(Value::Part(degree * stride), Scaling::Asked, products, linear, (constant, magnitude)));
+            parts.push(self.push(
+                Value::Part(degree * stride),
+                Scaling::Asked,
+                products,
+                linear,
+                (constant, magnitude),
+            ));
         }
     }
 
@@ -174,14 +219,16 @@ impl<'p> Builder<'p> {
         self.push(Value::Power(index), Scaling::Factors, products, linear, (constant, 1.0))
     }
 
-    /// `y^degree` alone, at a canonical scale: factors of unequal depth are brought to the level of the deeper factor and its canonical scale.
+    /// `y^degree` alone, at a canonical scale: factors of unequal depth are brought to the level of the
+    /// deeper factor and its canonical scale.
     fn monomial(&mut self, y: usize, degree: usize) -> usize {
         let chain = chain_for(&[degree], self.basis);
         let mut powers = std::collections::BTreeMap::from([(1, y)]);
         for (&index, &(a, b)) in &chain {
             let mut right = powers[&b];
             if depth_of(b) < depth_of(a) {
-                right = self.push(Value::Lowered(b), Scaling::Canonical, vec![], vec![(right, ONE)], (ZERO, 1.0));
+                right =
+                    self.push(Value::Lowered(b), Scaling::Canonical, vec![], vec![(right, ONE)], (ZERO, 1.0));
             }
             let subtracted = operands((a, b), self.basis).nth(2).and_then(|i| powers.get(&i).copied());
             let value = self.power(index, powers[&a], right, subtracted);

@@ -1,7 +1,8 @@
 //! The dry run of a polynomial's circuit: its keys, its cost and a bound on its error.
 //!
-//! The general rules ([`crate::arrays::estimate`]) would add the errors of all terms of a sum, which cancel for the most part. A plan knows better: the error of the input becomes `p'(x)`
-//! times as large, and the noise of a node as large as the result's derivative by the node, both on a grid of the interval.
+//! The general rules ([`crate::arrays::estimate`]) would add the errors of all terms of a sum, which cancel
+//! for the most part. A plan knows better: the error of the input becomes `p'(x)` times as large, and the
+//! noise of a node as large as the result's derivative by the node, both on a grid of the interval.
 
 use rustfft::num_complex::Complex64;
 
@@ -21,19 +22,22 @@ impl PolynomialPlan {
         (self.params.noise_model().fresh_public() * self.params.degree() as f64).sqrt() / self.input_scale()
     }
 
-    /// Root mean square of a slot's error in the result, for the worst inputs in the domain with an error of this root mean square, and the keys of
-    /// [`PolynomialPlan::needs`].
+    /// Root mean square of a slot's error in the result, for the worst inputs in the domain with an error of
+    /// this root mean square, and the keys of [`PolynomialPlan::needs`].
     pub fn error(&self, input_error: f64) -> Result<f64, CkksError> {
         Ok(self.dry_run(Estimate::fresh(self.domain_magnitude(), input_error))?.1.slot_errors().1)
     }
 
-    /// Runs the circuit on a symbol of one bundle and returns its needs, its cost and what is known of its result.
+    /// Runs the circuit on a symbol of one bundle and returns its needs, its cost and what is known of its
+    /// result.
     pub fn dry_run(&self, input: Estimate) -> Result<(Recording, Estimate), CkksError> {
-        let (evaluator, result) = self.run_on_symbol(Evaluator::recording_for(&self.params, self.needs()?), input)?;
+        let (evaluator, result) =
+            self.run_on_symbol(Evaluator::recording_for(&self.params, self.needs()?), input)?;
         Ok((evaluator.recorded(), result.estimate().clone()))
     }
 
-    /// The keys that the circuit needs: the keys of its products, and with a rank schedule the keys of the schedule.
+    /// The keys that the circuit needs: the keys of its products, and with a rank schedule the keys of the
+    /// schedule.
     pub fn needs(&self) -> Result<KeyNeeds, CkksError> {
         let input = Estimate::exact(self.domain_magnitude());
         let needs = self.run_on_symbol(Evaluator::recording(&self.params), input)?.0.needs();
@@ -43,7 +47,11 @@ impl PolynomialPlan {
         })
     }
 
-    fn run_on_symbol(&self, evaluator: Evaluator, input: Estimate) -> Result<(Evaluator, Ciphertext), CkksError> {
+    fn run_on_symbol(
+        &self,
+        evaluator: Evaluator,
+        input: Estimate,
+    ) -> Result<(Evaluator, Ciphertext), CkksError> {
         // The symbol's row has padding, because clearing the padding adds an error too.
         let (columns, bound) = (self.params.slot_count() - 1, self.domain_magnitude().max(f64::MIN_POSITIVE));
         let symbol = evaluator.symbol(&[columns], Encoding::Slots, self.input_level(), bound)?;
@@ -58,8 +66,15 @@ impl PolynomialPlan {
         a.abs().max(b.abs())
     }
 
-    /// What is known of the result: from what is known of the input, and from the noise that each node adds, for typical and for the worst numbers.
-    pub(super) fn estimate_of(&self, input: &Estimate, complex: bool, noise: &[(f64, f64)], most: f64) -> Estimate {
+    /// What is known of the result: from what is known of the input, and from the noise that each node adds,
+    /// for typical and for the worst numbers.
+    pub(super) fn estimate_of(
+        &self,
+        input: &Estimate,
+        complex: bool,
+        noise: &[(f64, f64)],
+        most: f64,
+    ) -> Estimate {
         // Off the real line the numbers have a bound, by the magnitudes of all terms.
         if complex {
             return Estimate::bounded(self.largest_of_complex(input.magnitude));
@@ -76,9 +91,15 @@ impl PolynomialPlan {
         let (from, to) = ((input.mean - spread).clamp(low, high), (input.mean + spread).clamp(low, high));
         let interval = if spread.is_finite() && from < to { (from, to) } else { (low, high) };
         let typical = self.on_points(evenly(interval.0, interval.1, count), noise.iter().map(|own| own.0));
-        let rms = |values: &[f64]| (values.iter().map(|value| value * value).sum::<f64>() / values.len() as f64).sqrt();
+        let rms = |values: &[f64]| {
+            (values.iter().map(|value| value * value).sum::<f64>() / values.len() as f64).sqrt()
+        };
         let peak = |values: &[f64], between: f64| between * values.iter().copied().fold(0.0, f64::max);
-        let largest = if bound != self.domain_magnitude() && bound.is_finite() { peak(&worst.value, BETWEEN).min(most) } else { most };
+        let largest = if bound != self.domain_magnitude() && bound.is_finite() {
+            peak(&worst.value, BETWEEN).min(most)
+        } else {
+            most
+        };
         // Of numbers without a bound nothing is known but that they should be in the domain.
         let numbers = if bound.is_finite() {
             (largest, rms(&typical.value).min(largest), typical.mean.clamp(-largest, largest))
@@ -87,7 +108,11 @@ impl PolynomialPlan {
         };
         input
             .clone()
-            .applied(self.polynomial.name(), numbers, (rms(&typical.derivative), peak(&worst.derivative, BETWEEN)))
+            .applied(
+                self.polynomial.name(),
+                numbers,
+                (rms(&typical.derivative), peak(&worst.derivative, BETWEEN)),
+            )
             .with_errors(rms(&typical.noise), peak(&worst.noise, BETWEEN_SQUARES))
     }
 
@@ -95,7 +120,11 @@ impl PolynomialPlan {
     fn largest_of_complex(&self, magnitude: f64) -> f64 {
         let mut most = vec![magnitude];
         for node in &self.nodes {
-            let products: f64 = node.products.iter().map(|p| product(most[p.left], most[p.right]) * if p.twice { 2.0 } else { 1.0 }).sum();
+            let products: f64 = node
+                .products
+                .iter()
+                .map(|p| product(most[p.left], most[p.right]) * if p.twice { 2.0 } else { 1.0 })
+                .sum();
             let multiples: f64 = node.linear.iter().map(|&(value, c)| product(most[value], c.norm())).sum();
             most.push(products + multiples + node.constant.norm());
         }
@@ -108,17 +137,28 @@ impl PolynomialPlan {
     }
 
     /// Values, derivatives and the noise of the nodes at points.
-    fn on_points(&self, points: impl ExactSizeIterator<Item = f64>, noise: impl Iterator<Item = f64>) -> Grid {
+    fn on_points(
+        &self,
+        points: impl ExactSizeIterator<Item = f64>,
+        noise: impl Iterator<Item = f64>,
+    ) -> Grid {
         let noise: Vec<f64> = noise.collect();
         let count = points.len();
-        let mut grid =
-            Grid { value: Vec::with_capacity(count), derivative: Vec::with_capacity(count), noise: Vec::with_capacity(count), mean: 0.0 };
+        let mut grid = Grid {
+            value: Vec::with_capacity(count),
+            derivative: Vec::with_capacity(count),
+            noise: Vec::with_capacity(count),
+            mean: 0.0,
+        };
         let mut values = vec![ZERO; self.nodes.len() + 1];
         let mut slopes = vec![ZERO; self.nodes.len() + 1];
         for point in points {
             values[0] = Complex64::from(point);
             for (index, node) in self.nodes.iter().enumerate() {
-                let products = node.products.iter().map(|p| values[p.left] * values[p.right] * if p.twice { 2.0 } else { 1.0 });
+                let products = node
+                    .products
+                    .iter()
+                    .map(|p| values[p.left] * values[p.right] * if p.twice { 2.0 } else { 1.0 });
                 let multiples = node.linear.iter().map(|&(value, c)| values[value] * c);
                 values[index + 1] = products.chain(multiples).sum::<Complex64>() + node.constant;
             }
@@ -137,7 +177,8 @@ impl PolynomialPlan {
                 }
                 node.linear.iter().for_each(|&(value, c)| slopes[value] += slope * c);
             }
-            let own: f64 = noise.iter().zip(&slopes[1..]).map(|(noise, slope)| noise * noise * slope.norm_sqr()).sum();
+            let own: f64 =
+                noise.iter().zip(&slopes[1..]).map(|(noise, slope)| noise * noise * slope.norm_sqr()).sum();
             let value = values.last().copied().unwrap_or(ZERO);
             grid.value.push(value.norm());
             grid.derivative.push(slopes[0].norm());
@@ -148,7 +189,8 @@ impl PolynomialPlan {
     }
 }
 
-/// A polynomial at points of an interval: magnitudes of values and derivatives, the root mean square of the noise, and the mean of the values.
+/// A polynomial at points of an interval: magnitudes of values and derivatives, the root mean square of the
+/// noise, and the mean of the values.
 struct Grid {
     value: Vec<f64>,
     derivative: Vec<f64>,
@@ -161,16 +203,21 @@ fn evenly(low: f64, high: f64, count: usize) -> impl ExactSizeIterator<Item = f6
     (0..count).map(move |point| low + (high - low) * point as f64 / (count - 1) as f64)
 }
 
-/// The extremes of a Chebyshev polynomial on an interval: at equal angles, where a polynomial of degree `d` is one of degree `d` in the cosine.
+/// The extremes of a Chebyshev polynomial on an interval: at equal angles, where a polynomial of degree `d`
+/// is one of degree `d` in the cosine.
 fn extremes(low: f64, high: f64, count: usize) -> impl ExactSizeIterator<Item = f64> {
     let (middle, half) = (f64::midpoint(low, high), (high - low) / 2.0);
-    (0..count).map(move |point| (middle + half * (std::f64::consts::PI * point as f64 / (count - 1) as f64).cos()).clamp(low, high))
+    (0..count).map(move |point| {
+        (middle + half * (std::f64::consts::PI * point as f64 / (count - 1) as f64).cos()).clamp(low, high)
+    })
 }
 
-/// A polynomial of degree `d` is nowhere larger than its largest value at [`extremes`] times `1 / cos(d w / 2)`, `w` the distance of their angles, which is at most `pi / (4 d)`.
+/// A polynomial of degree `d` is nowhere larger than its largest value at [`extremes`] times `1 / cos(d w /
+/// 2)`, `w` the distance of their angles, which is at most `pi / (4 d)`.
 const BETWEEN: f64 = 1.083;
 
-/// The same for the root of a sum of squares of such polynomials, which is one of degree `2 d`: the root of `1 / cos(pi / 4)`.
+/// The same for the root of a sum of squares of such polynomials, which is one of degree `2 d`: the root of
+/// `1 / cos(pi / 4)`.
 const BETWEEN_SQUARES: f64 = 1.19;
 
 /// Points of a grid.
@@ -195,17 +242,23 @@ mod tests {
         };
         for degree in [1usize, 2, 7, 31, 63] {
             let count = POINTS + POINTS_PER_DEGREE * degree;
-            let pure = |d: usize| (0..=degree).map(|index| f64::from(u8::from(index == d))).collect::<Vec<_>>();
+            let pure =
+                |d: usize| (0..=degree).map(|index| f64::from(u8::from(index == d))).collect::<Vec<_>>();
             let mixed: Vec<Vec<f64>> = (0..20).map(|_| (0..=degree).map(|_| sign()).collect()).collect();
             for weights in mixed.iter().cloned().chain([pure(degree), pure(degree / 2)]) {
                 let angles = (0..=20_000).map(|index| std::f64::consts::PI * f64::from(index) / 20_000.0);
                 let [own, other] = [&weights, &mixed[0]];
                 let most = angles.clone().map(|t| series(own, t).abs()).fold(0.0, f64::max);
-                let most_of_squares = angles.map(|t| series(own, t).hypot(series(other, t))).fold(0.0, f64::max);
+                let most_of_squares =
+                    angles.map(|t| series(own, t).hypot(series(other, t))).fold(0.0, f64::max);
                 let points: Vec<f64> = extremes(-1.0, 1.0, count).map(f64::acos).collect();
                 let told = points.iter().map(|&t| series(own, t).abs()).fold(0.0, f64::max);
-                let told_of_squares = points.iter().map(|&t| series(own, t).hypot(series(other, t))).fold(0.0, f64::max);
-                assert!(most <= BETWEEN * told && told <= most * (1.0 + 1e-6), "degree {degree}: {most} and {told}");
+                let told_of_squares =
+                    points.iter().map(|&t| series(own, t).hypot(series(other, t))).fold(0.0, f64::max);
+                assert!(
+                    most <= BETWEEN * told && told <= most * (1.0 + 1e-6),
+                    "degree {degree}: {most} and {told}"
+                );
                 assert!(most_of_squares <= BETWEEN_SQUARES * told_of_squares, "degree {degree}");
             }
         }

@@ -53,7 +53,13 @@ impl PolynomialPlan {
             Value::Lowered(index) => format!("{symbol}{index} lowered"),
             Value::Part(degree) => format!("part of degree {degree}"),
         };
-        NodeRow { value, level: node.level.0, log2_scale: node.scale.log2(), products: node.products.len(), terms: node.linear.len() }
+        NodeRow {
+            value,
+            level: node.level.0,
+            log2_scale: node.scale.log2(),
+            products: node.products.len(),
+            terms: node.linear.len(),
+        }
     }
 }
 
@@ -85,7 +91,8 @@ pub struct PolynomialExplanation {
     pub domain: (f64, f64),
     /// Whether coefficients are complex.
     pub complex: bool,
-    /// Number of dropped coefficients: those below 2^-50 of the largest, which are rounding errors of the computation that produced them.
+    /// Number of dropped coefficients: those below 2^-50 of the largest, which are rounding errors of the
+    /// computation that produced them.
     pub dropped: usize,
     /// Level of the input.
     pub input_level: usize,
@@ -115,7 +122,8 @@ pub struct PolynomialExplanation {
     pub rescales: usize,
     /// Highest level that the relinearisation key must serve; `None` if no key is needed.
     pub relinearisation_level: Option<usize>,
-    /// Bound on the error's root mean square for a fresh input; `None` if the parameters do not allow the keys.
+    /// Bound on the error's root mean square for a fresh input; `None` if the parameters do not allow the
+    /// keys.
     pub error: Option<f64>,
     /// The nodes of the circuit, in order.
     pub nodes: Vec<NodeRow>,
@@ -124,9 +132,17 @@ pub struct PolynomialExplanation {
 impl fmt::Display for PolynomialExplanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let complex = if self.complex { ", complex coefficients" } else { "" };
-        writeln!(f, "polynomial of degree {} in the {} basis on [{}, {}]{complex}", self.degree, self.basis, self.domain.0, self.domain.1)?;
+        writeln!(
+            f,
+            "polynomial of degree {} in the {} basis on [{}, {}]{complex}",
+            self.degree, self.basis, self.domain.0, self.domain.1
+        )?;
         if self.dropped > 0 {
-            write!(f, "  dropped    {} coefficients below 2^-50 of the largest, as rounding errors", self.dropped)?;
+            write!(
+                f,
+                "  dropped    {} coefficients below 2^-50 of the largest, as rounding errors",
+                self.dropped
+            )?;
             if self.given_degree > self.degree {
                 write!(f, "; degree {} was given", self.given_degree)?;
             }
@@ -159,13 +175,25 @@ impl fmt::Display for PolynomialExplanation {
             None => writeln!(f, "  keys       none")?,
         }
         match self.error {
-            Some(error) => writeln!(f, "  precision  error of a fresh input at most 2^{:.1} (root mean square)", error.log2())?,
+            Some(error) => writeln!(
+                f,
+                "  precision  error of a fresh input at most 2^{:.1} (root mean square)",
+                error.log2()
+            )?,
             None => writeln!(f, "  precision  unknown: these parameters cannot have the keys")?,
         }
-        write!(f, "  nodes      {:<22}{:>6}{:>9}{:>10}{:>7}", "value", "level", "scale", "products", "terms")?;
+        write!(
+            f,
+            "  nodes      {:<22}{:>6}{:>9}{:>10}{:>7}",
+            "value", "level", "scale", "products", "terms"
+        )?;
         for node in &self.nodes {
             let scale = format!("2^{:.2}", node.log2_scale);
-            write!(f, "\n             {:<22}{:>6}{:>9}{:>10}{:>7}", node.value, node.level, scale, node.products, node.terms)?;
+            write!(
+                f,
+                "\n             {:<22}{:>6}{:>9}{:>10}{:>7}",
+                node.value, node.level, scale, node.products, node.terms
+            )?;
         }
         Ok(())
     }

@@ -1,10 +1,11 @@
 //! The level and the scale of every node, and the refusal of circuits that outgrow their modulus.
 //!
-//! Each node is computed at the lowest level that its uses allow, because ciphertexts are shorter there. Powers have the scale that their factors give. Every
-//! part gets the scale that its sum needs, by a suitable scale of its coefficients. The result has the canonical scale of its level.
+//! Each node is computed at the lowest level that its uses allow, because ciphertexts are shorter there.
+//! Powers have the scale that their factors give. Every part gets the scale that its sum needs, by a suitable
+//! scale of its coefficients. The result has the canonical scale of its level.
 //!
-//! Where the circuit leaves a segment of the chain, a power has the scale `x y / q` that its factors leave, which need not be canonical, and parts are
-//! brought to the canonical scale of the segment below.
+//! Where the circuit leaves a segment of the chain, a power has the scale `x y / q` that its factors leave,
+//! which need not be canonical, and parts are brought to the canonical scale of the segment below.
 
 use clathrate_lattice::Level;
 
@@ -18,7 +19,8 @@ use crate::evaluation::levels::same_scale;
 const INTEGER_BITS: f64 = 120.0;
 
 impl PolynomialPlan {
-    /// Gives each node the highest level among the nodes that use its value; `output` is the level of the result.
+    /// Gives each node the highest level among the nodes that use its value; `output` is the level of the
+    /// result.
     pub(super) fn assign_levels(&mut self, output: Level) {
         let mut levels = vec![output; self.nodes.len() + 1];
         levels[..self.nodes.len()].fill(Level(0));
@@ -33,7 +35,8 @@ impl PolynomialPlan {
         debug_assert!(levels[0] <= self.input.0, "the depth fits");
     }
 
-    /// Sets first the scales that follow from operands, then, from the result backwards, the scales that sums need.
+    /// Sets first the scales that follow from operands, then, from the result backwards, the scales that sums
+    /// need.
     pub(super) fn assign_scales(&mut self) {
         for index in 0..self.nodes.len() {
             let node = &self.nodes[index];
@@ -41,17 +44,24 @@ impl PolynomialPlan {
             let scale = match node.scaling {
                 Scaling::Kept => node.linear.first().map_or(canonical, |term| self.scale_of(term.0)),
                 Scaling::Divided => self.scale_of(node.linear[0].0) / divisor,
-                Scaling::Factors => self.scale_of(node.products[0].left) * self.scale_of(node.products[0].right) / divisor,
+                Scaling::Factors => {
+                    self.scale_of(node.products[0].left) * self.scale_of(node.products[0].right) / divisor
+                }
                 Scaling::Canonical | Scaling::Asked => canonical,
             };
             self.nodes[index].scale = if same_scale(scale, canonical) { canonical } else { scale };
         }
-        // Quotients come before the sums that contain them, so going backwards every sum has its scale before its quotients need it.
+        // Quotients come before the sums that contain them, so going backwards every sum has its scale before
+        // its quotients need it.
         for index in (0..self.nodes.len()).rev() {
             let node = &self.nodes[index];
             if node.scaling == Scaling::Asked {
                 let sum = self.sum_scale(node);
-                let asked: Vec<_> = node.products.iter().map(|product| (product.left, sum / self.scale_of(product.right))).collect();
+                let asked: Vec<_> = node
+                    .products
+                    .iter()
+                    .map(|product| (product.left, sum / self.scale_of(product.right)))
+                    .collect();
                 asked.into_iter().for_each(|(part, scale)| self.nodes[part - 1].scale = scale);
             }
         }
@@ -72,9 +82,15 @@ impl PolynomialPlan {
         for node in &self.nodes {
             self.params.check_scale(node.scale, node.level)?;
             for (scale, level) in [(self.sum_scale(node), node.working_level()), (node.scale, node.level)] {
-                // The message needs one bit for its sign, and one bit of the modulus is a guard that shows overflows.
-                let (needed, headroom) = ((node.magnitude * scale + 1.0).log2() + 1.0, self.params.log2_q(level) - 1.0);
-                let headroom = if node.constant == ZERO { headroom } else { headroom.min(INTEGER_BITS + self.divisor(node).log2()) };
+                // The message needs one bit for its sign, and one bit of the modulus is a guard that shows
+                // overflows.
+                let (needed, headroom) =
+                    ((node.magnitude * scale + 1.0).log2() + 1.0, self.params.log2_q(level) - 1.0);
+                let headroom = if node.constant == ZERO {
+                    headroom
+                } else {
+                    headroom.min(INTEGER_BITS + self.divisor(node).log2())
+                };
                 if needed > headroom {
                     return Err(CkksError::ValueTooLarge {
                         value: node.magnitude,
@@ -99,10 +115,16 @@ impl PolynomialPlan {
                 }
                 let fixed = !node.rescales() || node.scaling == Scaling::Divided;
                 if !fixed && factor_scale < self.divisor(node).sqrt() {
-                    let remedy =
-                        format!("the step below level {} leaves coefficients too few bits; use steps of one size", node.working_level());
+                    let remedy = format!(
+                        "the step below level {} leaves coefficients too few bits; use steps of one size",
+                        node.working_level()
+                    );
                     let value = format!("2^{:.1}", factor_scale.log2());
-                    return Err(CkksError::OutOfRange { what: "the scale left for coefficients", value, remedy });
+                    return Err(CkksError::OutOfRange {
+                        what: "the scale left for coefficients",
+                        value,
+                        remedy,
+                    });
                 }
             }
         }

@@ -4,9 +4,10 @@
 //! p(x) = sum_i c_i B_i(y),    y = (2 x - a - b) / (b - a),    B_i(y) = y^i  or  T_i(y),    c_i real or complex
 //! ```
 //!
-//! As in `numpy.polynomial`: coefficients from the lowest degree up, and the domain `[a, b]` is mapped to `[-1, 1]`; on the default
-//! domain `[-1, 1]` nothing is mapped. [`Polynomial::plan`] turns numbers and parameters into a [`PolynomialPlan`] before any
-//! ciphertext exists; [`Evaluator::evaluate_polynomial`](crate::Evaluator::evaluate_polynomial) carries it out.
+//! As in `numpy.polynomial`: coefficients from the lowest degree up, and the domain `[a, b]` is mapped to
+//! `[-1, 1]`; on the default domain `[-1, 1]` nothing is mapped. [`Polynomial::plan`] turns numbers and
+//! parameters into a [`PolynomialPlan`] before any ciphertext exists;
+//! [`Evaluator::evaluate_polynomial`](crate::Evaluator::evaluate_polynomial) carries it out.
 
 use std::f64::consts::PI;
 use std::ops::Mul;
@@ -61,10 +62,12 @@ impl PolynomialBasis {
     /// # Errors
     /// [`CkksError::OutOfRange`].
     pub fn named(name: &str) -> Result<Self, CkksError> {
-        [Self::Power, Self::Chebyshev].into_iter().find(|basis| basis.name() == name).ok_or_else(|| CkksError::OutOfRange {
-            what: "the basis of a polynomial",
-            value: format!("\"{name}\""),
-            remedy: "use \"power\" or \"chebyshev\"".to_owned(),
+        [Self::Power, Self::Chebyshev].into_iter().find(|basis| basis.name() == name).ok_or_else(|| {
+            CkksError::OutOfRange {
+                what: "the basis of a polynomial",
+                value: format!("\"{name}\""),
+                remedy: "use \"power\" or \"chebyshev\"".to_owned(),
+            }
         })
     }
 }
@@ -108,8 +111,16 @@ impl Polynomial {
     ///
     /// # Errors
     /// [`CkksError::Empty`] without coefficients; [`CkksError::NotFinite`]; [`CkksError::OutOfRange`].
-    pub fn new(coefficients: impl AsRef<[f64]>, basis: PolynomialBasis, domain: (f64, f64)) -> Result<Self, CkksError> {
-        Self::new_complex(coefficients.as_ref().iter().map(Complex64::from).collect::<Vec<_>>(), basis, domain)
+    pub fn new(
+        coefficients: impl AsRef<[f64]>,
+        basis: PolynomialBasis,
+        domain: (f64, f64),
+    ) -> Result<Self, CkksError> {
+        Self::new_complex(
+            coefficients.as_ref().iter().map(Complex64::from).collect::<Vec<_>>(),
+            basis,
+            domain,
+        )
     }
 
     /// A name of the function.
@@ -120,8 +131,13 @@ impl Polynomial {
 
     /// A polynomial of complex `coefficients`. Where all imaginary parts are zero, it is the real polynomial.
     ///
-    /// Cost: the levels and products of ciphertexts that real coefficients take, and one product with `X^{n/2}` for each sum that has a complex coefficient.
-    pub fn new_complex(coefficients: impl AsRef<[Complex64]>, basis: PolynomialBasis, domain: (f64, f64)) -> Result<Self, CkksError> {
+    /// Cost: the levels and products of ciphertexts that real coefficients take, and one product with
+    /// `X^{n/2}` for each sum that has a complex coefficient.
+    pub fn new_complex(
+        coefficients: impl AsRef<[Complex64]>,
+        basis: PolynomialBasis,
+        domain: (f64, f64),
+    ) -> Result<Self, CkksError> {
         let coefficients = coefficients.as_ref().to_vec();
         if coefficients.is_empty() {
             return Err(CkksError::Empty { shape: vec![0] });
@@ -134,12 +150,18 @@ impl Polynomial {
         Ok(Self { coefficients, basis, domain })
     }
 
-    /// The Chebyshev interpolant of a real or complex `function`: equal to it at the `degree + 1` points `cos(pi (j + 1/2) / (degree + 1))`, mapped to
-    /// the domain; near the best approximation of that degree where the function is smooth.
+    /// The Chebyshev interpolant of a real or complex `function`: equal to it at the `degree + 1` points
+    /// `cos(pi (j + 1/2) / (degree + 1))`, mapped to the domain; near the best approximation of that degree
+    /// where the function is smooth.
     ///
     /// # Errors
-    /// As [`Polynomial::new`]; [`CkksError::FunctionNotFinite`] with the point where the function has no finite value.
-    pub fn fit<V: Copy + Into<Complex64>>(function: impl Fn(f64) -> V, degree: usize, domain: (f64, f64)) -> Result<Self, CkksError> {
+    /// As [`Polynomial::new`]; [`CkksError::FunctionNotFinite`] with the point where the function has no
+    /// finite value.
+    pub fn fit<V: Copy + Into<Complex64>>(
+        function: impl Fn(f64) -> V,
+        degree: usize,
+        domain: (f64, f64),
+    ) -> Result<Self, CkksError> {
         let values: Vec<V> = Self::fit_points(degree, domain)?.into_iter().map(function).collect();
         Self::from_fit_values(&values, domain)
     }
@@ -154,11 +176,17 @@ impl Polynomial {
         let (a, b) = domain;
         // The ends are halved first, because their sum may overflow.
         let (centre, radius) = (a / 2.0 + b / 2.0, b / 2.0 - a / 2.0);
-        Ok((0..=degree).map(|j| centre + radius * (PI * (j as f64 + 0.5) / (degree + 1) as f64).cos()).collect())
+        Ok((0..=degree)
+            .map(|j| centre + radius * (PI * (j as f64 + 0.5) / (degree + 1) as f64).cos())
+            .collect())
     }
 
-    /// The Chebyshev interpolant with these values at [`Polynomial::fit_points`]: `c_i = 2/m sum_j f_j cos(pi i (j + 1/2) / m)`, `c_0` half of it.
-    pub fn from_fit_values<V: Copy + Into<Complex64>>(values: &[V], domain: (f64, f64)) -> Result<Self, CkksError> {
+    /// The Chebyshev interpolant with these values at [`Polynomial::fit_points`]: `c_i = 2/m sum_j f_j cos(pi
+    /// i (j + 1/2) / m)`, `c_0` half of it.
+    pub fn from_fit_values<V: Copy + Into<Complex64>>(
+        values: &[V],
+        domain: (f64, f64),
+    ) -> Result<Self, CkksError> {
         let values: Vec<Complex64> = values.iter().map(|&value| value.into()).collect();
         let count = values.len();
         let points = Self::fit_points(count.saturating_sub(1), domain)?;
@@ -204,19 +232,24 @@ impl Polynomial {
         self.coefficients.iter().rposition(|&c| c != ZERO).unwrap_or(0)
     }
 
-    /// Whether the polynomial is meant on its domain alone, as approximations are. Powers with the domain that is not mapped are polynomials of any number.
+    /// Whether the polynomial is meant on its domain alone, as approximations are. Powers with the domain
+    /// that is not mapped are polynomials of any number.
     pub(crate) fn is_of_domain(&self) -> bool {
         self.basis != PolynomialBasis::Power || self.domain != UNIT_DOMAIN
     }
 
-    /// Refuses an array whose bound says that numbers may be outside the domain. On a domain of positive, or of negative, numbers it says nothing of the sign, which is the caller's word.
+    /// Refuses an array whose bound says that numbers may be outside the domain. On a domain of positive, or
+    /// of negative, numbers it says nothing of the sign, which is the caller's word.
     ///
     /// # Errors
     /// [`CkksError::OutsideDomain`].
     pub(crate) fn check_inside(&self, x: &Ciphertext) -> Result<(), CkksError> {
         let (low, high) = self.domain;
         let most = if low < 0.0 && high > 0.0 { high.min(-low) } else { high.abs().max(low.abs()) };
-        match x.bound().filter(|&bound| bound > most * (1.0 + ROUNDED) && self.is_of_domain() && !x.is_complex()) {
+        match x
+            .bound()
+            .filter(|&bound| bound > most * (1.0 + ROUNDED) && self.is_of_domain() && !x.is_complex())
+        {
             Some(bound) => Err(CkksError::OutsideDomain { bound, low, high }),
             None => Ok(()),
         }
@@ -236,7 +269,11 @@ impl Polynomial {
         let x: Complex64 = x.into();
         let (alpha, beta) = if self.domain == UNIT_DOMAIN { (1.0, 0.0) } else { self.map() };
         let y = x * alpha + beta;
-        if y.im == 0.0 { self.basis.evaluate(&self.coefficients, y.re) } else { self.basis.evaluate(&self.coefficients, y) }
+        if y.im == 0.0 {
+            self.basis.evaluate(&self.coefficients, y.re)
+        } else {
+            self.basis.evaluate(&self.coefficients, y)
+        }
     }
 
     /// The real part of `p(x)` at a real number: the value of a real polynomial.
@@ -252,9 +289,11 @@ fn not_finite_part(value: Complex64) -> f64 {
 }
 
 impl PolynomialBasis {
-    /// `sum_i c_i B_i(y)` by Horner's rule, or Clenshaw's, at a real or complex `y`; at least one coefficient.
+    /// `sum_i c_i B_i(y)` by Horner's rule, or Clenshaw's, at a real or complex `y`; at least one
+    /// coefficient.
     ///
-    /// A real `y` is not converted to a complex number, so that an infinite real part does not turn the imaginary part into NaN, or the reverse.
+    /// A real `y` is not converted to a complex number, so that an infinite real part does not turn the
+    /// imaginary part into NaN, or the reverse.
     fn evaluate<Y: Copy>(self, coefficients: &[Complex64], y: Y) -> Complex64
     where
         Complex64: Mul<Y, Output = Complex64>,
@@ -262,8 +301,10 @@ impl PolynomialBasis {
         match self {
             Self::Power => coefficients.iter().rev().fold(ZERO, |sum, &c| sum * y + c),
             Self::Chebyshev => {
-                let (last, before) =
-                    coefficients[1..].iter().rev().fold((ZERO, ZERO), |(last, before), &c| ((last * y).scale(2.0) - before + c, last));
+                let (last, before) = coefficients[1..]
+                    .iter()
+                    .rev()
+                    .fold((ZERO, ZERO), |(last, before), &c| ((last * y).scale(2.0) - before + c, last));
                 last * y - before + coefficients[0]
             }
         }
@@ -275,9 +316,10 @@ const POINTS_PER_DEGREE: usize = 4;
 
 /// A bound on `|p(y)|` for `y` in `[-1, 1]`: the sum of magnitudes, or less where the terms cancel.
 ///
-/// A polynomial of degree `d` exceeds its largest value at the `m > d` points `cos(pi (j + 1/2) / m)` by a factor of at most
-/// `1 / cos(pi d / (2 m))`; rounding errors of the evaluation are bounded by the sum of magnitudes. The same holds for complex coefficients: multiply `p` by
-/// the number of magnitude 1 that makes its largest value real; the real part is then a real polynomial with the same largest value.
+/// A polynomial of degree `d` exceeds its largest value at the `m > d` points `cos(pi (j + 1/2) / m)` by a
+/// factor of at most `1 / cos(pi d / (2 m))`; rounding errors of the evaluation are bounded by the sum of
+/// magnitudes. The same holds for complex coefficients: multiply `p` by the number of magnitude 1 that makes
+/// its largest value real; the real part is then a real polynomial with the same largest value.
 fn bound_on_interval(coefficients: &[Complex64], basis: PolynomialBasis) -> f64 {
     let sum: f64 = coefficients.iter().map(|c| c.norm()).sum();
     let degree = coefficients.len().saturating_sub(1);
@@ -285,7 +327,8 @@ fn bound_on_interval(coefficients: &[Complex64], basis: PolynomialBasis) -> f64 
         return sum;
     }
     let count = POINTS_PER_DEGREE * degree;
-    let values = (0..count).map(|j| basis.evaluate(coefficients, (PI * (j as f64 + 0.5) / count as f64).cos()).norm());
+    let values =
+        (0..count).map(|j| basis.evaluate(coefficients, (PI * (j as f64 + 0.5) / count as f64).cos()).norm());
     let excess = (PI / 2.0 * degree as f64 / count as f64).cos().recip();
     let rounding = sum * f64::EPSILON * (degree * degree) as f64;
     sum.min(values.fold(0.0, f64::max) * excess + rounding)

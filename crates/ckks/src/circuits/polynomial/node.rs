@@ -44,7 +44,8 @@ pub(super) struct Product {
     pub twice: bool,
 }
 
-/// One node of a circuit: a sum of products and of multiples at one scale; then one relinearisation and one rescale.
+/// One node of a circuit: a sum of products and of multiples at one scale; then one relinearisation and one
+/// rescale.
 ///
 /// Values are counted from the input, 0; node `i` makes value `i + 1`.
 #[derive(Debug, Clone, PartialEq)]
@@ -108,6 +109,9 @@ impl Node {
     }
 
     pub(super) fn operands(&self) -> impl Iterator<Item = usize> {
-        self.products.iter().flat_map(|product| [product.left, product.right]).chain(self.linear.iter().map(|term| term.0))
+        self.products
+            .iter()
+            .flat_map(|product| [product.left, product.right])
+            .chain(self.linear.iter().map(|term| term.0))
     }
 }

@@ -1,7 +1,8 @@
-//! The planned circuit of a polynomial: every node with its level and exact scale, before any ciphertext exists.
+//! The planned circuit of a polynomial: every node with its level and exact scale, before any ciphertext
+//! exists.
 //!
-//! [`build`](super::build) builds the nodes, [`levels_scales`](super::levels_scales) gives each node its level and scale,
-//! [`explain`](super::explain) prints the nodes, [`run`](super::run) evaluates them.
+//! [`build`](super::build) builds the nodes, [`levels_scales`](super::levels_scales) gives each node its
+//! level and scale, [`explain`](super::explain) prints the nodes, [`run`](super::run) evaluates them.
 
 use clathrate_lattice::Level;
 
@@ -52,8 +53,9 @@ impl Polynomial {
     /// The circuit for inputs at `level` with `scale`; an input above the level is lowered.
     ///
     /// # Errors
-    /// [`CkksError::PolynomialDepth`] with the levels it takes; [`CkksError::ValueTooLarge`] where the coefficients leave the modulus no room;
-    /// [`CkksError::ScaleOutOfRange`], [`CkksError::OutOfRange`] where scales and steps do not fit together; level errors.
+    /// [`CkksError::PolynomialDepth`] with the levels it takes; [`CkksError::ValueTooLarge`] where the
+    /// coefficients leave the modulus no room; [`CkksError::ScaleOutOfRange`], [`CkksError::OutOfRange`]
+    /// where scales and steps do not fit together; level errors.
     pub fn plan_at(&self, params: &Params, level: Level, scale: f64) -> Result<PolynomialPlan, CkksError> {
         params.check_level(level)?;
         params.check_scale(scale, level)?;
@@ -61,7 +63,13 @@ impl Polynomial {
         let degree = coefficients.len() - 1;
         let (nodes, depth) = Builder::new(params, self.basis(), level, scale).build(self, coefficients);
         let lowest = params.application_levels().map_or(0, |(lowest, _)| lowest.0);
-        let too_deep = CkksError::PolynomialDepth { degree, depth, level: level.0, lowest, highest: params.fresh_level().0 };
+        let too_deep = CkksError::PolynomialDepth {
+            degree,
+            depth,
+            level: level.0,
+            lowest,
+            highest: params.fresh_level().0,
+        };
         if depth > level.0 {
             return Err(too_deep);
         }
@@ -115,8 +123,8 @@ impl PolynomialPlan {
         self.nodes.last().map_or(self.input.0, Node::level)
     }
 
-    /// Scale of the result: the canonical scale of its level, unless the circuit is a single power that leaves a segment of the chain; see
-    /// [`PolynomialPlan::ends_canonical`].
+    /// Scale of the result: the canonical scale of its level, unless the circuit is a single power that
+    /// leaves a segment of the chain; see [`PolynomialPlan::ends_canonical`].
     #[must_use]
     pub fn output_scale(&self) -> f64 {
         self.nodes.last().map_or(self.input.1, Node::scale)
@@ -128,7 +136,8 @@ impl PolynomialPlan {
         same_scale(self.output_scale(), self.params.scale(self.output_level()))
     }
 
-    /// Number of coefficients that the circuit leaves out: those below 2^-50 of the largest, which are rounding errors of the computation that produced them.
+    /// Number of coefficients that the circuit leaves out: those below 2^-50 of the largest, which are
+    /// rounding errors of the computation that produced them.
     #[must_use]
     pub fn dropped(&self) -> usize {
         self.dropped
@@ -196,8 +205,8 @@ impl PolynomialPlan {
         powers
     }
 
-    /// The same circuit, at lower ranks where the modulus is small enough and the time saved by later products exceeds the time of the reduction.
-    /// [dpad-he, RQ4]
+    /// The same circuit, at lower ranks where the modulus is small enough and the time saved by later
+    /// products exceeds the time of the reduction. [dpad-he, RQ4]
     pub fn with_rank_schedule(mut self, steps: RankSteps) -> Result<Self, CkksError> {
         let mut work = vec![LevelWork::default(); self.input.0.0 + 1];
         let mut last_use = vec![None; self.nodes.len() + 1];

@@ -21,7 +21,8 @@ pub(super) fn levels_of(degree: usize) -> usize {
 /// How each power is computed: index to its two factors, the larger first. `y` itself, index 1, is given.
 pub(super) type Chain = BTreeMap<usize, (usize, usize)>;
 
-/// The powers from which a product of `factors` is computed: the factors, and in the Chebyshev basis the subtracted term.
+/// The powers from which a product of `factors` is computed: the factors, and in the Chebyshev basis the
+/// subtracted term.
 pub(super) fn operands(factors: (usize, usize), basis: PolynomialBasis) -> impl Iterator<Item = usize> {
     let (a, b) = factors;
     let subtracted = (basis == PolynomialBasis::Chebyshev && a > b).then(|| a - b);
@@ -32,13 +33,15 @@ pub(super) fn operands(factors: (usize, usize), basis: PolynomialBasis) -> impl 
 pub(super) fn chain_for(wanted: &[usize], basis: PolynomialBasis) -> Chain {
     let mut open: BTreeSet<usize> = wanted.iter().copied().collect();
     let mut chain = Chain::new();
-    // Factors have smaller indices than their product, so going from the top down, each power is handled once.
+    // Factors have smaller indices than their product, so going from the top down, each power is handled
+    // once.
     while let Some(index) = open.pop_last() {
         if index <= 1 {
             continue;
         }
         let deepest = 1 << (depth_of(index) - 1);
-        let missing = |&a: &usize| operands((a, index - a), basis).filter(|&i| i > 1 && !open.contains(&i)).count();
+        let missing =
+            |&a: &usize| operands((a, index - a), basis).filter(|&i| i > 1 && !open.contains(&i)).count();
         let a = (index.div_ceil(2)..=deepest.min(index - 1)).min_by_key(missing).unwrap_or(index - 1);
         open.extend(operands((a, index - a), basis));
         chain.insert(index, (a, index - a));
@@ -76,7 +79,15 @@ mod tests {
     #[test]
     fn chains_reach_every_power_at_its_least_depth() {
         for basis in [PolynomialBasis::Power, PolynomialBasis::Chebyshev] {
-            for wanted in [vec![1], vec![2], vec![7], vec![1, 3, 5, 7, 8, 16], vec![31], vec![5, 23, 100], (1..40).collect()] {
+            for wanted in [
+                vec![1],
+                vec![2],
+                vec![7],
+                vec![1, 3, 5, 7, 8, 16],
+                vec![31],
+                vec![5, 23, 100],
+                (1..40).collect(),
+            ] {
                 let chain = chain_for(&wanted, basis);
                 let mut depths = BTreeMap::from([(1, 0)]);
                 for (&index, &(a, b)) in &chain {
@@ -96,7 +107,10 @@ mod tests {
     #[test]
     fn pruning_keeps_what_is_used_and_what_it_rests_on() {
         let chain = chain_for(&(1..=8).collect::<Vec<_>>(), PolynomialBasis::Power);
-        assert_eq!(pruned(&chain, [8], PolynomialBasis::Power).keys().copied().collect::<Vec<_>>(), [2, 4, 8]);
+        assert_eq!(
+            pruned(&chain, [8], PolynomialBasis::Power).keys().copied().collect::<Vec<_>>(),
+            [2, 4, 8]
+        );
         assert!(pruned(&chain, [1], PolynomialBasis::Power).is_empty());
     }
 }

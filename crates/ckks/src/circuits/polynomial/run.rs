@@ -20,13 +20,21 @@ use crate::evaluation::levels::same_scale;
 const POLYNOMIAL: &str = "a polynomial";
 
 impl Evaluator {
-    /// `p(x)`, entry by entry, at the scale of its plan, which is made for the level and scale of `x`. Complex coefficients make the result complex.
+    /// `p(x)`, entry by entry, at the scale of its plan, which is made for the level and scale of `x`.
+    /// Complex coefficients make the result complex.
     ///
-    /// Range: numbers in the polynomial's domain. An array whose bound says that numbers may be outside is refused; without a bound, values outside grow and may wrap around unnoticed.
-    pub fn evaluate_polynomial(&self, x: &Ciphertext, polynomial: &Polynomial) -> Result<Ciphertext, CkksError> {
+    /// Range: numbers in the polynomial's domain. An array whose bound says that numbers may be outside is
+    /// refused; without a bound, values outside grow and may wrap around unnoticed.
+    pub fn evaluate_polynomial(
+        &self,
+        x: &Ciphertext,
+        polynomial: &Polynomial,
+    ) -> Result<Ciphertext, CkksError> {
         let x = &*self.refreshed_for(x, || {
             // How many levels the polynomial takes does not depend on the level.
-            polynomial.plan(&x.params, x.params.fresh_level()).map_or(LevelsNeeded::Depth(0), |plan| LevelsNeeded::Depth(plan.depth()))
+            polynomial
+                .plan(&x.params, x.params.fresh_level())
+                .map_or(LevelsNeeded::Depth(0), |plan| LevelsNeeded::Depth(plan.depth()))
         })?;
         self.run_polynomial(x, &polynomial.plan_at(&x.params, x.level, x.scale)?)
     }
@@ -34,23 +42,32 @@ impl Evaluator {
     /// Evaluates `plan` on `x`; an `x` above the plan's level is lowered to that level.
     ///
     /// # Errors
-    /// [`CkksError::LevelTooLow`] for an `x` below the plan's level, [`CkksError::ScaleMismatch`] for another scale;
-    /// [`CkksError::OutsideDomain`] where the array's bound exceeds the domain; [`CkksError::Encoding`] unless slots; [`CkksError::NoKeys`], [`CkksError::NoRelinearisationKey`]; parameter
-    /// and secret errors.
+    /// [`CkksError::LevelTooLow`] for an `x` below the plan's level, [`CkksError::ScaleMismatch`] for another
+    /// scale; [`CkksError::OutsideDomain`] where the array's bound exceeds the domain;
+    /// [`CkksError::Encoding`] unless slots; [`CkksError::NoKeys`], [`CkksError::NoRelinearisationKey`];
+    /// parameter and secret errors.
     pub fn run_polynomial(&self, x: &Ciphertext, plan: &PolynomialPlan) -> Result<Ciphertext, CkksError> {
         plan.polynomial().check_inside(x)?;
         self.run_polynomial_inside(x, plan)
     }
 
     /// As [`Evaluator::run_polynomial`], of numbers in the domain.
-    pub(super) fn run_polynomial_inside(&self, x: &Ciphertext, plan: &PolynomialPlan) -> Result<Ciphertext, CkksError> {
+    pub(super) fn run_polynomial_inside(
+        &self,
+        x: &Ciphertext,
+        plan: &PolynomialPlan,
+    ) -> Result<Ciphertext, CkksError> {
         self.params().check_related(&x.params, "the ciphertext")?;
         x.params.check_same(plan.params(), "the plan")?;
         check_slots(x, POLYNOMIAL)?;
         x.check_main(POLYNOMIAL)?;
         let x = &*self.refreshed(x, LevelsNeeded::Level(plan.input_level()))?;
         if x.level < plan.input_level() {
-            return Err(CkksError::LevelTooLow { operation: "this plan", needed: plan.input_level().0, level: x.level.0 });
+            return Err(CkksError::LevelTooLow {
+                operation: "this plan",
+                needed: plan.input_level().0,
+                level: x.level.0,
+            });
         }
         let x = self.at_level(x, plan.input_level())?;
         if !same_scale(x.scale, plan.input_scale()) {
@@ -59,7 +76,9 @@ impl Evaluator {
         let run = Run { evaluator: self, plan };
         let to = x.params.at_rank(plan.output_rank())?;
         let layout = Layout { complex: x.layout.complex || plan.is_complex(), ..x.layout };
-        let whole = |bundles| x.with_all((&to, x.shape.clone()), layout, bundles, (plan.output_level(), plan.output_scale()));
+        let whole = |bundles| {
+            x.with_all((&to, x.shape.clone()), layout, bundles, (plan.output_level(), plan.output_scale()))
+        };
         run.clear_padding(self.bundle_by_bundle(&x, whole, |part| run.part(part))?, &x)
     }
 }
@@ -70,7 +89,8 @@ type Value<'v> = Option<Cow<'v, Ciphertext>>;
 /// The input's number among the values.
 const INPUT: usize = 0;
 
-/// The values that a node is computed from. The node of a constant polynomial has no operands; it uses the input, of which it keeps nothing but the shape.
+/// The values that a node is computed from. The node of a constant polynomial has no operands; it uses the
+/// input, of which it keeps nothing but the shape.
 fn uses(node: &Node) -> Vec<usize> {
     let operands: Vec<usize> = node.operands().collect();
     if operands.is_empty() { vec![INPUT] } else { operands }
@@ -92,7 +112,8 @@ impl Run<'_> {
         // The noise of each node alone; what it does to the result follows from the polynomial.
         let mut noise: Vec<(f64, f64)> = Vec::with_capacity(nodes.len());
         let known = x.estimate.clone();
-        // Powers of larger numbers are what they are: the sums and products of the nodes bound them, and are refused where they might wrap around.
+        // Powers of larger numbers are what they are: the sums and products of the nodes bound them, and are
+        // refused where they might wrap around.
         let beyond = known.magnitude.is_finite() && known.magnitude > self.plan.domain_magnitude();
         let largest = if beyond { known.magnitude } else { self.plan.domain_magnitude() };
         let clean = x.clone().estimated(|own| own.within(largest).without_errors());
@@ -121,18 +142,37 @@ impl Run<'_> {
         Ok(value.estimated(|_| estimate))
     }
 
-    /// Reduces an operand of `node` to the node's rank, unless `lowered` already holds it at that rank and level.
-    fn lower(&self, node: &Node, operand: usize, values: &[Value<'_>], lowered: &mut [Value<'_>]) -> Result<(), CkksError> {
+    /// Reduces an operand of `node` to the node's rank, unless `lowered` already holds it at that rank and
+    /// level.
+    fn lower(
+        &self,
+        node: &Node,
+        operand: usize,
+        values: &[Value<'_>],
+        lowered: &mut [Value<'_>],
+    ) -> Result<(), CkksError> {
         let (level, rank) = (node.working_level(), self.plan.rank_at(node.working_level()));
-        let Some(value) = values[operand].as_deref().filter(|value| value.params.rank() > rank) else { return Ok(()) };
-        if lowered[operand].as_deref().is_some_and(|known| known.params.rank() == rank && known.level >= level) {
+        let Some(value) = values[operand].as_deref().filter(|value| value.params.rank() > rank) else {
+            return Ok(());
+        };
+        if lowered[operand]
+            .as_deref()
+            .is_some_and(|known| known.params.rank() == rank && known.level >= level)
+        {
             return Ok(());
         }
-        lowered[operand] = Some(Cow::Owned(self.evaluator.to_rank(&*self.evaluator.restrict(value, level)?, rank)?));
+        lowered[operand] =
+            Some(Cow::Owned(self.evaluator.to_rank(&*self.evaluator.restrict(value, level)?, rank)?));
         Ok(())
     }
 
-    fn node(&self, node: &Node, values: &[Value<'_>], lowered: &[Value<'_>], beyond: bool) -> Result<Ciphertext, CkksError> {
+    fn node(
+        &self,
+        node: &Node,
+        values: &[Value<'_>],
+        lowered: &[Value<'_>],
+        beyond: bool,
+    ) -> Result<Ciphertext, CkksError> {
         let (evaluator, level) = (self.evaluator, node.working_level());
         let rank = self.plan.rank_at(level);
         let operand = |value: usize| -> Result<&Ciphertext, CkksError> {
@@ -140,12 +180,24 @@ impl Run<'_> {
             own.or(lowered[value].as_deref()).ok_or(CkksError::Symbol { operation: POLYNOMIAL })
         };
         let nothing = [(INPUT, ZERO)];
-        let multiples = if node.linear.is_empty() && node.products.is_empty() { &nothing[..] } else { &node.linear };
-        // Operands at higher levels are not copied to the node's level: a copy of each would take as much memory as all values together.
-        let terms = multiples.iter().map(|&(value, c)| Ok((operand(value)?, c))).collect::<Result<Vec<_>, CkksError>>()?;
-        let sum = (!terms.is_empty()).then(|| evaluator.linear_combination_at(level, &terms, self.plan.sum_scale(node))).transpose()?;
-        let factor =
-            |product: &Product| Ok(ProductTerm { left: operand(product.left)?, right: operand(product.right)?, twice: product.twice });
+        let multiples =
+            if node.linear.is_empty() && node.products.is_empty() { &nothing[..] } else { &node.linear };
+        // Operands at higher levels are not copied to the node's level: a copy of each would take as much
+        // memory as all values together.
+        let terms = multiples
+            .iter()
+            .map(|&(value, c)| Ok((operand(value)?, c)))
+            .collect::<Result<Vec<_>, CkksError>>()?;
+        let sum = (!terms.is_empty())
+            .then(|| evaluator.linear_combination_at(level, &terms, self.plan.sum_scale(node)))
+            .transpose()?;
+        let factor = |product: &Product| {
+            Ok(ProductTerm {
+                left: operand(product.left)?,
+                right: operand(product.right)?,
+                twice: product.twice,
+            })
+        };
         let products = node.products.iter().map(factor).collect::<Result<Vec<_>, CkksError>>()?;
         let mut value = match sum {
             Some(sum) if products.is_empty() && node.rescales() => evaluator.rescale(&sum)?,
@@ -172,10 +224,12 @@ impl Run<'_> {
         if at_zero == ZERO || !layout.has_padding() {
             return Ok(value.padded(x.padding()));
         }
-        // The polynomials with padding: the last one of each row, or the last one of rows that share polynomials where only that one is not full.
+        // The polynomials with padding: the last one of each row, or the last one of rows that share
+        // polynomials where only that one is not full.
         let groups = layout.row_groups();
         let alike = layout.entries_in(layout.chunks - 1) < layout.capacity;
-        // One plaintext serves all rows, because they have the same padding, but for polynomials that lack rows.
+        // One plaintext serves all rows, because they have the same padding, but for polynomials that lack
+        // rows.
         let partial = !layout.rows.is_multiple_of(layout.lanes);
         let plaintexts = usize::from(alike && (groups > 1 || !partial)) + usize::from(partial);
         self.evaluator.spend_encoding(&value, plaintexts)?;
@@ -188,7 +242,9 @@ impl Run<'_> {
             let message = |polynomial: usize| {
                 let padding = |slots: &mut [Complex64]| {
                     slots.fill(-at_zero);
-                    layout.held(polynomial).for_each(|(position, _)| slots[position..position + layout.copies].fill(ZERO));
+                    layout
+                        .held(polynomial)
+                        .for_each(|(position, _)| slots[position..position + layout.copies].fill(ZERO));
                 };
                 encode_slots(&params, layout.period(), at_zero.norm(), padding, (scale, rounding), level)
             };

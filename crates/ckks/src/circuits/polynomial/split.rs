@@ -1,16 +1,20 @@
-//! Paterson-Stockmeyer with several giant steps under one relinearisation: a polynomial cut into parts that a circuit evaluates.
+//! Paterson-Stockmeyer with several giant steps under one relinearisation: a polynomial cut into parts that a
+//! circuit evaluates.
 //!
-//! A part of degree `e` is a combination of computed powers and of products of smaller parts with computed powers,
+//! A part of degree `e` is a combination of computed powers and of products of smaller parts with computed
+//! powers,
 //!
 //! ```text
 //! p = sum_g q_g B_g + sum_i c_i B_i,
 //! ```
 //!
-//! all summed at one scale before one relinearisation and one rescale. A textbook split has one product per sum (`p = q B_g + r`, with
-//! a relinearisation each); here remainders join the sum they are added to. Where the last levels are short, a leading part is cut
-//! further, so that `ceil(log2 (degree + 1))` levels always suffice.
+//! all summed at one scale before one relinearisation and one rescale. A textbook split has one product per
+//! sum (`p = q B_g + r`, with a relinearisation each); here remainders join the sum they are added to. Where
+//! the last levels are short, a leading part is cut further, so that `ceil(log2 (degree + 1))` levels always
+//! suffice.
 //!
-//! Which powers serve as baby and giant steps is searched: the cost counts relinearisations first, products second.
+//! Which powers serve as baby and giant steps is searched: the cost counts relinearisations first, products
+//! second.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -19,7 +23,8 @@ use rustfft::num_complex::Complex64;
 use super::powers::{Chain, chain_for, depth_of, levels_of, pruned};
 use super::{PolynomialBasis, ZERO, bound_on_interval};
 
-/// Relative cost of one relinearisation, which includes a rescale; the other constants are those of one product before it and of one separate rescale.
+/// Relative cost of one relinearisation, which includes a rescale; the other constants are those of one
+/// product before it and of one separate rescale.
 const RELINEARISATION_COST: u64 = 20;
 const PRODUCT_COST: u64 = 2;
 const RESCALE_COST: u64 = 3;
@@ -27,7 +32,8 @@ const RESCALE_COST: u64 = 3;
 /// How many of the most promising sets of powers are evaluated in full.
 const FINALISTS: usize = 12;
 
-/// A part: `sum of parts times powers + sum of coefficients times powers + constant`, at a depth of at most `budget`.
+/// A part: `sum of parts times powers + sum of coefficients times powers + constant`, at a depth of at most
+/// `budget`.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Part {
     /// (part, power) of each product.
@@ -43,7 +49,8 @@ pub(super) struct Part {
     pub magnitude: f64,
 }
 
-/// A polynomial cut into parts: the powers to compute, and the parts, each after the parts that it uses; the last part is the whole polynomial.
+/// A polynomial cut into parts: the powers to compute, and the parts, each after the parts that it uses; the
+/// last part is the whole polynomial.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Split {
     pub chain: Chain,
@@ -73,7 +80,8 @@ pub(super) fn split(coefficients: &[Complex64], basis: PolynomialBasis) -> Split
     let degree = coefficients.len() - 1;
     let odd = coefficients.iter().step_by(2).all(|&c| c == ZERO);
     let mut ranked: Vec<(u64, bool, Vec<usize>)> = Vec::new();
-    // An odd polynomial is cut in two ways: into odd parts, or like any other polynomial without its zero terms.
+    // An odd polynomial is cut in two ways: into odd parts, or like any other polynomial without its zero
+    // terms.
     for odd in if odd { vec![true, false] } else { vec![false] } {
         for powers in candidates(degree, odd) {
             let Some(parts) = Search::new(&powers, odd).cost(degree, levels_of(degree)) else { continue };
@@ -82,17 +90,22 @@ pub(super) fn split(coefficients: &[Complex64], basis: PolynomialBasis) -> Split
         }
     }
     ranked.sort();
-    let finalists = [false, true].into_iter().flat_map(|odd| ranked.iter().filter(move |set| set.1 == odd).take(FINALISTS));
+    let finalists = [false, true]
+        .into_iter()
+        .flat_map(|odd| ranked.iter().filter(move |set| set.1 == odd).take(FINALISTS));
     let carried = finalists.map(|(_, odd, powers)| carry_through(coefficients, basis, powers, *odd));
     // Powers of two are among the candidates, and they suffice for any polynomial.
-    carried.min_by_key(Split::cost).unwrap_or_else(|| carry_through(coefficients, basis, &powers_of_two(degree), odd))
+    carried
+        .min_by_key(Split::cost)
+        .unwrap_or_else(|| carry_through(coefficients, basis, &powers_of_two(degree), odd))
 }
 
 fn powers_of_two(limit: usize) -> Vec<usize> {
     (0..).map(|k| 1 << k).take_while(|&power| power <= limit).collect()
 }
 
-/// Candidate sets of powers: baby steps below some `m`, and giant steps `m, 2m, ..., (r-1) m, r m, 2 r m, ...` for different radices `r`.
+/// Candidate sets of powers: baby steps below some `m`, and giant steps `m, 2m, ..., (r-1) m, r m, 2 r m,
+/// ...` for different radices `r`.
 fn candidates(degree: usize, odd: bool) -> BTreeSet<Vec<usize>> {
     let mut found = BTreeSet::new();
     let root = degree.isqrt();
@@ -104,7 +117,8 @@ fn candidates(degree: usize, odd: bool) -> BTreeSet<Vec<usize>> {
         grow(&babies, m, degree, &mut found);
     }
     // Powers of two are added, because parts with tight budgets are cut at them.
-    let twos: Vec<Vec<usize>> = found.iter().map(|set| set.iter().copied().chain(powers_of_two(degree)).collect()).collect();
+    let twos: Vec<Vec<usize>> =
+        found.iter().map(|set| set.iter().copied().chain(powers_of_two(degree)).collect()).collect();
     for set in twos {
         found.insert(BTreeSet::from_iter(set).into_iter().collect());
     }
@@ -162,15 +176,20 @@ impl<'p> Search<'p> {
             return known.clone();
         }
         let mut covers = HashMap::new();
-        let best = self
-            .cover(degree, budget, &mut covers)
-            .map(|(cost, cuts)| (cost + if cuts.is_empty() { RESCALE_COST } else { RELINEARISATION_COST }, cuts));
+        let best = self.cover(degree, budget, &mut covers).map(|(cost, cuts)| {
+            (cost + if cuts.is_empty() { RESCALE_COST } else { RELINEARISATION_COST }, cuts)
+        });
         self.known.insert((degree, budget), best.clone());
         best
     }
 
     /// Least cost of the terms up to `end` inside a part.
-    fn cover(&mut self, end: usize, budget: usize, covers: &mut HashMap<usize, Option<(u64, Cuts)>>) -> Option<(u64, Cuts)> {
+    fn cover(
+        &mut self,
+        end: usize,
+        budget: usize,
+        covers: &mut HashMap<usize, Option<(u64, Cuts)>>,
+    ) -> Option<(u64, Cuts)> {
         if end == 0 {
             return Some((0, Cuts::new()));
         }
@@ -182,8 +201,11 @@ impl<'p> Search<'p> {
         if usable.binary_search(&end).is_ok() {
             best = self.cover(end.saturating_sub(if odd { 2 } else { 1 }), budget, covers);
         }
-        // A range ends at no more than twice its giant step, so that the subtracted terms of the Chebyshev rule stay below the giant step.
-        for &giant in usable.iter().filter(|&&giant| giant < end && end <= 2 * giant && !(odd && giant % 2 == 1)) {
+        // A range ends at no more than twice its giant step, so that the subtracted terms of the Chebyshev
+        // rule stay below the giant step.
+        for &giant in
+            usable.iter().filter(|&&giant| giant < end && end <= 2 * giant && !(odd && giant % 2 == 1))
+        {
             let Some(part) = self.cost(end - giant, budget - 1) else { continue };
             let Some((rest, cuts)) = self.cover(giant - 1, budget, covers) else { continue };
             let cost = PRODUCT_COST + part + rest;
@@ -201,7 +223,9 @@ fn carry_through(coefficients: &[Complex64], basis: PolynomialBasis, powers: &[u
     let mut cutter = Cutter { search: Search::new(powers, odd), basis, parts: Vec::new() };
     cutter.part(coefficients.to_vec(), levels_of(coefficients.len() - 1));
     let parts = cutter.parts;
-    let used = parts.iter().flat_map(|part| part.linear.iter().map(|term| term.0).chain(part.products.iter().map(|product| product.1)));
+    let used = parts.iter().flat_map(|part| {
+        part.linear.iter().map(|term| term.0).chain(part.products.iter().map(|product| product.1))
+    });
     Split { chain: pruned(&chain_for(powers, basis), used, basis), parts }
 }
 
@@ -218,7 +242,9 @@ impl Cutter<'_> {
         let magnitude = bound_on_interval(&coefficients[..=degree], self.basis);
         let (mut products, mut linear) = (Vec::new(), Vec::new());
         let usable = self.search.usable(budget);
-        let scattered = |coefficients: &[Complex64]| (1..=degree).any(|i| coefficients[i] != ZERO && usable.binary_search(&i).is_err());
+        let scattered = |coefficients: &[Complex64]| {
+            (1..=degree).any(|i| coefficients[i] != ZERO && usable.binary_search(&i).is_err())
+        };
         if scattered(&coefficients) {
             let cuts = self.search.best(degree, budget).map(|(_, cuts)| cuts).unwrap_or_default();
             for (giant, end) in cuts {
@@ -231,16 +257,26 @@ impl Cutter<'_> {
             }
         }
         linear.extend(coefficients.iter().copied().enumerate().skip(1).filter(|&(_, c)| c != ZERO));
-        debug_assert!(linear.iter().all(|(power, _)| usable.binary_search(power).is_ok()), "every term has its power");
+        debug_assert!(
+            linear.iter().all(|(power, _)| usable.binary_search(power).is_ok()),
+            "every term has its power"
+        );
         self.parts.push(Part { products, linear, constant: coefficients[0], degree, budget, magnitude });
         self.parts.len() - 1
     }
 }
 
-/// Removes the terms `giant..=end` from `coefficients` and returns the quotient `q` with `sum c_i B_i = q B_giant + remainder`.
+/// Removes the terms `giant..=end` from `coefficients` and returns the quotient `q` with `sum c_i B_i = q
+/// B_giant + remainder`.
 ///
-/// In the Chebyshev basis `T_{g+i} = 2 T_i T_g - T_{g-i}`: the subtracted terms, all below `giant`, are added to the remainder.
-fn divide(coefficients: &mut [Complex64], giant: usize, end: usize, basis: PolynomialBasis) -> Vec<Complex64> {
+/// In the Chebyshev basis `T_{g+i} = 2 T_i T_g - T_{g-i}`: the subtracted terms, all below `giant`, are added
+/// to the remainder.
+fn divide(
+    coefficients: &mut [Complex64],
+    giant: usize,
+    end: usize,
+    basis: PolynomialBasis,
+) -> Vec<Complex64> {
     let mut quotient = vec![ZERO; end - giant + 1];
     for i in 0..quotient.len() {
         let c = std::mem::take(&mut coefficients[giant + i]);
@@ -263,7 +299,14 @@ mod tests {
     fn coefficients(degree: usize, seed: usize) -> Vec<Complex64> {
         let number = |i: usize| ((i * 7919 + seed * 104_729 + 13) % 1009) as f64 / 504.5 - 1.0;
         // Every other seed gives complex coefficients.
-        (0..=degree).map(|i| Complex64::new(number(i), if seed.is_multiple_of(2) { number(i + 3 * degree + 1) } else { 0.0 })).collect()
+        (0..=degree)
+            .map(|i| {
+                Complex64::new(
+                    number(i),
+                    if seed.is_multiple_of(2) { number(i + 3 * degree + 1) } else { 0.0 },
+                )
+            })
+            .collect()
     }
 
     /// The split evaluated in the clear, level by level.
@@ -286,12 +329,17 @@ mod tests {
         let whole = Polynomial::new_complex(coefficients, basis, UNIT_DOMAIN).expect("polynomial");
         for y in [-1.0, -0.77, -0.1, 0.0, 0.3, 0.98, 1.0] {
             let (got, expected) = (value(&split, basis, y), whole.evaluate(y));
-            assert!((got - expected).norm() < 1e-9, "{basis:?} degree {}: {got} {expected}", coefficients.len() - 1);
+            assert!(
+                (got - expected).norm() < 1e-9,
+                "{basis:?} degree {}: {got} {expected}",
+                coefficients.len() - 1
+            );
         }
         let budget = |part: &Part| part.budget;
         assert_eq!(split.parts.last().map(budget), Some(levels_of(coefficients.len() - 1)));
         for part in &split.parts {
-            let powers = part.linear.iter().map(|term| term.0).chain(part.products.iter().map(|product| product.1));
+            let powers =
+                part.linear.iter().map(|term| term.0).chain(part.products.iter().map(|product| product.1));
             for power in powers {
                 assert!(depth_of(power) < part.budget, "power {power} in a part of {} levels", part.budget);
                 assert!(power == 1 || split.chain.contains_key(&power));
@@ -326,15 +374,29 @@ mod tests {
     }
 
     /// Degree, relinearisations, products before them, of dense polynomials.
-    const COUNTS: [(usize, usize, usize); 10] =
-        [(2, 1, 1), (3, 2, 2), (7, 4, 5), (8, 4, 4), (15, 7, 8), (16, 6, 8), (31, 10, 13), (32, 8, 13), (63, 13, 23), (127, 18, 28)];
+    const COUNTS: [(usize, usize, usize); 10] = [
+        (2, 1, 1),
+        (3, 2, 2),
+        (7, 4, 5),
+        (8, 4, 4),
+        (15, 7, 8),
+        (16, 6, 8),
+        (31, 10, 13),
+        (32, 8, 13),
+        (63, 13, 23),
+        (127, 18, 28),
+    ];
 
     #[test]
     fn counts_stay_where_they_are() {
         for (degree, relinearisations, products) in COUNTS {
             for basis in BASES {
                 let split = check(&coefficients(degree, 3), basis);
-                assert_eq!((split.relinearisations(), split.products()), (relinearisations, products), "{basis:?} {degree}");
+                assert_eq!(
+                    (split.relinearisations(), split.products()),
+                    (relinearisations, products),
+                    "{basis:?} {degree}"
+                );
             }
         }
     }

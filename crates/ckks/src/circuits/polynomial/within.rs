@@ -7,12 +7,14 @@ use rustfft::num_complex::Complex64;
 use super::{MAX_DEGREE, Polynomial, PolynomialBasis, check_domain};
 use crate::error::CkksError;
 
-/// Intervals between the points at which errors are measured: four for each degree, so that no error in between is much larger.
+/// Intervals between the points at which errors are measured: four for each degree, so that no error in
+/// between is much larger.
 const INTERVALS: usize = 4 * (MAX_DEGREE + 1);
 
 impl Polynomial {
-    /// The points at which [`Polynomial::fit_within`] calls its function: those of [`Polynomial::fit_points`] at the highest degree, and then those at which
-    /// errors are measured, both ends of the domain among them.
+    /// The points at which [`Polynomial::fit_within`] calls its function: those of [`Polynomial::fit_points`]
+    /// at the highest degree, and then those at which errors are measured, both ends of the domain among
+    /// them.
     ///
     /// # Errors
     /// [`CkksError::OutOfRange`].
@@ -20,16 +22,23 @@ impl Polynomial {
         let mut points = Self::fit_points(MAX_DEGREE, domain)?;
         let (a, b) = domain;
         let (centre, radius) = (a / 2.0 + b / 2.0, b / 2.0 - a / 2.0);
-        points.extend((0..=INTERVALS).map(|j| (centre + radius * (PI * j as f64 / INTERVALS as f64).cos()).clamp(a, b)));
+        points.extend(
+            (0..=INTERVALS).map(|j| (centre + radius * (PI * j as f64 / INTERVALS as f64).cos()).clamp(a, b)),
+        );
         Ok(points)
     }
 
-    /// The truncated Chebyshev series of the least degree whose values differ from those of `function` by at most `error`, as measured at 2049 points of the
-    /// domain.
+    /// The truncated Chebyshev series of the least degree whose values differ from those of `function` by at
+    /// most `error`, as measured at 2049 points of the domain.
     ///
     /// # Errors
-    /// As [`Polynomial::fit`]; [`CkksError::OutOfRange`] for an error that is not positive, or that degree 511 exceeds.
-    pub fn fit_within<V: Copy + Into<Complex64>>(function: impl Fn(f64) -> V, error: f64, domain: (f64, f64)) -> Result<Self, CkksError> {
+    /// As [`Polynomial::fit`]; [`CkksError::OutOfRange`] for an error that is not positive, or that degree
+    /// 511 exceeds.
+    pub fn fit_within<V: Copy + Into<Complex64>>(
+        function: impl Fn(f64) -> V,
+        error: f64,
+        domain: (f64, f64),
+    ) -> Result<Self, CkksError> {
         let values: Vec<V> = Self::points_within(domain)?.into_iter().map(function).collect();
         Self::from_values_within(&values, error, domain)
     }
@@ -38,7 +47,11 @@ impl Polynomial {
     ///
     /// # Errors
     /// As [`Polynomial::fit_within`]; [`CkksError::Shape`] for another number of values.
-    pub fn from_values_within<V: Copy + Into<Complex64>>(values: &[V], error: f64, domain: (f64, f64)) -> Result<Self, CkksError> {
+    pub fn from_values_within<V: Copy + Into<Complex64>>(
+        values: &[V],
+        error: f64,
+        domain: (f64, f64),
+    ) -> Result<Self, CkksError> {
         check_domain(domain)?;
         let points = Self::points_within(domain)?;
         if values.len() != points.len() {
@@ -49,19 +62,24 @@ impl Polynomial {
                 remedy: "give one value for each point".to_owned(),
             });
         }
-        let out_of_range =
-            |remedy: String| Err(CkksError::OutOfRange { what: "the error of a polynomial", value: error.to_string(), remedy });
+        let out_of_range = |remedy: String| {
+            Err(CkksError::OutOfRange { what: "the error of a polynomial", value: error.to_string(), remedy })
+        };
         if !(error.is_finite() && error > 0.0) {
             return out_of_range("use a number above 0".to_owned());
         }
         let (fitted, measured) = values.split_at(MAX_DEGREE + 1);
         let series = Self::from_fit_values(fitted, domain)?;
-        let measured: Vec<(f64, Complex64)> =
-            points[MAX_DEGREE + 1..].iter().copied().zip(measured.iter().map(|&value| value.into())).collect();
+        let measured: Vec<(f64, Complex64)> = points[MAX_DEGREE + 1..]
+            .iter()
+            .copied()
+            .zip(measured.iter().map(|&value| value.into()))
+            .collect();
         if let Some(&(x, value)) = measured.iter().find(|(_, value)| !value.is_finite()) {
             return Err(CkksError::FunctionNotFinite { x, value: super::not_finite_part(value) });
         }
-        // At each point: what is left of the value, two Chebyshev polynomials, of this degree and the next, and the point itself.
+        // At each point: what is left of the value, two Chebyshev polynomials, of this degree and the next,
+        // and the point itself.
         let (alpha, beta) = series.map();
         let start = |&(x, value): &(f64, Complex64)| {
             let y = (alpha * x + beta).clamp(-1.0, 1.0);

@@ -1,11 +1,13 @@
-//! Products of a known matrix with encrypted rows that share masks, by keys that are made for the matrix before the rows are there.
+//! Products of a known matrix with encrypted rows that share masks, by keys that are made for the matrix
+//! before the rows are there.
 //!
-//! `W @ x` without preparation multiplies the masks of all rows with `W`, too. If the rows lie under shared masks, the product of the masks is not needed: keys that
-//! are combined for `W` switch the mask straight to the rows of the result ([`clathrate_lattice::row_products`]). What remains is one floating-point product
+//! `W @ x` without preparation multiplies the masks of all rows with `W`, too. If the rows lie under shared
+//! masks, the product of the masks is not needed: keys that are combined for `W` switch the mask straight to
+//! the rows of the result ([`clathrate_lattice::row_products`]). What remains is one floating-point product
 //! of the size of `W @ x` itself, or two for more precision, and work that grows with the result alone.
 //!
-//! Rows shorter than a polynomial lie side by side in it ([`crate::arrays::Layout::with_lanes`]). The result has its rows in polynomials alike, each with a mask of its own, under the
-//! main secret, rescaled.
+//! Rows shorter than a polynomial lie side by side in it ([`crate::arrays::Layout::with_lanes`]). The result
+//! has its rows in polynomials alike, each with a mask of its own, under the main secret, rescaled.
 //!
 //! Source: [pcmm-mambo, sec. 4.3, App. B, sec. 5].
 
@@ -21,7 +23,8 @@ use crate::error::CkksError;
 /// The operation's name in errors.
 const PREPARE: &str = "a prepared matrix";
 
-/// Refuses arrays that prepared matrices do not multiply: whose rows do not share masks, or whose polynomials were split by a move to a lower degree.
+/// Refuses arrays that prepared matrices do not multiply: whose rows do not share masks, or whose polynomials
+/// were split by a move to a lower degree.
 fn check_rows(x: &Ciphertext) -> Result<(), CkksError> {
     let layout = x.layout();
     x.params().check_body_parts(x.params().degree())?;

@@ -13,28 +13,34 @@ use crate::circuits::matrix::Weights;
 use crate::error::CkksError;
 use crate::evaluation::evaluator::Evaluator;
 use crate::keys::definition::MOST_BODIES;
-use crate::keys::{Cost, EncryptOptions, KeyLevel, KeyName, KeyNeeds, Lanes, Operation, format_switch_rounds};
+use crate::keys::{
+    Cost, EncryptOptions, KeyLevel, KeyName, KeyNeeds, Lanes, Operation, format_switch_rounds,
+};
 use crate::parameters::Params;
 
-/// Correct bits of the largest row of a product, for numbers of magnitude 1, that are left at least unless the caller says otherwise: what leaves fewer is refused.
+/// Correct bits of the largest row of a product, for numbers of magnitude 1, that are left at least unless
+/// the caller says otherwise: what leaves fewer is refused.
 const LEAST_BITS: f64 = 6.0;
 
 /// Bits that the largest weight keeps, however many there are room for.
 const LEAST_WEIGHT_BITS: u32 = 6;
 
-/// The floating-point product may add this share to the variance of all other errors before two products are taken.
+/// The floating-point product may add this share to the variance of all other errors before two products are
+/// taken.
 const FLOAT_SHARE: f64 = 0.25;
 
 /// What a plan of products may choose.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct PreparedOptions {
-    /// Correct bits after the binary point that a result of numbers of magnitude 1 must have on average: one floating-point product if that is enough, else two. Absent for
-    /// one where it costs next to no precision, else two, and a refusal where fewer than 6 bits of the result's numbers are left.
+    /// Correct bits after the binary point that a result of numbers of magnitude 1 must have on average: one
+    /// floating-point product if that is enough, else two. Absent for one where it costs next to no
+    /// precision, else two, and a refusal where fewer than 6 bits of the result's numbers are left.
     pub precision_bits: Option<f64>,
     /// Floating-point products, 1 or 2, whatever the precision; absent for a choice by precision.
     pub products: Option<usize>,
-    /// Whether arrays come with a mask for each polynomial and are brought under shared masks first ([`Evaluator::share_mask_in_rounds`]), by further keys. Their own
-    /// errors are taken for those of an encryption by the public key.
+    /// Whether arrays come with a mask for each polynomial and are brought under shared masks first
+    /// ([`Evaluator::share_mask_in_rounds`]), by further keys. Their own errors are taken for those of an
+    /// encryption by the public key.
     pub own_masks: bool,
 }
 
@@ -50,7 +56,8 @@ pub struct Arrangement {
 }
 
 impl Arrangement {
-    /// The level, and the layout but for masks, of matrices of `inner` rows and `columns` columns that matrices of `rows` rows multiply.
+    /// The level, and the layout but for masks, of matrices of `inner` rows and `columns` columns that
+    /// matrices of `rows` rows multiply.
     ///
     /// # Errors
     /// Level errors; [`CkksError::Empty`]; [`CkksError::OutOfRange`] for lanes that there is no room for.
@@ -63,12 +70,14 @@ impl Arrangement {
         params.check_level(level)?;
         let layout = Layout::new(&[inner, columns], Encoding::Coefficients, params.degree())?;
         // More lanes than rows would only take keys.
-        let most = || Ok::<_, CkksError>(layout.with_lanes(None)?.lanes.min(rows.max(inner).next_power_of_two()));
+        let most =
+            || Ok::<_, CkksError>(layout.with_lanes(None)?.lanes.min(rows.max(inner).next_power_of_two()));
         Ok((level, layout.with_lanes(Some(self.lanes.map_or_else(most, Ok)?))?))
     }
 }
 
-/// A matrix, scaled to integers, for products with arrays of one shape, layout, level and scale; with predictions and without keys.
+/// A matrix, scaled to integers, for products with arrays of one shape, layout, level and scale; with
+/// predictions and without keys.
 #[derive(Debug, Clone)]
 pub struct PreparedPlan {
     params: Params,
@@ -92,14 +101,29 @@ impl PreparedPlan {
     /// A plan for products of `values` (`rows x inner`, row-major) with arrays like `x`.
     ///
     /// # Errors
-    /// [`CkksError::Shape`]; [`CkksError::Conversion`] for arrays whose rows do not share masks, and at ranks above 1; [`CkksError::OutOfRange`] for a precision that
-    /// these parameters do not reach, with the bits that they do; [`CkksError::LevelTooLow`] at level 0; `NoSpecialPrimes`; as [`Weights::new`].
-    pub fn new(rows: usize, inner: usize, values: &[f64], x: &Ciphertext, options: PreparedOptions) -> Result<Self, CkksError> {
+    /// [`CkksError::Shape`]; [`CkksError::Conversion`] for arrays whose rows do not share masks, and at ranks
+    /// above 1; [`CkksError::OutOfRange`] for a precision that these parameters do not reach, with the bits
+    /// that they do; [`CkksError::LevelTooLow`] at level 0; `NoSpecialPrimes`; as [`Weights::new`].
+    pub fn new(
+        rows: usize,
+        inner: usize,
+        values: &[f64],
+        x: &Ciphertext,
+        options: PreparedOptions,
+    ) -> Result<Self, CkksError> {
         let (params, layout) = (x.params().clone(), *x.layout());
         check_rows(x)?;
         if layout.rows != inner || x.shape().len() != 2 {
-            let remedy = format!("the left matrix needs {} and the right operand two axes", counted(layout.rows, "column"));
-            return Err(CkksError::Shape { operation: PREPARE, left: vec![rows, inner], right: x.shape().to_vec(), remedy });
+            let remedy = format!(
+                "the left matrix needs {} and the right operand two axes",
+                counted(layout.rows, "column")
+            );
+            return Err(CkksError::Shape {
+                operation: PREPARE,
+                left: vec![rows, inner],
+                right: x.shape().to_vec(),
+                remedy,
+            });
         }
         let scale = Evaluator::new(&params).factor_scale_for(x, "a product with a real matrix")?;
         // Refuses what cannot be weights, and gives their bits.
@@ -107,9 +131,15 @@ impl PreparedPlan {
         params.check_scale(x.scale() * weights.scale(), x.level())?;
         if let Some(products) = options.products.filter(|products| !(1..=2).contains(products)) {
             let remedy = "take one or two".to_owned();
-            return Err(CkksError::OutOfRange { what: "the number of floating-point products", value: products.to_string(), remedy });
+            return Err(CkksError::OutOfRange {
+                what: "the number of floating-point products",
+                value: products.to_string(),
+                remedy,
+            });
         }
-        let bits = (u64::BITS - weights.matrix().max_abs().leading_zeros()).saturating_sub(LEAST_WEIGHT_BITS).min(MOST_SHIFT);
+        let bits = (u64::BITS - weights.matrix().max_abs().leading_zeros())
+            .saturating_sub(LEAST_WEIGHT_BITS)
+            .min(MOST_SHIFT);
         let plan = Self {
             params,
             weights,
@@ -130,17 +160,23 @@ impl PreparedPlan {
             for shift in 0..=bits {
                 // The largest multiple of 2^shift that a weight is rounded to.
                 let largest = if shift == 0 { largest } else { ((largest >> (shift - 1)) + 1) >> 1 };
-                let error = plan.error_with(plan.largest_noise(products, shift, (&squares, largest))?.total(), shift);
+                let error =
+                    plan.error_with(plan.largest_noise(products, shift, (&squares, largest))?.total(), shift);
                 best = if error < best.0 { (error, shift) } else { best };
             }
             Ok(best)
         };
         let (one, two) = (best(1)?, best(2)?);
-        // Without a wish, what is left are bits of the numbers themselves: those of the largest row, for numbers of magnitude 1.
+        // Without a wish, what is left are bits of the numbers themselves: those of the largest row, for
+        // numbers of magnitude 1.
         let length = |row: &[f64]| {
             // Divided by the largest, so that no square vanishes.
             let largest = row.iter().fold(0.0f64, |most, w| most.max(w.abs()));
-            if largest == 0.0 { 0.0 } else { largest * row.iter().map(|w| (w / largest).powi(2)).sum::<f64>().sqrt() }
+            if largest == 0.0 {
+                0.0
+            } else {
+                largest * row.iter().map(|w| (w / largest).powi(2)).sum::<f64>().sqrt()
+            }
         };
         let norm = values.chunks(inner).map(length).fold(0.0, f64::max);
         let size = if norm == 0.0 { 1.0 } else { norm };
@@ -189,7 +225,8 @@ impl PreparedPlan {
         (0..self.rows()).map(|row| self.weights.matrix().sum_of_squares(row)).collect()
     }
 
-    /// A plan for products with arrays of `columns` columns that are encrypted for it ([`PreparedPlan::encryption`]).
+    /// A plan for products with arrays of `columns` columns that are encrypted for it
+    /// ([`PreparedPlan::encryption`]).
     ///
     /// # Errors
     /// As [`PreparedPlan::new`]; [`CkksError::Insecure`] for more bodies than these parameters protect.
@@ -205,8 +242,13 @@ impl PreparedPlan {
         let bodies = match arrangement.bodies {
             Some(bodies) => bodies,
             None => {
-                // Rounds of format switches have small keys for powers of two; bodies beyond the rows are zero.
-                let groups = if options.own_masks { layout.row_groups().next_power_of_two() } else { layout.row_groups() };
+                // Rounds of format switches have small keys for powers of two; bodies beyond the rows are
+                // zero.
+                let groups = if options.own_masks {
+                    layout.row_groups().next_power_of_two()
+                } else {
+                    layout.row_groups()
+                };
                 let fits = |bodies: usize| {
                     let key = |(from, to): &(usize, usize)| {
                         params
@@ -226,7 +268,14 @@ impl PreparedPlan {
         };
         params.check_fresh(SecretName::Bodies(bodies), level)?;
         let layout = layout.with_bodies(bodies, Some(BodyAxis::Rows))?;
-        let x = Ciphertext::symbol_with(params, &shape, layout, SecretName::Bodies(bodies), level, params.scale(level))?;
+        let x = Ciphertext::symbol_with(
+            params,
+            &shape,
+            layout,
+            SecretName::Bodies(bodies),
+            level,
+            params.scale(level),
+        )?;
         Self::new(rows, inner, values, &x, options)
     }
 
@@ -242,8 +291,10 @@ impl PreparedPlan {
     ) -> Result<Self, CkksError> {
         let scale = Evaluator::new(x.params()).factor_scale_for(x, "a product with a real matrix")?;
         let weights = Weights::of_multiples(multiples, (rows, inner), scale, shift)?;
-        let options = PreparedOptions { precision_bits: Some(f64::NEG_INFINITY), products: Some(products), own_masks };
-        // The numbers of the matrix are of no meaning for the checks but their size; noise and cost follow from the weights below.
+        let options =
+            PreparedOptions { precision_bits: Some(f64::NEG_INFINITY), products: Some(products), own_masks };
+        // The numbers of the matrix are of no meaning for the checks but their size; noise and cost follow
+        // from the weights below.
         let plan = Self::new(rows, inner, &vec![0.0; rows * inner], x, options)?;
         Self { weights, shift, ..plan }.priced()
     }
@@ -261,11 +312,16 @@ impl PreparedPlan {
         }
     }
 
-    /// The keys that preparation needs, and those that bring arrays under shared masks, if the plan is for such arrays.
+    /// The keys that preparation needs, and those that bring arrays under shared masks, if the plan is for
+    /// such arrays.
     #[must_use]
     pub fn needs(&self) -> KeyNeeds {
         let key_level = KeyLevel::Level(self.level.0);
-        let needs = KeyNeeds::new().prepared_matrix(self.layout.bodies, self.params.degree() / self.layout.lanes, key_level);
+        let needs = KeyNeeds::new().prepared_matrix(
+            self.layout.bodies,
+            self.params.degree() / self.layout.lanes,
+            key_level,
+        );
         if self.own_masks { needs.shared_mask_in_rounds(self.layout.bodies, key_level) } else { needs }
     }
 
@@ -275,7 +331,8 @@ impl PreparedPlan {
         self.own_masks
     }
 
-    /// The same plan, with the same rounding of the weights, for arrays with masks of their own, or under shared masks.
+    /// The same plan, with the same rounding of the weights, for arrays with masks of their own, or under
+    /// shared masks.
     pub fn with_own_masks(self, own_masks: bool) -> Result<Self, CkksError> {
         Self { own_masks, ..self }.priced()
     }
@@ -292,7 +349,9 @@ impl PreparedPlan {
         if !self.own_masks {
             return Ok(model.fresh_secret());
         }
-        let switch = |operation| Ok(self.params.operation_variance_by(operation, self.level, self.level)? + model.rounding());
+        let switch = |operation| {
+            Ok(self.params.operation_variance_by(operation, self.level, self.level)? + model.rounding())
+        };
         Ok(model.fresh_public() + self.rounds().into_iter().map(switch).sum::<Result<f64, CkksError>>()?)
     }
 
@@ -332,14 +391,15 @@ impl PreparedPlan {
         self.noise
     }
 
-    /// The predicted root mean square error of the row with the largest error, for numbers of magnitude 1 and independent signs: noise, and the rounding of the
-    /// weights to integers.
+    /// The predicted root mean square error of the row with the largest error, for numbers of magnitude 1 and
+    /// independent signs: noise, and the rounding of the weights to integers.
     #[must_use]
     pub fn error(&self) -> f64 {
         self.error_with(self.noise.total(), self.shift)
     }
 
-    /// The predicted cost of one product, one thread; with that of bringing the array under shared masks, if it comes with masks of its own.
+    /// The predicted cost of one product, one thread; with that of bringing the array under shared masks, if
+    /// it comes with masks of its own.
     #[must_use]
     pub fn cost(&self) -> Cost {
         let mut cost = self.cost;
@@ -357,7 +417,12 @@ impl PreparedPlan {
         let (definition, shape) = (self.params.key_definition(self.key_name())?, self.row_shape());
         let columns = definition.columns();
         let inputs = shape.masks(self.inner()) * shape.lanes;
-        let bytes = crate::parameters::switch_key_bytes(definition.chain()?, definition.gadget()?, (inputs, columns), self.level);
+        let bytes = crate::parameters::switch_key_bytes(
+            definition.chain()?,
+            definition.gadget()?,
+            (inputs, columns),
+            self.level,
+        );
         Ok(bytes * shape.polys(self.rows()))
     }
 
@@ -401,7 +466,8 @@ impl PreparedPlan {
         Operation::BodyParts { bodies: self.layout.bodies, degree: self.params.degree() / self.layout.lanes }
     }
 
-    /// The error of a result by the rounding of the weights to multiples of `2^shift`, for numbers of magnitude 1: its root mean square, and for numbers that have its signs.
+    /// The error of a result by the rounding of the weights to multiples of `2^shift`, for numbers of
+    /// magnitude 1: its root mean square, and for numbers that have its signs.
     pub(super) fn weight_rounding(&self) -> (f64, f64) {
         let (unit, inner) = (f64::from(self.shift).exp2() / self.weights.scale(), self.inner() as f64);
         (unit * (inner / 12.0).sqrt(), unit * inner / 2.0)
@@ -420,15 +486,22 @@ impl PreparedPlan {
         Ok(self.scale * self.weights.scale() / self.params.step_product(self.level))
     }
 
-    /// The error of a number of the result whose noise has this variance, with the rounding of the weights to multiples of `2^shift`.
+    /// The error of a number of the result whose noise has this variance, with the rounding of the weights to
+    /// multiples of `2^shift`.
     fn error_with(&self, variance: f64, shift: u32) -> f64 {
         let scale = self.scale_below().unwrap_or(1.0);
         let unit = f64::from(shift).exp2() / self.weights.scale();
         (variance / scale.powi(2) + self.inner() as f64 / 12.0 * unit.powi(2)).sqrt()
     }
 
-    /// The noise of the row with the largest, for rows of integers with these sums of squares, the largest of them this multiple of `2^shift`.
-    fn largest_noise(&self, products: usize, shift: u32, (squares, largest): (&[f64], u64)) -> Result<ProductNoise, CkksError> {
+    /// The noise of the row with the largest, for rows of integers with these sums of squares, the largest of
+    /// them this multiple of `2^shift`.
+    fn largest_noise(
+        &self,
+        products: usize,
+        shift: u32,
+        (squares, largest): (&[f64], u64),
+    ) -> Result<ProductNoise, CkksError> {
         let (model, lanes) = (self.params.noise_model(), self.layout.lanes);
         let definition = self.params.key_definition(self.key_name())?;
         let (digits, special) = definition.digits_as_made(self.level)?;
@@ -437,7 +510,10 @@ impl PreparedPlan {
         let below = basis(self.level.0 - 1);
         let bits = |&index: &usize| chain.ring().moduli()[index].bits();
         let indices = chain.basis(self.level);
-        let primes = FractionPrimes { bits: indices.indices().iter().map(bits).max().unwrap_or(0), count: indices.len() };
+        let primes = FractionPrimes {
+            bits: indices.indices().iter().map(bits).max().unwrap_or(0),
+            count: indices.len(),
+        };
         let (inner, variance) = (self.inner(), self.input_variance()?);
         let ranges = FractionProduct::ranges(inner);
         let noise = |rows: &[f64]| {
@@ -465,13 +541,12 @@ impl PreparedPlan {
         cost += division.times(polys as f64);
         // The components of the masks, the bodies to coefficients, and those of the result back.
         let masks = if shape.lanes > 1 { inputs + shape.masks(self.inner()) } else { 0 };
-        cost += params.transforms_cost(self.level, params.degree()).times((shape.polys(self.inner()) + masks) as f64);
+        cost += params
+            .transforms_cost(self.level, params.degree())
+            .times((shape.polys(self.inner()) + masks) as f64);
         cost += params.transforms_cost(Level(self.level.0 - 1), params.degree()).times(polys as f64);
-        let counts = FractionProduct { lanes: shape.lanes, products: self.products, shift: self.shift }.counts(
-            self.rows(),
-            self.inner(),
-            params.degree() / shape.lanes,
-        );
+        let counts = FractionProduct { lanes: shape.lanes, products: self.products, shift: self.shift }
+            .counts(self.rows(), self.inner(), params.degree() / shape.lanes);
         cost += params.product_cost(&counts);
         Ok(cost.times(self.layout.groups() as f64))
     }
@@ -487,7 +562,8 @@ impl PreparedPlan {
         Ok(cost)
     }
 
-    /// The predicted cost of preparation, one thread: exact products of the matrix with all entries of the owner's key, over its primes.
+    /// The predicted cost of preparation, one thread: exact products of the matrix with all entries of the
+    /// owner's key, over its primes.
     pub fn preparation_cost(&self) -> Result<Cost, CkksError> {
         let definition = self.params.key_definition(self.key_name())?;
         let (digits, _) = definition.digits_as_made(self.level)?;

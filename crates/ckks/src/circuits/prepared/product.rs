@@ -22,11 +22,17 @@ pub struct PreparedMatrix {
 }
 
 impl PreparedPlan {
-    /// Combines the keys of `evaluator`'s key set for the matrix. It takes as long as many products; `progress` is called in between.
+    /// Combines the keys of `evaluator`'s key set for the matrix. It takes as long as many products;
+    /// `progress` is called in between.
     ///
     /// # Errors
-    /// [`CkksError::NoKey`] without the keys of [`PreparedPlan::needs`]; [`CkksError::WrongParams`]; [`CkksError::Cancelled`].
-    pub fn prepare(&self, evaluator: &Evaluator, progress: Progress<'_>) -> Result<PreparedMatrix, CkksError> {
+    /// [`CkksError::NoKey`] without the keys of [`PreparedPlan::needs`]; [`CkksError::WrongParams`];
+    /// [`CkksError::Cancelled`].
+    pub fn prepare(
+        &self,
+        evaluator: &Evaluator,
+        progress: Progress<'_>,
+    ) -> Result<PreparedMatrix, CkksError> {
         evaluator.params().check_related(self.params(), "the matrix")?;
         let held = evaluator.held().ok_or(CkksError::NoKeys { operation: PREPARE })?;
         check_free(PREPARE, self.key_bytes()?, "prepare fewer rows of the matrix at a time")?;
@@ -36,8 +42,15 @@ impl PreparedPlan {
             Found::InTurn(keys) if keys.len() == 1 => keys[0],
             _ => return Err(CkksError::NoKeys { operation: PREPARE }),
         };
-        let combined = Combined::new(self.weights().matrix(), self.shift(), self.row_shape(), key.switcher()?, key.key(), progress)?
-            .ok_or(CkksError::Cancelled)?;
+        let combined = Combined::new(
+            self.weights().matrix(),
+            self.shift(),
+            self.row_shape(),
+            key.switcher()?,
+            key.key(),
+            progress,
+        )?
+        .ok_or(CkksError::Cancelled)?;
         let key_id = held.id();
         Ok(PreparedMatrix { plan: self.clone(), key_id, combined })
     }
@@ -57,8 +70,17 @@ impl PreparedMatrix {
     }
 
     /// A prepared matrix from a file.
-    pub(crate) fn from_parts(plan: PreparedPlan, key_id: KeyId, keys: Vec<SwitchKey>) -> Result<Self, CkksError> {
-        let combined = Combined::from_parts(plan.weights().matrix().shifted_down(plan.shift()), plan.shift(), plan.row_shape(), keys)?;
+    pub(crate) fn from_parts(
+        plan: PreparedPlan,
+        key_id: KeyId,
+        keys: Vec<SwitchKey>,
+    ) -> Result<Self, CkksError> {
+        let combined = Combined::from_parts(
+            plan.weights().matrix().shifted_down(plan.shift()),
+            plan.shift(),
+            plan.row_shape(),
+            keys,
+        )?;
         Ok(Self { plan, key_id, combined })
     }
 
@@ -78,21 +100,27 @@ impl PreparedMatrix {
         self.combined.key_bytes()
     }
 
-    /// The same matrix and keys with one or two floating-point products. The rounding of the weights stays that of the plan.
+    /// The same matrix and keys with one or two floating-point products. The rounding of the weights stays
+    /// that of the plan.
     ///
     /// # Errors
     /// [`CkksError::OutOfRange`] for another number.
     pub fn with_products(self, products: usize) -> Result<Self, CkksError> {
         if !(1..=2).contains(&products) {
             let remedy = "take one or two".to_owned();
-            return Err(CkksError::OutOfRange { what: "the number of floating-point products", value: products.to_string(), remedy });
+            return Err(CkksError::OutOfRange {
+                what: "the number of floating-point products",
+                value: products.to_string(),
+                remedy,
+            });
         }
         let plan = self.plan.with_products(products)?;
         Ok(Self { plan, ..self })
     }
 }
 
-/// Bytes that a product with `x` takes at least, beside the factors: the rows under shared masks, their numbers in floating point, and the result.
+/// Bytes that a product with `x` takes at least, beside the factors: the rows under shared masks, their
+/// numbers in floating point, and the result.
 fn product_bytes(plan: &PreparedPlan, x: &Ciphertext, comes_under_masks: bool) -> usize {
     let (params, polys) = (x.params(), plan.rows().div_ceil(plan.layout().lanes) * x.layout().groups());
     let words = |polys: usize, level: Level| polys * params.chain().basis(level).len() * params.degree();
@@ -103,13 +131,19 @@ fn product_bytes(plan: &PreparedPlan, x: &Ciphertext, comes_under_masks: bool) -
 }
 
 impl Evaluator {
-    /// `W @ x`, rescaled, by a prepared matrix. The result has one body in each bundle and as many rows in a polynomial as `x`. Rows under shared masks need no
-    /// further key; an array with masks of its own is brought under shared ones first, by the keys of [`PreparedPlan::needs`] for such arrays.
+    /// `W @ x`, rescaled, by a prepared matrix. The result has one body in each bundle and as many rows in a
+    /// polynomial as `x`. Rows under shared masks need no further key; an array with masks of its own is
+    /// brought under shared ones first, by the keys of [`PreparedPlan::needs`] for such arrays.
     ///
     /// # Errors
-    /// [`CkksError::Shape`], [`CkksError::Conversion`], [`CkksError::OutOfRange`] where `x` is not of the shape, layout, level and scale that the matrix was
-    /// prepared for; [`CkksError::WrongSecret`] under another owner's secret; [`CkksError::WrongParams`].
-    pub fn multiply_prepared(&self, matrix: &PreparedMatrix, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
+    /// [`CkksError::Shape`], [`CkksError::Conversion`], [`CkksError::OutOfRange`] where `x` is not of the
+    /// shape, layout, level and scale that the matrix was prepared for; [`CkksError::WrongSecret`] under
+    /// another owner's secret; [`CkksError::WrongParams`].
+    pub fn multiply_prepared(
+        &self,
+        matrix: &PreparedMatrix,
+        x: &Ciphertext,
+    ) -> Result<Ciphertext, CkksError> {
         self.multiply_prepared_with_progress(matrix, x, &mut |_, _| true)
     }
 
@@ -145,16 +179,31 @@ impl Evaluator {
         let bodies = if comes_under_masks { plan.layout().bodies } else { layout.bodies };
         if (layout.lanes, bodies) != (plan.layout().lanes, plan.layout().bodies) {
             let text = |lanes: usize, bodies: usize| {
-                format!("{} in a polynomial and {} under a mask", counted(lanes, "row"), counted(bodies, "polynomial"))
+                format!(
+                    "{} in a polynomial and {} under a mask",
+                    counted(lanes, "row"),
+                    counted(bodies, "polynomial")
+                )
             };
             let (planned, own) = (plan.layout(), text(layout.lanes, layout.bodies));
-            let reason = format!("the matrix was prepared for {}, the array has {own}", text(planned.lanes, planned.bodies));
+            let reason = format!(
+                "the matrix was prepared for {}, the array has {own}",
+                text(planned.lanes, planned.bodies)
+            );
             return Err(CkksError::Conversion { operation: PREPARE, reason });
         }
         if x.level() != plan.level() || x.scale() != plan.scale() {
             let value = format!("level {} and scale 2^{:.3}", x.level(), x.scale().log2());
-            let remedy = format!("the matrix was prepared for level {} and scale 2^{:.3}", plan.level(), plan.scale().log2());
-            return Err(CkksError::OutOfRange { what: "the level of the factor of a prepared matrix", value, remedy });
+            let remedy = format!(
+                "the matrix was prepared for level {} and scale 2^{:.3}",
+                plan.level(),
+                plan.scale().log2()
+            );
+            return Err(CkksError::OutOfRange {
+                what: "the level of the factor of a prepared matrix",
+                value,
+                remedy,
+            });
         }
         if !x.is_symbol() {
             check_free(
@@ -168,7 +217,11 @@ impl Evaluator {
             let axis = Some(BodyAxis::Rows);
             // The keys that a plan states are those of rounds.
             let direct = !x.is_symbol() && self.holds(x, Operation::FormatSwitch { from: 1, to: bodies });
-            shared = if direct { self.share_mask_along(x, bodies, axis)? } else { self.share_mask_in_rounds(x, bodies, axis)? };
+            shared = if direct {
+                self.share_mask_along(x, bodies, axis)?
+            } else {
+                self.share_mask_in_rounds(x, bodies, axis)?
+            };
             check_rows(&shared)?;
             &shared
         } else {
@@ -204,21 +257,30 @@ impl Evaluator {
         let (groups, polys) = (layout.groups(), out.row_groups());
         let mut columns = Vec::with_capacity(groups);
         for group in 0..groups {
-            let bundles: Vec<&Bundle<Eval>> = (0..layout.lines()).map(|line| &x.bundles()[layout.bundle(line, group, 0)]).collect();
+            let bundles: Vec<&Bundle<Eval>> =
+                (0..layout.lines()).map(|line| &x.bundles()[layout.bundle(line, group, 0)]).collect();
             let mut tick = |done: usize, _: usize| progress(group * polys + done, groups * polys);
-            let rows = matrix.combined.multiply(&bundles, plan.products(), switcher, &mut tick)?.ok_or(CkksError::Cancelled)?;
+            let rows = matrix
+                .combined
+                .multiply(&bundles, plan.products(), switcher, &mut tick)?
+                .ok_or(CkksError::Cancelled)?;
             columns.push(rows.into_iter());
         }
-        let bundles = (0..polys).flat_map(|_| columns.iter_mut().filter_map(Iterator::next).collect::<Vec<_>>()).collect();
+        let bundles = (0..polys)
+            .flat_map(|_| columns.iter_mut().filter_map(Iterator::next).collect::<Vec<_>>())
+            .collect();
         Ok(finish(bundles))
     }
 
-    /// Whether an array with masks of its own can be brought under those of the plan: a dry run as the plan says, data by the keys that there are.
+    /// Whether an array with masks of its own can be brought under those of the plan: a dry run as the plan
+    /// says, data by the keys that there are.
     fn brings_under_masks(&self, plan: &PreparedPlan, x: &Ciphertext) -> bool {
         if x.is_symbol() {
             return plan.own_masks();
         }
         let bodies = plan.layout().bodies;
-        plan.own_masks() || self.holds(x, Operation::FormatSwitch { from: 1, to: bodies }) || self.holds_rounds(x, bodies)
+        plan.own_masks()
+            || self.holds(x, Operation::FormatSwitch { from: 1, to: bodies })
+            || self.holds_rounds(x, bodies)
     }
 }

@@ -25,28 +25,42 @@ impl SamplesPlan {
     /// Refuses a secret whose samples this plan cannot pack.
     ///
     /// # Errors
-    /// [`CkksError::OutOfRange`] for other secrets than the plan's own, the main one and devices'; [`CkksError::InvalidParams`], [`CkksError::Insecure`] where the dimension is not secure for
-    /// samples under it.
+    /// [`CkksError::OutOfRange`] for other secrets than the plan's own, the main one and devices';
+    /// [`CkksError::InvalidParams`], [`CkksError::Insecure`] where the dimension is not secure for samples
+    /// under it.
     pub fn check_secret(&self, secret: SecretName) -> Result<(), CkksError> {
         if secret == self.secret {
             return Ok(());
         }
-        if !matches!(secret, SecretName::Main | SecretName::Device(_)) || matches!(self.secret, SecretName::Outside(_)) {
+        if !matches!(secret, SecretName::Main | SecretName::Device(_))
+            || matches!(self.secret, SecretName::Outside(_))
+        {
             let remedy = format!(
                 "this plan is for samples under \"{}\"; those of the owner's secret and of devices alone are packed together",
                 self.secret
             );
-            return Err(CkksError::OutOfRange { what: "the secret of the samples", value: secret.to_string(), remedy });
+            return Err(CkksError::OutOfRange {
+                what: "the secret of the samples",
+                value: secret.to_string(),
+                remedy,
+            });
         }
         self.samples.check_fresh(secret, Level(0))
     }
 
-    /// Refuses a client whose samples the plan, with keys of the owner `owner` for samples under `secrets`, is not for.
+    /// Refuses a client whose samples the plan, with keys of the owner `owner` for samples under `secrets`,
+    /// is not for.
     ///
     /// # Errors
-    /// [`CkksError::WrongSecret`] for a client of another owner; [`CkksError::OutOfRange`] for one that cuts off so much that nothing of its numbers is left; as
+    /// [`CkksError::WrongSecret`] for a client of another owner; [`CkksError::OutOfRange`] for one that cuts
+    /// off so much that nothing of its numbers is left; as
     /// [`Evaluator::bootstrap_samples`](crate::Evaluator::bootstrap_samples) for a sample of the client.
-    pub fn check_client(&self, receiver: &Receiver, owner: KeyId, secrets: &[SecretName]) -> Result<(), CkksError> {
+    pub fn check_client(
+        &self,
+        receiver: &Receiver,
+        owner: KeyId,
+        secrets: &[SecretName],
+    ) -> Result<(), CkksError> {
         if receiver.key_id() != owner {
             return Err(CkksError::WrongSecret {
                 what: "a light client",
@@ -58,19 +72,32 @@ impl SamplesPlan {
         // Numbers are at most 1 in magnitude.
         if receiver.truncation() > 0.5 {
             let value = format!("an error of {:.1e} by what is cut off", receiver.truncation());
-            let remedy = "that leaves nothing of numbers up to 1: make the client with a precision of at least 1 bit".to_owned();
+            let remedy =
+                "that leaves nothing of numbers up to 1: make the client with a precision of at least 1 bit"
+                    .to_owned();
             return Err(CkksError::OutOfRange { what: "the precision of a light client", value, remedy });
         }
         let sample = receiver.masks(0..1)?;
-        let secret = secrets.iter().find(|&&secret| secret == sample.secret()).or(secrets.first()).copied().unwrap_or(self.secret);
+        let secret = secrets
+            .iter()
+            .find(|&&secret| secret == sample.secret())
+            .or(secrets.first())
+            .copied()
+            .unwrap_or(self.secret);
         self.check(&sample, secret)
     }
 
-    /// Samples of another library, as [`Params::outside_samples`](crate::Params::outside_samples) takes them in, for this plan.
+    /// Samples of another library, as [`Params::outside_samples`](crate::Params::outside_samples) takes them
+    /// in, for this plan.
     ///
     /// # Errors
-    /// [`CkksError::Conversion`] for samples of another secret or dimension than the plan's; as [`Params::outside_samples`](crate::Params::outside_samples).
-    pub fn outside_samples(&self, key_id: KeyId, samples: &OutsideSamples<'_>) -> Result<Ciphertext, CkksError> {
+    /// [`CkksError::Conversion`] for samples of another secret or dimension than the plan's; as
+    /// [`Params::outside_samples`](crate::Params::outside_samples).
+    pub fn outside_samples(
+        &self,
+        key_id: KeyId,
+        samples: &OutsideSamples<'_>,
+    ) -> Result<Ciphertext, CkksError> {
         let secret = SecretName::Outside(samples.secret);
         if self.outside_dimension != Some(samples.dimension) || secret != self.secret {
             let reason = format!(
@@ -104,7 +131,12 @@ impl SamplesPlan {
             return Err(CkksError::Conversion { operation: OPERATION, reason });
         }
         if x.level() != Level(0) {
-            return Err(CkksError::LevelTooHigh { operation: OPERATION, shape: own, level: x.level().0, most: 0 });
+            return Err(CkksError::LevelTooHigh {
+                operation: OPERATION,
+                shape: own,
+                level: x.level().0,
+                most: 0,
+            });
         }
         if !same_scale(x.scale(), self.scale()) {
             return Err(CkksError::ScaleMismatch { left: x.scale().log2(), right: self.scale().log2() });

@@ -6,12 +6,15 @@
 //! half bootstrap slots, at the level that a bootstrap leaves
 //! ```
 //!
-//! The samples are packed at the shortest modulus, where keys are small and switches fast: in a smaller ring first, from which one switch leads to the ring of the bootstrap. Fewer samples
-//! than a ring holds become a sparse bootstrap; more become several ciphertexts.
+//! The samples are packed at the shortest modulus, where keys are small and switches fast: in a smaller ring
+//! first, from which one switch leads to the ring of the bootstrap. Fewer samples than a ring holds become a
+//! sparse bootstrap; more become several ciphertexts.
 //!
-//! Source: [hermes, sec. 3, 4.5, Fig. 4]; differs: the paper packs in rings of degree 2^12, where this plan prices every ring that is secure, and packing in the ring of the bootstrap at once.
+//! Source: [hermes, sec. 3, 4.5, Fig. 4]; differs: the paper packs in rings of degree 2^12, where this plan
+//! prices every ring that is secure, and packing in the ring of the bootstrap at once.
 //!
-//! `options` and the parameters of samples, `plan` with its choice and prediction, `places` of numbers, `checks` of clients and samples, `run` on data.
+//! `options` and the parameters of samples, `plan` with its choice and prediction, `places` of numbers,
+//! `checks` of clients and samples, `run` on data.
 
 mod checks;
 mod options;

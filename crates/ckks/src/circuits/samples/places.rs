@@ -1,4 +1,5 @@
-//! Where the numbers of samples are: in samples, among the coefficients that these are packed to, and in the result.
+//! Where the numbers of samples are: in samples, among the coefficients that these are packed to, and in the
+//! result.
 
 use clathrate_arith::kernels::scalar::bit_reverse;
 
@@ -29,8 +30,9 @@ impl SamplesPlan {
         if self.pairs { layout.with_complex()?.with_capacity(slots) } else { layout.with_capacity(slots) }
     }
 
-    /// Where `count` numbers are among the coefficients: pairs in bit-reversed order, from which coefficients-to-slots makes the natural one. For each ciphertext the samples that it is
-    /// packed from, by powers of `X`.
+    /// Where `count` numbers are among the coefficients: pairs in bit-reversed order, from which
+    /// coefficients-to-slots makes the natural one. For each ciphertext the samples that it is packed from,
+    /// by powers of `X`.
     pub(in crate::circuits) fn placed(&self, count: usize) -> Result<(Layout, Members), CkksError> {
         let (target, slots, degree) = (self.half.params(), self.half.slots(), self.samples.degree());
         let (polys, gap) = (self.polys(count), target.degree() / degree);
@@ -41,7 +43,8 @@ impl SamplesPlan {
         if degree > 1 {
             let in_each = 2 * slots / degree;
             for sample in 0..count / degree {
-                members[sample / in_each][stride * bit_reverse(sample % in_each, in_each.trailing_zeros())] = Some(sample);
+                members[sample / in_each][stride * bit_reverse(sample % in_each, in_each.trailing_zeros())] =
+                    Some(sample);
             }
             return Ok((layout, members));
         }

@@ -51,9 +51,11 @@ impl SamplesPlan {
     /// The plan within the limits that `options` state, for samples of the family of `params`.
     ///
     /// # Errors
-    /// [`CkksError::OutOfRange`] without numbers, for an impossible degree, dimension or midpoints, and for limits below the keys or the time of every choice;
-    /// [`CkksError::InvalidParams`], [`CkksError::Insecure`] for a dimension that is not secure; [`CkksError::Conversion`] where these parameters have no rank of 1, and for samples of
-    /// several numbers without pairs; as [`BootstrapPlan::with_options`].
+    /// [`CkksError::OutOfRange`] without numbers, for an impossible degree, dimension or midpoints, and for
+    /// limits below the keys or the time of every choice; [`CkksError::InvalidParams`],
+    /// [`CkksError::Insecure`] for a dimension that is not secure; [`CkksError::Conversion`] where these
+    /// parameters have no rank of 1, and for samples of several numbers without pairs; as
+    /// [`BootstrapPlan::with_options`].
     pub fn new(params: &Params, options: &SamplesOptions) -> Result<Self, CkksError> {
         let root = params.root()?;
         let target = root.relative(root.rlwe_shape())?;
@@ -68,7 +70,11 @@ impl SamplesPlan {
         let count = options.count.unwrap_or(target.degree());
         if count == 0 || !count.is_multiple_of(options.degree) {
             let remedy = format!("use a multiple of the degree {} from 1 up", options.degree);
-            return Err(CkksError::OutOfRange { what: "the count of numbers", value: count.to_string(), remedy });
+            return Err(CkksError::OutOfRange {
+                what: "the count of numbers",
+                value: count.to_string(),
+                remedy,
+            });
         }
         let wanted = if options.pairs { count.div_ceil(2) } else { count };
         let (few, all) = (wanted.next_power_of_two().min(target.slot_count()), target.slot_count());
@@ -83,7 +89,8 @@ impl SamplesPlan {
             };
             BootstrapPlan::with_options(&target, own)
         };
-        // Few numbers may as well lie far apart in the slots of transforms of few, or at the first of all slots.
+        // Few numbers may as well lie far apart in the slots of transforms of few, or at the first of all
+        // slots.
         let half = |most_key_bytes: Option<usize>| -> Result<BootstrapPlan, CkksError> {
             let own = half_of(few, most_key_bytes);
             if few == all {
@@ -92,8 +99,11 @@ impl SamplesPlan {
             match (own, half_of(all, most_key_bytes)) {
                 (Ok(own), Ok(whole)) => {
                     let time = |plan: &BootstrapPlan| Ok::<_, CkksError>(plan.dry_run()?.cost().price);
-                    let bits = |plan: &BootstrapPlan| Ok::<_, CkksError>(-plan.predicted_error()?.deviation().log2());
-                    let fewer = time(&own)? <= SLOWER * time(&whole)? && bits(&own)? + LESS_PRECISE >= bits(&whole)?;
+                    let bits = |plan: &BootstrapPlan| {
+                        Ok::<_, CkksError>(-plan.predicted_error()?.deviation().log2())
+                    };
+                    let fewer =
+                        time(&own)? <= SLOWER * time(&whole)? && bits(&own)? + LESS_PRECISE >= bits(&whole)?;
                     Ok(if fewer { own } else { whole })
                 }
                 (own, whole) => whole.or(own),
@@ -139,20 +149,24 @@ impl SamplesPlan {
             None => 0,
         };
         if let Some(most) = options.most_key_bytes {
-            plan.half = half(Some(most.saturating_add(spared).saturating_sub(least))).map_err(|error| match error {
-                CkksError::OutOfRange { what, remedy, .. } => {
-                    let remedy = format!("{remedy} for the bootstrap alone, and {least} for packing");
-                    CkksError::OutOfRange { what, value: most.to_string(), remedy }
-                }
-                other => other,
-            })?;
+            plan.half =
+                half(Some(most.saturating_add(spared).saturating_sub(least))).map_err(
+                    |error| match error {
+                        CkksError::OutOfRange { what, remedy, .. } => {
+                            let remedy = format!("{remedy} for the bootstrap alone, and {least} for packing");
+                            CkksError::OutOfRange { what, value: most.to_string(), remedy }
+                        }
+                        other => other,
+                    },
+                )?;
         }
         let (half_time, half_keys) = {
             let recording = plan.half.dry_run()?;
             let bytes = recording.keys(&target)?.bytes(&target)?.saturating_sub(spared);
             (recording.cost().price * plan.polys(count) as f64, bytes)
         };
-        let fits = |cost: &PackingCost| options.most_key_bytes.is_none_or(|most| cost.key_bytes + half_keys <= most);
+        let fits =
+            |cost: &PackingCost| options.most_key_bytes.is_none_or(|most| cost.key_bytes + half_keys <= most);
         // The bootstrap has no change to the ephemeral secret.
         let own = plan.half.predicted_error()?;
         let own = own.deviation().powi(2) - own.encapsulation;
@@ -162,7 +176,10 @@ impl SamplesPlan {
         let refused = || CkksError::OutOfRange {
             what: "the bytes of the keys",
             value: options.most_key_bytes.unwrap_or(0).to_string(),
-            remedy: format!("allow at least {} bytes: {half_keys} for the bootstrap and {least} for packing", half_keys + least),
+            remedy: format!(
+                "allow at least {} bytes: {half_keys} for the bootstrap and {least} for packing",
+                half_keys + least
+            ),
         };
         let fastest = priced.iter().find(|cost| fits(cost)).ok_or_else(refused)?.price;
         let most = options.most_seconds.map_or(SLOWER * (half_time + fastest), |seconds| seconds * 1e9);
@@ -176,7 +193,11 @@ impl SamplesPlan {
                 half_time / 1e9,
                 fastest / 1e9
             );
-            return Err(CkksError::OutOfRange { what: "the seconds of a bootstrap of samples", value: seconds.to_string(), remedy });
+            return Err(CkksError::OutOfRange {
+                what: "the seconds of a bootstrap of samples",
+                value: seconds.to_string(),
+                remedy,
+            });
         }
         let near = |cost: &PackingCost| fits(cost) && half_time + cost.price <= most;
         let near = priced.iter().enumerate().filter(|(_, cost)| near(cost));
@@ -185,7 +206,8 @@ impl SamplesPlan {
         plan.others = priced;
         plan.stages = plan.stages_of(&plan.packing.method, plan.packing.ring)?;
         let recorder = Evaluator::recording(&target);
-        let symbol = recorder.take_encrypted(plan.symbol(plan.secret, count)?, Some(1.0), plan.sample_variance())?;
+        let symbol =
+            recorder.take_encrypted(plan.symbol(plan.secret, count)?, Some(1.0), plan.sample_variance())?;
         recorder.bootstrap_samples(&symbol, &plan)?;
         let needs = recorder.needs();
         plan.key_bytes = target.required_keys(&needs)?.bytes(&target)?;
@@ -206,7 +228,11 @@ impl SamplesPlan {
     }
 
     /// What may be chosen: midpoints, and the degree of one of the smaller rings that they are in.
-    fn ways(&self, options: &SamplesOptions, rings: &[Params]) -> Result<Vec<(PackingMethod, Option<usize>)>, CkksError> {
+    fn ways(
+        &self,
+        options: &SamplesOptions,
+        rings: &[Params],
+    ) -> Result<Vec<(PackingMethod, Option<usize>)>, CkksError> {
         let whole = self.half.params().degree();
         let smaller: Vec<usize> = rings.iter().map(Params::degree).collect();
         let rings: Vec<Option<usize>> = match options.ring {
@@ -216,26 +242,44 @@ impl SamplesPlan {
             Some(degree) => {
                 let all: Vec<String> = smaller.iter().chain([&whole]).map(ToString::to_string).collect();
                 let (what, value) = ("the degree of the ring that samples are packed in", degree.to_string());
-                return Err(CkksError::OutOfRange { what, value, remedy: format!("use one of {}", all.join(", ")) });
+                return Err(CkksError::OutOfRange {
+                    what,
+                    value,
+                    remedy: format!("use one of {}", all.join(", ")),
+                });
             }
         };
         let Some(ranks) = &options.midpoints else {
-            let of = |ring: Option<usize>| midpoints(&self.samples, ring.unwrap_or(whole)).into_iter().map(move |ranks| (ranks, ring));
-            return Ok(rings.into_iter().flat_map(of).map(|(ranks, ring)| (PackingMethod::Midpoints(ranks), ring)).collect());
+            let of = |ring: Option<usize>| {
+                midpoints(&self.samples, ring.unwrap_or(whole)).into_iter().map(move |ranks| (ranks, ring))
+            };
+            return Ok(rings
+                .into_iter()
+                .flat_map(of)
+                .map(|(ranks, ring)| (PackingMethod::Midpoints(ranks), ring))
+                .collect());
         };
         // Given ranks fit into some of the rings, or else the first one says why not.
         let method = PackingMethod::Midpoints(ranks.clone());
-        let fitting: Vec<Option<usize>> = rings.iter().copied().filter(|&ring| self.stages_of(&method, ring).is_ok()).collect();
+        let fitting: Vec<Option<usize>> =
+            rings.iter().copied().filter(|&ring| self.stages_of(&method, ring).is_ok()).collect();
         let rings = if fitting.is_empty() { rings[..1].to_vec() } else { fitting };
         Ok(rings.into_iter().map(|ring| (method.clone(), ring)).collect())
     }
 
-    /// The plan among those that [`SamplesPlan::new`] prices whose keys are in `keys`, for samples under `secrets`: where keys were made on another machine, predicted times may have led to
-    /// another ring or other midpoints.
+    /// The plan among those that [`SamplesPlan::new`] prices whose keys are in `keys`, for samples under
+    /// `secrets`: where keys were made on another machine, predicted times may have led to another ring or
+    /// other midpoints.
     ///
     /// # Errors
-    /// As [`SamplesPlan::new`]; [`CkksError::MissingKeys`] for the plan that is the fastest here where no plan has its keys.
-    pub fn for_keys(params: &Params, options: &SamplesOptions, keys: &EvaluationKeys, secrets: &[SecretName]) -> Result<Self, CkksError> {
+    /// As [`SamplesPlan::new`]; [`CkksError::MissingKeys`] for the plan that is the fastest here where no
+    /// plan has its keys.
+    pub fn for_keys(
+        params: &Params,
+        options: &SamplesOptions,
+        keys: &EvaluationKeys,
+        secrets: &[SecretName],
+    ) -> Result<Self, CkksError> {
         let plan = Self::new(params, options)?;
         let missing = match plan.check_keys(keys, secrets) {
             Err(missing @ CkksError::MissingKeys { .. }) => missing,
@@ -258,7 +302,11 @@ impl SamplesPlan {
     fn price_packing(&self, method: PackingMethod, ring: Option<usize>) -> Result<PackingCost, CkksError> {
         let target = self.half.params();
         let recorder = Evaluator::recording(target);
-        let x = recorder.take_encrypted(self.symbol(self.secret, self.count)?, Some(1.0), self.sample_variance())?;
+        let x = recorder.take_encrypted(
+            self.symbol(self.secret, self.count)?,
+            Some(1.0),
+            self.sample_variance(),
+        )?;
         let stages = self.stages_of(&method, ring)?;
         recorder.packed_samples(&[&x], self, &stages)?;
         let error = self.packing_error(&stages)?;
@@ -267,7 +315,8 @@ impl SamplesPlan {
         Ok(PackingCost { method, ring, nanoseconds, price, key_bytes, error })
     }
 
-    /// The variance of a sample's error: that of its encryption, or for samples of another library at most what switching its modulus adds.
+    /// The variance of a sample's error: that of its encryption, or for samples of another library at most
+    /// what switching its modulus adds.
     fn sample_variance(&self) -> f64 {
         match self.secret {
             SecretName::Outside(_) => (self.samples.rank() + 1) as f64 / 12.0,
@@ -275,11 +324,13 @@ impl SamplesPlan {
         }
     }
 
-    /// The root mean square error of a number behind these stages: that of the sample, and of each step the noise of its key and the rounding under the secret of the result.
+    /// The root mean square error of a number behind these stages: that of the sample, and of each step the
+    /// noise of its key and the rounding under the secret of the result.
     fn packing_error(&self, stages: &[Stage]) -> Result<f64, CkksError> {
         let (mut variance, mut under) = (self.sample_variance(), self.secret);
         for Stage { params, onto, steps } in stages {
-            // The squared norm of the secret; the uniform one of a smaller ring has two thirds of its coefficients.
+            // The squared norm of the secret; the uniform one of a smaller ring has two thirds of its
+            // coefficients.
             let rounding = match (onto, params.encapsulation()) {
                 (SecretName::Packing, _) => (1.0 + 2.0 / 3.0 * params.degree() as f64) / 12.0,
                 (_, Some(own)) => (1 + own.weight) as f64 / 12.0,
@@ -307,7 +358,8 @@ impl SamplesPlan {
         let last = |steps| Stage { params: target.clone(), onto: self.packed_secret(), steps };
         let Some(degree) = ring else { return Ok(vec![last(self.samples.packing_steps_to(target, ranks)?)]) };
         let params = target.for_samples(ModuleShape { degree, rank: 1 })?;
-        let (within, out) = (self.samples.packing_steps_to(&params, ranks)?, params.packing_steps_to(target, &[])?);
+        let (within, out) =
+            (self.samples.packing_steps_to(&params, ranks)?, params.packing_steps_to(target, &[])?);
         Ok(vec![Stage { params, onto: SecretName::Packing, steps: within }, last(out)])
     }
 
@@ -367,7 +419,8 @@ impl SamplesPlan {
         &self.needs
     }
 
-    /// The keys for samples under each of these secrets, the main one or devices', and under the plan's own: for each a key of the first step of packing.
+    /// The keys for samples under each of these secrets, the main one or devices', and under the plan's own:
+    /// for each a key of the first step of packing.
     pub fn needs_of(&self, secrets: &[SecretName]) -> Result<KeyNeeds, CkksError> {
         Ok(self.at_home(self.own_needs_of(secrets)?))
     }
@@ -382,7 +435,8 @@ impl SamplesPlan {
         Ok(recorder.needs().merge(&self.own_needs))
     }
 
-    /// Estimated bits of security of the least secure secret that the keys are under: the owner's, the ephemeral one, and that of a smaller ring.
+    /// Estimated bits of security of the least secure secret that the keys are under: the owner's, the
+    /// ephemeral one, and that of a smaller ring.
     #[must_use]
     pub fn security_bits(&self) -> f64 {
         let ring = self.stages.iter().filter_map(|stage| stage.params.packing_ring());
@@ -431,7 +485,8 @@ impl SamplesPlan {
     #[must_use]
     pub fn explain(&self) -> String {
         const MIB: f64 = (1 << 20) as f64;
-        let under = if self.secret == SecretName::Main { String::new() } else { format!(" under {}", self.secret) };
+        let under =
+            if self.secret == SecretName::Main { String::new() } else { format!(" under {}", self.secret) };
         format!(
             "{} numbers from samples of shape {}{under} at scale 2^{:.2} to {} {} slots in each of {} ciphertexts, level {}\n  \
              {:.1} ms, of which packing {:.1}; keys {:.1} MiB, of which packing {:.1}; {:.1} bits of precision; failure 2^{:.1} for each ciphertext; {:.0} bits of security\n\

@@ -12,26 +12,36 @@ use crate::evaluation::{Evaluator, Members, Packed};
 const PACKING: &str = "packing";
 
 impl Evaluator {
-    /// The numbers of LWE or MLWE samples in slots, at the level of a bootstrapped array: packed, and bootstrapped by the second half of a bootstrap. [hermes, sec. 4.5]
+    /// The numbers of LWE or MLWE samples in slots, at the level of a bootstrapped array: packed, and
+    /// bootstrapped by the second half of a bootstrap. [hermes, sec. 4.5]
     ///
-    /// The result is a vector of the samples' numbers in their order, real, or with [`SamplesOptions::pairs`](super::SamplesOptions::pairs) complex, with two consecutive numbers in each slot.
-    /// Range: numbers of magnitude at most 1. A sample with a wrong or a large number damages its own place, which may then hold hundreds of times more than 1:
-    /// products of it afterwards can exceed the modulus, and damage all places of its ciphertext.
+    /// The result is a vector of the samples' numbers in their order, real, or with
+    /// [`SamplesOptions::pairs`](super::SamplesOptions::pairs) complex, with two consecutive numbers in each
+    /// slot. Range: numbers of magnitude at most 1. A sample with a wrong or a large number damages its own
+    /// place, which may then hold hundreds of times more than 1: products of it afterwards can exceed the
+    /// modulus, and damage all places of its ciphertext.
     ///
     /// # Errors
-    /// [`CkksError::Conversion`] for samples of another shape, secret or layout than the plan's; [`CkksError::LevelTooHigh`], [`CkksError::ScaleMismatch`]; [`CkksError::WrongParams`];
-    /// errors of missing keys; [`CkksError::NotEnoughMemory`].
+    /// [`CkksError::Conversion`] for samples of another shape, secret or layout than the plan's;
+    /// [`CkksError::LevelTooHigh`], [`CkksError::ScaleMismatch`]; [`CkksError::WrongParams`]; errors of
+    /// missing keys; [`CkksError::NotEnoughMemory`].
     pub fn bootstrap_samples(&self, x: &Ciphertext, plan: &SamplesPlan) -> Result<Ciphertext, CkksError> {
         let packed = self.pack_samples(x, plan)?;
         self.raise_samples(&packed, x.shape().iter().product(), plan)
     }
 
-    /// As [`Evaluator::bootstrap_samples`], for arrays of samples under several secrets, the main one and devices': one vector, of the first array's numbers first. Each array is packed with the
-    /// first key of its secret ([`SamplesPlan::needs_of`]) and adds the error of packing once.
+    /// As [`Evaluator::bootstrap_samples`], for arrays of samples under several secrets, the main one and
+    /// devices': one vector, of the first array's numbers first. Each array is packed with the first key of
+    /// its secret ([`SamplesPlan::needs_of`]) and adds the error of packing once.
     ///
     /// # Errors
-    /// As [`Evaluator::bootstrap_samples`] and [`SamplesPlan::check_secret`]; [`CkksError::NoTerms`] without arrays.
-    pub fn bootstrap_samples_of(&self, arrays: &[&Ciphertext], plan: &SamplesPlan) -> Result<Ciphertext, CkksError> {
+    /// As [`Evaluator::bootstrap_samples`] and [`SamplesPlan::check_secret`]; [`CkksError::NoTerms`] without
+    /// arrays.
+    pub fn bootstrap_samples_of(
+        &self,
+        arrays: &[&Ciphertext],
+        plan: &SamplesPlan,
+    ) -> Result<Ciphertext, CkksError> {
         if arrays.is_empty() {
             return Err(CkksError::NoTerms { operation: OPERATION });
         }
@@ -45,24 +55,43 @@ impl Evaluator {
         self.raise_samples(&self.packed_samples(arrays, plan, &plan.stages)?, count, plan)
     }
 
-    /// The second part of [`Evaluator::bootstrap_samples`]: `count` numbers that [`Evaluator::pack_samples`] packed, from coefficients to slots.
+    /// The second part of [`Evaluator::bootstrap_samples`]: `count` numbers that [`Evaluator::pack_samples`]
+    /// packed, from coefficients to slots.
     ///
     /// # Errors
-    /// [`CkksError::Shape`] for another number of ciphertexts than hold this count; [`CkksError::NotEnoughMemory`]; as [`Evaluator::half_bootstrap`].
-    pub fn raise_samples(&self, packed: &Ciphertext, count: usize, plan: &SamplesPlan) -> Result<Ciphertext, CkksError> {
+    /// [`CkksError::Shape`] for another number of ciphertexts than hold this count;
+    /// [`CkksError::NotEnoughMemory`]; as [`Evaluator::half_bootstrap`].
+    pub fn raise_samples(
+        &self,
+        packed: &Ciphertext,
+        count: usize,
+        plan: &SamplesPlan,
+    ) -> Result<Ciphertext, CkksError> {
         if packed.layout().bundles() != plan.polys(count) {
             let remedy = "give the count of the samples that were packed".to_owned();
-            return Err(CkksError::Shape { operation: OPERATION, left: packed.shape().to_vec(), right: vec![count], remedy });
+            return Err(CkksError::Shape {
+                operation: OPERATION,
+                left: packed.shape().to_vec(),
+                right: vec![count],
+                remedy,
+            });
         }
         if self.held().is_some() && !packed.is_symbol() {
-            check_free(OPERATION, plan.half.memory_bytes(plan.polys(count))?, "bootstrap fewer samples at once, or free memory")?;
+            check_free(
+                OPERATION,
+                plan.half.memory_bytes(plan.polys(count))?,
+                "bootstrap fewer samples at once, or free memory",
+            )?;
         }
         let layout = plan.result_layout(count)?;
         let estimate = plan.half.bootstrapped(&packed.estimate, packed.layout(), &layout)?;
         let packed = &packed.clone().estimated(|_| Estimate::unknown());
         let shape = vec![layout.columns];
         if plan.pairs {
-            return Ok(self.half_bootstrap(packed, &plan.half)?.rearranged(shape, layout).estimated(|_| estimate));
+            return Ok(self
+                .half_bootstrap(packed, &plan.half)?
+                .rearranged(shape, layout)
+                .estimated(|_| estimate));
         }
         let parts = self.half_bootstrap_apart(packed, &plan.half)?;
         let [first, rest @ ..] = &parts[..] else { return Err(CkksError::Internal { operation: OPERATION }) };
@@ -73,18 +102,27 @@ impl Evaluator {
         }
         // Of an odd number of parts the last one is empty.
         bundles.truncate(layout.bundles());
-        Ok(first.with_all((first.params(), shape), layout, bundles, (first.level(), first.scale())).estimated(|_| estimate))
+        Ok(first
+            .with_all((first.params(), shape), layout, bundles, (first.level(), first.scale()))
+            .estimated(|_| estimate))
     }
 
-    /// The first part of [`Evaluator::bootstrap_samples`]: the samples as pairs of coefficients at level 0, under the secret that the modulus is raised under.
+    /// The first part of [`Evaluator::bootstrap_samples`]: the samples as pairs of coefficients at level 0,
+    /// under the secret that the modulus is raised under.
     pub fn pack_samples(&self, x: &Ciphertext, plan: &SamplesPlan) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         plan.check(x, plan.secret)?;
         self.packed_samples(&[x], plan, &plan.stages)
     }
 
-    /// The samples of all arrays, one after the other, as coefficients at level 0, under the secret that the modulus is raised under.
-    pub(super) fn packed_samples(&self, arrays: &[&Ciphertext], plan: &SamplesPlan, stages: &[Stage]) -> Result<Ciphertext, CkksError> {
+    /// The samples of all arrays, one after the other, as coefficients at level 0, under the secret that the
+    /// modulus is raised under.
+    pub(super) fn packed_samples(
+        &self,
+        arrays: &[&Ciphertext],
+        plan: &SamplesPlan,
+        stages: &[Stage],
+    ) -> Result<Ciphertext, CkksError> {
         let target = plan.half.params();
         let numbers = |x: &Ciphertext| x.shape().iter().product::<usize>();
         let (layout, members) = plan.placed(arrays.iter().map(|x| numbers(x)).sum())?;
@@ -96,8 +134,11 @@ impl Evaluator {
             let (mut sum, mut start): (Option<Ciphertext>, usize) = (None, 0);
             for x in arrays {
                 let behind = start + numbers(x) / plan.samples.degree();
-                let own = |sample: &Option<usize>| sample.filter(|sample| (start..behind).contains(sample)).map(|sample| sample - start);
-                let members: Members = placed.iter().map(|members| members.iter().map(own).collect()).collect();
+                let own = |sample: &Option<usize>| {
+                    sample.filter(|sample| (start..behind).contains(sample)).map(|sample| sample - start)
+                };
+                let members: Members =
+                    placed.iter().map(|members| members.iter().map(own).collect()).collect();
                 let packed = self.pack_as(x, &first.steps, &first.leaves(&result, placed.len())?, members)?;
                 sum = Some(match sum {
                     Some(sum) => self.add(&sum, &packed)?,

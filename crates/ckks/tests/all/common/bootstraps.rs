@@ -26,21 +26,33 @@ pub fn bootstrapped(
     let own = EncryptOptions { level, capacity, encoding, ..EncryptOptions::default() };
     let ct = encrypt_as(sk, x, shape, own, 5);
     let fresh = ev.bootstrap(&ct, &plan).expect("bootstrap");
-    assert_eq!((fresh.level(), fresh.shape(), fresh.scale()), (plan.output_level(), shape, params.scale(plan.output_level())));
+    assert_eq!(
+        (fresh.level(), fresh.shape(), fresh.scale()),
+        (plan.output_level(), shape, params.scale(plan.output_level()))
+    );
     (decrypt_complex(sk, &fresh), plan)
 }
 
-/// The root mean square of the real and imaginary parts of the errors of `rounds` bootstraps, over the predicted one.
+/// The root mean square of the real and imaginary parts of the errors of `rounds` bootstraps, over the
+/// predicted one.
 pub fn measured_over_predicted(params: &Params, options: BootstrapOptions, rounds: u8) -> f64 {
     let sk = secret(params, 21);
     let plan = BootstrapPlan::with_options(params, options).expect("plan");
     let ev = evaluator(&sk, &plan.needs().expect("needs"));
-    let own = EncryptOptions { level: Some(plan.input_level()), capacity: Some(plan.slots()), ..EncryptOptions::default() };
+    let own = EncryptOptions {
+        level: Some(plan.input_level()),
+        capacity: Some(plan.slots()),
+        ..EncryptOptions::default()
+    };
     let (mut sum, mut count) = (0.0, 0.0);
     for round in 0..rounds {
         let x = complex(plan.slots(), 30 + u64::from(round));
         let x: Vec<Complex64> = if plan.is_real() { x.iter().map(|x| x.re.into()).collect() } else { x };
-        let values = if plan.is_real() { Values::Real(x.iter().map(|x| x.re).collect()) } else { Values::Complex(x.clone()) };
+        let values = if plan.is_real() {
+            Values::Real(x.iter().map(|x| x.re).collect())
+        } else {
+            Values::Complex(x.clone())
+        };
         let ct = encrypt_as(&sk, &values, &[plan.slots()], own, round);
         let before = decrypt_complex(&sk, &ct);
         let after = decrypt_complex(&sk, &ev.bootstrap(&ct, &plan).expect("bootstrap"));
@@ -50,7 +62,12 @@ pub fn measured_over_predicted(params: &Params, options: BootstrapOptions, round
         }
     }
     let (measured, predicted) = ((sum / count).sqrt(), plan.predicted_error().expect("prediction"));
-    println!("{} slots: {:.2} bits, predicted {:.2}: {predicted:?}", plan.slots(), -measured.log2(), -predicted.deviation().log2());
+    println!(
+        "{} slots: {:.2} bits, predicted {:.2}: {predicted:?}",
+        plan.slots(),
+        -measured.log2(),
+        -predicted.deviation().log2()
+    );
     measured / predicted.deviation()
 }
 

@@ -44,11 +44,15 @@ pub fn decrypt_complex(sk: &SecretKey, ct: &Ciphertext) -> Vec<Complex64> {
     sk.decrypt(ct).expect("decrypt").into_complex()
 }
 
-/// Asserts that a measured deviation has the predicted bits right of the point, within `slack` bits either way.
+/// Asserts that a measured deviation has the predicted bits right of the point, within `slack` bits either
+/// way.
 pub fn assert_bits(what: &str, measured: f64, predicted_bits: f64, slack: f64) {
     let bits = -measured.log2();
     println!("{what}: {bits:.2} bits, predicted {predicted_bits:.2}");
-    assert!((bits - predicted_bits).abs() <= slack, "{what}: measured {bits:.3} bits, predicted {predicted_bits:.3}");
+    assert!(
+        (bits - predicted_bits).abs() <= slack,
+        "{what}: measured {bits:.3} bits, predicted {predicted_bits:.3}"
+    );
 }
 
 /// Bits of a slot's real part where every coefficient's error has this variance, in scaled units.
@@ -56,15 +60,18 @@ pub fn slot_bits(params: &Params, variance: f64, scale: f64) -> f64 {
     -((variance * params.degree() as f64 / 2.0).sqrt() / scale).log2()
 }
 
-/// Variance that one rotation, or the relinearisation with `inputs` inputs, adds at `level` by keys made for levels up to `level`: they
-/// have no primes of higher steps to borrow.
+/// Variance that one rotation, or the relinearisation with `inputs` inputs, adds at `level` by keys made for
+/// levels up to `level`: they have no primes of higher steps to borrow.
 pub fn switch_variance(params: &Params, inputs: usize, level: Level) -> f64 {
-    let plan = params.switcher().and_then(|switcher| Ok(switcher.tables_for(level, level)?)).expect("special primes");
+    let plan = params
+        .switcher()
+        .and_then(|switcher| Ok(switcher.tables_for(level, level)?))
+        .expect("special primes");
     params.noise_model().coalesced_switch(inputs, &plan.noise_digits(), plan.log2_special())
 }
 
-/// Checks the chain: primes distinct, congruent and below `limit_bits`; scales canonical and near the nominal one. Answers the largest
-/// deviation of a scale, relatively.
+/// Checks the chain: primes distinct, congruent and below `limit_bits`; scales canonical and near the nominal
+/// one. Answers the largest deviation of a scale, relatively.
 pub fn check_chain(params: &Params, limit_bits: f64) -> f64 {
     let name = &params.spec().name;
     let moduli: Vec<u64> = params.chain().ring().moduli().iter().map(|q| q.value()).collect();
@@ -91,13 +98,17 @@ pub fn check_chain(params: &Params, limit_bits: f64) -> f64 {
     worst
 }
 
-/// The measured errors of an array are what it says: their root mean square within a factor of 2, or more where there are few of them, and none beyond the bound.
+/// The measured errors of an array are what it says: their root mean square within a factor of 2, or more
+/// where there are few of them, and none beyond the bound.
 pub fn assert_errors(errors: &[f64], stated: &Ciphertext, what: &str) {
     let (rms, bound) = (stated.error_rms().expect("known"), stated.error_bound().expect("known"));
     let measured = (errors.iter().map(|error| error * error).sum::<f64>() / errors.len() as f64).sqrt();
     let largest = errors.iter().fold(0.0f64, |most, error| most.max(error.abs()));
     let factor = 2.0 * (1.0 + 3.0 / (errors.len() as f64).sqrt());
     println!("{what}: measured {measured:.2e}, stated {rms:.2e}; largest {largest:.2e}, bound {bound:.2e}");
-    assert!(measured <= factor * rms && measured >= rms / factor, "{what}: measured {measured:e}, stated {rms:e}");
+    assert!(
+        measured <= factor * rms && measured >= rms / factor,
+        "{what}: measured {measured:e}, stated {rms:e}"
+    );
     assert!(largest <= bound, "{what}: an error of {largest:e} beyond the bound {bound:e}");
 }

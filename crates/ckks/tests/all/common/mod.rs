@@ -10,13 +10,16 @@ use clathrate_arith::Meter;
 use clathrate_ckks::keys::{EncryptOptions, Operation};
 use clathrate_ckks::light::{LightClient, LightOptions, Receiver};
 use clathrate_ckks::parameters::EngineFactory;
-use clathrate_ckks::{Ciphertext, Evaluator, KeyNeeds, ModuleShape, Params, Runtime, SecretKey, SecretName, ValuesRef};
+use clathrate_ckks::{
+    Ciphertext, Evaluator, KeyNeeds, ModuleShape, Params, Runtime, SecretKey, SecretName, ValuesRef,
+};
 use clathrate_lattice::{Level, SecretRng};
 use clathrate_testkit::test_engine;
 
 /// How the tests run: on the CPU, or on an engine with memory of its own where the environment says so.
 pub fn base_runtime() -> Runtime {
-    static FACTORY: LazyLock<EngineFactory> = LazyLock::new(|| EngineFactory::new(|request| Ok(test_engine(request.cpu()?))));
+    static FACTORY: LazyLock<EngineFactory> =
+        LazyLock::new(|| EngineFactory::new(|request| Ok(test_engine(request.cpu()?))));
     Runtime { engine: Some(FACTORY.clone()), ..Runtime::default() }
 }
 
@@ -28,7 +31,8 @@ pub fn params(name: &str) -> Params {
 pub fn metered(name: &str) -> (Params, Arc<Meter>) {
     let meter = Arc::new(Meter::default());
     let observer = meter.clone();
-    let factory = EngineFactory::new(move |request| Ok(Arc::new(request.cpu()?.with_meter(observer.clone()))));
+    let factory =
+        EngineFactory::new(move |request| Ok(Arc::new(request.cpu()?.with_meter(observer.clone()))));
     (Params::preset(name, &Runtime { engine: Some(factory), ..Runtime::default() }).expect("preset"), meter)
 }
 
@@ -111,7 +115,13 @@ pub fn evaluator(sk: &SecretKey, needs: &KeyNeeds) -> Evaluator {
 }
 
 /// Encrypts with choices and randomness from a fixed seed.
-pub fn encrypt_as<'v>(sk: &SecretKey, values: impl Into<ValuesRef<'v>>, shape: &[usize], options: EncryptOptions, seed: u8) -> Ciphertext {
+pub fn encrypt_as<'v>(
+    sk: &SecretKey,
+    values: impl Into<ValuesRef<'v>>,
+    shape: &[usize],
+    options: EncryptOptions,
+    seed: u8,
+) -> Ciphertext {
     sk.encrypt_array_rng(values, shape, options, &mut SecretRng::from_seed([seed; 32])).expect("encrypt")
 }
 

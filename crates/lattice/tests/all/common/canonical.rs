@@ -34,7 +34,8 @@ fn transform(x: &[Complex]) -> Vec<Complex> {
 /// `max_j |e(zeta^(2j + 1))|` for `zeta = exp(i pi / n)`. [dpad-he, sec. A.1]
 pub fn canonical_norm(coefficients: &[f64]) -> f64 {
     let n = coefficients.len() as f64;
-    let twisted: Vec<Complex> = coefficients.iter().enumerate().map(|(i, &c)| mul((c, 0.0), unit(PI * i as f64 / n))).collect();
+    let twisted: Vec<Complex> =
+        coefficients.iter().enumerate().map(|(i, &c)| mul((c, 0.0), unit(PI * i as f64 / n))).collect();
     transform(&twisted).into_iter().map(|(re, im)| re.hypot(im)).fold(0.0, f64::max)
 }
 
@@ -42,7 +43,10 @@ pub fn canonical_norm(coefficients: &[f64]) -> f64 {
 pub fn canonical_norm_by_definition(coefficients: &[f64]) -> f64 {
     let n = coefficients.len();
     let value = |j: usize| {
-        let terms = coefficients.iter().enumerate().map(|(i, &c)| mul((c, 0.0), unit(PI * (i * (2 * j + 1) % (2 * n)) as f64 / n as f64)));
+        let terms = coefficients
+            .iter()
+            .enumerate()
+            .map(|(i, &c)| mul((c, 0.0), unit(PI * (i * (2 * j + 1) % (2 * n)) as f64 / n as f64)));
         terms.fold((0.0, 0.0), |sum, term| (sum.0 + term.0, sum.1 + term.1))
     };
     (0..n).map(value).map(|(re, im)| re.hypot(im)).fold(0.0, f64::max)

@@ -6,7 +6,9 @@ use clathrate_arith::primes::largest_primes;
 use clathrate_arith::{Automorphism, CpuEngine, GaloisElement, Isa};
 use clathrate_lattice::noise::NoiseModel;
 use clathrate_lattice::switch::{SwitchMethod, SwitchTables};
-use clathrate_lattice::{Basis, Bundle, Chain, Eval, Gadget, Level, Poly, Ring, SecretKey, SecretRng, SwitchKey, Switcher};
+use clathrate_lattice::{
+    Basis, Bundle, Chain, Eval, Gadget, Level, Poly, Ring, SecretKey, SecretRng, SwitchKey, Switcher,
+};
 
 use super::{fixed, integers, ring_over, rng, secret};
 use num_traits::ToPrimitive;
@@ -31,7 +33,8 @@ pub struct Setting {
     pub rng: SecretRng,
 }
 
-/// A base of two 30-bit primes, five steps of 36 bits, two special primes of 36 bits, auxiliary primes of 45 bits.
+/// A base of two 30-bit primes, five steps of 36 bits, two special primes of 36 bits, auxiliary primes of 45
+/// bits.
 pub fn chain_on(degree: usize, threads: usize) -> Arc<Chain> {
     let mut moduli = Vec::new();
     for (bits, count) in [(30, 2), (36, 5), (36, 2), (45, 12)] {
@@ -47,7 +50,8 @@ pub fn methods(chain: &Chain) -> [SwitchMethod; 3] {
     [SwitchMethod::as_made(chain), SwitchMethod::hybrid(3), SwitchMethod::klss(3, 2)]
 }
 
-/// The methods, ranks 1 and 2, bodies 1 and 3, one thread and two; thread counts of otherwise equal kinds follow one another.
+/// The methods, ranks 1 and 2, bodies 1 and 3, one thread and two; thread counts of otherwise equal kinds
+/// follow one another.
 pub fn kinds() -> Vec<Kind> {
     let mut kinds = Vec::new();
     for method in methods(&chain_on(8, 1)) {
@@ -81,7 +85,11 @@ impl Setting {
     }
 
     pub fn model(&self) -> NoiseModel {
-        NoiseModel { degree: self.secret.degree(), rank: self.secret.rank(), secret_variance: self.secret.coefficient_variance() }
+        NoiseModel {
+            degree: self.secret.degree(),
+            rank: self.secret.rank(),
+            secret_variance: self.secret.coefficient_variance(),
+        }
     }
 
     /// What the products of a switch add after the mod-down.
@@ -122,7 +130,8 @@ impl Setting {
         let (ring, basis) = (self.ring().clone(), self.basis());
         let columns = self.kind.rank + self.kind.bodies;
         let wide = secret(&self.chain, columns, 1, &mut self.rng);
-        let mut polys = Bundle::encrypt_zero(&wide, &ring, &basis, &mut self.rng).expect("encrypt").mask().to_vec();
+        let mut polys =
+            Bundle::encrypt_zero(&wide, &ring, &basis, &mut self.rng).expect("encrypt").mask().to_vec();
         let bodies = polys.split_off(self.kind.rank);
         Bundle::new(polys, bodies).expect("bundle")
     }
@@ -134,14 +143,18 @@ impl Setting {
 
     pub fn rotation_key(&mut self, phi: &Automorphism) -> SwitchKey {
         let (chain, gadget) = (self.chain.clone(), self.switcher.gadget().clone());
-        SwitchKey::automorphism(&chain, &gadget, chain.max_level(), &self.secret, phi, &mut self.rng).expect("key")
+        SwitchKey::automorphism(&chain, &gadget, chain.max_level(), &self.secret, phi, &mut self.rng)
+            .expect("key")
     }
 
     /// The integers of the phases of `bundle` minus `expected`, all bodies in turn.
     pub fn errors(&self, bundle: &Bundle<Eval>, expected: Option<&[Poly<Eval>]>) -> Vec<f64> {
         let mut phases = bundle.phase(&self.secret).expect("phase");
         if let Some(expected) = expected {
-            phases.iter_mut().zip(expected).for_each(|(phase, expected)| phase.sub_assign(expected).expect("same basis"));
+            phases
+                .iter_mut()
+                .zip(expected)
+                .for_each(|(phase, expected)| phase.sub_assign(expected).expect("same basis"));
         }
         phases.iter().flat_map(integers).map(|error| error.to_f64().expect("small")).collect()
     }

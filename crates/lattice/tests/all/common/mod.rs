@@ -11,7 +11,8 @@ use clathrate_arith::primes::largest_primes;
 use clathrate_arith::{CpuEngine, Isa, Meter, Modulus};
 use clathrate_lattice::switch::{SwitchMethod, SwitchPolicy};
 use clathrate_lattice::{
-    Bodies, Bundle, Chain, Degree, Eval, Gadget, Level, Poly, PolyRef, Rank, Ring, SecretDistribution, SecretKey, SecretRng, Switcher,
+    Bodies, Bundle, Chain, Degree, Eval, Gadget, Level, Poly, PolyRef, Rank, Ring, SecretDistribution,
+    SecretKey, SecretRng, Switcher,
 };
 use clathrate_testkit::{oracle, test_engine};
 use num_bigint::BigInt;
@@ -42,7 +43,8 @@ pub fn chain(shape: &Shape) -> Arc<Chain> {
     Arc::new(Chain::new(new_ring(shape.degree, &moduli), &lengths).expect("chain"))
 }
 
-/// A ring that computes on `engine`, or on an engine with memory of its own over it where the environment says so.
+/// A ring that computes on `engine`, or on an engine with memory of its own over it where the environment
+/// says so.
 pub fn ring_over(engine: CpuEngine) -> Ring {
     Ring::with_engine(test_engine(engine))
 }
@@ -69,7 +71,14 @@ pub fn rng(seed: u8) -> SecretRng {
 }
 
 pub fn secret(chain: &Chain, rank: usize, bodies: usize, rng: &mut SecretRng) -> SecretKey {
-    SecretKey::generate(Degree(chain.ring().degree()), Rank(rank), Bodies(bodies), SecretDistribution::UniformTernary, rng).expect("secret")
+    SecretKey::generate(
+        Degree(chain.ring().degree()),
+        Rank(rank),
+        Bodies(bodies),
+        SecretDistribution::UniformTernary,
+        rng,
+    )
+    .expect("secret")
 }
 
 /// A message polynomial of values below `2^bits`, and its integers.
@@ -119,12 +128,14 @@ pub fn chain_with_auxiliary(shape: &Shape, auxiliary: usize) -> Arc<Chain> {
     Arc::new(Chain::with_auxiliary(new_ring(shape.degree, &moduli), &lengths, auxiliary).expect("chain"))
 }
 
-/// Steps of a pair of 30-bit primes, 36 bits, 40 bits, 36 bits, a pair of 30 bits, 40 bits, 36 bits; special primes of 45 bits, two of them; then
-/// auxiliary primes.
+/// Steps of a pair of 30-bit primes, 36 bits, 40 bits, 36 bits, a pair of 30 bits, 40 bits, 36 bits; special
+/// primes of 45 bits, two of them; then auxiliary primes.
 pub fn mixed_chain(degree: usize, auxiliary: usize) -> Arc<Chain> {
     let step = 2 * degree as u64;
     let mut moduli = Vec::new();
-    for (bits, count) in [(30, 2), (36, 1), (40, 1), (36, 1), (30, 2), (40, 1), (36, 1), (45, 2), (45, auxiliary)] {
+    for (bits, count) in
+        [(30, 2), (36, 1), (40, 1), (36, 1), (30, 2), (40, 1), (36, 1), (45, 2), (45, auxiliary)]
+    {
         moduli.extend(largest_primes(bits, step, count, &moduli).expect("primes"));
     }
     let ring = new_ring(degree, &moduli);

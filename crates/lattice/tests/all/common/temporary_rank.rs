@@ -7,7 +7,9 @@ use clathrate_arith::{Automorphism, GaloisElement, Meter};
 use clathrate_lattice::noise::NoiseModel;
 use clathrate_lattice::switch::{SwitchMethod, SwitchTables};
 use clathrate_lattice::temporary_rank::TemporaryRank;
-use clathrate_lattice::{Bundle, Chain, Eval, Gadget, Level, Poly, Ring, SecretKey, SecretRng, SwitchKey, Switcher};
+use clathrate_lattice::{
+    Bundle, Chain, Eval, Gadget, Level, Poly, Ring, SecretKey, SecretRng, SwitchKey, Switcher,
+};
 
 use super::{errors, fixed, secret};
 
@@ -22,7 +24,8 @@ pub struct Primes {
 }
 
 impl Primes {
-    /// All of 36 bits: digits are as large as what divides them away, so that the products' noise is what one sees.
+    /// All of 36 bits: digits are as large as what divides them away, so that the products' noise is what one
+    /// sees.
     pub fn equal(degree: usize, steps: usize, special: usize, temporary: usize, auxiliary: usize) -> Self {
         Self { degree, steps: (36, steps), special: (36, special), temporary: (36, temporary), auxiliary }
     }
@@ -36,7 +39,10 @@ impl Primes {
     }
 
     fn over(&self, ring: Ring) -> Arc<Chain> {
-        Arc::new(Chain::with_temporary(ring, &vec![1; self.steps.1], self.temporary.1, self.auxiliary).expect("chain"))
+        Arc::new(
+            Chain::with_temporary(ring, &vec![1; self.steps.1], self.temporary.1, self.auxiliary)
+                .expect("chain"),
+        )
     }
 
     pub fn chain(&self) -> Arc<Chain> {
@@ -57,13 +63,19 @@ pub struct Sides {
 }
 
 impl Sides {
-    /// Switching as made, or by the choices given for the wide and the base side; keys of at most `inputs` inputs.
+    /// Switching as made, or by the choices given for the wide and the base side; keys of at most `inputs`
+    /// inputs.
     pub fn new(chain: &Arc<Chain>, choices: Option<(SwitchMethod, SwitchMethod)>, inputs: usize) -> Self {
         Self::with_slack(chain, 0.5, choices, inputs)
     }
 
     /// As [`Sides::new`], digits being at most `slack` bits longer than the special moduli.
-    pub fn with_slack(chain: &Arc<Chain>, slack: f64, choices: Option<(SwitchMethod, SwitchMethod)>, inputs: usize) -> Self {
+    pub fn with_slack(
+        chain: &Arc<Chain>,
+        slack: f64,
+        choices: Option<(SwitchMethod, SwitchMethod)>,
+        inputs: usize,
+    ) -> Self {
         let wide = Arc::new(chain.widened(chain.temporary_basis().len()).expect("widened"));
         let gadget = Arc::new(Gadget::for_special_modulus(chain, slack).expect("gadget"));
         let wide_gadget = Arc::new(Gadget::for_special_modulus(&wide, slack).expect("gadget"));
@@ -93,7 +105,11 @@ impl Secrets {
     }
 
     pub fn model(&self) -> NoiseModel {
-        NoiseModel { degree: self.low.degree(), rank: self.low.rank(), secret_variance: self.low.coefficient_variance() }
+        NoiseModel {
+            degree: self.low.degree(),
+            rank: self.low.rank(),
+            secret_variance: self.low.coefficient_variance(),
+        }
     }
 
     /// Mask polynomials beyond the lower rank.
@@ -108,11 +124,13 @@ impl Secrets {
 
     pub fn up(&self, sides: &Sides, level: Level, rng: &mut SecretRng) -> SwitchKey {
         let wide = &sides.wide;
-        SwitchKey::cross_relinearisation(wide.chain(), wide.gadget(), level, &self.low, &self.high, rng).expect("key")
+        SwitchKey::cross_relinearisation(wide.chain(), wide.gadget(), level, &self.low, &self.high, rng)
+            .expect("key")
     }
 
     pub fn down(&self, sides: &Sides, level: Level, rng: &mut SecretRng) -> SwitchKey {
-        SwitchKey::rank_down(&sides.chain, sides.base.gadget(), level, &self.high, self.low.rank(), rng).expect("key")
+        SwitchKey::rank_down(&sides.chain, sides.base.gadget(), level, &self.high, self.low.rank(), rng)
+            .expect("key")
     }
 
     /// The relinearisation key of one stage.

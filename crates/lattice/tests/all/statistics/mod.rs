@@ -1,7 +1,8 @@
 //! Chi-square and normal tests with a stated false-alarm rate, for the sampling tests.
 //!
-//! Every test here raises a false alarm with probability about 10^-6 over random seeds. The seeds are fixed, so a test that passes
-//! once always passes; the rate says how much a pass is worth, and what to expect on changing a seed.
+//! Every test here raises a false alarm with probability about 10^-6 over random seeds. The seeds are fixed,
+//! so a test that passes once always passes; the rate says how much a pass is worth, and what to expect on
+//! changing a seed.
 
 #![allow(dead_code, reason = "each test program uses its own part")]
 
@@ -41,7 +42,10 @@ pub fn chi_square(observed: &[u64], expected: &[f64]) -> f64 {
 pub fn assert_fits(what: &str, observed: &[u64], expected: &[f64]) {
     let (statistic, freedom) = (chi_square(observed, expected), observed.len() - 1);
     let (floor, limit) = (chi_square_floor(freedom), chi_square_limit(freedom));
-    assert!((floor..limit).contains(&statistic), "{what}: chi-square {statistic:.1} outside {floor:.1} .. {limit:.1}, {freedom} degrees");
+    assert!(
+        (floor..limit).contains(&statistic),
+        "{what}: chi-square {statistic:.1} outside {floor:.1} .. {limit:.1}, {freedom} degrees"
+    );
 }
 
 /// Asserts that the cells are equally likely (2 * 10^-6).
