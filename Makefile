@@ -88,24 +88,21 @@ $(STAND_IN)/libcuda.so: crates/cuda/tests/driver/driver.cpp $(wildcard crates/cu
 
 ON_STAND_IN := LD_LIBRARY_PATH="$(CURDIR)/$(STAND_IN)$${LD_LIBRARY_PATH:+:$$LD_LIBRARY_PATH}" CLATHRATE_TEST_ENGINE=cuda-graphs
 
-# A representative part once more on an engine whose memory the host cannot address, and on devices behind the driver's interface.
-REMOTE_PART := -p clathrate-lattice -p clathrate-ckks --test all -- bundle:: degree:: switch:: methods:: allocations:: evaluator:: ranks::
-REMOTE_FILES := -p clathrate-ckks --test container -- files::
+# A representative part once more on devices behind the driver's interface, whose memory the host cannot address.
+DEVICE_PART := -p clathrate-lattice -p clathrate-ckks --test all -- bundle:: degree:: switch:: methods:: allocations:: evaluator:: ranks::
+DEVICE_FILES := -p clathrate-ckks --test container -- files::
 
 test-rust: $(STAND_IN)/libcuda.so
 	$(CARGO) test --workspace --locked
 	$(CARGO) test --locked --release -p clathrate-ckks --test constant_time
-	CLATHRATE_TEST_ENGINE=remote $(CARGO) test --locked $(REMOTE_PART)
-	CLATHRATE_TEST_ENGINE=remote $(CARGO) test --locked $(REMOTE_FILES)
-	$(ON_STAND_IN) $(CARGO) test --locked $(REMOTE_PART)
-	$(ON_STAND_IN) $(CARGO) test --locked $(REMOTE_FILES)
+	$(ON_STAND_IN) $(CARGO) test --locked $(DEVICE_PART)
+	$(ON_STAND_IN) $(CARGO) test --locked $(DEVICE_FILES)
 
 test-python: build
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal tests/python bench
 
 test-full: build $(STAND_IN)/libcuda.so
 	$(CARGO) test --workspace --locked --release -- --include-ignored
-	CLATHRATE_TEST_ENGINE=remote $(CARGO) test --locked --release -p clathrate-lattice -p clathrate-ckks
 	$(ON_STAND_IN) $(CARGO) test --locked --release -p clathrate-lattice -p clathrate-ckks
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal tests/python --full
 	$(MAKE) test-kernels
@@ -145,8 +142,8 @@ test-interop:
 test-device: build
 	CLATHRATE_TEST_ENGINE=cuda $(CARGO) test --locked --release -p clathrate-cuda --features clathrate-cuda/driver,clathrate-cuda/host-device --test stand_in
 	for engine in cuda cuda-graphs; do \
-	    CLATHRATE_TEST_ENGINE=$$engine $(CARGO) test --locked --release $(REMOTE_PART) && \
-	    CLATHRATE_TEST_ENGINE=$$engine $(CARGO) test --locked --release $(REMOTE_FILES) && \
+	    CLATHRATE_TEST_ENGINE=$$engine $(CARGO) test --locked --release $(DEVICE_PART) && \
+	    CLATHRATE_TEST_ENGINE=$$engine $(CARGO) test --locked --release $(DEVICE_FILES) && \
 	    CLATHRATE_TEST_ENGINE=$$engine $(CARGO) test --locked --release -p clathrate-ckks --test all -- devices:: --test-threads=1 && \
 	    CLATHRATE_TEST_ENGINE=$$engine $(BIN)/python -m pytest -q tests/python/test_devices.py || exit 1; \
 	done

@@ -20,7 +20,7 @@ import textwrap
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 WIDTH = 110
 COMMENT = re.compile(r"^(\s*)(///|//!|//)(?: (.*)|)$")
-ITEM = re.compile(r"^(\s*(?:[-*]|\d+\.) )(.*)$")
+ITEM = re.compile(r"^(\s*(?:[-*]|\d+[.)]) )(.*)$")
 KEPT = re.compile(r"^(#|\||```|<|\[[^\]]*\]: |    |[-=]{3,}|SPDX)")
 
 

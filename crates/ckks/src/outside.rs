@@ -7,9 +7,9 @@
 //!            Evaluator::bootstrap_samples      numbers in slots
 //! ```
 //!
-//! The modulus switch rounds `K + 1` words; under a secret of weight `h` that adds an error of variance `(h +
-//! 1) / 12` to the phase, against a scale of many bits. The security of the samples is that of the library
-//! they come from.
+//! The modulus switch rounds `K + 1` words; under a secret of weight `h` that adds an error of variance
+//! `(h + 1) / 12` to the phase, against a scale of many bits. The security of the samples is that of the
+//! library they come from.
 //!
 //! Source: the bridge from LWE to CKKS of CHIMERA (Boura et al., 2020) and PEGASUS (Lu et al., 2021), by
 //! [hermes, sec. 4.5].

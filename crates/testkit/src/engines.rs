@@ -5,29 +5,27 @@ use std::sync::{Arc, LazyLock};
 use clathrate_arith::{CpuEngine, Engine, Modulus};
 use clathrate_cuda::{Device, DeviceEngine, HostDevice, NvidiaDevice};
 
-use crate::remote::RemoteEngine;
-
-/// The variable that chooses the engine of the tests: `remote`, `host-device`, `cuda` and `cuda-graphs` for
+/// The variable that chooses the engine of the tests: `host-device`, `cuda` and `cuda-graphs` for
 /// NVIDIA's first device (or the stand-in for its driver), with kernels one by one or in graphs, or absent
 /// for the CPU's.
 pub const ENGINE_VARIABLE: &str = "CLATHRATE_TEST_ENGINE";
 
-/// The engine that tests of the layers above compute on: `inner` itself, or as [`ENGINE_VARIABLE`] says,
-/// [`RemoteEngine`] over it or the kernels of devices, run by the host, for the same moduli.
+/// The engine that tests of the layers above compute on: `inner` itself, or as [`ENGINE_VARIABLE`] says, a
+/// device's for the same moduli. The host cannot read the memory of any device's engine, so that code which
+/// passes its tests there reaches residues through the engine's operations alone.
 ///
 /// # Panics
 /// For another value of the variable: a test run on the wrong engine would prove nothing.
 #[must_use]
 pub fn test_engine(inner: CpuEngine) -> Arc<dyn Engine> {
     match std::env::var(ENGINE_VARIABLE).as_deref() {
-        Ok("remote") => Arc::new(RemoteEngine::new(inner)),
         Ok("host-device") => Arc::new(device_engine(&inner)),
         Ok("cuda") => Arc::new(nvidia_engine(&inner, false)),
         Ok("cuda-graphs") => Arc::new(nvidia_engine(&inner, true)),
         Ok("") | Ok("cpu") | Err(_) => Arc::new(inner),
-        Ok(other) => panic!(
-            "{ENGINE_VARIABLE} is `{other}`; use `remote`, `host-device`, `cuda`, `cuda-graphs` or `cpu`"
-        ),
+        Ok(other) => {
+            panic!("{ENGINE_VARIABLE} is `{other}`; use `host-device`, `cuda`, `cuda-graphs` or `cpu`")
+        }
     }
 }
 

@@ -339,8 +339,8 @@ fn reverse_bits(values: &mut [Fixed]) {
 /// The first `count` powers of `exp(2 pi i / order)`, `order` a power of two.
 fn powers(order: usize, count: usize) -> Vec<Fixed> {
     let one = BigInt::one() << PRECISE_BITS;
-    // From exp(2 pi i / 1) by half the angle each time: cos(a / 2)^2 = (1 + cos(a)) / 2, 2 sin(a / 2) cos(a /
-    // 2) = sin(a).
+    // From exp(2 pi i / 1) by half the angle each time: cos(a / 2)^2 = (1 + cos(a)) / 2,
+    // 2 sin(a / 2) cos(a / 2) = sin(a).
     let (mut cos, mut sin) = match order {
         1 => (one.clone(), BigInt::zero()),
         2 => (-one.clone(), BigInt::zero()),

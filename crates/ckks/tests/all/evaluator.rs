@@ -11,7 +11,6 @@ const RANKS: [&str; 3] = ["insecure_small", "insecure_rank2", "insecure_rank3"];
 #[test]
 fn tests_run_on_the_engine_that_the_environment_chooses() {
     let kind = match std::env::var(clathrate_testkit::engines::ENGINE_VARIABLE).as_deref() {
-        Ok("remote") => "remote",
         Ok("host-device") => "host device",
         Ok("cuda" | "cuda-graphs") => "cuda:0",
         _ => "host",

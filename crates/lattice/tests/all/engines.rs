@@ -6,7 +6,7 @@ use std::sync::Arc;
 use clathrate_arith::primes::largest_primes;
 use clathrate_arith::{CpuEngine, Isa};
 use clathrate_lattice::{Basis, Bodies, Bundle, Eval, LatticeError, Poly, Rank, Ring};
-use clathrate_testkit::RemoteEngine;
+use clathrate_testkit::device_engine;
 use clathrate_testkit::engines::ENGINE_VARIABLE;
 
 const DEGREE: usize = 32;
@@ -18,7 +18,6 @@ fn moduli() -> Vec<u64> {
 #[test]
 fn tests_run_on_the_engine_that_the_environment_chooses() {
     let kind = match std::env::var(ENGINE_VARIABLE).as_deref() {
-        Ok("remote") => "remote",
         Ok("host-device") => "host device",
         Ok("cuda" | "cuda-graphs") => "cuda:0",
         _ => "host",
@@ -31,23 +30,23 @@ fn tests_run_on_the_engine_that_the_environment_chooses() {
 fn operands_in_the_memory_of_two_engines_are_refused() {
     let cpu = || CpuEngine::new(DEGREE, &moduli(), Isa::Scalar).expect("engine");
     let host = Ring::with_engine(Arc::new(cpu()));
-    let remote = || Ring::with_engine(Arc::new(RemoteEngine::new(cpu())));
+    let device = || Ring::with_engine(Arc::new(device_engine(&cpu())));
     let basis = Basis::new([0, 2]);
     let refused = |left, right| LatticeError::MemoryMismatch { left, right };
     let bundle = |ring: &Ring| Bundle::<Eval>::zero(ring, &basis, Rank(1), Bodies(1)).expect("bundle");
     assert_eq!(
-        bundle(&host).add_assign(&bundle(&remote())).expect_err("two kinds"),
-        refused("host", "remote")
+        bundle(&host).add_assign(&bundle(&device())).expect_err("two kinds"),
+        refused("host", "host device")
     );
     assert_eq!(
-        bundle(&remote()).mul_poly_assign(&Poly::zero(&host, &basis)).expect_err("two kinds"),
-        refused("remote", "host")
+        bundle(&device()).mul_poly_assign(&Poly::zero(&host, &basis)).expect_err("two kinds"),
+        refused("host device", "host")
     );
-    assert!(bundle(&host) != bundle(&remote()));
+    assert!(bundle(&host) != bundle(&device()));
     let small =
         Ring::with_engine(Arc::new(CpuEngine::new(DEGREE / 2, &moduli(), Isa::Scalar).expect("engine")));
     let degrees = LatticeError::RingMismatch { left: DEGREE, right: DEGREE / 2 };
-    assert_eq!(bundle(&remote()).extract(&small).expect_err("two kinds"), degrees);
+    assert_eq!(bundle(&device()).extract(&small).expect_err("two kinds"), degrees);
     // Two engines of one kind read each other's buffers.
-    bundle(&remote()).add_assign(&bundle(&remote())).expect("one kind");
+    bundle(&device()).add_assign(&bundle(&device())).expect("one kind");
 }
