@@ -241,7 +241,7 @@ def test_keys_encrypt_and_decrypt(tmp_path: Path, layout: str) -> None:
                 near(decryptor.decrypt_to_share(x, 10, honest_evaluator=True), data, 1e-3)
 
 
-@calls("SecretKey.evaluation_keys SecretKey.keys_for EvaluationKeys.prepare EvaluationKeys.drop_derived")
+@calls("SecretKey.evaluation_keys SecretKey.keys_for EvaluationKeys.derive EvaluationKeys.drop_derived")
 @calls("EvaluationKeys.save EvaluationKeys.load EvaluationKeys.to_bytes TransposedCiphertext.with_keys")
 def test_evaluation_keys_serve(deep: Party, tmp_path: Path) -> None:
     params = deep.params
