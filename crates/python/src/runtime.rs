@@ -106,7 +106,7 @@ impl SwitchingOption {
 /// the key. The *KLSS* method cuts the key into digits too, which needs fewer number-theoretic transforms. Both multiply modulo the
 /// ciphertext's primes and some special primes; the more special primes a level can use, the fewer digits there are. A file stores each
 /// key once, for the digits at the highest level. The key for other digits is *derived* from the stored key, without the secret, on first
-/// use or by `EvaluationKeys.prepare`, and is kept in memory.
+/// use or by `EvaluationKeys.derive`, and is kept in memory.
 ///
 /// Runtimes are immutable values: they can be compared, hashed and pickled. The attributes show the defaults in place of None.
 ///
