@@ -6,8 +6,8 @@
 //! [`aligned`], [`mapped`], [`process`], [`product`] and [`secrecy`]. The crate knows nothing of ciphertexts:
 //! it works on rows of residues, each row with its own modulus.
 //!
-//! The layers, lowest first: [`modulus`], [`packing`], [`limbs`] -> [`kernels`] -> [`ntt`] -> [`factors`] ->
-//! [`conversion`], [`automorphism`] -> [`engine`].
+//! The layers, lowest first: [`modulus`], [`bit_packing`], [`limbs`] -> [`kernels`] -> [`ntt`] -> [`factors`]
+//! -> [`conversion`], [`automorphism`] -> [`engine`].
 #![warn(unnameable_types)]
 
 pub mod aligned;
