@@ -387,7 +387,7 @@ def test_text_in_place_of_a_list_is_told(small):
         lambda wrong: cl.Needs(rotations=wrong),
         lambda wrong: cl.Needs(ranks=wrong),
         small.encrypt([1.0]).rotate_many,
-        small.keys.prepare,
+        small.keys.derive,
     ]
     for call in calls:
         for wrong in ("1,2", b"\x01", 1, ["one"], [1.5]):
