@@ -35,7 +35,7 @@ pub(crate) fn or_panic<T>(result: Result<T, DeviceError>) -> T {
 }
 
 impl Allocation {
-    /// LevelsNeeded for `words` words, with any contents.
+    /// Space for `words` words, with any contents.
     ///
     /// # Errors
     /// [`DeviceError::OutOfMemory`].

@@ -671,10 +671,10 @@ impl Evaluator {
     /// highest level of all unless this is a dry run for keys that are made for certain needs
     /// ([`Evaluator::recording_for`]).
     pub(crate) fn key_level(&self, params: &Params, operation: Operation, level: Level) -> Level {
-        self.known_reach(params, operation).unwrap_or(params.max_level()).max(level)
+        self.known_key_level(params, operation).unwrap_or(params.max_level()).max(level)
     }
 
-    fn known_reach(&self, params: &Params, operation: Operation) -> Option<Level> {
+    fn known_key_level(&self, params: &Params, operation: Operation) -> Option<Level> {
         match &self.keys {
             Keys::Recorded(recording) => recording.lock().unwrap_or_else(PoisonError::into_inner).key_level(
                 &self.params,
@@ -694,7 +694,7 @@ impl Evaluator {
         level: Level,
     ) -> Result<f64, CkksError> {
         let by = |key_level: Level| params.operation_variance_by(operation, level, key_level.max(level));
-        match self.known_reach(params, operation) {
+        match self.known_key_level(params, operation) {
             Some(key_level) => by(key_level),
             None => Ok(by(level)?.max(by(params.max_level())?)),
         }

@@ -24,7 +24,7 @@ impl Evaluator {
     pub fn select_rows(&self, x: &Ciphertext, rows: &[usize]) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         let in_slots = x.encoding() == Encoding::Slots;
-        check_rows_in_reach(x, SELECTION)?;
+        check_rows_or_lanes(x, SELECTION)?;
         let [count, columns] = x.shape() else {
             let remedy = "rows are those of a matrix".to_owned();
             return Err(CkksError::Shape {
@@ -125,7 +125,7 @@ impl Evaluator {
         };
         let compared = row(first);
         for (index, &part) in parts.iter().enumerate() {
-            check_rows_in_reach(part, CONCATENATION)?;
+            check_rows_or_lanes(part, CONCATENATION)?;
             let Layout { rows: own, lanes, .. } = *part.layout();
             if index + 1 < parts.len() && !own.is_multiple_of(lanes) {
                 let reason = format!(
@@ -165,7 +165,7 @@ pub(super) fn check_rows(x: &Ciphertext, operation: &'static str) -> Result<(), 
 
 /// As [`check_rows`], but rows may share polynomials in slots, where products with ones and zeros and
 /// rotations reach one of them.
-pub(super) fn check_rows_in_reach(x: &Ciphertext, operation: &'static str) -> Result<(), CkksError> {
+pub(super) fn check_rows_or_lanes(x: &Ciphertext, operation: &'static str) -> Result<(), CkksError> {
     match x.encoding() {
         Encoding::Slots => check_masks(x, operation),
         Encoding::Coefficients => check_rows(x, operation),

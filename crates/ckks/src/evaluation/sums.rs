@@ -18,7 +18,7 @@ use clathrate_lattice::{Bundle, Eval, Poly};
 
 use super::arithmetic::check_factor;
 use super::evaluator::{Evaluator, LevelsNeeded, check_slots};
-use super::rows::check_rows_in_reach;
+use super::rows::check_rows_or_lanes;
 use crate::arrays::estimate::{Along, MatrixNorms};
 use crate::arrays::{BodyAxis, Ciphertext, Encoding, Estimate, Layout, Padding};
 use crate::embedding::encoding_errors;
@@ -247,7 +247,7 @@ impl Evaluator {
     /// where a polynomial in slots lacks rows; missing keys.
     pub fn sum_of_rows(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
-        check_rows_in_reach(x, ROWS)?;
+        check_rows_or_lanes(x, ROWS)?;
         if !x.layout.rows.is_multiple_of(x.layout.lanes) {
             x.check_padding(ROWS)?;
         }

@@ -244,7 +244,7 @@ fn threads_share_derived_keys_that_come_and_go() {
     };
     let switching = Switching::Fixed(SwitchMethod::klss(2, 2));
     let device = any_device();
-    // LevelsNeeded for about one derived key, and for none.
+    // Space for about one derived key, and for none.
     for bytes in [1 << 20, 0] {
         let own = |runtime: Runtime| Runtime { key_cache_bytes: Some(bytes), ..runtime };
         let expected = rotations(&own(Runtime { switching, ..Runtime::default() }));
