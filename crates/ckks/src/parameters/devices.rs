@@ -124,7 +124,8 @@ mod available {
         Ok(())
     }
 
-    /// Whether kernels run in graphs: not unless the environment says so. On an H100 they change products by -5 to 7 %.
+    /// Whether kernels run in graphs: not unless the environment says so. On an H100 they change products by
+    /// -7 to +5 %.
     #[cfg(feature = "cuda")]
     fn graphs_in_environment() -> Result<bool, CkksError> {
         match std::env::var("CLATHRATE_DEVICE_GRAPHS").as_deref() {
