@@ -214,20 +214,25 @@ def lines_of(section: Mapping[str, Any], results: Results) -> dict[str, Sequence
         for part in section["paper"].split("."):
             found = found[part]
     else:
-        found = results.page.call(section["lines"], results)
+        found = getattr(results.page.functions, section["lines"])(results)
     tables = found if isinstance(found, dict) else {section.get("title", ""): list(found)}
     return {title: lines for title, lines in tables.items() if lines}
+
+
+def holds(condition: str, results: Results, facts: Mapping[str, Any]) -> bool:
+    """Whether rows of a work were measured, or a fact is true; with "not " before it, the contrary."""
+    name = condition.removeprefix("not ")
+    known = any(name in rule["works"].split() for rule in results.page.declared.get("rows", []))
+    return bool(results.all(name) if known else facts.get(name)) != condition.startswith("not ")
 
 
 def markdown(page: Page, name: str, about: dict[str, Any], rows: Iterable[Row], plots: Sequence[str] = ()) -> str:
     """The page of results called NAME: sections without lines, or whose condition does not hold, are left out."""
     results = Results(page, rows)
-    facts = {row["work"]: True for row in results.rows} | {"quick": any(row.get("quick") for row in results.rows)}
-    facts |= page.papers | page.call("facts", results)
+    facts = page.papers | {"quick": any(row.get("quick") for row in results.rows)} | page.call("facts", results)
     blocks = [f"# {page.declared.get('title', name.removesuffix('-quick'))}", machine_line(about)]
     for section in page.declared["section"]:
-        condition = section.get("when", "")
-        if condition and bool(facts.get(condition.removeprefix("not "))) == condition.startswith("not "):
+        if "when" in section and not holds(section["when"], results, facts):
             continue
         text = [TEMPLATE.vformat(section["text"], (), facts).strip()] if "text" in section else []
         if "plots" in section:
