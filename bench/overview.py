@@ -1,14 +1,7 @@
-"""Writes the table of docs/performance.md from bench/results/*.json.
-
-    python bench/overview.py            # write it
-    python bench/overview.py --check    # fail if the page differs from the results
-
-Sits in bench/ above report.py.
-"""
+"""Writes the table of docs/performance.md from bench/results/*.json: python bench/overview.py. Sits in bench/ above report.py."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -58,18 +51,6 @@ def filled(page: str, table: str) -> str:
     return f"{before}{BEGIN}\n\n{table}\n\n{END}{rest.partition(END)[2]}"
 
 
-def main() -> int:
-    """Command line."""
-    page = PAGE.read_text(encoding="utf-8")
-    expected = filled(page, overview())
-    if "--check" in sys.argv[1:]:
-        if page != expected:
-            print(f"{PAGE} differs from the results: run python bench/overview.py", file=sys.stderr)
-        return int(page != expected)
-    PAGE.write_text(expected, encoding="utf-8")
-    print(PAGE)
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    PAGE.write_text(filled(PAGE.read_text(encoding="utf-8"), overview()), encoding="utf-8")
+    print(PAGE)

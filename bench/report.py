@@ -48,11 +48,14 @@ FORMATS: dict[str, Callable[[Any], str]] = {
     "percent": lambda value: f"{value:.0%}",
     "%": lambda value: f"{100 * value:.0f} %",
     "seconds": lambda value: number(value / 1e3),  # of milliseconds
+    "seconds.2": lambda value: f"{value / 1e3:.2f}",
     "verdict": lambda met: "met" if met else "**missed**",
     "MB": lambda value: number(value / 1e6),
     "MiB in MB": lambda value: number(value * 2**20 / 1e6),
     "GB": lambda value: number(value / 1e9),
     "GiB": lambda value: f"{value / (1 << 30):.2f}",
+    "GiB.1": lambda value: f"{value / (1 << 30):.1f}",
+    "MiB": lambda value: f"{value / (1 << 20):.0f}",
 }
 
 
@@ -188,6 +191,11 @@ class Results:
         """The only such row, the fastest if the values leave several."""
         return min(self.all(work, **wanted), key=lambda row: row["ms"], default=None)
 
+    def speed(self, work: str) -> float | None:
+        """10^9 bytes a second of a work whose rows say how many bytes were read and written."""
+        row = self.one(work)
+        return row and row["bytes"] / row["ms"] / 1e6
+
     def ms(self, work: str, **wanted: Any) -> float | None:
         """The time of that row, if there is one."""
         row = self.one(work, **wanted)
@@ -207,8 +215,12 @@ def table(section: Mapping[str, Any], lines: Sequence[Line]) -> str:
 
 def lines_of(section: Mapping[str, Any], results: Results) -> dict[str, Sequence[Line]]:
     """The lines of a section's table, by title where they are several tables; without any, the section is left out."""
-    if "rows" in section:
-        found = results.absent if section["rows"] == "absent" else results.all(section["rows"])
+    if section.get("rows") == "absent":
+        found = results.absent
+    elif "rows" in section:
+        found = [row for row in results.rows if row["work"] in section["rows"].split()]
+        if "once" in section:
+            found = list({row[section["once"]]: row for row in found}.values())
     elif "paper" in section:
         found = results.paper
         for part in section["paper"].split("."):

@@ -90,7 +90,8 @@ def test_tables_have_as_many_cells_in_each_line_and_something_in_each_column(nam
         assert {len(line) for line in lines} == {len(heads)}
         assert name != "dpad" or len(heads) == len(set(heads))
         for head, *column in zip(heads, *lines, strict=True):
-            assert set(column) != {"-"}, head
+            # A library may be absent altogether.
+            assert set(column) != {"-"} or name == "ckks", head
 
 
 @pytest.mark.parametrize("page", pages(), ids=lambda page: page.name)

@@ -11,12 +11,9 @@ from rows import OURS, Row
 COMPARED = {"poulpy": ("boot_fast", "boot_n15"), "lattigo": ("boot_default", "boot_n15"), "openfhe": ("boot_default", "boot_n15")}
 
 
-def sets(results: Results) -> Iterator[Line]:
+def sets(results: Results) -> list[Line]:
     """One line for each parameter set; ours with fewer slots or more threads say so in their name."""
-    for row in results.all("bootstrap"):
-        predicted = row.get("predicted_ms")
-        times = {"seconds": row["ms"] / 1e3, "predicted": None if predicted is None else predicted / 1e3}
-        yield row | times | {"name": row["params"] if row["who"] == OURS else row["preset"]}
+    return [row | {"name": row["params"] if row["who"] == OURS else row["preset"]} for row in results.all("bootstrap")]
 
 
 def compared(results: Results) -> Iterator[Line]:
@@ -25,15 +22,8 @@ def compared(results: Results) -> Iterator[Line]:
     for theirs in results.all("bootstrap"):
         for ours in (whole[preset] for preset in COMPARED.get(theirs["who"], ()) if preset in whole):
             if (ours["degree"], ours["slots"]) == (theirs["degree"], theirs["slots"]):
-                ratio = ours["ms"] / theirs["ms"]
-                yield {
-                    "ours": ours,
-                    "theirs": theirs,
-                    "our_seconds": ours["ms"] / 1e3,
-                    "their_seconds": theirs["ms"] / 1e3,
-                    "ratio": ratio,
-                    "per_bit": ratio * theirs["bits_left"] / ours["bits_left"],
-                }
+                per_bit = ours["ms"] / theirs["ms"] * theirs["bits_left"] / ours["bits_left"]
+                yield {"ours": ours, "theirs": theirs, "per_bit": per_bit}
 
 
 def at_ranks(results: Results) -> list[Line]:

@@ -15,13 +15,7 @@ def facts(results: Results) -> dict[str, Any]:
     """Whether there are predictions, the devices that were measured, and 10^9 bytes a second of a copy."""
     devices = sorted({row["device"] for row in results.rows if not row["predicted"]})
     predicted = any(row["predicted"] for row in results.rows)
-    return {"predicted": predicted, "devices": "; ".join(devices), "speed": speed(results)}
-
-
-def speed(results: Results) -> float | None:
-    """10^9 bytes a second that a copy moves."""
-    copies = results.all("device_copy")
-    return copies[0]["bytes"] / copies[0]["ms"] / 1e6 if copies else None
+    return {"predicted": predicted, "devices": "; ".join(devices), "speed": results.speed("device_copy")}
 
 
 def products(results: Results) -> Iterator[Line]:
@@ -39,7 +33,7 @@ def products(results: Results) -> Iterator[Line]:
 
 def transforms(results: Results) -> Iterator[Line]:
     """Nanoseconds of a row against those that reading and writing it once takes at the speed of a copy."""
-    bandwidth = speed(results)
+    bandwidth = results.speed("device_copy")
     for row in results.all("device_transform"):
         floor = 2 * row["row_bytes"] / bandwidth if bandwidth else None
         yield row | {"each": 1e6 * row["ms"] / row["rows"], "rate": row["butterflies"] / row["ms"] / 1e6, "floor": floor}

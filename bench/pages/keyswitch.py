@@ -53,15 +53,9 @@ def rival(results: Results, planned: Row | None) -> float | None:
     return in_turns or results.ms("switch", preset=planned["preset"], primes=planned["primes"])
 
 
-def stream(results: Results) -> float | None:
-    """10^9 bytes a second that one thread reads in one stream."""
-    row = results.one("stream_read")
-    return row and row["bytes"] / row["ms"] / 1e6
-
-
 def facts(results: Results) -> dict[str, Any]:
     """The speed of a stream."""
-    return {"stream": stream(results)}
+    return {"stream": results.speed("stream_read")}
 
 
 def klss_switch(results: Results) -> dict[str, list[Line]]:
@@ -101,7 +95,9 @@ def splits(results: Results) -> list[dict[str, Any]]:
             split = (row and row.get("split_ms")) or {}
             if row and all(part in split for part in SPLIT):
                 read = row["key_bytes"] / split["inner_product"] / 1e6 if split["inner_product"] else None
-                lines.append(row | split | {"sum": sum(split.values()), "read": read, "stream": stream(results), "choice": choice(row)})
+                lines.append(
+                    row | split | {"sum": sum(split.values()), "read": read, "stream": results.speed("stream_read"), "choice": choice(row)}
+                )
     return lines
 
 
@@ -174,7 +170,7 @@ def best_per_level(results: Results) -> dict[str, list[dict[str, Any]]]:
             best, planned = results.one("switch", **at) or {}, results.one("switch_planned", **at)
             line = best | paper_best(results, preset, primes) | {"best": choice(best), "read": best["key_bytes"] / best["ms"] / 1e6}
             line |= {"planned": with_choice(planned), "planned_ms": planned and planned["ms"], "rival": rival(results, planned)}
-            lines.append(line | {"unlimited": with_choice(results.one("switch_unlimited", **at)), "stream": stream(results)})
+            lines.append(line | {"unlimited": with_choice(results.one("switch_unlimited", **at)), "stream": results.speed("stream_read")})
     return tables
 
 

@@ -17,11 +17,6 @@ def linear_maps(stages: list[Row]) -> float:
     return float(sum(stage["median_ms"] for stage in stages if stage["stage"] in LINEAR))
 
 
-def gib(value: float | None) -> float | None:
-    """Bytes as 2^30 bytes."""
-    return None if value is None else value / (1 << 30)
-
-
 def batches(results: Results) -> Iterator[dict[str, Any]]:
     """One line for each batch, times of stages for each polynomial of real numbers."""
     for row in results.all("batch_bootstrap"):
@@ -29,21 +24,21 @@ def batches(results: Results) -> Iterator[dict[str, Any]]:
         stages = dict.fromkeys((*LINEAR, "split", "modular reduction"), 0.0)
         stages |= {stage["stage"]: stage["median_ms"] / polys for stage in row["stages"]}
         maps = {"maps": linear_maps(row["stages"]) / polys, "alone_maps": linear_maps(row["alone_stages"])}
-        yield row | stages | maps | {"each": row["ms"] / polys, "peak": gib(row["peak_bytes"])}
+        yield row | stages | maps | {"each": row["ms"] / polys}
 
 
 def curves(results: Results) -> Iterator[Line]:
     """What all numbers of polynomials under a mask are predicted to take."""
     for row in results.all("batch_bootstrap"):
         for point in row["curve"]:
-            yield row | point | {"first": row["curve"][0]["predicted_ms_each"], "keys": gib(point["key_bytes"])}
+            yield row | point | {"first": row["curve"][0]["predicted_ms_each"]}
 
 
 def readings(results: Results) -> Iterator[Line]:
     """One line for each set and number of threads; what is saved, of one thread."""
     for row in results.all("one_reading"):
         apart, together = row["ms"] / row["ciphertexts"], row["together_ms"] / row["ciphertexts"]
-        line = row | {"key": row["key_bytes"] / (1 << 20), "apart": apart, "together": together}
+        line = row | {"apart": apart, "together": together}
         if row["threads"] == 1:
             line |= {"ratio": together / apart, "saved": 100 * (apart - together) / row["product_ms"]}
         yield line
@@ -64,9 +59,8 @@ def products(results: Results) -> Iterator[dict[str, Any]]:
         polys, alone = row["polys"], row["alone_ms"]
         whole, product = row["ms"] / polys, row["product_ms"] / polys
         line = row | {"complex": whole, "each": whole / 2, "product": product / 2, "predicted": row["predicted_ms"] / polys / 2}
-        line |= {"peak": gib(row["peak_bytes"]), "timed": "whole" if row["whole"] else "parts"}
         # The product for each polynomial of complex numbers, after a bootstrap of two real ones one by one.
-        line["apart"] = None if alone is None else 2 * alone[0] + product
+        line |= {"apart": None if alone is None else 2 * alone[0] + product, "timed": "whole" if row["whole"] else "parts"}
         # Of parts, what was measured is the error of the product alone.
         yield line if row["whole"] else line | {"mean_bits": None, "worst_bits": None}
 

@@ -26,11 +26,6 @@ STYLES = {
 }
 
 
-def sets(results: Results) -> list[Line]:
-    """One line for each parameter set."""
-    return list({row["preset"]: row for row in results.rows if "preset" in row}.values())
-
-
 def sizes(results: Results) -> list[dict[str, Any]]:
     """One line for each preset and size: the row of each method, empty where there is none, and those that tell of keys."""
     lines = []

@@ -14,11 +14,6 @@ WORKS = {
 }
 
 
-def sets(results: Results) -> list[Line]:
-    """One line for each parameter set."""
-    return list({row["preset"]: row for row in results.rows if row["work"] in ("pair_residues", "pair_slots")}.values())
-
-
 def sizes(results: Results) -> list[Line]:
     """One line for each size, ascending: milliseconds by work, and the rows of encrypted products."""
     lines = []
