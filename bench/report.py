@@ -6,13 +6,15 @@ says; what is no field of a row is computed by a function of bench/pages/PAGE.py
 
 from __future__ import annotations
 
+import functools
 import importlib
 import importlib.util
 import json
+import operator
 import string
 import sys
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,7 @@ from plots import draw
 from rows import BENCH, Row, machine_line, parse_rows
 
 PAGES, PAPERS = BENCH / "pages", BENCH / "paper"
-Line = Mapping[str, Any]
+Line = dict[str, Any]
 
 
 def number(value: float) -> str:
@@ -194,7 +196,7 @@ class Results:
     def speed(self, work: str) -> float | None:
         """10^9 bytes a second of a work whose rows say how many bytes were read and written."""
         row = self.one(work)
-        return row and row["bytes"] / row["ms"] / 1e6
+        return None if row is None else row["bytes"] / row["ms"] / 1e6
 
     def ms(self, work: str, **wanted: Any) -> float | None:
         """The time of that row, if there is one."""
@@ -213,20 +215,18 @@ def table(section: Mapping[str, Any], lines: Sequence[Line]) -> str:
     return grid([head for head, _ in columns], [[TEMPLATE.cell(template, line) for _, template in columns] for line in lines])
 
 
-def lines_of(section: Mapping[str, Any], results: Results) -> dict[str, Sequence[Line]]:
+def lines_of(section: Mapping[str, Any], results: Results) -> dict[str, list[Line]]:
     """The lines of a section's table, by title where they are several tables; without any, the section is left out."""
-    if section.get("rows") == "absent":
-        found = results.absent
-    elif "rows" in section:
-        found = [row for row in results.rows if row["work"] in section["rows"].split()]
-        if "once" in section:
-            found = list({row[section["once"]]: row for row in found}.values())
-    elif "paper" in section:
-        found = results.paper
-        for part in section["paper"].split("."):
-            found = found[part]
-    else:
+    if "lines" in section:
         found = getattr(results.page.functions, section["lines"])(results)
+    elif "paper" in section:
+        found = functools.reduce(operator.getitem, section["paper"].split("."), results.paper)
+    elif section["rows"] == "absent":
+        found = results.absent
+    else:
+        found = [row for row in results.rows if row["work"] in section["rows"].split()]
+    if "once" in section:
+        found = {row[section["once"]]: row for row in found}.values()
     tables = found if isinstance(found, dict) else {section.get("title", ""): list(found)}
     return {title: lines for title, lines in tables.items() if lines}
 
@@ -238,23 +238,29 @@ def holds(condition: str, results: Results, facts: Mapping[str, Any]) -> bool:
     return bool(results.all(name) if known else facts.get(name)) != condition.startswith("not ")
 
 
+def blocks_of(section: Mapping[str, Any], results: Results, facts: Mapping[str, Any], plots: Sequence[str]) -> Iterator[str]:
+    """Title, text and table of a section; of several tables with a title each, the text with each. Or the plots."""
+    if "plots" in section:
+        yield from (section["plots"].format(name=plot, stem=Path(plot).stem) for plot in plots)
+        return
+    has_table = {"rows", "lines", "paper"} & set(section)
+    for title, lines in (lines_of(section, results) if has_table else {section.get("title", ""): []}).items():
+        if title:
+            yield f"## {TEMPLATE.vformat(title, (), facts)}"
+        if "text" in section:
+            yield TEMPLATE.vformat(section["text"], (), facts).strip()
+        if lines:
+            yield table(section, lines)
+
+
 def markdown(page: Page, name: str, about: dict[str, Any], rows: Iterable[Row], plots: Sequence[str] = ()) -> str:
     """The page of results called NAME: sections without lines, or whose condition does not hold, are left out."""
     results = Results(page, rows)
     facts = page.papers | {"quick": any(row.get("quick") for row in results.rows)} | page.call("facts", results)
     blocks = [f"# {page.declared.get('title', name.removesuffix('-quick'))}", machine_line(about)]
     for section in page.declared["section"]:
-        if "when" in section and not holds(section["when"], results, facts):
-            continue
-        text = [TEMPLATE.vformat(section["text"], (), facts).strip()] if "text" in section else []
-        if "plots" in section:
-            blocks += [section["plots"].format(name=plot, stem=Path(plot).stem) for plot in plots]
-        elif not {"rows", "lines", "paper"} & set(section):
-            blocks += [*([f"## {section['title']}"] if "title" in section else []), *text]
-        else:
-            for title, lines in lines_of(section, results).items():
-                heading = [f"## {TEMPLATE.vformat(title, (), facts)}"] if title else []
-                blocks += [*heading, *text, table(section, lines)]
+        if "when" not in section or holds(section["when"], results, facts):
+            blocks += blocks_of(section, results, facts, plots)
     return "\n\n".join(blocks) + "\n"
 
 

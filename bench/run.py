@@ -52,7 +52,7 @@ def steps(run: dict[str, Any], device: str = "") -> list[Step]:
 
 def name_of(page: Page, run: dict[str, Any]) -> str:
     """The name of a run's results."""
-    return run.get("results", page.name) + ("-quick" if quick() and not run.get("same_when_quick") else "")
+    return str(run.get("results", page.name)) + ("-quick" if quick() and not run.get("same_when_quick") else "")
 
 
 def rows_of(who: str, command: list[str], seconds: float) -> tuple[dict[str, Any], list[Row]]:

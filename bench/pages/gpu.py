@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from report import Line, Results
 
@@ -11,7 +10,7 @@ KEYS = ("as_made", "planned", "planned_in_graphs")
 WORKS = {"device_multiply": "multiply, relinearise, rescale", "device_rotate": "rotate", "device_bootstrap": "bootstrap"}
 
 
-def facts(results: Results) -> dict[str, Any]:
+def facts(results: Results) -> Line:
     """Whether there are predictions, the devices that were measured, and 10^9 bytes a second of a copy."""
     devices = sorted({row["device"] for row in results.rows if not row["predicted"]})
     predicted = any(row["predicted"] for row in results.rows)

@@ -4,7 +4,6 @@ programs took on a machine of the kind of ours, in other runs."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from plots import Panel, Plot
 from report import Line, Results, goal, number
@@ -37,12 +36,13 @@ def measured(results: Results, table: str, field: str, **wanted: int) -> float |
 
 def choice(row: Row | None) -> str | None:
     """Engine and digit lengths of a row."""
-    return row and f"{row['method']} r={row['digit']}" + (f" r~={row['key_digit']}" if row["method"] == "klss" else "")
+    tail = f" r~={row['key_digit']}" if row and row["method"] == "klss" else ""
+    return f"{row['method']} r={row['digit']}{tail}" if row else None
 
 
 def with_choice(row: Row | None) -> str | None:
     """Milliseconds and choice."""
-    return row and f"{number(row['ms'])} ({choice(row)})"
+    return f"{number(row['ms'])} ({choice(row)})" if row else None
 
 
 def rival(results: Results, planned: Row | None) -> float | None:
@@ -53,7 +53,7 @@ def rival(results: Results, planned: Row | None) -> float | None:
     return in_turns or results.ms("switch", preset=planned["preset"], primes=planned["primes"])
 
 
-def facts(results: Results) -> dict[str, Any]:
+def facts(results: Results) -> Line:
     """The speed of a stream."""
     return {"stream": results.speed("stream_read")}
 
@@ -86,7 +86,7 @@ def klss_operations(results: Results) -> Iterator[Line]:
             yield line | {"all_primes": table["all_primes"], "digit": row["digit"]}
 
 
-def splits(results: Results) -> list[dict[str, Any]]:
+def splits(results: Results) -> list[Line]:
     """The fastest switch of each method and digit length with a split, hybrid first: what klss Figure 2 shows, against the stream."""
     lines, table = [], results.paper["klss"]["operations"]
     for method in METHODS:
@@ -160,9 +160,9 @@ def klss_measured(results: Results, log_degree: int, row: Row) -> float | None:
     return measured(results, "switch", "fast_ksw_klss_ms", **at)
 
 
-def best_per_level(results: Results) -> dict[str, list[dict[str, Any]]]:
+def best_per_level(results: Results) -> dict[str, list[Line]]:
     """The fastest method and digits at each level against the paper's best, and the bytes of key that a switch reads."""
-    tables: dict[str, list[dict[str, Any]]] = {}
+    tables: dict[str, list[Line]] = {}
     for preset in (*KLSS_PRESETS.values(), LEVEL_PRESET):
         lines = tables[f"The best of everything: {preset}"] = []
         for primes in sorted({row["primes"] for row in results.all("switch", preset=preset)}, reverse=True):

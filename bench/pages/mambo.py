@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from plots import Panel, Plot
 from report import Line, Results
@@ -17,7 +16,7 @@ def linear_maps(stages: list[Row]) -> float:
     return float(sum(stage["median_ms"] for stage in stages if stage["stage"] in LINEAR))
 
 
-def batches(results: Results) -> Iterator[dict[str, Any]]:
+def batches(results: Results) -> Iterator[Line]:
     """One line for each batch, times of stages for each polynomial of real numbers."""
     for row in results.all("batch_bootstrap"):
         polys = row["polys"]
@@ -53,7 +52,7 @@ def both(results: Results) -> Iterator[Line]:
             yield line | {"less": line["each"] - saved * line["key_rows"] / line["polys"]}
 
 
-def products(results: Results) -> Iterator[dict[str, Any]]:
+def products(results: Results) -> Iterator[Line]:
     """One line for each size. Two polynomials of real numbers are one of complex numbers."""
     for row in results.all("mambo"):
         polys, alone = row["polys"], row["alone_ms"]
@@ -70,7 +69,7 @@ def fills_one_mask(row: Line) -> bool:
     return bool(row["polys"] == row["bodies"] * (2 if row["method"] == "pairs" else 1))
 
 
-def over_bodies(lines: list[dict[str, Any]]) -> Panel:
+def over_bodies(lines: list[Line]) -> Panel:
     """Measured and predicted times of one polynomial over the polynomials under a mask, in units of those of one."""
     xlabel, ylabel = "polynomials under one mask (dotted: predicted; crosses: batches of 32)", "time of each over one real polynomial alone"
     panel = Panel("", xlabel, ylabel, xlog=2, ylim=(0, 1.1))
@@ -91,7 +90,7 @@ def over_bodies(lines: list[dict[str, Any]]) -> Panel:
     return panel
 
 
-def over_rows(lines: list[dict[str, Any]]) -> Panel:
+def over_rows(lines: list[Line]) -> Panel:
     """Seconds of one polynomial of real numbers over the rows of the matrix."""
     panel = Panel("", "rows of the square matrices", "seconds for each polynomial, one thread", xlog=2)
     for index, preset in enumerate(dict.fromkeys(line["preset"] for line in lines)):

@@ -26,7 +26,7 @@ STYLES = {
 }
 
 
-def sizes(results: Results) -> list[dict[str, Any]]:
+def sizes(results: Results) -> list[Line]:
     """One line for each preset and size: the row of each method, empty where there is none, and those that tell of keys."""
     lines = []
     for preset, size in dict.fromkeys((row["preset"], row["size"]) for row in results.rows if "preset" in row):
@@ -39,7 +39,7 @@ def sizes(results: Results) -> list[dict[str, Any]]:
     return lines
 
 
-def facts(results: Results) -> dict[str, Any]:
+def facts(results: Results) -> Line:
     """How the two plain products compare, where both were measured."""
     pairs = [(line["openblas"].get("ms"), line["plain"].get("ms")) for line in sizes(results)]
     ratios = [blas / plain for blas, plain in pairs if blas is not None and plain]
@@ -64,7 +64,7 @@ def plots(results: Results) -> dict[str, Plot]:
     presets = [line["preset"] for line in every]
     preset = paper["preset"] if paper["preset"] in presets else next(iter(presets), "")
     lines = sorted((line for line in every if line["preset"] == preset), key=lambda line: line["size"])
-    common = {"xlog": 2, "xlabel": f"rows of the square matrices, {preset}"}
+    common: dict[str, Any] = {"xlog": 2, "xlabel": f"rows of the square matrices, {preset}"}
     over = Panel(title="time over the plain product (gemm)", ylabel="ratio", yscale="log", **common)
     accuracy = Panel(title="accuracy", ylabel="bits, mean error", ylim=(0, None), **common)
     seconds = Panel(title="ordinary ciphertexts to ordinary ciphertexts", ylabel="seconds, one thread", yscale="log", **common)
