@@ -119,6 +119,7 @@ class Page:
         return getattr(self.functions, name)(results) if hasattr(self.functions, name) else {}
 
 
+@functools.cache
 def pages() -> list[Page]:
     """All pages."""
     return [Page(path.stem) for path in sorted(PAGES.glob("*.toml"))]

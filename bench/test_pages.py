@@ -84,6 +84,12 @@ def test_page_and_plots_are_those_of_the_rows(name: str, tmp_path: Path) -> None
         assert (RESULTS / plot.name).exists()
 
 
+def test_a_page_without_plots_has_its_tables_alone(tmp_path: Path) -> None:
+    (tmp_path / "keyswitch-quick.json").write_text((RESULTS / "keyswitch.json").read_text())
+    (page,) = write_page(tmp_path / "keyswitch-quick.json", with_plots=False)
+    assert (page.name, "![" in page.read_text(), "## The best of everything" in page.read_text()) == ("keyswitch-quick.md", False, True)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_tables_have_as_many_cells_in_each_line_and_something_in_each_column(name: str) -> None:
     for heads, *lines in tables((RESULTS / f"{name}.md").read_text()):
