@@ -45,7 +45,7 @@ def steps(run: dict[str, Any], device: str = "") -> list[Step]:
     found: list[Step] = []
     for step in filter(now, run["steps"]):
         for preset in run["presets"] if "{preset}" in step["command"] else [""]:
-            more = {"preset": preset, "works": run.get("works", ""), "device": f"--device {device}" if device else ""}
+            more = {"preset": preset, "only": run.get("only", ""), "device": f"--device {device}" if device else ""}
             found.append((step.get("who", ""), float(step.get("seconds", 0)), words(step["command"], **more)))
     return sorted(found, key=lambda step: step[0] != "")
 
