@@ -206,8 +206,8 @@ impl DeviceEngine {
         }
     }
 
-    /// The inverse of [`DeviceEngine::join_rows`]: each pass splits into eight, and the last passes write the
-    /// parts.
+    /// The inverse of [`DeviceEngine::join_rows`]. A pass splits each row into at most [`MAX_PARTS`] rows;
+    /// the last passes write the parts.
     fn split_rows(&self, x: u64, rows: Vec<Vec<u64>>, small: usize, twist: Twist, moduli: &[usize]) {
         let count = rows.len();
         let parts = rows.first().map_or(1, Vec::len);

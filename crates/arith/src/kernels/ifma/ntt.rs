@@ -5,8 +5,8 @@
 //! `2^L` words take `L - 6` stages in register passes (each word loaded and stored once per pass) and six in
 //! the block pass. Passes over more than `2^16` words come first; the others run block by block in the
 //! second-level cache. The inverse runs the same passes in reverse order. Twiddles are stored in the order in
-//! which they are read, each factor `w` next to its quotient `floor(w 2^52 / q)`; the stages inside vectors
-//! store only the quotient.
+//! which they are read, each factor `w` next to its quotient `floor(w 2^52 / q)`. For the stages inside
+//! vectors only the quotient is stored.
 //!
 //! # Ranges
 //! Write `r(y) = y w - floor(y w' / 2^52) q` with `w' = floor(w 2^52 / q)`. From `w 2^52 / q - 1 < w'` and `y < 2^52`,
@@ -105,8 +105,8 @@ pub struct Transform {
     pub(super) narrow: bool,
     pub(super) degree: usize,
     passes: Vec<Pass>,
-    /// Number of passes that run over a whole block before its parts are visited one by one; the later passes
-    /// run over all small blocks of a block.
+    /// Number of passes that run over a complete block before its parts are processed one after another; the
+    /// later passes run over all small blocks of a block.
     whole_block_passes: usize,
     /// The passes of the transform in two parts, the head first; empty where the degree is too small for it.
     pub(super) split: Vec<Pass>,
@@ -171,7 +171,7 @@ impl Transform {
         };
         let passes = plan(radices(stages));
         let split = plan(if degree >= MIN_SPLIT_DEGREE { split_radices(stages) } else { Vec::new() });
-        // The last pass never recurses, so that a call processes an even number of innermost blocks.
+        // The last pass does not recurse, so that a call processes an even number of innermost blocks.
         let small = |pass: &Pass| stages - pass.stages_before <= BLOCK_STAGES;
         let whole_block_passes = passes.iter().position(small).unwrap_or(passes.len() - 1);
         let inner_twiddles = usize::next_multiple_of(words, LANES);
@@ -336,7 +336,7 @@ impl Transform {
         self.degree >> (pass.stages_before + pass.log_radix)
     }
 
-    /// As [`Transform::forward_pass`], from one place to another.
+    /// [`Transform::forward_pass`] from one place in memory to another.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
     pub(super) unsafe fn forward_pass_between<const WIDE: bool>(

@@ -83,7 +83,7 @@ impl Unpacker {
     }
 }
 
-/// How one modulus reads a digit's limbs.
+/// The constants with which one modulus reads a digit's limbs.
 struct Limbs<'a> {
     /// For all limbs but the highest.
     limb: Unpacker,
