@@ -1,9 +1,9 @@
 //! The source of messages of light clients: lines of standard input, or files of a folder.
 //!
 //! ```text
-//! lines    {"introduction": BASE64} or {"message": BASE64}, one JSON object in a line; each has an answer on standard output
-//! folder   NAME.introduction and NAME.message, which are given these names when they are whole; they are taken over by another name and removed when they are stored;
-//!          one that is refused is renamed to NAME.message.refused
+//! lines    {"introduction": BASE64} or {"message": BASE64}, one JSON object in a line, answered by a line on standard output
+//! folder   NAME.introduction and NAME.message, complete files; the intake renames each to a hidden name, and
+//!          removes it when it is stored; a refused file is renamed to NAME.message.refused
 //! ```
 
 use std::borrow::Cow;

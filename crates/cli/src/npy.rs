@@ -74,7 +74,7 @@ pub enum ArrayError {
         /// Bytes in the file.
         found: u64,
     },
-    /// A stream that goes on after the array.
+    /// A stream with bytes after the array.
     #[error("the stream goes on after the array of shape {shape:?}, which has {} of data: write one array alone", counted(*expected, "byte"))]
     Longer {
         /// The shape.

@@ -88,7 +88,8 @@ impl FractionProduct {
     pub fn upper_bits(inner: usize, max_abs: u64) -> u32 {
         let terms = inner.clamp(1, RANGE).next_power_of_two().trailing_zeros();
         let weight = 64 - max_abs.max(1).leading_zeros();
-        // |upper| <= 2^(h - 1) in units of 2^-h, so that every sum is at most 2^(terms + weight + h - 1) <= 2^53 of these units.
+        // |upper| <= 2^(h - 1) in units of 2^-h, so that every sum is at most 2^(terms + weight + h - 1) <=
+        // 2^53 of these units.
         54u32.saturating_sub(terms + weight).min(40)
     }
 

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! intake     lines of standard input, or files of a folder          -> introductions and messages
-//! inbox      stores them, then they are acknowledged                -> survives any end of the program
+//! inbox      stores them, then they are acknowledged                -> survives a killed program
 //! worker     packs and bootstraps a batch, while messages come in   -> NUMBER.clt and NUMBER.json
 //! ```
 //!

@@ -1,7 +1,9 @@
 //! The operations of the engine interface as launches of kernels.
 //!
-//! [`base`]: the engine's state; [`tiling`]: how transforms are cut; [`tables`]: constants in the device's memory; [`launches`]: grids; [`transform`]: passes of transforms; [`convert`]: base conversions and divisions;
-//! [`factors`]: packed factors and the products with them; [`degree`]: components; [`matrix`]: products of plain matrices.
+//! [`base`]: the engine's state; [`tiling`]: the tiles of transforms; [`tables`]: constants in the device's
+//! memory; [`launches`]: grids; [`transform`]: passes of transforms; [`convert`]: base conversions and
+//! divisions; [`factors`]: packed factors and their products; [`degree`]: components; [`matrix`]: products of
+//! plain matrices.
 
 use std::borrow::Cow;
 use std::ops::Range;

@@ -22,8 +22,9 @@ use crate::polys::{Polys, PolysMut};
 pub type BabyStep<'a> = Option<(&'a Automorphism, &'a SwitchKey)>;
 
 impl Switcher {
-    /// Several linear combinations, with packed plaintexts, of rotations of one bundle: `sum_t x_(inputs[t]) * plaintexts[t]` over `P Q_l` for each combination,
-    /// where `x_b` is `P phi_b(x)`, or `P x`.
+    /// Several linear combinations, with packed plaintexts, of rotations of one bundle:
+    /// `sum_t x_(inputs[t]) * plaintexts[t]` over `P Q_l` for each combination, where `x_b` is `P phi_b(x)`,
+    /// or `P x`.
     ///
     /// `digits` are the digits of the bundle's mask ([`Bundle::decompose_mask`]) with tables of the hybrid
     /// method.
