@@ -1,8 +1,8 @@
 //! Packed residues: eight words of `bits` bits each in `bits` bytes, and runs of such vectors.
 //!
-//! A switching key is read from memory once per switch; packed 36-bit residues take 36 bytes where words take
-//! 64. Eight residues end at a byte for every `bits`, so packed vectors are addressed by bytes. Lane `k`
-//! starts at bit `k bits`; all is little-endian. `bits = 64` means plain words.
+//! A switching key is read from memory once per switch; eight 36-bit residues take 36 bytes packed, and 64
+//! bytes as words. Eight residues end at a byte for every `bits`, so packed vectors are addressed by bytes.
+//! Lane `k` starts at bit `k bits`; all is little-endian. `bits = 64` means plain words.
 
 /// Residues per packed vector.
 pub const VECTOR: usize = 8;
