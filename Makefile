@@ -1,4 +1,4 @@
-# The project's entry points. Everything installs into .venv and target/; nothing outside the checkout is touched.
+# The project's entry points. They install into .venv and target/, and change nothing outside of the checkout.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -44,8 +44,8 @@ $(VENV)/.tools: requirements/dev.txt | $(BIN)/pip
 	$(BIN)/pip install --quiet -r requirements/dev.txt
 	touch $@
 
-# The wheel with optimised kernels, installed in the virtual environment.
-# With a C++ compiler, the kernels of devices run on the processor, too, for tests (device="host-device").
+# Builds the package with optimisation and installs it in the virtual environment. With a C++ compiler it includes the kernels of devices for the
+# processor, for tests (device="host-device").
 HOST_DEVICE := $(if $(shell command -v c++),--features host-device)
 $(VENV)/.built: $(SOURCES) $(VENV)/.tools
 	$(BIN)/maturin develop --release --quiet $(HOST_DEVICE)
@@ -56,23 +56,23 @@ build: $(VENV)/.built
 demo: build
 	$(BIN)/python examples/digits/run.py --output demo-output
 
-# A real transformer's linear layers on encrypted activations: installs the model (90 MB) and takes half a minute.
+# The linear layers of a real transformer on encrypted activations. Installs the model (90 MB) and takes half a minute.
 example-layers: build
 	$(BIN)/pip install --quiet -r examples/private_linear_layers/requirements.txt
 	$(BIN)/python examples/private_linear_layers/run.py --output demo-output/layers.png
 
-# Two linear layers of a real transformer with an activation between them, by bootstraps with products inside: installs the model (90 MB), takes minutes and 16 GB of memory.
+# Two linear layers of a real transformer with an activation between them, by bootstraps with products inside. Installs the model (90 MB), and takes minutes and 16 GB of memory.
 example-mlp: build
 	$(BIN)/pip install --quiet -r examples/private_mlp/requirements.txt
 	$(BIN)/python examples/private_mlp/run.py --output demo-output
 
-# Many small clients against one server, which is killed on the way: keys of 128 bits of security, 3 GB.
+# Many small clients and one server, which is killed while they send. The keys have 128 bits of security and take 3 GB.
 example-sensors: build
 	$(BIN)/python examples/sensors/run.py --output demo-output
 
 test: test-rust test-python
 
-# Before each commit: what fails most often, in under a minute after an edit.
+# Before each commit: the checks that fail most often, in under a minute after an edit.
 check: $(VENV)/.tools
 	$(CARGO) fmt --all --check
 	$(BIN)/python scripts/comments.py --check
@@ -81,7 +81,7 @@ check: $(VENV)/.tools
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-# A stand-in for NVIDIA's driver, which runs the kernels of devices on the processor and puts work off until it is waited for; with it in front, tests run on `cuda`.
+# A stand-in for NVIDIA's driver, which runs the kernels of devices on the processor and defers work until a call waits for it. With it first in the library path, tests run on `cuda`.
 STAND_IN := target/stand-in
 $(STAND_IN)/libcuda.so: crates/cuda/tests/driver/driver.cpp $(wildcard crates/cuda/kernels/*.cuh) $(wildcard crates/cuda/kernels/*.h) crates/cuda/kernels/host.cpp crates/cuda/kernels/kernels.list
 	mkdir -p $(STAND_IN)
@@ -89,7 +89,7 @@ $(STAND_IN)/libcuda.so: crates/cuda/tests/driver/driver.cpp $(wildcard crates/cu
 
 ON_STAND_IN := LD_LIBRARY_PATH="$(CURDIR)/$(STAND_IN)$${LD_LIBRARY_PATH:+:$$LD_LIBRARY_PATH}" CLATHRATE_TEST_ENGINE=cuda-graphs
 
-# A representative part once more on devices behind the driver's interface, whose memory the host cannot address.
+# The part of the tests that also runs on a device behind the driver's interface, whose memory the host cannot address.
 DEVICE_PART := -p clathrate-lattice -p clathrate-ckks --test all -- bundle:: degree:: switch:: methods:: allocations:: evaluator:: ranks::
 DEVICE_FILES := -p clathrate-ckks --test container -- files::
 
@@ -111,7 +111,7 @@ test-full: build $(STAND_IN)/libcuda.so
 	$(MAKE) test-interop
 	$(MAKE) test-wheels
 
-# The kernels of devices: sanitizers on this processor, and NVIDIA's compilers, which are installed for it (130 MB).
+# The kernels of devices, under sanitizers on this processor, and compiled by NVIDIA's compilers, which it installs (130 MB).
 $(VENV)/.cuda: requirements/cuda.txt $(VENV)/.tools
 	$(BIN)/pip install --quiet -r requirements/cuda.txt
 	touch $@
@@ -120,8 +120,8 @@ test-kernels: $(VENV)/.cuda
 	$(BIN)/python scripts/sanitize_kernels.py
 	$(BIN)/python scripts/device_kernels.py --check
 
-# Small rows of the security table, estimated again. The estimators are not in package registries: ESTIMATOR and ROTATIONS are folders of clones, ESTIMATOR_PYTHON a Python that has
-# Sage.
+# Estimates small rows of the security table again. The estimators are not in package registries: ESTIMATOR and ROTATIONS are folders of clones,
+# ESTIMATOR_PYTHON is a Python with Sage.
 ESTIMATOR_PYTHON ?= $(PYTHON)
 ESTIMATES := $(if $(ESTIMATOR),--estimator "$(ESTIMATOR)") $(if $(ROTATIONS),--rotations "$(ROTATIONS)")
 test-estimates:
@@ -131,15 +131,15 @@ else
 	$(ESTIMATOR_PYTHON) scripts/estimate_security.py --small $(ESTIMATES)
 endif
 
-# Compiles the kernels anew after a change.
+# Compiles the kernels after a change.
 kernels: $(VENV)/.cuda
 	$(BIN)/python scripts/device_kernels.py
 
-# Samples of other libraries, which are built for it: some minutes at first.
+# Samples of other libraries, which it builds (a few minutes the first time).
 test-interop:
 	cd interop/tfhe && $(CARGO) test --locked --release
 
-# What needs a graphics processor: every operation, whole circuits, and those of the tests of all layers that change engines, kernel by kernel and in graphs.
+# Tests that need a GPU: every operation, complete circuits, and a part of the tests of all layers, with single launches and with graphs.
 test-device: build
 	CLATHRATE_TEST_ENGINE=cuda $(CARGO) test --locked --release -p clathrate-cuda --features clathrate-cuda/driver,clathrate-cuda/host-device --test stand_in
 	for engine in cuda cuda-graphs; do \
@@ -149,7 +149,7 @@ test-device: build
 	    CLATHRATE_TEST_ENGINE=$$engine $(BIN)/python -m pytest -q tests/python/test_devices.py || exit 1; \
 	done
 
-# Wheels for any Linux with glibc 2.28 or later, linked by zig's linker; the one for Arm needs a Rust toolchain that rustup manages.
+# Wheels for Linux with glibc 2.28 or later, linked by zig. The wheel for Arm needs a Rust toolchain managed by rustup.
 $(VENV)/.wheels: requirements/wheels.txt $(VENV)/.tools
 	$(BIN)/pip install --quiet -r requirements/wheels.txt
 	touch $@
@@ -177,7 +177,7 @@ ifeq (ckks,$(SET))
 endif
 	$(if $(BENCH_TOOLS),$(BIN)/python,$(PYTHON)) bench/run.py $(SET)$(if $(DEVICE), --device $(DEVICE))
 
-# The documentation as a site that is read without a network: open site/index.html.
+# The documentation as a site that needs no network: open site/index.html.
 $(VENV)/.docs: requirements/docs.txt | $(BIN)/pip
 	$(BIN)/pip install --quiet -r requirements/docs.txt
 	touch $@
