@@ -34,7 +34,7 @@ mod large {
     const PAGE: usize = 1 << 16;
 
     /// Zero memory of this layout.
-    pub fn zeroed(layout: Layout) -> Option<NonNull<u64>> {
+    pub(super) fn zeroed(layout: Layout) -> Option<NonNull<u64>> {
         let kept = layout.size().checked_next_multiple_of(PAGE)?;
         let reserved = kept.checked_add(layout.align())?;
         // SAFETY: a new private mapping touches no other memory.
@@ -70,7 +70,7 @@ mod large {
     ///
     /// # Safety
     /// `pointer` is from [`zeroed`] with the same layout.
-    pub unsafe fn free(pointer: NonNull<u64>, layout: Layout) {
+    pub(super) unsafe fn free(pointer: NonNull<u64>, layout: Layout) {
         // SAFETY: guaranteed by the caller.
         unsafe { libc::munmap(pointer.as_ptr().cast(), layout.size().next_multiple_of(PAGE)) };
     }

@@ -9,6 +9,7 @@
 //! The layers, lowest first: [`modulus`], [`bit_packing`], [`limbs`] -> [`kernels`] -> [`ntt`] -> [`factors`]
 //! -> [`conversion`], [`automorphism`] -> [`engine`].
 #![warn(unnameable_types)]
+#![warn(unreachable_pub)]
 
 pub mod aligned;
 pub mod automorphism;

@@ -47,7 +47,7 @@ pub(crate) struct Launch {
 
 impl Launch {
     /// This launch, divided into launches of at most `grid_y` blocks in y.
-    pub fn pieces(self, grid_y: u32) -> impl Iterator<Item = Self> {
+    pub(crate) fn pieces(self, grid_y: u32) -> impl Iterator<Item = Self> {
         let (width, height) = self.grid;
         (0..height).step_by(grid_y.max(1) as usize).map(move |first| Self {
             grid: (width, grid_y.min(height - first)),

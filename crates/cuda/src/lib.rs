@@ -17,6 +17,7 @@
 //! [`Engine::combine_fractions`](clathrate_arith::Engine::combine_fractions): its last bits depend on the
 //! order of floating-point sums on the CPU, and it is exact modulo 2^128 on a device.
 #![warn(unnameable_types)]
+#![warn(unreachable_pub)]
 
 #[cfg(any(feature = "driver", feature = "host-device"))]
 mod budget;

@@ -9,6 +9,7 @@
 //! [`clathrate_arith::Engine`].
 #![forbid(unsafe_code)]
 #![warn(unnameable_types)]
+#![warn(unreachable_pub)]
 
 pub mod basis;
 pub mod bodies;

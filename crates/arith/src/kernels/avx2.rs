@@ -37,7 +37,7 @@ use crate::error::ArithError;
 use crate::modulus::{Modulus, Multiplier};
 
 /// Bits of the largest modulus.
-pub const MAX_BITS: u32 = 50;
+pub(crate) const MAX_BITS: u32 = 50;
 
 /// Lanes per vector.
 const LANES: usize = 4;
@@ -59,7 +59,7 @@ const SIGNED_MAGIC: i64 = 0x4338_0000_0000_0000;
 
 /// The kernel of one modulus.
 #[derive(Debug)]
-pub struct Avx2Row {
+pub(crate) struct Avx2Row {
     scalar: ScalarRow,
     modulus: Modulus,
     degree: usize,
@@ -87,19 +87,19 @@ impl Twiddles {
 
 /// Whether this machine has every instruction the kernel uses.
 #[must_use]
-pub fn is_available() -> bool {
+pub(crate) fn is_available() -> bool {
     is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma")
 }
 
 /// Whether the kernel takes this modulus on this machine.
 #[must_use]
-pub fn takes(modulus: &Modulus) -> bool {
+pub(crate) fn takes(modulus: &Modulus) -> bool {
     modulus.bits() <= MAX_BITS && is_available()
 }
 
 impl Avx2Row {
     /// Prepares the kernel, or returns `None` where [`takes`] refuses the modulus.
-    pub fn new(modulus: Modulus, degree: usize) -> Result<Option<Self>, ArithError> {
+    pub(crate) fn new(modulus: Modulus, degree: usize) -> Result<Option<Self>, ArithError> {
         if !takes(&modulus) {
             return Ok(None);
         }

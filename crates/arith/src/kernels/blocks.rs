@@ -3,14 +3,14 @@
 //! load, one shuffle and one store instead of eight gathered words.
 
 /// Words per block.
-pub const BLOCK: usize = 8;
+pub(crate) const BLOCK: usize = 8;
 
 /// Maximum number of different orders of words within the blocks of one permutation.
 const ORDERS: usize = 8;
 
 /// `out[8 b + j] = x[8 source + order[j]]`, with a source and an order for each block `b`.
 #[derive(Debug, Clone)]
-pub struct BlockPermutation {
+pub(crate) struct BlockPermutation {
     /// For each block: the index of its source block times [`ORDERS`], plus the index of its order.
     blocks: Vec<u32>,
     orders: Box<[[u64; BLOCK]; ORDERS]>,
@@ -23,7 +23,7 @@ impl BlockPermutation {
     ///
     /// Range: the length of `source` is below 2^29, and its entries are below the length.
     #[must_use]
-    pub fn recognise(source: &[u32]) -> Option<Self> {
+    pub(crate) fn recognise(source: &[u32]) -> Option<Self> {
         let (chunks, rest) = source.as_chunks::<BLOCK>();
         if !rest.is_empty() {
             return None;
@@ -56,13 +56,13 @@ impl BlockPermutation {
 
     /// The first word of the block that is moved to the word `start`.
     #[must_use]
-    pub fn source_of(&self, start: usize) -> usize {
+    pub(crate) fn source_of(&self, start: usize) -> usize {
         self.blocks[start / BLOCK] as usize / ORDERS * BLOCK
     }
 
     /// Writes words `start..start + out.len()` of the permuted row to `out`, in units of blocks. `x` holds
     /// the words of the row from `from` on, which include the blocks that are read.
-    pub fn apply_within(&self, out: &mut [u64], start: usize, x: &[u64], from: usize) {
+    pub(crate) fn apply_within(&self, out: &mut [u64], start: usize, x: &[u64], from: usize) {
         assert!(
             start.is_multiple_of(BLOCK) && out.len().is_multiple_of(BLOCK) && from.is_multiple_of(BLOCK),
             "whole blocks"

@@ -14,11 +14,11 @@ use components::Twist;
 use split::SplitTransform;
 
 #[cfg(target_arch = "x86_64")]
-pub mod avx2;
-pub mod blocks;
+pub(crate) mod avx2;
+pub(crate) mod blocks;
 pub mod components;
 #[cfg(target_arch = "x86_64")]
-pub mod ifma;
+pub(crate) mod ifma;
 pub mod scalar;
 pub mod split;
 pub mod stream;

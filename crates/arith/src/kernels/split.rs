@@ -17,18 +17,18 @@ use std::ops::Range;
 use crate::limbs::{LIMB_BYTES, LimbForm, LimbWeights};
 
 /// Rows that a head combines.
-pub const RADIX: usize = 16;
+pub(crate) const RADIX: usize = 16;
 
 /// Words per vector.
-pub const VECTOR: usize = 8;
+pub(crate) const VECTOR: usize = 8;
 
 /// Rows per half.
-pub const HALF: usize = RADIX / 2;
+pub(crate) const HALF: usize = RADIX / 2;
 
 /// Distance in words between the sixteen rows that a head writes. At a power of two, all rows would map to
 /// one set of the first-level cache, which has fewer than sixteen ways.
 #[must_use]
-pub fn head_stride(degree: usize) -> usize {
+pub(crate) fn head_stride(degree: usize) -> usize {
     degree / RADIX + if degree >= PADDED_DEGREE { VECTOR } else { 0 }
 }
 
@@ -37,28 +37,28 @@ const PADDED_DEGREE: usize = RADIX * 512;
 
 /// Words that a head writes, padding included.
 #[must_use]
-pub fn head_words(degree: usize) -> usize {
+pub(crate) fn head_words(degree: usize) -> usize {
     RADIX * head_stride(degree)
 }
 
 /// The index at which a head writes the words from `start` of the row on; `start` is a multiple of a
 /// sixteenth of the degree.
 #[must_use]
-pub fn head_place(degree: usize, start: usize) -> usize {
+pub(crate) fn head_place(degree: usize, start: usize) -> usize {
     start * RADIX / degree * head_stride(degree)
 }
 
 /// Words of one half (eight rows) of one vector of a digit: eight packed words of `b` bytes each take `b`
 /// words.
 #[must_use]
-pub fn half_words(form: &LimbForm) -> usize {
+pub(crate) fn half_words(form: &LimbForm) -> usize {
     HALF * ((form.count() - 1) * LIMB_BYTES + form.top_bytes())
 }
 
 /// Words of a digit of a polynomial of `degree`, including those beyond its end that a load of the last
 /// vector may read.
 #[must_use]
-pub fn digit_words(form: &LimbForm, degree: usize) -> usize {
+pub(crate) fn digit_words(form: &LimbForm, degree: usize) -> usize {
     degree / (RADIX * VECTOR) * 2 * half_words(form) + VECTOR
 }
 

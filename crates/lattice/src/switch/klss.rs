@@ -24,7 +24,7 @@ use crate::ring::Ring;
 
 /// Converts sums over the auxiliary primes to residues of an extended basis.
 #[derive(Debug)]
-pub struct Recombination {
+pub(super) struct Recombination {
     /// For each key digit in use: its index, the conversion to its primes in use, and the rows of those
     /// primes in the extended basis.
     parts: Vec<(usize, BaseConversion, Vec<usize>)>,

@@ -226,7 +226,7 @@ impl Transform {
     /// # Safety
     /// The machine has AVX-512 F, DQ, VL and IFMA.
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-    pub unsafe fn join_components(&self, out: &mut [u64], parts: &[&[u64]], twist: Twist) {
+    pub(super) unsafe fn join_components(&self, out: &mut [u64], parts: &[&[u64]], twist: Twist) {
         assert_component_shape(self.degree, out.len(), parts.iter().map(|part| part.len()));
         let factors = Factors::new(self, twist == Twist::Positive);
         // SAFETY: shapes are checked above; a degree with a transform is a multiple of 64.
@@ -244,7 +244,7 @@ impl Transform {
     /// # Safety
     /// The machine has AVX-512 F, DQ, VL and IFMA.
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-    pub unsafe fn split_components(&self, parts: &mut [&mut [u64]], x: &[u64], twist: Twist) {
+    pub(super) unsafe fn split_components(&self, parts: &mut [&mut [u64]], x: &[u64], twist: Twist) {
         assert_component_shape(self.degree, x.len(), parts.iter().map(|part| part.len()));
         let factors = Factors::new(self, twist == Twist::Negative);
         // SAFETY: as in `join_components`.
@@ -262,7 +262,7 @@ impl Transform {
     /// # Safety
     /// The machine has AVX-512 F, DQ, VL and IFMA.
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-    pub unsafe fn mean_of_neighbours(&self, out: &mut [u64], x: &[u64]) {
+    pub(super) unsafe fn mean_of_neighbours(&self, out: &mut [u64], x: &[u64]) {
         let count = x.len() / out.len();
         assert_component_shape(self.degree, x.len(), std::iter::repeat_n(out.len(), count));
         // SAFETY: as in `join_components`.

@@ -37,7 +37,7 @@ const UNROLL: usize = 8;
 
 /// Constants of element-wise operations, in addition to [`Words`].
 #[derive(Debug, Clone, Copy)]
-pub struct ElementWords {
+pub(super) struct ElementWords {
     words: Words,
     modulus: Modulus,
     /// `52 - b`.
@@ -55,7 +55,7 @@ fn lazy_terms(bound: u128) -> usize {
 
 impl ElementWords {
     /// Range: `q < 2^50`.
-    pub fn new(modulus: Modulus) -> Self {
+    pub(super) fn new(modulus: Modulus) -> Self {
         let q = modulus.value();
         let carry = modulus.reduce(1 << FACTOR_BITS);
         Self {
@@ -76,25 +76,25 @@ impl ElementWords {
     /// The constants that reduce sums of products: those of the modulus, and `2^52 mod q` with its quotient.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-    pub fn sum_constants(&self) -> (Constants, (Lanes, Lanes)) {
+    pub(super) fn sum_constants(&self) -> (Constants, (Lanes, Lanes)) {
         (Constants::new(&self.words), self.pair(self.carry))
     }
 
     /// The number of products of reduced residues that the accumulators hold together with one reduced
     /// residue.
-    pub fn product_terms(&self) -> usize {
+    pub(super) fn product_terms(&self) -> usize {
         let q = u128::from(self.words.q);
         lazy_terms(q * q)
     }
 
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-    pub fn add_assign(&self, x: &mut [u64], y: &[u64]) -> usize {
+    pub(super) fn add_assign(&self, x: &mut [u64], y: &[u64]) -> usize {
         let c = Constants::new(&self.words);
         zip_assign(x, y, |x, y| c.reduce_by(add(x, y), c.q))
     }
 
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-    pub fn sub_assign(&self, x: &mut [u64], y: &[u64]) -> usize {
+    pub(super) fn sub_assign(&self, x: &mut [u64], y: &[u64]) -> usize {
         let c = Constants::new(&self.words);
         zip_assign(x, y, |x, y| {
             let difference = sub(x, y);
@@ -103,13 +103,13 @@ impl ElementWords {
     }
 
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-    pub fn add(&self, out: &mut [u64], x: &[u64], y: &[u64]) -> usize {
+    pub(super) fn add(&self, out: &mut [u64], x: &[u64], y: &[u64]) -> usize {
         let c = Constants::new(&self.words);
         zip_into(out, x, y, |x, y| c.reduce_by(add(x, y), c.q))
     }
 
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-    pub fn sub(&self, out: &mut [u64], x: &[u64], y: &[u64]) -> usize {
+    pub(super) fn sub(&self, out: &mut [u64], x: &[u64], y: &[u64]) -> usize {
         let c = Constants::new(&self.words);
         zip_into(out, x, y, |x, y| {
             let difference = sub(x, y);
@@ -118,13 +118,13 @@ impl ElementWords {
     }
 
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-    pub fn negate_assign(&self, x: &mut [u64]) -> usize {
+    pub(super) fn negate_assign(&self, x: &mut [u64]) -> usize {
         let c = Constants::new(&self.words);
         map_assign(x, |x| c.reduce_by(sub(c.q, x), c.q))
     }
 
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-    pub fn mul_assign(&self, x: &mut [u64], y: &[u64]) -> usize {
+    pub(super) fn mul_assign(&self, x: &mut [u64], y: &[u64]) -> usize {
         let c = Constants::new(&self.words);
         let shift = _mm_cvtsi64_si128(i64::from(self.shift));
         let reciprocal = splat(self.reciprocal);
@@ -138,7 +138,7 @@ impl ElementWords {
 
     /// `x * w` for any words `x`; `w < q`.
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-    pub fn mul_constant_assign(&self, x: &mut [u64], w: u64) -> usize {
+    pub(super) fn mul_constant_assign(&self, x: &mut [u64], w: u64) -> usize {
         let c = Constants::new(&self.words);
         let w_high = self.modulus.mul(w, self.carry[0]);
         let low = self.pair([w, quotient52(w, self.words.q)]);
@@ -147,7 +147,7 @@ impl ElementWords {
     }
 
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-    pub fn sub_mul_constant_assign(&self, x: &mut [u64], y: &[u64], w: u64) -> usize {
+    pub(super) fn sub_mul_constant_assign(&self, x: &mut [u64], y: &[u64], w: u64) -> usize {
         let c = Constants::new(&self.words);
         let (w, quotient) = self.pair([w, quotient52(w, self.words.q)]);
         // x - y + q is below 2q < 2^52.
@@ -155,7 +155,7 @@ impl ElementWords {
     }
 
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-    pub fn quotient(&self, out: &mut [u64], x: &[u64], y: Option<&[u64]>, w: u64, far: bool) -> usize {
+    pub(super) fn quotient(&self, out: &mut [u64], x: &[u64], y: Option<&[u64]>, w: u64, far: bool) -> usize {
         let c = Constants::new(&self.words);
         let (w, quotient) = self.pair([w, quotient52(w, self.words.q)]);
         assert!(
@@ -184,7 +184,7 @@ impl ElementWords {
     }
 
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-    pub fn add_mul_constant_assign(&self, x: &mut [u64], y: &[u64], w: u64) -> usize {
+    pub(super) fn add_mul_constant_assign(&self, x: &mut [u64], y: &[u64], w: u64) -> usize {
         let c = Constants::new(&self.words);
         let (w, quotient) = self.pair([w, quotient52(w, self.words.q)]);
         // The product is below 2q, the sum below 3q < 2^52.
@@ -192,7 +192,7 @@ impl ElementWords {
     }
 
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-    pub fn reduce_signed(&self, x: &mut [u64], values: &[i64]) -> usize {
+    pub(super) fn reduce_signed(&self, x: &mut [u64], values: &[i64]) -> usize {
         let c = Constants::new(&self.words);
         let low = (splat(1), c.inverse);
         let high = self.pair(self.carry);
@@ -213,7 +213,7 @@ impl ElementWords {
 
     /// Range: `xs`, `ys` reduced.
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-    pub fn dot(&self, out: &mut [u64], xs: &[&[u64]], ys: &[&[u64]], accumulate: bool) -> usize {
+    pub(super) fn dot(&self, out: &mut [u64], xs: &[&[u64]], ys: &[&[u64]], accumulate: bool) -> usize {
         let chunk = self.product_terms();
         let len = out.len();
         assert!(xs.iter().chain(ys).all(|row| row.len() == len), "slices of one call have equal lengths");
@@ -233,7 +233,7 @@ impl ElementWords {
 
     /// Range: `ys` below `1 << y_bits`, `y_bits <= 52`; `weights` reduced.
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-    pub fn combine(&self, out: &mut [u64], ys: &[&[u64]], weights: &[u64], y_bits: u32) -> usize {
+    pub(super) fn combine(&self, out: &mut [u64], ys: &[&[u64]], weights: &[u64], y_bits: u32) -> usize {
         let chunk = lazy_terms(u128::from(self.words.q) << y_bits);
         let len = out.len();
         assert!(ys.iter().all(|row| row.len() == len), "slices of one call have equal lengths");
@@ -284,7 +284,7 @@ impl Constants {
     /// `2^52 high + low mod q` at the end of a sum of products; `carry` is `2^52 mod q` and its quotient.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-    pub fn reduce_sum(&self, low: Lanes, high: Lanes, carry: (Lanes, Lanes)) -> Lanes {
+    pub(super) fn reduce_sum(&self, low: Lanes, high: Lanes, carry: (Lanes, Lanes)) -> Lanes {
         let high = add(high, _mm512_srli_epi64::<FACTOR_BITS>(low));
         let rest = _mm512_and_si512(self.reduce_junk(low), self.mask);
         let sum = add(self.mul_lazy(high, carry.0, carry.1), rest);
@@ -352,7 +352,7 @@ fn mul_any_word(c: &Constants, x: Lanes, low: (Lanes, Lanes), high: (Lanes, Lane
 
 /// `acc <- acc + x * inverse_modulus`, with the product and the sum rounded separately.
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-pub fn add_fraction(acc: &mut [f64], x: &[u64], inverse_modulus: f64) -> usize {
+pub(super) fn add_fraction(acc: &mut [f64], x: &[u64], inverse_modulus: f64) -> usize {
     assert_eq!(acc.len(), x.len(), "slices of one call have equal lengths");
     let factor = _mm512_set1_pd(inverse_modulus);
     let whole = x.len() / LANES * LANES;
@@ -369,7 +369,7 @@ pub fn add_fraction(acc: &mut [f64], x: &[u64], inverse_modulus: f64) -> usize {
 
 /// `out <- acc`, rounded to the nearest integers, ties to even. Range: `0 <= acc < 2^31`.
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-pub fn round_fraction(out: &mut [u64], acc: &[f64]) -> usize {
+pub(super) fn round_fraction(out: &mut [u64], acc: &[f64]) -> usize {
     assert_eq!(out.len(), acc.len(), "slices of one call have equal lengths");
     let whole = acc.len() / LANES * LANES;
     for i in (0..whole).step_by(LANES) {

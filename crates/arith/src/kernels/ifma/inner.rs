@@ -9,18 +9,18 @@ use super::passes::{broadcast, forward_butterfly, inverse_butterfly};
 use crate::kernels::split::Ahead;
 
 /// Words of an innermost block, which goes through the last six stages in one pass.
-pub const INNER: usize = 64;
+pub(super) const INNER: usize = 64;
 
 /// Stages of the innermost block.
-pub const INNER_STAGES: u32 = 6;
+pub(super) const INNER_STAGES: u32 = 6;
 
 /// Twiddle words per block of 64.
-pub const INNER_TABLE: usize = 72;
+pub(super) const INNER_TABLE: usize = 72;
 
 /// Offsets, in words, of the parts of a block's table. Each direction stores them in the order in which it
 /// reads them, which suits hardware prefetching.
 #[derive(Debug, Clone, Copy)]
-pub struct Layout {
+pub(super) struct Layout {
     /// Stages between vectors: seven factors, each next to its quotient, in 16 words.
     broadcast: usize,
     /// The stage between words four apart: 2 quotients per pair of vectors.
@@ -37,14 +37,14 @@ pub struct Layout {
 /// half of it.
 pub(super) const TWO_APART_LANES: [(usize, usize); LANES / 2] = [(0, 0), (1, 0), (0, 1), (1, 1)];
 
-pub const FORWARD: Layout = Layout {
+pub(super) const FORWARD: Layout = Layout {
     broadcast: 0,
     four_apart: 16,
     two_apart: 24,
     one_apart: 40,
     one_apart_lanes: [(0, 0), (0, 1), (1, 0), (1, 1), (0, 2), (0, 3), (1, 2), (1, 3)],
 };
-pub const INVERSE: Layout = Layout {
+pub(super) const INVERSE: Layout = Layout {
     one_apart: 0,
     two_apart: 32,
     four_apart: 48,
@@ -54,7 +54,12 @@ pub const INVERSE: Layout = Layout {
 
 /// Writes the table of the innermost block at `node`: seven factors and quotients to be broadcast, then the
 /// quotients of each of its four pairs of vectors `(A, B)`, in the lane orders of [`forward_inner`].
-pub fn fill_inner(table: &mut [u64], layout: &Layout, node: usize, factor: &dyn Fn(usize) -> [u64; 2]) {
+pub(super) fn fill_inner(
+    table: &mut [u64],
+    layout: &Layout,
+    node: usize,
+    factor: &dyn Fn(usize) -> [u64; 2],
+) {
     for stage in 0..3 {
         for i in 0..1 << stage {
             let at = layout.broadcast + 2 * ((1 << stage) - 1 + i);
@@ -145,7 +150,7 @@ fn permute(a: Lanes, b: Lanes, order: &[Lanes; 2]) -> (Lanes, Lanes) {
 /// which long rows read from memory.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-pub fn with_factor(c: &Constants, quotient: Lanes, one: Lanes) -> (Lanes, Lanes) {
+pub(super) fn with_factor(c: &Constants, quotient: Lanes, one: Lanes) -> (Lanes, Lanes) {
     (multiply_high(one, quotient, c.q), quotient)
 }
 
@@ -229,7 +234,7 @@ fn fetch_table(table: *const u64) {
 
 /// The prefetches of a pass: runs of cache lines, a fixed number of lines per step of the computation.
 #[derive(Debug, Clone, Copy)]
-pub struct Fetch {
+pub(super) struct Fetch {
     at: *const u8,
     /// Lines left in the current run.
     left: usize,
@@ -242,10 +247,10 @@ pub struct Fetch {
 
 impl Fetch {
     /// Prefetches nothing.
-    pub const NONE: Self = Self { at: std::ptr::null(), left: 0, run: 0, skip: 0, lines: 0 };
+    pub(super) const NONE: Self = Self { at: std::ptr::null(), left: 0, run: 0, skip: 0, lines: 0 };
 
     /// Prefetches all of `ahead` in `steps` steps.
-    pub fn new(ahead: &Ahead<'_>, steps: usize) -> Self {
+    pub(super) fn new(ahead: &Ahead<'_>, steps: usize) -> Self {
         // Adjacent runs are treated as one run.
         let (bytes, runs) =
             if ahead.run == ahead.stride { (ahead.run * ahead.runs, 1) } else { (ahead.run, ahead.runs) };
@@ -276,7 +281,7 @@ impl Fetch {
 }
 
 /// Steps of [`forward_inner`] over `count` blocks.
-pub fn inner_steps(count: usize) -> usize {
+pub(super) fn inner_steps(count: usize) -> usize {
     count / SIDE_BY_SIDE
 }
 
@@ -287,7 +292,7 @@ pub fn inner_steps(count: usize) -> usize {
 /// `x` holds `64 count` words and `table` `INNER_TABLE count`; `count` is even.
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
 #[inline]
-pub unsafe fn forward_inner<const WIDE: bool>(
+pub(super) unsafe fn forward_inner<const WIDE: bool>(
     c: &Constants,
     x: *mut u64,
     table: *const u64,
@@ -422,7 +427,7 @@ impl LaneBiases {
 /// As [`forward_inner`].
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
 #[inline]
-pub unsafe fn inverse_inner<const WIDE: bool>(
+pub(super) unsafe fn inverse_inner<const WIDE: bool>(
     c: &Constants,
     x: *mut u64,
     table: *const u64,

@@ -8,22 +8,22 @@ use std::arch::x86_64::*;
 use crate::modulus::Modulus;
 
 /// Eight 64-bit lanes.
-pub type Lanes = __m512i;
+pub(super) type Lanes = __m512i;
 
 /// Lanes per vector.
-pub const LANES: usize = 8;
+pub(super) const LANES: usize = 8;
 
 /// Bits of the multiplier's factors.
-pub const FACTOR_BITS: u32 = 52;
+pub(super) const FACTOR_BITS: u32 = 52;
 
 /// `floor(w * 2^52 / q)`, the quotient that belongs to a constant factor `w < q`.
-pub fn quotient52(w: u64, q: u64) -> u64 {
+pub(super) fn quotient52(w: u64, q: u64) -> u64 {
     ((u128::from(w) << FACTOR_BITS) / u128::from(q)) as u64
 }
 
 /// The constants of one modulus, as scalar words.
 #[derive(Debug, Clone, Copy)]
-pub struct Words {
+pub(super) struct Words {
     pub modulus: Modulus,
     pub q: u64,
     /// `2^52 - q`: adding a product with it subtracts a product with `q`, modulo 2^52.
@@ -34,7 +34,7 @@ pub struct Words {
 
 impl Words {
     /// Range: `q < 2^50`.
-    pub fn new(modulus: Modulus) -> Self {
+    pub(super) fn new(modulus: Modulus) -> Self {
         let q = modulus.value();
         Self { modulus, q, negative_q: (1 << FACTOR_BITS) - q, inverse: quotient52(1, q) }
     }
@@ -42,7 +42,7 @@ impl Words {
 
 /// The constants of one modulus in every lane.
 #[derive(Clone, Copy)]
-pub struct Constants {
+pub(super) struct Constants {
     pub zero: Lanes,
     pub q: Lanes,
     pub two_q: Lanes,
@@ -55,7 +55,7 @@ pub struct Constants {
 impl Constants {
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-    pub fn new(words: &Words) -> Self {
+    pub(super) fn new(words: &Words) -> Self {
         Self {
             zero: _mm512_setzero_si512(),
             q: splat(words.q),
@@ -69,7 +69,7 @@ impl Constants {
     /// `x - bound` where that is not negative, else `x`. Range: `x` exact.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-    pub fn reduce_by(&self, x: Lanes, bound: Lanes) -> Lanes {
+    pub(super) fn reduce_by(&self, x: Lanes, bound: Lanes) -> Lanes {
         _mm512_min_epu64(x, sub(x, bound))
     }
 
@@ -77,7 +77,7 @@ impl Constants {
     /// is junk from bit 52 on.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-    pub fn mul_junk(&self, y: Lanes, w: Lanes, w_quotient: Lanes) -> Lanes {
+    pub(super) fn mul_junk(&self, y: Lanes, w: Lanes, w_quotient: Lanes) -> Lanes {
         let h = multiply_high(self.zero, y, w_quotient);
         multiply_low(multiply_low(self.zero, y, w), h, self.negative_q)
     }
@@ -85,7 +85,7 @@ impl Constants {
     /// `y * w mod q` for the low 52 bits of `y`. Range: output exact, in `[0, 2q)`.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-    pub fn mul_lazy(&self, y: Lanes, w: Lanes, w_quotient: Lanes) -> Lanes {
+    pub(super) fn mul_lazy(&self, y: Lanes, w: Lanes, w_quotient: Lanes) -> Lanes {
         _mm512_and_si512(self.mul_junk(y, w, w_quotient), self.mask)
     }
 
@@ -93,7 +93,7 @@ impl Constants {
     /// junk from bit 52 on.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-    pub fn reduce_junk(&self, x: Lanes) -> Lanes {
+    pub(super) fn reduce_junk(&self, x: Lanes) -> Lanes {
         let h = multiply_high(self.zero, x, self.inverse);
         multiply_low(x, h, self.negative_q)
     }
@@ -101,7 +101,7 @@ impl Constants {
     /// `x mod q` for the low 52 bits of `x`. Range: output exact, in `[0, q)`.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-    pub fn reduce(&self, x: Lanes) -> Lanes {
+    pub(super) fn reduce(&self, x: Lanes) -> Lanes {
         self.reduce_by(_mm512_and_si512(self.reduce_junk(x), self.mask), self.q)
     }
 }
@@ -109,35 +109,35 @@ impl Constants {
 /// `x` in every lane.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-pub fn splat(x: u64) -> Lanes {
+pub(super) fn splat(x: u64) -> Lanes {
     _mm512_set1_epi64(x.cast_signed())
 }
 
 /// `x + y` modulo 2^64.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-pub fn add(x: Lanes, y: Lanes) -> Lanes {
+pub(super) fn add(x: Lanes, y: Lanes) -> Lanes {
     _mm512_add_epi64(x, y)
 }
 
 /// `x - y` modulo 2^64.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-pub fn sub(x: Lanes, y: Lanes) -> Lanes {
+pub(super) fn sub(x: Lanes, y: Lanes) -> Lanes {
     _mm512_sub_epi64(x, y)
 }
 
 /// `sum + floor(x y / 2^52)` for the low 52 bits of `x` and `y`.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-pub fn multiply_high(sum: Lanes, x: Lanes, y: Lanes) -> Lanes {
+pub(super) fn multiply_high(sum: Lanes, x: Lanes, y: Lanes) -> Lanes {
     _mm512_madd52hi_epu64(sum, x, y)
 }
 
 /// `sum + (x y mod 2^52)` for the low 52 bits of `x` and `y`.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-pub fn multiply_low(sum: Lanes, x: Lanes, y: Lanes) -> Lanes {
+pub(super) fn multiply_low(sum: Lanes, x: Lanes, y: Lanes) -> Lanes {
     _mm512_madd52lo_epu64(sum, x, y)
 }
 
@@ -147,7 +147,7 @@ pub fn multiply_low(sum: Lanes, x: Lanes, y: Lanes) -> Lanes {
 /// `source` is valid for reading eight words.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-pub unsafe fn load(source: *const u64) -> Lanes {
+pub(super) unsafe fn load(source: *const u64) -> Lanes {
     // SAFETY: guaranteed by the caller.
     unsafe { _mm512_loadu_si512(source.cast()) }
 }
@@ -158,7 +158,7 @@ pub unsafe fn load(source: *const u64) -> Lanes {
 /// `target` is valid for writing eight words.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-pub unsafe fn store(target: *mut u64, x: Lanes) {
+pub(super) unsafe fn store(target: *mut u64, x: Lanes) {
     // SAFETY: guaranteed by the caller.
     unsafe { _mm512_storeu_si512(target.cast(), x) }
 }

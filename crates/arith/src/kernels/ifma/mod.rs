@@ -26,11 +26,11 @@ use elementwise::ElementWords;
 use ntt::Transform;
 
 /// Bits of the largest modulus.
-pub const MAX_BITS: u32 = 50;
+pub(crate) const MAX_BITS: u32 = 50;
 
 /// The kernel of one modulus.
 #[derive(Debug)]
-pub struct IfmaRow {
+pub(crate) struct IfmaRow {
     /// For short transforms and for words beyond the last whole vector.
     scalar: ScalarRow,
     elements: ElementWords,
@@ -40,7 +40,7 @@ pub struct IfmaRow {
 /// Whether this machine has every instruction that the kernel uses. Processors with the 52-bit multiplier
 /// also have byte permutations (VBMI).
 #[must_use]
-pub fn is_available() -> bool {
+pub(crate) fn is_available() -> bool {
     is_x86_feature_detected!("avx512f")
         && is_x86_feature_detected!("avx512dq")
         && is_x86_feature_detected!("avx512bw")
@@ -51,13 +51,13 @@ pub fn is_available() -> bool {
 
 /// Whether the kernel takes this modulus on this machine.
 #[must_use]
-pub fn takes(modulus: &Modulus) -> bool {
+pub(crate) fn takes(modulus: &Modulus) -> bool {
     modulus.bits() <= MAX_BITS && is_available()
 }
 
 impl IfmaRow {
     /// Prepares the kernel, or returns `None` where [`takes`] refuses the modulus.
-    pub fn new(modulus: Modulus, degree: usize) -> Result<Option<Self>, ArithError> {
+    pub(crate) fn new(modulus: Modulus, degree: usize) -> Result<Option<Self>, ArithError> {
         if !takes(&modulus) {
             return Ok(None);
         }

@@ -77,7 +77,7 @@ use crate::modulus::Modulus;
 const BLOCK_STAGES: u32 = 16;
 
 /// The smallest degree with a vector transform: one register pass and the block pass.
-pub const MIN_DEGREE: usize = 128;
+pub(super) const MIN_DEGREE: usize = 128;
 
 /// Stages of the head of a transform in two parts.
 pub(super) const HEAD_STAGES: u32 = RADIX.trailing_zeros();
@@ -102,7 +102,7 @@ pub(super) struct Pass {
 
 /// Tables and plan of one modulus and degree.
 #[derive(Debug)]
-pub struct Transform {
+pub(super) struct Transform {
     pub(super) words: Words,
     pub(super) narrow: bool,
     pub(super) degree: usize,
@@ -121,7 +121,7 @@ pub struct Transform {
 }
 
 /// Whether the values of `stages` unreduced stages fit 52 bits; see the proof in the module documentation.
-pub fn is_narrow(q: u64, stages: u32) -> bool {
+pub(super) fn is_narrow(q: u64, stages: u32) -> bool {
     u128::from(q) * u128::from((4 * stages + 2).max(64)) < 1 << 52
 }
 
@@ -157,7 +157,7 @@ fn split_radices(stages: u32) -> Vec<u32> {
 
 impl Transform {
     /// Range: `q < 2^50`, degree at least [`MIN_DEGREE`].
-    pub fn new(modulus: &Modulus, degree: usize, roots: &RootPowers) -> Self {
+    pub(super) fn new(modulus: &Modulus, degree: usize, roots: &RootPowers) -> Self {
         let q = modulus.value();
         let stages = degree.trailing_zeros();
         let mut words = 0;
@@ -213,7 +213,7 @@ impl Transform {
     /// # Safety
     /// The machine has AVX-512 F, DQ, VL and IFMA.
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-    pub unsafe fn forward(&self, x: &mut [u64]) {
+    pub(super) unsafe fn forward(&self, x: &mut [u64]) {
         assert_eq!(x.len(), self.degree, "a row has `degree` words");
         let c = Constants::new(&self.words);
         // SAFETY: `x` has `degree` words, for which the plan and its tables were made.
@@ -231,7 +231,7 @@ impl Transform {
     /// # Safety
     /// The machine has AVX-512 F, DQ, VL and IFMA.
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-    pub unsafe fn inverse(&self, x: &mut [u64]) {
+    pub(super) unsafe fn inverse(&self, x: &mut [u64]) {
         assert_eq!(x.len(), self.degree, "a row has `degree` words");
         let c = Constants::new(&self.words);
         // SAFETY: `x` has `degree` words, for which the plan and its tables were made.

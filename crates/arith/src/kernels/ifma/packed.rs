@@ -185,7 +185,7 @@ impl ElementWords {
     /// As [`crate::kernels::RowKernel::dot_packed`], on whole vectors only; returns the number of words
     /// computed.
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma,avx512bw,avx512vbmi")]
-    pub fn dot_packed(
+    pub(super) fn dot_packed(
         &self,
         out: &mut [&mut [u64]],
         xs: &[&[u64]],
@@ -318,7 +318,7 @@ impl ElementWords {
     /// As [`crate::kernels::RowKernel::pack_sums`]; returns false, with nothing done, where the scalar kernel
     /// must do the work.
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma,avx512bw,avx512vbmi")]
-    pub fn pack_sums(&self, out: &mut RunMut<'_>, slots: &[Vec<&[u64]>]) -> bool {
+    pub(super) fn pack_sums(&self, out: &mut RunMut<'_>, slots: &[Vec<&[u64]>]) -> bool {
         let length = slots.iter().flatten().next().map_or(0, |row| row.len());
         if !length.is_multiple_of(LANES) || out.bits < MIN_BITS {
             return false;
@@ -359,7 +359,7 @@ impl ElementWords {
     /// As [`crate::kernels::RowKernel::sum_packed`]; returns false, with nothing done, where the scalar
     /// kernel must do the work.
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma,avx512bw,avx512vbmi")]
-    pub fn sum_packed(
+    pub(super) fn sum_packed(
         &self,
         out: &mut RunMut<'_>,
         source: Run<'_>,
@@ -422,7 +422,7 @@ impl ElementWords {
     /// As [`crate::kernels::RowKernel::unpack_sum`], on whole vectors only; returns the number of words
     /// computed.
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma,avx512bw,avx512vbmi")]
-    pub fn unpack_sum(&self, out: &mut [u64], source: Run<'_>, slots: &[usize]) -> usize {
+    pub(super) fn unpack_sum(&self, out: &mut [u64], source: Run<'_>, slots: &[usize]) -> usize {
         check_source(&source, out.len() / LANES, slots_named(slots));
         match source.bits {
             64 => self.unpack_row(Unpacking::<false>::new(64), out, source, slots),

@@ -8,7 +8,7 @@ use super::lanes::{Constants, LANES, Lanes, add, load, multiply_high, multiply_l
 /// `(x, y) <- (x + w y, x - w y)`; ranges: [`super::ntt`].
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-pub fn forward_butterfly<const WIDE: bool>(
+pub(super) fn forward_butterfly<const WIDE: bool>(
     c: &Constants,
     x: Lanes,
     y: Lanes,
@@ -31,7 +31,7 @@ pub fn forward_butterfly<const WIDE: bool>(
 /// the difference; `bias`, another multiple of `q`, is added to the product. Wide words need neither.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-pub fn inverse_butterfly<const WIDE: bool>(
+pub(super) fn inverse_butterfly<const WIDE: bool>(
     c: &Constants,
     x: Lanes,
     y: Lanes,
@@ -53,7 +53,7 @@ pub fn inverse_butterfly<const WIDE: bool>(
 /// The factor at `table` and its quotient, each in every lane.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-pub unsafe fn broadcast(table: *const u64) -> (Lanes, Lanes) {
+pub(super) unsafe fn broadcast(table: *const u64) -> (Lanes, Lanes) {
     // SAFETY: the caller's table holds the pair.
     unsafe { (splat(*table), splat(*table.add(1))) }
 }
@@ -61,7 +61,7 @@ pub unsafe fn broadcast(table: *const u64) -> (Lanes, Lanes) {
 /// Stage `S` of a register pass on `R` vectors: one flat loop, so that the compiler unrolls all of it.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-pub unsafe fn forward_stage<const S: usize, const R: usize, const WIDE: bool>(
+pub(super) unsafe fn forward_stage<const S: usize, const R: usize, const WIDE: bool>(
     c: &Constants,
     v: &mut [Lanes; R],
     table: *const u64,
@@ -120,7 +120,7 @@ unsafe fn inverse_last_stage<const R: usize>(
 /// The memory that a pass reads, in rows `stride` words apart, and that it writes, in rows `out_stride` words
 /// apart.
 #[derive(Clone, Copy)]
-pub struct Places {
+pub(super) struct Places {
     pub x: *const u64,
     pub stride: usize,
     pub out: *mut u64,
@@ -129,7 +129,7 @@ pub struct Places {
 
 impl Places {
     /// In place.
-    pub fn same(x: *mut u64, stride: usize) -> Self {
+    pub(super) fn same(x: *mut u64, stride: usize) -> Self {
         Self { x, stride, out: x, out_stride: stride }
     }
 }
@@ -140,7 +140,7 @@ impl Places {
 /// `x` holds `count * R * stride` words, `out` `count * R * out_stride`, which is not less, and `table`
 /// `count * 2 (R - 1)`; 8 divides `stride`.
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-pub unsafe fn forward_radix<const K: usize, const R: usize, const WIDE: bool, const FIRST: bool>(
+pub(super) unsafe fn forward_radix<const K: usize, const R: usize, const WIDE: bool, const FIRST: bool>(
     c: &Constants,
     places: Places,
     table: *const u64,
@@ -186,7 +186,7 @@ pub unsafe fn forward_radix<const K: usize, const R: usize, const WIDE: bool, co
 /// # Safety
 /// As [`forward_radix`]; `8 COLUMNS` divides `stride`.
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
-pub unsafe fn inverse_radix<
+pub(super) unsafe fn inverse_radix<
     const K: usize,
     const R: usize,
     const COLUMNS: usize,

@@ -195,7 +195,7 @@ impl Packer {
 
 impl Transform {
     /// Whether the degree is large enough for a transform in two parts.
-    pub fn has_split(&self) -> bool {
+    pub(super) fn has_split(&self) -> bool {
         !self.split.is_empty()
     }
 
