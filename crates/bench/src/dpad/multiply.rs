@@ -2,6 +2,7 @@
 //! in turns. [dpad-he, Tables 4, 6, 7]
 
 use clathrate_ckks::Runtime;
+use clathrate_ckks::parameters::KeyModulus;
 use clathrate_lattice::switch::SwitchCounts;
 use clathrate_lattice::{
     Bodies, Bundle, Degree, Eval, LatticeError, MaskSeed, Poly, PolyRef, Rank, SecretKey, SwitchKey,
@@ -166,13 +167,8 @@ fn make(setting: &Setting<'_>) -> Result<Option<Made>, Failure> {
     let (chain, gadget) = (setting.chain(), setting.params(Keys::AsMade).gadget()?);
     let mut crossing_bytes = Vec::new();
     if let Some(temporary) = setting.params(Keys::AsMade).temporary() {
-        crossing_bytes.push(key_bytes(
-            temporary.chain(),
-            &temporary.gadget,
-            level,
-            products,
-            temporary.rank + 1,
-        ));
+        let wide = &setting.params(Keys::AsMade).key_switching(KeyModulus::Widened)?.switcher;
+        crossing_bytes.push(key_bytes(wide.chain(), wide.gadget(), level, products, temporary.rank + 1));
         crossing_bytes.push(key_bytes(chain, gadget, level, temporary.rank - rank, rank + 1));
     }
     if let Some(reason) = lacking(peak_bytes(&crossing_bytes, true)) {
@@ -211,9 +207,10 @@ fn make(setting: &Setting<'_>) -> Result<Option<Made>, Failure> {
     let crossing = match setting.params(Keys::AsMade).temporary() {
         Some(temporary) => {
             let secret = setting.temporary_secret(temporary.rank)?;
-            let (wide, base) = (temporary.chain(), &setting.secret);
-            let up =
-                SwitchKey::cross_relinearisation(wide, &temporary.gadget, level, base, &secret, &mut rng)?;
+            let wide = &setting.params(Keys::AsMade).key_switching(KeyModulus::Widened)?.switcher;
+            let (chain_up, gadget_up) = (wide.chain(), wide.gadget());
+            let base = &setting.secret;
+            let up = SwitchKey::cross_relinearisation(chain_up, gadget_up, level, base, &secret, &mut rng)?;
             Some((up, SwitchKey::rank_down(chain, gadget, level, &secret, rank, &mut rng)?))
         }
         None => None,

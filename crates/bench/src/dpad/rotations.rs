@@ -2,6 +2,7 @@
 //! turns. [dpad-he, Figure 4]
 
 use clathrate_arith::{Automorphism, GaloisElement};
+use clathrate_ckks::parameters::KeyModulus;
 use clathrate_ckks::{ParamsSpec, Runtime};
 use clathrate_lattice::{Bundle, Eval, Poly, SwitchKey};
 use serde_json::json;
@@ -71,20 +72,17 @@ fn by_count(
     let setting = Setting::new(timer, set.name, spec, runtime)?;
     let (chain, level, rank) = (setting.chain(), setting.top(), setting.rank());
     let Some(temporary) = setting.params(Keys::AsMade).temporary() else { return Ok(()) };
+    let widened = &setting.params(Keys::AsMade).key_switching(KeyModulus::Widened)?.switcher;
+    let (wide, wide_gadget) = (widened.chain(), widened.gadget());
     let gadget = setting.params(Keys::AsMade).gadget()?;
     let most = counts.iter().copied().max().unwrap_or(0).min(spec.degree.ilog2() as usize - 2);
-    let mut bytes =
-        vec![
-            key_bytes(temporary.chain(), &temporary.gadget, level, temporary.rank, temporary.rank + 1);
-            most
-        ];
+    let mut bytes = vec![key_bytes(wide, wide_gadget, level, temporary.rank, temporary.rank + 1); most];
     bytes.push(key_bytes(chain, gadget, level, temporary.rank - rank, rank + 1));
     bytes.extend(vec![key_bytes(chain, gadget, level, rank, rank + 1); if with_plain { most } else { 0 }]);
     if let Some(reason) = lacking(peak_bytes(&bytes, true)) {
         return timer.absent(ROTATIONS, set.name, &reason);
     }
     let secret = setting.temporary_secret(temporary.rank)?;
-    let (wide, wide_gadget) = (temporary.chain(), &temporary.gadget);
     let hoisted = turns(&setting, most, |phi| {
         Ok(SwitchKey::automorphism(wide, wide_gadget, level, &secret, phi, &mut entropy()?)?)
     })?;

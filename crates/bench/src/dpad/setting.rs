@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use clathrate_arith::bit_packing::{VECTOR, packed_bits};
-use clathrate_ckks::parameters::{DEFAULT_KEY_EXPANSION, Switching};
+use clathrate_ckks::parameters::{DEFAULT_KEY_EXPANSION, KeyModulus, Switching};
 use clathrate_ckks::{Params, ParamsSpec, Runtime};
 use clathrate_lattice::security::estimated_bits;
 use clathrate_lattice::switch::{MachineProfile, Planner, SwitchMethod, SwitchPolicy};
@@ -155,7 +155,7 @@ pub fn entropy() -> Result<SecretRng, Failure> {
 pub fn chain_extra(set: &str, params: &Params) -> Extra {
     let (chain, top, rank) = (params.chain(), params.max_level(), params.rank());
     let primes = chain.basis(top).len();
-    let temporary = params.temporary();
+    let (temporary, widened) = (params.temporary(), params.key_switching(KeyModulus::Widened).ok());
     let log_p = |chain: &Chain| chain.special_basis().log2(chain.ring());
     let extra = json!({
         "set": set,
@@ -166,9 +166,9 @@ pub fn chain_extra(set: &str, params: &Params) -> Extra {
         "primes": primes,
         "log_q": params.log2_q(top),
         "log_p": log_p(chain),
-        "log_temporary_p": temporary.map(|temporary| log_p(temporary.chain())),
+        "log_temporary_p": widened.map(|widened| log_p(widened.switcher.chain())),
         "security": estimated_bits(params.shape().dimension(), params.log2_qp(), params.spec().distribution()),
-        "temporary_security": temporary.map(|temporary| temporary.security_bits),
+        "temporary_security": widened.map(|widened| widened.security_bits),
         "slots": params.slot_count(),
         "ciphertext_bytes": 8 * (rank + 1) * primes * params.degree(),
     });
@@ -233,7 +233,8 @@ impl<'a> Setting<'a> {
     /// The way to the temporary rank and back by `down`.
     pub fn crossing<'k>(&'k self, keys: Keys, down: &'k SwitchKey) -> Option<TemporaryRank<'k>> {
         let params = self.params(keys);
-        Some(TemporaryRank { wide: &params.temporary()?.switcher, base: params.switcher().ok()?, down })
+        let wide = &params.key_switching(KeyModulus::Widened).ok()?.switcher;
+        Some(TemporaryRank { wide, base: params.switcher().ok()?, down })
     }
 
     /// A fresh secret of the temporary rank that begins with this one.

@@ -4,6 +4,7 @@
 //! The rank goes down as soon as the lower one is secure: by halves, and where that differs by single steps
 //! as in the paper.
 
+use clathrate_ckks::parameters::KeyModulus;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -163,13 +164,9 @@ fn needs(params: &Params) -> Result<(KeyNeeds, Vec<KeyBytes>), Failure> {
         let mut here = KeyNeeds::new().relinearise(KeyLevel::Level(top.0));
         match own.temporary_for_products() {
             Some(temporary) => {
-                bytes.push(key_bytes(
-                    temporary.chain(),
-                    &temporary.gadget,
-                    top,
-                    rank * (rank + 1) / 2,
-                    temporary.rank + 1,
-                ));
+                let wide = &own.key_switching(KeyModulus::Widened)?.switcher;
+                let (inputs, columns) = (rank * (rank + 1) / 2, temporary.rank + 1);
+                bytes.push(key_bytes(wide.chain(), wide.gadget(), top, inputs, columns));
                 bytes.push(key_bytes(own.chain(), gadget, top, temporary.rank - rank, rank + 1));
             }
             None => bytes.push(key_bytes(own.chain(), gadget, top, rank * (rank + 1) / 2, rank + 1)),

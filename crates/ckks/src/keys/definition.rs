@@ -23,6 +23,7 @@ use crate::encoding::dft;
 use crate::encoding::encode::diagonal_to_poly;
 use crate::encoding::linear::LinearTransform;
 use crate::error::CkksError;
+pub use crate::parameters::KeyModulus;
 use crate::parameters::{Params, SMALLER_RING_LEVEL};
 use crate::shape::ModuleShape;
 
@@ -54,25 +55,6 @@ pub enum Contribution {
     Packed(SecretView, PackingStep),
     /// The parts of the secrets of all bodies at this degree, one after the other.
     Parts(SecretView, usize),
-}
-
-/// The moduli that a key is made over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum KeyModulus {
-    /// The ordinary chain with its special primes.
-    Base,
-    /// The chain with the temporary primes among the special ones.
-    Widened,
-    /// A chain of the base step and some special primes alone, because the ephemeral secret is not secure
-    /// over a larger modulus.
-    Encapsulation,
-    /// The ordinary primes, of which the lowest special ones are the highest step, with one digit.
-    Raise,
-    /// The base step and as few other primes as its keys can do with: the modulus of a ring of packing.
-    Packing,
-    /// The steps of levels 0 and 1 and as few other primes: the modulus of switches to the secrets of smaller
-    /// rings.
-    SmallerRing,
 }
 
 /// The definition of one switching key.
@@ -212,14 +194,13 @@ impl Params {
                 }
             }
             Name::Switch(Switch::RaiseToSlots(map)) => {
-                let mapped_raise = self.mapped_raise().ok_or(CkksError::NoEphemeralSecret)?;
+                let most = self.key_switching(KeyModulus::Raise)?.most;
                 self.check_raised_map(map)?;
                 let (source, target) = match map.bodies {
                     1 => (SecretName::Ephemeral, SecretName::Main),
                     bodies => (SecretName::EphemeralBodies(bodies), SecretName::Bodies(bodies)),
                 };
                 let contribution = Contribution::Raised(self.secret_view(source)?, map);
-                let most = mapped_raise.switcher.chain().max_level();
                 KeyDefinition {
                     modulus: KeyModulus::Raise,
                     most,
@@ -394,7 +375,7 @@ impl Params {
                 self.temporary().ok_or(CkksError::NoTemporaryRank { operation: "a change of secret" })?.rank
             }
             SecretName::Ephemeral => {
-                self.encapsulation().ok_or(CkksError::NoEphemeralSecret)?;
+                self.key_switching(KeyModulus::Encapsulation)?;
                 self.rank()
             }
             SecretName::Packing => {
@@ -402,7 +383,7 @@ impl Params {
                 self.rank()
             }
             SecretName::Embedded(degree) => {
-                if self.smaller_ring().is_none() {
+                if !self.has_keys_over(KeyModulus::SmallerRing) {
                     let reason = format!(
                         "arrays come under the secrets of smaller rings at rank 1 and the whole degree, not at {}",
                         self.shape()
@@ -414,7 +395,7 @@ impl Params {
             }
             SecretName::Bodies(count) => bodies(count)?,
             SecretName::EphemeralBodies(count) => {
-                self.encapsulation().ok_or(CkksError::NoEphemeralSecret)?;
+                self.key_switching(KeyModulus::Encapsulation)?;
                 bodies(count)?
             }
             SecretName::Body { count, index } if index >= count => {
@@ -530,33 +511,7 @@ impl KeyDefinition {
 
     /// The switcher that uses the key.
     pub fn switcher(&self) -> Result<&Switcher, CkksError> {
-        match self.modulus {
-            KeyModulus::Base => self.params.switcher(),
-            KeyModulus::Widened => {
-                let missing = CkksError::NoTemporaryRank { operation: "a key of the temporary rank" };
-                self.params.temporary().map(|temporary| &temporary.switcher).ok_or(missing)
-            }
-            KeyModulus::Raise => self
-                .params
-                .mapped_raise()
-                .map(|mapped_raise| &mapped_raise.switcher)
-                .ok_or(CkksError::NoEphemeralSecret),
-            KeyModulus::Encapsulation => self
-                .params
-                .encapsulation()
-                .map(|encapsulation| &encapsulation.switcher)
-                .ok_or(CkksError::NoEphemeralSecret),
-            KeyModulus::SmallerRing => self
-                .params
-                .smaller_ring()
-                .map(|smaller_ring| &smaller_ring.switcher)
-                .ok_or_else(|| self.params.no_packing_ring()),
-            KeyModulus::Packing => self
-                .params
-                .packing_ring()
-                .map(|ring| &ring.switcher)
-                .ok_or_else(|| self.params.no_packing_ring()),
-        }
+        Ok(&self.params.key_switching(self.modulus)?.switcher)
     }
 
     /// The chain that the key is made over.
@@ -633,9 +588,11 @@ impl KeyDefinition {
         let log2_qp = chain.key_basis(level).log2(chain.ring());
         let dimension = chain.ring().degree() * self.rank();
         Ok(match self.target.secret {
-            SecretName::Temporary => self.params.temporary().map_or(0.0, |temporary| temporary.security_bits),
+            SecretName::Temporary => {
+                self.params.key_switching(KeyModulus::Widened).map_or(0.0, |own| own.security_bits)
+            }
             SecretName::Ephemeral | SecretName::EphemeralBodies(_) => {
-                let weight = self.params.encapsulation().map_or(0, |encapsulation| encapsulation.weight);
+                let weight = self.params.ephemeral_weight().unwrap_or(0);
                 estimated_bits(dimension, log2_qp, SecretDistribution::FixedWeight(weight))
             }
             SecretName::Packing => estimated_bits(dimension, log2_qp, SecretDistribution::UniformTernary),

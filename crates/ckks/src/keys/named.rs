@@ -158,12 +158,12 @@ impl SecretKey {
                 )?)?
             }
             SecretName::Ephemeral => {
-                let encapsulation = self.params.encapsulation().ok_or(CkksError::NoEphemeralSecret)?;
-                draw("ephemeral", shape, rank, SecretDistribution::FixedWeight(encapsulation.weight))?
+                let weight = self.params.ephemeral_weight().ok_or(CkksError::NoEphemeralSecret)?;
+                draw("ephemeral", shape, rank, SecretDistribution::FixedWeight(weight))?
             }
             SecretName::EphemeralBodies(count) => {
                 self.params.check_secret(name)?;
-                let weight = self.params.encapsulation().ok_or(CkksError::NoEphemeralSecret)?.weight;
+                let weight = self.params.ephemeral_weight().ok_or(CkksError::NoEphemeralSecret)?;
                 let distribution = SecretDistribution::FixedWeight(weight);
                 let mut coefficients = Zeroizing::new(Vec::with_capacity(count * shape.dimension()));
                 for index in 0..count {

@@ -8,7 +8,7 @@ use clathrate_lattice::security::{Estimate, bits_against_ideal_guessing, estimat
 use clathrate_lattice::{Chain, Gadget, Level, SecretDistribution};
 use serde::Serialize;
 
-use super::{Params, SECURITY_BITS, Segment};
+use super::{KeyModulus, KeySwitching, Params, SECURITY_BITS, Segment};
 use crate::shape::ModuleShape;
 
 /// Bytes per mebibyte.
@@ -243,16 +243,13 @@ impl Params {
         if let Estimate::NotCovered { nearest } = self.base_estimate() {
             return Some(nearest.to_string());
         }
-        let temporary =
-            self.temporary().filter(|temporary| temporary.security_bits <= 0.0).map(|temporary| {
-                let rank = temporary.rank;
-                nearest_covered(self.degree() * rank, self.distribution_of(rank))
-            });
-        let ephemeral = self.encapsulation().map(|encapsulation| {
-            nearest_covered(
-                self.degree() * self.rank(),
-                SecretDistribution::FixedWeight(encapsulation.weight),
-            )
+        let uncovered = self.key_switching(KeyModulus::Widened).is_ok_and(|own| own.security_bits <= 0.0);
+        let temporary = self.temporary().filter(|_| uncovered).map(|temporary| {
+            let rank = temporary.rank;
+            nearest_covered(self.degree() * rank, self.distribution_of(rank))
+        });
+        let ephemeral = self.ephemeral_weight().map(|weight| {
+            nearest_covered(self.degree() * self.rank(), SecretDistribution::FixedWeight(weight))
         });
         temporary.or(ephemeral).map(|nearest| nearest.to_string())
     }
@@ -276,34 +273,24 @@ impl Params {
                 self.0.family.least_weight(self.shape()),
             ),
         }];
-        if let Some(temporary) = self.temporary() {
-            let chain = temporary.chain();
-            let (dimension, distribution) =
-                (self.degree() * temporary.rank, self.distribution_of(temporary.rank));
-            let log2_qp = chain.key_basis(self.max_level()).log2(chain.ring());
+        let mut further = |name, dimension, distribution, own: &KeySwitching| {
             secrets.push(SecretExplanation {
-                name: "temporary",
+                name,
                 dimension,
                 distribution: words(distribution),
-                log2_qp,
-                security_bits: temporary.security_bits,
-                ideal_guessing_bits: bits_against_ideal_guessing(dimension, log2_qp, distribution),
+                log2_qp: own.log2_qp,
+                security_bits: own.security_bits,
+                ideal_guessing_bits: bits_against_ideal_guessing(dimension, own.log2_qp, distribution),
             });
+        };
+        if let (Some(temporary), Ok(own)) = (self.temporary(), self.key_switching(KeyModulus::Widened)) {
+            let rank = temporary.rank;
+            further("temporary", self.degree() * rank, self.distribution_of(rank), own);
         }
-        if let Some(encapsulation) = self.encapsulation() {
-            let distribution = SecretDistribution::FixedWeight(encapsulation.weight);
-            secrets.push(SecretExplanation {
-                name: "ephemeral",
-                dimension,
-                distribution: words(distribution),
-                log2_qp: encapsulation.log2_qp,
-                security_bits: encapsulation.security_bits,
-                ideal_guessing_bits: bits_against_ideal_guessing(
-                    dimension,
-                    encapsulation.log2_qp,
-                    distribution,
-                ),
-            });
+        if let (Some(weight), Ok(own)) =
+            (self.ephemeral_weight(), self.key_switching(KeyModulus::Encapsulation))
+        {
+            further("ephemeral", dimension, SecretDistribution::FixedWeight(weight), own);
         }
         secrets
     }
@@ -322,10 +309,11 @@ impl Params {
 
     fn explain_temporary(&self) -> Option<TemporaryExplanation> {
         let (temporary, top) = (self.temporary()?, self.max_level());
-        let (wide, base, rank) = (temporary.chain(), self.chain(), self.rank());
+        let widened = self.key_switching(KeyModulus::Widened).ok()?;
+        let (wide, gadget) = (widened.switcher.chain(), widened.switcher.gadget());
+        let (base, rank) = (self.chain(), self.rank());
         let mib = |bytes: usize| bytes as f64 / MIB;
-        let up =
-            |inputs: usize| mib(switch_key_bytes(wide, &temporary.gadget, (inputs, temporary.rank + 1), top));
+        let up = |inputs: usize| mib(switch_key_bytes(wide, gadget, (inputs, temporary.rank + 1), top));
         let log2 = |chain: &Chain| chain.key_basis(top).log2(chain.ring());
         let bits = |i: usize| (wide.ring().moduli()[i].value() as f64).log2();
         Some(TemporaryExplanation {
@@ -337,13 +325,14 @@ impl Params {
                 .collect(),
             log2_p: wide.special_basis().log2(wide.ring()),
             log2_qp: log2(wide),
-            digits: temporary.gadget.digit_count(wide, top),
-            security_bits: temporary.security_bits,
+            digits: gadget.digit_count(wide, top),
+            security_bits: widened.security_bits,
             base_security_bits: self.base_estimate().bits(),
             cross_relinearisation_key_mib: self.temporary_for_products().map(|_| up(rank * (rank + 1) / 2)),
-            direct_key_mib: self.direct(Level(0)).and(temporary.direct_level).map(|most| {
-                mib(switch_key_bytes(wide, &temporary.gadget, (rank * (rank + 1) / 2, rank + 1), most))
-            }),
+            direct_key_mib: self
+                .direct(Level(0))
+                .and(temporary.direct_level)
+                .map(|most| mib(switch_key_bytes(wide, gadget, (rank * (rank + 1) / 2, rank + 1), most))),
             direct_level: temporary.direct_level.map(|level| level.0),
             rank_down_key_mib: mib(switch_key_bytes(
                 base,

@@ -16,6 +16,7 @@ use clathrate_lattice::switch::{
 };
 use clathrate_lattice::{Basis, Chain, Gadget, Level, Ring, SecretDistribution, Switcher};
 
+use super::key_switching::{KeyModulus, KeySwitching, KeySwitchings};
 use super::presets;
 use super::primes::{self, Primes};
 use super::runtime::DEFAULT_TABLE_BYTES;
@@ -37,47 +38,9 @@ use crate::tune::{self, StoredProfile};
 pub struct Temporary {
     /// `k^`.
     pub rank: usize,
-    /// The gadget of keys there: `mu` digits.
-    pub gadget: Arc<Gadget>,
-    /// The switcher at the temporary rank, over the widened chain.
-    pub switcher: Switcher,
-    /// Estimated bits of security of keys there.
-    pub security_bits: f64,
     /// The highest level at which keys of the ordinary rank are secure over the widened chain. From this
     /// level down, products use a direct key with the few digits of the widened chain and need no rank-down.
     pub direct_level: Option<Level>,
-}
-
-impl Temporary {
-    /// The widened chain, with the temporary primes among the special ones.
-    #[must_use]
-    pub fn chain(&self) -> &Chain {
-        self.switcher.chain()
-    }
-}
-
-/// The ephemeral sparse secret of encapsulation. Its keys have a shorter chain, because a sparse secret is
-/// not secure over a longer modulus.
-#[derive(Debug)]
-pub struct Encapsulation {
-    /// Non-zero coefficients of the secret.
-    pub weight: usize,
-    /// The switcher for keys to the ephemeral secret, over the base step and a few special primes.
-    pub switcher: Switcher,
-    /// Bits of that modulus.
-    pub log2_qp: f64,
-    /// Estimated bits of security of the secret there.
-    pub security_bits: f64,
-}
-
-/// The switcher of keys that raise the modulus and apply a linear map at once: on the chain whose highest
-/// step consists of the lowest special primes.
-#[derive(Debug)]
-pub struct MappedRaise {
-    /// The switcher.
-    pub switcher: Switcher,
-    /// Bits of the product of the special primes that are a step.
-    pub log2_step: f64,
 }
 
 /// Least bits of the step of a raise key: two primes of the usual sizes. Its diagonals are rounded at about
@@ -437,24 +400,36 @@ impl Family {
                 SecretDistribution::UniformTernary,
             )
         };
-        let temporary = if gadget.is_some() { self.temporary(&chain, shape, max_level)? } else { None };
-        if let Some(temporary) = &temporary {
-            security_bits = security_bits.min(temporary.security_bits);
+        let mut switching = KeySwitchings::new();
+        let mut temporary = None;
+        if let Some(gadget) = &gadget {
+            let found = self.temporary(&chain, shape, max_level)?;
+            let quadratic = shape.rank * (shape.rank + 1) / 2;
+            let inputs = match &found {
+                Some((temporary, _)) if shape.rank > 1 => shape.rank.max(temporary.rank - shape.rank),
+                _ => quadratic,
+            };
+            let switcher = self.switcher(&chain, gadget, inputs, shape.rank + 1)?;
+            if let Switching::Fixed(choice) = self.runtime.switching {
+                check_choice(&switcher, choice)?;
+            }
+            let base = KeySwitching::new(switcher, max_level, |_| security_bits);
+            let mut all = vec![(KeyModulus::Base, Some(base))];
+            if let Some((rank, widened)) = found {
+                security_bits = security_bits.min(widened.security_bits);
+                all.push((KeyModulus::Widened, Some(widened)));
+                temporary = Some(rank);
+            }
+            let encapsulation = self.encapsulation(&chain, shape)?;
+            if let Some(encapsulation) = &encapsulation {
+                security_bits = security_bits.min(encapsulation.security_bits);
+                all.push((KeyModulus::Raise, self.mapped_raise(&chain, security_bits)?));
+            }
+            all.push((KeyModulus::Encapsulation, encapsulation));
+            all.push((KeyModulus::SmallerRing, self.smaller_ring(&chain, shape)?));
+            switching.extend(all.into_iter().filter_map(|(modulus, own)| Some((modulus, own?))));
         }
-        let quadratic = shape.rank * (shape.rank + 1) / 2;
-        let switcher = match (&gadget, &temporary) {
-            (None, _) => None,
-            (Some(gadget), Some(temporary)) if shape.rank > 1 => Some(self.switcher(
-                &chain,
-                gadget,
-                shape.rank.max(temporary.rank - shape.rank),
-                shape.rank + 1,
-            )?),
-            (Some(gadget), _) => Some(self.switcher(&chain, gadget, quadratic, shape.rank + 1)?),
-        };
-        if let (Some(switcher), Switching::Fixed(choice)) = (&switcher, self.runtime.switching) {
-            check_choice(switcher, choice)?;
-        }
+        switching.extend(self.packing_ring(&chain, shape)?.map(|ring| (KeyModulus::Packing, ring)));
         let root = self.root_shape();
         let mut spec = self.spec.clone();
         let mut digest = self.digest;
@@ -468,13 +443,6 @@ impl Family {
             digest = *hasher.finalize().as_bytes();
         }
         let encoder = Encoder::new(shape.degree);
-        let encapsulation = if gadget.is_some() { self.encapsulation(&chain, shape)? } else { None };
-        if let Some(encapsulation) = &encapsulation {
-            security_bits = security_bits.min(encapsulation.security_bits);
-        }
-        let mapped_raise = encapsulation.as_ref().map_or(Ok(None), |_| self.mapped_raise(&chain))?;
-        let packing_ring = self.packing_ring(&chain, shape)?;
-        let smaller_ring = if gadget.is_some() { self.smaller_ring(&chain, shape)? } else { None };
         Ok(Inner {
             family: self.clone(),
             spec,
@@ -482,12 +450,8 @@ impl Family {
             max_level,
             chain,
             gadget,
-            switcher,
+            switching,
             temporary,
-            encapsulation,
-            mapped_raise,
-            packing_ring,
-            smaller_ring,
             without_keys,
             encoder,
             imaginary_unit: OnceLock::new(),
@@ -502,7 +466,7 @@ impl Family {
         &self,
         chain: &Arc<Chain>,
         shape: ModuleShape,
-    ) -> Result<Option<Encapsulation>, CkksError> {
+    ) -> Result<Option<KeySwitching>, CkksError> {
         let Some(weight) =
             self.spec.ephemeral_weight.filter(|_| shape.dimension() == self.root_shape().dimension())
         else {
@@ -511,18 +475,22 @@ impl Family {
         let narrow = Arc::new(
             chain.narrowed(Level(0), ephemeral_special(&self.spec, chain.special_basis().indices()))?,
         );
-        let log2_qp = narrow.key_basis(Level(0)).log2(narrow.ring());
-        let security_bits =
-            estimated_bits(shape.dimension(), log2_qp, SecretDistribution::FixedWeight(weight));
         let gadget = Arc::new(Gadget::for_special_modulus(&narrow, DIGIT_SLACK_BITS)?);
         let policy = SwitchPolicy::Fixed(SwitchMethod::as_made(&narrow));
         let switcher = Switcher::with_policy(narrow, gadget, policy, shape.rank, self.forms.budget())?
             .sharing(self.forms.clone());
-        Ok(Some(Encapsulation { weight, switcher, log2_qp, security_bits }))
+        let distribution = SecretDistribution::FixedWeight(weight);
+        let bits = |log2_qp: f64| estimated_bits(shape.dimension(), log2_qp, distribution);
+        Ok(Some(KeySwitching::new(switcher, Level(0), bits)))
     }
 
-    /// The switcher of raise keys; `None` where too few special primes are left after the step.
-    fn mapped_raise(&self, chain: &Arc<Chain>) -> Result<Option<MappedRaise>, CkksError> {
+    /// Keys that raise the modulus and apply a linear map; `None` where too few special primes are left after
+    /// the step. They are under the main secret, over no more primes than its other keys.
+    fn mapped_raise(
+        &self,
+        chain: &Arc<Chain>,
+        security_bits: f64,
+    ) -> Result<Option<KeySwitching>, CkksError> {
         let (ring, special) = (chain.ring(), chain.special_basis());
         let bits = |count: usize| Basis::new(special.indices()[..count].iter().copied()).log2(ring);
         let Some(count) = (1..special.len()).find(|&count| bits(count) >= RAISE_STEP_BITS) else {
@@ -533,7 +501,8 @@ impl Family {
         let policy = SwitchPolicy::Fixed(SwitchMethod::as_made(&raised));
         let switcher = Switcher::with_policy(raised, gadget, policy, 1, self.forms.budget())?
             .sharing(self.forms.clone());
-        Ok(Some(MappedRaise { switcher, log2_step: bits(count) }))
+        let most = switcher.chain().max_level();
+        Ok(Some(KeySwitching::new(switcher, most, |_| security_bits)))
     }
 
     /// The temporary rank of `shape`: for the root, the specification's; for a relative, the least rank, at
@@ -543,7 +512,7 @@ impl Family {
         chain: &Chain,
         shape: ModuleShape,
         level: Level,
-    ) -> Result<Option<Temporary>, CkksError> {
+    ) -> Result<Option<(Temporary, KeySwitching)>, CkksError> {
         let Some(rank) = self.spec.temporary_rank else { return Ok(None) };
         let bits = |rank: usize, primes: usize| -> Result<f64, CkksError> {
             let log2_qp = chain.widened(primes)?.key_basis(level).log2(chain.ring());
@@ -579,7 +548,9 @@ impl Family {
         let direct_level = self.secure_level(shape, self.least_weight(shape), &log2, level)?;
         let quadratic = shape.rank * (shape.rank + 1) / 2;
         let switcher = self.switcher(&wide, &gadget, quadratic.max(rank), rank + 1)?;
-        Ok(Some(Temporary { rank, gadget, switcher, security_bits: bits(rank, primes)?, direct_level }))
+        let security_bits = bits(rank, primes)?;
+        let widened = KeySwitching::new(switcher, level, |_| security_bits);
+        Ok(Some((Temporary { rank, direct_level }, widened)))
     }
 
     /// The switcher with the policy that the runtime asks for.

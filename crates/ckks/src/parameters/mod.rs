@@ -16,6 +16,7 @@ use crate::shape::ModuleShape;
 mod devices;
 mod explain;
 mod family;
+mod key_switching;
 mod packing_ring;
 mod presets;
 mod primes;
@@ -31,9 +32,9 @@ pub(crate) use explain::switch_key_bytes;
 pub use explain::{
     Explanation, MoveExplanation, SecretExplanation, SegmentExplanation, TemporaryExplanation,
 };
-pub use family::{Encapsulation, MappedRaise, Temporary};
-pub(crate) use packing_ring::SMALLER_RING_LEVEL;
-pub use packing_ring::{PackingRing, SmallerRing};
+pub use family::Temporary;
+pub use key_switching::{KeyModulus, KeySwitching};
+pub(crate) use packing_ring::{SMALLER_RING_LEVEL, packing_rounding};
 pub use presets::{Preset, preset, preset_names, presets};
 pub use runtime::{
     DEFAULT_KEY_EXPANSION, DEFAULT_TABLE_BYTES, DeviceDescription, EngineFactory, EngineRequest, PROCESSOR,
@@ -48,6 +49,7 @@ pub use stage_levels::{APPLICATION, BASE, COEFFS_TO_SLOTS, REDUCTION, SLOTS_TO_C
 pub use switching_report::{ProfileOrigin, RefusedLevel, SwitchingReport, SwitchingRow};
 
 use family::Family;
+use key_switching::KeySwitchings;
 use switching_report::PlannerSettings;
 
 /// Least bits of security of a specification without `insecure` or `below_128`.
@@ -74,14 +76,10 @@ struct Inner {
     max_level: Level,
     chain: Arc<Chain>,
     gadget: Option<Arc<Gadget>>,
-    switcher: Option<Switcher>,
+    switching: KeySwitchings,
     temporary: Option<Temporary>,
-    encapsulation: Option<Encapsulation>,
     /// Why there are no keys, where the dimension is too small for them: a shape of samples alone.
     without_keys: Option<String>,
-    mapped_raise: Option<MappedRaise>,
-    packing_ring: Option<PackingRing>,
-    smaller_ring: Option<SmallerRing>,
     encoder: Encoder,
     /// `X^{n/2}` at the highest level, once asked for.
     imaginary_unit: OnceLock<Poly<Eval>>,
@@ -221,26 +219,13 @@ impl Params {
     /// `NoSpecialPrimes` where these parameters cannot switch; [`CkksError::DegreeWithoutKeys`] below degree
     /// 8.
     pub fn switcher(&self) -> Result<&Switcher, CkksError> {
-        self.0.switcher.as_ref().ok_or_else(|| self.cannot_switch())
+        Ok(&self.key_switching(KeyModulus::Base)?.switcher)
     }
 
-    /// The temporary rank: keys and switcher of the higher rank, where there is one.
+    /// The temporary rank, where there is one; its keys are over [`KeyModulus::Widened`].
     #[must_use]
     pub fn temporary(&self) -> Option<&Temporary> {
         self.0.temporary.as_ref()
-    }
-
-    /// The ephemeral sparse secret's chain and switcher, where the parameters have such a secret.
-    #[must_use]
-    pub fn encapsulation(&self) -> Option<&Encapsulation> {
-        self.0.encapsulation.as_ref()
-    }
-
-    /// The switcher of keys that raise the modulus and apply a linear map at once, where the parameters have
-    /// an ephemeral secret and enough special primes.
-    #[must_use]
-    pub fn mapped_raise(&self) -> Option<&MappedRaise> {
-        self.0.mapped_raise.as_ref()
     }
 
     /// The temporary rank, if products of ciphertexts go through it; `None` at rank 1, where a product has a
@@ -305,7 +290,7 @@ impl Params {
     /// As [`Params::relative`], and also rings of packing, which have keys of packing alone.
     pub(crate) fn with_keys_at(&self, shape: ModuleShape) -> Result<Self, CkksError> {
         match self.for_samples(shape) {
-            Ok(ring) if ring.packing_ring().is_some() => Ok(ring),
+            Ok(ring) if ring.has_keys_over(KeyModulus::Packing) => Ok(ring),
             _ => self.relative(shape),
         }
     }
@@ -523,7 +508,7 @@ impl Params {
     }
 
     fn planning(&self) -> Option<&PlannerSettings> {
-        self.0.switcher.as_ref().map(|_| self.0.family.planning())
+        self.has_keys_over(KeyModulus::Base).then(|| self.0.family.planning())
     }
 
     /// Refuses scales below 1, and those that leave no bit for a message.

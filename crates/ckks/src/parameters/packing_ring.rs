@@ -15,6 +15,7 @@ use clathrate_lattice::{Basis, Chain, Gadget, Level, SecretDistribution, Switche
 
 use super::Params;
 use super::family::Family;
+use super::key_switching::{KeyModulus, KeySwitching};
 use super::spec::LEAST_DEGREE;
 use crate::error::CkksError;
 use crate::shape::ModuleShape;
@@ -22,33 +23,10 @@ use crate::shape::ModuleShape;
 /// The most special primes of a ring of packing.
 const MOST_SPECIAL: usize = 3;
 
-/// The keys' modulus of a ring of packing.
-#[derive(Debug)]
-pub struct PackingRing {
-    /// The switcher of keys of packing to this ring's secret, over the base step and the fewest other primes
-    /// that are as long.
-    pub switcher: Switcher,
-    /// Bits of that modulus.
-    pub log2_qp: f64,
-    /// Estimated bits of security of the ring's secret there.
-    pub security_bits: f64,
-}
-
-impl PackingRing {
-    /// The variance of a rounding under the ring's secret, which is uniform whatever the parameters' own: `(1 + 2 n / 3) / 12`.
-    pub(crate) fn rounding(&self) -> f64 {
-        (1.0 + 2.0 / 3.0 * self.switcher.chain().ring().degree() as f64) / 12.0
-    }
-}
-
-/// The keys' modulus of switches to the secrets of smaller rings, at level 1, where matrix products are.
-#[derive(Debug)]
-pub struct SmallerRing {
-    /// The switcher, over the steps of levels 0 and 1 and the fewest other primes that are as long as its
-    /// digits.
-    pub switcher: Switcher,
-    /// Bits of that modulus.
-    pub log2_qp: f64,
+/// The variance of a rounding under the secret of a ring of packing of degree `n`, which is uniform whatever
+/// the parameters' own: `(1 + 2 n / 3) / 12`.
+pub(crate) fn packing_rounding(degree: usize) -> f64 {
+    (1.0 + 2.0 / 3.0 * degree as f64) / 12.0
 }
 
 /// The level at which arrays come under the secrets of smaller rings.
@@ -61,7 +39,7 @@ impl Family {
         &self,
         chain: &Arc<Chain>,
         shape: ModuleShape,
-    ) -> Result<Option<SmallerRing>, CkksError> {
+    ) -> Result<Option<KeySwitching>, CkksError> {
         if shape.rank != 1
             || shape.degree != self.root_shape().dimension()
             || chain.max_level() < SMALLER_RING_LEVEL
@@ -69,8 +47,8 @@ impl Family {
             return Ok(None);
         }
         let Some((narrow, gadget)) = least_modulus(chain, SMALLER_RING_LEVEL) else { return Ok(None) };
-        let log2_qp = narrow.key_basis(SMALLER_RING_LEVEL).log2(narrow.ring());
-        Ok(Some(SmallerRing { switcher: self.narrow_switcher(narrow, gadget)?, log2_qp }))
+        let switcher = self.narrow_switcher(narrow, gadget)?;
+        Ok(Some(KeySwitching::new(switcher, SMALLER_RING_LEVEL, |_| 0.0)))
     }
 
     fn narrow_switcher(&self, narrow: Chain, gadget: Gadget) -> Result<Switcher, CkksError> {
@@ -91,7 +69,7 @@ impl Family {
         &self,
         chain: &Arc<Chain>,
         shape: ModuleShape,
-    ) -> Result<Option<PackingRing>, CkksError> {
+    ) -> Result<Option<KeySwitching>, CkksError> {
         if shape.rank != 1 || shape.degree < LEAST_DEGREE || shape.degree >= self.root_shape().dimension() {
             return Ok(None);
         }
@@ -100,8 +78,9 @@ impl Family {
         if !self.protects(shape, log2_qp)? {
             return Ok(None);
         }
-        let security_bits = estimated_bits(shape.dimension(), log2_qp, SecretDistribution::UniformTernary);
-        Ok(Some(PackingRing { switcher: self.narrow_switcher(narrow, gadget)?, log2_qp, security_bits }))
+        let bits =
+            |log2_qp: f64| estimated_bits(shape.dimension(), log2_qp, SecretDistribution::UniformTernary);
+        Ok(Some(KeySwitching::new(self.narrow_switcher(narrow, gadget)?, Level(0), bits)))
     }
 }
 
@@ -126,27 +105,13 @@ fn least_modulus(chain: &Chain, most: Level) -> Option<(Chain, Gadget)> {
 }
 
 impl Params {
-    /// The modulus of keys that pack samples in this ring, where the ring is smaller than the family's and
-    /// protects it: under [`SecretName::Packing`](crate::SecretName::Packing).
-    #[must_use]
-    pub fn packing_ring(&self) -> Option<&PackingRing> {
-        self.0.packing_ring.as_ref()
-    }
-
     /// The family's rings of packing, of degrees of at least `least`, rising.
     pub(crate) fn packing_rings(&self, least: usize) -> Vec<Self> {
         let degrees = (0..self.root_shape().dimension().ilog2())
             .map(|log| 1usize << log)
             .filter(|&degree| degree >= least);
         let rings = degrees.filter_map(|degree| self.for_samples(ModuleShape { degree, rank: 1 }).ok());
-        rings.filter(|ring| ring.packing_ring().is_some()).collect()
-    }
-
-    /// The switches to the secrets of smaller rings, where matrix products take their rows: at rank 1 and the
-    /// whole dimension. [pcmm-mambo, sec. 2, 6.3]
-    #[must_use]
-    pub fn smaller_ring(&self) -> Option<&SmallerRing> {
-        self.0.smaller_ring.as_ref()
+        rings.filter(|ring| ring.has_keys_over(KeyModulus::Packing)).collect()
     }
 
     /// The ring of degree `degree` that rows of level 1 are switched to: a ring of packing whose secret
@@ -157,8 +122,8 @@ impl Params {
     pub(crate) fn product_ring(&self, degree: usize) -> Result<Self, CkksError> {
         let root = self.root()?;
         let ring = root.for_samples(ModuleShape { degree, rank: 1 });
-        if let (Some(smaller_ring), Ok(ring)) = (root.smaller_ring(), ring)
-            && ring.packing_ring().is_some()
+        if let (Ok(smaller_ring), Ok(ring)) = (root.key_switching(KeyModulus::SmallerRing), ring)
+            && ring.has_keys_over(KeyModulus::Packing)
             && self.0.family.protects(ring.shape(), smaller_ring.log2_qp)?
         {
             return Ok(ring);
@@ -180,11 +145,8 @@ impl Params {
     /// # Errors
     /// As [`Params::switcher`]; [`CkksError::Conversion`] where this is no ring of packing.
     pub(crate) fn check_switching(&self, in_packing_ring: bool) -> Result<(), CkksError> {
-        if in_packing_ring {
-            self.packing_ring().map(|_| ()).ok_or_else(|| self.no_packing_ring())
-        } else {
-            self.switcher().map(|_| ())
-        }
+        let modulus = if in_packing_ring { KeyModulus::Packing } else { KeyModulus::Base };
+        self.key_switching(modulus).map(|_| ())
     }
 
     /// Why samples are not packed in this ring under a secret of its own.

@@ -7,10 +7,10 @@ use std::fmt;
 use std::path::PathBuf;
 
 use clathrate_lattice::switch::{MachineProfile, SwitchMethod};
-use clathrate_lattice::{Gadget, Level, Rank, Switcher};
+use clathrate_lattice::{Level, Rank, Switcher};
 use serde::Serialize;
 
-use super::Params;
+use super::{KeyModulus, Params};
 use crate::error::CkksError;
 
 /// Bytes per mebibyte.
@@ -136,15 +136,12 @@ impl Params {
         let (rank, quadratic) = (self.rank(), self.rank() * (self.rank() + 1) / 2);
         // If products go through the temporary rank, only rotations switch directly.
         let inputs = if self.temporary_for_products().is_some() { rank } else { quadratic };
-        let mut plan = self.plan_of((self.switcher()?, self.gadget()?), Rank(rank), inputs, key_level)?;
+        let mut plan = self.plan_of(self.switcher()?, Rank(rank), inputs, key_level)?;
         if let Some(temporary) = self.temporary() {
             let inputs = if rank > 1 { quadratic } else { temporary.rank };
-            plan.temporary = Some(Box::new(self.plan_of(
-                (&temporary.switcher, &temporary.gadget),
-                Rank(temporary.rank),
-                inputs,
-                key_level,
-            )?));
+            let widened = &self.key_switching(KeyModulus::Widened)?.switcher;
+            plan.temporary =
+                Some(Box::new(self.plan_of(widened, Rank(temporary.rank), inputs, key_level)?));
         }
         Ok(plan)
     }
@@ -152,12 +149,12 @@ impl Params {
     /// The figures of switches of `inputs` polynomials by keys of `rank`.
     fn plan_of(
         &self,
-        (switcher, gadget): (&Switcher, &Gadget),
+        switcher: &Switcher,
         Rank(rank): Rank,
         inputs: usize,
         key_level: Level,
     ) -> Result<SwitchingReport, CkksError> {
-        let (chain, columns) = (switcher.chain(), rank + 1);
+        let (chain, gadget, columns) = (switcher.chain(), switcher.gadget(), rank + 1);
         let planning = self.planning().ok_or(clathrate_lattice::LatticeError::NoSpecialPrimes)?;
         let (mut rows, mut refused, mut derived) = (Vec::new(), Vec::new(), BTreeMap::new());
         for level in 0..=key_level.0 {

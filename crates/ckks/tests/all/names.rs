@@ -1,5 +1,6 @@
 //! Keys and secrets by name: definitions, routes, the ephemeral secret, changes of secret.
 
+use clathrate_ckks::parameters::KeyModulus;
 use std::sync::Arc;
 
 use crate::common::{params, secret};
@@ -218,7 +219,10 @@ fn keys_to_the_ephemeral_secret_are_bound_to_the_base_step() {
     let x = owner.encrypt_array(&values, &[8], options).expect("ciphertext");
     let bundle = &x.bundles()[0];
     let sparse = bundle
-        .switch_secret(&params.encapsulation().expect("there").switcher, narrow.key())
+        .switch_secret(
+            &params.key_switching(KeyModulus::Encapsulation).expect("there").switcher,
+            narrow.key(),
+        )
         .expect("encapsulated");
     let error_of = |phase: clathrate_lattice::Poly<clathrate_lattice::Eval>| {
         let mut difference = phase.into_coeff();
@@ -263,7 +267,7 @@ fn ephemeral_secrets_are_gated_by_the_moduli_of_their_own_keys() {
         assert_eq!(made.is_ok(), (weight, special) != (32, 3), "weight {weight}, {special} special primes");
         match made {
             Ok(params) => {
-                let encapsulation = params.encapsulation().expect("there");
+                let encapsulation = params.key_switching(KeyModulus::Encapsulation).expect("there");
                 assert!(
                     bits >= 128.0
                         && (encapsulation.log2_qp - log2_qp).abs() < 1e-9
@@ -404,7 +408,10 @@ fn explanations_have_a_security_line_for_every_secret() {
     let figures = params.explain();
     let names: Vec<&str> = figures.secrets.iter().map(|secret| secret.name).collect();
     assert_eq!(names, ["main", "ephemeral"]);
-    assert_eq!(figures.secrets[1].security_bits, params.encapsulation().expect("there").security_bits);
+    assert_eq!(
+        figures.secrets[1].security_bits,
+        params.key_switching(KeyModulus::Encapsulation).expect("there").security_bits
+    );
     assert!(figures.secrets[1].log2_qp < figures.secrets[0].log2_qp);
     assert!(
         figures.to_string().contains("secret \"ephemeral\"") && figures.to_string().contains("weight 16"),

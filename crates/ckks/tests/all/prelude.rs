@@ -26,7 +26,7 @@ use clathrate_ckks::lattice::{
     self, Bundle, Chain, Eval, Gadget, LatticeError, Poly, SecretDistribution, SwitchKey, Switcher,
 };
 use clathrate_ckks::parameters::{
-    Encapsulation, EngineFactory, EngineRequest, Explanation, MoveExplanation, ProfileOrigin, RefusedLevel,
+    EngineFactory, EngineRequest, Explanation, KeySwitching, MoveExplanation, ProfileOrigin, RefusedLevel,
     ScaleWarning, SecretExplanation, Segment, SegmentExplanation, SwitchingReport, SwitchingRow, Temporary,
     TemporaryExplanation,
 };
@@ -53,7 +53,7 @@ fn parameters_and_runtime_mention_types_with_names() {
         Params::gadget => fn(&Params) -> Checked<&Gadget>;
         Params::switcher => fn(&Params) -> Checked<&Switcher>;
         Params::temporary => fn(&Params) -> Option<&Temporary>;
-        Params::encapsulation => fn(&Params) -> Option<&Encapsulation>;
+        Params::key_switching => fn(&Params, KeyModulus) -> Result<&KeySwitching, CkksError>;
         Params::relative => fn(&Params, ModuleShape) -> Checked<Params>;
         Params::encoder => fn(&Params) -> &Encoder;
         Params::max_level => fn(&Params) -> Level;

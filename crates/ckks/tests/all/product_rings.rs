@@ -7,6 +7,7 @@ use clathrate_ckks::circuits::matrix_plan::{MatrixMethod, MatrixOptions, MatrixP
 use clathrate_ckks::circuits::prepared::Arrangement;
 use clathrate_ckks::file::{FileReader, Stored};
 use clathrate_ckks::keys::{KeyName, Switch, Values};
+use clathrate_ckks::parameters::KeyModulus;
 use clathrate_ckks::{CkksError, EvaluationKeys, Evaluator, Level, Params, SecretName};
 
 fn options(ring: Option<usize>, lanes: Option<usize>) -> MatrixOptions {
@@ -157,7 +158,7 @@ fn rings_of_products_are_secure() {
         "paper_fgb",
     ] {
         let params = params(name);
-        let smaller_ring = params.smaller_ring().unwrap_or_else(|| panic!("{name} has level 1"));
+        let smaller_ring = params.key_switching(KeyModulus::SmallerRing).expect("level 1");
         for log in 9..params.degree().ilog2() {
             let degree = 1 << log;
             let name_of = KeyName::Switch(Switch::ChangeSecret {
@@ -195,7 +196,7 @@ fn rings_of_products_are_secure() {
 fn relatives_keep_exact_products() {
     let params =
         params("n16").relative(clathrate_ckks::ModuleShape { degree: 1 << 15, rank: 1 }).expect("a relative");
-    assert!(params.smaller_ring().is_none());
+    assert!(!params.has_keys_over(KeyModulus::SmallerRing));
     let w = vec![0.01; 64 * 64];
     let plan = MatrixPlan::new(&params, (64, 64, &w), 64, &options(None, None)).expect("plan");
     assert!(plan.chosen().ring.is_none() && plan.chosen().method == MatrixMethod::Exact);

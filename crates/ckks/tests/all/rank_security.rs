@@ -4,7 +4,7 @@ use crate::common::*;
 use clathrate_ckks::keys::KeyLevel;
 use clathrate_ckks::keys::{EncryptOptions, Values};
 use clathrate_ckks::keys::{KeyAddress, KeyName};
-use clathrate_ckks::parameters::{preset, preset_names};
+use clathrate_ckks::parameters::{KeyModulus, preset, preset_names};
 use clathrate_ckks::{CkksError, Encoding, KeyNeeds, ModuleShape, Params, ParamsSpec};
 use clathrate_lattice::Level;
 use clathrate_lattice::security::estimated_bits;
@@ -41,20 +41,19 @@ fn every_shape_of_a_secure_set_has_the_bits_of_its_root_and_not_a_level_more() {
                 );
             }
             let Some(temporary) = relative.temporary() else { continue };
+            let widened = relative.key_switching(KeyModulus::Widened).expect("keys");
+            let chain = widened.switcher.chain();
             assert!(
-                bits(&relative, temporary.chain(), temporary.rank, top) >= wanted,
+                bits(&relative, chain, temporary.rank, top) >= wanted,
                 "{name}, rank {rank} -> {}",
                 temporary.rank
             );
-            assert_eq!(temporary.security_bits, bits(&relative, temporary.chain(), temporary.rank, top));
+            assert_eq!(widened.security_bits, bits(&relative, chain, temporary.rank, top));
             if let Some(level) = temporary.direct_level {
-                assert!(
-                    bits(&relative, temporary.chain(), rank, level) >= wanted,
-                    "{name}, rank {rank}, direct"
-                );
+                assert!(bits(&relative, chain, rank, level) >= wanted, "{name}, rank {rank}, direct");
                 if level < top {
                     assert!(
-                        bits(&relative, temporary.chain(), rank, Level(level.0 + 1)) < wanted,
+                        bits(&relative, chain, rank, Level(level.0 + 1)) < wanted,
                         "{name}, rank {rank}, direct too early"
                     );
                 }

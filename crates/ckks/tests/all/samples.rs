@@ -8,6 +8,7 @@ use clathrate_ckks::circuits::transcipher::PreparedSamples;
 use clathrate_ckks::file::{FileReader, Stored};
 use clathrate_ckks::keys::{KeyLevel, KeyName, Operation, Switch, Values};
 use clathrate_ckks::outside::{OutsideModulus, OutsideSamples, Phase};
+use clathrate_ckks::parameters::KeyModulus;
 use clathrate_ckks::{
     Ciphertext, CkksError, EvaluationKeys, Evaluator, KeyNeeds, ModuleShape, Params, SecretKey, SecretName,
     SecretRng,
@@ -556,7 +557,7 @@ fn rings_of_packing_are_secure() {
         let ring_of = |degree: usize| params.for_samples(shape(degree)).expect("a shape");
         for degree in (3..params.degree().ilog2()).map(|log| 1 << log) {
             let relative = ring_of(degree);
-            let Some(ring) = relative.packing_ring() else {
+            let Ok(ring) = relative.key_switching(KeyModulus::Packing) else {
                 assert!(degree < least, "{name}: none at {degree}");
                 continue;
             };
@@ -587,7 +588,7 @@ fn rings_of_packing_are_secure() {
         let needs =
             KeyNeeds::new().relative(shape(2048), &KeyNeeds::new().operation(pack, KeyLevel::Level(0)));
         assert!(params.required_keys(&needs).is_err(), "{name}: keys at degree 2048");
-        assert!(params.packing_ring().is_none(), "the whole ring has the ordinary keys");
+        assert!(!params.has_keys_over(KeyModulus::Packing), "the whole ring has the ordinary keys");
         // No other way leads under that secret, where there are ordinary keys, too.
         let half = params.relative(shape(params.degree() / 2)).expect("a shape");
         let change =

@@ -10,7 +10,7 @@ use clathrate_ckks::encoding::Plaintext;
 use clathrate_ckks::file::{FileReader, Stored};
 use clathrate_ckks::keys::KeyLevel;
 use clathrate_ckks::keys::{EncryptOptions, HonestEvaluator, Values};
-use clathrate_ckks::parameters::{preset, preset_names, presets};
+use clathrate_ckks::parameters::{KeyModulus, preset, preset_names, presets};
 use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Params, SecretKey};
 use clathrate_lattice::SecretDistribution;
 use clathrate_lattice::security::{bits_against_ideal_guessing, estimated_bits};
@@ -92,7 +92,8 @@ fn every_unmarked_preset_has_128_bits_and_every_mark_is_needed() {
             );
             (log2_qp, bits) = (params.log2_qp(), params.security_bits());
             let own = estimated_bits(spec.degree * spec.rank, log2_qp, spec.distribution());
-            let temporary = params.temporary().map_or(f64::INFINITY, |temporary| temporary.security_bits);
+            let temporary =
+                params.key_switching(KeyModulus::Widened).map_or(f64::INFINITY, |own| own.security_bits);
             assert_eq!(bits, own.min(temporary), "{name}");
         }
         match (spec.insecure, spec.below_128) {

@@ -5,7 +5,7 @@ use crate::common::measure::*;
 use crate::common::*;
 use clathrate_ckks::file::{FileReader, Stored};
 use clathrate_ckks::keys::{EncryptOptions, KeyLevel, Values};
-use clathrate_ckks::parameters::{ScaleWarning, Segment, preset_names};
+use clathrate_ckks::parameters::{KeyModulus, ScaleWarning, Segment, preset_names};
 use clathrate_ckks::{
     CkksError, Evaluator, KeyNeeds, Params, ParamsSpec, Polynomial, PolynomialBasis, SecretKey,
 };
@@ -69,8 +69,8 @@ fn primes_and_steps_have_fractional_sizes() {
             &spec.special,
             "special primes",
         );
-        if let Some(temporary) = params.temporary() {
-            let wide = temporary.chain().special_basis().indices().to_vec();
+        if let Ok(widened) = params.key_switching(KeyModulus::Widened) {
+            let wide = widened.switcher.chain().special_basis().indices().to_vec();
             near(
                 &bits(&params, wide[spec.special.len()..].iter().copied()),
                 &spec.temporary,

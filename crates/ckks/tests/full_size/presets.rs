@@ -7,7 +7,7 @@ use crate::common::measure::*;
 use crate::common::*;
 use clathrate_ckks::keys::KeyLevel;
 use clathrate_ckks::keys::{EncryptOptions, Values};
-use clathrate_ckks::parameters::preset_names;
+use clathrate_ckks::parameters::{KeyModulus, preset_names};
 use clathrate_ckks::{KeyNeeds, Params};
 use clathrate_lattice::security::estimated_bits;
 
@@ -21,7 +21,7 @@ fn check(name: &str) {
     let own = estimated_bits(spec.degree * spec.rank, params.log2_qp(), spec.distribution());
     assert_eq!(
         params.security_bits(),
-        params.temporary().map_or(own, |temporary| own.min(temporary.security_bits))
+        params.key_switching(KeyModulus::Widened).map_or(own, |widened| own.min(widened.security_bits))
     );
     assert!(
         params.security_bits() >= if spec.below_128 { 110.0 } else { 128.0 },

@@ -170,7 +170,7 @@ fn check_bodies(params: &Params, bodies: usize) -> Result<(), CkksError> {
     params
         .key_definition(KeyName::Automorphism { secret: SecretName::Bodies(bodies), element })?
         .check_security(params.max_level())?;
-    if params.encapsulation().is_some() {
+    if params.ephemeral_weight().is_some() {
         let (from, to) = (SecretName::Bodies(bodies), SecretName::EphemeralBodies(bodies));
         params
             .key_definition(KeyName::Switch(Switch::ChangeSecret { from, to }))?

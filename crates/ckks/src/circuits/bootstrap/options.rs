@@ -151,9 +151,8 @@ impl BootstrapOptions {
                 if levels.slots_last() { "that last".to_owned() } else { counted(levels.start.0, "level") }
             ));
         }
-        let weight = match (params.encapsulation(), params.spec().secret_weight) {
-            (Some(encapsulation), _) => encapsulation.weight,
-            (None, Some(weight)) => weight,
+        let weight = match (params.ephemeral_weight(), params.spec().secret_weight) {
+            (Some(weight), _) | (None, Some(weight)) => weight,
             (None, None) => {
                 return refuse("the secret is uniform and there is no ephemeral sparse secret: set `ephemeral_weight`, e.g. 32".to_owned());
             }

@@ -43,7 +43,7 @@ impl BootstrapPlan {
         let mut raise = Vec::new();
         let lowest = Place { level: Level(0), scale: self.message_scale(), gain: spread };
         raise.extend(at(self.half || self.slots_last() || self.product, Step::ShareMasks(lowest)));
-        raise.extend(params.encapsulation().map(|_| Step::Encapsulate));
+        raise.extend(params.ephemeral_weight().map(|_| Step::Encapsulate));
         raise.push(ModRaise);
         all.push(stage(stages::RAISE, raise));
         all.push(stage(stages::TO_SLOTS, vec![CoeffsToSlots]));

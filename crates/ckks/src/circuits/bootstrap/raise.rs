@@ -28,7 +28,7 @@ use crate::error::CkksError;
 use crate::evaluation::Evaluator;
 use crate::evaluation::evaluator::KeyQuery;
 use crate::keys::{Cost, Found, KeyName, Operation, RaisedMap, Switch};
-use crate::parameters::Params;
+use crate::parameters::{KeyModulus, Params};
 
 /// The operation's name in errors.
 const RAISE: &str = "a modulus raise";
@@ -85,8 +85,8 @@ impl RaisedTransform {
     /// [`CkksError::NoEphemeralSecret`] where the parameters have no raise keys; as
     /// [`Params::key_definition`].
     pub(super) fn new(params: &Params, map: RaisedMap) -> Result<Self, CkksError> {
-        let mapped_raise = params.mapped_raise().ok_or(CkksError::NoEphemeralSecret)?;
-        let (chain, level) = (mapped_raise.switcher.chain(), params.max_level());
+        let chain = params.key_switching(KeyModulus::Raise)?.switcher.chain();
+        let level = params.max_level();
         let (ring, base) = (chain.ring(), params.chain().basis(Level(0)));
         let divisors = Basis::new(chain.step(chain.max_level()));
         // The plain sum is below the map's growth times q0 / 2, with the factor by which diagonals are
@@ -123,9 +123,8 @@ impl RaisedTransform {
         if let Some(plain) = self.plain.get() {
             return Ok(plain);
         }
-        let mapped_raise = self.params.mapped_raise().ok_or(CkksError::NoEphemeralSecret)?;
-        let plain =
-            self.params.raised_diagonals(self.map, mapped_raise.switcher.chain().ring(), self.body.to())?;
+        let ring = self.params.key_switching(KeyModulus::Raise)?.switcher.chain().ring();
+        let plain = self.params.raised_diagonals(self.map, ring, self.body.to())?;
         Ok(self.plain.get_or_init(|| plain))
     }
 

@@ -2,7 +2,7 @@
 //! modular reduction.
 
 use clathrate_arith::text::counted;
-use clathrate_lattice::{Level, Raise};
+use clathrate_lattice::{Basis, Level, Raise};
 
 use super::REDUCTION;
 use super::eval_mod::ModularReduction;
@@ -14,7 +14,7 @@ use crate::circuits::linear::{LinearTransform, LinearTransformPlan};
 use crate::encoding::dft;
 use crate::error::CkksError;
 use crate::keys::RaisedMap;
-use crate::parameters::{MappedRaise, Params, StageLevels};
+use crate::parameters::{KeyModulus, KeySwitching, Params, StageLevels};
 
 /// Degree of the cosine's polynomial: with 8 levels for the modular reduction, three double angles remain.
 const COSINE_DEGREE: usize = 30;
@@ -98,7 +98,7 @@ impl Maps<'_> {
         let mapped = self.options.raise_keys
             && self.transform_slots == params.slot_count()
             && (self.transform_slots.trailing_zeros() as usize) > steps;
-        let (raise, maps) = match params.mapped_raise().filter(|_| mapped) {
+        let (raise, maps) = match params.key_switching(KeyModulus::Raise).ok().filter(|_| mapped) {
             Some(own) => self.mapped(own, (steps, output_scale), unit)?,
             None => self.plain(steps, unit)?,
         };
@@ -110,11 +110,13 @@ impl Maps<'_> {
     /// The raise by keys that apply the first map as well, and the other maps.
     fn mapped(
         &self,
-        mapped_raise: &MappedRaise,
+        raise_keys: &KeySwitching,
         (steps, output_scale): (usize, f64),
         unit: f64,
     ) -> Result<(ModRaise, Vec<LinearTransform>), CkksError> {
         let (params, input, slots) = (self.params, self.levels.slots, self.transform_slots);
+        let chain = raise_keys.switcher.chain();
+        let log2_step = Basis::new(chain.step(chain.max_level())).log2(chain.ring());
         let layers = slots.trailing_zeros().div_ceil(steps as u32 + 1);
         let (first, rest) = (dft::first_to_slots(slots, layers)?, dft::rest_to_slots(slots, layers, steps)?);
         // All factors get relative rounding errors of one size: b_k - w_k is equal for all, with b_k the bits
@@ -123,18 +125,17 @@ impl Maps<'_> {
         let divided =
             (1..=rest.len()).map(|index| params.step_product(Level(input.0 + index)).log2()).sum::<f64>();
         let weights = rest.iter().chain([&first]).map(|factor| rounding_weight(factor).log2()).sum::<f64>();
-        let each = (mapped_raise.log2_step + divided + output_scale.log2() - unit.log2() - weights)
-            / (rest.len() + 1) as f64;
+        let each =
+            (log2_step + divided + output_scale.log2() - unit.log2() - weights) / (rest.len() + 1) as f64;
         // The mod-down of the raise rounds at the raised scale, so the message must be larger there than it
         // was at level 0.
-        let log2_scale =
-            (each + rounding_weight(&first).log2()).max(mapped_raise.log2_step + GUARD_BITS).ceil();
+        let log2_scale = (each + rounding_weight(&first).log2()).max(log2_step + GUARD_BITS).ceil();
         let bodies = self.options.bodies;
         let map = RaisedMap { slots, layers, log2_scale: log2_scale as u32, bodies };
         let raise = ModRaise {
             method: RaiseMethod::Mapped(Box::new(RaisedTransform::new(params, map)?)),
             level: Level(input.0 + steps),
-            scale: (unit.log2() + log2_scale - mapped_raise.log2_step).exp2(),
+            scale: (unit.log2() + log2_scale - log2_step).exp2(),
         };
         Ok((raise, rest))
     }

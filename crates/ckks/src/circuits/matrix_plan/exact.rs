@@ -13,7 +13,7 @@ use crate::circuits::prepared::Arrangement;
 use crate::error::CkksError;
 use crate::evaluation::{Evaluator, Members, Packed};
 use crate::keys::{KeyNeeds, Operation, Switch};
-use crate::parameters::{PackingRing, Params, SMALLER_RING_LEVEL};
+use crate::parameters::{KeyModulus, Params, SMALLER_RING_LEVEL, packing_rounding};
 use crate::progress::Progress;
 use crate::shape::ModuleShape;
 
@@ -72,12 +72,14 @@ impl ExactPlan {
         ring: Option<usize>,
     ) -> Result<Vec<(MatrixCost, Self)>, CkksError> {
         let row = params.degree() / self.layout.lanes;
-        let smaller =
-            if self.layout.lanes > 1 && self.level == SMALLER_RING_LEVEL && params.smaller_ring().is_some() {
-                params.product_rings(row)
-            } else {
-                Vec::new()
-            };
+        let smaller = if self.layout.lanes > 1
+            && self.level == SMALLER_RING_LEVEL
+            && params.has_keys_over(KeyModulus::SmallerRing)
+        {
+            params.product_rings(row)
+        } else {
+            Vec::new()
+        };
         let rings = std::iter::once(None).chain(smaller.into_iter().map(Some));
         let wanted = |own: &Option<Params>| {
             ring.is_none_or(|degree| degree == own.as_ref().map_or(params.degree(), Params::degree))
@@ -230,7 +232,7 @@ impl ExactPlan {
             };
             return Ok((0.0, self.needs.operations().map(switch).sum::<Result<f64, CkksError>>()?));
         };
-        let rounding = ring.packing_ring().map_or(main, PackingRing::rounding);
+        let rounding = packing_rounding(ring.degree());
         let ring_switch = Operation::Switch(Switch::ChangeSecret {
             from: SecretName::Main,
             to: SecretName::Embedded(ring.degree()),
@@ -262,11 +264,8 @@ impl ExactPlan {
         let step = params.step_product(self.level);
         let scale = self.scale * weights.scale() / step;
         let (ring_switch, packing) = self.variances(params)?;
-        let rounding = self
-            .ring
-            .as_ref()
-            .and_then(Params::packing_ring)
-            .map_or_else(|| model.rounding(), PackingRing::rounding);
+        let rounding =
+            self.ring.as_ref().map_or_else(|| model.rounding(), |ring| packing_rounding(ring.degree()));
         let variance = (fresh + ring_switch) * largest / (step * step) + rounding + packing;
         // Weights are rounded to integers.
         let of_weights = weights.inner() as f64 / 12.0 / (weights.scale() * weights.scale());

@@ -12,7 +12,7 @@ use crate::error::CkksError;
 use crate::evaluation::Evaluator;
 use crate::keys::{Cost, EvaluationKeys, KeyNeeds, Operation, Switch};
 use crate::light::LightOptions;
-use crate::parameters::Params;
+use crate::parameters::{KeyModulus, Params, packing_rounding};
 use crate::shape::ModuleShape;
 
 /// Packing with fewer bytes of keys, or transforms of few slots, may make the whole take this much more time.
@@ -145,7 +145,7 @@ impl SamplesPlan {
         // The keys of packing lead to the ephemeral secret, and so the bootstrap has no key that does.
         let change =
             Operation::Switch(Switch::ChangeSecret { from: SecretName::Main, to: SecretName::Ephemeral });
-        let spared = match target.encapsulation() {
+        let spared = match target.ephemeral_weight() {
             Some(_) => target.operation_definition(change, Level(0))?.bytes(Level(0))?,
             None => 0,
         };
@@ -332,9 +332,9 @@ impl SamplesPlan {
         for Stage { params, onto, steps } in stages {
             // The squared norm of the secret; the uniform one of a smaller ring has two thirds of its
             // coefficients.
-            let rounding = match (onto, params.encapsulation()) {
-                (SecretName::Packing, _) => (1.0 + 2.0 / 3.0 * params.degree() as f64) / 12.0,
-                (_, Some(own)) => (1 + own.weight) as f64 / 12.0,
+            let rounding = match (onto, params.ephemeral_weight()) {
+                (SecretName::Packing, _) => packing_rounding(params.degree()),
+                (_, Some(weight)) => (1 + weight) as f64 / 12.0,
                 _ => params.noise_model().rounding(),
             };
             for step in steps {
@@ -350,7 +350,7 @@ impl SamplesPlan {
 
     /// The secret that samples are packed under.
     pub(super) fn packed_secret(&self) -> SecretName {
-        if self.half.params().encapsulation().is_some() { SecretName::Ephemeral } else { SecretName::Main }
+        if self.half.params().ephemeral_weight().is_some() { SecretName::Ephemeral } else { SecretName::Main }
     }
 
     /// The steps of packing, in a smaller ring first where `ring` names one.
@@ -441,7 +441,8 @@ impl SamplesPlan {
     /// ephemeral one, and that of a smaller ring.
     #[must_use]
     pub fn security_bits(&self) -> f64 {
-        let ring = self.stages.iter().filter_map(|stage| stage.params.packing_ring());
+        let ring =
+            self.stages.iter().filter_map(|stage| stage.params.key_switching(KeyModulus::Packing).ok());
         ring.fold(self.half.params().security_bits(), |least, ring| least.min(ring.security_bits))
     }
 
