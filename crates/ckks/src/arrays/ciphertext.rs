@@ -317,8 +317,8 @@ impl Ciphertext {
             * 8
     }
 
-    /// Refuses an operation whose result is as large as this array if less memory is free. Small arrays are not
-    /// checked, because the check would take as long as the operation.
+    /// Refuses an operation whose result is as large as this array if less memory is free. Small arrays are
+    /// not checked, because the check would take as long as the operation.
     ///
     /// # Errors
     /// [`CkksError::NotEnoughMemory`].
