@@ -1,9 +1,9 @@
 //! Encrypted matrix times encrypted matrix (CC-MM), and transposition of an encrypted matrix.
 //!
-//! Let `X` and `Y` have `r` rows that are polynomials of coefficients, `x_i = b_i + <a_i, s>` and `y_i = d_i
-//! + <c_i, s>`. The product `X^T Y` is the sum of the outer products of their rows. Write `L^T R` for the sum
-//! of the outer products of two lists of polynomials ([`clathrate_lattice::outer_products`]), and `s^T` for
-//! the product of a secret with the polynomials along columns. Then
+//! Let the rows of `X` and `Y` be `r` polynomials of coefficients, with phases `x_i = b_i + <a_i, s>` and
+//! `y_i = d_i + <c_i, s>`. The product `X^T Y` is the sum of the outer products of their rows. Write `L^T R`
+//! for the sum of the outer products of two lists of polynomials ([`clathrate_lattice::outer_products`]), and
+//! `s^T` for the product of a secret with the polynomials along columns. Then
 //!
 //! ```text
 //! X^T Y = B^T D  +  sum_l (B^T C_l) s_l  +  sum_k s_k^T (A_k^T D)  +  sum_k,l s_k^T (A_k^T C_l) s_l
@@ -243,8 +243,8 @@ impl Evaluator {
     ///
     /// # Errors
     /// [`CkksError::Shape`] if the numbers of rows differ; [`CkksError::Encoding`] unless coefficients;
-    /// [`CkksError::Conversion`] for complex numbers, and for operands that no keyless conversion
-    /// brings to one shape; [`CkksError::SecretWithoutKeys`] for several bodies under one mask;
+    /// [`CkksError::Conversion`] for complex numbers, and for operands that no keyless conversion brings
+    /// to one shape; [`CkksError::SecretWithoutKeys`] for several bodies under one mask;
     /// [`CkksError::LevelTooLow`] at level 0; [`CkksError::ScaleOutOfRange`]; [`CkksError::MissingKeys`].
     pub fn multiply_transposed(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.multiply_transposed_with_progress(x, y, &mut |_, _| true)

@@ -14,9 +14,10 @@
 //! y_j = u + omega v,    y_(j + len/2) = u - omega v,    j in 0 .. len/2, and so in every block of len slots
 //! ```
 //!
-//! Several layers are multiplied into one factor, which takes one level. A factor of `w` layers has `2^(w+1)
-//! - 1` diagonals; the diagonals of the layers up to `L_len` have the period `len`. The bit-reversed order
-//! cancels between the two directions, and slot-wise operations in between do not depend on the order.
+//! Several layers are multiplied into one factor, which takes one level. The factor has `2^(w+1) - 1`
+//! diagonals for `w` layers; the diagonals of the layers up to `L_len` have the period `len`. The
+//! bit-reversed order cancels between the two directions, and slot-wise operations in between do not depend
+//! on the order.
 //!
 //! Source: Chen, Chillotti, Song (EUROCRYPT 2019), sec. 3.1, 4.1; periods: [bootstrapping study].
 

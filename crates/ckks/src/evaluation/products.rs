@@ -109,8 +109,8 @@ impl Evaluator {
     /// numbers is padded with ones to a power of two; each product then multiplies one half of the numbers
     /// with the other, so the row takes `ceil(log2(n))` levels in either order. If a row has more places, the
     /// product is in some of them, the others are zero, and sums of rotations copy it.
-    /// it.
     ///
+    /// # Errors
     /// [`CkksError::NoRotationKey`]; [`CkksError::DirtyPadding`]; [`CkksError::Conversion`] for rows that
     /// share polynomials or take several.
     pub fn row_product(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {

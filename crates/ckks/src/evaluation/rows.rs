@@ -106,6 +106,7 @@ impl Evaluator {
     /// The rows of all `parts` as one matrix; a vector is one row. Parts are brought to a common level and
     /// scale, like operands of a sum.
     ///
+    /// # Errors
     /// [`CkksError::NoTerms`] without parts; [`CkksError::Shape`] for rows of different lengths;
     /// [`CkksError::DifferentLayouts`], [`CkksError::Encoding`], parameter and secret errors for parts that
     /// were encrypted differently; level errors; [`CkksError::SharedMask`], [`CkksError::Conversion`] for

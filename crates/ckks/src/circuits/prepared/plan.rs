@@ -101,6 +101,7 @@ pub struct PreparedPlan {
 impl PreparedPlan {
     /// A plan for products of `values` (`rows x inner`, row-major) with arrays like `x`.
     ///
+    /// # Errors
     /// [`CkksError::Shape`]; [`CkksError::Conversion`] for arrays whose rows do not share masks, and at ranks
     /// above 1; [`CkksError::OutOfRange`] for a precision that these parameters do not reach, with the
     /// reachable bits; [`CkksError::LevelTooLow`] at level 0; `NoSpecialPrimes`; those of [`Weights::new`].
