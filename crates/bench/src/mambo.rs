@@ -136,8 +136,8 @@ fn errors(
     Ok((sum / f64::from(count), worst))
 }
 
-/// Times a square matrix of `rows` rows times a matrix of `rows` rows and columns, with two columns in one of
-/// complex numbers.
+/// Times the product of a square matrix of `rows` rows with a matrix of as many rows and columns, two columns
+/// in one of complex numbers.
 fn one(
     timer: &Timer<'_>,
     preset: &str,

@@ -120,9 +120,9 @@ impl std::fmt::Debug for Watch {
 enum Keys {
     /// The evaluator has no keys.
     None,
-    /// The evaluator runs on symbols and needs no keys; it records the keys that it would use.
+    /// A key set made by the owner.
     Held(Arc<EvaluationKeys>),
-    /// The evaluator needs no keys, because it runs on symbols and records which keys it would use.
+    /// The evaluator runs on symbols and needs no keys; it records the keys that it would use.
     Recorded(Arc<Mutex<Recording>>),
 }
 
@@ -417,7 +417,6 @@ impl Evaluator {
         Self { beat: Some(Beat(Arc::new(go_on))), ..self }
     }
 
-    /// # Errors
     /// [`CkksError::Cancelled`] if the callback of [`Evaluator::interruptible`] returns `false`.
     fn beat(&self, done: usize, total: usize) -> Result<(), CkksError> {
         if self.beat.as_ref().is_some_and(|Beat(go_on)| !go_on(done, total)) {

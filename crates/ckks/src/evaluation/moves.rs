@@ -1,5 +1,6 @@
 //! Conversions of ciphertexts between the shapes of one family: other ranks, and other degrees of equal
 //! dimension.
+//!
 //! ```text
 //! to_rank     (n, k) -> (n, k')          down: a switch by a reduction key; up: zeros
 //! to_rlwe     (n, k) -> (n g, k / g)     embed and add up the components, log2 g stages of automorphisms there

@@ -1,6 +1,6 @@
 //! The queue of waiting samples, stored as the bytes of their messages. Clients take turns: a batch takes one
 //! sample of each client that has any, then another one of each, until it is full; the next batch continues
-//! with the next client. So before a client's next sample there is at most one of each other client.
+//! with the next client. So at most one sample of each other client precedes a client's next sample.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
