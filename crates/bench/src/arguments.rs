@@ -33,7 +33,7 @@ pub struct Arguments {
     pub stray: Vec<String>,
 }
 
-/// What to time.
+/// A benchmark set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BenchSet {
     /// Reading memory.
@@ -42,15 +42,15 @@ pub enum BenchSet {
     Ntt,
     /// The scheme's operations at degree 2^14.
     N14,
-    /// The same at degree 2^15.
+    /// The scheme's operations at degree 2^15.
     N15,
-    /// The same at degree 2^16.
+    /// The scheme's operations at degree 2^16.
     N16,
-    /// The same at ranks 2 and 4.
+    /// The scheme's operations at ranks 2 and 4.
     Ranks,
     /// Key switching.
     Keyswitch,
-    /// Ranks, beside the paper's numbers.
+    /// Ranks, compared with the paper's numbers.
     Dpad,
     /// Bootstraps.
     Bootstrap,
@@ -142,7 +142,7 @@ impl BenchSet {
     }
 }
 
-/// The end of the help: every set with what it times.
+/// The end of the help: all sets and what they time.
 fn sets_help() -> String {
     let lines: Vec<String> =
         BenchSet::ALL.iter().map(|set| format!("  {:<9}  {}", set.name(), set.about())).collect();

@@ -1,5 +1,5 @@
-//! Batch bootstrapping: one polynomial at a time beside several that share masks in the linear maps, real
-//! numbers. [pcmm-mambo, Table 5]
+//! Batch bootstrapping of real numbers: one polynomial at a time, compared with several that share masks in
+//! the linear maps. [pcmm-mambo, Table 5]
 
 use clathrate_arith::sequence::numbers;
 use clathrate_ckks::keys::EncryptOptions;
@@ -26,23 +26,24 @@ const QUICK: [&str; 1] = ["insecure_boot"];
 /// Polynomials that share a mask.
 const BODIES: [usize; 4] = [1, 2, 4, 8];
 
-/// Polynomials of the paper's largest batch, which is cut into masks of the most bodies that fit into memory.
+/// Polynomials of the paper's largest batch, which is split into masks of the most bodies that fit into
+/// memory.
 const LARGE: usize = 32;
 
-/// Bootstraps of a batch that are timed, after one that is not.
+/// Timed bootstraps of a batch, after one that is not timed.
 const RUNS: usize = 3;
 
-/// Memory that a batch takes with its keys, in multiples of these: what is derived from keys takes as much
-/// again.
+/// Memory of a batch as a multiple of the bytes of its keys: the keys derived from them take as much again.
 const MEMORY_FACTOR: f64 = 2.1;
 
-/// Bytes that a batch takes beside this.
+/// Bytes of a batch that do not depend on the keys.
 const MEMORY_BYTES: f64 = 2e9;
 
-/// Polynomials under one mask that are priced, whether they fit into this machine's memory or not.
+/// Numbers of polynomials under one mask whose times are predicted, whether they fit into this machine's
+/// memory or not.
 const PRICED: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
 
-/// Largest error of a slot that a row may be printed with.
+/// Largest error of a slot with which a row is printed.
 const TOLERANCE: f64 = 1e-3;
 
 /// Times every set, with one thread and with all.
@@ -54,7 +55,7 @@ pub fn run(timer: &Timer<'_>, presets: &[&'static str], runtime: &Runtime) -> Re
         if !timer.wants(WORK) {
             continue;
         }
-        // Real numbers alone, and two of them as the real and imaginary part of one.
+        // Real numbers, and pairs of them as real and imaginary parts of complex numbers.
         for pairs in [false, true] {
             for bodies in BODIES {
                 one(timer, preset, (bodies, pairs), None, None, runtime)?;
@@ -70,8 +71,8 @@ pub fn run(timer: &Timer<'_>, presets: &[&'static str], runtime: &Runtime) -> Re
     Ok(())
 }
 
-/// The predicted milliseconds of each polynomial of real numbers and the bytes of keys, for the numbers of
-/// polynomials under a mask that are secure.
+/// The predicted milliseconds per polynomial of real numbers and the bytes of keys, for each secure number of
+/// polynomials under a mask.
 fn curve(params: &Params, pairs: bool) -> Result<Vec<Value>, Failure> {
     let mut points = Vec::new();
     for bodies in PRICED {
@@ -89,7 +90,7 @@ fn curve(params: &Params, pairs: bool) -> Result<Vec<Value>, Failure> {
     Ok(points)
 }
 
-/// One polynomial of real numbers with a mask of its own, at the same set and threads.
+/// One polynomial of real numbers with a separate mask, with the same parameters and threads.
 struct Alone {
     plan: BootstrapPlan,
     staged: Staged,
@@ -98,7 +99,7 @@ struct Alone {
 }
 
 impl Alone {
-    /// The plan of one alone; none where the batch is that.
+    /// The plan of a single polynomial; `None` if the batch is one.
     fn plan(params: &Params, (bodies, pairs): (usize, bool)) -> Result<Option<BootstrapPlan>, Failure> {
         if bodies == 1 && !pairs {
             return Ok(None);
@@ -119,7 +120,7 @@ impl Alone {
         Ok(Self { plan, staged, low, times: StageTimes::default() })
     }
 
-    /// A run that is not counted.
+    /// An untimed run.
     fn warm(&mut self) -> Result<(), Failure> {
         let mut untimed = StageTimes::default();
         self.staged.time(&mut untimed, |evaluator| evaluator.bootstrap(&self.low, &self.plan)).map(drop)
@@ -130,7 +131,7 @@ impl Alone {
     }
 }
 
-/// As many polynomials of real numbers as stated, or as fill one mask.
+/// Times `polys` polynomials of real numbers, by default as many as fill one mask.
 fn one(
     timer: &Timer<'_>,
     preset: &str,
@@ -179,7 +180,8 @@ fn one(
     if worst.is_nan() || worst > TOLERANCE {
         return Err(Failure::slot_error(worst, TOLERANCE));
     }
-    // One alone is timed around each run, so that a machine whose speed changes does so for both.
+    // The single polynomial is timed around each run of the batch, so that changes of the machine's speed
+    // affect both.
     let mut alone = alone.map(|plan| Alone::new(&owner, plan)).transpose()?;
     alone.iter_mut().try_for_each(Alone::warm)?;
     for _ in 0..if timer.is_quick() { 1 } else { RUNS } {

@@ -1,4 +1,4 @@
-//! Bootstraps of all slots: the whole and each stage, beside the predicted times; precision, failure, keys,
+//! Bootstraps of all slots: total and stages, compared with predicted times; precision, failure, keys,
 //! memory.
 
 use std::time::Instant;
@@ -22,23 +22,23 @@ pub const WORK: &str = "bootstrap";
 pub const PRESETS: [&str; 6] =
     ["boot_n15", "boot_fast", "boot_fast_64", "boot_default", "boot_small", "boot_precise"];
 
-/// The sets that are timed with all threads, too.
+/// The sets that are also timed with all threads.
 const THREADED: [&str; 2] = ["boot_n15", "boot_fast"];
 
-/// Slots that the first set is timed with, too, and whether by transforms of their own.
+/// Numbers of slots with which the first set is also timed, and whether the transforms have that many slots.
 const FEWER_SLOTS: [(usize, bool); 6] =
     [(1, false), (64, false), (1024, false), (8192, false), (1, true), (64, true)];
 
 /// The set of a quick run.
 const QUICK: [&str; 1] = ["insecure_boot"];
 
-/// Bootstraps that are timed, after one that is not.
+/// Timed bootstraps, after one that is not timed.
 const RUNS: usize = 5;
 
-/// Memory that a bootstrap takes beside its keys, in multiples of these.
+/// Memory of a bootstrap as a multiple of the bytes of its keys.
 const MEMORY_FACTOR: f64 = 1.6;
 
-/// Largest error of a slot that a row may be printed with.
+/// Largest error of a slot with which a row is printed.
 const TOLERANCE: f64 = 1e-3;
 
 /// Times every set.
@@ -66,15 +66,15 @@ pub fn run(timer: &Timer<'_>, presets: &[&'static str], runtime: &Runtime) -> Re
     Ok(())
 }
 
-/// What is timed.
+/// A bootstrap to be timed.
 #[derive(Clone, Copy)]
 struct Variant<'p> {
     preset: &'p str,
-    /// Slots of each polynomial; absent for all.
+    /// Slots of each polynomial; `None` for all.
     slots: Option<usize>,
-    /// Whether the linear transforms are those of the slots; otherwise the plan chooses.
+    /// Whether the linear transforms have these slots; otherwise the plan chooses.
     own: bool,
-    /// Threads; absent for those of the run.
+    /// Threads; `None` for those of the run.
     threads: Option<usize>,
 }
 
@@ -174,13 +174,13 @@ fn one(timer: &Timer<'_>, variant: Variant<'_>, runtime: &Runtime) -> Result<(),
     timer.print((WORK, &name), &whole, &extra)
 }
 
-/// Starts the system's count of the most memory anew, where it can be.
+/// Resets the system's peak of this process's memory, if possible.
 pub fn reset_peak() {
-    // The system may refuse; then the peak is that of the process so far.
+    // If the system refuses, the peak is that of the process so far.
     let _ = std::fs::write("/proc/self/clear_refs", "5");
 }
 
-/// The most memory that this process has had since [`reset_peak`], where the system tells it.
+/// The peak of this process's memory since [`reset_peak`]; `None` if the system does not report it.
 pub fn peak_bytes() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

@@ -1,5 +1,5 @@
-//! What the stages after the raise would cost at higher ranks, by dry runs: whether arrays of rank 2 or 4
-//! should be bootstrapped as they are or converted first.
+//! Predicted cost of the stages after the raise at higher ranks, by dry runs: whether arrays of rank 2 or 4
+//! should be bootstrapped directly or converted to rank 1 first.
 
 use clathrate_ckks::arrays::Estimate;
 use clathrate_ckks::circuits::bootstrap::ModularReduction;
@@ -11,14 +11,14 @@ use serde_json::{Value, json};
 /// The ranks that are compared.
 const RANKS: [usize; 3] = [1, 2, 4];
 
-/// Milliseconds of what `evaluator` recorded.
+/// Milliseconds of the operations that `evaluator` recorded.
 fn milliseconds(evaluator: &Evaluator) -> f64 {
     evaluator.recorded().cost().nanoseconds / 1e6
 }
 
 /// Predicted milliseconds for as many numbers as rank 1 has slots: of coefficients-to-slots without the
-/// raise's key, of the split, of the modular reduction, and of the conversion to rank 1 where a bootstrap
-/// starts.
+/// raise's key, of the split, of the modular reduction, and of the conversion to rank 1 at the start of a
+/// bootstrap.
 ///
 /// # Errors
 /// Those of the dry runs.

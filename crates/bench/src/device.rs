@@ -1,8 +1,8 @@
 //! Operations on a device: copies and transforms for a roofline, products at the parameters of [dpad-he,
 //! Table 8], rotations, bootstraps.
 //!
-//! Without a device nothing is measured: rows then hold the times that counts of unit operations and the
-//! computed profile of a large graphics processor predict, and say so.
+//! Without a device nothing is measured: rows then contain times predicted from counts of unit operations and
+//! the computed profile of a large graphics processor, and are marked as predicted.
 
 use clathrate_arith::primes::largest_primes;
 use clathrate_arith::{Engine, Isa};
@@ -31,16 +31,16 @@ pub const ROTATE: &str = "device_rotate";
 /// A bootstrap of all slots.
 pub const BOOTSTRAP: &str = "device_bootstrap";
 
-/// The works of this set.
+/// The operations of this set.
 pub const WORKS: [&str; 5] = [COPY, TRANSFORM, MULTIPLY, ROTATE, BOOTSTRAP];
 
-/// The device of predictions: kernels of devices on this processor, which compute nothing here.
+/// The device of predictions: a device's kernels on this processor, which are not run here.
 const NONE: &str = "host-device";
 
-/// Rows that are transformed together, as many as a few ciphertexts have.
+/// Rows that are transformed together, as in a few ciphertexts.
 const ROWS: usize = 64;
 
-/// Words of a copy.
+/// Rows of a copy.
 const COPY_ROWS: usize = 1 << 10;
 
 /// Sets of the table in the order of its columns.
@@ -52,7 +52,7 @@ const BOOTSTRAPS: [&str; 2] = ["boot_n15", "boot_fast"];
 /// Largest error of a slot.
 const TOLERANCE: f64 = 1e-3;
 
-/// Where it runs.
+/// The device and the timer of a run.
 struct Place<'a> {
     timer: &'a Timer<'a>,
     runtime: Runtime,
@@ -80,7 +80,7 @@ pub fn run(timer: &Timer<'_>, device: Option<&str>, runtime: &Runtime) -> Result
 }
 
 impl Place<'_> {
-    /// A row: the times of `work`, each until the device has finished, or the predicted time.
+    /// Prints a row: the times of `work`, each until the device has finished, or the predicted time.
     fn row<T>(
         &self,
         names: (&str, &str),
@@ -154,9 +154,9 @@ impl Place<'_> {
         Ok(())
     }
 
-    /// Products, and at rank 1 rotations, of one of the paper's sets: by one switch, and by way of the
-    /// temporary rank where it has one; by keys as the paper makes them, and as the planner of the device
-    /// chooses, and on a device also in graphs.
+    /// Products, and at rank 1 rotations, of one of the paper's sets: by one switch, and through the
+    /// temporary rank if the set has one; with digits as in the paper, and as the device's planner chooses,
+    /// and on a device also in graphs.
     fn products(&self, name: &str) -> Result<(), Failure> {
         let set = SETS
             .iter()

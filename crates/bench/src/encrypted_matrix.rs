@@ -1,5 +1,5 @@
-//! Products of two encrypted matrices: by products of residue matrices and transpositions, and slot by slot
-//! (JKLS18), beside the plain product.
+//! Products of two encrypted matrices by products of residue matrices and transpositions, and slot by slot
+//! (JKLS18), compared with the plain product.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::matrix::fields;
 use crate::slot_matrix::SlotProduct;
 use crate::timing::{Limits, Timer};
 
-/// The operations' names: the plain product, the product of encrypted matrices, the one slot by slot.
+/// The operations' names: the plain product, the product by residue matrices, the product slot by slot.
 pub const WORKS: [&str; 3] = ["pair_plain", "pair_residues", "pair_slots"];
 
 /// The parameter sets of products of residue matrices, and of those slot by slot.
@@ -23,8 +23,8 @@ pub const PRESETS: [&str; 2] = ["ccmm_n12", "n14"];
 /// The sets of a quick run.
 const QUICK: [&str; 2] = ["insecure_small", "insecure_deep"];
 
-/// The largest matrices that are multiplied slot by slot, and those of long runs, where one product takes a
-/// quarter of an hour: the time grows with the third power.
+/// The largest matrices that are multiplied slot by slot, in normal and in long runs. The time grows with the
+/// third power; the largest product takes a quarter of an hour.
 const LARGEST_IN_SLOTS: [usize; 2] = [1 << 9, 1 << 11];
 
 /// Binary logarithms of the sizes of square matrices.
@@ -36,7 +36,7 @@ const QUICK_SIZES: std::ops::RangeInclusive<u32> = 4..=5;
 /// Seed of the secrets, keys and encryptions.
 const SEED: [u8; 32] = [12; 32];
 
-/// Times every size; `long`: also those whose products take minutes.
+/// Times every size; with `long` also those whose products take minutes.
 pub fn run(
     timer: &Timer<'_>,
     presets: &[&'static str],
@@ -54,7 +54,7 @@ pub fn run(
     let sizes = if timer.is_quick() { QUICK_SIZES } else { SIZES };
     let sets = if timer.is_quick() { QUICK } else { PRESETS };
     for (index, preset) in sets.into_iter().enumerate() {
-        // A quick run has other sets than those that can be named.
+        // The sets of a quick run are not those that can be named.
         if !timer.is_quick() && !presets.is_empty() && !presets.contains(&preset) {
             continue;
         }
@@ -71,7 +71,7 @@ pub fn run(
     Ok(())
 }
 
-/// The matrices of a size, and their product.
+/// The factors of a product of this size, and the product.
 fn matrices(size: usize) -> Result<[Vec<f64>; 3], Failure> {
     let (left, right): (Vec<f64>, Vec<f64>) =
         (numbers(60).take(size * size).collect(), numbers(61).take(size * size).collect());
@@ -95,7 +95,7 @@ fn slots(timer: &Timer<'_>, params: &Params, owner: &SecretKey, size: usize) -> 
     let symbol = |z: &Ciphertext| {
         Ciphertext::symbol_with(params, z.shape(), *z.layout(), z.secret(), z.level(), z.scale())
     };
-    // The keys of one block are those of all.
+    // One block needs the same keys as all blocks.
     let one = |z: &Ciphertext| Ok::<_, CkksError>(vec![vec![recorder.take_symbol(symbol(z)?, None)?]]);
     product.multiply(&recorder, &one(&x[0][0])?, &one(&y[0][0])?)?;
     let keys = owner.evaluation_keys_rng(&recorder.needs(), &mut SecretRng::from_seed(SEED))?;

@@ -1,4 +1,4 @@
-//! What ends a benchmark early.
+//! Errors of benchmarks.
 
 use std::io;
 
@@ -9,7 +9,7 @@ use thiserror::Error;
 /// Why a benchmark stopped.
 #[derive(Debug, Error)]
 pub enum Failure {
-    /// The library refused.
+    /// An error of the library.
     #[error(transparent)]
     Core(#[from] CkksError),
     /// Arguments that cannot be used.
@@ -20,10 +20,10 @@ pub enum Failure {
         "a result is wrong, so its time is not printed: {error}; run `clathrate doctor` to test this machine"
     )]
     WrongResult {
-        /// How far the result is from the true one.
+        /// The distance of the result from the true one.
         error: String,
     },
-    /// Rows cannot be printed.
+    /// An error of standard output.
     #[error("cannot write to standard output: {0}")]
     Output(#[from] io::Error),
 }
@@ -35,7 +35,7 @@ impl From<LatticeError> for Failure {
 }
 
 impl Failure {
-    /// 2 for a wrong command line, as clap has it, and 1 for everything else.
+    /// 2 for a wrong command line, as in clap, and 1 for all other errors.
     pub const fn exit_code(&self) -> u8 {
         match self {
             Self::Usage(_) => 2,
@@ -43,14 +43,15 @@ impl Failure {
         }
     }
 
-    /// The largest error of a slot is above `tolerance`.
+    /// The error for a slot whose error is above `tolerance`.
     pub fn slot_error(error: f64, tolerance: f64) -> Self {
         Self::WrongResult {
             error: format!("a slot is wrong by {error:.1e}, at most {tolerance:.1e} is allowed"),
         }
     }
 
-    /// A polynomial's error is above `most_bits`, or is not the same integer modulo all primes.
+    /// The error for a polynomial whose error is above `most_bits`, or is not the same integer modulo all
+    /// primes.
     pub fn noise(bits: f64, same_for_all_primes: bool, most_bits: f64) -> Self {
         let error = if same_for_all_primes {
             format!("the largest error has {bits:.0} bits, at most {most_bits:.0} are allowed")

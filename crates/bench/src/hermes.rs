@@ -1,4 +1,4 @@
-//! From samples to slots: packing and half a bootstrap, for every count; transciphering with its offline and
+//! Samples to slots: packing and half a bootstrap, for every count; transciphering with its offline and
 //! online phases.
 
 use std::time::{Duration, Instant};
@@ -13,10 +13,10 @@ use serde_json::{Value, json};
 use crate::failure::Failure;
 use crate::timing::{Extra, Limits, Timer, Times};
 
-/// From samples to slots.
+/// Samples to slots.
 pub const SAMPLES: &str = "samples";
 
-/// The same from a client's numbers, in phases.
+/// Samples to slots from a client's numbers, in phases.
 pub const TRANSCIPHER: &str = "transcipher";
 
 /// The parameter sets.
@@ -31,15 +31,15 @@ const LOG_COUNTS: [u32; 4] = [8, 10, 12, 15];
 /// Degrees of the samples that are transciphered. [hermes, Table 11]
 const DEGREES: [usize; 4] = [64, 32, 16, 1];
 
-/// The sets at which a full ring is packed in other ways too: by a column, by one midpoint, and at the ring's
-/// own degree. [hermes, Table 9]
+/// The sets at which a full ring is also packed by other methods: by a column, by one midpoint, and at the
+/// ring's degree. [hermes, Table 9]
 const METHODS: [&str; 2] = ["boot_n15", "insecure_boot"];
 
-/// Sets that are measured with as many bytes of keys as the paper has, and with a full ring alone. [hermes,
-/// Table 6]
+/// Sets that are only measured with a full ring, and with at most the paper's bytes of keys. [hermes, Table
+/// 6]
 const FEW_KEYS: [(&str, usize); 1] = [("boot_small", 673_000_000)];
 
-/// What a plan does not choose by itself.
+/// An option that overrides the plan's choice.
 enum Choice {
     Own,
     Midpoints(Vec<usize>),
@@ -47,10 +47,10 @@ enum Choice {
     KeyBytes(usize),
 }
 
-/// Bits of a number that the client keeps. [hermes, sec. 5.4]
+/// Bits of precision of a client's number. [hermes, sec. 5.4]
 const CLIENT_BITS: f64 = 22.0;
 
-/// Largest error of a number that a row may be printed with.
+/// Largest error of a number with which a row is printed.
 const TOLERANCE: f64 = 1e-3;
 
 /// Times every set.
@@ -126,7 +126,7 @@ fn devices(
     Ok((client, receiver))
 }
 
-/// The fields that all rows have.
+/// The fields of every row.
 fn fields(
     owner: &SecretKey,
     plan: &SamplesPlan,
@@ -174,10 +174,10 @@ fn fields(
     Ok(fields)
 }
 
-/// Packing and half bootstrap of `count` samples, apart and as a whole.
+/// Times packing and half bootstrap of `count` samples, separately and together.
 fn samples(timer: &Timer<'_>, owner: &SecretKey, count: usize, choice: Choice) -> Result<(), Failure> {
     let params = owner.params();
-    // As the paper, a full ring has two numbers in each slot.
+    // As in the paper, a full ring has two numbers in each slot.
     let own = matches!(choice, Choice::Own);
     let plan = plan_of(owner, count, 1, count == params.degree(), choice)?;
     let (mut client, receiver) = devices(owner, &plan, None)?;
@@ -206,7 +206,7 @@ fn milliseconds<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<(T, f64)
     Ok((result, start.elapsed().as_secs_f64() * 1e3))
 }
 
-/// All numbers of a ring from a client's hands into slots: both phases on both sides.
+/// Times all numbers of a ring from a client to slots: both phases on both sides.
 fn transcipher(timer: &Timer<'_>, owner: &SecretKey, degree: usize) -> Result<(), Failure> {
     let (params, count) = (owner.params(), owner.params().degree());
     let plan = plan_of(owner, count, degree, true, Choice::Own)?;
@@ -251,8 +251,8 @@ fn transcipher(timer: &Timer<'_>, owner: &SecretKey, degree: usize) -> Result<()
         "bits_per_number": bits,
         "message_bytes": bytes,
         "client_bits": CLIENT_BITS,
-        // The bits that are sent over those of the numbers: as many as the client keeps, and a sign. [hermes,
-        // sec. 5.4]
+        // The sent bits divided by those of the numbers: the client's precision and a sign. [hermes, sec.
+        // 5.4]
         "expansion": bits / (CLIENT_BITS + 1.0),
     });
     let extra = fields(owner, &plan, &fresh, &x, &own)?;

@@ -42,7 +42,7 @@ fn main() -> ExitCode {
     match run::run(&Arguments::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            // With stderr closed the exit code still says it.
+            // If stderr is closed, the exit code still reports the error.
             let _ = writeln!(std::io::stderr(), "error: {failure}");
             ExitCode::from(failure.exit_code())
         }

@@ -1,5 +1,5 @@
-//! Matrix products inside bootstraps beside bootstraps without a product, square matrices. [pcmm-mambo, Table
-//! 6]
+//! Products of square matrices inside bootstraps, compared with bootstraps without a product. [pcmm-mambo,
+//! Table 6]
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -23,7 +23,7 @@ use crate::timing::{Extra, Timer, Times};
 /// The operation's name.
 pub const WORK: &str = "mambo";
 
-/// The parameter sets, beside those for batches.
+/// The parameter sets in addition to those of batches.
 pub const PRESETS: [&str; 2] = ["boot_n15_mambo", "boot_fast_batch"];
 
 /// The set of a quick run.
@@ -32,32 +32,32 @@ const QUICK: [&str; 1] = ["insecure_boot"];
 /// Binary logarithms of the rows and columns of the matrix.
 const LOG_ROWS: [u32; 5] = [8, 9, 10, 11, 12];
 
-/// Those of a quick run.
+/// Binary logarithms of the rows in a quick run.
 const QUICK_LOG_ROWS: [u32; 2] = [5, 7];
 
-/// Polynomials that share a mask in the linear maps, where there are so many.
+/// Polynomials that share a mask in the linear maps, if the array has as many.
 const BODIES: usize = 4;
 
-/// Those of sets of degree 2^16, whose keys are larger.
+/// The same for sets of degree 2^16, whose keys are larger.
 const BODIES_OF_LARGE: usize = 2;
 
-/// The most polynomials of a product that runs as a whole. Of larger ones the product runs alone, and the
-/// bootstrap of as many polynomials as share a mask.
+/// Maximum number of polynomials of a product that runs completely. For larger products, the product runs
+/// alone, and the bootstrap with as many polynomials as share a mask.
 const MOST_WHOLE: usize = 32;
 
-/// Runs that are timed, of few polynomials and of many.
+/// Timed runs for few polynomials and for many.
 const RUNS: [usize; 2] = [3, 1];
 
-/// Polynomials from which on there is one run.
+/// Number of polynomials from which on there is one run.
 const MANY: usize = 16;
 
-/// Rows of the matrix that is timed with all threads.
+/// Rows of the matrix that is also timed with all threads.
 const ROWS_OF_THREADS: usize = 512;
 
-/// Memory beside that of the keys, of what is derived from them, and of the arrays, in bytes.
+/// Bytes in addition to the keys, the keys derived from them, and the arrays.
 const MEMORY_BYTES: u64 = 3_000_000_000;
 
-/// Largest error of a number that a row may be printed with.
+/// Largest error of a number with which a row is printed.
 const TOLERANCE: f64 = 1e-3;
 
 /// Times every set and size.
@@ -80,8 +80,8 @@ pub fn run(timer: &Timer<'_>, presets: &[&'static str], runtime: &Runtime) -> Re
     Ok(())
 }
 
-/// Milliseconds of the bootstrap of one polynomial of real numbers and of one of complex ones, with a mask of
-/// its own; nothing where there is no memory.
+/// Milliseconds of the bootstrap of one polynomial of real numbers and of one of complex numbers, with a
+/// separate mask; `None` if memory does not suffice.
 fn alone(timer: &Timer<'_>, preset: &str, runtime: &Runtime) -> Result<Option<[f64; 2]>, Failure> {
     let params = Params::preset(preset, runtime)?;
     let plans = [true, false].map(|real| {
@@ -136,8 +136,8 @@ fn errors(
     Ok((sum / f64::from(count), worst))
 }
 
-/// A square matrix of `rows` rows times one of as many rows and columns, two columns in one of complex
-/// numbers.
+/// Times the product of a square matrix of `rows` rows with a matrix of as many rows and columns, two columns
+/// in one of complex numbers.
 fn one(
     timer: &Timer<'_>,
     preset: &str,
@@ -145,14 +145,14 @@ fn one(
     (alone, threads): (Option<[f64; 2]>, Option<usize>),
     runtime: &Runtime,
 ) -> Result<(), Failure> {
-    // Parameters of its own, so that keys of the row before are gone.
+    // New parameters, so that the keys of the previous row are freed.
     let runtime = Runtime { threads: threads.or(runtime.threads), ..runtime.clone() };
     let params = Params::preset(preset, &runtime)?;
     let (slots, columns) = (params.slot_count(), rows / 2);
     let polys = (rows * columns).div_ceil(slots);
     let most = if params.degree() > 1 << 15 { BODIES_OF_LARGE } else { BODIES };
     let bodies = most.min(polys.next_power_of_two());
-    // Numbers of the product stay below 1.
+    // Keeps the numbers of the product below 1.
     let weights: Vec<f64> = numbers(80).take(rows * rows).map(|w| w / (rows as f64).sqrt() / 4.0).collect();
     let bootstrap = BootstrapOptions { bodies, ..BootstrapOptions::default() };
     // One product, without the time of a preparation.
@@ -163,7 +163,7 @@ fn one(
         columns,
         &MamboOptions { bootstrap, matrix: own, ..MamboOptions::default() },
     )?);
-    // The product alone, of rows in the order in which they are encrypted.
+    // The product alone, with rows in the order of their encryption.
     let arrangement =
         Arrangement { level: Some(Level(1)), lanes: Some(plan.lanes()), ..Arrangement::default() };
     let precision = PreparedOptions { own_masks: true, ..PreparedOptions::default() };
@@ -180,10 +180,10 @@ fn one(
     let ordinary = BootstrapPlan::with_options(&params, bootstrap)?;
     let whole = polys <= MOST_WHOLE;
     let key_bytes = params.required_keys(&plan.needs()?)?.bytes(&params)?;
-    // Those of the bootstraps that it is compared with are held as well.
+    // The keys of the bootstraps for comparison are in memory, too.
     let needs = plan.needs()?.merge(&product.needs()).merge(&ordinary.needs()?);
     let held_bytes = params.required_keys(&needs)?.bytes(&params)?;
-    // Two primes at level 1, mask and body, and as much again for the rows and for their product.
+    // Two primes at level 1, mask and body, for the rows and their product, each twice.
     let array_bytes = polys * params.degree() * size_of::<u64>() * 2 * 2 * 4;
     if !timer.has_memory(WORK, &name, (2 * held_bytes + array_bytes) as u64 + MEMORY_BYTES)? {
         return Ok(());
@@ -219,7 +219,7 @@ fn one(
         let matrix = staged.with(|evaluator| plan.prepare(evaluator, &mut |_, _| true))?;
         let (mut times, mut apart, mut untimed) =
             (StageTimes::default(), StageTimes::default(), StageTimes::default());
-        // The first bootstrap derives what the next ones use.
+        // The first bootstrap derives the keys that later ones use.
         staged.time(&mut untimed, |evaluator| evaluator.bootstrap(&low, &ordinary))?;
         let mut found = None;
         for _ in 0..runs {
@@ -231,7 +231,7 @@ fn one(
         let numbers = owner.decrypt(&found)?.into_complex();
         ((times.whole(), apart.whole().median() / polys as f64), errors(&numbers, (&x, &weights), rows)?)
     } else {
-        // The bootstrap with its level for a product, of as many polynomials as share a mask.
+        // The bootstrap with a level for the product, of as many polynomials as share a mask.
         let own: Vec<Complex64> = x.iter().copied().take(bodies * slots).collect();
         let low = owner.encrypt_array(&Values::Complex(own), &[bodies, slots], plan.encryption())?;
         let (mut times, mut apart, mut untimed) =

@@ -1,4 +1,4 @@
-//! Products of a plain matrix with an encrypted one, beside the plain product: exact, and prepared with one
+//! Products of a plain and an encrypted matrix, compared with the plain product: exact, and prepared with one
 //! and two floating-point products, each from ordinary ciphertexts to ordinary ciphertexts and the product
 //! alone.
 
@@ -19,13 +19,13 @@ use crate::timing::{Extra, Limits, Timer};
 /// The plain product.
 pub const PLAIN: &str = "matrix_plain";
 
-/// The exact product of rows apart, alone.
+/// The exact product of separate rows, alone.
 pub const APART: &str = "matrix_apart";
 
 /// The exact product from ordinary ciphertexts to ordinary ciphertexts.
 pub const EXACT: &str = "matrix_exact";
 
-/// The prepared product of an array with masks of its own.
+/// The prepared product of an array with separate masks.
 pub const OWN: &str = "matrix_own";
 
 /// The prepared product of an array under shared masks.
@@ -46,11 +46,10 @@ const SIZES: [u32; 5] = [8, 9, 10, 11, 12];
 /// The sizes of a quick run; the largest is the degree.
 const QUICK_SIZES: [u32; 3] = [4, 6, 8];
 
-/// A long run adds this size, with the paper's parameters.
+/// The additional size of a long run, with the paper's parameters.
 const LONG: u32 = 13;
 
-/// Free memory that prepared products of the size of a long run need: more than 24 GB, at which such a run
-/// ended, with room.
+/// Free memory that prepared products of a long run need: such a run failed with 24 GB.
 const LONG_BYTES: u64 = 40 << 30;
 
 /// The paper's largest size, and why it is not run.
@@ -59,13 +58,13 @@ const ABSENT: (u32, &str) = (
     "not run: 20 GB of keys of the matrix, 9 GB for the encrypted matrix, more than half an hour of preparation",
 );
 
-/// The largest relative error that a row may be printed with.
+/// The largest relative error with which a row is printed.
 const TOLERANCE: f64 = 1e-2;
 
 /// Seed of the secrets, keys and encryptions.
 const SEED: [u8; 32] = [12; 32];
 
-/// Times every set and size; `long`: also the size whose products take minutes.
+/// Times every set and size; with `long` also the size whose products take minutes.
 pub fn run(
     timer: &Timer<'_>,
     presets: &[&'static str],
@@ -96,8 +95,8 @@ pub fn run(
     Ok(())
 }
 
-/// The fields of a row, with the accuracies of [pcmm-mambo, Table 3]: errors over the largest number of the
-/// product.
+/// The fields of a row, with the accuracies of [pcmm-mambo, Table 3]: errors relative to the largest number
+/// of the product.
 pub fn fields(
     params: &Params,
     size: usize,
@@ -127,20 +126,20 @@ pub fn fields(
     Ok(fields)
 }
 
-/// Products of square matrices of one size. The factors are made anew for each of them, because large ones
-/// take much memory.
+/// Products of square matrices of one size. The factors are computed again for each product, because large
+/// ones take much memory.
 struct Square<'a> {
     timer: &'a Timer<'a>,
     params: &'a Params,
     owner: &'a SecretKey,
     size: usize,
     label: String,
-    /// The true product.
+    /// The exact product of the plain factors.
     exact: Vec<f64>,
 }
 
 impl<'a> Square<'a> {
-    /// The sizes and the plain product, which is timed if it is wanted.
+    /// Computes the plain product, and times it if it is wanted.
     fn new(
         timer: &'a Timer<'a>,
         params: &'a Params,
@@ -165,7 +164,7 @@ impl<'a> Square<'a> {
         Ok(all)
     }
 
-    /// All products of an encrypted matrix.
+    /// Times all products with an encrypted matrix.
     fn run(&self) -> Result<(), Failure> {
         if self.timer.wants(APART) {
             self.apart()?;
@@ -192,7 +191,7 @@ impl<'a> Square<'a> {
         if !self.timer.wants(PREPARED) {
             return self.prepared(&plan, &[OWN]);
         }
-        // One preparation serves both kinds of arrays if they lie alike.
+        // One preparation serves both kinds of arrays if their layouts are equal.
         let shared = self.plan(false)?;
         if plan.clone().with_own_masks(false)?.encryption() == shared.encryption() {
             drop(shared);
@@ -235,7 +234,7 @@ impl<'a> Square<'a> {
         self.timer.print((work, &self.label), &times, &extra)
     }
 
-    /// The exact product of rows apart, alone.
+    /// The exact product of separate rows, alone.
     fn apart(&self) -> Result<(), Failure> {
         let lanes = (self.size < self.params.degree()).then_some(Lanes::Most);
         let x = self.encrypted(EncryptOptions {
@@ -251,7 +250,7 @@ impl<'a> Square<'a> {
         self.time(APART, &own, || evaluator.rescale(&evaluator.multiply_matrix(&matrix, &low)?))
     }
 
-    /// The exact product with rows taken apart before and packed after.
+    /// The exact product that separates rows before and packs them after.
     fn whole(&self) -> Result<(), Failure> {
         let options = MatrixOptions { method: Some(MatrixMethod::Exact), ..MatrixOptions::default() };
         let plan =
@@ -285,7 +284,7 @@ impl<'a> Square<'a> {
         Ok(PreparedPlan::for_columns(self.params, shape, self.size, Arrangement::default(), options)?)
     }
 
-    /// Prepares the matrix and times its products with arrays that have masks of their own, or shared ones.
+    /// Prepares the matrix and times its products with arrays that have separate or shared masks.
     fn prepared(&self, plan: &PreparedPlan, works: &[&str]) -> Result<(), Failure> {
         let (shared, own) = (plan.clone().with_own_masks(false)?, plan.clone().with_own_masks(true)?);
         let keys = self.keys(&shared.needs())?;

@@ -2,12 +2,12 @@
 
 use crate::failure::Failure;
 
-/// The names of comma-separated lists, in order, each once.
+/// The names in comma-separated lists, in order, without duplicates.
 ///
-/// `kind` says what the names stand for, as in "there is no parameter set".
+/// `kind` is what the names stand for, as in "there is no parameter set".
 ///
 /// # Errors
-/// [`Failure::Usage`] for a name that is not in `known`, is empty or has spaces around it; the message has
+/// [`Failure::Usage`] for a name that is not in `known`, is empty or has spaces around it; the message lists
 /// all known names.
 pub fn listed<'k>(lists: &[String], kind: &str, known: &[&'k str]) -> Result<Vec<&'k str>, Failure> {
     let mut names: Vec<&'k str> = Vec::new();

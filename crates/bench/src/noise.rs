@@ -1,16 +1,17 @@
-//! The check of every result that is timed: its error is measured, and a wrong result has no small one.
+//! The check of every timed result: its error is measured, and the error of a wrong result is large.
 
 use clathrate_lattice::{Eval, Poly};
 
 use crate::failure::Failure;
 
-/// Most bits of the error of a result: far below any scale here, far above any noise.
+/// Maximum bits of the error of a result: far below any scale here, far above any noise.
 const MOST_NOISE_BITS: f64 = 30.0;
 
 /// Bits of the largest coefficient of `phase - expected`.
 ///
 /// # Errors
-/// [`Failure::noise`] where that is no small integer, the same modulo every prime: the result is wrong.
+/// [`Failure::noise`] if it is not a small integer that is the same modulo every prime: then the result is
+/// wrong.
 pub fn noise_bits(phase: Poly<Eval>, expected: &Poly<Eval>) -> Result<f64, Failure> {
     let mut difference = phase;
     difference.sub_assign(expected)?;

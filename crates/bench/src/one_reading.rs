@@ -1,9 +1,9 @@
-//! What one reading of a switching key for several ciphertexts saves: inner products with the key, ciphertext
-//! by ciphertext or prime by prime.
+//! The time saved by reading a switching key once for several ciphertexts: inner products with the key,
+//! ciphertext by ciphertext or prime by prime.
 //!
-//! Ciphertext by ciphertext, all rows of the key come from memory for each of them. Prime by prime, the key's
-//! rows modulo one prime serve all ciphertexts before the next prime's are read. Both orders are the same
-//! products of the same polynomials.
+//! Ciphertext by ciphertext, all rows of the key are read from memory for each ciphertext. Prime by prime,
+//! the key's rows modulo one prime are used for all ciphertexts before those of the next prime are read. Both
+//! orders compute the same products.
 
 use std::time::Duration;
 
@@ -22,7 +22,8 @@ pub const WORK: &str = "one_reading";
 /// Ciphertexts that share a reading.
 const CIPHERTEXTS: usize = 8;
 
-/// Times the relinearisations of the modular reduction of `preset`, with one thread and with `threads`.
+/// Times the inner products of the modular reduction's relinearisations at `preset`, with one thread and with
+/// `threads`.
 pub fn run(timer: &Timer<'_>, preset: &str, threads: usize, runtime: &Runtime) -> Result<(), Failure> {
     if !timer.wants(WORK) {
         return Ok(());
@@ -39,7 +40,7 @@ pub fn run(timer: &Timer<'_>, preset: &str, threads: usize, runtime: &Runtime) -
         EncryptOptions { level: Some(level), encoding: Some(Encoding::Slots), ..EncryptOptions::default() };
     let x = owner.encrypt_array(&vec![0.5; params.slot_count()], &[params.slot_count()], options)?;
     let (chain, digits) = (params.chain(), params.gadget()?.digit_count(params.chain(), level));
-    // Digits and keys look uniform, as masks do; each has the primes of a key.
+    // Digits and keys look uniform, like masks; each has the primes of a key.
     let basis = chain.basis(level);
     let primes = chain.key_basis(level).len();
     let kept: Vec<usize> = (0..primes).map(|prime| basis.indices()[prime % basis.len()]).collect();
@@ -64,8 +65,7 @@ pub fn run(timer: &Timer<'_>, preset: &str, threads: usize, runtime: &Runtime) -
             inputs.iter().try_for_each(|input| (0..primes).try_for_each(|prime| product(input, prime)))
         }
     };
-    // Threads take ciphertexts of their own, or primes of their own by way of the whole: each its part of the
-    // inputs.
+    // Each thread takes a part of the ciphertexts, in either order.
     let on = |threads: usize, together: bool| -> Result<(), Failure> {
         if threads == 1 {
             return work(&inputs, together);

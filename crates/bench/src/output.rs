@@ -1,4 +1,4 @@
-//! Rows on standard output, notes for people on standard error.
+//! Rows on standard output, notes on standard error.
 
 use std::fmt::Display;
 use std::io::{self, Write};
@@ -14,12 +14,12 @@ pub struct Output {
 }
 
 impl Output {
-    /// Without notes where `quiet`.
+    /// An output without notes if `quiet`.
     pub const fn new(quiet: bool) -> Self {
         Self { quiet }
     }
 
-    /// Prints one JSON object on a line of its own, at once.
+    /// Prints one JSON object on a separate line and flushes it.
     pub fn row(self, row: &impl Serialize) -> Result<(), Failure> {
         let text = serde_json::to_string(row).map_err(io::Error::from)?;
         let mut stdout = io::stdout().lock();
@@ -27,7 +27,7 @@ impl Output {
         Ok(stdout.flush()?)
     }
 
-    /// Tells people something that is no row.
+    /// Prints a note that is not a row.
     pub fn note(self, text: impl Display) {
         if !self.quiet {
             // A closed stderr is no reason to stop.

@@ -23,7 +23,7 @@ pub const PRESETS: [&str; 2] = ["pack_n12", "paper_hermes_n12"];
 /// The set of a quick run.
 const QUICK: [&str; 1] = ["insecure_small"];
 
-/// Largest error of a number that a row may be printed with.
+/// Largest error of a number with which a row is printed.
 const TOLERANCE: f64 = 1e-3;
 
 /// Seed of the secrets and samples.
@@ -86,7 +86,7 @@ fn fields(
     Ok(fields)
 }
 
-/// The row method, for samples of as large a dimension as the degree.
+/// The row method, for samples whose dimension is the degree.
 fn rows(timer: &Timer<'_>, params: &Params, owner: &SecretKey) -> Result<(), Failure> {
     let method = PackingMethod::Rows;
     let plan = PackingPlan::new(
@@ -111,15 +111,15 @@ fn rows(timer: &Timer<'_>, params: &Params, owner: &SecretKey) -> Result<(), Fai
     timer.print((WORK, &params.spec().name), &times, &extra)
 }
 
-/// Bytes in a file of keys of so many inputs in all: a word for each residue of the bodies, seeds for the
-/// masks.
+/// Bytes in a file of keys with `inputs` inputs in total: a word for each residue of the bodies, seeds for
+/// the masks.
 fn stored(params: &Params, inputs: usize) -> usize {
     let (chain, top) = (params.chain(), params.max_level());
     let digits = params.switcher().map_or(1, |switcher| switcher.gadget().digit_count(chain, top));
     inputs * digits * chain.key_basis(top).len() * params.degree() * size_of::<u64>()
 }
 
-/// A method with midpoints, for samples under a secret of its own.
+/// A method with midpoints, for samples under a separate secret.
 fn one(
     timer: &Timer<'_>,
     params: &Params,
@@ -150,7 +150,7 @@ fn one(
     timer.print((WORK, &params.spec().name), &times, &extra)
 }
 
-/// Encrypts each number as a sample, and says the scaled numbers.
+/// Encrypts each number as a sample; also returns the scaled numbers.
 fn samples(
     params: &Params,
     secret: &LatticeSecret,
@@ -170,7 +170,7 @@ fn samples(
     Ok((batch, scaled))
 }
 
-/// The errors of the coefficients, which are small, in units of the numbers.
+/// The errors of the coefficients, in units of the numbers, assuming that they are small.
 fn coefficient_errors(
     params: &Params,
     packed: &Bundle<Coeff>,

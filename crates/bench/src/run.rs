@@ -1,4 +1,4 @@
-//! Which benchmarks run, and in which order.
+//! Selects and runs the benchmarks.
 //!
 //! Every operation's result is checked before it is timed: a row's `max_error` is the largest distance of a
 //! decrypted slot from its true value.
@@ -16,7 +16,7 @@ use crate::{
     scheme, stream, transform,
 };
 
-/// The operations, in the order they are timed.
+/// The operations in the order of their timing.
 const WORKS: [&str; 43] = [
     stream::WORK,
     "ntt_forward",
@@ -63,14 +63,14 @@ const WORKS: [&str; 43] = [
     device::WORKS[4],
 ];
 
-/// The sets of `make bench`, cheapest first; key switching and ranks are benchmarks of their own.
+/// The sets of `make bench`, cheapest first; key switching and ranks are separate benchmarks.
 const ALL: [BenchSet; 6] =
     [BenchSet::Stream, BenchSet::Ntt, BenchSet::N14, BenchSet::N15, BenchSet::Ranks, BenchSet::N16];
 
-/// What a quick run times unless told.
+/// The default sets of a quick run.
 const QUICK: [BenchSet; 2] = [BenchSet::Ntt, BenchSet::N14];
 
-/// Asks for quick runs, as `--quick` does, of every program of a benchmark.
+/// Environment variable that requests quick runs of all benchmark programs, like `--quick`.
 const QUICK_VARIABLE: &str = "QUICK";
 
 const fn presets(set: BenchSet) -> &'static [&'static str] {
@@ -99,10 +99,10 @@ struct Selection {
     presets: Vec<&'static str>,
 }
 
-/// Runs what the command line asks for.
+/// Runs the benchmarks that the command line selects.
 ///
 /// # Errors
-/// [`Failure::Usage`] for names that there are not, before anything runs; a benchmark's own.
+/// [`Failure::Usage`] for unknown names, before anything runs; those of the benchmarks.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let quick = arguments.quick
         || std::env::var(QUICK_VARIABLE).is_ok_and(|value| !matches!(value.as_str(), "" | "0"));
@@ -141,7 +141,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The sets, operations and parameter sets asked for.
+/// The selected sets, operations and parameter sets.
 fn select(arguments: &Arguments, quick: bool) -> Result<Selection, Failure> {
     if let Some(word) = arguments.stray.first() {
         let sets = BenchSet::ALL.map(BenchSet::name).join(", ");

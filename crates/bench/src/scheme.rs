@@ -19,16 +19,16 @@ use clathrate_arith::sequence::{numbers, words};
 /// Rotations that share one decomposition.
 const HOISTED: [i64; 8] = [1, 2, 3, 4, 5, 6, 7, 8];
 
-/// Keys may take this part of the free memory: other programs need some too.
+/// Maximum fraction of the free memory for keys: other programs need some, too.
 const MEMORY_SHARE: f64 = 0.6;
 
-/// Largest error of a slot that a row may be printed with.
+/// Largest error of a slot with which a row is printed.
 const TOLERANCE: f64 = 1e-4;
 
 /// A parameter set with everything that is not timed.
 struct Bench<'a> {
     timer: &'a Timer<'a>,
-    /// What rows call the parameters: comparison sets have the name that all libraries share.
+    /// The parameters' name in rows: for sets of comparisons, the name that all libraries use.
     label: String,
     params: Params,
     secret: SecretKey,
@@ -57,7 +57,7 @@ pub fn run(timer: &Timer<'_>, preset: &str, runtime: &Runtime) -> Result<(), Fai
     let (px, py) = (encode(&vx)?, encode(&vy)?);
     let (cx, cy) = (bench.secret.encrypt_encoded(&px)?, bench.secret.encrypt_encoded(&py)?);
     bench.time("encrypt", Some((&cx, &x)), || Ok(bench.secret.encrypt_encoded(&px)?))?;
-    // As other libraries do: the secret is transformed once, and the plaintext is there.
+    // As in other libraries, the secret is transformed once, and the plaintext is allocated in advance.
     let (chain, bundle) = (bench.params.chain(), &cx.bundles()[0]);
     let secret = bench.secret.secret().to_eval(chain.ring(), bundle.basis())?;
     let mut opened = Polys::zero(chain.ring(), bundle.basis(), 1);
@@ -133,7 +133,7 @@ fn rounded(x: f64) -> f64 {
 }
 
 impl Bench<'_> {
-    /// The mean over all rows of a polynomial at `level`.
+    /// Times transforms: the mean over all rows of a polynomial at `level`.
     fn transforms(&self, level: Level) -> Result<(), Failure> {
         let basis = self.params.chain().basis(level);
         let (indices, rows) = (basis.indices(), basis.len());
@@ -171,7 +171,7 @@ impl Bench<'_> {
         Ok(values.iter().zip(expected).map(|(value, expected)| (value - expected).norm()).fold(0.0, f64::max))
     }
 
-    /// What is known of a row, with its error; a wrong result is no result.
+    /// The fields of a row, including its error; an error above the tolerance is a failure.
     fn extra_with(&self, error: Option<f64>) -> Result<Extra, Failure> {
         let mut extra = self.extra.clone();
         if let Some(error) = error {
@@ -205,8 +205,8 @@ impl Bench<'_> {
         self.timer.time((work, &self.label), 1, &self.extra_with(error)?, f)
     }
 
-    /// An evaluator with the keys that `work` needs; none where it is not wanted, or keys do not fit in
-    /// memory (an absent row says so).
+    /// An evaluator with the keys that `work` needs; `None` if `work` is not wanted, or the keys do not fit
+    /// in memory, which an absent row reports.
     fn keys(&self, work: &str, needs: KeyNeeds) -> Result<Option<Evaluator>, Failure> {
         if !self.timer.wants(work) {
             return Ok(None);

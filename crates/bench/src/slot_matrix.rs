@@ -8,7 +8,7 @@
 //!
 //! with indices modulo the size `s` of a block, which fills a part of the slots; two blocks share a
 //! ciphertext, interleaved, so that `psi^k` is a rotation. Larger matrices are products of blocks; the terms
-//! of a block of the result share one relinearisation, those of the largest matrices two.
+//! of a block of the result share one relinearisation, for the largest matrices two.
 
 use clathrate_ckks::evaluation::combinations::ProductTerm;
 use clathrate_ckks::keys::{EncryptOptions, Values};
@@ -22,8 +22,8 @@ use num_complex::Complex64;
 pub const DEPTH: usize = 3;
 
 /// Ciphertexts along the inner dimension whose rotations are in memory together, and whose products share a
-/// relinearisation: 2^10 rows at degree 2^14, where the rotations of one factor take 4 GB; those of twice as
-/// many rows would take 17 GB.
+/// relinearisation: 2^10 rows at degree 2^14, where the rotations of one factor take 4 GB; 2^11 rows would
+/// take 17 GB.
 const MOST_GROUPS: usize = 8;
 
 /// Matrices in blocks of `side` by `side`, `together` of them in a ciphertext.
@@ -34,8 +34,7 @@ pub struct SlotProduct {
     tau: LinearTransform,
 }
 
-/// An encrypted matrix: blocks by rows; a ciphertext has `together` blocks that the inner dimension runs
-/// over.
+/// An encrypted matrix: blocks by rows; a ciphertext has `together` blocks along the inner dimension.
 type Blocks = Vec<Vec<Ciphertext>>;
 
 impl SlotProduct {
@@ -60,7 +59,7 @@ impl SlotProduct {
         Ok(Self { side, together, sigma, tau })
     }
 
-    /// The blocks of a square matrix; `inner_first` where rows are the inner dimension.
+    /// The blocks of a square matrix; with `inner_first`, rows are the inner dimension.
     pub fn encrypt(
         &self,
         owner: &SecretKey,
@@ -95,7 +94,7 @@ impl SlotProduct {
         (0..blocks).map(|outer| (0..blocks / together).map(|group| encrypt(outer, group)).collect()).collect()
     }
 
-    /// The masks of `phi^k`: columns that do not wrap around, and those that do.
+    /// The masks of `phi^k`: columns that do not wrap around, and columns that do.
     fn masks(&self, evaluator: &Evaluator, x: &Ciphertext) -> Result<Vec<[Plaintext; 2]>, CkksError> {
         let (side, together) = (self.side, self.together);
         let scale = evaluator.factor_scale(x)?;
@@ -147,7 +146,7 @@ impl SlotProduct {
         Ok(all)
     }
 
-    /// A mask of a dry run.
+    /// A placeholder for a mask on a dry run.
     fn blank(&self, evaluator: &Evaluator, x: &Ciphertext) -> Result<Plaintext, CkksError> {
         let count = self.together * self.side * self.side;
         evaluator.encode(
@@ -167,7 +166,7 @@ impl SlotProduct {
         evaluator.rotate_many(&y, &steps)
     }
 
-    /// The blocks of the product, by rows; a block's copies in a ciphertext are equal.
+    /// The blocks of the product, by rows; the copies of a block in a ciphertext are equal.
     pub fn multiply(&self, evaluator: &Evaluator, x: &Blocks, y: &Blocks) -> Result<Blocks, CkksError> {
         let mut masks = None;
         let mut sums: Vec<Vec<Option<Ciphertext>>> = vec![vec![None; y.len()]; x.len()];
@@ -203,7 +202,7 @@ impl SlotProduct {
         sums.into_iter().map(|row| row.into_iter().flatten().map(together).collect()).collect()
     }
 
-    /// The matrix that is encrypted in blocks of a product.
+    /// The matrix in the blocks of a product.
     pub fn decrypt(&self, owner: &SecretKey, blocks: &Blocks, size: usize) -> Result<Vec<f64>, CkksError> {
         let (side, together) = (self.side, self.together);
         let mut matrix = vec![0.0; size * size];
@@ -211,7 +210,7 @@ impl SlotProduct {
             for (column, block) in blocks.iter().enumerate() {
                 let values = owner.decrypt(block)?.into_real()?;
                 for (i, j) in (0..side).flat_map(|i| (0..side).map(move |j| (i, j))) {
-                    // A rotation by 1 brings the sum of both blocks to the first of them alone.
+                    // The rotation by 1 adds both blocks only at the first of them.
                     matrix[(row * side + i) * size + column * side + j] = values[together * (i * side + j)];
                 }
             }

@@ -1,4 +1,4 @@
-//! Times of the stages of a circuit, taken from the calls with which an evaluator announces them.
+//! Times of the stages of a circuit, from the callback that receives their names.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -15,7 +15,7 @@ pub struct Staged {
     marks: Arc<Mutex<Vec<(String, Instant)>>>,
 }
 
-/// The times of several runs: of the whole, and of each stage in order, in milliseconds.
+/// The times of several runs in milliseconds: in total, and of each stage in order.
 #[derive(Default)]
 pub struct StageTimes {
     whole: Vec<f64>,
@@ -34,12 +34,12 @@ impl Staged {
         Self { evaluator, marks }
     }
 
-    /// Work that is not timed.
+    /// Runs `work` without timing it.
     pub fn with<T>(&self, work: impl FnOnce(&Evaluator) -> Result<T, CkksError>) -> Result<T, Failure> {
         Ok(work(&self.evaluator)?)
     }
 
-    /// The result of `work`, whose times are added to `times`.
+    /// The result of `work`; adds its times to `times`.
     pub fn time(
         &self,
         times: &mut StageTimes,
@@ -53,7 +53,7 @@ impl Staged {
         let round = times.whole.len();
         let marks = self.marks.lock().unwrap_or_else(PoisonError::into_inner);
         let ends = marks.iter().skip(1).map(|(_, at)| *at).chain([end]);
-        // A stage that runs several times in one circuit is listed once, with its whole time.
+        // A stage that runs several times in one circuit is listed once, with the sum of its times.
         for ((stage, at), end) in marks.iter().zip(ends) {
             let took = (end - *at).as_secs_f64() * 1e3;
             let place = times.stages.iter().position(|(name, _)| name == stage).unwrap_or_else(|| {
@@ -69,7 +69,7 @@ impl Staged {
 }
 
 impl StageTimes {
-    /// The times of the whole.
+    /// The total times.
     pub fn whole(&self) -> Times {
         Times::new(self.whole.clone())
     }

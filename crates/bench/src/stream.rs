@@ -1,4 +1,4 @@
-//! The speed at which one thread reads memory: the pace that a switch's key sets once its arithmetic is fast.
+//! The speed at which one thread reads memory, which bounds a switch by its key once the arithmetic is fast.
 
 use clathrate_arith::aligned::AlignedWords;
 use clathrate_arith::kernels::stream::wrapping_sum;
@@ -11,13 +11,13 @@ use clathrate_arith::machine;
 /// The operation's name.
 pub const WORK: &str = "stream_read";
 
-/// What is read: more than any cache holds.
+/// Bytes that are read: more than any cache holds.
 const BYTES: usize = 1 << 30;
 
-/// What a quick run reads.
+/// Bytes that a quick run reads.
 const QUICK_BYTES: usize = 1 << 28;
 
-/// Times the sum over one long buffer of words, in huge pages as keys are.
+/// Times the sum over one long buffer of words in huge pages, like those of keys.
 pub fn run(timer: &Timer<'_>) -> Result<(), Failure> {
     if !timer.wants(WORK) {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Repeats, takes the median, prints rows.
+//! Repeats operations, takes medians, prints rows.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -9,23 +9,23 @@ use serde_json::{Map, Value, json};
 use crate::failure::Failure;
 use crate::output::Output;
 
-/// What is known of a row beside its times.
+/// Fields of a row in addition to its times.
 pub type Extra = Map<String, Value>;
 
-/// Most timed runs of one operation.
+/// Maximum number of timed runs of one operation.
 const MOST_RUNS: usize = 50;
 
-/// Runs beyond the budget, to have the least number of them, end after so many budgets.
+/// Factor of the budget after which runs end, even below the minimum number of runs.
 const MOST_BUDGETS: u32 = 8;
 
-/// When to stop repeating.
+/// Limits of repetition.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// Repeat until this much time has been measured.
+    /// Repeats until this much time has been measured.
     pub budget: Duration,
-    /// At least so many runs, unless they take eight budgets.
+    /// Minimum number of runs, unless they take eight budgets.
     pub least: usize,
-    /// At most so many runs.
+    /// Maximum number of runs.
     pub most: usize,
 }
 
@@ -42,7 +42,7 @@ pub struct Times {
 }
 
 impl Times {
-    /// Of runs in any order.
+    /// The times of runs in any order.
     pub fn new(mut times: Vec<f64>) -> Self {
         times.sort_by(f64::total_cmp);
         Self { sorted: times }
@@ -59,7 +59,7 @@ impl Times {
     }
 }
 
-/// How long to repeat, and which operations.
+/// The limits of repetition and the wanted operations.
 pub struct Timer<'a> {
     output: Output,
     only: &'a [&'static str],
@@ -67,7 +67,7 @@ pub struct Timer<'a> {
     limits: Limits,
 }
 
-/// Milliseconds that `f` takes; freeing its result is not part of it.
+/// Time that `f` takes, without freeing its result.
 fn once<T>(f: &mut impl FnMut() -> Result<T, Failure>) -> Result<Duration, Failure> {
     let start = Instant::now();
     let result = black_box(f()?);
@@ -81,7 +81,7 @@ fn milliseconds(time: Duration) -> f64 {
 }
 
 impl<'a> Timer<'a> {
-    /// A timer that prints to `output`, of the operations in `only`, or of all where that is empty.
+    /// A timer that prints to `output`, for the operations in `only`, or for all if it is empty.
     pub fn new(output: Output, quick: bool, only: &'a [&'static str]) -> Self {
         let (budget, least) = if quick { (150, 2) } else { (800, 3) };
         Self {
@@ -92,22 +92,22 @@ impl<'a> Timer<'a> {
         }
     }
 
-    /// The same with other limits.
+    /// The same timer with other limits.
     pub fn with_limits(&self, limits: Limits) -> Self {
         Self { limits, ..*self }
     }
 
-    /// Whether fewer runs are asked for.
+    /// Whether fewer runs are wanted.
     pub fn is_quick(&self) -> bool {
         self.quick
     }
 
-    /// Whether `work` is asked for.
+    /// Whether `work` is wanted.
     pub fn wants(&self, work: &str) -> bool {
         self.only.is_empty() || self.only.contains(&work)
     }
 
-    /// Times of `f`, one run before them; `before` goes before each run, not timed.
+    /// Times of `f` after one untimed run; `before` precedes each run and is not timed.
     pub fn measure_after<T>(
         &self,
         mut before: impl FnMut(),
@@ -125,13 +125,13 @@ impl<'a> Timer<'a> {
         Ok(Times::new(times))
     }
 
-    /// Times of `f`, one run before them.
+    /// Times of `f` after one untimed run.
     pub fn measure<T>(&self, f: impl FnMut() -> Result<T, Failure>) -> Result<Times, Failure> {
         self.measure_after(|| (), f)
     }
 
-    /// Times of `f`, and what `check` makes of its first result, which is freed before the timed runs. The
-    /// first run is not timed, but where it took longer than eight budgets it is the only one.
+    /// Times of `f`, and the result of `check` for its first result, which is freed before the timed runs.
+    /// The first run is only counted if it took longer than eight budgets; then it is the only one.
     pub fn measure_checked<T, U>(
         &self,
         mut f: impl FnMut() -> Result<T, Failure>,
@@ -154,7 +154,7 @@ impl<'a> Timer<'a> {
         Ok((checked, Times::new(times)))
     }
 
-    /// Times of two operations in turns: what slows the machine down slows both.
+    /// Times of two operations in turns, so that a slow machine affects both.
     pub fn measure_both<T, U>(
         &self,
         mut f: impl FnMut() -> Result<T, Failure>,
@@ -172,7 +172,7 @@ impl<'a> Timer<'a> {
         Ok((Times::new(fs), Times::new(gs)))
     }
 
-    /// Times of several operations in turns, one run of each before them.
+    /// Times of several operations in turns, after one untimed run of each.
     pub fn measure_turns<T>(
         &self,
         works: &mut [Box<dyn FnMut() -> Result<T, Failure> + '_>],
@@ -191,13 +191,12 @@ impl<'a> Timer<'a> {
         Ok(times.into_iter().map(Times::new).collect())
     }
 
-    /// Tells people something that is no row.
+    /// Prints a note that is not a row.
     pub fn note(&self, text: &str) {
         self.output.note(text);
     }
 
-    /// Times `f` and prints a row; one run does `parts` parts, and times are per part. One run goes before
-    /// the timed ones.
+    /// Times `f` after one untimed run and prints a row; a run has `parts` parts, and times are per part.
     pub fn time<T>(
         &self,
         names: (&str, &str),
@@ -215,7 +214,7 @@ impl<'a> Timer<'a> {
         let median = times.median();
         let mut extra = extra.clone();
         if let Some(bytes) = extra.get("bytes").and_then(Value::as_f64) {
-            // What a run reads of memory, in 10^9 bytes per second.
+            // The bytes that a run reads, in 10^9 bytes per second.
             extra.insert("gb_per_s".to_owned(), json!(bytes / median / 1e6));
         }
         self.output.row(&json!({
@@ -230,8 +229,7 @@ impl<'a> Timer<'a> {
         }))
     }
 
-    /// Whether `bytes` of memory are free for what is to be timed. Where they are not, prints a row that says
-    /// so.
+    /// Whether `bytes` of memory are free for an operation. If not, prints a row that says so.
     pub fn has_memory(&self, work: &str, params: &str, bytes: u64) -> Result<bool, Failure> {
         let Some(memory) = machine::memory().filter(|memory| memory.free_bytes < bytes) else {
             return Ok(true);
@@ -241,7 +239,7 @@ impl<'a> Timer<'a> {
         self.absent(work, params, &reason).map(|()| false)
     }
 
-    /// Prints a row for what could not be timed.
+    /// Prints a row for an operation that was not timed.
     pub fn absent(&self, work: &str, params: &str, reason: &str) -> Result<(), Failure> {
         self.output.row(&json!({ "work": work, "params": params, "who": "clathrate", "absent": reason }))
     }

@@ -9,10 +9,10 @@ use crate::failure::Failure;
 use crate::timing::{Extra, Timer};
 use clathrate_arith::sequence::words;
 
-/// Prime size: the presets' scaling primes.
+/// Bits of the prime, like those of the presets' scaling primes.
 const PRIME_BITS: u32 = 40;
 
-/// Transforms in one timed run, so that the clock's resolution does not matter.
+/// Transforms in one timed run, so that the clock's resolution is negligible.
 const REPEATS: usize = 64;
 
 /// Times forward and inverse transforms.
@@ -50,7 +50,7 @@ pub fn run(timer: &Timer<'_>, isa: Isa) -> Result<(), Failure> {
     Ok(())
 }
 
-/// 0 where the inverse undoes the forward transform and that is not the identity, else 1.
+/// 0 if the inverse undoes the forward transform and this is not the identity, else 1.
 fn round_trip_error(table: &NttTable, row: &[u64]) -> u32 {
     let mut x = row.to_vec();
     table.forward(&mut x);

@@ -7,12 +7,12 @@
 //! m(zeta^(4k + 1)) = sum_{t < n/2} (m_t + i m_{t + n/2}) zeta^t exp(2 pi i k t / (n/2))
 //! ```
 //!
-//! because `zeta^(n/2) = i`: one complex transform of length n/2 after a twist. Fewer slots live in the
-//! subring of `X^gap` and repeat.
+//! because `zeta^(n/2) = i`: one complex transform of length n/2 after a twist. Polynomials with fewer slots
+//! are in the subring of `X^gap`; their slots repeat.
 //!
-//! A transform in double precision spreads the rounding errors of large numbers over all numbers. Where that
-//! error would be more than a small part of the error that rounding to integers causes (`doubles_suffice`),
-//! the transform is computed in fixed point.
+//! The rounding errors of a double-precision transform grow with the largest number. If they would be more
+//! than a small part of the error of rounding to integers (`doubles_suffice`), the transform is computed in
+//! fixed point.
 
 mod fixed;
 mod rounding;
@@ -28,44 +28,42 @@ use fixed::Roots;
 pub(crate) use fixed::{Integers, quotient, rounded_126, scaled_integers, short_integers};
 pub(crate) use rounding::{Rounding, encoding_errors, is_fine, mask_error};
 
-/// The root mean square of a slot's error by a transform in double precision, as a part of that of the slots,
-/// at any number of slots up to `2^16`. A test holds what is measured below it.
+/// Bound on the root mean square of a slot's error by a double-precision transform, relative to that of the
+/// slots, for up to `2^16` slots. A test measures it.
 const DOUBLE_ERROR: f64 = 4.0 * f64::EPSILON;
 
-/// How large the error of a transform in double precision may be, as a part of the error that rounding to
-/// integers causes.
+/// Maximum of the error of a double-precision transform, relative to the error of rounding to integers.
 pub(crate) const DOUBLE_SHARE: f64 = 0.125;
 
-/// The root mean square of a slot's error where the `2 count` coefficients of a polynomial are rounded to
+/// The root mean square of a slot's error when the `2 count` coefficients of a polynomial are rounded to
 /// integers.
 pub(crate) fn rounding_error(count: usize) -> f64 {
     (count as f64 / 6.0).sqrt()
 }
 
-/// Whether a transform in double precision of slots of at most this magnitude, in integers, adds little to
-/// the error of rounding to integers. Only arguments that everybody may know should decide this where the
-/// time must not depend on the numbers.
+/// Whether a double-precision transform of slots of magnitude up to `scaled`, in integers, adds little to the
+/// error of rounding to integers. Where the time must not depend on the numbers, pass only public arguments.
 pub(crate) fn doubles_suffice(count: usize, scaled: f64) -> bool {
     scaled * DOUBLE_ERROR <= DOUBLE_SHARE * rounding_error(count)
 }
 
-/// Embeddings of one degree.
+/// Embeddings of one ring degree.
 #[derive(Clone)]
 pub struct Encoder {
     degree: usize,
-    /// Slots of the degree whose tables these are.
+    /// Maximum number of slots of the fixed-point tables, which encoders of smaller degrees share.
     most_slots: usize,
-    /// One per power-of-two slot count, `2^i` at index `i`.
+    /// The transforms of `2^i` slots at index `i`.
     transforms: Vec<Arc<Transform>>,
     scratch: Arc<Scratch>,
-    /// For transforms in fixed point, made on first use.
+    /// Tables of transforms in fixed point, computed on first use.
     roots: Arc<OnceLock<Roots>>,
 }
 
 struct Transform {
     forward: Arc<dyn Fft<f64>>,
     inverse: Arc<dyn Fft<f64>>,
-    /// `zeta^t` for the subring of twice as many coefficients as slots.
+    /// `zeta^t` of the subring with twice as many coefficients as slots.
     twist: Vec<Complex64>,
     /// Transform index of slot `j`: `(5^j - 1) / 4`.
     order: Vec<u32>,
@@ -78,7 +76,7 @@ impl fmt::Debug for Encoder {
 }
 
 impl Encoder {
-    /// Prepares all slot counts up to `degree / 2`.
+    /// Computes the transforms of all slot counts up to `degree / 2`.
     #[must_use]
     pub fn new(degree: usize) -> Self {
         let mut planner = FftPlanner::new();
@@ -105,12 +103,12 @@ impl Encoder {
     }
 
     fn roots(&self) -> &Roots {
-        // An encoder of a smaller degree, which has the same cell, must not make the table for its own.
+        // An encoder of a smaller degree shares this cell, so the table is made for the largest degree.
         self.roots.get_or_init(|| Roots::new(self.most_slots))
     }
 
-    /// The real polynomial, `degree` coefficients, whose first `slots.len()` slots are `slots` (repeated
-    /// through all `degree / 2`).
+    /// The real polynomial (`degree` coefficients) whose first slots are `slots`; they repeat through all
+    /// `degree / 2` slots.
     ///
     /// `slots.len()` is a power of two, at most `degree / 2`.
     #[must_use]
@@ -118,7 +116,7 @@ impl Encoder {
         self.embed_with(slots.len(), |place| place.copy_from_slice(slots))
     }
 
-    /// As [`Encoder::embed`]; `fill` writes `count` slots, which are zero before.
+    /// [`Encoder::embed`] of `count` slots that `fill` writes; slots that it does not write are zero.
     #[must_use]
     pub fn embed_with(&self, count: usize, fill: impl FnOnce(&mut [Complex64])) -> Vec<f64> {
         let transform = &self.transforms[count.trailing_zeros() as usize];
@@ -143,11 +141,11 @@ impl Encoder {
         })
     }
 
-    /// `round(scale * m)` for the polynomial `m` of [`Encoder::embed_with`], right to the last bit, whatever
-    /// the magnitudes of the numbers.
+    /// `round(scale * m)` for the polynomial `m` of [`Encoder::embed_with`], exact to the last bit for
+    /// numbers of any magnitude.
     ///
     /// Range: `largest` is a bound on the slots' magnitudes, and `largest * scale <= 2^120`. The time depends
-    /// on the number of slots alone.
+    /// on the number of slots only.
     pub(crate) fn embed_integers(
         &self,
         count: usize,
@@ -169,8 +167,8 @@ impl Encoder {
         integers
     }
 
-    /// As [`Encoder::evaluate_with`] for integers at a scale: each slot is right to its own last bits,
-    /// whatever the magnitudes of the others.
+    /// [`Encoder::evaluate_with`] for integers at a scale: each slot is precise to its last bits, for any
+    /// magnitudes of the others.
     pub(crate) fn evaluate_integers<T>(
         &self,
         integers: &Integers,
@@ -181,13 +179,13 @@ impl Encoder {
         read(&self.roots().evaluate(integers, self.degree / (2 * count), count, scale))
     }
 
-    /// The first `count` slots of the part of the polynomial in the subring of `X^(degree / 2 count)`.
+    /// The first `count` slots of the polynomial's part in the subring of `X^(degree / 2 count)`.
     #[must_use]
     pub fn evaluate(&self, coefficients: &[f64], count: usize) -> Vec<Complex64> {
         self.evaluate_with(coefficients, count, <[_]>::to_vec)
     }
 
-    /// As [`Encoder::evaluate`]; `read` receives the slots.
+    /// [`Encoder::evaluate`] without a copy: `read` receives the slots.
     pub fn evaluate_with<T>(
         &self,
         coefficients: &[f64],
@@ -211,9 +209,8 @@ impl Encoder {
     }
 }
 
-/// Buffers of transforms, kept for the next one, one for each thread that used the encoder at the same time
-/// as others. The system's allocator may return buffers of this size to the operating system each time, and
-/// fresh memory costs more than the transform.
+/// Reusable buffers of transforms, one per concurrent thread. The system's allocator may return buffers of
+/// this size to the operating system after each use, and fresh memory costs more than the transform.
 #[derive(Default)]
 struct Scratch(Mutex<Vec<Vec<Complex64>>>);
 
@@ -245,7 +242,7 @@ impl Transform {
             })
             .collect();
         Self {
-            // rustfft's inverse has the positive exponent and no factor.
+            // rustfft's inverse has the positive exponent and no factor 1/n.
             forward: planner.plan_fft_inverse(count),
             inverse: planner.plan_fft_forward(count),
             twist: (0..count).map(|t| Complex64::from_polar(1.0, angle(t))).collect(),
@@ -300,8 +297,7 @@ mod tests {
         assert!(worst < 1e-13, "{worst:e}");
     }
 
-    /// Slots whose errors differ: random ones, equal ones, few large ones, real ones, ones of all magnitudes,
-    /// one.
+    /// Slots whose errors differ: random, equal, few large, real, of all magnitudes, and a single one.
     fn kinds(count: usize) -> Vec<Vec<Complex64>> {
         let random = |j: usize| Complex64::new((j as f64 * 1.7 + 0.3).sin(), (j as f64 * 2.9 + 1.0).sin());
         let all = |slot: &dyn Fn(usize) -> Complex64| (0..count).map(slot).collect::<Vec<_>>();
@@ -324,7 +320,7 @@ mod tests {
             for (kind, slots) in kinds(count).into_iter().enumerate() {
                 let largest = slots.iter().map(|z| z.norm()).fold(0.0, f64::max);
                 let size = (slots.iter().map(Complex64::norm_sqr).sum::<f64>() / count as f64).sqrt();
-                // Not a power of two, and so large that rounding to integers is nothing.
+                // Not a power of two, and so large that rounding to integers is negligible.
                 let scale = 2f64.powi(100) * 1.3 / largest;
                 let integers = encoder.embed_integers(count, largest, (scale, Rounding::of(1)), |place| {
                     place.copy_from_slice(&slots)
@@ -333,7 +329,7 @@ mod tests {
                 let error =
                     |(c, exact): (&f64, &i128)| (((c * scale) as i128 - exact) as f64 / scale).powi(2);
                 let embedding = coefficients.iter().zip(&integers).map(error).sum::<f64>().sqrt() / size;
-                // And back: from integers, whose doubles are rounded.
+                // And back: the doubles are rounded from the integers.
                 let numbers: Vec<f64> = integers.iter().map(|&integer| integer as f64 / scale).collect();
                 let exact = Integers { words: integers, shift: 0 };
                 let exact = encoder.evaluate_integers(&exact, scale, count, <[_]>::to_vec);
@@ -348,7 +344,7 @@ mod tests {
                     evaluation / DOUBLE_ERROR
                 );
                 worst = (worst.0.max(embedding), worst.1.max(evaluation));
-                // The precise transforms are inverse to one another up to the last bit of each number.
+                // The fixed-point transforms are inverse to each other up to the last bit of each number.
                 for (found, slot) in exact.iter().zip(&slots) {
                     let error = (found.re - slot.re).abs().max((found.im - slot.im).abs());
                     assert!(
@@ -375,7 +371,7 @@ mod tests {
         };
         let small = embed(&whole.of_subring(16));
         assert_eq!(small, embed(&Encoder::new(16)));
-        // The larger table is there for the whole ring, too.
+        // The table also serves the larger ring.
         let large: Vec<i128> = embed(&whole);
         assert!(
             large.iter().enumerate().all(|(t, &value)| value == if t % 4 == 0 { small[t / 4] } else { 0 })
@@ -383,7 +379,7 @@ mod tests {
         assert_eq!(whole.of_subring(16).embed(&slots), Encoder::new(16).embed(&slots));
     }
 
-    /// The mean and the variance of the errors by both ways of rounding one number.
+    /// The mean and the variance of the errors of the two implementations of rounding.
     fn moments(x: f64) -> [(f64, f64); 2] {
         let count = 1 << 16;
         let rounding = Rounding::of(x.to_bits());
@@ -435,7 +431,8 @@ mod tests {
         assert_eq!(with(Rounding::of(5)), with(Rounding::of(5)));
         let others = [Rounding::of(6), Rounding::of(5).of_case(0), Rounding::of(5).of_case(1)].map(with);
         for (index, other) in others.iter().enumerate() {
-            // Numbers half way between integers become one or the other one in a quarter of two times a half.
+            // A number half-way between integers is rounded differently with a probability of 1/2; the
+            // numbers here average about a third.
             let differ = |x: &[i64], y: &[i64]| x.iter().zip(y).filter(|(x, y)| x != y).count();
             assert!((200..500).contains(&differ(other, &with(Rounding::of(5)))), "{index}");
             others[..index]
@@ -475,7 +472,7 @@ mod tests {
                     );
                 }
             }
-            // Coarser ones have not.
+            // Coarser masks have larger errors.
             assert!(
                 log < 14 || beyond(least / 64.0, 1) > 7.7,
                 "degree {degree}: {}",
@@ -486,8 +483,8 @@ mod tests {
 
     #[test]
     fn errors_of_coefficients_do_not_meet_in_a_slot() {
-        // Among zeros, one number just below the precision: rounded to the nearest integers, all coefficients
-        // become 0, and the errors in its slot are all of one sign.
+        // One number just below the precision, among zeros: rounding to the nearest integers makes all
+        // coefficients 0, and all errors have the same sign in its slot.
         let count = 1 << 12;
         let encoder = Encoder::new(2 * count);
         let error_in_slot = |scaled: f64, rounding: Rounding| {

@@ -11,9 +11,9 @@ use crate::shape::ModuleShape;
 
 /// Errors of the CKKS layer.
 ///
-/// Operations check their operands before they work: keys, parameters, secrets, shapes, levels, scales and
-/// bounds. What they refuse is unchanged. `# Errors` of an operation says what is special to it; it also has
-/// the errors of the operations that it consists of.
+/// Operations check their operands (keys, parameters, secrets, shapes, levels, scales and bounds) before they
+/// compute, and leave refused operands unchanged. `# Errors` of an operation lists the errors that are
+/// special to it; it also has the errors of the operations that it calls.
 ///
 /// ```
 /// use clathrate_ckks::error::ErrorKind;
@@ -27,13 +27,13 @@ use crate::shape::ModuleShape;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum CkksError {
-    /// The lattice layer refused.
+    /// An error of the lattice layer.
     #[error(transparent)]
     Lattice(#[from] LatticeError),
-    /// The arithmetic refused.
+    /// An error of the arithmetic layer.
     #[error(transparent)]
     Arith(#[from] ArithError),
-    /// A file is not what it should be.
+    /// A file that cannot be read, written or used.
     #[error(transparent)]
     File(#[from] FileError),
     /// Random generation failed.
@@ -42,7 +42,7 @@ pub enum CkksError {
     /// A parameter specification that cannot be used.
     #[error("parameters: {reason}")]
     InvalidParams {
-        /// What is wrong and what would be right.
+        /// What is wrong and which value would be right.
         reason: String,
     },
     /// A parameter set below the security threshold.
@@ -59,7 +59,8 @@ pub enum CkksError {
         /// What to change.
         remedy: String,
     },
-    /// A specification of others that accepts fewer than 128 bits of security, which the caller does not.
+    /// A specification from someone else that accepts fewer than 128 bits of security, where the caller did
+    /// not allow that.
     #[error(
         "{}. The specification accepts that, and whoever reads it must, too: ask for parameters of 128 bits, or, for tests only, pass `allow_insecure`",
         insecure_in_words(.bits, .dimension, .log2_qp, .distribution)
@@ -82,13 +83,13 @@ pub enum CkksError {
         limit >> 20
     )]
     TablesTooLarge {
-        /// The largest degree that the rank leads to.
+        /// The largest ring degree that conversions of the rank lead to.
         degree: usize,
         /// All primes, those of key switching included.
         primes: usize,
         /// Bytes of the tables.
         bytes: usize,
-        /// Most bytes that the runtime allows.
+        /// Limit of the runtime in bytes.
         limit: usize,
     },
     /// Parameters that cannot be bootstrapped.
@@ -96,13 +97,13 @@ pub enum CkksError {
     NotBootstrappable {
         /// The parameters' name.
         params: String,
-        /// What is missing, and what would be right.
+        /// What is missing, and which parameters would be right.
         reason: String,
     },
     /// An operation that needs a temporary rank, which the parameters do not have.
     #[error("{operation} needs a temporary rank: set `temporary_rank` and `temporary` in the parameters")]
     NoTemporaryRank {
-        /// What was asked for.
+        /// The operation.
         operation: &'static str,
     },
     /// An ephemeral secret that the parameters do not have.
@@ -110,15 +111,16 @@ pub enum CkksError {
         "these parameters have no ephemeral secret: set `ephemeral_weight`, e.g. to 32, in the specification"
     )]
     NoEphemeralSecret,
-    /// A secret of another library that was not given to the key.
+    /// A secret of another library that the secret key was not given.
     #[error(
         "the secret key does not have the secret of another library with the number {number}: give it by with_outside_secret"
     )]
     NoOutsideSecret {
-        /// Its number.
+        /// The number of that secret.
         number: u64,
     },
-    /// A direct key at a shape at which no level is secure over the widened chain.
+    /// A key for a direct product (without the temporary rank) at a shape where no level is secure over the
+    /// widened chain.
     #[error(
         "at degree and rank {shape} no level is secure over the widened chain: products go through the temporary rank"
     )]
@@ -133,7 +135,7 @@ pub enum CkksError {
     DegreeWithoutKeys {
         /// Degree and rank.
         shape: ModuleShape,
-        /// The least degree with keys.
+        /// The lowest degree with keys.
         least: usize,
     },
     /// A name that no key has.
@@ -145,19 +147,19 @@ pub enum CkksError {
     /// A missing key of an operation that has no specific error.
     #[error("to {operation} at degree and rank {shape} needs a key; the key set has: {available}")]
     NoKey {
-        /// What was asked for.
+        /// The operation.
         operation: String,
         /// Degree and rank.
         shape: ModuleShape,
-        /// The names of the keys there are.
+        /// The names of the keys in the set.
         available: String,
     },
-    /// A reduction of the rank that keys are not made for.
+    /// A reduction of the rank for which no keys can be made.
     #[error("the rank cannot be reduced from {from} to {to}: {remedy}")]
     RankStep {
-        /// Rank now.
+        /// The ciphertext's rank.
         from: usize,
-        /// Rank asked for.
+        /// The rank asked for.
         to: usize,
         /// What to do.
         remedy: String,
@@ -165,60 +167,60 @@ pub enum CkksError {
     /// No key for a reduction of the rank.
     #[error("a reduction from rank {from} to {to} needs a key; the key set has reductions to: {available}")]
     NoReductionKey {
-        /// Rank now.
+        /// The ciphertext's rank.
         from: usize,
-        /// Rank asked for.
+        /// The rank asked for.
         to: usize,
-        /// Those there are.
+        /// The ranks that the key set has reductions to.
         available: String,
     },
-    /// No keys for a shape.
+    /// No keys for the ciphertext's degree and rank.
     #[error("a ciphertext of degree and rank {shape} needs keys of that shape; the key set has: {available}")]
     NoRelativeKeys {
-        /// The ciphertext's.
+        /// Degree and rank of the ciphertext.
         shape: ModuleShape,
-        /// Those there are.
+        /// The degrees and ranks that the key set has keys for.
         available: String,
     },
-    /// A level above the highest that is secure at another shape.
+    /// A ciphertext above the highest level that is secure at the shape it is converted to.
     #[error(
         "{operation} to degree and rank {shape} is secure up to level {most}, the ciphertext is at level {level}: drop it to level {most} or below first"
     )]
     LevelTooHigh {
-        /// What was asked for.
+        /// The operation.
         operation: &'static str,
-        /// The shape.
+        /// Degree and rank of the result.
         shape: ModuleShape,
         /// The ciphertext's level.
         level: usize,
-        /// The highest there.
+        /// The highest secure level at that shape.
         most: usize,
     },
     /// A conversion that the ciphertext does not allow.
     #[error("{operation}: {reason}")]
     Conversion {
-        /// What was asked for.
+        /// The operation.
         operation: &'static str,
-        /// Why not, and what to do.
+        /// Why the ciphertext does not allow it, and what to do.
         reason: String,
     },
-    /// No preset of that name.
+    /// No preset of the given name.
     #[error("there is no preset \"{name}\"; there are: {known}")]
     UnknownPreset {
         /// The name given.
         name: String,
-        /// The names there are.
+        /// The names of all presets.
         known: String,
     },
-    /// Data that is not finite.
+    /// Data with an entry that is not finite.
     #[error("the data has {value} at index {index}: only finite numbers can be encrypted")]
     NotFinite {
-        /// Flat index.
+        /// Flat index of the entry.
         index: usize,
         /// NaN or an infinity.
         value: f64,
     },
-    /// A function to be approximated has no finite value somewhere.
+    /// A function to be approximated that is not finite at a point of its domain.
     #[error(
         "the function is {value} at x = {x}: a fit needs finite values on the whole domain; choose a domain without this point"
     )]
@@ -239,7 +241,7 @@ pub enum CkksError {
         log2_scale: f64,
         /// Bits needed, sign included.
         needed: f64,
-        /// Bits there are.
+        /// Bits that the modulus has room for.
         headroom: f64,
         /// The level.
         level: usize,
@@ -262,13 +264,13 @@ pub enum CkksError {
         /// Its shape.
         shape: Vec<usize>,
     },
-    /// A sum of nothing.
+    /// A sum without terms.
     #[error("{operation} has no terms, and its shape and level are those of its terms: give at least one")]
     NoTerms {
         /// The operation.
         operation: &'static str,
     },
-    /// A step that the checks before it rule out: a fault of this library.
+    /// A step that earlier checks rule out: a bug of this library.
     #[error("a bug in Clathrate, please report it: {operation} came to a step that its checks rule out")]
     Internal {
         /// The operation.
@@ -306,12 +308,12 @@ pub enum CkksError {
         /// What it got.
         got: String,
     },
-    /// One of several arrays that are no batch.
+    /// An array that cannot be part of the given batch.
     #[error("array {index} of the batch: {error}")]
     InBatch {
-        /// Its number, from 0.
+        /// The array's index in the batch, from 0.
         index: usize,
-        /// What is wrong with it.
+        /// What is wrong with the array.
         error: Box<CkksError>,
     },
     /// Scales that cannot be brought together.
@@ -324,7 +326,7 @@ pub enum CkksError {
         /// Right scale.
         right: f64,
     },
-    /// A scale that leaves the modulus no room, or is no scale.
+    /// A scale that leaves no room in the modulus, or is not a positive finite number.
     #[error(
         "scale 2^{log2_scale:.2} is out of range at level {level}, where the modulus has {headroom:.1} bits: use a scale above the noise and at most 2^{:.1}, or another level",
         headroom - 1.0
@@ -346,22 +348,22 @@ pub enum CkksError {
         operation: &'static str,
         /// The level needed.
         needed: usize,
-        /// The level there is.
+        /// The ciphertext's level.
         level: usize,
     },
-    /// Factors that are so small that rounding would lose them.
+    /// Factors so small that rounding at their scale would lose them.
     #[error(
         "the largest factor, {largest:e}, has {bits:.1} bits at the scale 2^{log2_scale:.1} that it is rounded at, and would be lost: multiply the factors by a power of two and divide the decrypted result by it, choose a larger scale (`weight_scale` of a matrix), or take parameters with longer steps"
     )]
     FactorTooSmall {
         /// The largest magnitude of a factor.
         largest: f64,
-        /// Bits that are left of it.
+        /// Bits of that factor at its scale.
         bits: f64,
         /// Binary logarithm of the factors' scale.
         log2_scale: f64,
     },
-    /// Numbers that, by a declared bound, may be too large for the modulus.
+    /// Numbers that may be too large for the modulus, by their declared bound.
     #[error(
         "numbers may be as large as {magnitude:.3e} here, by the bound on the inputs, and at scale 2^{log2_scale:.1} level {level} has room for {headroom:.3e}: scale the inputs or the factors down, state a smaller bound, or take parameters with a longer first step"
     )]
@@ -375,7 +377,7 @@ pub enum CkksError {
         /// The largest number that the modulus holds.
         headroom: f64,
     },
-    /// Numbers that, by a declared bound, may be too large for a bootstrap.
+    /// Numbers that may be too large for a bootstrap, by their declared bound.
     #[error(
         "{operation} takes numbers of magnitude at most 1, and by the declared bound they may be as large as {bound:.3e}; above the lowest level of the application they are divided by a power of two on the way: bootstrap at a higher level, divide by a plain number before and multiply by it behind, or declare a smaller bound where they are smaller (`with_bound`)"
     )]
@@ -385,7 +387,7 @@ pub enum CkksError {
         /// The bound on the numbers.
         bound: f64,
     },
-    /// Numbers that, by a declared bound, may be outside the interval that a polynomial is made for.
+    /// Numbers that may be outside the interval of a polynomial, by their declared bound.
     #[error(
         "by the declared bound numbers may be as large as {bound:.3e}, and the polynomial is made for those from {low} to {high}: give a domain from {} to {bound}, or declare a smaller bound where they are smaller (`with_bound`)", -bound
     )]
@@ -394,7 +396,7 @@ pub enum CkksError {
         bound: f64,
         /// The lower end of the domain.
         low: f64,
-        /// Its upper end.
+        /// The upper end of the domain.
         high: f64,
     },
     /// A plain matrix whose product wraps around for numbers of magnitude 1.
@@ -430,25 +432,24 @@ pub enum CkksError {
     PolynomialDepth {
         /// The degree.
         degree: usize,
-        /// Levels it takes.
+        /// Levels that the polynomial takes.
         depth: usize,
-        /// The level there is.
+        /// The ciphertext's level.
         level: usize,
-        /// The lowest level that a result may have: of parameters that bootstrap, the lowest of the
-        /// application.
+        /// The lowest level of results: where parameters bootstrap, the lowest level of the application.
         lowest: usize,
         /// The highest level of arrays ([`Params::fresh_level`](crate::Params::fresh_level)).
         highest: usize,
     },
-    /// A level above where the ciphertext is.
+    /// A drop to a level above the ciphertext's.
     #[error("cannot drop from level {from} to level {to}: levels only go down")]
     LevelUp {
-        /// Level now.
+        /// The ciphertext's level.
         from: usize,
-        /// Level asked for.
+        /// The level asked for.
         to: usize,
     },
-    /// No evaluation keys at all.
+    /// An evaluator without evaluation keys.
     #[error(
         "{operation} needs evaluation keys: make them with the secret key and give them to the evaluator"
     )]
@@ -468,7 +469,7 @@ pub enum CkksError {
         count: usize,
         /// Their bytes in memory.
         bytes: usize,
-        /// What they are for, the first few.
+        /// The names of the first few keys.
         names: String,
     },
     /// Less free memory than an operation takes.
@@ -483,7 +484,7 @@ pub enum CkksError {
         /// What would help.
         remedy: &'static str,
     },
-    /// A device refused, or is not there.
+    /// A device that is missing or failed.
     #[error(transparent)]
     Device(#[from] DeviceError),
     /// No relinearisation key.
@@ -499,9 +500,9 @@ pub enum CkksError {
         "rotation by {steps} needs a key; the key set has {available}: ask for it when making evaluation keys"
     )]
     NoRotationKey {
-        /// Steps asked for.
+        /// The rotation asked for.
         steps: i64,
-        /// The steps there are.
+        /// The rotations that the key set has.
         available: String,
     },
     /// Objects of different parameters.
@@ -509,9 +510,9 @@ pub enum CkksError {
         "{what} was made for other parameters: {found} instead of {expected}; use objects of one parameter set"
     )]
     WrongParams {
-        /// What does not fit.
+        /// The object that does not fit.
         what: &'static str,
-        /// Name and digest of its parameters.
+        /// Name and digest of the object's parameters.
         found: String,
         /// Name and digest of the parameters expected.
         expected: String,
@@ -521,9 +522,9 @@ pub enum CkksError {
         "{what} belongs to secret {found}, expected {expected}: it cannot be combined or decrypted with this one"
     )]
     WrongSecret {
-        /// What does not fit.
+        /// The object that does not fit.
         what: &'static str,
-        /// Its key id.
+        /// The object's key id.
         found: String,
         /// The key id expected.
         expected: String,
@@ -557,7 +558,7 @@ pub enum CkksError {
         operation: &'static str,
         /// Bodies under one mask.
         bodies: usize,
-        /// Why not.
+        /// Why the bodies must not share a mask here.
         reason: &'static str,
         /// What to do.
         remedy: &'static str,
@@ -581,12 +582,12 @@ pub enum CkksError {
     DirtyPadding {
         /// The operation.
         operation: &'static str,
-        /// Entries of a row.
+        /// Numbers in a row.
         columns: usize,
-        /// Places of a row.
+        /// Places for a row.
         places: usize,
     },
-    /// Numbers that a polynomial has no room for.
+    /// Numbers that do not fit a polynomial of this degree.
     #[error(
         "{what} do not fit polynomials of degree {degree}: use a higher degree, or real numbers in coefficients"
     )]
@@ -604,7 +605,7 @@ pub enum CkksError {
         /// The operation.
         operation: &'static str,
     },
-    /// An argument out of its range.
+    /// An argument out of range.
     #[error("{what} is {value}: {remedy}")]
     OutOfRange {
         /// The argument.
@@ -614,18 +615,19 @@ pub enum CkksError {
         /// The range.
         remedy: String,
     },
-    /// The caller's progress callback asked to stop.
+    /// The caller's progress callback stopped the operation.
     #[error("stopped by the progress callback; nothing was changed")]
     Cancelled,
 }
 
 impl CkksError {
-    /// For a limit in the environment that is no number.
+    /// The error for a limit in the environment that is not a number.
     pub(crate) fn no_bytes(what: &'static str, value: String) -> Self {
         Self::OutOfRange { what, value, remedy: "give a whole number of bytes".to_owned() }
     }
 
-    /// A name for the kind of error, stable across versions: fronts map it to an exception and an exit code.
+    /// The kind of the error, stable across versions: language bindings map it to an exception, the command
+    /// line to an exit code.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         match self {
@@ -693,7 +695,7 @@ impl CkksError {
     }
 }
 
-/// The estimate of a refused set; rounded down, so that 127.97 does not read as 128.
+/// The security estimate in words, rounded down, so that 127.97 does not read as 128.
 fn insecure_in_words(bits: &f64, dimension: &usize, log2_qp: &f64, distribution: &str) -> String {
     let key = format!("(dimension {dimension}, log2 QP = {log2_qp:.1}, {distribution})");
     if *bits > 0.0 {
@@ -711,7 +713,7 @@ fn gib(bytes: u64) -> f64 {
     bytes as f64 / (1u64 << 30) as f64
 }
 
-/// The part of a remedy that asks for level `needed`, where arrays have levels up to `highest`.
+/// The part of a remedy that asks for level `needed`; `highest` is the highest level of arrays.
 fn higher_level(needed: usize, highest: usize) -> String {
     if needed > highest {
         return format!(
@@ -766,9 +768,9 @@ pub enum ErrorKind {
     MissingKey,
     /// Objects of different parameters.
     WrongParams,
-    /// Objects of different secrets.
+    /// A file that cannot be read or used.
     WrongSecret,
-    /// A file that is not what it should be.
+    /// An error of the operating system.
     File,
     /// The operating system refused.
     Io,
@@ -778,8 +780,8 @@ pub enum ErrorKind {
     Cancelled,
     /// Less free memory than needed.
     Memory,
-    /// A device that is not there or does not do its work.
+    /// A device that is missing or failed.
     Device,
-    /// A fault of this library.
+    /// A bug of this library.
     Internal,
 }

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::CkksError;
 
-/// A public name of a secret: ciphertexts and keys carry it, so that a wrong key is an error and not noise.
+/// A public name of a secret. Ciphertexts and keys carry it, so that an operation with a wrong key returns an
+/// error instead of noise.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct KeyId(pub [u8; 16]);
 
@@ -23,10 +24,10 @@ impl fmt::Debug for KeyId {
 }
 
 impl KeyId {
-    /// Refuses objects of another secret.
+    /// Checks that an object belongs to the same secret; `what` names the object in the error.
     ///
     /// # Errors
-    /// [`CkksError::WrongSecret`].
+    /// [`CkksError::WrongSecret`] if it does not.
     pub fn check_same(self, other: KeyId, what: &'static str) -> Result<(), CkksError> {
         if self == other {
             return Ok(());

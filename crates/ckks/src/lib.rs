@@ -1,13 +1,13 @@
 //! CKKS over module lattices: parameters, encodings, keys, evaluation, circuits, files.
 //!
-//! One scheme for every rank: a [`Ciphertext`] is an array of bundles, RLWE is rank 1. [`Params`] is checked
-//! and immutable; [`SecretKey`] and [`PublicKey`] encrypt, [`Evaluator`] computes with [`EvaluationKeys`] and
-//! never sees a secret. A computation states which keys it needs ([`KeyNeeds`]) and the owner makes exactly
-//! those. The [`prelude`] has what most programs import.
+//! One scheme for every rank: a [`Ciphertext`] is an array of bundles, and RLWE is rank 1. [`Params`] is
+//! checked and immutable; [`SecretKey`] and [`PublicKey`] encrypt; [`Evaluator`] computes with
+//! [`EvaluationKeys`] and without a secret. A computation states which keys it needs ([`KeyNeeds`]), and the
+//! owner makes exactly those. The [`prelude`] has what most programs import.
 //!
-//! Types of the lower layers that signatures here mention are reached through this crate: the everyday ones
-//! at its root ([`Level`], [`Complex64`], [`SecretRng`], [`MachineProfile`], [`SwitchMethod`]), all others
-//! under [`lattice`] and [`arith`].
+//! Types of the lower layers in signatures of this crate are re-exported: the frequent ones at its root
+//! ([`Level`], [`Complex64`], [`SecretRng`], [`MachineProfile`], [`SwitchMethod`]), all others under
+//! [`lattice`] and [`arith`].
 #![forbid(unsafe_code)]
 #![warn(unnameable_types)]
 

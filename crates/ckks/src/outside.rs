@@ -1,4 +1,4 @@
-//! LWE samples of other libraries: under a secret of their own, of any dimension, modulo a power of two or
+//! LWE samples of other libraries: under that library's secret, of any dimension, modulo a power of two or
 //! any other number.
 //!
 //! ```text
@@ -7,9 +7,9 @@
 //!            Evaluator::bootstrap_samples      numbers in slots
 //! ```
 //!
-//! The modulus switch rounds `K + 1` words; under a secret of weight `h` that adds an error of variance
-//! `(h + 1) / 12` to the phase, against a scale of many bits. The security of the samples is that of the
-//! library they come from.
+//! The modulus switch rounds the `K + 1` words of a sample. Under a secret of weight `h` this adds an error
+//! of variance `(h + 1) / 12` to the phase, which is small compared with the scale. The samples are as secure
+//! as in the library they come from.
 //!
 //! Source: the bridge from LWE to CKKS of CHIMERA (Boura et al., 2020) and PEGASUS (Lu et al., 2021), by
 //! [hermes, sec. 4.5].
@@ -24,7 +24,7 @@ use crate::key_id::KeyId;
 use crate::parameters::Params;
 use crate::shape::ModuleShape;
 
-/// What is imported, in errors.
+/// The name of imported samples in errors.
 const WHAT: &str = "samples of another library";
 
 /// The modulus of samples.
@@ -45,28 +45,28 @@ impl OutsideModulus {
     }
 }
 
-/// How the message follows from a sample `(a, b)`.
+/// The sign of the mask in the phase of a sample `(a, b)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
     /// `b - <a, s>`, as in TFHE and most texts on LWE.
     Difference,
-    /// `b + <a, s>`, as here.
+    /// `b + <a, s>`, as in this crate.
     Sum,
 }
 
 /// LWE samples of another library.
 #[derive(Debug, Clone, Copy)]
 pub struct OutsideSamples<'a> {
-    /// For each sample `dimension + 1` words below the modulus, the body last.
+    /// `dimension + 1` words below the modulus for each sample, the body last.
     pub words: &'a [u64],
-    /// Length of the secret.
+    /// Length of the secret vector.
     pub dimension: usize,
     /// The modulus.
     pub modulus: OutsideModulus,
-    /// How the message follows from a sample.
+    /// How the phase is computed from a sample.
     pub phase: Phase,
-    /// What numbers were multiplied by, in units of the modulus' integers: [`Params::outside_scale`] of a
-    /// plan's scale.
+    /// The scale: the factor by which the numbers were multiplied modulo `modulus`. [`Params::outside_scale`]
+    /// computes it from a plan's scale.
     pub scale: f64,
     /// The number that the owner gave to the secret
     /// ([`SecretKey::with_outside_secret`](crate::SecretKey::with_outside_secret)).
@@ -74,7 +74,7 @@ pub struct OutsideSamples<'a> {
 }
 
 impl Params {
-    /// The factor that numbers have modulo `modulus` so that they are at scale `scale` at level 0.
+    /// The scale modulo `modulus` that becomes `scale` when the samples are switched to level 0.
     ///
     /// # Errors
     /// [`CkksError::OutOfRange`] for an impossible modulus.
@@ -83,13 +83,13 @@ impl Params {
         Ok(scale * (checked(modulus)? as f64 / own))
     }
 
-    /// Samples of another library as a vector of LWE samples at level 0, for
+    /// Switches samples of another library to the modulus of level 0, as a vector of LWE samples for
     /// [`Evaluator::bootstrap_samples`](crate::Evaluator::bootstrap_samples). `key_id` names the owner's key.
-    /// Their shape has the dimension rounded up to a power of two.
+    /// The samples are padded with zeros to a dimension that is a power of two.
     ///
     /// # Errors
-    /// [`CkksError::OutOfRange`] for an impossible modulus, words beyond it, a dimension of 0 or above these
-    /// parameters', a count of words that is no multiple of the samples', and a level 0 of more than 62 bits;
+    /// [`CkksError::OutOfRange`] for an impossible modulus, a word that is not below it, a dimension of 0 or
+    /// above that of these parameters, an incomplete last sample, or a level 0 of more than 62 bits;
     /// [`CkksError::Empty`] without samples; [`CkksError::ScaleOutOfRange`]; [`CkksError::NotEnoughMemory`].
     pub fn outside_samples(
         &self,

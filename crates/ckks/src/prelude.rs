@@ -1,4 +1,4 @@
-//! What a program that computes on encrypted numbers imports: `use clathrate_ckks::prelude::*`.
+//! Imports for programs that compute on encrypted numbers: `use clathrate_ckks::prelude::*`.
 //!
 //! ```
 //! use clathrate_ckks::prelude::*;

@@ -1,7 +1,7 @@
-//! How long operations report their progress and are cancelled.
+//! Progress reports and cancellation of long operations.
 
-/// The progress callback of a long operation: called with (steps done, steps in all), it returns whether to
-/// continue.
+/// The progress callback of a long operation. Its arguments are the finished and the total number of steps;
+/// it returns whether to continue.
 ///
 /// Functions whose names end in `_with_progress` take a callback and return
 /// [`CkksError::Cancelled`](crate::CkksError::Cancelled) if it returns `false`. The same functions without

@@ -1,4 +1,4 @@
-//! A ring degree and a module rank: the shape of ciphertexts and keys.
+//! Ring degree and module rank: the shape of ciphertexts and keys.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,8 +1,8 @@
-//! File forms of parameters, keys and ciphertexts.
+//! Parameters, keys and ciphertexts as files.
 //!
-//! Metadata holds shape, level and scale; sections hold words. A mask that has not changed since it was
-//! expanded from its seed is stored as the seed. The memory that reading allocates is bounded by the
-//! parameters and by the bytes present in the file, never by a number in the file alone.
+//! Metadata hold shape, level and scale; sections hold words. A mask that has not changed since it was
+//! expanded from its seed is stored as the seed. The parameters and the bytes present in the file bound the
+//! memory that reading allocates; a number in the file alone never does.
 
 mod plan;
 mod prepared;
@@ -40,7 +40,7 @@ pub use samples::PreparedSamplesMetadata;
 /// Domain-separation string of fingerprints.
 const FINGERPRINT_DOMAIN: &str = "clathrate public key fingerprint v1";
 
-/// Bytes of a fingerprint: whoever wants another key with the same has to try 2^127 of them.
+/// Bytes of a fingerprint: finding another key with the same fingerprint takes about 2^127 trials.
 const FINGERPRINT_BYTES: usize = 16;
 
 fn label(kind: FileKind, params: &Params) -> FileLabel {
@@ -48,15 +48,15 @@ fn label(kind: FileKind, params: &Params) -> FileLabel {
     FileLabel { kind, parameter_name, parameter_digest, insecure: params.is_insecure() }
 }
 
-/// Checks kind, parameters and mark of an opened file.
+/// Checks kind, parameters and insecurity mark of an opened file.
 fn expect(reader: &FileReader<'_>, kind: FileKind, params: &Params) -> Result<(), CkksError> {
     reader.expect_kind(kind)?;
     reader.expect_parameters(&params.parameter_id())?;
     expect_mark(reader, params)
 }
 
-/// Refuses a file whose insecurity mark disagrees with its parameters, because programs that read only labels
-/// rely on the mark.
+/// Refuses a file whose insecurity mark differs from that of its parameters, because programs that read only
+/// labels rely on the mark.
 fn expect_mark(reader: &FileReader<'_>, params: &Params) -> Result<(), CkksError> {
     if reader.label().insecure == params.is_insecure() {
         return Ok(());
@@ -84,7 +84,7 @@ fn unhex<const N: usize>(text: &str) -> Result<[u8; N], CkksError> {
     Ok(bytes)
 }
 
-/// Writes polynomials one after another as one section.
+/// Writes polynomials one after the other as one section.
 fn write_polys<W: Write + Seek>(
     writer: &mut FileWriter<W>,
     name: &str,
@@ -102,7 +102,7 @@ fn write_polys<W: Write + Seek>(
     })
 }
 
-/// Reads `count` polynomials over `basis` from a section, checking every residue.
+/// Reads `count` polynomials over `basis` from a section and checks every residue.
 fn read_polys(
     reader: &FileReader<'_>,
     name: &str,
@@ -136,7 +136,7 @@ fn read_seeds(reader: &FileReader<'_>, count: usize) -> Result<Vec<MaskSeed>, Ck
     Ok(section.bytes().as_chunks::<32>().0.iter().map(|&seed| MaskSeed(seed)).collect())
 }
 
-/// Metadata of a parameter file: the specification itself.
+/// Metadata of a parameter file: the specification.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ParamsMetadata {
@@ -160,12 +160,11 @@ impl Stored for Params {
 }
 
 impl Params {
-    /// Parameters from a file; those below 128 bits of security with the caller's word, `allow_insecure`,
-    /// alone.
+    /// Parameters from a file. Parameters below 128 bits of security are only accepted with `allow_insecure`.
     ///
     /// # Errors
-    /// [`CkksError::File`]; [`CkksError::InsecureSpec`]; [`CkksError::InvalidParams`] and its like;
-    /// `WrongParameters` where the file's digest is not its specification's.
+    /// [`CkksError::File`], also if the file's digest is not that of its specification;
+    /// [`CkksError::InsecureSpec`]; [`CkksError::InvalidParams`] and other errors of parameters.
     pub fn from_reader(
         reader: &FileReader<'_>,
         allow_insecure: bool,
@@ -222,7 +221,7 @@ impl SecretKey {
     /// A secret key from a file.
     ///
     /// # Errors
-    /// [`CkksError::File`] where the file is not a secret key of these parameters.
+    /// [`CkksError::File`] if the file is not a secret key of these parameters.
     pub fn from_reader(reader: &FileReader<'_>, params: &Params) -> Result<Self, CkksError> {
         expect(reader, FileKind::SecretKey, params)?;
         let metadata: SecretKeyMetadata = reader.metadata()?;
@@ -234,7 +233,7 @@ impl SecretKey {
             return Err(inconsistent("a secret coefficient is not -1, 0 or 1"));
         }
         let weight = coefficients.iter().filter(|&&c| c != 0).count();
-        // A relative's secret may be a part of the root's, of any weight.
+        // The secret of a relative may be a part of the root's secret, with any weight.
         if let (Some(expected), None) = (params.spec().secret_weight, params.spec().relative)
             && weight != expected
         {
@@ -256,7 +255,7 @@ impl SecretKey {
     }
 }
 
-/// Metadata of an authentication key: nothing secret.
+/// Metadata of an authentication key.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AuthenticationKeyMetadata {
@@ -283,7 +282,7 @@ impl AuthenticationKey {
     /// An authentication key from a file.
     ///
     /// # Errors
-    /// [`CkksError::File`] where the file is not an authentication key of these parameters.
+    /// [`CkksError::File`] if the file is not an authentication key of these parameters.
     pub fn from_reader(reader: &FileReader<'_>, params: &Params) -> Result<Self, CkksError> {
         expect(reader, FileKind::AuthenticationKey, params)?;
         let metadata: AuthenticationKeyMetadata = reader.metadata()?;
@@ -320,7 +319,7 @@ impl PublicKey {
     /// A public key from a file.
     ///
     /// # Errors
-    /// [`CkksError::File`] where the file is not a public key of these parameters.
+    /// [`CkksError::File`] if the file is not a public key of these parameters.
     pub fn from_reader(reader: &FileReader<'_>, params: &Params) -> Result<Self, CkksError> {
         expect(reader, FileKind::PublicKey, params)?;
         let metadata: PublicKeyMetadata = reader.metadata()?;
@@ -330,23 +329,23 @@ impl PublicKey {
         Ok(Self { params: params.clone(), id: KeyId(unhex(&metadata.key_id)?), key })
     }
 
-    /// A fingerprint: 128 bits of a hash of the parameters' digest, the key's name and the key itself, as
-    /// eight groups of four hexadecimal digits.
+    /// The fingerprint: 128 bits of a hash of the parameters' digest, the key's id and the key, as eight
+    /// groups of four hexadecimal digits.
     ///
-    /// [`PublicKey::id`] is a label, which anybody can give to another key. Whoever receives a public key
-    /// compares its fingerprint with the one that the owner reads out, and only then encrypts for the owner.
+    /// [`PublicKey::id`] is a label that anybody can give to another key. Before encrypting, compare the
+    /// fingerprint of a received public key with the one that its owner reads out.
     ///
     /// # Errors
-    /// [`CkksError::File`] where the key cannot be stored.
+    /// [`CkksError::File`] if the key cannot be stored.
     pub fn fingerprint(&self) -> Result<String, CkksError> {
         fingerprint(&FileReader::from_bytes(&self.to_file_bytes()?)?)
     }
 }
 
-/// The [`PublicKey::fingerprint`] of the public key in a file, whatever its parameters are.
+/// The [`PublicKey::fingerprint`] of the public key in a file, for any parameters.
 ///
 /// # Errors
-/// [`CkksError::File`] for another kind of file and damaged sections.
+/// [`CkksError::File`] for another kind of file and for damaged sections.
 pub fn fingerprint(reader: &FileReader<'_>) -> Result<String, CkksError> {
     reader.expect_kind(FileKind::PublicKey)?;
     reader.verify_all()?;
@@ -354,7 +353,7 @@ pub fn fingerprint(reader: &FileReader<'_>) -> Result<String, CkksError> {
     let mut hasher = blake3::Hasher::new_derive_key(FINGERPRINT_DOMAIN);
     hasher.update(&reader.label().parameter_digest);
     hasher.update(&unhex::<16>(&metadata.key_id)?);
-    // The sections' sums are BLAKE3 of their bytes.
+    // The sections' checksums are BLAKE3 of their bytes.
     for section in reader.sections() {
         hasher.update(format!("{}\0", section.name()).as_bytes());
         hasher.update(&section.checksum);
@@ -364,7 +363,7 @@ pub fn fingerprint(reader: &FileReader<'_>) -> Result<String, CkksError> {
     Ok(groups.join(" "))
 }
 
-/// Writes bundles as a section `seeds` or `masks`, with one seed or mask for each bundle, then a section
+/// Writes bundles as a section `seeds` or `masks`, with one seed or mask for each bundle, and a section
 /// `bodies`, bundle by bundle.
 fn write_bundles<W: Write + Seek>(
     writer: &mut FileWriter<W>,
@@ -381,7 +380,7 @@ fn write_bundles<W: Write + Seek>(
     write_polys(writer, "bodies", words, &bundles.iter().flat_map(Bundle::bodies).collect::<Vec<_>>())
 }
 
-/// The seeds of all masks; `None` if a mask has no seed any more.
+/// The seeds of all masks; `None` if a mask has no seed.
 fn seeds_of(bundles: &[Bundle<Eval>]) -> Option<Vec<MaskSeed>> {
     bundles.iter().map(Bundle::seed).collect()
 }
@@ -415,20 +414,20 @@ fn read_bundles(
 #[serde(deny_unknown_fields)]
 pub struct CiphertextMetadata {
     key_id: String,
-    /// Name of the secret, as [`SecretName`]'s `Display` writes it.
+    /// Name of the secret, written by [`SecretName`]'s `Display`.
     secret: String,
     shape: Vec<usize>,
     layout: Layout,
     level: usize,
     scale: f64,
     seeded: bool,
-    /// Of a relative of the parameters: a converted or reduced ciphertext.
+    /// The shape of a ciphertext that was converted to a relative of the parameters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     relative: Option<ModuleShape>,
-    /// Largest magnitude of the numbers, where it is declared.
+    /// Declared largest magnitude of the numbers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     bound: Option<f64>,
-    /// What else is known of the numbers and of their errors.
+    /// The other fields of the estimate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     estimate: Option<StoredEstimate>,
 }
@@ -465,8 +464,8 @@ impl Ciphertext {
     /// Ciphertexts from a file.
     ///
     /// # Errors
-    /// [`CkksError::File`] where the file does not hold ciphertexts of these parameters, or not what its
-    /// metadata says.
+    /// [`CkksError::File`] if the file does not hold ciphertexts of these parameters, or its content does not
+    /// match its metadata.
     pub fn from_reader(reader: &FileReader<'_>, params: &Params) -> Result<Self, CkksError> {
         reader.expect_kind(FileKind::Ciphertext)?;
         let metadata: CiphertextMetadata = reader.metadata()?;
@@ -486,7 +485,7 @@ impl Ciphertext {
         let secret = secret.ok_or_else(|| inconsistent("there is no secret of that name"))?;
         check_secret(params, secret, &layout, level)?;
         if !params.is_for_samples() {
-            // As for keys, a file holds nothing that has fewer bits of security than its mark says.
+            // A file must not contain anything with fewer bits of security than its mark says.
             params.check_fresh(secret, level)?;
         }
         let bundles = read_bundles(
@@ -511,7 +510,7 @@ impl Ciphertext {
     }
 }
 
-/// Refuses ciphertexts under a secret that does not fit their layout or level.
+/// Refuses a secret that does not fit the ciphertext's layout or level.
 fn check_secret(params: &Params, secret: SecretName, layout: &Layout, level: Level) -> Result<(), CkksError> {
     params.check_secret(secret)?;
     check_bodies(layout, secret)?;
@@ -528,7 +527,7 @@ fn check_secret(params: &Params, secret: SecretName, layout: &Layout, level: Lev
     }
 }
 
-/// Metadata of evaluation keys: one entry for each switching key, in the order of the sections.
+/// Metadata of evaluation keys: an entry for each switching key, in the order of the sections.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EvaluationKeysMetadata {
@@ -540,11 +539,11 @@ pub struct EvaluationKeysMetadata {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KeyMetadata {
-    /// Name of the key, as [`KeyName`]'s `Display` writes it.
+    /// Name of the key, written by [`KeyName`]'s `Display`.
     name: String,
-    /// Degree and rank of the ciphertexts that it switches.
+    /// Degree and rank of the ciphertexts that the key switches.
     shape: ModuleShape,
-    /// The highest level that it serves.
+    /// The key level.
     level: usize,
 }
 
@@ -569,7 +568,7 @@ impl Stored for EvaluationKeys {
     }
 
     fn write_sections<W: Write + Seek>(&self, writer: &mut FileWriter<W>) -> Result<(), FileError> {
-        // The keys of a set are those that the owner made, which all have a seed.
+        // The owner made all keys of a set, so all have a seed.
         write_seeds(writer, &self.iter().filter_map(|(_, held)| held.key().seed()).collect::<Vec<_>>())?;
         for (index, (_, held)) in self.iter().enumerate() {
             let (key, entries) = (held.key(), held.key().entries());
@@ -580,7 +579,7 @@ impl Stored for EvaluationKeys {
     }
 }
 
-/// The switching key of section `index`, checked against the definition of its name.
+/// The switching key in section `index`, checked against the definition of its name.
 fn read_key(
     reader: &FileReader<'_>,
     params: &Params,
@@ -589,7 +588,7 @@ fn read_key(
     index: usize,
     seed: MaskSeed,
 ) -> Result<SwitchKey, CkksError> {
-    // A key above the highest secure level is refused even if its owner made it.
+    // Refuses a key above the highest secure level, even if its owner made it.
     if level > definition.most {
         let name = definition.name;
         return Err(inconsistent(&format!(
@@ -609,7 +608,7 @@ fn read_key(
     Ok(SwitchKey::from_bodies(chain, gadget, level, inputs, Rank(definition.rank()), seed, entries)?)
 }
 
-/// The same value under another runtime, through the bytes of its file.
+/// The same value under another runtime, by writing and reading its file bytes.
 fn through_file<T: Stored>(
     value: &T,
     params: &Params,
@@ -620,15 +619,15 @@ fn through_file<T: Stored>(
 }
 
 impl PublicKey {
-    /// The same key under another runtime, such as on another device.
+    /// The same key under another runtime, for example on another device.
     pub fn under(&self, runtime: &Runtime) -> Result<Self, CkksError> {
         through_file(self, &self.params().under(runtime)?, Self::from_reader)
     }
 }
 
 impl EvaluationKeys {
-    /// The same keys under another runtime: on another device, they are copied there. Takes twice the memory
-    /// of the keys meanwhile.
+    /// The same keys under another runtime, for example copied to another device. Takes twice the memory of
+    /// the keys during the copy.
     pub fn under(&self, runtime: &Runtime) -> Result<Self, CkksError> {
         through_file(self, &self.params().under(runtime)?, Self::from_reader)
     }
@@ -636,7 +635,7 @@ impl EvaluationKeys {
     /// Evaluation keys from a file.
     ///
     /// # Errors
-    /// [`CkksError::File`] where the file does not hold evaluation keys of these parameters.
+    /// [`CkksError::File`] if the file does not hold evaluation keys of these parameters.
     pub fn from_reader(reader: &FileReader<'_>, params: &Params) -> Result<Self, CkksError> {
         expect(reader, FileKind::EvaluationKeys, params)?;
         let metadata: EvaluationKeysMetadata = reader.metadata()?;

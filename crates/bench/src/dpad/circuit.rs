@@ -1,5 +1,4 @@
-//! Ciphertexts of known numbers, and how far what they decrypt to is from them: for what the evaluator runs
-//! as a whole.
+//! Ciphertexts of known numbers and the errors of their decryptions, for operations of the evaluator.
 
 use clathrate_ckks::keys::{EncryptOptions, Values};
 use clathrate_ckks::{Ciphertext, Encoding, SecretKey};
@@ -7,13 +6,13 @@ use clathrate_ckks::{Ciphertext, Encoding, SecretKey};
 use crate::failure::Failure;
 use clathrate_arith::sequence;
 
-/// Numbers in `[-LARGEST, LARGEST)`: squared again and again they neither grow nor, at first, vanish.
+/// Numbers are in `[-LARGEST, LARGEST)`: repeated squares do not grow and do not vanish at once.
 const LARGEST: f64 = 0.9;
 
-/// Largest error of a slot that a row may be printed with.
+/// Largest error of a slot with which a row is printed.
 const TOLERANCE: f64 = 1e-4;
 
-/// So many numbers.
+/// `count` numbers.
 pub fn numbers(count: usize) -> Vec<f64> {
     sequence::numbers(40).take(count).map(|x| LARGEST * x).collect()
 }
@@ -24,7 +23,7 @@ pub fn encrypt(owner: &SecretKey, values: &[f64]) -> Result<Ciphertext, Failure>
     Ok(owner.encrypt_array(values, &[values.len()], options)?)
 }
 
-/// The largest distance of a slot from its true value; a wrong result is no result.
+/// The largest distance of a slot from its true value; an error above the tolerance is a failure.
 pub fn deviation(owner: &SecretKey, ciphertext: &Ciphertext, expected: &[f64]) -> Result<f64, Failure> {
     let error = match owner.decrypt(ciphertext)? {
         Values::Real(found) if found.len() == expected.len() => {

@@ -1,4 +1,4 @@
-//! One ciphertext between MLWE and RLWE, beside one RLWE key switch, in turns. [dpad-he, Table 9]
+//! Conversions of one ciphertext between MLWE and RLWE, in turns with one RLWE key switch. [dpad-he, Table 9]
 
 use std::any::Any;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use super::{CONVERSION, Work};
 use crate::failure::Failure;
 use crate::timing::Timer;
 
-/// Measures `set`, where the paper does.
+/// Measures `set` if the paper does.
 pub fn run(timer: &Timer<'_>, set: &Set, runtime: &Runtime) -> Result<(), Failure> {
     let spec = direct(set.spec(timer.is_quick())?);
     if spec.rank == 1 || set.log_dimension.is_none() {

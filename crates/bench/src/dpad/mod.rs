@@ -1,9 +1,9 @@
 //! `clathrate-bench --set dpad`: RNS-CKKS, ModHE and DPad-HE at the paper's parameters. [dpad-he, sec. 5]
 //!
 //! Sits above [`crate::timing`]; prints rows that `bench/pages/dpad.toml` lays out as the paper's tables.
-//! [`sets`] names the parameters, [`setting`] is one set with its secret and switchers, [`circuit`]
-//! ciphertexts of known numbers, [`multiply`] times products, [`rotations`] rotations one after the other,
-//! [`conversion`] moves between MLWE and RLWE, [`squaring`] repeated squaring through all levels.
+//! [`sets`] has the parameters, [`setting`] one set with its secret and switchers, [`circuit`] ciphertexts of
+//! known numbers; [`multiply`] times products, [`rotations`] successive rotations, [`conversion`] conversions
+//! between MLWE and RLWE, [`squaring`] repeated squaring through all levels.
 
 mod circuit;
 mod conversion;
@@ -23,23 +23,23 @@ pub use sets::{SETS, direct, names};
 
 /// A product of ciphertexts, relinearised and rescaled.
 pub const MULTIPLY: &str = "multiply_rescale";
-/// A ciphertext between MLWE and RLWE.
+/// A conversion of a ciphertext between MLWE and RLWE.
 pub const CONVERSION: &str = "conversion";
 /// `x, x^2, x^4, ..` through all levels.
 pub const SQUARING: &str = "repeated_squaring";
-/// Rotations one after the other.
+/// Successive rotations.
 pub const ROTATIONS: &str = "rotations";
 
-/// Something to be timed.
+/// An operation to be timed.
 type Work<'a, T> = Box<dyn FnMut() -> Result<T, Failure> + 'a>;
 
-/// Three runs even of some hundred milliseconds.
+/// Limits that give three runs of some hundred milliseconds.
 const LIMITS: Limits = Limits { budget: Duration::from_millis(500), least: 3, most: 31 };
 
-/// Products: three runs even of seconds.
+/// Limits of products: three runs even of seconds.
 const PRODUCT_LIMITS: Limits = Limits { budget: Duration::from_millis(900), ..LIMITS };
 
-/// Quick runs.
+/// Limits of quick runs.
 const QUICK_LIMITS: Limits = Limits { budget: Duration::from_millis(5), least: 3, most: 5 };
 
 /// Measures all sets, or those of `only`.

@@ -16,15 +16,15 @@ use super::{MULTIPLY, Work};
 use crate::failure::Failure;
 use crate::timing::{Extra, Timer};
 
-/// Most inputs per part of a key that is made in parts.
+/// Maximum number of inputs per part of a key that is made in parts.
 const LONGEST_PART: usize = 4;
 
-/// Inputs per part of a key of `inputs`: all parts are equal.
+/// Inputs per part of a key of `inputs` inputs; all parts are equal.
 fn part_length(inputs: usize) -> usize {
     (1..=LONGEST_PART).rev().find(|&length| inputs.is_multiple_of(length)).unwrap_or(1)
 }
 
-/// A key as it is stored: the bodies as words, and the seed of the masks.
+/// Bytes of a stored key: the bodies as words, and the seed of the masks.
 fn stored_bytes(chain: &clathrate_lattice::Chain, key: &SwitchKey) -> usize {
     8 * key.inputs() * key.digit_count() * key.body_count() * key.basis().len() * chain.ring().degree()
         + size_of::<MaskSeed>()
@@ -34,9 +34,9 @@ fn stored_bytes(chain: &clathrate_lattice::Chain, key: &SwitchKey) -> usize {
 enum Way<'k> {
     /// By one switch. [dpad-he, sec. 3.1]
     Direct(&'k Switcher, &'k SwitchKey),
-    /// By way of the temporary rank. [dpad-he, Algorithm 1]
+    /// Through the temporary rank. [dpad-he, Algorithm 1]
     TemporaryRank(TemporaryRank<'k>, &'k SwitchKey),
-    /// As the first, by keys of fewer inputs each.
+    /// By one switch whose key is made in parts of fewer inputs.
     Parts(&'k Switcher, &'k [SwitchKey]),
 }
 
@@ -55,14 +55,14 @@ impl Way<'_> {
                 let first = products.next().ok_or(LatticeError::EmptyShape { what: "the rank", got: 0 })?;
                 let mut sum =
                     products.try_fold(first?, |mut sum, product| sum.add_assign(&product?).map(|()| sum))?;
-                // In place of the product's own linear terms, which are as many.
+                // These polynomials stand for the product's linear terms, which are as many.
                 sum.add_lifted(x.polys())?;
                 switcher.mod_down_rescale(&sum)
             }
         }
     }
 
-    /// Transforms and Hadamard products of one product, by the plans' counts.
+    /// Transforms and Hadamard products of one product, by the counts of the plans.
     fn counts(&self, setting: &Setting<'_>) -> Result<(f64, f64), Failure> {
         let (level, rank) = (setting.top(), setting.rank());
         let (primes, columns) = (setting.chain().basis(level).len() as f64, (rank + 1) as f64);
@@ -85,7 +85,7 @@ impl Way<'_> {
                 let further = up.rank() - rank;
                 let first = crossing.wide.counts(&wide, setting.products(), up.rank() + 1);
                 let second = crossing.base.counts(&base, further, rank + 1);
-                // The way back begins in Coeff form, and has no mod-down of its own.
+                // The switch back starts in Coeff form and has no separate mod-down.
                 let special = base.special().len() as f64;
                 let spared = further as f64 * primes + columns * (primes + special);
                 let mod_down = columns * (special + 1.0) * primes;
@@ -100,19 +100,19 @@ impl Way<'_> {
 
 /// The keys of one set that fit in memory.
 struct Made {
-    /// Of ModHE, or RNS-CKKS.
+    /// The key of ModHE or RNS-CKKS, or its parts.
     direct: Vec<SwitchKey>,
-    /// What switches there as the parts of a key made in parts, if it was.
+    /// The secrets from which the parts switch, if the key is made in parts.
     parts: Option<Vec<SecretKey>>,
-    /// To the temporary rank, and back.
+    /// The keys to the temporary rank and back.
     crossing: Option<(SwitchKey, SwitchKey)>,
-    /// Said before they were made.
+    /// Predicted peak of memory.
     peak: usize,
-    /// Of a whole relinearisation key.
+    /// Bytes of a complete relinearisation key.
     whole: KeyBytes,
 }
 
-/// Measures `set`; at rank 1 RNS-CKKS, above it both schemes.
+/// Measures `set`: RNS-CKKS at rank 1, otherwise both schemes.
 pub fn run(timer: &Timer<'_>, set: &Set, runtime: &Runtime) -> Result<(), Failure> {
     let setting = Setting::new(timer, set.name, &set.spec(timer.is_quick())?, runtime)?;
     let Some(made) = make(&setting)? else { return Ok(()) };
@@ -160,8 +160,8 @@ pub fn run(timer: &Timer<'_>, set: &Set, runtime: &Runtime) -> Result<(), Failur
     Ok(())
 }
 
-/// All keys that fit: those of ModHE whole if possible, else in parts, used several times over where not all
-/// parts fit.
+/// All keys that fit: the key of ModHE complete if possible, otherwise in parts, which are used several times
+/// if not all of them fit.
 fn make(setting: &Setting<'_>) -> Result<Option<Made>, Failure> {
     let (timer, level, rank, products) = (setting.timer, setting.top(), setting.rank(), setting.products());
     let (chain, gadget) = (setting.chain(), setting.params(Keys::AsMade).gadget()?);
@@ -179,7 +179,8 @@ fn make(setting: &Setting<'_>) -> Result<Option<Made>, Failure> {
     let length = part_length(products);
     let part = key_bytes(chain, gadget, level, length, rank + 1);
     let all = |own: &[KeyBytes]| peak_bytes(&[own, &crossing_bytes].concat(), true);
-    // Of parts as many as fit, each as often in use as the others.
+    // Takes the largest number of parts that fits and divides the number of all parts, so that each is used
+    // equally often.
     let whole_fits = lacking(all(&[whole])).is_none();
     let counts = (1..=products / length).rev().filter(|&count| (products / length).is_multiple_of(count));
     let parts = counts
@@ -218,7 +219,7 @@ fn make(setting: &Setting<'_>) -> Result<Option<Made>, Failure> {
     Ok(Some(Made { direct, parts: (parts > 0).then_some(froms), crossing, peak, whole }))
 }
 
-/// The phase that the product has without noise.
+/// The phase of the product without noise.
 fn expected(
     setting: &Setting<'_>,
     way: &Way<'_>,
@@ -258,7 +259,7 @@ fn describe(setting: &Setting<'_>, made: &Made, keys: Keys, way: &Way<'_>) -> Re
         held.iter().map(|key| stored_bytes(chain, key)).sum::<usize>(),
     );
     if let Way::Parts(_, parts) = way {
-        // The whole key's.
+        // Sizes of the complete key.
         let polys = made.whole.words / (setting.rank() + 1);
         sizes = (made.whole.packed, polys + size_of::<MaskSeed>());
         insert(
@@ -292,7 +293,7 @@ fn describe(setting: &Setting<'_>, made: &Made, keys: Keys, way: &Way<'_>) -> Re
     Ok(extra)
 }
 
-/// What a plan chose.
+/// The method that a plan chose.
 fn choice(plan: &clathrate_lattice::switch::SwitchTables) -> serde_json::Value {
     let choice = plan.method();
     let method = if choice.key_digit.is_some() { "klss" } else { "hybrid" };

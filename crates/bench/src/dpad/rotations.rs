@@ -1,5 +1,5 @@
-//! Rotations one after the other: plain ones at the set's rank, rank-hoisted ones at the temporary rank, in
-//! turns. [dpad-he, Figure 4]
+//! Successive rotations: plain ones at the set's rank and rank-hoisted ones at the temporary rank, in turns.
+//! [dpad-he, Figure 4]
 
 use clathrate_arith::{Automorphism, GaloisElement};
 use clathrate_ckks::parameters::KeyModulus;
@@ -16,16 +16,17 @@ use crate::timing::Timer;
 /// The sets of Figure 4 (a).
 const BY_COUNT: [&str; 3] = ["I", "II", "III"];
 
-/// Numbers of rotations there.
+/// Numbers of rotations in Figure 4 (a).
 const COUNTS: [usize; 5] = [1, 2, 4, 6, 8];
 
-/// The temporary rank of rank 1. [dpad-he, RQ5]
+/// The temporary rank for sets of rank 1. [dpad-he, RQ5]
 const LIFTED_RANK: usize = 2;
 
-/// Digits there: one would need a modulus as long as `Q`, and cost more to divide by than it saves.
+/// Digits at that rank: a single digit would need a modulus as long as `Q`, whose division costs more than it
+/// saves.
 const LIFTED_DIGITS: u32 = 2;
 
-/// The set of Figure 4 (b), its number of rotations, and the temporary ranks beside the paper's own.
+/// The set of Figure 4 (b), its number of rotations, and temporary ranks in addition to the paper's.
 const BY_RANK: (&str, usize, [usize; 3]) = ("III", 6, [6, 7, 8]);
 
 /// An automorphism with its key.
@@ -49,7 +50,7 @@ pub fn run(timer: &Timer<'_>, wanted: impl Fn(&str) -> bool, runtime: &Runtime) 
     Ok(())
 }
 
-/// Keys for rotations by the powers of two from `1` on.
+/// Keys for rotations by the first `count` powers of two.
 fn turns(
     setting: &Setting<'_>,
     count: usize,
@@ -97,7 +98,7 @@ fn by_count(
     Ok(())
 }
 
-/// `phi_m(.. phi_1(x))` by each way, in turns.
+/// Times `phi_m(.. phi_1(x))` by each method, in turns.
 fn measure(
     setting: &Setting<'_>,
     x: &Bundle<Eval>,

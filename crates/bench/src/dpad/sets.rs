@@ -1,28 +1,27 @@
-//! The parameter sets: the paper's [dpad-he, Tables 3 and 5], by the names that `bench/paper/dpad.json` gives
-//! them.
+//! The paper's parameter sets [dpad-he, Tables 3 and 5], with their names in `bench/paper/dpad.json`.
 
 use clathrate_ckks::{CkksError, ParamsSpec};
 use clathrate_lattice::security::max_log2_qp;
 
-/// By how much a quick run's degree is smaller, as a power of two.
+/// Binary logarithm of the factor by which a quick run's degree is smaller.
 const QUICK_SHIFT: u32 = 5;
 
-/// Bits of the primes that temporary ranks of our own get.
+/// Bits of the primes of temporary ranks that the paper does not have.
 const TEMPORARY_BITS: u32 = 44;
 
-/// By how many bits digits may differ: primes are not cut in two.
+/// Bits by which digits may differ, because primes are not split.
 const DIGIT_MARGIN: u32 = 40;
 
-/// A set of the paper's.
+/// A parameter set of the paper.
 #[derive(Debug, Clone, Copy)]
 pub struct Set {
     /// Its name.
     pub name: &'static str,
-    /// The preset that has its primes.
+    /// The preset with its primes.
     preset: &'static str,
-    /// Rank 1 at the preset's dimension: ours, to compare with.
+    /// Whether the set has rank 1 at the preset's dimension: not in the paper, for comparison.
     lifted: bool,
-    /// log2 of the dimension of the tables and figures at equal dimension, where it is among their sets.
+    /// log2 of the dimension of the tables and figures at equal dimension, if the set is in them.
     pub log_dimension: Option<u32>,
 }
 
@@ -30,7 +29,7 @@ const fn set(name: &'static str, preset: &'static str, log_dimension: Option<u32
     Set { name, preset, lifted: false, log_dimension }
 }
 
-/// All of them, in the order they are measured: what is compared is near each other.
+/// All sets in the order of measurement; compared sets are neighbours.
 pub const SETS: [Set; 13] = [
     Set { lifted: true, ..set("n14-r1", "paper_dpad_n13_r2", None) },
     set("n13-r2", "paper_dpad_n13_r2", None),
@@ -47,14 +46,13 @@ pub const SETS: [Set; 13] = [
     set("VI", "paper_dpad_n14_r4", Some(16)),
 ];
 
-/// The names, as the command line takes them.
+/// The names on the command line.
 pub fn names() -> Vec<&'static str> {
     SETS.iter().map(|set| set.name).collect()
 }
 
 impl Set {
-    /// The specification with the paper's temporary rank, for a quick run at a small degree that protects
-    /// nothing.
+    /// The specification with the paper's temporary rank; for a quick run at a small, insecure degree.
     pub fn spec(&self, quick: bool) -> Result<ParamsSpec, CkksError> {
         let mut spec = clathrate_ckks::parameters::preset(self.preset)?;
         if self.lifted {
@@ -66,8 +64,8 @@ impl Set {
         Ok(small(spec, quick))
     }
 
-    /// The same with another temporary rank, and as many temporary primes as are secure there and make no
-    /// fewer digits than `digits`.
+    /// The specification with another temporary rank, and with as many temporary primes as are secure there
+    /// and give at least `digits` digits.
     pub fn spec_at(&self, temporary_rank: usize, digits: u32, quick: bool) -> Result<ParamsSpec, CkksError> {
         let mut spec = direct(self.spec(false)?);
         let headroom = max_log2_qp(spec.degree * temporary_rank, 128, spec.distribution()).unwrap_or(0.0);
@@ -83,7 +81,7 @@ impl Set {
     }
 }
 
-/// The same primes without a temporary rank: ModHE, and at rank 1 RNS-CKKS.
+/// The same primes without a temporary rank: ModHE, or RNS-CKKS at rank 1.
 pub fn direct(mut spec: ParamsSpec) -> ParamsSpec {
     if spec.temporary_rank.take().is_some() {
         spec.temporary.clear();

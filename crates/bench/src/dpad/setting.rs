@@ -1,5 +1,5 @@
-//! One parameter set with its secret and its switchers: what products and rotations need, the check of
-//! results, and what fits in memory.
+//! One parameter set with its secret and switchers, for products and rotations; the check of results, and of
+//! memory.
 
 use std::sync::Arc;
 
@@ -19,27 +19,27 @@ use crate::noise::noise_bits;
 use crate::timing::{Extra, Timer};
 use clathrate_arith::machine;
 
-/// Most bytes of keys that plans derive.
+/// Maximum bytes of derived keys.
 pub const FORM_BYTES: usize = 6 << 30;
 
-/// Keys take at most this while they are made, whatever is free.
+/// Maximum bytes of keys while they are made, for any free memory.
 const MOST_BYTES: usize = 15_000_000_000;
 
-/// Keys may take so much of the free memory.
+/// Maximum fraction of the free memory for keys.
 const MEMORY_SHARE: f64 = 0.85;
 
-/// Peaks above this are told.
+/// Peaks above this are announced.
 const WORTH_TELLING: usize = 2_000_000_000;
 
-/// What a measurement holds beside keys: ciphertexts, digits, tables.
+/// Bytes of a measurement in addition to keys: ciphertexts, digits, tables.
 const OTHER_BYTES: usize = 500 << 20;
 
 /// How keys are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keys {
-    /// Digits as they were made: of one prime, and at the temporary rank of `P^`.
+    /// With the digits as made: of one prime, and at the temporary rank of `P^`.
     AsMade,
-    /// As the plan chooses.
+    /// As the planner chooses.
     Planned,
 }
 
@@ -47,7 +47,7 @@ impl Keys {
     /// Both.
     pub const ALL: [Self; 2] = [Self::AsMade, Self::Planned];
 
-    /// As rows say it.
+    /// The name in rows.
     pub fn name(self) -> &'static str {
         match self {
             Self::AsMade => "as_made",
@@ -55,12 +55,12 @@ impl Keys {
         }
     }
 
-    /// The parameters of `spec` that switch so.
+    /// The parameters of `spec` with this key switching.
     pub fn params(self, spec: &ParamsSpec, runtime: &Runtime) -> Result<Params, Failure> {
         self.params_within(spec, DEFAULT_KEY_EXPANSION, runtime)
     }
 
-    /// The same, deriving at most so many times a key's bytes.
+    /// The parameters with derived keys of at most `expansion` times a key's bytes.
     pub fn params_within(
         self,
         spec: &ParamsSpec,
@@ -83,20 +83,20 @@ pub struct Setting<'a> {
     pub name: &'static str,
     pub secret: SecretKey,
     params: [Params; 2],
-    /// Switchers of whole relinearisations at the set's own rank.
+    /// Switchers of complete relinearisations at the set's rank.
     direct: [Switcher; 2],
 }
 
-/// The bytes of one key, in memory as it is used and as it is made.
+/// The bytes of one key in memory, as used and as made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeyBytes {
     /// Packed.
     pub packed: usize,
-    /// One word per residue, which a key takes too while it is made.
+    /// One word per residue, which a key also takes while it is made.
     pub words: usize,
 }
 
-/// The bytes of a key over `chain` up to `level`, of `inputs` to `columns` (rank and bodies).
+/// The bytes of a key over `chain` up to `level`, from `inputs` to `columns` polynomials (rank and bodies).
 pub fn key_bytes(chain: &Chain, gadget: &Gadget, level: Level, inputs: usize, columns: usize) -> KeyBytes {
     let (basis, moduli, degree) = (chain.key_basis(level), chain.ring().moduli(), chain.ring().degree());
     let polys = inputs * gadget.digit_count(chain, level) * columns;
@@ -104,8 +104,8 @@ pub fn key_bytes(chain: &Chain, gadget: &Gadget, level: Level, inputs: usize, co
     KeyBytes { packed: polys * bits * degree.div_ceil(VECTOR), words: 8 * polys * basis.len() * degree }
 }
 
-/// Peak memory of keys that are made one after the other: all packed, and beside them the largest as words
-/// or, later, what plans derive of all.
+/// Peak memory of keys that are made one after the other: all keys packed, and in addition the largest one as
+/// words, or later the derived keys.
 pub fn peak_bytes(keys: &[KeyBytes], planned: bool) -> usize {
     let largest = keys.iter().map(|key| key.words).max().unwrap_or(0);
     let packed: usize = keys.iter().map(|key| key.packed).sum();
@@ -113,14 +113,13 @@ pub fn peak_bytes(keys: &[KeyBytes], planned: bool) -> usize {
     packed + largest.max(derived) + OTHER_BYTES
 }
 
-/// How much a plan may derive of these keys, in multiples of their bytes, so that nothing is given up and
-/// derived again on the way.
+/// Maximum expansion of these keys such that no derived key is evicted and derived again.
 pub fn expansion(keys: &[KeyBytes]) -> f64 {
     let packed: usize = keys.iter().map(|key| key.packed).sum();
     DEFAULT_KEY_EXPANSION.min(FORM_BYTES as f64 / packed.max(1) as f64)
 }
 
-/// Why `bytes` are not taken, where they do not fit.
+/// The reason if `bytes` do not fit; `None` if they do.
 pub fn lacking(bytes: usize) -> Option<String> {
     let free =
         machine::memory().map_or(MOST_BYTES, |memory| (memory.free_bytes as f64 * MEMORY_SHARE) as usize);
@@ -139,7 +138,7 @@ pub fn gb(bytes: usize) -> f64 {
     bytes as f64 / 1e9
 }
 
-/// Tells people about large keys before they are made.
+/// Prints a note about large keys before they are made.
 pub fn announce(timer: &Timer<'_>, label: &str, peak: usize) {
     if peak > WORTH_TELLING {
         timer.note(&format!("{label}: keys take up to {:.1} GB while they are made", gb(peak)));
@@ -151,7 +150,7 @@ pub fn entropy() -> Result<SecretRng, Failure> {
     Ok(SecretRng::from_os().map_err(LatticeError::from)?)
 }
 
-/// What rows tell of a chain.
+/// The fields of rows about a chain.
 pub fn chain_extra(set: &str, params: &Params) -> Extra {
     let (chain, top, rank) = (params.chain(), params.max_level(), params.rank());
     let primes = chain.basis(top).len();
@@ -220,24 +219,24 @@ impl<'a> Setting<'a> {
         self.params[0].max_level()
     }
 
-    /// The rank.
+    /// The rank of the set.
     pub fn rank(&self) -> usize {
         self.params[0].rank()
     }
 
-    /// Polynomials that a product's relinearisation switches.
+    /// Polynomials that the relinearisation of a product switches.
     pub fn products(&self) -> usize {
         self.rank() * (self.rank() + 1) / 2
     }
 
-    /// The way to the temporary rank and back by `down`.
+    /// The switchers to the temporary rank and back, with the key `down`.
     pub fn crossing<'k>(&'k self, keys: Keys, down: &'k SwitchKey) -> Option<TemporaryRank<'k>> {
         let params = self.params(keys);
         let wide = &params.key_switching(KeyModulus::Widened).ok()?.switcher;
         Some(TemporaryRank { wide, base: params.switcher().ok()?, down })
     }
 
-    /// A fresh secret of the temporary rank that begins with this one.
+    /// A new secret of the temporary rank that extends this one.
     pub fn temporary_secret(&self, rank: usize) -> Result<SecretKey, Failure> {
         let further = rank - self.rank();
         let distribution = self.params[0].spec().distribution();
@@ -270,12 +269,12 @@ impl<'a> Setting<'a> {
         Ok(self.chain().rescale_division(self.top())?.divide_eval(&x)?)
     }
 
-    /// Bits of the largest coefficient of `phase(bundle) - expected`: a wrong result has no small one.
+    /// Bits of the largest coefficient of `phase(bundle) - expected`; large for a wrong result.
     pub fn noise(&self, bundle: &Bundle<Eval>, expected: &Poly<Eval>) -> Result<f64, Failure> {
         noise_bits(self.phase(bundle)?, expected)
     }
 
-    /// What rows tell of the chain: where nothing goes by the temporary rank, nothing of it.
+    /// The fields of rows about the chain, without those of the temporary rank if it is not used.
     pub fn extra(&self, keys: Keys, by_temporary: bool) -> Extra {
         let mut extra = chain_extra(self.name, self.params(keys));
         if !by_temporary {
@@ -289,7 +288,7 @@ impl<'a> Setting<'a> {
     }
 }
 
-/// As the parameters' own switcher, planned for whole relinearisations at their own rank.
+/// The parameters' switcher, planned for complete relinearisations at their rank.
 fn relineariser(params: &Params) -> Result<Switcher, Failure> {
     let (own, rank) = (params.switcher()?, params.rank());
     let policy = match own.policy() {

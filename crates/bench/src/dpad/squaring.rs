@@ -1,7 +1,6 @@
-//! Repeated squaring through all levels, with the rank kept and reduced on the way, in turns. [dpad-he, RQ4,
-//! Figure 3]
+//! Repeated squaring through all levels at constant and at falling rank, in turns. [dpad-he, RQ4, Figure 3]
 //!
-//! The rank goes down as soon as the lower one is secure: by halves, and where that differs by single steps
+//! The rank is reduced as soon as the lower one is secure: by halves, and, if that differs, by single steps
 //! as in the paper.
 
 use clathrate_ckks::parameters::KeyModulus;
@@ -24,20 +23,20 @@ use super::setting::{
 use crate::failure::Failure;
 use crate::timing::{Timer, Times};
 
-/// How often each series runs, at most and where it is long; the middle one is printed.
+/// Runs of each series, for short and for long series; the median run is printed.
 const RUNS: (usize, usize) = (3, 1);
 
-/// log2 of the dimension from which series are long.
+/// log2 of the dimension from which on series are long.
 const LONG: u32 = 16;
 
-/// How the rank goes down.
+/// How the rank is reduced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Steps {
-    /// Not at all.
+    /// Never.
     Kept,
-    /// To half of it.
+    /// To its half.
     Halves,
-    /// By one at a time.
+    /// By one.
     Single,
 }
 
@@ -52,7 +51,7 @@ impl Steps {
         }
     }
 
-    /// The rank after `rank`, if there is one.
+    /// The next rank after `rank`, if any.
     fn next(self, rank: usize) -> Option<usize> {
         match self {
             _ if rank == 1 => None,
@@ -70,7 +69,7 @@ struct Series {
     error: f64,
 }
 
-/// Measures `set`, where the paper does.
+/// Measures `set` if the paper does.
 pub fn run(timer: &Timer<'_>, set: &Set, runtime: &Runtime) -> Result<(), Failure> {
     if set.log_dimension.is_none() {
         return Ok(());
@@ -112,13 +111,13 @@ fn under(
     let evaluator = Evaluator::with_keys(evaluation.clone());
     let values = numbers(params.slot_count());
     let x = encrypt(&owner, &values)?;
-    // Memory is touched before the first series, not in it.
+    // Touches memory before the first series.
     deviation(
         &owner,
         &evaluator.multiply_rescale(&x, &x)?,
         &values.iter().map(|value| value * value).collect::<Vec<_>>(),
     )?;
-    // At rank 2 halves are single steps; at rank 1 there is nothing to reduce.
+    // At rank 2 halves are single steps; at rank 1 there is no reduction.
     let steps = &Steps::ALL[..params.rank().min(Steps::ALL.len())];
     let mut runs: Vec<Vec<Series>> = steps.iter().map(|_| Vec::new()).collect();
     let count = if set.log_dimension < Some(LONG) { RUNS.0 } else { RUNS.1 };
@@ -150,12 +149,12 @@ fn sizes(keys: &EvaluationKeys, expansion: f64, peak: usize) -> Value {
     json!({ "all_key_bytes": keys.bytes(), "key_expansion": expansion, "derived_bytes": keys.derived_bytes(), "predicted_peak_bytes": peak })
 }
 
-/// Ranks below that of `params`, each with what is needed there: the highest level where it is secure.
+/// The parameters at ranks below that of `params` that have a secure level.
 fn lower(params: &Params) -> Vec<Params> {
     (1..params.rank()).rev().filter_map(|rank| params.at_rank(rank).ok()).collect()
 }
 
-/// The keys of all series together, and their bytes: each for the level where it is first needed.
+/// The keys of all series and their bytes, each for the level where it is first needed.
 fn needs(params: &Params) -> Result<(KeyNeeds, Vec<KeyBytes>), Failure> {
     let (mut needs, mut bytes) = (KeyNeeds::new(), Vec::new());
     let all: Vec<Params> = std::iter::once(params.clone()).chain(lower(params)).collect();

@@ -1,9 +1,9 @@
-//! What is measured: the cells of the papers' tables, and at each level what may be the best. Read by the
-//! other files here.
+//! The measured methods and levels: the cells of the papers' tables, and at each level the methods that may
+//! be fastest.
 
 use clathrate_lattice::switch::SwitchMethod;
 
-/// Derived keys may take this many times the bytes of a key: more than any plan uses.
+/// Factor of a key's bytes that derived keys may take: more than any plan uses.
 pub const UNLIMITED: f64 = 1000.0;
 
 /// The set of [level-aware].
@@ -11,23 +11,23 @@ pub const EXPANSION_PRESET: &str = "level_aware";
 /// The set of [klss, Table 5].
 pub const OPERATIONS_PRESET: &str = "klss_n16";
 
-/// Lengths of key digits: the paper's 1 to 7 and those that suit shorter primes of the auxiliary modulus.
+/// Numbers of primes per key digit: the paper's 1 to 7, and those that suit shorter auxiliary primes.
 pub const KEY_DIGITS: [usize; 10] = [1, 2, 3, 4, 5, 6, 7, 8, 10, 12];
 
-/// Lengths of digits at any level. [level-aware, Table 3]
+/// Numbers of primes per digit at any level. [level-aware, Table 3]
 const DIGITS: [usize; 5] = [1, 2, 4, 8, 16];
 
-/// Lengths of digits of keys that are derived. [level-aware, Table 5]
+/// Numbers of primes per digit of derived keys. [level-aware, Table 5]
 pub const EXPANDED_DIGITS: [usize; 4] = [2, 4, 8, 16];
 
-/// Decomposed choices that are tried at every level, whatever the plan thinks.
+/// KLSS methods that are tried at every level, regardless of the plan.
 const ALWAYS: [(usize, usize); 2] = [(2, 5), (4, 7)];
 
-/// Digits and key digits: lengths next to one that the plan chose.
+/// Numbers of primes per digit and key digit from which the neighbours of a plan's choice are taken.
 const STEPS: [usize; 14] = [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24];
 
-/// How many primes a cell of the papers' tables has in all, `l~`, and its digits' longest length. [klss,
-/// Tables 3, 4]
+/// For the cells of the papers' tables: the numbers of all primes, `l~`, and the largest number of primes per
+/// digit. [klss, Tables 3, 4]
 pub fn paper_sizes(preset: &str) -> (&'static [usize], usize) {
     match preset {
         "klss_n15" => (&[24, 20, 16], 3),
@@ -36,8 +36,8 @@ pub fn paper_sizes(preset: &str) -> (&'static [usize], usize) {
     }
 }
 
-/// Numbers of ciphertext primes at which the plan is compared with fixed choices. [level-aware, Table 3] and
-/// the papers' cells.
+/// Numbers of ciphertext primes at which the plan is compared with fixed methods: those of [level-aware,
+/// Table 3] and of the papers' cells.
 pub fn level_primes(preset: &str) -> &'static [usize] {
     match preset {
         "klss_n15" => &[23, 22, 21, 19, 18, 17, 15, 14, 13, 10, 7, 4],
@@ -46,8 +46,8 @@ pub fn level_primes(preset: &str) -> &'static [usize] {
     }
 }
 
-/// Choices that may be the best with `free` primes to be special: all hybrid ones, a few KLSS ones, and the
-/// neighbours of what plans chose.
+/// Methods that may be fastest with `free` primes available as special primes: all hybrid ones, a few KLSS
+/// ones, and the neighbours of planned ones.
 pub fn candidates(free: usize, planned: &[SwitchMethod]) -> Vec<SwitchMethod> {
     let mut choices: Vec<SwitchMethod> = DIGITS.into_iter().map(SwitchMethod::hybrid).collect();
     choices.extend(ALWAYS.map(|(digit, key_digit)| SwitchMethod::klss(digit, key_digit)));
@@ -71,7 +71,7 @@ pub fn candidates(free: usize, planned: &[SwitchMethod]) -> Vec<SwitchMethod> {
     choices
 }
 
-/// `length` with the next shorter and longer one.
+/// `length` with the next smaller and the next larger one.
 fn neighbours(length: usize) -> Vec<usize> {
     let below = STEPS.into_iter().rev().find(|&step| step < length);
     let above = STEPS.into_iter().find(|&step| step > length);

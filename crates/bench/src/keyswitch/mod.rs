@@ -1,10 +1,10 @@
-//! `clathrate-bench --set keyswitch`: every way to switch at every level, as the two papers on key switching
-//! measure theirs.
+//! `clathrate-bench --set keyswitch`: every method of key switching at every level, measured as in the two
+//! papers on key switching.
 //!
 //! Sits above [`crate::timing`]; prints rows that `bench/pages/keyswitch.toml` lays out as the papers'
-//! tables. [`setting`] is one parameter set with its key, [`cells`] says what is measured, [`sweep`] measures
-//! fixed choices, [`split`] where their time goes, [`planned`] the plan's, [`operations`] whole products and
-//! rotations, [`polynomial`] polynomials of ciphertexts.
+//! tables. [`setting`] is one parameter set with its key, [`cells`] lists the measurements; [`sweep`]
+//! measures fixed methods, [`split`] the parts of a switch, [`planned`] the plan's methods, [`operations`]
+//! complete products and rotations, [`polynomial`] polynomials of ciphertexts.
 
 mod cells;
 mod operations;
@@ -23,17 +23,17 @@ use crate::timing::{Limits, Timer};
 use setting::Setting;
 use sweep::Sweep;
 
-/// One switch, Eval form to Eval form, by a fixed choice.
+/// One switch from Eval form to Eval form by a fixed method.
 pub const SWITCH: &str = "switch";
-/// The same as the plan chooses.
+/// One switch by the planned method.
 pub const SWITCH_PLANNED: &str = "switch_planned";
-/// The same with as much memory for derived keys as the plan wants.
+/// One switch by the planned method with unlimited memory for derived keys.
 pub const SWITCH_UNLIMITED: &str = "switch_unlimited";
 /// A product of ciphertexts, relinearised.
 pub const MULTIPLY: &str = "multiply";
 /// One rotation.
 pub const AUTOMORPHISM: &str = "automorphism";
-/// A key of longer digits, derived from the key that travelled.
+/// The derivation of a key with longer digits from the stored key.
 pub const EXPAND: &str = "expand";
 /// A polynomial of a ciphertext.
 pub const POLYNOMIAL: &str = "polynomial";
@@ -41,16 +41,17 @@ pub const POLYNOMIAL: &str = "polynomial";
 /// The parameter sets.
 pub const PRESETS: [&str; 3] = ["klss_n15", "klss_n16", "level_aware"];
 
-/// Long enough for a median at most levels of the largest sets, and short enough for some hundred of them.
+/// Limits long enough for a median at most levels of the largest sets, and short enough for some hundred
+/// levels.
 const LIMITS: Limits = Limits { budget: Duration::from_millis(200), least: 5, most: 11 };
 
-/// The parts of a switch.
+/// Limits of the parts of a switch.
 const SPLIT_LIMITS: Limits = Limits { budget: Duration::from_millis(60), least: 3, most: 5 };
 
-/// Quick runs.
+/// Limits of quick runs.
 const QUICK_LIMITS: Limits = Limits { budget: Duration::from_millis(10), least: 3, most: 5 };
 
-/// Measures all of `only`, or all sets where that is empty.
+/// Measures the sets in `only`, or all sets if it is empty.
 pub fn run(timer: &Timer<'_>, only: &[&str], runtime: &Runtime) -> Result<(), Failure> {
     let timer = timer.with_limits(if timer.is_quick() { QUICK_LIMITS } else { LIMITS });
     for preset in PRESETS.into_iter().filter(|&preset| only.is_empty() || only.contains(&preset)) {
@@ -62,7 +63,7 @@ pub fn run(timer: &Timer<'_>, only: &[&str], runtime: &Runtime) -> Result<(), Fa
     Ok(())
 }
 
-/// Everything of one set that needs a switcher and keys only.
+/// All measurements of one set that need only a switcher and keys.
 fn switches(timer: &Timer<'_>, preset: &'static str, runtime: &Runtime) -> Result<(), Failure> {
     if ![SWITCH, SWITCH_PLANNED, SWITCH_UNLIMITED, MULTIPLY, AUTOMORPHISM, EXPAND]
         .iter()

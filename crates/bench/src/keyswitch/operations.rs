@@ -1,4 +1,4 @@
-//! Whole operations under both engines: a relinearised product and a rotation. [klss, Table 5]
+//! Complete operations with both methods: a relinearised product and a rotation. [klss, Table 5]
 
 use clathrate_arith::{Automorphism, GaloisElement};
 use clathrate_lattice::switch::{SwitchMethod, SwitchPolicy};
@@ -11,10 +11,10 @@ use super::sweep::Sweep;
 use super::{AUTOMORPHISM, MULTIPLY};
 use crate::failure::Failure;
 
-/// Lengths of key digits where none were measured: the paper's best. [klss, Table 4]
+/// Primes per key digit if none were measured: the paper's best. [klss, Table 4]
 const KEY_DIGITS: [usize; 4] = [5, 7, 6, 7];
 
-/// Measures at the levels whose primes and special primes are all that the key has.
+/// Measures at the levels whose primes and special primes are all primes of the key.
 pub fn run(setting: &Setting<'_>, sweep: &Sweep<'_>) -> Result<(), Failure> {
     let choices = choices(setting, sweep);
     if setting.timer.wants(MULTIPLY) {
@@ -42,7 +42,7 @@ pub fn run(setting: &Setting<'_>, sweep: &Sweep<'_>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// For each length of digits the hybrid method, and the other with the key digits that were fastest.
+/// For each number of primes per digit the hybrid method, and the KLSS method with the fastest key digits.
 fn choices(setting: &Setting<'_>, sweep: &Sweep<'_>) -> Vec<SwitchMethod> {
     let (_, longest) = paper_sizes(setting.preset);
     let of_digit = |digit: usize| {

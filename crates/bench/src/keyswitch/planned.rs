@@ -1,5 +1,4 @@
-//! The switch that the plan chooses at each level, in turns with the best fixed choice that the sweep found
-//! there.
+//! The planned switch at each level, in turns with the fastest fixed method of the sweep.
 
 use clathrate_ckks::parameters::DEFAULT_KEY_EXPANSION;
 use clathrate_lattice::switch::{SwitchMethod, SwitchPolicy};
@@ -11,7 +10,7 @@ use super::sweep::{Sweep, switch};
 use super::{SWITCH_PLANNED, SWITCH_UNLIMITED};
 use crate::failure::Failure;
 
-/// Measures the plan at every level, with the usual memory for derived keys and with all that it wants.
+/// Measures the plan at every level, with the default and with unlimited memory for derived keys.
 pub fn run(setting: &Setting<'_>, sweep: &Sweep<'_>) -> Result<(), Failure> {
     for (work, expansion) in [(SWITCH_PLANNED, DEFAULT_KEY_EXPANSION), (SWITCH_UNLIMITED, UNLIMITED)] {
         if setting.timer.wants(work) {
@@ -26,7 +25,7 @@ fn levels(setting: &Setting<'_>, sweep: &Sweep<'_>, work: &str, expansion: f64) 
     let planned = setting.planning(expansion)?;
     let fixed = setting.switcher(SwitchPolicy::Fixed(SwitchMethod::as_made(setting.chain())))?;
     let Some(map) = setting.map(&planned) else { return Ok(()) };
-    // Forms of one choice at a time: together they may be more than fits.
+    // Keeps the derived keys of one method at a time, because several may not fit.
     let mut held: Option<(SwitchMethod, Option<SwitchMethod>)> = None;
     for &primes in level_primes(setting.preset) {
         let level = setting.level(primes)?;

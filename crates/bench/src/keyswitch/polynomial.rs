@@ -1,7 +1,7 @@
-//! Random polynomials of a ciphertext, under digits of one prime throughout and under the plan. [level-aware,
-//! Table 4]
+//! Random polynomials of a ciphertext, with digits of one prime at all levels and with the plan.
+//! [level-aware, Table 4]
 //!
-//! Reads the parameters and the scheme's evaluator only: the switcher in them is what is compared.
+//! Uses only the parameters and the scheme's evaluator, whose switchers are compared.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -28,11 +28,11 @@ pub const PRESET: &str = "level_aware";
 /// Degrees of the paper's polynomials.
 const DEGREES: [usize; 3] = [8, 16, 32];
 
-/// Both bases: the paper's, and that of approximations.
+/// Both bases: the paper's, and the one for approximations.
 const BASES: [PolynomialBasis; 2] = [PolynomialBasis::Power, PolynomialBasis::Chebyshev];
 
-/// Largest error of a slot that a row may be printed with: at degree 2^16 and a scale of 2^44, far above the
-/// noise.
+/// Largest error of a slot with which a row is printed: far above the noise at degree 2^16 and a scale of
+/// 2^44.
 const TOLERANCE: f64 = 1e-4;
 
 /// Measures degrees 8, 16, 32 in both bases, from the highest level.
@@ -56,7 +56,7 @@ fn under(timer: &Timer<'_>, preset: &str, keys: &str, params: &Params) -> Result
     let ciphertext = secret.encrypt_encoded(&plaintext)?;
     for degree in DEGREES {
         for basis in BASES {
-            // Coefficients whose sum of magnitudes is at most 1: no value leaves the unit interval.
+            // The magnitudes of the coefficients sum to at most 1, so values stay in the unit interval.
             let coefficients: Vec<f64> =
                 numbers(degree as u64).take(degree + 1).map(|c| c / (degree + 1) as f64).collect();
             let polynomial = Polynomial::new(coefficients, basis, UNIT_DOMAIN)?;
@@ -86,7 +86,7 @@ fn under(timer: &Timer<'_>, preset: &str, keys: &str, params: &Params) -> Result
                 "depth": plan.depth(),
                 "relinearisations": plan.relinearisations(),
                 "max_error": error,
-                // Derives what later runs find derived.
+                // The first run derives keys for later runs.
                 "first_ms": first,
                 "quick": timer.is_quick(),
             });

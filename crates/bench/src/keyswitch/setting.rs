@@ -1,5 +1,4 @@
-//! One parameter set with its secret and its key: what every measurement of the set needs, and the check of
-//! results.
+//! One parameter set with its secret and key, for all measurements of the set, and the check of results.
 
 use std::sync::Arc;
 
@@ -18,13 +17,13 @@ use crate::noise::noise_bits;
 use crate::timing::{Extra, Timer};
 use clathrate_arith::machine;
 
-/// By how much a quick run's degree is smaller, as a power of two.
+/// Binary logarithm of the factor by which a quick run's degree is smaller.
 const QUICK_SHIFT: u32 = 5;
 
-/// Bytes of derived keys that are kept: all of what one measurement needs.
+/// Maximum bytes of derived keys that are kept: enough for one measurement.
 const FORM_BYTES: usize = 9 << 30;
 
-/// Keys and one derived key take at most so many times a key's bytes, or so much of the free memory.
+/// Maximum fraction of the free memory for keys and one derived key.
 const MEMORY_SHARE: f64 = 0.7;
 
 /// A parameter set with its relinearisation key.
@@ -37,13 +36,13 @@ pub struct Setting<'a> {
     pub key: SwitchKey,
 }
 
-/// What is switched at one level, and what its result's phase is without noise.
+/// The input of a switch at one level, and the phase of its result without noise.
 pub struct Input {
     pub poly: Poly<Eval>,
     expected: Poly<Eval>,
 }
 
-/// The parameters of `preset`, for a quick run at a small degree that protects nothing.
+/// The parameters of `preset`; for a quick run at a small, insecure degree.
 pub fn params(timer: &Timer<'_>, preset: &str, runtime: &Runtime) -> Result<Params, Failure> {
     let mut spec = clathrate_ckks::parameters::preset(preset)?;
     if timer.is_quick() {
@@ -62,7 +61,7 @@ fn packed_bytes(chain: &Chain, indices: &[usize]) -> usize {
 }
 
 impl<'a> Setting<'a> {
-    /// The set with a fresh secret and key; none where they do not fit in memory (an absent row says so).
+    /// The set with a new secret and key; `None` if they do not fit in memory, which an absent row reports.
     pub fn new(
         timer: &'a Timer<'a>,
         preset: &'static str,
@@ -73,7 +72,7 @@ impl<'a> Setting<'a> {
         let gadget = Arc::new(params.gadget()?.clone());
         let basis = chain.key_basis(chain.max_level());
         let key_bytes = 2 * gadget.digits().len() * packed_bytes(chain, basis.indices());
-        // While it is made, a key exists unpacked too.
+        // While it is made, a key is also in memory unpacked.
         if let Some(reason) = lacking(4.0 * key_bytes as f64) {
             timer.absent("*", preset, &reason)?;
             return Ok(None);
@@ -100,7 +99,7 @@ impl<'a> Setting<'a> {
         self.key.basis().len()
     }
 
-    /// The level with so many ciphertext primes.
+    /// The level with `primes` ciphertext primes.
     pub fn level(&self, primes: usize) -> Result<Level, Failure> {
         let level = self.chain().level_of(&Basis::new(0..primes));
         level.ok_or_else(|| {
@@ -109,12 +108,12 @@ impl<'a> Setting<'a> {
         })
     }
 
-    /// A switcher of its own, for keys of one input.
+    /// A separate switcher for keys of one input.
     pub fn switcher(&self, policy: SwitchPolicy) -> Result<Switcher, Failure> {
         Ok(Switcher::with_policy(self.chain().clone(), self.gadget.clone(), policy, 1, FORM_BYTES)?)
     }
 
-    /// A switcher that plans as the set's own does, with derived keys of up to `expansion` times a key.
+    /// A switcher that plans like the set's, with derived keys of up to `expansion` times a key's bytes.
     pub fn planning(&self, expansion: f64) -> Result<Switcher, Failure> {
         let profile = match self.params.switcher()?.policy() {
             SwitchPolicy::Planned(planner) => planner.profile().clone(),
@@ -145,17 +144,17 @@ impl<'a> Setting<'a> {
         Ok(bundle.phase(&self.secret)?.swap_remove(0))
     }
 
-    /// Bits of the largest coefficient of what `switched` differs by from what it should be.
+    /// Bits of the largest coefficient of the error of `switched`.
     pub fn noise_of_switch(&self, switched: &Bundle<Eval>, input: &Input) -> Result<f64, Failure> {
         self.noise(switched, &input.expected)
     }
 
-    /// Bits of the largest coefficient of `phase(bundle) - expected`: a wrong result has no small one.
+    /// Bits of the largest coefficient of `phase(bundle) - expected`; large for a wrong result.
     pub fn noise(&self, bundle: &Bundle<Eval>, expected: &Poly<Eval>) -> Result<f64, Failure> {
         noise_bits(self.phase(bundle)?, expected)
     }
 
-    /// Bytes of key that one switch by `plan` reads: two polynomials per digit, and per key digit.
+    /// Bytes of the key that one switch by `plan` reads: two polynomials per digit and key digit.
     pub fn key_bytes(&self, plan: &SwitchTables) -> usize {
         let (groups, rows) = match plan.key_digits() {
             None => (1, plan.extended().indices().to_vec()),
@@ -164,7 +163,7 @@ impl<'a> Setting<'a> {
         2 * plan.digit_count() * groups * packed_bytes(self.chain(), &rows)
     }
 
-    /// Why a derived key of `bytes` is not made.
+    /// The reason if a derived key of `bytes` is not made.
     pub fn lacking_form(&self, bytes: usize) -> Option<String> {
         if bytes > FORM_BYTES {
             return Some(format!("a derived key of {:.1} GB", bytes as f64 / 1e9));
@@ -172,7 +171,7 @@ impl<'a> Setting<'a> {
         lacking(bytes as f64)
     }
 
-    /// What a row tells of its plan.
+    /// The fields of a row about its plan.
     pub fn extra(&self, plan: &SwitchTables) -> Extra {
         let mut extra = choice_extra(plan.method());
         let more = json!({
@@ -192,7 +191,7 @@ impl<'a> Setting<'a> {
         extra
     }
 
-    /// What a row calls its parameters.
+    /// The name of the parameters in rows.
     pub fn label(&self, primes: usize, choice: SwitchMethod) -> String {
         let (method, tail) = match choice.key_digit {
             None => ("hybrid", String::new()),
@@ -201,13 +200,13 @@ impl<'a> Setting<'a> {
         format!("{} l={primes} {method} r={}{tail}", self.preset, choice.special)
     }
 
-    /// What `switcher` planned for this key.
+    /// The methods that `switcher` planned for this key.
     pub fn map(&self, switcher: &Switcher) -> Option<Arc<MethodMap>> {
         switcher.map(self.key.level())
     }
 }
 
-/// Method and digit lengths.
+/// Method and primes per digit.
 pub fn choice_extra(choice: SwitchMethod) -> Extra {
     let mut extra = Extra::new();
     extra.insert("method".to_owned(), json!(if choice.key_digit.is_some() { "klss" } else { "hybrid" }));
@@ -218,7 +217,7 @@ pub fn choice_extra(choice: SwitchMethod) -> Extra {
     extra
 }
 
-/// Why `bytes` more are not taken, where they do not fit.
+/// The reason if `bytes` more do not fit; `None` if they do.
 fn lacking(bytes: f64) -> Option<String> {
     let free = machine::memory()?.free_bytes;
     let enough = bytes <= free as f64 * MEMORY_SHARE;

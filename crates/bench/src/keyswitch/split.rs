@@ -1,9 +1,8 @@
-//! Where the time of one switch goes: its transforms, its inner product, its conversions, each run apart.
-//! [klss, Figure 2]
+//! The parts of one switch, timed separately: its transforms, its inner product, its conversions. [klss,
+//! Figure 2]
 //!
-//! Each part does the operations of the switch, as many and of the same sizes, on warm buffers of its own and
-//! a key of its own. The parts are a lower bound: what a switch takes beyond their sum belongs to none of
-//! them.
+//! Each part does the operations of the switch, in the same number and sizes, on separate warm buffers and a
+//! separate key. Their sum is a lower bound of the time of a switch.
 
 use clathrate_arith::{BaseConversion, Buffer, Engine, FactorShape, Rounding};
 use clathrate_lattice::switch::SwitchTables;
@@ -22,7 +21,7 @@ struct Parts<'p> {
     timer: Timer<'p>,
     engine: &'p dyn Engine,
     plan: &'p SwitchTables,
-    /// Moduli that digits and keys are multiplied over.
+    /// Moduli of the products of digits and keys.
     moduli: Vec<usize>,
     /// Key digits; one for the hybrid method.
     groups: usize,
@@ -55,7 +54,7 @@ impl Parts<'_> {
         self.plan.key_digits().is_none()
     }
 
-    /// The input's, the digits', the sums' and the results' transforms.
+    /// Transforms of the input, the digits, the sums and the results.
     fn transforms(&self) -> Result<f64, Failure> {
         let of = |indices: &[usize]| -> Result<f64, Failure> {
             let mut rows = filled(self.engine, indices);
@@ -68,8 +67,7 @@ impl Parts<'_> {
         let (digits, level) = (self.plan.digit_count() as f64, of(self.plan.basis().indices())?);
         let products = of(&self.moduli)?;
         let columns = COLUMNS as f64;
-        // Of the hybrid method's digits, those primes that they are made of need no transform: together, the
-        // level's.
+        // A hybrid digit needs no transform for its own primes; over all digits these are the level's primes.
         let (digits, sums) = if self.is_hybrid() {
             (digits * products - level, columns * of(self.plan.special().indices())?)
         } else {
@@ -78,7 +76,7 @@ impl Parts<'_> {
         Ok(level + digits + sums + columns * level)
     }
 
-    /// The products of digits, which stay in the cache as far as they fit, with a key that does not.
+    /// Products of digits, which stay in the cache if they fit, and a key, which does not.
     fn inner_product(&self) -> Result<f64, Failure> {
         let (engine, digits) = (self.engine, self.plan.digit_count());
         let shape = FactorShape { groups: self.groups, terms: digits, columns: COLUMNS, packed: true };
@@ -116,7 +114,7 @@ impl Parts<'_> {
         Ok(total)
     }
 
-    /// Conversions one after the other, from sources to targets.
+    /// Successive conversions from sources to targets.
     fn conversion_of(&self, pairs: &[(Vec<usize>, Vec<usize>)]) -> Result<f64, Failure> {
         let make = |(sources, targets): &(Vec<usize>, Vec<usize>)| {
             BaseConversion::new(

@@ -1,4 +1,5 @@
-//! Switches by fixed choices: the cells of the papers' tables, and at every level what may be the best.
+//! Switches by fixed methods: the cells of the papers' tables, and at every level the methods that may be
+//! fastest.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
@@ -14,28 +15,28 @@ use super::setting::{Input, Setting};
 use super::{EXPAND, SWITCH, split};
 use crate::failure::Failure;
 
-/// What has been measured of one set.
+/// The measurements of one set.
 pub struct Sweep<'a> {
     setting: &'a Setting<'a>,
     switcher: Switcher,
     inputs: HashMap<Level, Input>,
-    /// Medians in milliseconds, by ciphertext primes and choice.
+    /// Medians in milliseconds by ciphertext primes and method.
     medians: BTreeMap<(usize, SwitchMethod), f64>,
 }
 
-/// `choice`, or the name that the same thing has: keys as they were made are digits of one prime.
+/// The canonical name of a method: keys as made are digits of one prime.
 fn canonical(choice: SwitchMethod) -> SwitchMethod {
     if choice.key_digit.is_none() { SwitchMethod::hybrid(choice.special) } else { choice }
 }
 
 impl<'a> Sweep<'a> {
-    /// Nothing measured yet.
+    /// No measurements.
     pub fn new(setting: &'a Setting<'a>) -> Result<Self, Failure> {
         let switcher = setting.switcher(SwitchPolicy::Fixed(SwitchMethod::as_made(setting.chain())))?;
         Ok(Self { setting, switcher, inputs: HashMap::new(), medians: BTreeMap::new() })
     }
 
-    /// The fastest choice at `primes` of those that `fits` accepts.
+    /// The fastest method at `primes` of those that `fits` accepts.
     pub fn best(&self, primes: usize, fits: impl Fn(SwitchMethod) -> bool) -> Option<SwitchMethod> {
         let here =
             self.medians.range((primes, SwitchMethod { special: 0, coalesced: false, key_digit: None })..);
@@ -59,7 +60,8 @@ impl<'a> Sweep<'a> {
         Ok(())
     }
 
-    /// At every level what may be the best there: each choice's key is derived once, for all levels.
+    /// Measures at every level the methods that may be fastest; each method's key is derived once for all
+    /// levels.
     pub fn levels(&mut self) -> Result<(), Failure> {
         let maps: Vec<_> = [clathrate_ckks::parameters::DEFAULT_KEY_EXPANSION, UNLIMITED]
             .into_iter()
@@ -86,7 +88,7 @@ impl<'a> Sweep<'a> {
         Ok(())
     }
 
-    /// Measures one choice at one level with keys of level `key_level`.
+    /// Measures one method at one level with keys of level `key_level`.
     fn cell(
         &mut self,
         primes: usize,
@@ -122,7 +124,7 @@ impl<'a> Sweep<'a> {
             extra.insert("derive_ms".to_owned(), json!((first - times.median()).max(0.0)));
         }
         if with_split {
-            // The parts have a key of their own: two at once may not fit.
+            // The parts use a separate key; both at once may not fit.
             self.switcher.derived_keys().clear();
             extra.insert("split_ms".to_owned(), split::measure(setting, &plan)?);
         }
@@ -144,8 +146,8 @@ pub fn switch(
     Ok(switcher.mod_down(&switcher.product_by(plan, &[&input.poly], key)?)?)
 }
 
-/// The keys of longer digits from the key that travelled, at the highest level that each serves.
-/// [level-aware, Table 5]
+/// Times the derivation of keys with longer digits from the stored key, at the highest level that each
+/// serves. [level-aware, Table 5]
 pub fn expansions(setting: &Setting<'_>) -> Result<(), Failure> {
     if !setting.timer.wants(EXPAND) {
         return Ok(());

@@ -1,7 +1,7 @@
 //! Ciphertexts: arrays of bundles with a shape, a layout, a secret, a level and a scale.
 //!
-//! The last axis of the shape is packed into bundles; the axes before it count rows. The [`Layout`] says
-//! which number is where.
+//! The last axis of the shape is packed into bundles; the axes before it count rows. The [`Layout`] gives the
+//! place of each number.
 
 use clathrate_arith::text::counted;
 use clathrate_lattice::{Bundle, Eval, Level};
@@ -15,7 +15,7 @@ use crate::error::CkksError;
 use crate::key_id::KeyId;
 use crate::parameters::{Params, Runtime};
 
-/// Arrays from this size on are compared with the free memory before an operation makes another one.
+/// Before an operation makes another array of at least this size, the free memory is checked.
 const CHECKED_BYTES: usize = 64 << 20;
 
 /// An encrypted array.
@@ -44,9 +44,9 @@ pub struct Ciphertext {
     pub(crate) level: Level,
     pub(crate) scale: f64,
     pub(crate) bundles: Vec<Bundle<Eval>>,
-    /// What is known of the numbers and of their errors.
+    /// Bounds and error estimates of the numbers.
     pub(crate) estimate: Estimate,
-    /// For a symbol of a dry run that counts memory: what the array would take.
+    /// The bytes that the array would take, for a symbol of a dry run that counts memory.
     pub(crate) footprint: Option<Footprint>,
 }
 
@@ -55,7 +55,7 @@ impl Ciphertext {
     /// [`Evaluator::recording`](crate::Evaluator::recording). It cannot be decrypted or stored.
     ///
     /// # Errors
-    /// As an encryption of such an array: [`CkksError::Empty`], [`CkksError::OutOfRange`],
+    /// The errors of an encryption of such an array: [`CkksError::Empty`], [`CkksError::OutOfRange`],
     /// [`CkksError::NoRoom`], level and scale errors.
     pub fn symbol(
         params: &Params,
@@ -73,8 +73,8 @@ impl Ciphertext {
     /// A symbol of any layout, under any secret.
     ///
     /// # Errors
-    /// As [`Layout::check`]; [`CkksError::OutOfRange`] for a secret of another number of bodies; level and
-    /// scale errors.
+    /// Those of [`Layout::check`]; [`CkksError::OutOfRange`] for a secret with another number of bodies;
+    /// level and scale errors.
     pub fn symbol_with(
         params: &Params,
         shape: &[usize],
@@ -102,13 +102,13 @@ impl Ciphertext {
         })
     }
 
-    /// Whether it is a symbol: an encrypted array has at least one bundle.
+    /// Whether the ciphertext is a symbol of a dry run: an encrypted array has at least one bundle.
     #[must_use]
     pub fn is_symbol(&self) -> bool {
         self.bundles.is_empty()
     }
 
-    /// Refuses an array whose numbers may be too large for the modulus, by the bound that it carries.
+    /// Refuses an array whose numbers may be too large for the modulus, by their bound.
     ///
     /// # Errors
     /// [`CkksError::BoundTooLarge`].
@@ -166,7 +166,7 @@ impl Ciphertext {
         self.level
     }
 
-    /// The scale that messages are multiplied by.
+    /// The factor by which numbers are multiplied before they are rounded to integers.
     #[must_use]
     pub fn scale(&self) -> f64 {
         self.scale
@@ -178,37 +178,37 @@ impl Ciphertext {
         &self.bundles
     }
 
-    /// What is known of the numbers and of their errors.
+    /// Bounds and error estimates of the numbers.
     #[must_use]
     pub fn estimate(&self) -> &Estimate {
         &self.estimate
     }
 
-    /// The largest magnitude that the numbers may have, without their errors, where it is known: declared at
-    /// encryption ([`EncryptOptions::bound`](crate::keys::EncryptOptions::bound)) or by
-    /// [`Ciphertext::with_bound`], and carried through all operations. An operation whose result might exceed
-    /// the modulus is refused.
+    /// The largest magnitude that the numbers may have, not counting their errors; `None` if unknown. It is
+    /// declared at encryption ([`EncryptOptions::bound`](crate::keys::EncryptOptions::bound)) or by
+    /// [`Ciphertext::with_bound`], and computed for results. Operations whose result might exceed the modulus
+    /// are refused.
     #[must_use]
     pub fn bound(&self) -> Option<f64> {
         Some(self.estimate.magnitude).filter(|bound| bound.is_finite())
     }
 
-    /// The root mean square of the error of one number, for numbers that are spread evenly up to their
-    /// bounds; `None` where it is not known, as for products of arrays without a bound.
+    /// The root mean square of the error of one number, for numbers spread evenly up to their bounds; `None`
+    /// if unknown, as for products of arrays without a bound.
     #[must_use]
     pub fn error_rms(&self) -> Option<f64> {
         Some(self.estimate.error_rms(&self.layout)).filter(|error| error.is_finite())
     }
 
-    /// A bound on the errors of all numbers, for any numbers within their bounds: exceeded with a probability
-    /// of at most 2^-40. `None` where it is not known, as for products of arrays without a bound.
+    /// A bound on the errors of all numbers, for any numbers within their bounds, exceeded with a probability
+    /// of at most 2^-40; `None` if unknown, as for products of arrays without a bound.
     #[must_use]
     pub fn error_bound(&self) -> Option<f64> {
         Some(self.estimate.error_bound(&self.layout)).filter(|error| error.is_finite())
     }
 
-    /// The root mean square of the error of a slot of a mask with this number, rounded so that its product
-    /// with this array has such a scale.
+    /// The root mean square of the rounding error in a slot of a mask with entries `number`, encoded such
+    /// that its product with this array has scale `product_scale`.
     pub(crate) fn mask_rounding(&self, number: f64, product_scale: f64) -> f64 {
         let (degree, scale) = (self.params.degree(), product_scale / self.scale);
         if is_fine(degree, number * scale) {
@@ -218,15 +218,15 @@ impl Ciphertext {
         }
     }
 
-    /// As [`Ciphertext::mask_rounding`], of a mask that is the same in all rows: where no lane is empty, it
-    /// repeats with them, and most of its coefficients are zero.
+    /// [`Ciphertext::mask_rounding`] for a mask that is the same in all rows: where no lane is empty, the
+    /// mask has the period of one lane and most of its coefficients are zero.
     pub(crate) fn column_mask_rounding(&self, number: f64, product_scale: f64) -> f64 {
         let repeated = if self.layout.rows.is_multiple_of(self.layout.lanes) { self.layout.lanes } else { 1 };
         self.mask_rounding(number, product_scale) / (repeated as f64).sqrt()
     }
 
-    /// What is known of the product, number by number. Where one factor has zeros behind its numbers, the
-    /// product has no errors of the other one there.
+    /// The estimate of the entry-wise product. Where the padding of one factor is zero, the product has no
+    /// error of the other factor there.
     pub(crate) fn product_estimate(&self, other: &Self) -> Estimate {
         let factor = |x: &Self, y: &Self| {
             if y.padding() == Padding::Zero { x.estimate.clone().cleared() } else { x.estimate.clone() }
@@ -234,19 +234,19 @@ impl Ciphertext {
         factor(self, other).multiply(factor(other, self))
     }
 
-    /// These numbers, known to be each one of `x`, a share of them, or of `y`, in the same place and with its
-    /// error, where they were computed from both.
+    /// The same array with the estimate of a selection: each number is that of `x` (a fraction `share` of
+    /// them) or that of `y` at the same place, with its error.
     #[must_use]
     pub fn as_chosen_from(self, x: &Self, y: &Self, share: f64) -> Self {
         self.estimated(|own| own.chosen(&x.estimate, &y.estimate, share.clamp(0.0, 1.0)))
     }
 
-    /// The same array with another declared bound, or none: for numbers that are known to be smaller than
-    /// what was carried here tells.
+    /// The same array with another declared bound, or none: for numbers that are known to be smaller than the
+    /// computed bound.
     ///
     /// # Errors
-    /// [`CkksError::OutOfRange`] for a bound that is not above 0; [`CkksError::BoundTooLarge`] for one
-    /// without room at the array's level and scale.
+    /// [`CkksError::OutOfRange`] for a bound that is not positive and finite; [`CkksError::BoundTooLarge`]
+    /// for a bound that exceeds the modulus at the array's level and scale.
     pub fn with_bound(&self, bound: Option<f64>) -> Result<Self, CkksError> {
         if let Some(bound) = bound.filter(|bound| !(bound.is_finite() && *bound > 0.0)) {
             let remedy = "give the largest magnitude of the numbers, above 0".to_owned();
@@ -261,9 +261,9 @@ impl Ciphertext {
         Ok(bounded)
     }
 
-    /// The same array as a fresh encryption of numbers up to `bound`, where one is declared, with an error of
-    /// this variance in each coefficient. Rounding to integers adds to it: the same in all encryptions of one
-    /// array that was encoded before.
+    /// The same array with the estimate of a fresh encryption: numbers up to `bound` where it is declared, an
+    /// error of variance `variance` in each coefficient, and the rounding error of encoding. With `encoded`,
+    /// the array was encoded before, and all its encryptions have the same rounding error.
     pub(crate) fn freshly(self, bound: Option<f64>, variance: f64, encoded: bool) -> Self {
         let encoding = self.encoding_errors();
         let mask = self.bundles.first().and_then(Bundle::seed);
@@ -278,36 +278,36 @@ impl Ciphertext {
         Self { estimate, ..self }
     }
 
-    /// The root mean square of the error of a slot or of an entry among coefficients, from the variance of a
-    /// coefficient.
+    /// The root mean square of the error of a slot, or of an entry in coefficients, from the variance of one
+    /// coefficient's error.
     pub(crate) fn slot_error(&self, variance: f64) -> f64 {
         (variance * self.layout.coefficients_of_number(self.params.degree()) as f64).sqrt() / self.scale
     }
 
-    /// The root mean square, typical and worst, of the error of encoding in a slot or in an entry among
+    /// The root mean square, typical and worst, of the encoding error of a slot or of an entry in
     /// coefficients.
     pub(crate) fn encoding_errors(&self) -> (f64, f64) {
         encoding_errors(self.layout.coefficients_of_number(self.params.degree()), self.scale)
     }
 
-    /// The same array, of which `f` says what is known.
+    /// The same array with the estimate `f` of its estimate.
     pub(crate) fn estimated(self, f: impl FnOnce(Estimate) -> Estimate) -> Self {
         Self { estimate: f(self.estimate.clone()), ..self }
     }
 
-    /// The same polynomials read at another scale, so that the numbers change.
+    /// The same polynomials at another scale: the numbers are multiplied by the quotient of the scales.
     pub(crate) fn at_scale(self, scale: f64) -> Self {
         let ratio = self.scale / scale;
         Self { scale, estimate: self.estimate.clone().scale(ratio), ..self }
     }
 
-    /// Number of polynomials in each bundle: those of the mask and one for each body.
+    /// Polynomials in each bundle: `k` of the mask, and one per body.
     #[must_use]
     pub fn polys_per_bundle(&self) -> usize {
         self.params.rank() + self.layout.bodies
     }
 
-    /// Bytes that the array takes, or for a symbol, would take.
+    /// Bytes of the array; for a symbol, the bytes it would take.
     #[must_use]
     pub fn predicted_bytes(&self) -> usize {
         self.layout.bundles()
@@ -317,8 +317,8 @@ impl Ciphertext {
             * 8
     }
 
-    /// Refuses an operation whose result is as large as this array where less memory is free. Of small arrays
-    /// nothing is asked, since that takes as long as the operation.
+    /// Refuses an operation whose result is as large as this array if less memory is free. Small arrays are
+    /// not checked, because the check would take as long as the operation.
     ///
     /// # Errors
     /// [`CkksError::NotEnoughMemory`].
@@ -340,7 +340,7 @@ impl Ciphertext {
         &self.layout
     }
 
-    /// The state of the padding: the slots or coefficients without an entry.
+    /// The content of the padding, the slots or coefficients without an entry.
     #[must_use]
     pub fn padding(&self) -> Padding {
         self.layout.padding
@@ -352,7 +352,7 @@ impl Ciphertext {
         self.bundles.iter().map(Bundle::bytes).sum()
     }
 
-    /// The same array under another runtime: on another device, its residues are copied there.
+    /// The same array under another runtime; its residues are copied to the runtime's device.
     pub fn under(&self, runtime: &Runtime) -> Result<Self, CkksError> {
         let params = self.params.under(runtime)?;
         let ring = params.chain().ring();
@@ -380,8 +380,8 @@ impl Ciphertext {
         self.moved_as(&self.params, layout, bundles)
     }
 
-    /// Another array under the same secret, with other parameters, shape and layout. What is known of its
-    /// numbers stays; whoever changes the numbers says so. A symbol gets the memory of the new layout.
+    /// Another array under the same secret, with other parameters, shape and layout. The estimate is kept;
+    /// the caller changes it if it changes the numbers. A symbol's footprint becomes that of the new layout.
     pub(crate) fn with_all(
         &self,
         (params, shape): (&Params, Vec<usize>),
@@ -412,7 +412,7 @@ impl Ciphertext {
         self.with_all((&params, shape), layout, bundles, (self.level, self.scale))
     }
 
-    /// The same numbers with another layout. A symbol gets the memory of the new layout.
+    /// The same numbers with another layout. A symbol's footprint becomes that of the new layout.
     pub(crate) fn laid_out(self, layout: Layout) -> Self {
         let before = self.predicted_bytes();
         let mut other = Self { layout, ..self };
@@ -423,14 +423,14 @@ impl Ciphertext {
         other
     }
 
-    /// The same array with its padding, if any, marked as in this state.
+    /// The same array with its padding, if any, marked as `padding`.
     pub(crate) fn padded(self, padding: Padding) -> Self {
         let layout = self.layout.with_padding(padding);
         self.laid_out(layout)
     }
 
-    /// What bundle `index` holds, the part of a row or several short rows, as a separate array, for arrays
-    /// with one body in each bundle.
+    /// The content of bundle `index`, a part of a row or several short rows, as a separate array. Requires
+    /// one body in each bundle.
     pub(crate) fn part(&self, index: usize) -> Self {
         let columns = self.layout.entries(index, 0).len();
         let rows = self.layout.lanes.min(self.layout.rows - self.layout.polynomial(index).0);
@@ -440,8 +440,8 @@ impl Ciphertext {
         self.with_all((&self.params, shape), layout, bundles, (self.level, self.scale))
     }
 
-    /// The polynomials of this array read as complex numbers in `capacity` slots, in natural order and
-    /// without padding, for maps of slots that do not see what they hold.
+    /// The polynomials of this array as complex numbers in `capacity` slots, in natural order and without
+    /// padding, for linear maps of slots that ignore their meaning.
     pub(crate) fn read_as_slots(self, capacity: usize) -> Self {
         let columns = capacity * self.layout.chunks;
         let shape = [&self.shape[..self.shape.len().saturating_sub(1)], &[columns]].concat();
@@ -459,8 +459,8 @@ impl Ciphertext {
         self.rearranged(shape, layout)
     }
 
-    /// Each polynomial as a row of all its different slots, whatever they hold, for operations slot by slot
-    /// that do not see rows; [`Ciphertext::rearranged`] is the way back.
+    /// Each polynomial as a row of one period of its slots, padding included, for slot-wise operations that
+    /// ignore rows; [`Ciphertext::rearranged`] reverses it.
     pub(crate) fn polynomials_as_rows(&self) -> Self {
         let (rows, period) = (self.layout.polynomials(), self.layout.period());
         let layout =
@@ -477,9 +477,9 @@ impl Ciphertext {
         self.reshaped(&[columns])
     }
 
-    /// The same numbers in another shape that has the same rows: a matrix of one row is a vector, and a
-    /// vector of one number a single number. In slots, a vector is a column as well, whose rows share
-    /// polynomials: numbers that lie one behind the other.
+    /// The same numbers in another shape with the same rows: a matrix of one row is a vector, and a vector of
+    /// one number a single number. In slots a vector is also a matrix of one column, whose rows share
+    /// polynomials.
     ///
     /// # Errors
     /// [`CkksError::Shape`] for other rows.
@@ -516,10 +516,10 @@ impl Ciphertext {
         Ok(self.with(bundles, level, scale))
     }
 
-    /// Refuses arrays under a secret without keys for `operation`.
+    /// Refuses arrays under other secrets than the main one, which have no keys for `operation`.
     ///
     /// # Errors
-    /// [`CkksError::SecretWithoutKeys`], with the remedy.
+    /// [`CkksError::SecretWithoutKeys`].
     pub(crate) fn check_main(&self, operation: &'static str) -> Result<(), CkksError> {
         let remedy = match self.secret {
             SecretName::Main => return Ok(()),
@@ -536,7 +536,7 @@ impl Ciphertext {
     /// Refuses arrays with several rows in a polynomial.
     ///
     /// # Errors
-    /// [`CkksError::Conversion`], with the remedy.
+    /// [`CkksError::Conversion`].
     pub(crate) fn check_one_lane(&self, operation: &'static str) -> Result<(), CkksError> {
         let Layout { lanes, degree, .. } = self.layout;
         if lanes == 1 {
@@ -586,7 +586,7 @@ impl Ciphertext {
     }
 }
 
-/// Refuses a secret of another number of bodies than the layout has.
+/// Refuses a secret whose number of bodies differs from the layout's.
 ///
 /// # Errors
 /// [`CkksError::OutOfRange`].

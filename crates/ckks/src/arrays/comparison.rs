@@ -1,9 +1,9 @@
-//! Whether two arrays are the same to the last bit.
+//! Bitwise comparison of two arrays.
 //!
-//! Every processor computes the same bits, but for the last bits of products with prepared matrices. So two
-//! evaluators that take the same other steps on the same ciphertexts and keys return the same array, and one
-//! that differs tells that one of them did not do what was asked. Where the owner or a second evaluator
-//! computes again, this is the check that no property of the numbers can replace.
+//! Every processor computes the same bits, except in the last bits of products with prepared matrices. Two
+//! evaluators that take the same other steps on the same ciphertexts and keys therefore return the same
+//! array, and a difference proves that one of them did something else. So the owner or a second evaluator can
+//! verify a result by computing it again.
 
 use std::fmt;
 
@@ -14,13 +14,13 @@ use serde::Serialize;
 use super::ciphertext::Ciphertext;
 use crate::error::CkksError;
 
-/// Polynomials that are named where residues differ; of the others the number is said.
+/// Number of polynomials that a report names; further ones are counted.
 const NAMED_POLYNOMIALS: usize = 4;
 
-/// Where two arrays differ; nowhere if they are the same to the last bit.
+/// The differences between two arrays; empty if they are the same to the last bit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Comparison {
-    /// Each difference in words.
+    /// One description per difference.
     pub differences: Vec<String>,
 }
 
@@ -43,18 +43,17 @@ impl fmt::Display for Comparison {
 }
 
 impl Ciphertext {
-    /// Compares with another array bit for bit: parameters, key, secret, shape, layout, level, scale,
-    /// declared bound, the bound on the error that is stated, and every residue.
+    /// Compares two arrays bit for bit: parameters, key, secret, shape, layout, level, scale, declared bound,
+    /// stated error bound, and every residue.
     ///
-    /// Two honest evaluators that take the same steps on the same ciphertexts with the same keys have the
-    /// same result, on whatever processor. So whoever has a result computed twice, or computes it again,
-    /// finds out by this whether the result is what was asked for. Only then it may be shared
-    /// ([`crate::SecretKey::decrypt_to_share`]).
+    /// Two honest evaluators that take the same steps on the same ciphertexts with the same keys get the same
+    /// result on any processor. Compute a result twice to verify it; share it
+    /// ([`crate::SecretKey::decrypt_to_share`]) only after that.
     ///
-    /// Two machines plan alike with one version and one [`crate::Runtime`], on processors; with
-    /// [`Switching::Tuned`](crate::Switching::Tuned) with one profile, too.
+    /// Two machines make the same plans if they have the same version, the same [`crate::Runtime`] on
+    /// processors and, with [`Switching::Tuned`](crate::Switching::Tuned), the same profile.
     ///
-    /// Cost: reads both arrays once; those on devices are downloaded.
+    /// Cost: reads both arrays once, and downloads arrays on devices.
     ///
     /// # Errors
     /// [`CkksError::Symbol`] for symbols of a dry run.
@@ -103,7 +102,7 @@ impl Ciphertext {
         );
         let (counts, others) = (self.bundles.len(), other.bundles.len());
         compare("number of bundles", counts == others, counts.to_string(), others.to_string());
-        // Residues modulo other primes have nothing in common.
+        // Residues modulo different primes are not comparable.
         if self.params == other.params && self.level == other.level {
             differences.extend(different_residues(&self.bundles, &other.bundles));
         }

@@ -1,23 +1,21 @@
-//! What is known of an array beside its numbers: how large they can be, how large they typically are, and the
-//! errors that they carry. Data and symbols have the same estimate, so that a dry run and the run say the
-//! same.
+//! Estimates of an array: bounds on its numbers, their typical size, and their errors. Data and symbols have
+//! the same estimate, so that a dry run and the run agree.
 //!
 //! An error is a sum over independent *sources*: encryptions, switches, roundings. Each source has two
-//! coefficients, and both follow the operations:
+//! coefficients, to which every operation is applied:
 //!
 //! ```text
 //! typical    root mean square for typical numbers, by default spread evenly over the interval of the bound: `error_rms`
 //! worst      root mean square for the worst numbers within the bounds, from which `error_bound` follows for a probability of failure of 2^-40
 //! ```
 //!
-//! Different sources add in squares, and one source that comes twice adds linearly: `x + x` doubles the error
-//! of `x`, the sum of two encryptions has the root of two times the error of one. Sources are told apart by
-//! names, which are computed from the names of the operands, so that an operation that is repeated on the
-//! same array has the same name, as it has the same noise.
+//! The squares of the errors of different sources add. A source that occurs twice adds linearly: `x + x`
+//! doubles the error of `x`, but the sum of two encryptions has `sqrt(2)` times the error of one. Each source
+//! has a name, computed from the names of the operands; an operation repeated on the same array has the same
+//! name, because it has the same noise.
 //!
-//! Coefficients are those of a slot of a polynomial. A number is the mean of all slots that repeat it, and a
-//! real number sees the real part of the error alone, so a number's error is smaller
-//! ([`Estimate::error_rms`]).
+//! Coefficients refer to a slot of a polynomial. The error of a number is smaller ([`Estimate::error_rms`]):
+//! a number is the mean of all slots that repeat it, and a real number has only the real part of the error.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::f64::consts::PI;
@@ -44,47 +42,48 @@ mod stored;
 #[cfg(test)]
 mod tests;
 
-/// Sources that are told apart; the smallest further ones are added up.
+/// Maximum number of separate sources; further ones, the smallest, are added to the rest.
 const MOST_SOURCES: usize = 32;
 
-/// Names of further sources that are remembered.
+/// Maximum number of remembered names of sources in the rest.
 const MOST_DROPPED: usize = 1024;
 
-/// More places than any array has.
+/// A count of places above that of any array: stands for all places.
 const EVERYWHERE: f64 = (1u64 << 48) as f64;
 
-/// The sum of so many magnitudes of rounding errors is at most a bound on one of them, by the deviations of
-/// which a bound is made: 7.5 and more.
+/// Rounding errors of public values may all have the signs of the numbers that they are multiplied by. A sum
+/// of `n` of their magnitudes is 0.8 n deviations on average, and a bound is 7.5 deviations or more, so a
+/// worst root mean square of `n / KNOWN_SUM` covers it.
 const KNOWN_SUM: f64 = 6.0;
 
-/// Names of what the rounding of factors, that of encryptions, and that of plain arrays comes from.
+/// Origins of the rounding errors of factors, of encodings and of plain arrays.
 const FACTOR: u64 = 0x6661_6374_6f72_0001;
 const ENCODING: u64 = 0x656e_636f_6465_0001;
 const ROUNDING: u64 = 0x726f_756e_6469_6e67;
 
-/// The name of an error that is one constant.
+/// The origin of constant errors.
 const BIAS: u64 = 0x6269_6173_0000_0001;
 
-/// What makes a name that of differences from the mean.
+/// Salt of the names of differences from the mean.
 const DIFFERENCES: u64 = 0x6469_6666_6572_0001;
 
-/// What makes a name that of a transposed array.
+/// Salt of the names of transposed arrays.
 const TRANSPOSED: u64 = 0x7472_616e_7370_0001;
 
-/// What makes a name that of the left factor of a product of matrices.
+/// Salt of the names of left factors of matrix products.
 const LEFT_FACTOR: u64 = 0x6c65_6674_6661_6301;
 
-/// What makes a name that of the negative numbers.
+/// Salt of the names of negated numbers.
 const NEGATIVE: u64 = 0x6e65_6761_7469_7665;
 
-/// The probability that a number's error exceeds its bound is 2 to minus this power at most, for all numbers
-/// of an array together.
+/// Binary logarithm of the inverse of the probability with which any number of an array may exceed its error
+/// bound.
 const LOG2_FAILURE: f64 = 40.0;
 
-/// The root mean square of numbers that are spread evenly over `[-1, 1]`.
+/// The root mean square of numbers spread evenly over `[-1, 1]`.
 const EVEN: f64 = 0.577_350_269_189_625_8;
 
-/// The axis that a sum runs along.
+/// The axis of a sum, a map or a selection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Along {
     /// The rows of an array are added.
@@ -93,57 +92,57 @@ pub(crate) enum Along {
     Columns,
 }
 
-/// What is known of the numbers of an array and of their errors.
+/// Bounds on the numbers of an array, their typical size, and their errors.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Estimate {
-    /// The largest magnitude that a number may have; infinite where nothing is declared.
+    /// The largest magnitude that a number may have; infinite if no bound is declared.
     pub magnitude: f64,
     /// The root mean square of typical numbers.
     pub typical: f64,
     /// The mean of typical numbers.
     pub mean: f64,
-    /// How large the numbers are together along some axes, where that is less than their magnitude.
+    /// A smaller bound on the numbers' mean magnitude along some axes, if known.
     root: Option<Root>,
-    /// For rows and columns: the typical square of a sum of the numbers' deviations from their mean over the
-    /// sum of their squares.
+    /// For rows and columns: the typical square of a sum of the numbers' deviations from their mean, divided
+    /// by the sum of the squares of the deviations.
     together: [f64; 2],
-    /// The axes along which the numbers add up to zero: along both of them together where both are named.
+    /// The axes along which the numbers sum to zero; if both are set, only the sum along both is zero.
     centred: [bool; 2],
-    /// What the numbers are sums of: along one axis, and then of numbers along both, where they were.
+    /// The numbers that these are sums of: along one axis, and, for a second entry, along both.
     sums: Vec<Sums>,
-    /// The numbers as a function of those of one array, where they are.
+    /// The numbers as a function of the numbers of one array, if they are one.
     spread: Option<Spread>,
     /// The name of the numbers: equal for equal numbers.
     name: u64,
-    /// The name of the masks, which sums with plain numbers leave as they are, and with them the noise of
-    /// switches and rescales; nothing for plain numbers.
+    /// The name of the masks, from which the names of the noise of switches and rescales follow; sums with
+    /// plain numbers keep it. `None` for plain numbers.
     masks: Option<u64>,
     sources: Vec<Source>,
-    /// All further sources together, which may depend on any other.
+    /// The sum of all further sources, which may depend on any other source.
     rest: Source,
-    /// The names of the sources in the rest, each with that of its origin, as long as they are few: what
-    /// comes once more adds linearly there.
+    /// The name and the origin of each source in the rest, `None` if there are too many: the errors of a
+    /// source that is added again add linearly.
     dropped: Option<Vec<[u64; 2]>>,
 }
 
-/// How large numbers are together along some axes, as shares of their largest magnitude, and their errors as
-/// [`Source::root`] tells.
+/// Bounds on the numbers along some axes, as fractions of their largest magnitude; [`Source::root`] is that
+/// of the errors.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Root {
     axes: [bool; 2],
-    /// The largest mean of their magnitudes.
+    /// Bound on the mean of the magnitudes.
     mean: f64,
-    /// The largest root mean square.
+    /// Bound on the root mean square.
     square: f64,
 }
 
-/// Numbers whose sums are those of an array.
+/// The numbers of which an array has the sums.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Sums {
     numbers: Spread,
-    /// How many were added along rows and columns.
+    /// Number of terms along rows and columns.
     counts: [f64; 2],
 }
 
@@ -153,18 +152,18 @@ impl Sums {
     }
 }
 
-/// A product in which zero times infinity is zero.
+/// The product of `x` and `y`, in which zero times infinity is zero.
 pub(crate) fn product(x: f64, y: f64) -> f64 {
     if x == 0.0 || y == 0.0 { 0.0 } else { x * y }
 }
 
-/// A name of its own for the numbers of a new array, also in a forked process.
+/// A new, random name for the numbers of an array, different in a forked process, too.
 fn new_name() -> u64 {
     getrandom::u64().unwrap_or_else(|_| RandomState::new().build_hasher().finish())
 }
 
 impl Estimate {
-    /// Numbers of which nothing is known.
+    /// The estimate of numbers without bounds and with unknown errors.
     #[must_use]
     pub fn unknown() -> Self {
         let rest = Source { typical: f64::INFINITY, worst: f64::INFINITY, ..Source::NONE };
@@ -192,15 +191,15 @@ impl Estimate {
         }
     }
 
-    /// Numbers up to a bound with an error of their own, whose root mean square in a slot or coefficient is
-    /// `error`.
+    /// Numbers up to a bound with an independent error of root mean square `error` in a slot or coefficient.
     #[must_use]
     pub fn fresh(magnitude: f64, error: f64) -> Self {
         Self::exact(magnitude).with_error(error)
     }
 
-    /// Numbers up to a bound with an error of encryption and one of encoding, typical and worst, in a fresh
-    /// encryption whose mask, which is no other's, names them.
+    /// A fresh encryption of numbers up to a bound: `error` is the root mean square of the encryption error,
+    /// `encoding` those of the encoding error, typical and worst. The mask, unique to the encryption, names
+    /// the numbers.
     pub(crate) fn encrypted(
         magnitude: f64,
         error: f64,
@@ -215,7 +214,7 @@ impl Estimate {
         });
         let fresh =
             Self { name, masks: Some(name), spread: Spread::even(name, magnitude), ..Self::exact(magnitude) };
-        // Under a public key, which has no mask of its own, the error is a product with those of the key.
+        // Under a public key, which has no separate mask, the error is a product with the errors of the key.
         let tails = if mask.is_some() { Tails::Normal } else { Tails::Convolution };
         let noise = Source {
             name: mixed_name(name, error.to_bits()),
@@ -226,23 +225,23 @@ impl Estimate {
         };
         let mut fresh = fresh;
         fresh.push(noise);
-        // An array that was encoded before has the same error in every encryption. Its name would tell of its
-        // numbers, so that all such arrays have one origin.
+        // An array that was encoded before has the same encoding error in every encryption. A name computed
+        // from its numbers would reveal them, so all such arrays share one origin.
         let (name, (typical, worst), origin) =
             (mixed_name(name, ENCODING), encoding, encoded.then_some(StoredName(ENCODING)));
         fresh.push(Source { name, typical, worst, signed: false, origin, ..Source::NONE });
         fresh
     }
 
-    /// The same where numbers may be complex.
+    /// Forgets the function of numbers if these may be complex.
     pub(crate) fn of_complex(self, complex: bool) -> Self {
         if complex { self.forgotten() } else { self }
     }
 
-    /// Plain numbers of this name ([`name_of`]), and of this largest magnitude, root mean square and mean,
-    /// which may be known to be all one real number.
+    /// Plain numbers with name `name` ([`name_of`]), largest magnitude, root mean square and mean. With
+    /// `one_number`, all entries are the same number.
     pub(crate) fn plain(name: u64, (magnitude, typical, mean): (f64, f64, f64), one_number: bool) -> Self {
-        // The mean is a sum of rounded numbers.
+        // The computed mean has rounding errors.
         let real = mean.abs() >= magnitude * (1.0 - 1e-9);
         let spread = (one_number && real).then(|| Spread::constant(magnitude.copysign(mean)));
         Self { typical, mean, name, masks: None, spread, ..Self::exact(magnitude) }
@@ -261,7 +260,7 @@ impl Estimate {
         } else {
             EVEN * magnitude
         };
-        // Numbers are spread evenly up to another bound where nothing else is known of them.
+        // Numbers are taken as spread evenly up to a new bound, unless their function is known.
         let spread = if typical == self.typical && magnitude <= self.magnitude { self.spread } else { None };
         let within = Self {
             magnitude,
@@ -273,12 +272,12 @@ impl Estimate {
         if spread.is_some() { within } else { within.forgotten() }
     }
 
-    /// The same where the numbers are not known as a function of those of one array.
+    /// Forgets that the numbers are a function of the numbers of one array.
     pub(crate) fn forgotten(self) -> Self {
         Self { spread: None, sums: Vec::new(), ..self }.map_sources(Source::without_factors)
     }
 
-    /// Both as functions of the numbers of one array, and these combined by `f`, where they are.
+    /// `f` of both numbers as functions of the numbers of one array; `None` if they are not.
     fn spread_with(&self, other: &Self, f: impl Fn(Function, Function) -> Function) -> Option<Spread> {
         if self.spread.is_none() && other.spread.is_none() && self.name != other.name {
             return None;
@@ -286,23 +285,24 @@ impl Estimate {
         self.known_spread()?.combined(other.known_spread()?, f)
     }
 
-    /// With these numbers.
+    /// Replaces the numbers' function, root mean square and mean.
     fn with_spread(self, spread: Spread) -> Self {
         let typical = spread.numbers.root_mean_square().min(self.magnitude);
         let mean = spread.numbers.mean().clamp(-typical, typical);
         Self { typical, mean, spread: Some(spread), ..self }
     }
 
-    /// How many of these numbers along each axis the others are the mean of, where they are.
+    /// If `mean` is the mean of these numbers: the number of terms along each axis.
     fn counts_of_mean(&self, mean: &Self) -> Option<[f64; 2]> {
         let own = self.known_spread()?;
         let of_these = |sums: &&Sums| own.is_near(sums.numbers.times(sums.counts[0] * sums.counts[1]));
         mean.sums.iter().find(of_these).map(|sums| sums.counts)
     }
 
-    /// `x - mean`, where this is the difference, and the mean one of so many numbers of `x` along each axis.
-    /// The root of the mean of the squares of such numbers is at most the bound of `x`, and an error that all
-    /// of them have alike meets their sum, which is zero.
+    /// The estimate of `x - mean`, computed from that of the difference; `mean` is the mean of `counts`
+    /// numbers of `x` along each axis. The differences have a root mean square of at most the bound of `x`.
+    /// They sum to zero, so an error that is the same in all of them is multiplied by zero in a sum of
+    /// products.
     fn less_mean(self, x: &Self, counts: [f64; 2]) -> Self {
         let along = counts.map(|count| count > 1.0);
         let share = if x.magnitude < self.magnitude { x.magnitude / self.magnitude } else { 1.0 };
@@ -311,8 +311,8 @@ impl Estimate {
         let is_of_x = |source: &Source| x.sources.iter().any(|own| own.origin() == source.origin());
         let is_of_mean =
             |source: &Source| !is_of_x(source) && (0..2).all(|axis| !along[axis] || source.equal[axis]);
-        // Along one axis they add up to zero, and so do their errors, but for those of the mean alone, which
-        // are the same in all of them.
+        // The differences sum to zero along the axis, and so do their errors, except the errors of the mean,
+        // which are the same in all differences.
         if let [true, false] | [false, true] = along {
             let none = |together: [f64; 2]| [0, 1].map(|axis| if along[axis] { 0.0 } else { together[axis] });
             kept.together = none(kept.together);
@@ -335,9 +335,9 @@ impl Estimate {
         )
     }
 
-    /// The same, where each number is that of `x` or that of `y` in its place, with the error that it has
-    /// there. A share of the numbers are those of `x`. (See
-    /// [`Ciphertext::as_chosen_from`](super::Ciphertext::as_chosen_from).)
+    /// The estimate of a selection: a fraction `share` of the numbers are those of `x`, the others those of
+    /// `y` at the same place, with their errors (see
+    /// [`Ciphertext::as_chosen_from`](super::Ciphertext::as_chosen_from)).
     pub(crate) fn chosen(self, x: &Self, y: &Self, share: f64) -> Self {
         let of_both = |x: f64, y: f64| share * x + (1.0 - share) * y;
         let typical_of = |x: f64, y: f64| of_both(x * x, y * y).sqrt();
@@ -358,8 +358,8 @@ impl Estimate {
         Self { magnitude, typical, mean: of_both(x.mean, y.mean), ..own }
     }
 
-    /// The same after a step that may keep some numbers alone, or multiply them by different factors. Numbers
-    /// or errors whose sum was zero, along this axis or along both, then have another sum.
+    /// Forgets that numbers or errors sum to zero along this axis (along both, if `None`), for steps that
+    /// drop numbers or multiply them by different factors.
     fn without_cancelling(self, along: Option<Along>) -> Self {
         let least = |together: [f64; 2]| {
             [Along::Rows, Along::Columns].map(|axis| {
@@ -378,7 +378,7 @@ impl Estimate {
         })
     }
 
-    /// The same where numbers may be as large as each other along all axes.
+    /// Forgets the bounds along axes.
     fn without_root(self) -> Self {
         if self.root.is_none() {
             self
@@ -387,12 +387,12 @@ impl Estimate {
         }
     }
 
-    /// The same, known to be at most as large as this.
+    /// The estimate with the bound `magnitude` if it is smaller.
     pub(crate) fn at_most(self, magnitude: f64) -> Self {
         if magnitude < self.magnitude { self.within(magnitude) } else { self }
     }
 
-    /// Zeros without an error in place of the numbers: what steps add to it is the noise of the steps alone.
+    /// Zeros without an error: an operation on them gives the noise of the operation alone.
     pub(crate) fn without_numbers(self) -> Self {
         let rest = if self.has_errors() { Source::NONE } else { self.rest };
         Self {
@@ -409,18 +409,18 @@ impl Estimate {
         }
     }
 
-    /// The same numbers without an error.
+    /// The same numbers without errors.
     pub(crate) fn without_errors(self) -> Self {
         Self { sources: Vec::new(), rest: Source::NONE, dropped: Some(Vec::new()), ..self }
     }
 
-    /// The noise of steps on two arrays, whose slots have independent errors.
+    /// The noise of steps on two arrays whose slots have independent errors.
     pub(crate) fn beside(self, other: Self) -> Self {
         let (own, foreign) = (self.slot_errors(), other.slot_errors());
         self.without_numbers().with_errors(own.0.hypot(foreign.0), own.1.hypot(foreign.1))
     }
 
-    /// These numbers with the further noise of steps, which may be alike in `period` neighbouring slots and
+    /// Adds the noise `steps` to these numbers; it may be the same in `period` neighbouring slots and may
     /// repeat after them.
     pub(crate) fn with_noise_of(mut self, steps: Self, period: usize) -> Self {
         let (typical, worst) = steps.slot_errors();
@@ -440,12 +440,12 @@ impl Estimate {
         self
     }
 
-    /// As [`Estimate::with_noise_of`], of steps that add up so many numbers, or lanes, by rotations by half
-    /// of them, a quarter, .., 1, where these and the repetitions of all are in so many places. The noise of
-    /// the rotation by `step` is added to itself by those behind it, at `step` neighbouring places. Its mean
-    /// over all places is the same everywhere, with `step^2 / all` of its square: to the last bit where a
-    /// place is one slot. What differs from the mean follows numbers that add up to zero the most where these
-    /// are a wave of one period, and is not in the mean of a number that repeats.
+    /// [`Estimate::with_noise_of`] for sums of `places` numbers or lanes by rotations by `places / 2`,
+    /// `places / 4`, .., 1, where the slots have `all` places. The later rotations add the noise of the
+    /// rotation by `step` to itself, at `step` neighbouring places. Its mean over all places is the same
+    /// everywhere and has `step^2 / all` of its square; it is equal to the last bit if a place is one slot
+    /// (`exact`). The remainder is most correlated with numbers that sum to zero if these are a wave of one
+    /// period, and it is not in the mean of a number that repeats.
     pub(crate) fn with_noise_of_halves(
         mut self,
         steps: Self,
@@ -476,9 +476,9 @@ impl Estimate {
         self
     }
 
-    /// The same in so many slots, each number in `copies` neighbouring ones. Sums by rotations of numbers
-    /// whose slots repeat are the same in all slots, but not those of the errors of the slots: only their
-    /// means over the repetitions are.
+    /// The errors in `slots` slots, where each number is in `copies` neighbouring slots. Sums by rotations of
+    /// numbers whose slots repeat are the same in all slots. The errors of the slots are not: only their
+    /// means over the repetitions are the same.
     pub(crate) fn in_slots(self, slots: usize, copies: usize) -> Self {
         self.map_sources(|source| match source.period < slots as f64 {
             false if copies == 1 => Source { period: EVERYWHERE, ..source },
@@ -487,7 +487,7 @@ impl Estimate {
         })
     }
 
-    /// As the one sum of `count` numbers of each row, in slots that repeated with this period.
+    /// The numbers as the one sum of `count` numbers of each row, in slots with period `period`.
     pub(crate) fn summed_over(self, count: usize, period: usize) -> Self {
         self.forgotten().map_sources(|source| {
             let most = |own: [f64; 2]| [own[0], own[1].max(count as f64)];
@@ -500,14 +500,14 @@ impl Estimate {
         })
     }
 
-    /// The same numbers with rows as columns.
+    /// The same numbers with rows and columns exchanged.
     pub(crate) fn transposed(self) -> Self {
         let swap = |source: Source| Source {
             alike: [source.alike[1], source.alike[0]],
             together: [source.together[1], source.together[0]],
             mixed: [source.mixed[1], source.mixed[0]],
             equal: [source.equal[1], source.equal[0]],
-            // Numbers of a column are those of one polynomial.
+            // The numbers of a column are in one polynomial.
             tails: source.tails.summed(),
             ..source
         };
@@ -515,8 +515,8 @@ impl Estimate {
         Self { together: [swapped.together[1], swapped.together[0]], ..swapped }
     }
 
-    /// The same numbers at other places, along an axis or along both, where they meet others. What is the
-    /// same everywhere there stays the same.
+    /// The same numbers at other places along an axis (both, if `None`), where they are combined with other
+    /// numbers. Sources that are equal in all places keep their names.
     fn elsewhere(mut self, along: Option<Along>, salt: u64) -> Self {
         (self.spread, self.sums) = (self.spread.map(|spread| spread.elsewhere(salt)), Vec::new());
         let same = |source: &Source| {
@@ -528,28 +528,28 @@ impl Estimate {
             .named(salt)
     }
 
-    /// The numbers of the left factor of a product of matrices, which meet those of the right one at other
-    /// places than their own, and whose columns are added up.
+    /// The numbers of the left factor of a product of matrices: they are multiplied with the right factor's
+    /// numbers at other places, and the products along columns are added.
     pub(crate) fn into_left_factor(self) -> Self {
         self.elsewhere(None, LEFT_FACTOR)
     }
 
-    /// The same where errors of different numbers depend on each other.
+    /// Marks errors of different numbers as possibly dependent.
     pub(crate) fn mixed(self) -> Self {
         self.map_sources(|source| Source { mixed: [true; 2], ..source })
     }
 
-    /// The same where places without a number were multiplied by zero.
+    /// Marks places without a number as multiplied by zero.
     pub(crate) fn cleared(self) -> Self {
         self.map_sources(|source| Source { cleared: true, ..source })
     }
 
-    /// The same where slots that repeated with a period repeat with a shorter one, as copies.
+    /// Slots that repeated with a longer period now repeat with `period`, as copies.
     pub(crate) fn copied(self, period: usize) -> Self {
         self.map_sources(|source| source.repeating(period as f64))
     }
 
-    /// The same of the complex conjugates.
+    /// The complex conjugates of the numbers.
     pub(crate) fn conjugated(self) -> Self {
         self.forgotten().map_sources(Source::unsigned).named(5)
     }
@@ -574,8 +574,7 @@ impl Estimate {
         self
     }
 
-    /// The rest with another one, of which each may depend on the other unless the names of both are known
-    /// and different.
+    /// Adds `other` to the rest. Their errors add linearly, unless the names in both are known and disjoint.
     fn with_rest(&mut self, other: Source, dropped: Option<&[[u64; 2]]>) {
         let (own, other) = (self.rest.unsigned(), other.unsigned());
         let differ_in = |which: usize| {
@@ -606,7 +605,7 @@ impl Estimate {
             self.sources.push(source);
             return;
         }
-        // The source that matters least, typically and at worst, joins the rest.
+        // The smallest source, typically and at worst, is added to the rest.
         let largest = |of: fn(&Source) -> f64| self.sources.iter().map(of).fold(of(&source), f64::max);
         let (typical, worst) = (largest(|own| own.typical.abs()), largest(|own| own.worst.abs()));
         let size = |own: &Source| (own.typical.abs() / typical).max(own.worst.abs() / worst);
@@ -637,7 +636,7 @@ impl Estimate {
         }
     }
 
-    /// The name of the numbers after an operation.
+    /// The numbers with the name that an operation with salt `salt` gives.
     fn named(self, salt: u64) -> Self {
         Self {
             name: mixed_name(self.name, salt),
@@ -651,25 +650,25 @@ impl Estimate {
         self.masks.unwrap_or(self.name)
     }
 
-    /// The same with a further error of this root mean square in a slot or coefficient. The error's name
-    /// follows from that of the numbers and its size.
+    /// Adds an error of root mean square `error` in a slot or coefficient. The error's name follows from the
+    /// name of the numbers and its size.
     #[must_use]
     pub fn with_error(self, error: f64) -> Self {
         self.with_errors(error, error)
     }
 
-    /// As [`Estimate::with_error`], of an error that depends on the numbers.
+    /// [`Estimate::with_error`] for an error that depends on the numbers: typical and worst.
     pub(crate) fn with_errors(self, typical: f64, worst: f64) -> Self {
         self.with_own(Tails::Convolution, typical, worst)
     }
 
-    /// As [`Estimate::with_errors`], of the rounding of what is known to all: no key is a factor of it. Equal
-    /// arrays have equal errors, and the numbers that these errors meet may have their signs.
+    /// [`Estimate::with_errors`] for the rounding of public values, which has no factor of a key. Equal
+    /// arrays have equal rounding errors, and the numbers that these are multiplied by may have their signs.
     pub(crate) fn with_rounding(self, typical: f64, worst: f64) -> Self {
         self.with_rounding_alike([1.0; 2], typical, worst)
     }
 
-    /// As [`Estimate::with_rounding`], where the same error is in so many rows, and numbers of a row.
+    /// [`Estimate::with_rounding`] where `alike` rows, and numbers of a row, have the same error.
     pub(crate) fn with_rounding_alike(mut self, alike: [f64; 2], typical: f64, worst: f64) -> Self {
         let name = mixed_name(self.name, worst.to_bits());
         let source = Source { name, typical, worst, alike, together: alike, ..Source::NONE };
@@ -677,7 +676,7 @@ impl Estimate {
         self
     }
 
-    /// As [`Estimate::with_rounding`], of the factors of a map, whatever array it maps.
+    /// [`Estimate::with_rounding`] for the factors of a linear map.
     fn with_rounding_of_map(mut self, typical: f64, worst: f64) -> Self {
         let name = mixed_name(self.name, worst.to_bits());
         let source = Source { name, typical, worst, origin: Some(StoredName(FACTOR)), ..Source::NONE };
@@ -685,8 +684,8 @@ impl Estimate {
         self
     }
 
-    /// As [`Estimate::with_rounding`], of sums of the rounding of a mask, by root mean squares, times
-    /// numbers. They are alike in so many neighbouring slots. The same mask has the same rounding.
+    /// [`Estimate::with_rounding`] for sums over `slots` neighbouring slots of the rounding of a mask (root
+    /// mean squares, typical and worst) times numbers. The same mask has the same rounding.
     pub(crate) fn with_rounding_of_mask(
         mut self,
         slots: usize,
@@ -716,14 +715,13 @@ impl Estimate {
         self
     }
 
-    /// As [`Estimate::with_error`], of an error that is a product of secrets and random numbers in whatever
-    /// encoding.
+    /// [`Estimate::with_error`] for an error that is a product of secrets and random numbers in any encoding.
     pub(crate) fn with_error_of_products(self, error: f64) -> Self {
         self.with_own(Tails::Product, error, error)
     }
 
-    /// With the imaginary part of the errors of an array with this layout, where it was the imaginary part of
-    /// one array whose real part this was.
+    /// Adds the errors of the imaginary part of an array with this layout, where these numbers were its real
+    /// part and `other` its imaginary part.
     pub(crate) fn with_imaginary_part_of(mut self, other: &Self, layout: &Layout) -> Self {
         let (typical, worst) = other.repeated_slot_errors(layout);
         let (name, tails) = (mixed_name(self.name, mixed_name(other.name, 13)), other.tails());
@@ -731,20 +729,20 @@ impl Estimate {
         self
     }
 
-    /// The heaviest tails of any source.
+    /// The heaviest tails of all sources.
     fn tails(&self) -> Tails {
         self.sources.iter().fold(self.rest.tails, |tails, source| tails.max(source.tails))
     }
 
-    /// As [`Estimate::with_error`], of numbers that are multiplied by 1 up to this error.
+    /// [`Estimate::with_error`] for numbers that are multiplied by `1 +- error`.
     pub(crate) fn inexact(self, error: f64) -> Self {
         let (typical, worst) = (product(error, self.typical), product(error, self.magnitude));
         self.with_errors_of_factors([true; 2], typical, worst)
     }
 
-    /// As [`Estimate::with_errors`], of the rounding of factors that are the same in all places along the
-    /// axes that are said: each number's error is a multiple of the number, so where numbers repeat, it does.
-    /// Factors are rounded to the nearest, so that different ones may be rounded alike.
+    /// [`Estimate::with_errors`] for the rounding of factors that are the same in all places along the axes
+    /// `alike`: a number's error is a multiple of the number, so it repeats with the number. Different
+    /// factors may have the same rounding error.
     pub(crate) fn with_errors_of_factors(mut self, alike: [bool; 2], typical: f64, worst: f64) -> Self {
         let name = mixed_name(self.name, worst.to_bits());
         let alike = alike.map(|alike| if alike { EVERYWHERE } else { 1.0 });
@@ -763,8 +761,7 @@ impl Estimate {
         self
     }
 
-    /// The same with a further error that is this constant in all numbers of an array with this layout, or
-    /// its negative.
+    /// Adds an error that is `bias`, or its negative, in all numbers of an array with this layout.
     pub(crate) fn with_bias(mut self, layout: &Layout, bias: f64) -> Self {
         let of_slot = bias / share(EVERYWHERE, layout);
         let source = Source {
@@ -786,22 +783,22 @@ impl Estimate {
         self
     }
 
-    /// The numbers as a function of those of one array: of themselves where no more is known.
+    /// The numbers as a function of the numbers of one array; if no function is known, of themselves.
     fn known_spread(&self) -> Option<Spread> {
         self.spread.or_else(|| Spread::typical(self.name, (self.magnitude, self.typical, self.mean)))
     }
 
-    /// Sixteen typical numbers.
+    /// Sixteen typical numbers of the array.
     pub(crate) fn typical_numbers(&self) -> [f64; 16] {
         self.known_spread().map_or([0.0; 16], |spread| spread.numbers.values())
     }
 
-    /// The same with a further error of numbers in an array with this layout that follows from the numbers:
-    /// with these values for [`Estimate::typical_numbers`], and this largest magnitude.
+    /// Adds an error of numbers, in an array with this layout, that is a function of the numbers: `at` are
+    /// its values for [`Estimate::typical_numbers`], `largest` its largest magnitude.
     pub(crate) fn with_error_of_numbers(mut self, layout: &Layout, at: [f64; 16], largest: f64) -> Self {
         let to_slot = share(EVERYWHERE, layout).recip();
         let by = Function::of_values(at.map(|error| error * to_slot));
-        // A bound has more deviations than these.
+        // An error bound has more than `KNOWN_SUM` deviations.
         let typical = by.root_mean_square();
         let worst = typical.max(largest * to_slot / KNOWN_SUM);
         let name = mixed_name(self.name, worst.to_bits());
@@ -817,14 +814,14 @@ impl Estimate {
             ..Source::NONE
         };
         let source = Source { factors: Some(everywhere), ..source };
-        // No chance decides, so at worst it adds to the bound on all others.
+        // The error is deterministic, so at worst it adds linearly to the bound of the other errors.
         self.spread = self.known_spread();
         let source = if self.spread.is_some() { source } else { source.without_factors() };
         self.push(Source { signed: false, entangled: true, tails: Tails::Known, ..source });
         self
     }
 
-    /// One plain number, with the error of its rounding, which is the same everywhere.
+    /// One plain number with its rounding error, which is the same in all places.
     pub(crate) fn rounded_number(value: Complex64, error: f64) -> Self {
         let mut number = Self::number(value);
         let source = Source {
@@ -890,7 +887,7 @@ impl Estimate {
         if let Some(spread) = spread {
             sum = sum.with_spread(spread);
         }
-        // What adds nothing leaves the array the same.
+        // Adding zeros without an error changes nothing.
         if other.magnitude == 0.0 && other.has_no_errors() {
             return sum;
         }
@@ -923,7 +920,7 @@ impl Estimate {
         self.product_with(other, false)
     }
 
-    /// As [`Estimate::multiply`], where the other numbers may be known to be all one number.
+    /// [`Estimate::multiply`]; with `one_number`, all entries of `other` may be one number.
     pub(crate) fn product_with(self, other: Self, one_number: bool) -> Self {
         let magnitude = product(self.magnitude, other.magnitude);
         let typical = product(self.typical, other.typical);
@@ -960,7 +957,7 @@ impl Estimate {
             let numbers = y.known_spread().filter(|_| spread.is_some());
             let times = |source: &Source| {
                 let own = source.unsigned().without_factors().times(y.typical, y.magnitude);
-                // Along the axes of the root, a product is as small together as one of its factors.
+                // Along the axes of the bounds, a product has the smaller of the factors' bounds.
                 let own = Source {
                     root: root.map_or(1.0, |_| y.root.map_or(1.0, |root| root.square).min(source.root)),
                     ..own
@@ -969,14 +966,14 @@ impl Estimate {
                     let factors = source.factors().times(numbers.numbers);
                     if numbers.typically { factors.without_bound() } else { factors }
                 };
-                // The same error of all numbers that add up to zero adds up to zero.
+                // An error that is the same for all numbers, times numbers that sum to zero, sums to zero.
                 if y.centred != [false; 2] && (0..2).all(|axis| !y.centred[axis] || source.equal[axis]) {
                     return Source { equal: [false; 2], together: [1.0; 2], centred: y.centred, ..own };
                 }
                 let own = Source { factors: numbers.map(times), ..own };
                 let equal = source.equal.map(|equal| equal && one_number);
                 let centred = if constant(y).is_some() { source.centred } else { [false; 2] };
-                // Where an error has factors, they say how it adds up.
+                // If an error is a function of the numbers, the function determines its sums.
                 let together = if numbers.is_some() {
                     source.together
                 } else {
@@ -994,11 +991,11 @@ impl Estimate {
         let both = |x: u64, y: u64| mixed_name(x.min(y), x.max(y));
         result.name = both(self.name, other.name);
         result.masks = self.masks.or(other.masks).map(|_| both(self.name_of_noise(), other.name_of_noise()));
-        // The product of the errors: the larger one at its bound.
+        // The product of the errors, with the larger one at its bound.
         result.with_errors(product(own.0, foreign.0), product(product_deviations(1.0) * own.1, foreign.1))
     }
 
-    /// `c x` for a number `c` known to all.
+    /// `c x` for a public number `c`.
     #[must_use]
     pub fn scale(self, factor: f64) -> Self {
         if factor == 1.0 {
@@ -1014,7 +1011,7 @@ impl Estimate {
             let scaled = source.times(factor, factor);
             match (source.signed, spread) {
                 (true, _) => scaled,
-                // A factor that is positive leaves one that is the same for all.
+                // A positive factor keeps an error that is the same for all numbers.
                 (false, Some(_)) if factor < 0.0 || source.factors.is_some() => Source {
                     factors: Some(source.factors().times(Function::constant(factor))),
                     ..scaled.unsigned()
@@ -1025,7 +1022,7 @@ impl Estimate {
         let spread = spread.map(|spread| spread.times(factor));
         let sums = scaled.sums.iter().map(|sums| sums.times(factor)).collect();
         let scaled = Self { magnitude, typical, mean, spread, sums, ..scaled };
-        // The negative of the negative is the array itself.
+        // Negating twice gives the array itself.
         if factor == -1.0 {
             return Self {
                 name: scaled.name ^ NEGATIVE,
@@ -1036,18 +1033,18 @@ impl Estimate {
         scaled.named(factor.to_bits())
     }
 
-    /// `c x` for a complex number `c` known to all.
+    /// `c x` for a public complex number `c`.
     pub(crate) fn times_complex(self, factor: Complex64) -> Self {
         if factor.im == 0.0 {
             return self.scale(factor.re);
         }
-        // Of a real multiple and an imaginary one of the same error, neither makes the other smaller.
+        // A real and an imaginary multiple of one error do not cancel.
         let scaled = self.map_sources(Source::unsigned).scale(factor.norm()).forgotten();
         Self { mean: 0.0, ..scaled }.named(name_of([factor.re, factor.im]))
     }
 
-    /// The sum of `count` numbers along an axis of an array whose slots repeat with the period `period`. They
-    /// are in `places` places, which all have errors, those without a number too.
+    /// The sum of `count` numbers along an axis of an array whose slots repeat with the period `period`. The
+    /// numbers occupy `places` places; all of them have errors, including those without a number.
     pub(crate) fn sum(self, along: Along, (count, places): (usize, usize), period: usize) -> Self {
         if (count, places) == (1, 1) {
             return self;
@@ -1058,7 +1055,7 @@ impl Estimate {
             * numbers
             * self.together[axis].min(numbers);
         let without = |axes: [bool; 2]| [0, 1].map(|other| axes[other] && other != axis);
-        // Behind the last of its axes, nothing is left of the root.
+        // The sum along the last of the axes of the bounds uses up the bounds.
         let ends = self.root.is_some_and(|root| root.axes[axis] && without(root.axes) == [false; 2]);
         let magnitude =
             product(self.magnitude, numbers * self.root.filter(|_| ends).map_or(1.0, |root| root.mean));
@@ -1073,11 +1070,11 @@ impl Estimate {
         let mut sums: Vec<Sums> = own.into_iter().chain(self.sums.iter().copied()).take(2).collect();
         sums.iter_mut().for_each(|sums| sums.counts[axis] *= numbers);
         let summed = self.map_sources(|source| {
-            // Lanes of sums of rows are neighbouring slots of the sum of such a row.
+            // The lanes of sums of rows are neighbouring slots in the sum of such a row.
             let lanes = if along == Along::Columns && source.period == 1.0 { source.alike[0] } else { 1.0 };
             let source = source.repeating(period as f64);
             let own = if source.cleared { numbers } else { terms };
-            // Of places with a number, and those without one, the root of the mean of the squares.
+            // The root mean square over places with a number and places without one.
             let of_places = |number: f64, place: f64| {
                 ((numbers * number * number + (own - numbers) * place * place) / own).sqrt()
             };
@@ -1098,14 +1095,13 @@ impl Estimate {
             };
             let independent = (own * source.alike[axis].min(own)).sqrt();
             let typical = match coherent {
-                // The mean of one error's factors adds up, and what differs from it does not.
+                // The mean of the factors of one error adds linearly, the deviations from it do not.
                 Some(sum) => (sum / source.typical)
                     .hypot((own - sum * sum / (numbers * source.typical * source.typical)).max(0.0).sqrt()),
                 None => (own * source.together[axis].min(own)).sqrt(),
             };
             let worst = match (source.mixed[axis], source.tails) {
-                // The magnitudes of the rounding of different slots are 0.8 deviations, on average, and a
-                // bound is more than seven.
+                // See `KNOWN_SUM`.
                 (true, Tails::Known) if along == Along::Columns && source.alike[axis] == 1.0 => {
                     independent.max(own / KNOWN_SUM)
                 }
@@ -1116,17 +1112,18 @@ impl Estimate {
             (alike[axis], equal[axis]) = (alike[axis].max(terms * lanes), true);
             together[axis] = alike[axis];
             let tails = if along == Along::Columns { source.tails.summed() } else { source.tails };
-            // What adds up to zero where numbers are does so in the means over repetitions alone.
+            // Errors that sum to zero over the numbers, but not over all places, vanish only in means over
+            // repetitions.
             let centred =
                 if own == numbers || !source.centred[axis] { without(source.centred) } else { [false; 2] };
             let hidden = source.hidden || (own == numbers && source.centred[axis] && centred == [false; 2]);
-            // A sum of other places is another error.
+            // A sum over other places is another error.
             let cleared = source.cleared && along == Along::Rows;
             Source { alike, together, equal, tails, cleared, hidden, centred, ..source.times(typical, worst) }
-                // Where one source grows differently at worst, one sum does not make the other smaller.
+                // Sources that grow differently at worst do not cancel in sums.
                 .derived(mixed_name(mixed_name(axis as u64, count as u64), worst.to_bits()))
         });
-        // The rest may be anything.
+        // The rest may depend on anything.
         let rest = Source { worst: all, equal: [false; 2], ..summed.rest };
         let mut together = summed.together;
         together[axis] = 1.0;
@@ -1135,23 +1132,22 @@ impl Estimate {
             .named(mixed_name(axis as u64, count as u64))
     }
 
-    /// The same numbers at other places of their rows, by `steps`, which are public, where places repeat with
-    /// a period, which is a power of two. Turns add up, so that their names do.
+    /// The numbers of each row, rotated by the public number `steps`; places repeat with the period `period`,
+    /// a power of two. The names of rotations add, as the rotations do.
     pub(crate) fn rotated(self, steps: i64, period: usize) -> Self {
         let turn = steps.cast_unsigned().wrapping_mul((u64::MAX / period as u64).wrapping_add(1));
         let mut rotated = self.forgotten().without_root().map_sources(|source| {
-            // What is the same everywhere stays the same.
+            // Errors that are equal in all places stay the same.
             let source = Source { cleared: false, ..source };
             let columns = Along::Columns as usize;
             if source.equal[columns] && source.period >= EVERYWHERE {
                 return source;
             }
-            // Where the errors of different numbers depend on each other, those of other places depend on
-            // these.
+            // If the errors of different numbers depend on each other, the rotated errors depend on the
+            // original ones.
             let entangled = source.entangled || source.mixed[columns];
             let mixed = Source { mixed: [source.mixed[0], true], entangled, centred: [false; 2], ..source };
-            // Errors that may be as if they were the same have another one of the same origin at other
-            // places.
+            // Errors that may be the same in several places become another source of the same origin.
             if source.alike[columns] > 1.0 { mixed.derived(turn) } else { mixed.rotated(turn) }
         });
         rotated.centred = [false; 2];
@@ -1160,13 +1156,13 @@ impl Estimate {
         rotated
     }
 
-    /// Some rows, of which one is there at most so many times.
+    /// The selected rows; each occurs at most `times` times.
     pub(crate) fn selected(self, rows: &[usize], times: usize) -> Self {
         let salt = rows.iter().fold(17, |salt, &row| mixed_name(salt, row as u64));
         self.elsewhere(Some(Along::Rows), salt).repeated(Along::Rows, times).named(salt)
     }
 
-    /// Some columns, taken to the first places of a row.
+    /// The selected columns, moved to the first places of a row.
     pub(crate) fn selected_columns(self, columns: &Range<usize>) -> Self {
         self.elsewhere(
             Some(Along::Columns),
@@ -1187,8 +1183,8 @@ impl Estimate {
         })
     }
 
-    /// The only number of each row, which is in all slots of its polynomial, as all numbers of so many
-    /// polynomials. What repeats with a period is the same, or alike, in so many of them.
+    /// The only number of each row, which is in all slots of its polynomial, as all numbers of `chunks`
+    /// polynomials. An error that repeats with a period is the same in that many numbers.
     pub(crate) fn with_number_repeated(self, chunks: usize) -> Self {
         let everywhere = self.map_sources(|source| {
             let most = |own: [f64; 2]| [own[0], own[1].max(source.period)];
@@ -1198,8 +1194,8 @@ impl Estimate {
         Self { together, ..everywhere.repeated(Along::Columns, chunks) }
     }
 
-    /// The only row as so many rows. Polynomials are copied, and so are errors; the slots of lanes have
-    /// errors of their own, but for those that are the same in all slots.
+    /// The only row repeated `rows` times. Polynomials are copied with their errors; the slots of different
+    /// lanes have different errors, except errors that are the same in all slots.
     pub(crate) fn with_rows_repeated(self, rows: usize, lanes: usize) -> Self {
         let repeated = self.repeated(Along::Rows, rows);
         if rows == 1 {
@@ -1209,9 +1205,9 @@ impl Estimate {
         repeated.map_sources(|source| Source { equal: equal(source.equal), ..source })
     }
 
-    /// With what the rounding of a mask leaves, where the cleared places are added to others: the numbers in
-    /// `places` of them, times an error of the mask of this root mean square in a slot. The error of a mask
-    /// is no more random than the mask: at worst the numbers have its signs.
+    /// Adds the errors that remain where a mask cleared `places` places and these are added to others: the
+    /// numbers there times the mask's rounding error, of root mean square `rounding` in a slot. The rounding
+    /// error of a mask is deterministic: at worst the numbers have its signs.
     pub(crate) fn with_cleared(self, numbers: &Self, places: usize, rounding: f64) -> Self {
         let count = places as f64;
         self.with_rounding_of_mask(
@@ -1221,8 +1217,8 @@ impl Estimate {
         )
     }
 
-    /// The product with a matrix along an axis; `rounding` are the root of the sum of squares, and the sum of
-    /// magnitudes, of what rounding changed in a row.
+    /// The product with a matrix along an axis; `rounding` is the root of the sum of squares, and the sum of
+    /// magnitudes, of the rounding errors in a row of the matrix.
     pub(crate) fn mapped(self, along: Along, norms: &MatrixNorms, rounding: (f64, f64)) -> Self {
         let (axis, row_sum) = (along as usize, norms.row_sum);
         let salt = mixed_name(norms.name, axis as u64);
@@ -1260,7 +1256,7 @@ impl Estimate {
             magnitude
         };
         own.mean = norms.mean_of(mean).clamp(-own.typical, own.typical);
-        // Of a map of rows each weight is a factor of all numbers of a row.
+        // In a map of rows, each weight is a factor of all numbers of a row.
         let (typical, worst) = (product(typical, rounding.0), product(worst, rounding.1));
         if along == Along::Rows {
             own.with_errors_of_factors([false, true], typical, worst)
@@ -1269,8 +1265,8 @@ impl Estimate {
         }
     }
 
-    /// `f(x)` for a function of one number of this name, with values of this largest magnitude, root mean
-    /// square and mean, and a derivative of this root mean square and largest magnitude.
+    /// `f(x)` for a function `f` of one number with name `name`: its values have this largest magnitude, root
+    /// mean square and mean, its derivative this root mean square and largest magnitude.
     pub(crate) fn applied(
         self,
         name: u64,
@@ -1284,7 +1280,7 @@ impl Estimate {
         Self { magnitude, typical, mean, ..applied }.named(name)
     }
 
-    /// Arrays of the same kind side by side along an axis, in an array with this layout.
+    /// Arrays of the same kind, joined along an axis to an array with this layout.
     pub(crate) fn side_by_side(parts: &[Self], along: Along, layout: &Layout) -> Self {
         let Some((first, others)) = parts.split_first() else { return Self::exact(0.0) };
         let axis = along as usize;
@@ -1305,8 +1301,8 @@ impl Estimate {
         };
         own.name = parts.iter().fold(axis as u64, |name, part| mixed_name(name, part.name));
         own.masks = Some(parts.iter().fold(axis as u64, |name, part| mixed_name(name, part.name_of_noise())));
-        // One error in place of those of all parts, as large as the largest. It depends on what any of the
-        // parts depends on.
+        // One error, as large as the largest of all parts, replaces the errors of the parts. It depends on
+        // all their sources.
         let all = || parts.iter().flat_map(|part| part.sources.iter().chain([&part.rest]));
         let mut one = all().copied().reduce(Source::joined).unwrap_or(Source::NONE).unsigned();
         let mut times: BTreeMap<u64, [f64; 2]> = BTreeMap::new();
@@ -1340,7 +1336,7 @@ impl Estimate {
         own
     }
 
-    /// All errors times a number, for moves that change the error of a slot alone.
+    /// All errors times `factor`, for moves that change the error of a slot only.
     pub(crate) fn errors_times(self, factor: f64) -> Self {
         self.map_sources(|source| source.times(factor, factor))
     }
@@ -1351,7 +1347,8 @@ impl Estimate {
         self.total(|_| 1.0)
     }
 
-    /// The typical and the worst root mean square of the error in any place, also without a number.
+    /// The typical and the worst root mean square of the error in all places, including those without a
+    /// number.
     fn errors_everywhere(&self) -> (f64, f64) {
         if self.sources.iter().all(|source| source.factors.is_none()) {
             self.slot_errors()
@@ -1369,7 +1366,7 @@ impl Estimate {
         (squares.sqrt() + product(self.rest.typical.abs(), share(&self.rest)), self.worst(|_| true, share))
     }
 
-    /// The worst root mean square of the part of the error that comes from some sources.
+    /// The worst root mean square of the sum of the sources that `part` selects.
     fn worst(&self, part: impl Fn(&Source) -> bool, share: impl Fn(&Source) -> f64) -> f64 {
         let of = |entangled: bool| {
             self.sources
@@ -1378,8 +1375,8 @@ impl Estimate {
                 .filter(|source| part(source))
         };
         let size = |source: &Source| product(source.worst_of_numbers().abs(), share(source));
-        // Sources of one origin add linearly, at worst, and those of others in squares, as often as there is
-        // a first one of its origin.
+        // At worst, sources of one origin add linearly; the squares of different origins add, counted once
+        // per origin.
         let first = |(index, source): &(usize, &Source)| {
             !of(false).take(*index).any(|other| other.origin() == source.origin())
         };
@@ -1392,35 +1389,35 @@ impl Estimate {
         independent.sqrt() + entangled
     }
 
-    /// The typical and the worst root mean square of the error of a number, in an array with this layout.
+    /// The typical and the worst root mean square of the error of a number in an array with this layout.
     fn number_errors(&self, layout: &Layout) -> (f64, f64) {
         self.total(|source| source.share(layout))
     }
 
-    /// The errors of a slot that make the errors of a number in an array with this layout: larger than
-    /// [`Estimate::slot_errors`] where errors repeat as numbers do.
+    /// The slot errors, typical and worst, that would give the errors of the numbers in an array with this
+    /// layout: larger than [`Estimate::slot_errors`] if errors repeat as numbers do.
     pub(crate) fn repeated_slot_errors(&self, layout: &Layout) -> (f64, f64) {
         let ((typical, worst), unit, own) =
             (self.number_errors(layout), share(1.0, layout), self.slot_errors());
         ((typical / unit).max(own.0), (worst / unit).max(own.1))
     }
 
-    /// Numbers up to a bound of which nothing else is known.
+    /// Numbers up to a bound with unknown errors.
     pub(crate) fn bounded(magnitude: f64) -> Self {
         Self { magnitude, typical: EVEN * magnitude, ..Self::unknown() }
     }
 
-    /// The same numbers, with the same errors, in an array with another layout, and whose numbers have
-    /// depended on each other on the way. Root mean squares of further errors of numbers add to them.
+    /// The same numbers and errors in an array with another layout, after a move that made different numbers
+    /// depend on each other and added an error of numbers of these root mean squares, typical and worst.
     pub(crate) fn moved(self, from: &Layout, to: &Layout, (typical, worst): (f64, f64)) -> Self {
         let unit = share(1.0, to);
-        // Where numbers stay in their slots, so do the errors that repeat with them.
+        // If numbers stay in their slots, the errors that repeat with them do, too.
         let stays = from.encoding == to.encoding && from.period() == to.period();
         let moved = if stays { self } else { self.forgotten() }.map_sources(|source| {
             let (kept, period) =
                 if stays { (1.0, source.period) } else { (share(source.period, from) / unit, 1.0) };
             let hidden = source.hidden && stays;
-            // Independent errors stay so.
+            // Independent errors stay independent.
             let mixed = source.mixed.map(|mixed| mixed || source.tails == Tails::Known);
             let (tails, cleared, own) = (source.tails.summed(), false, source.times(kept, kept));
             Source { mixed, period, hidden, tails, cleared, equal: [false; 2], centred: [false; 2], ..own }
@@ -1428,33 +1425,32 @@ impl Estimate {
         moved.named(11).with_own(Tails::Product, typical / unit, worst / unit)
     }
 
-    /// As [`Estimate::with_rounding`], of the error of a number in an array with this layout.
+    /// [`Estimate::with_rounding`] for the error of a number in an array with this layout.
     pub(crate) fn with_rounding_of_numbers(self, layout: &Layout, (typical, worst): (f64, f64)) -> Self {
         let unit = share(1.0, layout);
         self.with_rounding(typical / unit, worst / unit)
     }
 
-    /// The root mean square of a number's error, for typical numbers, in an array with this layout. Infinite
-    /// where it is not known.
+    /// The root mean square of a number's error in an array with this layout, for typical numbers. Infinite
+    /// if unknown.
     #[must_use]
     pub fn error_rms(&self, layout: &Layout) -> f64 {
         self.number_errors(layout).0
     }
 
     /// A bound on the errors of all numbers of an array with this layout, for any numbers within their
-    /// bounds: exceeded with a probability of at most 2^-40. Infinite where it is not known.
+    /// bounds, exceeded with a probability of at most 2^-40. Infinite if unknown.
     #[must_use]
     pub fn error_bound(&self, layout: &Layout) -> f64 {
         let decoded = if self.magnitude.is_finite() { self.magnitude * f64::EPSILON } else { 0.0 };
         self.encrypted_error_bound(layout) + decoded
     }
 
-    /// As [`Estimate::error_bound`], for the numbers as they are encrypted, which have not been rounded to
-    /// doubles.
+    /// [`Estimate::error_bound`] of the encrypted numbers, before they are rounded to doubles by decryption.
     #[must_use]
     pub fn encrypted_error_bound(&self, layout: &Layout) -> f64 {
         let parts = if layout.complex { 2.0 } else { 1.0 };
-        // Two parts, each of which may fail.
+        // Normal and heavy-tailed errors: either part may exceed its bound.
         let count = 2.0 * parts * layout.rows as f64 * layout.columns as f64;
         let worst = |heavy: bool| {
             self.worst(
@@ -1471,27 +1467,27 @@ impl Estimate {
     }
 }
 
-/// The share of a slot's error that a number's error is, for errors that repeat with a period.
+/// The ratio of a number's error to a slot's error, for errors that repeat with a period.
 fn share(period: f64, layout: &Layout) -> f64 {
     if layout.encoding == Encoding::Coefficients {
         return 1.0;
     }
     let slots = layout.degree as f64 / 2.0;
-    // Of a complex error, a real number has the real part.
+    // A real number has only the real part of a complex error.
     let part = if layout.complex { 1.0 } else { 0.5 };
     (part * (period.max(layout.period() as f64) / slots).min(1.0)).sqrt()
 }
 
-/// The deviations that one of so many errors exceeds with a probability of at most 2^-40: `sqrt(2 ln 2 (40 +
-/// log2(count) + 1))`, by union and Chernoff bounds.
+/// The number of deviations that any of `count` errors exceeds with a probability of at most 2^-40: `sqrt(2
+/// ln 2 (40 + log2(count) + 1))`, by union and Chernoff bounds.
 fn deviations(count: f64) -> f64 {
     (2.0 * std::f64::consts::LN_2 * (LOG2_FAILURE + count.max(1.0).log2() + 1.0)).sqrt()
 }
 
-/// As [`deviations`] for products of two independent normal errors, one of which many products may share.
-/// With a factor that is spread as a slot of a random polynomial (complex and normal), the real part of a
-/// product is Laplacian: beyond `d` deviations with a probability of `exp(-sqrt(2) d)`. Sums of such products
-/// have lighter tails, so far out: the variance of a sum is a mean of exponential variables, which is below
+/// [`deviations`] for products of two independent normal errors, where many products may share a factor. If
+/// one factor is a slot of a random polynomial (complex and normal), the real part of the product is
+/// Laplacian: it exceeds `d` deviations with a probability of `exp(-sqrt(2) d)`. Sums of such products have
+/// lighter tails at that distance: the variance of a sum is a mean of exponential variables, which is below
 /// one of them in convex order, and the probability is a convex function of the variance.
 fn product_deviations(count: f64) -> f64 {
     std::f64::consts::LN_2 * (LOG2_FAILURE + count.max(1.0).log2()) / std::f64::consts::SQRT_2

@@ -1,5 +1,5 @@
-//! The layout of an encrypted array: which number is in which bundle, which body, and which coefficient or
-//! slot. [`places`](super::places) computes the place of each entry.
+//! The layout of an encrypted array: the bundle, body and coefficient or slot of each number.
+//! [`places`](super::places) computes the place of each entry.
 //!
 //! A row of the array is cut into *chunks* of `capacity` numbers. One polynomial holds a chunk; a bundle has
 //! one such polynomial in each of its bodies.
@@ -12,13 +12,13 @@
 //! ```
 //!
 //! with `p(t) = t` or the reversal of its bits, and `W` the degree of the polynomial that the chunk was
-//! encoded in. Several consecutive short rows can share a polynomial (*lanes*). In coefficients the row of
-//! lane `l` is moved by `l`, so that lanes alternate and a move to a lower degree takes them apart. In slots
-//! it is moved by `l capacity copies`, so that rows lie one behind the other: all lanes take one row from an
-//! array of one row, whose slots repeat.
+//! encoded in. Several consecutive short rows can share a polynomial (*lanes*). In coefficients lane `l` is
+//! shifted by `l`, so that lanes alternate and a move to a lower degree separates them. In slots lane `l` is
+//! shifted by `l capacity copies`, so that rows are contiguous: an array of one row, whose slots repeat, has
+//! that row in every lane.
 //!
-//! After a move to a lower degree `n = W / components` that polynomial is split: bundle `i` of the chunk
-//! holds the coefficients of `X^i, X^(i + components), ..`, which is component `brv(i)` of
+//! A move to a lower degree `n = W / components` splits that polynomial: bundle `i` of the chunk holds the
+//! coefficients of `X^i, X^(i + components), ..`, which is component `brv(i)` of
 //! [`clathrate_lattice::degree`]. At `n = 1` every coefficient is an LWE sample.
 
 use std::fmt;
@@ -28,10 +28,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::CkksError;
 
-/// Most bodies under one mask, a limit because secrets and keys grow with their number.
+/// Maximum number of bodies under one mask; secrets and keys grow with their number.
 pub const MOST_BODIES: usize = 4096;
 
-/// Largest `W`: the largest degree of a polynomial.
+/// Maximum of `W`: the largest degree of a polynomial.
 const LARGEST_DEGREE: usize = 1 << 17;
 
 /// Bound on counts of entries and of bodies, so that products of counts and degrees do not overflow.
@@ -44,13 +44,13 @@ pub enum Encoding {
     /// In the slots of the canonical embedding: products are element-wise; n/2 complex numbers per
     /// polynomial.
     Slots,
-    /// In the coefficients: n real or n/2 complex numbers per polynomial; for sums, products with numbers and
-    /// products with plaintext matrices.
+    /// In the coefficients: n real or n/2 complex numbers per polynomial; for sums, and for products with
+    /// numbers and plain matrices.
     Coefficients,
 }
 
 impl Encoding {
-    /// Its name.
+    /// The encoding's name.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -64,11 +64,11 @@ impl Encoding {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BodyAxis {
-    /// Consecutive chunks of one row are bodies, so that one mask serves a whole row and combinations of rows
-    /// keep the mask shared. The only choice for one body.
+    /// Consecutive chunks of one row are bodies, so that one mask serves a complete row and linear
+    /// combinations of rows keep the mask shared. The only choice for one body.
     #[default]
     Chunks,
-    /// Consecutive rows are bodies: operations within a row serve several rows at once. Rows of one bundle
+    /// Consecutive rows are bodies: an operation within rows serves several rows at once. Rows of one bundle
     /// cannot be combined with each other.
     Rows,
 }
@@ -80,12 +80,11 @@ pub enum Order {
     /// Number `t` is at place `t`.
     #[default]
     Natural,
-    /// Number `t` is at the place whose bits are those of `t` reversed, as a slots-to-coefficients transform
-    /// leaves them.
+    /// Number `t` is at the place `brv(t)`, the order that a slots-to-coefficients transform leaves.
     BitReversed,
 }
 
-/// The content of the padding, the places without an entry. Bodies without any entry always hold zero.
+/// The content of the padding, the places without an entry. Bodies without entries always hold zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Padding {
@@ -96,14 +95,13 @@ pub enum Padding {
     Dirty,
 }
 
-/// Where the entries of an array are. Plain data; [`Layout::check`] refuses fields that do not fit each
-/// other.
+/// The places of an array's entries. Plain data; [`Layout::check`] refuses inconsistent fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Layout {
-    /// Product of all axes but the last.
+    /// Product of all axes but the last one.
     pub rows: usize,
-    /// The last axis.
+    /// Length of the last axis.
     pub columns: usize,
     /// Slots or coefficients.
     pub encoding: Encoding,
@@ -111,8 +109,8 @@ pub struct Layout {
     /// a real number.
     #[serde(default, skip_serializing_if = "is_default")]
     pub complex: bool,
-    /// Whether real numbers in coefficients lie as the real parts of complex ones, as numbers that were slots
-    /// do; the places of imaginary parts are padding.
+    /// Whether real numbers in coefficients are the real parts of complex pairs, as after a
+    /// slots-to-coefficients transform; the places of imaginary parts are padding.
     #[serde(default, skip_serializing_if = "is_default")]
     pub paired: bool,
     /// The ring degree `n` of the bundles.
@@ -124,24 +122,24 @@ pub struct Layout {
     /// Polynomials that a chunk's polynomial of degree `W = n components` was split into, a power of two.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub components: usize,
-    /// Consecutive rows that share a polynomial, a power of two: in coefficients up to the stride, in slots
-    /// as many as there is room for. A last polynomial may have fewer.
+    /// Consecutive rows that share a polynomial, a power of two: in coefficients at most the stride, in slots
+    /// at most what the slots have room for. The last polynomial may have fewer.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub lanes: usize,
-    /// Neighbouring slots that each hold the same number, a power of two, as the sums of rows that share a
-    /// polynomial do; 1 in coefficients.
+    /// Neighbouring slots that each hold the same number, a power of two, as for sums of rows that share a
+    /// polynomial; 1 in coefficients.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub copies: usize,
     /// Bodies under one mask.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub bodies: usize,
-    /// Which axis runs over the bodies.
+    /// The axis that runs over the bodies.
     #[serde(default, skip_serializing_if = "is_default")]
     pub axis: BodyAxis,
     /// The order of a chunk's numbers.
     #[serde(default, skip_serializing_if = "is_default")]
     pub order: Order,
-    /// What the places without an entry hold.
+    /// The content of the places without an entry.
     #[serde(default, skip_serializing_if = "is_default")]
     pub padding: Padding,
 }
@@ -161,7 +159,7 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 
 impl Layout {
     /// The layout of real numbers in natural order, with one body in each bundle. A chunk has `n` numbers in
-    /// coefficients; in slots, as many as the row's length rounded up to a power of two, at most `n / 2`.
+    /// coefficients; in slots, the row's length rounded up to a power of two, at most `n / 2`.
     ///
     /// # Errors
     /// [`CkksError::Empty`] where an axis is 0; [`CkksError::OutOfRange`] for more than two axes or
@@ -189,7 +187,7 @@ impl Layout {
         layout.with_native_capacity()
     }
 
-    /// The same array of complex numbers; in coefficients each takes a pair.
+    /// The same array with complex numbers, in coefficients as pairs.
     ///
     /// # Errors
     /// [`CkksError::NoRoom`] for pairs of coefficients at degree 1.
@@ -226,8 +224,8 @@ impl Layout {
     /// The same array with `capacity` numbers per chunk.
     ///
     /// # Errors
-    /// [`CkksError::OutOfRange`] unless `capacity` is a power of two up to the slots, coefficients or pairs
-    /// that a polynomial has.
+    /// [`CkksError::OutOfRange`] unless `capacity` is a power of two and at most the slots, coefficients or
+    /// pairs of a polynomial.
     pub fn with_capacity(self, capacity: usize) -> Result<Self, CkksError> {
         let most = self.most_capacity() / self.copies;
         if !capacity.is_power_of_two() || capacity > most {
@@ -244,8 +242,8 @@ impl Layout {
     /// The same array with each number in `copies` neighbouring slots.
     ///
     /// # Errors
-    /// [`CkksError::OutOfRange`] unless `copies` is a power of two for which the slots of a polynomial have
-    /// room; in coefficients 1.
+    /// [`CkksError::OutOfRange`] unless `copies` is a power of two that the slots of a polynomial have room
+    /// for; in coefficients it must be 1.
     pub fn with_copies(self, copies: usize) -> Result<Self, CkksError> {
         let most = if self.encoding == Encoding::Slots {
             self.most_capacity() / (self.capacity * self.lanes)
@@ -266,18 +264,17 @@ impl Layout {
         Ok(Self { copies, ..self })
     }
 
-    /// What a polynomial holds, for messages.
+    /// The content of a polynomial, for messages.
     fn numbers(&self) -> String {
         format!("{} in {}", counted(self.capacity * self.lanes, "number"), self.encoding.name())
     }
 
-    /// The same array with `lanes` consecutive rows in each polynomial; absent for as many as there is room
-    /// for. A polynomial has room for as many numbers of each row as the row has, rounded up to a power of
-    /// two.
+    /// The same array with `lanes` consecutive rows in each polynomial, or the maximum if `None`. Each row
+    /// has a capacity of its length rounded up to a power of two.
     ///
     /// # Errors
-    /// [`CkksError::OutOfRange`] unless a power of two for which there is room, of rows in slots or of real
-    /// coefficients.
+    /// [`CkksError::OutOfRange`] unless `lanes` is a power of two that polynomials have room for; more than
+    /// one only in slots or in real coefficients.
     pub fn with_lanes(self, lanes: Option<usize>) -> Result<Self, CkksError> {
         let packed = Self { capacity: self.columns.next_power_of_two().min(self.most_capacity()), ..self };
         let packed = Self { chunks: self.columns.div_ceil(packed.capacity), ..packed };
@@ -286,8 +283,8 @@ impl Layout {
             Encoding::Coefficients if !self.has_pairs() && self.components == 1 => packed.stride(),
             Encoding::Coefficients => 1,
         };
-        // Lanes that no row fills would take slots from other rows for nothing; in coefficients they are
-        // free.
+        // In slots, lanes beyond the last row would only increase the period of the slots; in coefficients
+        // they are free.
         let filled =
             if self.encoding == Encoding::Slots { most.min(self.rows.next_power_of_two()) } else { most };
         let lanes = lanes.unwrap_or(filled);
@@ -306,9 +303,8 @@ impl Layout {
         Ok(if lanes == 1 { self } else { Self { lanes, ..packed } })
     }
 
-    /// Whether rows can share polynomials in this layout: each row is a part of one polynomial, in slots, or
-    /// of real coefficients that are far enough apart. A part of the columns of such rows takes fewer places
-    /// than a row has room for.
+    /// Whether a polynomial has room for the lanes: each row is one chunk, in slots or in real coefficients
+    /// that are far enough apart. The capacity may be less than the room, after a selection of columns.
     fn has_room_for_lanes(&self) -> bool {
         if self.encoding == Encoding::Slots {
             return self.chunks == 1
@@ -322,9 +318,8 @@ impl Layout {
             && self.lanes <= self.stride()
     }
 
-    /// The same array with `bodies` bodies under each mask: consecutive rows (with lanes, consecutive
-    /// polynomials of rows), or consecutive chunks of a row. Without an axis, chunks where a row has several,
-    /// else rows.
+    /// The same array with `bodies` bodies under each mask: consecutive rows (polynomials of rows, with
+    /// lanes), or consecutive chunks of a row. By default chunks where a row has several, otherwise rows.
     ///
     /// # Errors
     /// [`CkksError::OutOfRange`] unless there are 1 to [`MOST_BODIES`] bodies.
@@ -348,7 +343,7 @@ impl Layout {
         Self { order, ..self }
     }
 
-    /// The same places with padding in this state; if there is no padding, its state is zero.
+    /// The same places with the padding marked as `padding`; [`Padding::Zero`] if there is no padding.
     #[must_use]
     pub fn with_padding(self, padding: Padding) -> Self {
         Self { padding: if self.has_padding() { padding } else { Padding::Zero }, ..self }
@@ -361,8 +356,8 @@ impl Layout {
         Self { rows, columns, padding: Padding::Zero, ..self }.with_native_capacity()
     }
 
-    /// The layout of the same places for a vector in place of a matrix of one column, or the reverse: the
-    /// rows of a column that share a polynomial are the numbers of a vector's chunk.
+    /// The layout of a vector at the places of a matrix of one column, or the reverse: the rows of a column
+    /// that share a polynomial are the numbers of a vector's chunk. `None` for other shapes and layouts.
     pub(crate) fn transposed(self, shape: &[usize]) -> Option<Self> {
         let alike = self.encoding == Encoding::Slots && self.order == Order::Natural && self.bodies == 1;
         let transposed = match *shape {
@@ -393,32 +388,31 @@ impl Layout {
         self.degree * self.components
     }
 
-    /// Numbers that a polynomial of degree `W` has room for.
+    /// Maximum number of numbers in a polynomial of degree `W`.
     fn most_capacity(&self) -> usize {
         self.whole_degree() >> u32::from(self.has_pairs())
     }
 
-    /// Whether each number has two of a polynomial's coefficients: in slots, and as a complex pair.
+    /// Whether each number takes two coefficients of room: in slots, and in complex pairs.
     fn has_pairs(&self) -> bool {
         self.encoding == Encoding::Slots || self.complex || self.paired
     }
 
-    /// The distance of neighbouring numbers of a row, in coefficients or slots.
+    /// Distance between neighbouring numbers of a row, in coefficients or slots.
     #[must_use]
     pub fn stride(&self) -> usize {
         if self.encoding == Encoding::Slots { self.copies } else { self.most_capacity() / self.capacity }
     }
 
-    /// How far the row of lane `lane` is behind that of lane 0 in the polynomial that they share, in
-    /// coefficients or slots.
+    /// Offset of lane `lane` in the polynomial that it shares with lane 0, in coefficients or slots.
     #[must_use]
     pub fn lane_offset(&self, lane: usize) -> usize {
         if self.encoding == Encoding::Slots { lane * self.capacity * self.copies } else { lane }
     }
 
-    /// How many coefficients' errors make that of a slot, or of a number among coefficients, in polynomials
-    /// of this degree: a slot is the sum of all coefficients times roots of unity, and a complex number among
-    /// coefficients is a pair of them.
+    /// Number of coefficients, in polynomials of degree `degree`, whose errors sum to the error of one
+    /// number: all for a slot, which is a sum of all coefficients times roots of unity; two for a complex
+    /// pair; else one.
     pub(crate) fn coefficients_of_number(&self, degree: usize) -> usize {
         match (self.encoding, self.complex) {
             (Encoding::Slots, _) => degree,
@@ -440,14 +434,14 @@ impl Layout {
         self.columns < self.chunks * self.capacity || between || !self.rows.is_multiple_of(self.lanes)
     }
 
-    /// Whether every polynomial holds one row, or a part of one, and each number once.
+    /// Whether every polynomial holds one row or a part of one, and each number once.
     #[must_use]
     pub fn is_plain(&self) -> bool {
         self.lanes == 1 && self.copies == 1
     }
 
-    /// The layout after a move to the degree `n / gap`. Numbers that are `gap` or more coefficients apart,
-    /// and slots, stay in the component of the powers of `X^gap`; others are spread over further components.
+    /// The layout after a move to the degree `n / gap`. Slots, and numbers `gap` or more coefficients apart,
+    /// stay in the component of the powers of `X^gap`; other numbers are spread over more components.
     ///
     /// # Errors
     /// [`CkksError::NoRoom`] where the lower degree has too few slots.
@@ -475,8 +469,8 @@ impl Layout {
             };
         }
         let layout = Self { degree, components: self.components * gap / self.stride().min(gap), ..self };
-        // LWE samples of real numbers are the same bundles whichever polynomials they were split from, so
-        // they become chunks of one number each.
+        // LWE samples of real numbers do not depend on the polynomial that they were split from, so each
+        // becomes a chunk of one number.
         let samples = layout.is_of_samples() && layout.stride() == 1;
         let layout = if samples {
             Self { components: 1, capacity: 1, chunks: self.columns, ..layout }
@@ -486,8 +480,8 @@ impl Layout {
         Ok(layout.with_padding(self.padding))
     }
 
-    /// The layout after a move to the degree `n gap`: components are joined as far as there are any, beyond
-    /// that numbers move apart.
+    /// The layout after a move to the degree `n gap`: components are joined first; beyond their number, the
+    /// stride of the numbers grows.
     #[must_use]
     pub fn merge_degree(self, gap: usize) -> Self {
         let degree = self.degree * gap;
@@ -498,12 +492,12 @@ impl Layout {
         Self { degree, components: layout.components / layout.components.min(gap), ..layout }
     }
 
-    /// The layout after `gap` consecutive rows, each a polynomial of degree `n`, became one polynomial of
-    /// degree `n gap`: the inverse of [`Layout::split_degree`] for rows in lanes.
+    /// The layout after the polynomials of `gap` consecutive rows, of degree `n`, are merged into one of
+    /// degree `n gap`: the inverse of [`Layout::split_degree`] for lanes.
     ///
     /// # Errors
-    /// [`CkksError::Conversion`] unless every row is one polynomial of real coefficients, with a mask of its
-    /// own, as far apart as rows in lanes are.
+    /// [`CkksError::Conversion`] unless each row is one polynomial of real coefficients with a separate mask,
+    /// and the stride leaves room for `gap` lanes.
     pub fn gathered(self, gap: usize) -> Result<Self, CkksError> {
         let full = self.chunks == 1 && self.components == 1 && self.lanes == 1 && self.bodies == 1;
         let layout = Self { degree: self.degree * gap, lanes: gap, ..self };
@@ -527,16 +521,17 @@ impl Layout {
         }
     }
 
-    /// Whether bundles are LWE samples of real numbers, each mask serving one number of a row.
+    /// Whether bundles are LWE samples of real numbers, where each mask belongs to one number of a row.
     fn is_of_samples(&self) -> bool {
         let real = !self.has_pairs() && self.order == Order::Natural;
         self.degree == 1 && real && (self.bodies == 1 || self.axis == BodyAxis::Rows)
     }
 
-    /// Refuses a layout whose fields do not fit each other, the shape or the degree: of a file.
+    /// Refuses a layout, read from a file, whose fields are inconsistent or do not fit the shape or the
+    /// degree.
     ///
     /// # Errors
-    /// As [`Layout::new`]; [`CkksError::OutOfRange`].
+    /// Those of [`Layout::new`]; [`CkksError::OutOfRange`].
     pub fn check(&self, shape: &[usize], degree: usize) -> Result<(), CkksError> {
         let refuse = |what: &'static str, value: String| {
             let remedy = "the layout's fields do not fit the array's shape and degree".to_owned();
@@ -578,8 +573,8 @@ impl Layout {
         Ok(())
     }
 
-    /// Whether every entry of the two arrays is in the same polynomial at the same place, whatever masks the
-    /// polynomials are under.
+    /// Whether every entry of the two arrays is in the same polynomial at the same place, regardless of
+    /// masks.
     #[must_use]
     pub fn same_polynomials(&self, other: &Self) -> bool {
         let key = |layout: &Self| Self {

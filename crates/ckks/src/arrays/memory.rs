@@ -1,4 +1,4 @@
-//! Memory of the arrays of a dry run: the bytes that are alive now, and the most that were alive at once.
+//! Memory of the arrays of a dry run: the bytes in use now, and their maximum so far.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,7 +7,7 @@ use clathrate_arith::machine::{self, MEMORY_LIMIT};
 
 use crate::error::CkksError;
 
-/// Counts the bytes of all arrays that are alive.
+/// Counts the bytes of all arrays that exist.
 #[derive(Debug, Default)]
 pub struct MemoryMeter {
     now: AtomicUsize,
@@ -15,7 +15,7 @@ pub struct MemoryMeter {
 }
 
 impl MemoryMeter {
-    /// The most bytes that were alive at once.
+    /// The maximum of the bytes in use so far.
     #[must_use]
     pub fn peak(&self) -> usize {
         self.peak.load(Ordering::Relaxed)
@@ -27,7 +27,7 @@ impl MemoryMeter {
     }
 }
 
-/// The bytes that one array would take; given back when it is dropped.
+/// The bytes of one array, subtracted from its meter on drop.
 #[derive(Debug)]
 pub struct Footprint {
     meter: Arc<MemoryMeter>,
@@ -35,14 +35,14 @@ pub struct Footprint {
 }
 
 impl Footprint {
-    /// `bytes` bytes counted by `meter`.
+    /// Adds `bytes` bytes to `meter`.
     #[must_use]
     pub fn new(meter: &Arc<MemoryMeter>, bytes: usize) -> Self {
         meter.add(bytes);
         Self { meter: meter.clone(), bytes }
     }
 
-    /// Another array of `bytes` bytes, counted by the same meter.
+    /// The footprint of another array of `bytes` bytes on the same meter.
     #[must_use]
     pub fn another(&self, bytes: usize) -> Self {
         Self::new(&self.meter, bytes)
@@ -61,12 +61,12 @@ impl Drop for Footprint {
     }
 }
 
-/// Refuses an operation that takes more memory than is free, before it starts. Where the system does not tell
-/// how much is free, nothing is refused.
+/// Refuses an operation before it starts if it takes more memory than is free. Refuses nothing where the
+/// operating system does not report the free memory.
 ///
 /// # Errors
-/// [`CkksError::NotEnoughMemory`]; [`CkksError::OutOfRange`] for a limit in the environment that is no
-/// number.
+/// [`CkksError::NotEnoughMemory`]; [`CkksError::OutOfRange`] if the environment variable with the memory
+/// limit is not a number.
 pub(crate) fn check_free(
     operation: &'static str,
     needed: usize,

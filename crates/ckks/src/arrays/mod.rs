@@ -1,4 +1,5 @@
-//! Encrypted arrays: which number sits in which bundle, body and coefficient or slot, and under which secret.
+//! Encrypted arrays: layouts (the bundle, body and slot or coefficient of each number), secrets and error
+//! estimates.
 
 pub mod ciphertext;
 pub mod comparison;

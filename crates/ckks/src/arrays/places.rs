@@ -6,7 +6,7 @@
 use super::layout::{BodyAxis, Encoding, Layout, Order};
 use crate::error::CkksError;
 
-/// Where a number is: a body of a bundle, and a slot or a coefficient of its polynomial.
+/// The place of a number: a body of a bundle, and a slot or a coefficient of its polynomial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place {
     /// The bundle.
@@ -17,10 +17,10 @@ pub struct Place {
     pub index: usize,
 }
 
-/// Half of a complex number that is a pair of coefficients.
+/// The part of a number that a coefficient holds, where complex numbers are pairs of coefficients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Part {
-    /// The real part, or the whole number in slots and in arrays of real numbers.
+    /// The real part; in slots and in arrays of real numbers, the number itself.
     Real,
     /// The imaginary part.
     Imaginary,
@@ -33,11 +33,11 @@ pub struct Entry {
     pub row: usize,
     /// The column.
     pub column: usize,
-    /// Which part of the number.
+    /// The part of the number.
     pub part: Part,
 }
 
-/// `index` with its bits reversed, as a number below `size`, a power of two.
+/// `index` with its `log2(size)` bits reversed; `size` is a power of two.
 fn reversed(index: usize, size: usize) -> usize {
     if size <= 1 { 0 } else { index.reverse_bits() >> (usize::BITS - size.trailing_zeros()) }
 }
@@ -49,32 +49,32 @@ impl Layout {
         self.capacity.min(self.columns.saturating_sub(chunk * self.capacity))
     }
 
-    /// Groups of rows that share polynomials: the rows, where a polynomial holds one.
+    /// Groups of rows that share polynomials; a group is one row where a polynomial holds only one.
     #[must_use]
     pub fn row_groups(&self) -> usize {
         self.rows.div_ceil(self.lanes)
     }
 
-    /// Rows of bundles: the groups of rows, or groups of as many of these as there are bodies.
+    /// Rows of bundles: groups of rows, divided by the number of bodies where bodies hold different rows.
     #[must_use]
     pub fn lines(&self) -> usize {
         if self.axis == BodyAxis::Rows { self.row_groups().div_ceil(self.bodies) } else { self.row_groups() }
     }
 
-    /// Bundles of a line, components not counted: the chunks, or groups of as many chunks as there are
-    /// bodies.
+    /// Bundles of a line, not counting components: chunks, divided by the number of bodies where bodies hold
+    /// different chunks.
     #[must_use]
     pub fn groups(&self) -> usize {
         if self.axis == BodyAxis::Chunks { self.chunks.div_ceil(self.bodies) } else { self.chunks }
     }
 
-    /// Components that are stored for group `group`: of real numbers in natural order those that hold an
-    /// entry, else all.
+    /// Components that are stored for group `group`: for single real numbers in natural order, those that
+    /// hold an entry; otherwise all.
     #[must_use]
     pub fn stored_components(&self, group: usize) -> usize {
         let first = if self.axis == BodyAxis::Chunks { group * self.bodies } else { group };
-        // Component i holds the numbers i, i + components, ..; in another order, and of pairs, entries may be
-        // in any component.
+        // Component i holds the numbers i, i + components, ..; in bit-reversed order, and with complex pairs,
+        // any component may hold entries.
         let ascending = self.order == Order::Natural && !self.complex && !self.paired;
         if ascending { self.components.min(self.entries_in(first)) } else { self.components }
     }
@@ -108,9 +108,8 @@ impl Layout {
         one.bundles_per_line()
     }
 
-    /// Which polynomial the body `body` of bundle `bundle` holds, counted by rows, chunks and components;
-    /// `None` for a body without entries. The numbering does not depend on how polynomials are put under
-    /// masks.
+    /// The polynomial in body `body` of bundle `bundle`, numbered by rows, chunks and components; `None` for
+    /// a body without entries. The numbering does not depend on which polynomials share a mask.
     #[must_use]
     pub fn polynomial_at(&self, bundle: usize, body: usize) -> Option<usize> {
         if bundle >= self.bundles() || body >= self.bodies {
@@ -138,7 +137,7 @@ impl Layout {
         }
     }
 
-    /// Row, chunk and component of polynomial `polynomial`; of several rows the first.
+    /// Row, chunk and component of polynomial `polynomial`; the first row where several share it.
     #[must_use]
     pub fn polynomial(&self, polynomial: usize) -> (usize, usize, usize) {
         let (group, chunk, component) = self.group_of(polynomial);
@@ -151,7 +150,7 @@ impl Layout {
         (row, rest / self.components, rest % self.components)
     }
 
-    /// The flat range of the entries in the chunk of polynomial `polynomial`, of the row in lane `lane`;
+    /// The range of flat indices of the entries in polynomial `polynomial`'s chunk of the row in lane `lane`;
     /// empty for a lane without a row.
     #[must_use]
     pub fn entries(&self, polynomial: usize, lane: usize) -> std::ops::Range<usize> {
@@ -164,9 +163,8 @@ impl Layout {
         start..start + self.entries_in(chunk)
     }
 
-    /// The coefficients, or slots, of polynomial `polynomial` that hold entries, each with the flat index of
-    /// its entry; of complex numbers in coefficients the real parts, of numbers in several slots the first
-    /// one.
+    /// The coefficients or slots of polynomial `polynomial` that hold entries, each with the flat index of
+    /// its entry: the real part of a complex number in coefficients, the first of a number's copies in slots.
     pub fn held(&self, polynomial: usize) -> impl Iterator<Item = (usize, usize)> + '_ {
         (0..self.lanes).flat_map(move |lane| {
             let offset = self.lane_offset(lane);
@@ -176,7 +174,7 @@ impl Layout {
         })
     }
 
-    /// The first slot of number `t` of a chunk, or its coefficient in the polynomial of degree `W`, of the
+    /// The first slot of number `t` of a chunk, or its coefficient in the polynomial of degree `W`, for the
     /// first lane.
     #[must_use]
     pub fn position(&self, t: usize) -> usize {
@@ -184,7 +182,7 @@ impl Layout {
         place * self.stride()
     }
 
-    /// Where the entry in `row` and `column` is; of a complex number among coefficients, its real part.
+    /// The place of the entry in `row` and `column`; for a complex number in coefficients, of its real part.
     ///
     /// # Errors
     /// [`CkksError::OutOfRange`] where the array has no such entry.
@@ -193,14 +191,15 @@ impl Layout {
         Ok(self.seat_of(row, column, self.position(column % self.capacity)))
     }
 
-    /// Where the imaginary part of an entry is; `None` where it is no coefficient of its own.
+    /// The place of the imaginary part of an entry; `None` unless complex numbers are pairs of coefficients.
     pub fn imaginary_place(&self, row: usize, column: usize) -> Result<Option<Place>, CkksError> {
         self.check_entry(row, column)?;
         let half = self.imaginary_offset();
         Ok(half.map(|half| self.seat_of(row, column, self.position(column % self.capacity) + half)))
     }
 
-    /// `W/2` where complex numbers are pairs of coefficients.
+    /// `W/2`, the distance from a real to its imaginary part, where complex numbers are pairs of
+    /// coefficients.
     #[must_use]
     pub fn imaginary_offset(&self) -> Option<usize> {
         (self.encoding == Encoding::Coefficients && self.complex).then(|| self.whole_degree() / 2)

@@ -6,40 +6,41 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::CkksError;
 
-/// A secret of one shape (degree and rank) of a parameter set. All but those of other libraries are made by
-/// the owner's [`SecretKey`](crate::SecretKey) alone.
+/// A secret of one shape (degree and rank) of a parameter set. The owner's [`SecretKey`](crate::SecretKey)
+/// makes all secrets except those of other libraries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SecretName {
     /// The secret that ciphertexts are encrypted under.
     Main,
-    /// The main secret and further polynomials: the secret of the temporary rank. [dpad-he, sec. 3.2]
+    /// The main secret extended by further polynomials: the secret of the temporary rank. [dpad-he, sec. 3.2]
     Temporary,
-    /// The ephemeral sparse secret of encapsulation, whose keys are bound to a small modulus.
+    /// The ephemeral sparse secret of sparse-secret encapsulation; its keys have a small modulus.
     Ephemeral,
-    /// The secret of a device: of the same dimension as the main secret, independent of it and of all others,
-    /// so that a device can do without the main one.
+    /// The secret of a device: of the same dimension as the main secret and independent of all others, so
+    /// that a device never has the main secret.
     Device(u64),
-    /// A secret of another library, which the owner has taken in
-    /// ([`SecretKey::with_outside_secret`](crate::SecretKey::with_outside_secret)): samples under it are
-    /// packed.
+    /// A secret of another library, which the owner has imported
+    /// ([`SecretKey::with_outside_secret`](crate::SecretKey::with_outside_secret)) so that samples under it
+    /// can be packed.
     Outside(u64),
-    /// The secret of a smaller ring in which samples are packed first
-    /// ([`Params::packing_ring`](crate::Params::packing_ring)): uniform, and drawn for that ring alone.
+    /// The uniform secret of the smaller ring in which samples are packed first
+    /// ([`Params::packing_ring`](crate::Params::packing_ring)).
     Packing,
-    /// The secret of the smaller ring of this degree, `t(X^k)` at a degree `k` times as large: what an array
-    /// is under before its polynomials come apart into `k` of the smaller ring.
+    /// The secret `t(X^k)`, with `t` the secret of the smaller ring of this degree and `k` the quotient of
+    /// the degrees. An array is switched to it before each of its polynomials is split into `k` of the
+    /// smaller ring.
     Embedded(usize),
-    /// The secrets of `m` bodies under one mask, independent of each other and of all others. [pcmm-mambo,
-    /// sec. 3]
+    /// The secrets of `m` bodies under one mask, independent of each other and of all other secrets.
+    /// [pcmm-mambo, sec. 3]
     Bodies(usize),
     /// The ephemeral sparse secrets of `m` bodies under one mask, independent of each other.
     EphemeralBodies(usize),
-    /// The secret of one of the bodies alone.
+    /// The secret of one of these bodies.
     Body {
-        /// How many bodies share the mask.
+        /// Number of bodies under the mask.
         count: usize,
-        /// Which of them, from 0.
+        /// Index of this body, from 0.
         index: usize,
     },
 }
@@ -93,7 +94,7 @@ impl SecretName {
         if let Self::Bodies(count) | Self::EphemeralBodies(count) = self { count } else { 1 }
     }
 
-    /// Whether it is sparse, and its keys bound to a small modulus.
+    /// Whether the secret is ephemeral: sparse, with keys of a small modulus.
     #[must_use]
     pub fn is_ephemeral(self) -> bool {
         matches!(self, Self::Ephemeral | Self::EphemeralBodies(_))

@@ -1,4 +1,4 @@
-//! Bootstraps that an evaluator runs by itself, where levels run out.
+//! Automatic bootstraps: an evaluator bootstraps operands without enough levels.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -17,12 +17,12 @@ use crate::evaluation::evaluator::{LevelsNeeded, PlainMatrix, Refreshing};
 use crate::parameters::{Params, StageLevels};
 use crate::progress::Progress;
 
-/// Plans by the slots of an array, whether its numbers are real, and whether a product is inside; nothing
-/// where there is no plan.
+/// Plans by the slots of an array, whether its numbers are real, and whether a product is inside; `None` if
+/// there is no plan.
 type KnownPlans = BTreeMap<(usize, bool, bool), Option<Arc<BootstrapPlan>>>;
 
-/// The plans of bootstraps that evaluators made by themselves so far. Evaluators that share them plan each
-/// bootstrap once, whether they record or compute.
+/// The plans of automatic bootstraps that were made so far. Evaluators that share them plan each bootstrap
+/// once, whether they record or compute.
 #[derive(Debug, Clone)]
 pub struct AutomaticPlans {
     params: Params,
@@ -30,7 +30,7 @@ pub struct AutomaticPlans {
 }
 
 impl AutomaticPlans {
-    /// No plans yet, for evaluators with these parameters.
+    /// An empty set of plans for evaluators with these parameters.
     #[must_use]
     pub fn new(params: &Params) -> Self {
         Self { params: params.clone(), known: Arc::default() }
@@ -39,7 +39,7 @@ impl AutomaticPlans {
     fn known(&self, (slots, real, product): (usize, bool, bool)) -> Option<Arc<BootstrapPlan>> {
         let mut plans = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let make = || {
-            // A product is inside one round.
+            // A bootstrap with a product inside has one round.
             let (transform_slots, rounds) = if product { (Some(slots), Some(1)) } else { (None, None) };
             let options = BootstrapOptions {
                 slots: Some(slots),
@@ -55,13 +55,13 @@ impl AutomaticPlans {
     }
 
     fn alone(&self, x: &Ciphertext) -> Option<Arc<BootstrapPlan>> {
-        // Two polynomials of real numbers share a bootstrap of complex ones.
+        // Two polynomials of real numbers share a bootstrap of complex numbers.
         let (slots, real) = (x.layout().period(), !x.is_complex() && x.layout().bundles() == 1);
         self.known((slots, real, false))
     }
 }
 
-/// Bootstraps where results would be below a level of the application.
+/// Bootstraps operands whose results would be below the level `least`.
 #[derive(Debug)]
 struct Automatic {
     levels: StageLevels,
@@ -70,28 +70,28 @@ struct Automatic {
 }
 
 impl Evaluator {
-    /// The same evaluator, which bootstraps arrays by itself: the operands of products, polynomials and
-    /// linear transforms whose results would, rescaled, be below `lowest`, by default the lowest level of the
-    /// application. Products of plain matrices with rows that fill polynomials are then inside the bootstrap
-    /// ([`Evaluator::multiply_plain_matrix`]). An array that cannot be bootstrapped stays as it is: without
-    /// the keys, under another secret or rank, in coefficients, or at a scale that is not canonical.
+    /// The same evaluator with automatic bootstraps: of operands of products, polynomials and linear
+    /// transforms whose rescaled results would be below `lowest`, by default the lowest level of the
+    /// application. Products of plain matrices with rows that fill polynomials are computed inside the
+    /// bootstrap ([`Evaluator::multiply_plain_matrix`]). An array is not bootstrapped without the keys, under
+    /// another secret or rank, in coefficients, or at a scale that is not canonical and cannot be made so.
     ///
-    /// A higher `lowest` bootstraps earlier. That pays where an array is used several times afterwards: an
-    /// operand is bootstrapped each time that it is used at too low a level. [`Evaluator::recorded`] tells
-    /// what a dry run with each costs. Numbers must be at most 1 in magnitude wherever a bootstrap may come.
+    /// A higher `lowest` bootstraps earlier, which saves time for an array that is used several times
+    /// afterwards: an operand is bootstrapped at each use at too low a level. Compare the costs by dry runs
+    /// ([`Evaluator::recorded`]). Numbers must be at most 1 in magnitude wherever a bootstrap is possible.
     ///
     /// # Errors
     /// [`CkksError::NotBootstrappable`] for parameters that cannot bootstrap; [`CkksError::OutOfRange`] for a
-    /// level outside the application's.
+    /// level outside of the application.
     pub fn bootstrapping(self, lowest: Option<Level>) -> Result<Self, CkksError> {
         let plans = AutomaticPlans::new(self.params());
         self.bootstrapping_by(&plans, lowest)
     }
 
-    /// As [`Evaluator::bootstrapping`], by plans that other evaluators use, too.
+    /// [`Evaluator::bootstrapping`] with plans that evaluators share.
     ///
     /// # Errors
-    /// As [`Evaluator::bootstrapping`]; [`CkksError::WrongParams`] for plans of other parameters.
+    /// [`CkksError::WrongParams`] for plans of other parameters; those of [`Evaluator::bootstrapping`].
     pub fn bootstrapping_by(self, plans: &AutomaticPlans, lowest: Option<Level>) -> Result<Self, CkksError> {
         self.params().check_same(&plans.params, "plans of bootstraps")?;
         let levels = StageLevels::new(self.params())?;
@@ -109,7 +109,7 @@ impl Evaluator {
 }
 
 impl Automatic {
-    /// Whether an array with this room can be bootstrapped.
+    /// Whether the array can be bootstrapped.
     fn is_able(&self, evaluator: &Evaluator, x: &Ciphertext) -> bool {
         x.params() == evaluator.params()
             && x.secret() == SecretName::Main
@@ -117,8 +117,8 @@ impl Automatic {
             && x.level() >= self.levels.start
     }
 
-    /// `x` at the scale of its level, which a bootstrap starts from: at a level below, where it has another
-    /// one. Nothing where there is no such level.
+    /// `x` at the canonical scale of its level, from which a bootstrap starts; an array of another scale is
+    /// lowered by a level. `None` if there is no such level.
     fn at_canonical_scale<'x>(
         &self,
         evaluator: &Evaluator,
@@ -135,9 +135,9 @@ impl Automatic {
         Ok(lowered.has_canonical_scale().then_some(Cow::Owned(lowered)))
     }
 
-    /// The plan of a product inside a bootstrap, where there is no level left for one of its own: for rows
-    /// that fill polynomials, for products that stay in the range of a bootstrap, in one round where the
-    /// array alone has one, and where that is faster than the product of the bootstrapped array.
+    /// The plan of a product inside a bootstrap, if no level is free for a separate product: requires rows
+    /// that fill polynomials, products in the range of a bootstrap, that the array alone takes one round, and
+    /// a lower price than the product of the bootstrapped array.
     fn product_plan(
         &self,
         evaluator: &Evaluator,
@@ -159,7 +159,7 @@ impl Automatic {
             return None;
         }
         let (_, inner, values) = weights;
-        // Bounds below 1 are not used: data with and without declared bounds are to take the way of their dry
+        // Ignores bounds below 1, so that data with and without declared bounds are computed as their dry
         // run.
         let largest = x.bound().map_or(1.0, |bound| bound.max(1.0));
         let row_sum =
@@ -167,7 +167,7 @@ impl Automatic {
         if row_sum * largest > 1.0 || !row_sum.is_finite() {
             return None;
         }
-        // Of several polynomials of real numbers two are one.
+        // Of several polynomials of real numbers, two form a complex one.
         let real = !x.is_complex() && weights.0 * layout.chunks == 1;
         let (bootstrap, alone) = (self.plans.known((slots, real, true))?, self.plans.alone(x)?);
         let lacks = |plan: &BootstrapPlan| !plan.known_keys_in(evaluator);
@@ -176,12 +176,12 @@ impl Automatic {
         }
         let options = MatrixOptions { method: Some(MatrixMethod::ByRows), ..MatrixOptions::default() };
         let plan = MamboPlan::around(bootstrap, weights, layout.chunks * slots, &options).ok()?;
-        // Of a plan for complex numbers, two polynomials of real ones are bootstrapped at once.
+        // A plan for complex numbers bootstraps two polynomials of real numbers at once.
         let polys =
             if x.is_complex() || alone.is_real() { layout.bundles() } else { layout.bundles().div_ceil(2) };
         let refreshed =
             if lacks(&alone) { f64::INFINITY } else { alone.dry_run_of(polys).ok()?.cost().price };
-        // The product of the bootstrapped array has the primes of its level.
+        // The product of the bootstrapped array has the primes of that array's level.
         let primes = |level: Level| x.params().chain().basis(level).len() as f64;
         let product =
             plan.matrix().chosen().prices.0 * primes(alone.output_level()) / primes(plan.matrix().level());
@@ -196,9 +196,9 @@ impl Refreshing for Automatic {
         x: &Ciphertext,
         headroom: LevelsNeeded,
     ) -> Result<Option<Ciphertext>, CkksError> {
-        // Numbers beyond 1 are divided on the way to the next level, which a bootstrap must leave.
+        // Numbers beyond 1 are divided in a rescale to the next level, for which a level must be left.
         let spare = usize::from(BootstrapPlan::log2_divisor(x) > 0);
-        // The level that the operation should start from, and the one that it must start from.
+        // The preferred and the required level of the operation's input.
         let (wanted, needed) = match headroom {
             LevelsNeeded::Depth(0) => return Ok(None),
             LevelsNeeded::Depth(depth) => (
@@ -211,8 +211,8 @@ impl Refreshing for Automatic {
             return Ok(None);
         }
         let Some(plan) = self.plans.alone(x) else { return Ok(None) };
-        // Where the operation needs more levels than a bootstrap leaves, or the keys are missing, the
-        // operation says what is wrong.
+        // If the bootstrap leaves too few levels for the operation, or keys are missing, the operation
+        // reports the error.
         let output = plan.output_level();
         if x.level() >= output || output < needed || !plan.known_keys_in(evaluator) {
             return Ok(None);
@@ -234,7 +234,7 @@ impl Refreshing for Automatic {
         let whole = x.clone().rearranged(vec![inner, columns], Layout { columns, ..layout });
         let matrix = plan.prepare(evaluator, &mut |_, _| true)?;
         let fresh = evaluator.stage(stages::AUTOMATIC, || evaluator.mambo(&matrix, &whole, progress))?;
-        // As other products, it is rescaled by whoever asked for it.
+        // Like other products it is not rescaled.
         let (level, params) = (fresh.level(), x.params());
         let scale = params.step_product(level) * params.scale(Level(level.0 - 1));
         let product = evaluator.linear_combination(&[(&fresh, Complex64::from(1.0))], scale)?;

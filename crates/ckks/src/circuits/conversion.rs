@@ -1,10 +1,9 @@
-//! Conversions between the encodings: numbers in slots become coefficients, and back, by the transforms that
-//! bootstraps contain.
+//! Conversions between the encodings: numbers in slots become coefficients, and back, by the transforms of a
+//! bootstrap.
 //!
-//! The transform of `c` slots is a product of sparse maps ([`encoding::dft`](crate::encoding::dft)), of which
-//! each takes a level. It leaves number `t` in the place whose number has the bits of `t` in reverse, so the
-//! order of a row changes between natural and bit-reversed: `W @ ct`, sums and products entry by entry do not
-//! see it, rotations do.
+//! The transform of `c` slots is a product of sparse maps ([`encoding::dft`](crate::encoding::dft)), each of
+//! which takes a level. It moves number `t` to the place `brv(t)`, so the order of a row changes between
+//! natural and bit-reversed. This does not affect `W @ ct` and entry-wise sums and products, but rotations.
 //!
 //! ```text
 //! slots to coefficients    number t becomes a complex pair of coefficients; a real one leaves the place of the imaginary part free ([`Layout::paired`])
@@ -37,29 +36,28 @@ use crate::parameters::Params;
 /// The operation's name in errors.
 const CONVERSION: &str = "a conversion between slots and coefficients";
 
-/// Layers of a transform that one map multiplies, unless options say otherwise: the map has up to `2^6 - 1`
-/// diagonals.
+/// Default number of layers of a transform in one map, which then has up to `2^6 - 1` diagonals.
 const LAYERS: u32 = 5;
 
-/// What a conversion may choose.
+/// Options of a conversion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ConversionOptions {
-    /// How many levels, and maps, it takes; absent for one for every five doublings of the slots.
+    /// Number of levels, and of maps; `None` for one per five doublings of the slots.
     pub levels: Option<usize>,
 }
 
-/// Which numbers the slots of the transform hold.
+/// The numbers in the slots of the transform.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Numbers {
-    /// Those of the array, complex, or real with an imaginary part that is zero.
+    /// The numbers of the array: complex, or real with imaginary part zero.
     Whole,
-    /// Real ones, beside what the imaginary parts hold.
+    /// Real numbers, with unspecified imaginary parts.
     RealParts,
-    /// Those of the first half of a chunk as real parts, those of the second half as imaginary parts.
+    /// The first half of a chunk as real parts, the second half as imaginary parts.
     Halves,
 }
 
-/// The circuit that converts arrays of one layout, level and scale from one encoding to the other.
+/// The plan of a conversion for arrays of one layout, level and scale.
 #[derive(Debug)]
 pub struct ConversionPlan {
     params: Params,
@@ -69,19 +67,19 @@ pub struct ConversionPlan {
     level: Level,
     input_scale: f64,
     maps: Vec<LinearTransformPlan>,
-    /// A row of the array that the plan was made for.
+    /// The layout of one row of the arrays.
     row: Layout,
     needs: OnceLock<KeyNeeds>,
 }
 
 impl ConversionPlan {
-    /// The plan for arrays like `x`, at its level and scale, to the encoding that `x` does not have.
+    /// The plan for arrays like `x`, at its level and scale, to the other encoding.
     ///
     /// # Errors
     /// [`CkksError::Conversion`] for rows that share polynomials, were split, or are real coefficients in
     /// bit-reversed order, and for dirty padding between coefficients; [`CkksError::SharedMask`];
-    /// [`CkksError::LevelTooLow`] where there are fewer levels than the conversion takes;
-    /// [`CkksError::OutOfRange`] for numbers of levels that it cannot have; as
+    /// [`CkksError::LevelTooLow`] if `x` has too few levels; [`CkksError::ScaleMismatch`] for a product that
+    /// awaits its rescale; [`CkksError::OutOfRange`] for an impossible number of levels; those of
     /// [`LinearTransform::plan_with`](super::linear::LinearTransform::plan_with).
     pub fn new(x: &Ciphertext, options: ConversionOptions) -> Result<Self, CkksError> {
         let (layout, params) = (*x.layout(), x.params());
@@ -154,7 +152,7 @@ impl ConversionPlan {
             Encoding::Coefficients => dft::slots_to_coefficients(slots, levels)?,
             Encoding::Slots => dft::coefficients_to_slots(slots, levels)?,
         };
-        // The sum with the conjugate is twice the part.
+        // The sum with the conjugate is twice the real part.
         let halved = if numbers == Numbers::Whole { 1.0 } else { 2.0 };
         let output_scale = params.scale(Level(x.level().0 - factors.len())) / halved;
         let maps = plan_factors(params, &factors, x.level(), (x.scale(), output_scale), 1)?;
@@ -172,7 +170,7 @@ impl ConversionPlan {
         })
     }
 
-    /// The encoding of results.
+    /// The encoding of the results.
     #[must_use]
     pub fn to(&self) -> Encoding {
         self.to
@@ -196,24 +194,24 @@ impl ConversionPlan {
         Level(self.level.0 - self.maps.len())
     }
 
-    /// The maps, in the order in which they run.
+    /// The maps in the order of their execution.
     #[must_use]
     pub fn maps(&self) -> &[LinearTransformPlan] {
         &self.maps
     }
 
-    /// Bytes of the diagonals that are encoded now.
+    /// Bytes of the encoded diagonals.
     #[must_use]
     pub fn plaintext_bytes(&self) -> usize {
         self.maps.iter().map(LinearTransformPlan::plaintext_bytes).sum()
     }
 
-    /// The keys of the conversion.
+    /// The keys that the conversion needs.
     pub fn needs(&self) -> Result<KeyNeeds, CkksError> {
         self.known_needs().cloned()
     }
 
-    /// As [`ConversionPlan::needs`], found once.
+    /// [`ConversionPlan::needs`], computed once.
     fn known_needs(&self) -> Result<&KeyNeeds, CkksError> {
         if let Some(needs) = self.needs.get() {
             return Ok(needs);
@@ -222,12 +220,12 @@ impl ConversionPlan {
         Ok(self.needs.get_or_init(|| needs))
     }
 
-    /// Whether an evaluator has the keys of the conversion, or needs none because it records.
+    /// Whether an evaluator has the keys of the conversion, or records and needs none.
     #[must_use]
     pub fn has_keys_in(&self, evaluator: &Evaluator) -> bool {
         let holds = |needs: &KeyNeeds| {
-            // Keys are stated for the shape of the evaluator, and the rows of a product with a matrix may be
-            // of a smaller degree.
+            // Needs are stated for the evaluator's shape; the rows of a matrix product may have a smaller
+            // degree.
             let alike = self.params.shape() == evaluator.params().shape();
             let own = if alike {
                 Cow::Borrowed(needs)
@@ -239,8 +237,8 @@ impl ConversionPlan {
         self.known_needs().and_then(holds).unwrap_or(false)
     }
 
-    /// Runs the circuit on a symbol of one row, for keys made for [`ConversionPlan::needs`]: predicted time,
-    /// transforms, products.
+    /// Runs the circuit on a symbol of one row, with keys made for [`ConversionPlan::needs`], and records
+    /// predicted time, transforms and products.
     pub fn dry_run(&self) -> Result<Recording, CkksError> {
         self.run_on_symbol(Evaluator::recording_for(&self.params, self.needs()?))
     }
@@ -254,13 +252,13 @@ impl ConversionPlan {
     }
 
     /// The variance of the error that the conversion adds to the real or imaginary part of a number, for
-    /// numbers whose parts have the mean square `square`.
+    /// numbers whose parts have mean square `square`.
     ///
     /// # Errors
     /// Those of predicting the noise of rotations.
     pub fn predicted_variance(&self, square: f64) -> Result<f64, CkksError> {
         let secret = crate::arrays::SecretName::Main;
-        // A slot meets the noise of all coefficients, a coefficient its own.
+        // A slot has the noise of all coefficients, a coefficient only its own.
         let spread = if self.to == Encoding::Slots { self.slots as f64 } else { 1.0 };
         let mut sum = 0.0;
         for (index, plan) in self.maps.iter().enumerate() {
@@ -279,7 +277,7 @@ impl ConversionPlan {
         Ok(sum)
     }
 
-    /// The layout of the converted `layout`.
+    /// The layout after the conversion.
     fn converted(&self, layout: Layout) -> Layout {
         let order = match layout.order {
             Order::Natural => Order::BitReversed,
@@ -293,12 +291,12 @@ impl ConversionPlan {
 }
 
 impl Evaluator {
-    /// The same numbers in the other encoding, by a plan for arrays like `x`. The order of the numbers in a
-    /// polynomial changes between natural and bit-reversed.
+    /// The same numbers in the other encoding, by a plan for arrays like `x`. The order of the numbers
+    /// changes between natural and bit-reversed.
     ///
     /// # Errors
     /// [`CkksError::DifferentLayouts`], [`CkksError::ScaleMismatch`] and [`CkksError::LevelTooLow`] for
-    /// arrays that the plan is not for; missing keys; parameter and secret errors.
+    /// arrays that do not fit the plan; missing keys; parameter and secret errors.
     pub fn convert(&self, x: &Ciphertext, plan: &ConversionPlan) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         x.params.check_same(&plan.params, "the plan of a conversion")?;
@@ -326,7 +324,7 @@ impl Evaluator {
         }
         let name = if plan.to == Encoding::Slots { "coefficients to slots" } else { "slots to coefficients" };
         self.stage(name, || {
-            // The maps mix all numbers, whose error is predicted as a whole.
+            // The maps mix all numbers; the error is predicted for the complete conversion below.
             let bare = x.clone().into_owned().read_as_slots(plan.slots).estimated(|_| Estimate::unknown());
             let mapped = plan.maps.iter().try_fold(bare, |y, map| self.map_slots(&y, map))?;
             let layout = plan.converted(x.layout);
@@ -353,8 +351,8 @@ impl Evaluator {
         })
     }
 
-    /// The real parts, and of halves the imaginary parts behind them, as polynomials of their own; `chunks`
-    /// of each row.
+    /// The real parts, and for halves the imaginary parts after them, as separate polynomials: `chunks` of
+    /// each row.
     fn real_parts(
         &self,
         x: &Ciphertext,

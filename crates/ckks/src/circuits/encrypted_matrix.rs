@@ -1,29 +1,28 @@
 //! Encrypted matrix times encrypted matrix (CC-MM), and transposition of an encrypted matrix.
 //!
-//! Let `X` and `Y` have `r` rows that are polynomials of coefficients, `x_i = b_i + <a_i, s>` and `y_i = d_i + <c_i, s>`. The product `X^T Y` is the sum of the outer
-//! products of their rows. With `L^T R` the outer products of two lists of polynomials, summed ([`clathrate_lattice::outer_products`]), and `s^T` for the product of a
-//! secret with the polynomials in the rows' direction,
+//! Let the rows of `X` and `Y` be `r` polynomials of coefficients, with phases `x_i = b_i + <a_i, s>` and
+//! `y_i = d_i + <c_i, s>`. The product `X^T Y` is the sum of the outer products of their rows. Write `L^T R`
+//! for the sum of the outer products of two lists of polynomials ([`clathrate_lattice::outer_products`]), and
+//! `s^T` for the product of a secret with the polynomials along columns. Then
 //!
 //! ```text
 //! X^T Y = B^T D  +  sum_l (B^T C_l) s_l  +  sum_k s_k^T (A_k^T D)  +  sum_k,l s_k^T (A_k^T C_l) s_l
 //! ```
 //!
-//! The first two terms are ciphertexts as they are: row `j` is the sum of `b_i[j] (c_i, d_i)`. In the last
-//! two the secret is on the wrong side: read by columns, column `j` of `sum_k s_k^T (A_k^T D)` is a
-//! ciphertext with the mask `sum_i d_i[j] a_i` and body 0. A transposition of the matrix
-//! ([`clathrate_lattice::transposition`]) makes rows of the columns. The last term is transposed likewise,
-//! once for each `l`; then its rows are multiplied by `s_l`, and one relinearisation for each row of the
-//! result ends the product.
+//! The first two terms are ciphertexts: row `j` is the sum of `b_i[j] (c_i, d_i)`. In the last two the secret
+//! multiplies from the left: read by columns, column `j` of `sum_k s_k^T (A_k^T D)` is a ciphertext with the
+//! mask `sum_i d_i[j] a_i` and body 0. A transposition of the matrix ([`clathrate_lattice::transposition`])
+//! turns these columns into rows. The last term is transposed likewise, once for each `l`; then its rows are
+//! multiplied by `s_l`, and one relinearisation for each row of the result completes the product.
 //!
 //! So at rank 1 a product of matrices of `n` rows takes four products of residue matrices, exact in floating
 //! point, two transpositions, and `n` relinearisations. Rows of `d` numbers, fewer than the `N = k d`
-//! coefficients of a secure parameter set, take `k^2 + 3 k` products of the size `d`: they are embedded at
-//! degree `N`, where a transposition takes the fewest switches, and the rows of the result are extracted to
-//! degree `d` again, where they are ciphertexts of rank `k`.
+//! coefficients of a secure parameter set, take `k^2 + 3 k` products of size `d`: they are embedded at degree
+//! `N`, where a transposition takes the fewest switches, and the rows of the result are extracted to degree
+//! `d`, as ciphertexts of rank `k`.
 //!
-//! Source: the reduction is that of Park (EUROCRYPT 2025), "Ciphertext-ciphertext matrix multiplication: fast
-//! for large matrices"; details derived here: any rank, rectangular shapes, errors of transpositions before
-//! the rescale.
+//! Source: the reduction of Park (EUROCRYPT 2025), "Ciphertext-ciphertext matrix multiplication: fast for
+//! large matrices"; derived here: any rank, rectangular shapes, errors of transpositions before the rescale.
 
 use clathrate_arith::product::{COLUMN_BAND, column_product_counts};
 use clathrate_lattice::multiply::Tensor;
@@ -45,7 +44,7 @@ use crate::progress::Progress;
 const PRODUCT: &str = "a product of encrypted matrices";
 const TRANSPOSITION: &str = "a transposition of an encrypted matrix";
 
-/// How rotations of a transposition are composed: by `steps mod baby` and by a multiple of `baby`.
+/// The decomposition of a transposition's rotations into `steps mod baby` and a multiple of `baby`.
 #[derive(Debug, Clone, Copy)]
 struct Steps {
     slots: usize,
@@ -54,12 +53,12 @@ struct Steps {
 
 impl Steps {
     fn new(params: &Params) -> Self {
-        // At degree 1 there is nothing to rotate.
+        // Degree 1 has no rotations.
         let slots = params.slot_count().max(1);
         Self { slots, baby: 1 << slots.ilog2().div_ceil(2) }
     }
 
-    /// The operations, each with how many switches of a transposition it does.
+    /// The operations, each with its number of switches per transposition.
     fn operations(self) -> Vec<(Operation, usize)> {
         let giant = self.slots / self.baby;
         let babies = (1..self.baby)
@@ -101,8 +100,8 @@ impl Transposer<'_> {
     }
 }
 
-/// Which numbers a polynomial at one place of every row holds: coefficients, and the columns of the array
-/// that they are.
+/// The numbers that the polynomial at one position of every row holds: their coefficients, and their columns
+/// of the array.
 struct Held {
     positions: Vec<usize>,
     columns: Vec<usize>,
@@ -118,9 +117,9 @@ impl Held {
 }
 
 impl Params {
-    /// The variance that a transposition at `level` adds to a coefficient: that of a switch or two for each
-    /// rotation and one for each conjugation. All sums of a single row are that row, so rotations by less
-    /// than `baby` have equal errors, which add up in its coefficients.
+    /// The variance that a transposition at `level` adds to a coefficient: that of one or two switches for
+    /// each rotation and of one for each conjugation. For a single row all sums are that row, so rotations by
+    /// less than `baby` have equal errors, which add linearly in its coefficients.
     fn transposition_variance(
         &self,
         evaluator: &Evaluator,
@@ -141,8 +140,7 @@ impl Params {
 }
 
 impl KeyNeeds {
-    /// The keys of transpositions of matrices at the shape of `params`, and of products of encrypted matrices
-    /// there.
+    /// The keys of transpositions at the shape of `params`, and of products of encrypted matrices there.
     #[must_use]
     pub fn encrypted_matrices(self, params: &Params, key_level: KeyLevel) -> Self {
         let needs = Steps::new(params)
@@ -154,25 +152,26 @@ impl KeyNeeds {
 }
 
 impl Evaluator {
-    /// `x^T`, an encrypted matrix whose rows are the columns of `x`. The errors of the switches add up to
-    /// about `sqrt(2.5 n)` times those of one rotation, in units of the scale of `x`.
+    /// `x^T`, an encrypted matrix whose rows are the columns of `x`. The errors of the switches sum to about
+    /// `sqrt(2.5 n)` times those of one rotation, in units of the scale of `x`.
     ///
-    /// Shapes: `x` (rows, columns) in coefficients; result (columns, rows) at the same level and scale. Rows
-    /// at a lower degree than that of the parameters come back at the latter. Cost: about `2.5 n` switches
-    /// and `2 n log n` sums of polynomials for each `n` rows and each polynomial of a row, at degree `n`.
+    /// Shapes: `x` (rows, columns) in coefficients; result (columns, rows) at the same level and scale. If
+    /// `x` is at a lower degree than the parameters, the result is at the parameters' degree. Cost: about
+    /// `2.5 n` switches and `2 n log n` sums of polynomials for each `n` rows and each polynomial of a row,
+    /// at degree `n`.
     ///
     /// # Errors
-    /// [`CkksError::Shape`] unless a matrix; [`CkksError::Encoding`] unless coefficients;
+    /// [`CkksError::Shape`] unless `x` is a matrix; [`CkksError::Encoding`] unless coefficients;
     /// [`CkksError::Conversion`] for complex numbers; [`CkksError::SecretWithoutKeys`] for several bodies
     /// under one mask; [`CkksError::MissingKeys`].
     pub fn transposed(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.transposed_with_progress(x, &mut |_, _| true)
     }
 
-    /// As [`Evaluator::transposed`]; `progress` is called for each automorphism.
+    /// [`Evaluator::transposed`] with `progress`, which is called for each automorphism.
     ///
     /// # Errors
-    /// As [`Evaluator::transposed`]; [`CkksError::Cancelled`].
+    /// [`CkksError::Cancelled`]; those of [`Evaluator::transposed`].
     pub fn transposed_with_progress(
         &self,
         x: &Ciphertext,
@@ -235,27 +234,27 @@ impl Evaluator {
         )
     }
 
-    /// `x^T y` for encrypted matrices, relinearised, not yet rescaled.
+    /// `x^T y` for encrypted matrices, relinearised, not rescaled.
     ///
-    /// Shapes: `x` (inner, rows) and `y` (inner, columns), both in coefficients; result (rows, columns), laid
-    /// out as `y`, at the lower of both levels with the product of the scales. Rows that share a polynomial
-    /// are taken apart first, so the result is at the degree of a row; [`Evaluator::pack_rows`] brings its
-    /// rows together again. Cost: see the module's documentation; the four exact products dominate.
+    /// Shapes: `x` (inner, rows) and `y` (inner, columns), both in coefficients; result (rows, columns), with
+    /// the layout of `y`, at the lower of both levels with the product of the scales. Rows that share a
+    /// polynomial are first separated, so the result is at the degree of a row; [`Evaluator::pack_rows`]
+    /// joins its rows again. Cost: see the module's documentation; the four exact products dominate.
     ///
     /// # Errors
-    /// [`CkksError::Shape`] where the numbers of rows differ; [`CkksError::Encoding`] unless coefficients;
-    /// [`CkksError::Conversion`] for complex numbers, and for operands at degrees that no move without a key
-    /// brings together; [`CkksError::SecretWithoutKeys`] for several bodies under one mask;
+    /// [`CkksError::Shape`] if the numbers of rows differ; [`CkksError::Encoding`] unless coefficients;
+    /// [`CkksError::Conversion`] for complex numbers, and for operands that no keyless conversion brings
+    /// to one shape; [`CkksError::SecretWithoutKeys`] for several bodies under one mask;
     /// [`CkksError::LevelTooLow`] at level 0; [`CkksError::ScaleOutOfRange`]; [`CkksError::MissingKeys`].
     pub fn multiply_transposed(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.multiply_transposed_with_progress(x, y, &mut |_, _| true)
     }
 
-    /// As [`Evaluator::multiply_transposed`]; `progress` is called for each block of products and each
-    /// automorphism.
+    /// [`Evaluator::multiply_transposed`] with `progress`, which is called for each block of products and
+    /// each automorphism.
     ///
     /// # Errors
-    /// As [`Evaluator::multiply_transposed`]; [`CkksError::Cancelled`].
+    /// [`CkksError::Cancelled`]; those of [`Evaluator::multiply_transposed`].
     pub fn multiply_transposed_with_progress(
         &self,
         x: &Ciphertext,
@@ -296,7 +295,7 @@ impl Evaluator {
             );
             return Err(CkksError::Conversion { operation: PRODUCT, reason });
         }
-        // The work is done at the largest degree of equal dimension.
+        // Computes at the largest degree of equal dimension.
         let target = params.relative(params.rlwe_shape())?;
         let (rank, gap) = (target.rank(), target.degree() / degree);
         let (left, right) = (*x.layout(), *y.layout());
@@ -321,13 +320,13 @@ impl Evaluator {
             self.spend_once(&x, || product_cost(&target, level, &left, along))?;
             return self.estimated_product(&target, &x, &y, finish(Vec::new()), level);
         };
-        // The columns that are transposed, before and after, and for each row of the result its terms.
+        // Counts the columns before and after the transposition, and the terms of each row of the result.
         check_free(
             PRODUCT,
             list_bytes(&target, level, 2 * rank + 1 + (rank + 1) * (rank + 2)),
             "multiply fewer columns of the left factor at a time",
         )?;
-        // Blocks of products and automorphisms.
+        // Progress counts blocks of products and automorphisms.
         let blocks = |positions: usize| positions.div_ceil(COLUMN_BAND);
         let of_rows = |i: usize| {
             blocks(Held::new(&left, i).positions.len()) + blocks(degree) + rank * blocks(target.degree())
@@ -367,7 +366,7 @@ impl Evaluator {
         )
     }
 
-    /// Rows that share a polynomial, each in a polynomial of its own.
+    /// Moves rows that share a polynomial to separate polynomials.
     fn taken_apart(&self, x: &Ciphertext, operation: &'static str) -> Result<Ciphertext, CkksError> {
         let Layout { lanes, degree, .. } = *x.layout();
         if lanes == degree {
@@ -377,7 +376,7 @@ impl Evaluator {
         self.to_mlwe(x, x.params().rank() * lanes)
     }
 
-    /// The keys of `count` transpositions; `None` on a dry run. All that is missing is told at once.
+    /// The keys of `count` transpositions; `None` on a dry run. The error names all missing keys.
     fn transposer(
         &self,
         params: &Params,
@@ -406,8 +405,7 @@ impl Evaluator {
         Ok(keys.map(|keys| Transposer { steps, keys }))
     }
 
-    /// The bounds of a product: every number is a sum of `inner` products; errors of the transpositions come
-    /// in before the rescale, those of the last one are multiplied by the secret.
+    /// Adds the error of a transposition of `rows` rows to the estimate of `moved`.
     fn estimated_transposition(
         &self,
         params: &Params,
@@ -418,6 +416,8 @@ impl Evaluator {
         Ok(moved.estimated(|own| own.transposed().with_error_of_products(error)))
     }
 
+    /// Sets the estimate of a product: every number is a sum of `inner` products. The errors of the
+    /// transpositions precede the rescale; those of the last one are multiplied by the secret.
     fn estimated_product(
         &self,
         params: &Params,
@@ -440,12 +440,12 @@ impl Evaluator {
     }
 }
 
-/// Bytes of `polys` lists of as many polynomials as these have coefficients.
+/// Bytes of `polys` lists with one polynomial for each coefficient.
 fn list_bytes(params: &Params, level: Level, polys: usize) -> usize {
     params.degree() * params.degree() * params.chain().basis(level).len() * 8 * polys
 }
 
-/// Counts steps for a progress function.
+/// Counts steps for a progress callback.
 struct Ticks<'p> {
     done: usize,
     total: usize,
@@ -463,7 +463,7 @@ impl Ticks<'_> {
     }
 }
 
-/// Refuses what is no matrix of real coefficients under the main secret.
+/// Refuses arrays that are not matrices of real coefficients under the main secret.
 fn check_matrix(evaluator: &Evaluator, x: &Ciphertext, operation: &'static str) -> Result<(), CkksError> {
     evaluator.check(x)?;
     x.check_main(operation)?;
@@ -499,8 +499,8 @@ fn transposed(
     })
 }
 
-/// The rows `rows` of `x^T y`, of one polynomial of each row of `x` and one of each row of `y`, before their
-/// relinearisation. They are right in every `gap`-th coefficient, as `y` is.
+/// The rows `rows` of `x^T y` before relinearisation, for one polynomial of each row of `x` and of `y`. They
+/// are correct in every `gap`-th coefficient, like `y`.
 fn product_terms(
     transposer: &Transposer<'_>,
     (x, rows): (&[Bundle<Eval>], &[usize]),
@@ -516,13 +516,13 @@ fn product_terms(
     };
     let bodies: Vec<Poly<Coeff>> = x.iter().map(|bundle| bundle.bodies().at(0).to_coeff()).collect();
     let bodies: Vec<PolyRef<'_, Coeff>> = bodies.iter().map(Poly::view).collect();
-    // B^T D and B^T C: rows of the result that are ciphertexts as they are.
+    // B^T D and B^T C: rows of the result that are ciphertexts already.
     let direct = products(&bodies, rows, &y.iter().map(Bundle::view).collect::<Vec<_>>(), ticks)?;
     drop(bodies);
     let masks: Vec<PolysRef<'_, Eval>> = x.iter().map(Bundle::mask).collect();
-    // Column j: the mask of what the secret multiplies from the left, with body 0. Last the columns of D^T A,
-    // before them those of C_l^T A, all of them. Coefficients without a number have columns, too, because a
-    // ciphertext has to be right in all of its coefficients.
+    // Column j is the mask, with body 0, of what the secret multiplies from the left: all columns of C_l^T A
+    // for each l, then the columns of D^T A. Coefficients without a number need columns, too, because a
+    // ciphertext must be correct in all coefficients.
     let (all, own): (Vec<usize>, Vec<usize>) = ((0..degree).collect(), (0..degree).step_by(gap).collect());
     let mut columns_of = Vec::with_capacity(rank + 1);
     for poly in 0..=rank {
@@ -538,8 +538,8 @@ fn product_terms(
     direct.into_iter().enumerate().map(|(row, direct)| tensor(&direct, &columns_of, row, rank)).collect()
 }
 
-/// The terms of row `row`: `direct` is a ciphertext, as is the last of `transposed`; the others are
-/// multiplied by a part of the secret each.
+/// The terms of row `row`: `direct` and the last of `transposed` are ciphertexts; each other is multiplied by
+/// a part of the secret.
 fn tensor(
     direct: &Polys<Eval>,
     transposed: &[Vec<Polys<Eval>>],
@@ -567,25 +567,25 @@ fn tensor(
     Ok(Tensor::from_polys(Polys::copied(&terms)?, Rank(rank))?)
 }
 
-/// The cost of `count` transpositions of so many polynomials in each row, before and after the automorphisms,
-/// beside their switches.
+/// The cost of `count` transpositions without their switches, for rows of `before` polynomials before the
+/// automorphisms and `after` polynomials after them.
 fn transposition_cost(params: &Params, level: Level, count: usize, (before, after): (usize, usize)) -> Cost {
     let (degree, primes) = (params.degree(), params.chain().basis(level).len());
     let mut cost = params.transforms_cost(level, degree).times((count * degree * (before + after)) as f64);
-    // Two transpositions of words, an automorphism and a product with a number each; words are gathered,
-    // which takes the time of a few passes.
+    // Two transpositions of words, and an automorphism and a product with a number for each polynomial;
+    // gathering words takes the time of a few passes.
     cost += params.passes_cost(count * degree * 10 * (before + after) * primes);
     cost
 }
 
-/// The cost of a product beside its switches, for `y` of `along` polynomials in each row.
+/// The cost of a product without its switches, for `y` with `along` polynomials in each row.
 fn product_cost(target: &Params, level: Level, left: &Layout, along: usize) -> Result<Cost, CkksError> {
     let (degree, rank, inner) = (target.degree(), target.rank(), left.rows);
     let basis = target.chain().basis(level);
     let mut cost = Cost::default();
     for i in 0..left.bundles_per_line() {
         let rows = Held::new(left, i).positions.len();
-        // Rows of a product, and polynomials of each.
+        // Rows of a product, and the polynomials of each row.
         for (rows, polys) in [(rows, rank + 1), (left.degree, rank), (degree, rank * rank)] {
             for &index in basis.indices() {
                 let counts =
@@ -593,7 +593,7 @@ fn product_cost(target: &Params, level: Level, left: &Layout, along: usize) -> R
                 cost += target.product_cost(&counts).times((polys * along) as f64);
             }
         }
-        // The bodies of x and all of y go to Coeff form.
+        // The bodies of x and all polynomials of y are transformed to Coeff form.
         cost += target.transforms_cost(level, degree).times((along * (rank + 2) * inner) as f64);
         cost += transposition_cost(target, level, along * (1 + rank), (rank, rank + 1));
     }

@@ -1,4 +1,4 @@
-//! Plaintext matrix times encrypted matrix (PC-MM).
+//! Plain matrix times encrypted matrix (PC-MM).
 //!
 //! The LZ algorithm: with the rows of an encrypted matrix as ciphertexts `(a_i, b_i)`, collected into
 //! matrices `A` and `B` of residues,
@@ -8,9 +8,9 @@
 //! ```
 //!
 //! so the product is two integer matrix products modulo each prime, computed exactly by floating-point GEMM.
-//! Rows wider than a polynomial take several ciphertexts. A higher rank only adds mask matrices, and several
-//! bodies under one mask only add body matrices: if one mask serves a whole row, there is one mask matrix
-//! instead of one for each chunk. A combination of rows commutes with every linear encoding and with the
+//! Rows wider than a polynomial take several ciphertexts. A higher rank adds mask matrices, and several
+//! bodies under one mask add body matrices: if one mask serves a complete row, there is one mask matrix
+//! instead of one per chunk. Linear combinations of rows commute with every linear encoding and with the
 //! transform, so the residues stay in Eval form. Source: [pcmm-mambo, sec. 1.1 (LZ), sec. 7.1, App. C].
 
 use std::borrow::Cow;
@@ -31,7 +31,7 @@ use crate::keys::{Operation, Switch};
 use crate::parameters::Params;
 use crate::progress::Progress;
 
-/// Bits of the largest scaled weight that an exact product accepts as an entry.
+/// Maximum bits of a scaled weight, which exact products take as an entry.
 const WEIGHT_LIMIT_BITS: f64 = 51.0;
 
 /// A real matrix scaled to integers and prepared for exact products.
@@ -56,8 +56,8 @@ pub struct Weights {
     matrix: Arc<LeftMatrix>,
     scale: f64,
     norms: MatrixNorms,
-    /// The largest root of a row's sum of squares of what rounding changed, and the largest sum of
-    /// magnitudes.
+    /// Maxima over the rows of the root of the sum of squares, and of the sum of magnitudes, of the rounding
+    /// errors.
     rounding: (f64, f64),
 }
 
@@ -65,8 +65,8 @@ impl Weights {
     /// `round(values * scale)`, row-major `rows x inner`.
     ///
     /// # Errors
-    /// [`CkksError::Empty`], [`CkksError::NotFinite`], [`CkksError::OutOfRange`] where a weight exceeds 51
-    /// bits at this scale, or the scale is below 1.
+    /// [`CkksError::Empty`], [`CkksError::NotFinite`], [`CkksError::OutOfRange`] if a weight exceeds 51 bits
+    /// at this scale, or the scale is below 1.
     pub fn new(rows: usize, inner: usize, values: &[f64], scale: f64) -> Result<Self, CkksError> {
         if rows == 0 || inner == 0 {
             return Err(CkksError::Empty { shape: vec![rows, inner] });
@@ -152,13 +152,13 @@ impl Weights {
         Ok(Self { matrix: Arc::new(LeftMatrix::new(rows, inner, &integers)?), ..coarse })
     }
 
-    /// Rows.
+    /// Rows of the matrix.
     #[must_use]
     pub fn rows(&self) -> usize {
         self.matrix.rows()
     }
 
-    /// Columns.
+    /// Columns of the matrix.
     #[must_use]
     pub fn inner(&self) -> usize {
         self.matrix.inner()
@@ -181,13 +181,12 @@ impl Weights {
         self.norms.row_sum
     }
 
-    /// Refuses weights whose product even with numbers of magnitude 1 may wrap around at this scale and
-    /// level.
+    /// Refuses weights whose product with numbers of magnitude 1 may wrap around at this scale and level.
     ///
     /// # Errors
     /// [`CkksError::WeightsTooLarge`].
     pub(super) fn check_row_sum(&self, params: &Params, scale: f64, level: Level) -> Result<(), CkksError> {
-        // As for declared bounds: a bit for the sign, and one that shows overflows at decryption.
+        // As for declared bounds, one bit for the sign, and a guard bit that detects overflows.
         let headroom = (params.log2_q(level) - 2.0 - scale.log2()).exp2();
         if self.norms.row_sum <= headroom {
             return Ok(());
@@ -200,8 +199,7 @@ impl Weights {
         })
     }
 
-    /// What is known of the product, from what is known of the factor. The rounding of weights to integers at
-    /// their scale counts as an error.
+    /// The estimate of the product from that of the factor, including the error of rounding the weights.
     pub(super) fn estimate(&self, x: Estimate) -> Estimate {
         x.mapped(Along::Rows, &self.norms, self.rounding)
     }
@@ -212,7 +210,7 @@ impl Weights {
         self.matrix.counts(modulus, degree)
     }
 
-    /// The number of floating-point products that one product modulo `modulus` takes.
+    /// Number of floating-point products of one product modulo `modulus`.
     #[must_use]
     pub fn gemm_count(&self, modulus: &Modulus) -> usize {
         self.matrix.plan(modulus).gemm_count()
@@ -220,21 +218,21 @@ impl Weights {
 }
 
 impl Evaluator {
-    /// The scale of [`Evaluator::encode_weights`]. What it refuses is about `x`, whatever the weights are.
+    /// The scale of [`Evaluator::encode_weights`]; checks `x`, not the weights.
     ///
     /// # Errors
-    /// [`CkksError::LevelTooLow`] at level 0; [`CkksError::OutOfRange`] where `x`'s scale leaves the weights
-    /// no bits.
+    /// [`CkksError::LevelTooLow`] at level 0; [`CkksError::OutOfRange`] if `x`'s scale leaves no bits for the
+    /// weights.
     pub fn weight_scale(&self, x: &Ciphertext) -> Result<f64, CkksError> {
         self.factor_scale_for(x, "a product with a real matrix")
     }
 
-    /// Prepares `values` (`rows x inner`, row-major) for products with ciphertexts at `level` and `scale`:
-    /// scaled so that the product, rescaled, has the canonical scale of the level below.
+    /// Encodes `values` (`rows x inner`, row-major) for products with ciphertexts at the level and scale of
+    /// `x`, such that the rescaled product has the canonical scale of the level below.
     ///
     /// # Errors
-    /// As [`Weights::new`]; [`CkksError::LevelTooLow`] at level 0; [`CkksError::OutOfRange`] where `x`'s
-    /// scale leaves the weights no bits.
+    /// [`CkksError::LevelTooLow`] at level 0; [`CkksError::OutOfRange`] if `x`'s scale leaves no bits for the
+    /// weights; those of [`Weights::new`].
     pub fn encode_weights(
         &self,
         rows: usize,
@@ -248,17 +246,17 @@ impl Evaluator {
         Ok(weights)
     }
 
-    /// `W @ x` for a matrix of real numbers (rows, columns, numbers row by row), scaled as
-    /// [`Evaluator::encode_weights`] does; not yet rescaled.
+    /// `W @ x` for a matrix of real numbers (rows, columns, row-major numbers), encoded by
+    /// [`Evaluator::encode_weights`]; not rescaled.
     ///
-    /// Where this evaluator bootstraps by itself ([`Evaluator::bootstrapping`]) and `x` is in slots without a
-    /// level to spare, the product is inside the bootstrap ([`Evaluator::multiply_inside_bootstrap`]) or one
-    /// of the bootstrapped array. `progress` is called with the steps done and all, of the product and of a
-    /// bootstrap around it.
+    /// If this evaluator bootstraps automatically ([`Evaluator::bootstrapping`]) and `x` is in slots without
+    /// a free level, the product is computed inside the bootstrap ([`Evaluator::multiply_inside_bootstrap`])
+    /// or after it. `progress` is called with the number of finished steps and their total, for the product
+    /// and a bootstrap around it.
     ///
     /// # Errors
-    /// As [`Evaluator::encode_weights`], [`Evaluator::multiply_matrix`] and [`Evaluator::mambo`];
-    /// [`CkksError::Cancelled`]. What cannot be multiplied is refused before a bootstrap.
+    /// [`CkksError::Cancelled`]; those of [`Evaluator::encode_weights`], [`Evaluator::multiply_matrix`] and
+    /// [`Evaluator::mambo`]. Operands are checked before a bootstrap.
     pub fn multiply_plain_matrix(
         &self,
         (rows, inner, values): (usize, usize, &[f64]),
@@ -273,11 +271,10 @@ impl Evaluator {
         self.multiply_matrix_with_progress(&self.encode_weights(rows, inner, values, &x)?, &x, progress)
     }
 
-    /// `W @ x` with the product inside a bootstrap, not yet rescaled, where this evaluator bootstraps by
-    /// itself and would put it there: rows of `x` fill polynomials, no level is left, there are the keys, the
-    /// product stays in the range of a bootstrap (sums of magnitudes along rows of `W`, times 1 or a larger
-    /// bound of a dry run, are at most 1), and it is predicted to be faster than the product of the
-    /// bootstrapped array. Nothing otherwise.
+    /// `W @ x` computed inside a bootstrap, not rescaled; `None` unless this evaluator bootstraps
+    /// automatically, rows of `x` fill polynomials, no level is free, it has the keys, the product is in the
+    /// range of a bootstrap (the sums of magnitudes along rows of `W`, times 1 or a larger bound of a dry
+    /// run, are at most 1), and this is predicted to be faster than the product of the bootstrapped array.
     pub fn multiply_inside_bootstrap(
         &self,
         weights: (usize, usize, &[f64]),
@@ -290,8 +287,8 @@ impl Evaluator {
         })
     }
 
-    /// Refuses what [`Evaluator::multiply_plain_matrix`] could not multiply after a bootstrap. Without one
-    /// nothing long comes first, and nothing is checked.
+    /// Refuses operands that [`Evaluator::multiply_plain_matrix`] could not multiply after a bootstrap.
+    /// Checks nothing if there is no bootstrap, because the product then fails early.
     pub fn check_plain_matrix(
         &self,
         (rows, inner, values): (usize, usize, &[f64]),
@@ -301,8 +298,8 @@ impl Evaluator {
         recorder.multiply_matrix(&recorder.encode_weights(rows, inner, values, &fresh)?, &fresh).map(|_| ())
     }
 
-    /// A symbol of the array that `x` would be after the bootstrap before a product, and its recorder;
-    /// nothing where there is none.
+    /// A symbol of `x` after the bootstrap that precedes a product, and its recorder; `None` if there is no
+    /// bootstrap.
     fn refreshed_symbol(&self, x: &Ciphertext) -> Result<Option<(Ciphertext, Self)>, CkksError> {
         self.check(x)?;
         if !self.bootstraps() {
@@ -329,8 +326,8 @@ impl Evaluator {
         fused.map_or_else(|| self.explain_refreshed_matrix(weights, x), Ok)
     }
 
-    /// How the product is computed that is not inside a bootstrap: of the array as it is, or of the
-    /// bootstrapped one where no level is left.
+    /// How a product that is not inside a bootstrap is computed: with the array, or with the bootstrapped
+    /// array if no level is free.
     pub fn explain_refreshed_matrix(
         &self,
         (rows, inner, values): (usize, usize, &[f64]),
@@ -344,10 +341,10 @@ impl Evaluator {
         Ok(format!("the array is bootstrapped first, from level {from} to {to}: {time:.1} ms\n{text}"))
     }
 
-    /// `W @ x` for an encrypted matrix `x` of shape `(inner, columns)`; not yet rescaled. Rows that share a
-    /// polynomial are taken apart first ([`Evaluator::to_mlwe`]), so the result is at the degree of a row;
-    /// [`Evaluator::pack_rows`] brings its rows together again. [pcmm-mambo, Algorithm 2] Rows under shared
-    /// masks are split ([`Evaluator::split_mask`]) where there are keys for it, and on dry runs.
+    /// `W @ x` for an encrypted matrix `x` of shape `(inner, columns)`; not rescaled. Rows that share a
+    /// polynomial are first separated ([`Evaluator::to_mlwe`]), so the result is at the degree of a row;
+    /// [`Evaluator::pack_rows`] joins its rows again. [pcmm-mambo, Algorithm 2] Rows under shared masks are
+    /// first split ([`Evaluator::split_mask`]) if the evaluator has the keys, and on dry runs.
     ///
     /// Shapes: `weights` rows x inner, result rows x columns, at `x`'s level with scale `x.scale *
     /// weights.scale`. Cost: `(k + m) * primes` exact modular products of `rows x inner` by `inner x degree`
@@ -355,16 +352,17 @@ impl Evaluator {
     ///
     /// # Errors
     /// [`CkksError::Shape`], [`CkksError::ScaleOutOfRange`], [`CkksError::WrongParams`];
-    /// [`CkksError::BoundTooLarge`] and [`CkksError::WeightsTooLarge`] where numbers would wrap around;
-    /// [`CkksError::SharedMask`] where rows share a mask and there are no keys that split it.
+    /// [`CkksError::BoundTooLarge`] and [`CkksError::WeightsTooLarge`] if numbers would wrap around;
+    /// [`CkksError::SharedMask`] if rows share a mask and the keys to split it are missing.
     pub fn multiply_matrix(&self, weights: &Weights, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.multiply_matrix_with_progress(weights, x, &mut |_, _| true)
     }
 
-    /// As [`Evaluator::multiply_matrix`]; `progress` is called for each product of matrices modulo a prime.
+    /// [`Evaluator::multiply_matrix`] with `progress`, which is called for each product of matrices modulo a
+    /// prime.
     ///
     /// # Errors
-    /// As [`Evaluator::multiply_matrix`]; [`CkksError::Cancelled`].
+    /// [`CkksError::Cancelled`]; those of [`Evaluator::multiply_matrix`].
     pub fn multiply_matrix_with_progress(
         &self,
         weights: &Weights,
@@ -429,8 +427,8 @@ impl Evaluator {
             )
             .estimated(|_| estimate)
         };
-        // One matrix product for each polynomial of a row's bundles: its rows are the polynomials at the same
-        // place of all rows.
+        // One matrix product for each polynomial in a row's bundles: the factor's rows are the polynomials at
+        // this position in all rows.
         let width = layout.bundles_per_line();
         let polys = width * x.polys_per_bundle();
         if x.is_symbol() {
@@ -451,7 +449,7 @@ impl Evaluator {
             done += 1;
             progress(done - 1, total)
         };
-        // columns[j] holds the bundle at place j of each row, row by row.
+        // columns[j] holds the bundle at position j of each row, in order.
         let mut columns: Vec<std::vec::IntoIter<Bundle<Eval>>> = Vec::with_capacity(width);
         for place in 0..width {
             let inputs: Vec<&Bundle<Eval>> = x.bundles().iter().skip(place).step_by(width).collect();
@@ -481,8 +479,8 @@ impl Evaluator {
         x.is_symbol() || (0..count).all(|index| self.holds(x, out(index)))
     }
 
-    /// How [`Evaluator::multiply_matrix`] computes `W @ x`, and why: what happens to the rows before, and the
-    /// predicted time, keys and precision, after a rescale where there is a level left.
+    /// How [`Evaluator::multiply_matrix`] computes `W @ x`: the preceding steps, and the predicted time, keys
+    /// and precision, after a rescale if a level is left.
     pub fn explain_matrix(&self, weights: &Weights, x: &Ciphertext) -> Result<String, CkksError> {
         let (params, layout) = (x.params(), x.layout());
         let splits = self.splits_masks_for(x);
@@ -490,7 +488,7 @@ impl Evaluator {
         let symbol = Ciphertext::symbol_with(params, x.shape(), *layout, x.secret(), x.level(), x.scale())?;
         let symbol = recorder.take_symbol(symbol, Some(1.0))?;
         if layout.axis == BodyAxis::Rows && layout.bodies > 1 && !splits {
-            // The refusal of the product itself.
+            // Returns the error of the product.
             self.multiply_matrix(weights, x)?;
         }
         let product = recorder.multiply_matrix(weights, &symbol)?;

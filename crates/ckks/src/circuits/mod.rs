@@ -1,6 +1,6 @@
-//! Circuits over the evaluator: bootstrapping, conversions between the encodings, linear transforms,
-//! polynomials, matrix products, products of encrypted matrices, prepared matrices, plans of products,
-//! packing, samples to slots, schedules of ranks.
+//! Circuits of several operations: bootstrapping, conversions between encodings, linear transforms,
+//! polynomials, products with plain, encrypted and prepared matrices, packing, samples to slots, rank
+//! schedules.
 
 pub mod automatic;
 pub mod bootstrap;

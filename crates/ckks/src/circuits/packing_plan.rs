@@ -1,9 +1,9 @@
-//! Plans of packing: which keys bring LWE or MLWE samples into ciphertexts, chosen by predicted time under a
+//! Plans of packing LWE or MLWE samples into ciphertexts: the method is chosen by predicted time under a
 //! limit on the bytes of keys.
 //!
 //! The row method has the fewest keys and one switch for each pair of samples. The column method has one
-//! switch with an input for each word of the mask, and a key as large as that. One or two midpoints have
-//! nearly the time of the column method and a small fraction of its keys. Source: [hermes, sec. 4.4].
+//! switch with an input for each word of the mask, and the largest key. One or two midpoints take nearly the
+//! time of the column method, with a small fraction of its keys. Source: [hermes, sec. 4.4].
 
 use std::fmt;
 
@@ -17,16 +17,16 @@ use crate::keys::{Cost, KeyNeeds};
 use crate::parameters::Params;
 use crate::shape::ModuleShape;
 
-/// A method with fewer bytes of keys may take this much more time than the fastest.
+/// Maximum time of a method with smaller keys, relative to the fastest.
 const SLOWER: f64 = 1.1;
 
-/// A way to pack samples.
+/// A method of packing samples.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PackingMethod {
     /// One automorphism for each pair of samples: [`Evaluator::to_rlwe`].
     Rows,
-    /// Switches of whole masks, with samples of these ranks in between: [`Evaluator::pack`]; without
-    /// midpoints the column method.
+    /// Switches of complete masks, through samples of these ranks: [`Evaluator::pack`]; without midpoints the
+    /// column method.
     Midpoints(Vec<usize>),
 }
 
@@ -44,22 +44,22 @@ impl fmt::Display for PackingMethod {
     }
 }
 
-/// What a plan of packing may choose.
+/// Options of a plan of packing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PackingOptions {
     /// Degree of the samples, a power of two: 1 for LWE samples.
     pub degree: usize,
-    /// How many numbers are packed at once; absent for as many as a ciphertext holds. The plan packs other
-    /// numbers as well.
+    /// Number of numbers that are packed together, for the prediction; `None` for all that a ciphertext
+    /// holds. The plan also packs other counts.
     pub count: Option<usize>,
-    /// The highest level of the samples; absent for all levels. Keys of lower levels are smaller.
+    /// The highest level of the samples; `None` for all levels. Keys for lower levels are smaller.
     pub level: Option<Level>,
-    /// The method; absent for the fastest whose keys fit, or one with smaller keys that takes at most 10 %
+    /// The method; `None` for the fastest whose keys fit, or one with smaller keys that takes at most 10 %
     /// more time.
     pub method: Option<PackingMethod>,
-    /// The most bytes that the keys may take in memory; absent for no limit.
+    /// Maximum bytes of the keys in memory; `None` for no limit.
     pub most_key_bytes: Option<usize>,
-    /// The secret of the samples: the main one, or that of a device, which the row method does not pack.
+    /// The secret of the samples: the main one or a device's, which the row method cannot pack.
     pub secret: SecretName,
 }
 
@@ -76,35 +76,35 @@ impl Default for PackingOptions {
     }
 }
 
-/// A method with what it is predicted to take.
+/// A method with its predicted cost.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PackingCost {
     /// The method.
     pub method: PackingMethod,
-    /// The degree of a smaller ring that the samples are packed in first; absent where they are packed at the
-    /// degree of the result at once. [hermes, sec. 4.5]
+    /// The degree of a smaller ring in which the samples are packed first; `None` if they are packed directly
+    /// at the degree of the result. [hermes, sec. 4.5]
     pub ring: Option<usize>,
-    /// Nanoseconds for all numbers, one thread.
+    /// Nanoseconds for all numbers on one thread.
     pub nanoseconds: f64,
-    /// The same by the prices that plans compare ([`Cost::price`](crate::keys::Cost::price)).
+    /// The price of all numbers, by which plans are compared ([`Cost::price`](crate::keys::Cost::price)).
     pub price: f64,
     /// Bytes of keys in memory.
     pub key_bytes: usize,
-    /// The predicted root mean square error of a number, that of its encryption included. The errors of the
-    /// steps are added up as if they were one, so it is a little more than the true one.
+    /// The predicted root mean square error of a number, including that of its encryption. The errors of the
+    /// steps are added as if they were one, so the true error is a little smaller.
     pub error: f64,
 }
 
 impl PackingCost {
-    /// The method, and the smaller ring where there is one.
+    /// The method, and the degree of the smaller ring, if any.
     #[must_use]
     pub fn name(&self) -> String {
         self.ring
             .map_or_else(|| self.method.to_string(), |degree| format!("{} in degree {degree}", self.method))
     }
 
-    /// A table of this choice, marked by a star, and of those of `others` that take less time or fewer keys
-    /// than every other.
+    /// A table of this choice, marked by a star, and of those of `others` for which no other one takes less
+    /// time with at most as many bytes of keys.
     pub(super) fn table(&self, others: &[Self]) -> String {
         let line = |cost: &Self, mark: &str| {
             let (milliseconds, mebibytes) =
@@ -133,7 +133,7 @@ impl PackingCost {
     }
 }
 
-/// A way to pack samples of one shape.
+/// The plan of packing samples of one shape.
 #[derive(Debug)]
 pub struct PackingPlan {
     samples: Params,
@@ -146,14 +146,13 @@ pub struct PackingPlan {
 }
 
 impl PackingPlan {
-    /// The plan within the limits that `options` state, fast and with small keys, for samples of the family
-    /// of `params`.
+    /// The plan within the limits of `options`, fast and with small keys, for samples of the family of
+    /// `params`.
     ///
     /// # Errors
-    /// [`CkksError::OutOfRange`] without numbers, for a limit below the keys of every method, with the least
-    /// bytes, and for midpoints that do not fit; [`CkksError::Conversion`] where these parameters have no
-    /// rank of 1 to pack to; [`CkksError::InvalidParams`] for a degree that the family does not have; level
-    /// errors.
+    /// [`CkksError::OutOfRange`] without numbers, for a limit below the keys of every method, with the
+    /// minimum, and for impossible midpoints; [`CkksError::Conversion`] if these parameters cannot pack to
+    /// rank 1; [`CkksError::InvalidParams`] for a degree that the family does not have; level errors.
     pub fn new(params: &Params, options: &PackingOptions) -> Result<Self, CkksError> {
         let dimension = params.shape().dimension();
         let rank = dimension.checked_div(options.degree).unwrap_or(0);
@@ -170,7 +169,7 @@ impl PackingPlan {
                 remedy,
             });
         }
-        // Many numbers fill many ciphertexts, each in the same time.
+        // Many numbers fill many ciphertexts, which take the same time each.
         let (own, times) = (count.min(most), count.div_ceil(most) as f64);
         let methods = match &options.method {
             Some(method) => vec![method.clone()],
@@ -248,7 +247,7 @@ impl PackingPlan {
         self.secret
     }
 
-    /// The numbers that the prediction is for.
+    /// The number of numbers of the prediction.
     #[must_use]
     pub fn count(&self) -> usize {
         self.count
@@ -260,7 +259,7 @@ impl PackingPlan {
         self.level
     }
 
-    /// The keys, stated for the shape of the parameters that the plan was made with.
+    /// The keys, stated for the shape of the parameters of the plan.
     #[must_use]
     pub fn needs(&self) -> &KeyNeeds {
         &self.needs
@@ -272,13 +271,13 @@ impl PackingPlan {
         &self.chosen
     }
 
-    /// What was not chosen, fastest first.
+    /// The other methods, fastest first.
     #[must_use]
     pub fn others(&self) -> &[PackingCost] {
         &self.others
     }
 
-    /// The choice and the best of what was not chosen, with predicted milliseconds, keys and errors.
+    /// The chosen method and the best others, with predicted milliseconds, keys and errors.
     #[must_use]
     pub fn explain(&self) -> String {
         let (from, to) = (self.samples.shape(), self.samples.rlwe_shape());
@@ -293,10 +292,10 @@ impl PackingPlan {
     }
 }
 
-/// The row method, the column method, and those of one or two midpoints.
+/// The row method, the column method, and the methods with one or two midpoints.
 fn methods(samples: &Params, secret: SecretName) -> Vec<PackingMethod> {
     if samples.rlwe_shape().rank > 1 {
-        // An odd part of the rank remains, which the row method alone can leave.
+        // Only the row method can leave the odd part of the rank.
         return vec![PackingMethod::Rows];
     }
     let masks = midpoints(samples, samples.rlwe_shape().degree).into_iter().map(PackingMethod::Midpoints);
@@ -330,18 +329,18 @@ impl Evaluator {
     /// The same array at rank 1 and the degree of equal dimension, packed by `plan`.
     ///
     /// # Errors
-    /// [`CkksError::Conversion`] for samples of another shape than the plan's; [`CkksError::WrongParams`]; as
-    /// [`Evaluator::to_rlwe`] and [`Evaluator::pack`].
+    /// [`CkksError::Conversion`] for samples of another shape or secret than the plan's;
+    /// [`CkksError::WrongParams`]; those of [`Evaluator::to_rlwe`] and [`Evaluator::pack`].
     pub fn pack_by(&self, x: &Ciphertext, plan: &PackingPlan) -> Result<Ciphertext, CkksError> {
         plan.check(x)?;
         packed(self, x, &plan.chosen.method)
     }
 
-    /// As [`Evaluator::pack_by`], for rows that each are a polynomial: [`Evaluator::pack_rows`].
+    /// [`Evaluator::pack_by`] for rows of one polynomial each: [`Evaluator::pack_rows`].
     ///
     /// # Errors
-    /// As [`Evaluator::pack_by`] and [`Evaluator::pack_rows`]; [`CkksError::Conversion`] for a plan of the
-    /// row method, which brings numbers together and not rows.
+    /// [`CkksError::Conversion`] for a plan of the row method, which packs numbers instead of rows; those of
+    /// [`Evaluator::pack_by`] and [`Evaluator::pack_rows`].
     pub fn pack_rows_by(&self, x: &Ciphertext, plan: &PackingPlan) -> Result<Ciphertext, CkksError> {
         plan.check(x)?;
         match &plan.chosen.method {
@@ -355,7 +354,7 @@ impl Evaluator {
 }
 
 impl PackingPlan {
-    /// Refuses samples of another shape, secret or other parameters than the plan's.
+    /// Refuses samples whose shape, secret or parameters differ from the plan's.
     fn check(&self, x: &Ciphertext) -> Result<(), CkksError> {
         let (own, planned) = (x.params().shape(), self.samples.shape());
         if own != planned {
@@ -377,18 +376,19 @@ impl PackingPlan {
     }
 }
 
-/// Packing within one ring.
+/// The steps of packing within one ring.
 #[derive(Debug, Clone)]
 pub(super) struct Stage {
     /// The parameters of the ring.
     pub params: Params,
-    /// The secret of its results.
+    /// The secret of the stage's results.
     pub onto: SecretName,
     pub steps: Vec<PackingStep>,
 }
 
 impl Stage {
-    /// What this stage leaves of `polys` polynomials on the way to `result`: in a smaller ring each is a row.
+    /// The result of this stage for `polys` polynomials on the way to `result`: in a smaller ring each
+    /// polynomial is a row.
     pub(super) fn leaves(&self, result: &Packed, polys: usize) -> Result<Packed, CkksError> {
         let (target, onto) = (self.params.clone(), self.onto);
         if target.shape() == result.target.shape() {
@@ -400,7 +400,7 @@ impl Stage {
     }
 }
 
-/// The members of the `count` polynomials that each polynomial is joined from: `m(X) = sum_p X^p
+/// The members of the `count` polynomials that are joined to each polynomial: `m(X) = sum_p X^p
 /// m_p(X^count)`.
 pub(super) fn members_in(members: &Members, count: usize) -> Members {
     let part =
@@ -409,7 +409,7 @@ pub(super) fn members_in(members: &Members, count: usize) -> Members {
 }
 
 impl Evaluator {
-    /// The stages behind the first one, of which `x` is the result: `placed` names the samples of each of its
+    /// Runs the stages after the first one, whose result is `x`; `placed` holds the samples of each of its
     /// polynomials.
     pub(super) fn pack_onwards(
         &self,
@@ -420,7 +420,7 @@ impl Evaluator {
     ) -> Result<Ciphertext, CkksError> {
         stages.iter().try_fold(x, |x, stage| {
             let count = stage.params.degree() / x.params().degree();
-            // What no sample is in is zero, and is left out.
+            // Polynomials without samples are zero and are omitted.
             let filled = |poly: usize| placed[poly].iter().any(Option::is_some).then_some(poly);
             let members: Members = (0..placed.len() / count)
                 .map(|index| (index * count..(index + 1) * count).map(filled).collect())

@@ -1,7 +1,7 @@
-//! The rank of each level: a lower rank where the modulus is small enough and the time that the rest of the
-//! circuit saves exceeds the time of the reduction.
+//! Rank schedules: a lower rank at levels where the modulus is small enough and the rest of the circuit saves
+//! more time than the reduction takes.
 //!
-//! A dynamic program over levels from the highest down. The cost of a rank at a level is that of the level's
+//! A dynamic program over levels in descending order. The cost of a rank at a level is that of the level's
 //! products; the cost of a reduction is a switch of every value that is used at lower levels. Source:
 //! [dpad-he, sec. 5, RQ4]; differs: the paper reduces as soon as it is secure; here a reduction must save
 //! time.
@@ -24,16 +24,15 @@ pub struct LevelWork {
     pub relinearisations: usize,
     /// Products of two ciphertexts.
     pub products: usize,
-    /// Values computed above this level and used at this level or below, which a reduction at this level must
-    /// switch.
+    /// Values computed above this level and used at or below it, which a reduction at this level must switch.
     pub carried: usize,
 }
 
-/// By how much one reduction may lower the rank.
+/// How far one reduction may lower the rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RankSteps {
-    /// To half the rank (rounded up) or less: the default.
+    /// To half the rank (rounded up) or less.
     #[default]
     Halves,
     /// By any amount, including one: many keys `k -> k - 1` are a possible weakness. [dpad-he, footnote 4]
@@ -47,12 +46,12 @@ pub struct ScheduleRow {
     pub level: usize,
     /// The rank at this level.
     pub rank: usize,
-    /// Milliseconds, by the prices that plans compare ([`Cost::price`](crate::keys::Cost::price)), of its
-    /// work, reductions to this level's rank included; one thread.
+    /// Price of the level's work in milliseconds on one thread ([`Cost::price`](crate::keys::Cost::price)),
+    /// including reductions to this rank.
     pub milliseconds: f64,
 }
 
-/// Ranks by level, highest level first.
+/// The ranks of all levels, highest level first.
 ///
 /// ```
 /// use clathrate_ckks::prelude::*;
@@ -74,34 +73,34 @@ pub struct ScheduleRow {
 #[derive(Debug, Clone)]
 pub struct RankSchedule {
     params: Params,
-    /// The parameters at the schedule's ranks, made once.
+    /// The parameters at the schedule's ranks.
     relatives: Vec<Params>,
     steps: RankSteps,
     rows: Vec<ScheduleRow>,
-    /// Milliseconds, by the prices that plans compare ([`Cost::price`](crate::keys::Cost::price)), of the
-    /// same work without a reduction of the rank.
+    /// Price of the same work in milliseconds without a reduction of the rank
+    /// ([`Cost::price`](crate::keys::Cost::price)).
     unreduced_milliseconds: f64,
 }
 
-/// Costs of one rank.
+/// The costs of one rank.
 struct Rank {
     params: Params,
-    /// Cost of the work at each level; infinite where the rank is not secure.
+    /// The price of the work at each level; infinite if the rank is not secure there.
     work: Vec<f64>,
 }
 
 impl RankSchedule {
-    /// The fastest ranks for work at levels `0..work.len()`, starting at the parameters' rank at the highest
-    /// of them.
+    /// The fastest ranks for work at levels `0..work.len()`; the rank of the parameters is the start at the
+    /// highest level.
     ///
     /// # Errors
-    /// Level errors; `NoSpecialPrimes` where these parameters cannot switch.
+    /// Level errors; `NoSpecialPrimes` if these parameters have no key switching.
     pub fn plan(params: &Params, work: &[LevelWork], steps: RankSteps) -> Result<Self, CkksError> {
         let top = Level(work.len().saturating_sub(1));
         params.check_level(top)?;
         let mut ranks = Vec::new();
         for rank in (1..=params.rank()).rev() {
-            // Ranks without a secure level are left out.
+            // Ranks without a secure level are omitted.
             if let Ok(params) = params.at_rank(rank) {
                 let cost = |(level, work): (usize, &LevelWork)| level_cost(&params, Level(level), *work);
                 let work = work.iter().enumerate().map(cost).collect::<Result<Vec<f64>, _>>()?;
@@ -109,8 +108,8 @@ impl RankSchedule {
             }
         }
         let unreduced_milliseconds = ranks.first().map_or(0.0, |own| own.work.iter().sum::<f64>()) / 1e6;
-        // best[i]: the least cost of all levels from the top down to the current level, which is at ranks[i],
-        // and the rank of the level above.
+        // best[i]: the minimal cost of all levels from the top down to the current one, which is at ranks[i];
+        // from[i]: the index of the rank at the level above.
         let start = |i: usize| if i == 0 { 0.0 } else { f64::INFINITY };
         let mut best: Vec<f64> = (0..ranks.len()).map(start).collect();
         let mut choices: Vec<Vec<usize>> = Vec::with_capacity(work.len());
@@ -188,22 +187,21 @@ impl RankSchedule {
         self.rows.iter().find(|row| row.level == level.0).map_or(self.params.rank(), |row| row.rank)
     }
 
-    /// Milliseconds, by the prices that plans compare ([`Cost::price`](crate::keys::Cost::price)), of all
-    /// work in the schedule.
+    /// Price of all work in the schedule in milliseconds ([`Cost::price`](crate::keys::Cost::price)).
     #[must_use]
     pub fn milliseconds(&self) -> f64 {
         self.rows.iter().map(|row| row.milliseconds).sum()
     }
 
-    /// Milliseconds, by the prices that plans compare ([`Cost::price`](crate::keys::Cost::price)), of the
-    /// same work without a reduction.
+    /// Price of the same work in milliseconds without a reduction
+    /// ([`Cost::price`](crate::keys::Cost::price)).
     #[must_use]
     pub fn unreduced_milliseconds(&self) -> f64 {
         self.unreduced_milliseconds
     }
 
-    /// The keys of the schedule's reductions, and relinearisation keys at each of its ranks, each up to the
-    /// highest level at which the key is used: those of a dry run with a product at each level.
+    /// The keys of the schedule's reductions, and relinearisation keys at each of its ranks, up to the
+    /// highest level at which each is used in a dry run with a product at each level.
     pub fn needs(&self) -> Result<KeyNeeds, CkksError> {
         let evaluator = Evaluator::recording(&self.params);
         let top = Level(self.rows.first().map_or(0, |row| row.level));
@@ -212,7 +210,7 @@ impl RankSchedule {
         for row in &self.rows {
             x = evaluator.drop_to_level(&x, Level(row.level))?;
             x = evaluator.follow(&x, self)?;
-            // At the lowest levels there may be no room for a product.
+            // At the lowest levels the modulus may have no room for a product.
             if self.params.product_scale(x.level).is_some() {
                 evaluator.multiply(&x, &x)?;
             }
@@ -220,20 +218,20 @@ impl RankSchedule {
         Ok(self.allowing_steps(evaluator.needs()))
     }
 
-    /// `needs` with the steps of the rank that this schedule may take allowed at all shapes.
+    /// `needs`, allowing at all shapes the rank steps of this schedule.
     pub(crate) fn allowing_steps(&self, needs: KeyNeeds) -> KeyNeeds {
         if self.steps == RankSteps::Single { needs.single_steps_at_all_shapes() } else { needs }
     }
 }
 
 impl Evaluator {
-    /// `x`, reduced to the rank that `schedule` has for the level of `x` if that rank is lower.
+    /// `x`, reduced to the rank of `schedule` at the level of `x` if that rank is lower.
     pub fn follow(&self, x: &Ciphertext, schedule: &RankSchedule) -> Result<Ciphertext, CkksError> {
         self.to_rank(x, schedule.rank_at(x.level).min(x.params.rank()))
     }
 }
 
-/// The price of `work` at `level`; infinite where the parameters do not have the level.
+/// The price of `work` at `level`; infinite if the parameters do not have the level.
 fn level_cost(params: &Params, level: Level, work: LevelWork) -> Result<f64, CkksError> {
     if level > params.max_level() {
         return Ok(f64::INFINITY);

@@ -1,13 +1,13 @@
-//! Transciphering with an offline phase: what depends on the masks of a light client's messages is computed
-//! before the messages come.
+//! Transciphering with an offline phase: the part that depends only on the masks of a light client's messages
+//! is computed before the messages arrive.
 //!
 //! ```text
 //! offline    Evaluator::prepare_samples       masks of a range of counters, expanded from the client's seed and packed
 //! online     Evaluator::bootstrap_prepared    bodies added, half a bootstrap
 //! ```
 //!
-//! Packing is linear in masks and bodies, and moves bodies without changing them, so bodies can be added at
-//! their places afterwards. The result is the same, to the last bit, as of packing the whole samples.
+//! Packing is linear in masks and bodies, and moves bodies without changing them, so the bodies can be added
+//! afterwards. The result is the same, to the last bit, as packing the complete samples.
 //!
 //! Source: [hermes, sec. 5.4, Fig. 5].
 
@@ -26,12 +26,12 @@ use crate::parameters::Params;
 /// The operation's name in errors.
 const OPERATION: &str = "the masks of a client's messages";
 
-/// The packed masks of a range of a client's counters. They serve once: a second time is refused.
+/// The packed masks of a range of a client's counters. They can be used once.
 #[derive(Debug)]
 pub struct PreparedSamples {
     params: Params,
     layout: Layout,
-    /// Absent once they have served.
+    /// `None` after use.
     packed: Option<Ciphertext>,
     client: [u8; 32],
     counters: Range<u64>,
@@ -55,7 +55,7 @@ impl PreparedSamples {
         }
     }
 
-    /// The parameters that the masks are packed to.
+    /// The parameters of the packed masks.
     #[must_use]
     pub fn params(&self) -> &Params {
         &self.params
@@ -69,25 +69,25 @@ impl PreparedSamples {
         self.packed.as_ref()
     }
 
-    /// Whether two consecutive numbers are a slot, as the plan of the masks said.
+    /// Whether two consecutive numbers form a complex slot, as in the plan of the masks.
     #[must_use]
     pub fn pairs(&self) -> bool {
         self.pairs
     }
 
-    /// The counters that the messages must have.
+    /// The counters of the messages.
     #[must_use]
     pub fn counters(&self) -> Range<u64> {
         self.counters.clone()
     }
 
-    /// The client: [`Receiver::client_id`].
+    /// The client's name ([`Receiver::client_id`]).
     #[must_use]
     pub fn client_id(&self) -> [u8; 32] {
         self.client
     }
 
-    /// Whether they have served.
+    /// Whether the masks have been used.
     #[must_use]
     pub fn is_used(&self) -> bool {
         self.packed.is_none()
@@ -106,13 +106,13 @@ impl Evaluator {
         Ok(PreparedSamples::from_parts(packed, receiver.client_id(), counters, plan.pairs()))
     }
 
-    /// The online phase: the numbers of the messages, which have the counters of `prepared` in any order, as
-    /// [`Evaluator::bootstrap_samples`] leaves them. What is refused leaves the masks as they are.
+    /// The online phase: the numbers of the messages, which must have the counters of `prepared` in any
+    /// order, as by [`Evaluator::bootstrap_samples`]. After an error the masks can still be used.
     ///
     /// # Errors
-    /// [`CkksError::OutOfRange`] for masks of another client or that have served, for bytes that are no
-    /// message, and for counters that are missing, outside the range, or there twice;
-    /// [`CkksError::Conversion`] for another plan than that of the masks; errors of missing keys.
+    /// [`CkksError::OutOfRange`] for masks of another client or used masks, for bytes that are not a message,
+    /// and for counters that are missing, outside of the range, or duplicate; [`CkksError::Conversion`] for
+    /// another plan than that of the masks; missing keys.
     pub fn bootstrap_prepared(
         &self,
         prepared: &mut PreparedSamples,

@@ -1,5 +1,5 @@
-//! The canonical embedding in fixed point of 128 bits, for numbers that are too large beside others for
-//! double precision.
+//! The canonical embedding in 128-bit fixed point, for numbers of magnitudes so different that double
+//! precision does not suffice.
 //!
 //! Let `n` be the number of slots and `w_t = m_t + i m_(t + n)` the complex coefficients, in bit-reversed
 //! order. The slots are `z = L_n ... L_4 L_2 w`, where layer `L_len` combines slots that are `len / 2` apart,
@@ -9,8 +9,8 @@
 //! y_j = u + omega v,    y_(j + len/2) = u - omega v,    j in 0 .. len/2, and so in every block of len slots
 //! ```
 //!
-//! Every layer is divided by 2, in both directions, so no magnitude grows. A layer's rounding adds at most
-//! one unit of the last place, and the mean of two errors is passed on, so the error of a result is one or
+//! Every layer is divided by 2, in both directions, so magnitudes do not grow. A layer's rounding adds at
+//! most one unit of the last place, and passes on the mean of two errors, so the error of a result is one or
 //! two units, where the largest magnitude is `2^123` to `2^125` units.
 //!
 //! Neither branches nor addresses depend on the numbers.
@@ -28,27 +28,27 @@ pub(super) struct Fixed {
     im: i128,
 }
 
-/// Bits behind the point of roots of unity and other factors.
+/// Fraction bits of roots of unity and other factors.
 const FACTOR_BITS: u32 = 126;
 
-/// Numbers are scaled to magnitudes below two to this.
+/// Numbers are scaled to magnitudes below `2^NUMBER_BITS`.
 const NUMBER_BITS: i32 = 123;
 
-/// Integers are shifted to magnitudes below two to this; two of them are a complex number of less than
+/// Integers are shifted to magnitudes below `2^INTEGER_BITS`; two of them form a complex number below
 /// `2^125`.
 const INTEGER_BITS: u32 = 124;
 
-/// Bits behind the point of the roots of unity that all others are products of.
+/// Fraction bits of the roots of unity from which all others are multiplied.
 const PRECISE_BITS: u32 = 192;
 
-/// `round(x w / 2^126)`, off by little more than 1/2. Range: `|x| < 2^126`, `|w| <= 2^126`.
+/// `round(x w / 2^126)` with an error of little more than 1/2. Range: `|x| < 2^126`, `|w| <= 2^126`.
 #[inline]
 fn times(x: i128, w: i128) -> i128 {
     let high = |value: i128| value >> 64;
     let low = |value: i128| i128::from(value as u64);
     let (xh, xl, wh, wl) = (high(x), low(x), high(w), low(w));
     let below = i128::from(((u128::from(xl as u64) * u128::from(wl as u64)) >> 64) as u64);
-    // The two products are below 2^126 each; halves of them do not overflow together.
+    // Each of the two products is below 2^126; the sum of their halves does not overflow.
     let middle = ((xh * wl) >> 1) + ((xl * wh) >> 1) + (below >> 1) + (1 << 60);
     ((xh * wh) << 2) + (middle >> 61)
 }
@@ -84,9 +84,9 @@ impl Fixed {
     }
 }
 
-/// Doubles of at most half this magnitude plus this number have the nearest integer, to even at ties, in
-/// their last bits, because doubles of this size are integers. Processors without an instruction for rounding
-/// vectors have additions of vectors.
+/// Adding this number to a double of at most half its magnitude puts the nearest integer (ties to even) in
+/// the last bits, because doubles of this size are integers. Processors without a vector rounding instruction
+/// have vector additions.
 const ROUNDER: f64 = (3u64 << 51) as f64;
 
 /// The integer nearest to `x`, to even at ties. Range: `|x| <= 2^51`.
@@ -103,14 +103,14 @@ fn cut(x: f64, bits: i32) -> (i64, f64) {
     (piece.to_bits().wrapping_sub(ROUNDER.to_bits()).cast_signed(), x - (piece - ROUNDER) * unit)
 }
 
-/// One of the two integers beside `x`, or `x` where it is one. Range: `|x| <= 2^62`.
+/// `x` rounded at random to a neighbouring integer; `x` if it is an integer. Range: `|x| <= 2^62`.
 #[inline]
 fn rounded_62(x: f64, dither: Dither) -> i64 {
     let (high, low) = cut(x, 32);
     (high << 32) + nearest_51(low + dither.to_add())
 }
 
-/// One of the two integers beside `x`, or `x` where it is one. Range: `|x| <= 2^126`.
+/// `x` rounded at random to a neighbouring integer; `x` if it is an integer. Range: `|x| <= 2^126`.
 #[inline]
 pub(crate) fn rounded_126(x: f64, dither: Dither) -> i128 {
     integer_126(x, dither.to_add())
@@ -122,10 +122,10 @@ fn nearest_126(x: f64) -> i128 {
     integer_126(x, 0.0)
 }
 
-/// The integer nearest to `x` with less than a half added to it.
+/// The integer nearest to `x + added`, for `added` below 1/2.
 #[inline]
 fn integer_126(x: f64, added: f64) -> i128 {
-    // So that what is left has bits enough for what is added.
+    // Cut so that the remainder has enough bits for `added`.
     let (high, rest) = cut(x, 82);
     let (middle, low) = cut(rest, 31);
     (i128::from(high) << 82) + (i128::from(middle) << 31) + i128::from(nearest_51(low + added))
@@ -140,8 +140,7 @@ fn parts(x: f64) -> (i32, i128) {
     (exponent, i128::from(mantissa) << (FACTOR_BITS - 53))
 }
 
-/// `2^exponent`, for the exponents of normal doubles, without the branches of a function that serves all of
-/// them.
+/// `2^exponent` for the exponents of normal doubles, without the branches of `powi`.
 fn power_of_two(exponent: i32) -> f64 {
     f64::from_bits(((exponent + 1023) as u64) << 52)
 }
@@ -156,12 +155,13 @@ impl From<Vec<BigInt>> for Integers {
     fn from(integers: Vec<BigInt>) -> Self {
         let bits = integers.iter().map(BigInt::bits).max().unwrap_or(0);
         let shift = bits.saturating_sub(u64::from(INTEGER_BITS)) as u32;
-        // Fewer bits than an i128 has remain.
+        // At most `INTEGER_BITS` bits remain.
         Self { words: integers.iter().map(|value| (value >> shift).to_i128().unwrap_or(0)).collect(), shift }
     }
 }
 
-/// The double nearest to `word * 2^exponent / scale`, off by little more than half a unit in its last place.
+/// The double nearest to `word * 2^exponent / scale`, with an error of little more than half a unit in the
+/// last place.
 pub(crate) fn quotient(word: i128, exponent: i32, scale: f64) -> f64 {
     let high = word as f64;
     let low = (word - high as i128) as f64;
@@ -170,11 +170,11 @@ pub(crate) fn quotient(word: i128, exponent: i32, scale: f64) -> f64 {
     (quotient + rest / scale) * f64::from(exponent).exp2()
 }
 
-/// Numbers as words, and words as integers at a scale.
+/// The conversion of numbers to words, and of words to integers at a scale.
 struct Scaling {
-    /// Numbers are multiples of `2^-shift`, and this is `2^shift`.
+    /// `2^shift`; numbers are multiples of `2^-shift`.
     unit: f64,
-    /// The scale is this number `/ 2^126`, times `2^(shift - drop - more)`.
+    /// The scale is `factor / 2^126 * 2^(shift - drop - more)`.
     factor: i128,
     drop: u32,
     more: u32,
@@ -183,7 +183,7 @@ struct Scaling {
 impl Scaling {
     /// Range: `largest` is a bound on the numbers' magnitudes, and `largest * scale <= 2^120`.
     fn new(largest: f64, scale: f64) -> Self {
-        // A shift beyond this would leave the range of doubles; numbers that small have fewer bits than the
+        // A larger shift would exceed the range of doubles; numbers that small have fewer bits than the
         // words.
         let shift = (NUMBER_BITS - parts(largest).0).min(1000);
         let (exponent, factor) = parts(scale);
@@ -201,7 +201,7 @@ impl Scaling {
         nearest_126(x * self.unit)
     }
 
-    /// One of the two integers beside the scaled number.
+    /// The scaled number, rounded at random to a neighbouring integer.
     #[inline]
     fn integer(&self, word: i128, dither: Dither) -> i128 {
         ((times(word, self.factor) >> self.more) + dither.of_unit(self.drop)) >> self.drop
@@ -210,8 +210,8 @@ impl Scaling {
 
 /// `round(scale * number)` of each number. Range: magnitudes up to `2^62` after scaling.
 pub(crate) fn short_integers(mut numbers: Vec<f64>, scale: f64, rounding: Rounding) -> Vec<i64> {
-    // In the memory of the numbers, because fresh memory costs more: integers as the bits of doubles, and a
-    // collected `Vec` of the same size reuses that of the first one.
+    // Writes the integers, as bits of doubles, into the numbers' memory, because fresh memory costs more;
+    // collecting into a `Vec` of the same element size reuses the allocation.
     let round = |(number, dither): (&mut f64, Dither)| {
         *number = f64::from_bits(rounded_62(*number * scale, dither).cast_unsigned())
     };
@@ -240,10 +240,10 @@ pub(crate) fn scaled_integers(numbers: &[f64], largest: f64, scale: f64, roundin
 pub(super) struct Roots(Vec<Fixed>);
 
 impl Roots {
-    /// For up to `slots` slots, a power of two.
+    /// The roots of up to `slots` slots, a power of two.
     pub(super) fn new(slots: usize) -> Self {
         let order = 4 * slots;
-        // The root of exponent e is the product of two: of e / width * width and of the rest.
+        // The root of exponent e is the product of two roots: of e / width * width, and of the remainder.
         let width = 1usize << (order.trailing_zeros() / 2);
         let (fine, coarse) = (powers(order, width), powers(order / width, order / width));
         let root = |exponent: usize| coarse[exponent / width].times(fine[exponent % width]);
@@ -289,7 +289,8 @@ impl Roots {
         parts.zip(rounding.dithers()).map(|(word, dither)| scaling.integer(word, dither)).collect()
     }
 
-    /// The `n` slots of a polynomial, divided by `scale`; its coefficient `t < 2 n` is integer `t * gap`.
+    /// The `n` slots of a polynomial, divided by `scale`; coefficient `t < 2 n` of the polynomial is integer
+    /// `t * gap`.
     pub(super) fn evaluate(
         &self,
         integers: &Integers,
@@ -316,7 +317,7 @@ impl Roots {
             }
             len *= 2;
         }
-        // Each layer halved.
+        // Each layer was divided by 2.
         let exponent = count.trailing_zeros() as i32 + integers.shift as i32 - shift;
         values
             .iter()
@@ -325,7 +326,7 @@ impl Roots {
     }
 }
 
-/// Moves number `t` to the place with the reversed bits of `t`.
+/// Moves number `t` to index `brv(t)`.
 fn reverse_bits(values: &mut [Fixed]) {
     let unused = usize::BITS - values.len().trailing_zeros();
     for t in 0..values.len() {
@@ -339,8 +340,7 @@ fn reverse_bits(values: &mut [Fixed]) {
 /// The first `count` powers of `exp(2 pi i / order)`, `order` a power of two.
 fn powers(order: usize, count: usize) -> Vec<Fixed> {
     let one = BigInt::one() << PRECISE_BITS;
-    // From exp(2 pi i / 1) by half the angle each time: cos(a / 2)^2 = (1 + cos(a)) / 2,
-    // 2 sin(a / 2) cos(a / 2) = sin(a).
+    // Halves the angle repeatedly: cos(a / 2)^2 = (1 + cos(a)) / 2, 2 sin(a / 2) cos(a / 2) = sin(a).
     let (mut cos, mut sin) = match order {
         1 => (one.clone(), BigInt::zero()),
         2 => (-one.clone(), BigInt::zero()),
@@ -389,13 +389,13 @@ mod tests {
         let many = (0..20_000).map(|i| {
             random = random.wrapping_mul(0xd134_2543_de82_ef95).wrapping_add(1);
             let mantissa = (random >> 11) as f64 * if random & 1 == 0 { 1.0 } else { -1.0 };
-            // Magnitudes of 2^-10 to 2^126, with halves among them.
+            // Magnitudes of 2^-10 to 2^126, halves included.
             mantissa * 2f64.powi(i % 137 - 63)
         });
         for x in edges.into_iter().chain(many) {
             let expected = x.round_ties_even();
             assert_eq!(nearest_126(x), expected as i128, "{x:e}");
-            // Rounded at random: one of the integers beside it, and itself where it is one.
+            // Random rounding gives a neighbouring integer, or the number itself if it is one.
             for dither in Rounding::of(x.to_bits()).dithers().take(8) {
                 let rounded = rounded_126(x, dither);
                 assert!(x.floor() as i128 <= rounded && rounded <= x.ceil() as i128, "{x:e}: {rounded}");
@@ -446,7 +446,7 @@ mod tests {
                 exponent = exponent * 5 % (4 * len);
             }
         }
-        // The last layer's first root to the power of its order is 1, by squarings.
+        // Repeated squaring of the last layer's first root gives i.
         let mut power = roots[slots / 2];
         for _ in 0..slots.trailing_zeros() {
             power = power.times(power);

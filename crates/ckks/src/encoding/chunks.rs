@@ -14,7 +14,7 @@ use crate::parameters::Params;
 /// Polynomial `polynomial` of an array with this layout, rounded to integers at `scale`; places without an
 /// entry are zero.
 ///
-/// `largest` is a bound on the magnitudes of the numbers. The time depends on it and not on the numbers.
+/// `largest` is a bound on the magnitudes of the numbers. The time depends on this bound only.
 ///
 /// # Errors
 /// [`CkksError::NotFinite`], [`CkksError::ValueTooLarge`].
@@ -51,10 +51,10 @@ pub(crate) fn encode_polynomial(
     encode_coefficients_below(params, coefficients, largest, (scale, rounding), level)
 }
 
-/// Writes the entries that polynomial `polynomial` holds, or the parts of them, to `numbers`: the inverse of
+/// Writes the entries, or parts of entries, that polynomial `polynomial` holds to `numbers`: the inverse of
 /// [`encode_polynomial`].
 ///
-/// `coefficients` are those of `poly`, divided by `scale`.
+/// `coefficients` are the coefficients of `poly`, divided by `scale`.
 #[inline(never)]
 pub(crate) fn read_coefficients(
     params: &Params,
@@ -73,7 +73,7 @@ pub(crate) fn read_coefficients(
             }
         };
         let (encoder, count) = (params.encoder(), layout.period());
-        // The mean square of the slots is the sum of the squares of the coefficients.
+        // By Parseval, the mean square of the slots is the sum of the squares of the coefficients.
         if doubles_suffice(count, root_of_squares(coefficients) * scale) {
             return encoder.evaluate_with(coefficients, count, read);
         }
@@ -93,8 +93,7 @@ pub(crate) fn read_coefficients(
     }
 }
 
-/// The root of the sum of the squares. In lanes that do not wait for each other, so that the compiler uses
-/// vectors.
+/// The root of the sum of the squares, with eight independent sums, so that the compiler vectorises the loop.
 fn root_of_squares(values: &[f64]) -> f64 {
     let mut sums = [0.0f64; 8];
     let lanes = values.chunks_exact(sums.len());

@@ -5,7 +5,7 @@
 //! more prime. If the check fails, all primes are composed in big integers. A coefficient that is too large
 //! for the prefix passes the check only by chance, with probability 2^-30.
 //!
-//! Functions that branch on numbers are never in line, so that the test of constant time finds their names.
+//! Functions that branch on numbers are never inlined, so that the constant-time test finds their names.
 
 use std::borrow::Cow;
 
@@ -20,35 +20,35 @@ use crate::embedding::{Integers, quotient};
 use crate::error::CkksError;
 use crate::parameters::Params;
 
-/// Bits of the prefix: its integers fit an `i128` with a sign.
+/// Bits of the prefix: its integers fit a signed `i128`.
 const PREFIX_BITS: f64 = 100.0;
 const PREFIX_LIMIT_BITS: f64 = 125.0;
 
-/// How far a decrypted coefficient may exceed the encodable range because of noise, in bits.
+/// Bits by which noise may take a decrypted coefficient beyond the encodable range.
 const NOISE_SLACK_BITS: f64 = 0.1;
 
-/// Refuses decrypted coefficients (already divided by `scale`) that reach into the guard, above a quarter of
-/// the modulus.
+/// Refuses decrypted coefficients (already divided by `scale`) in the guard range, above a quarter of the
+/// modulus.
 ///
-/// Of numbers that overflowed and are spread evenly modulo the modulus, every second one is in the guard.
-/// This finds most overflows but does not prove that there was none.
+/// Half of the numbers that overflowed and are uniform modulo the modulus are in the guard range. So the
+/// check finds most overflows, but does not prove that there was none.
 ///
 /// # Errors
 /// [`CkksError::Overflow`].
 #[inline(never)]
 pub fn check_guard(params: &Params, coefficients: &[f64], scale: f64, level: Level) -> Result<(), CkksError> {
     let limit = params.log2_q(level) - SIGN_BITS - GUARD_BITS;
-    // A coefficient that is too large for a double is infinite.
+    // A coefficient too large for a double is infinite.
     let largest = largest_magnitude(coefficients);
-    // Compared without a logarithm of it, which reads tables at addresses that depend on the number.
+    // Compares without a logarithm of the number, which would read tables at addresses that depend on it.
     if largest.is_finite() && largest <= (limit + NOISE_SLACK_BITS - scale.log2()).exp2() {
         return Ok(());
     }
     Err(CkksError::Overflow { log2_scale: scale.log2(), level: level.0, log2_limit: limit - scale.log2() })
 }
 
-/// The primes of a level that decryption reads first: a prefix of the basis, and whether the prefix is
-/// shorter than the basis.
+/// The primes of a level that decryption reads first: a prefix of the basis, and whether it is shorter than
+/// the basis.
 #[must_use]
 pub fn deciding_basis(params: &Params, level: Level) -> (Basis, bool) {
     let basis = params.chain().basis(level);
@@ -57,7 +57,7 @@ pub fn deciding_basis(params: &Params, level: Level) -> (Basis, bool) {
     (Basis::new(basis.indices()[..length].iter().copied()), length < basis.len())
 }
 
-/// Length of the prefix that coefficients are composed from, and whether a check prime follows.
+/// The number of primes that coefficients are composed from, and whether a check prime follows.
 fn prefix_length(basis: &Basis, moduli: &[Modulus]) -> (usize, bool) {
     let mut bits = 0.0;
     for (length, &index) in basis.indices().iter().enumerate() {
@@ -71,7 +71,7 @@ fn prefix_length(basis: &Basis, moduli: &[Modulus]) -> (usize, bool) {
 }
 
 /// Centred coefficients divided by `scale`; `None` if the given primes do not determine the coefficients and
-/// the level has more primes.
+/// the level has more primes (`complete` is false).
 #[must_use]
 #[inline(never)]
 pub fn decode_coefficients(poly: &Poly<Coeff>, scale: f64, complete: bool) -> Option<Vec<f64>> {
@@ -83,17 +83,17 @@ pub fn decode_coefficients(poly: &Poly<Coeff>, scale: f64, complete: bool) -> Op
     })
 }
 
-/// Integers divided by `scale`. The time shows whether one of them has more than 53 bits.
+/// Integers divided by `scale`. The time reveals whether one of them has more than 53 bits.
 fn quotients(words: &[i128], scale: f64) -> Vec<f64> {
     let ones = words.iter().fold(0, |ones, word| ones | word.unsigned_abs());
     if ones >> 53 == 0 {
         return words.iter().map(|&word| word as i64 as f64 / scale).collect();
     }
-    // Two roundings of a large number would be one too many.
+    // A conversion to double and a division would round large numbers twice.
     words.iter().map(|&word| quotient(word, 0, scale)).collect()
 }
 
-/// The centred coefficients themselves, of a polynomial that [`decode_coefficients`] has decoded.
+/// The centred coefficients of a polynomial that [`decode_coefficients`] has decoded.
 pub(crate) fn centred_integers(poly: &Poly<Coeff>) -> Integers {
     let residues = Residues::new(poly);
     match residues.compose_short() {
@@ -107,7 +107,7 @@ struct Residues<'p> {
     words: Cow<'p, [u64]>,
     degree: usize,
     primes: Vec<Modulus>,
-    /// Primes that coefficients are composed from, and whether the next one checks them.
+    /// Number of primes that coefficients are composed from, and whether the next prime checks them.
     prefix: (usize, bool),
 }
 
@@ -126,15 +126,15 @@ impl<'p> Residues<'p> {
         self.words.chunks_exact(self.degree).collect()
     }
 
-    /// The centred coefficients, which the first primes determine; `None` where the next prime disagrees.
+    /// The centred coefficients, composed from the first primes; `None` if the check prime disagrees.
     fn compose_short(&self) -> Option<Vec<i128>> {
         let (prefix, check) = self.prefix;
         compose_short(&self.rows(), &self.primes[..prefix], check.then(|| &self.primes[prefix]))
     }
 }
 
-/// Mixed-radix composition in 128 bits; `None` where the check prime disagrees. The time does not depend on
-/// the coefficients.
+/// Mixed-radix composition in 128 bits; `None` if the check prime disagrees. The time does not depend on the
+/// coefficients.
 fn compose_short(rows: &[&[u64]], primes: &[Modulus], check: Option<&Modulus>) -> Option<Vec<i128>> {
     // radix[i] = q_0 .. q_{i-1}; inverse[i] = its inverse modulo q_i.
     let mut radix = vec![1i128];
@@ -153,7 +153,7 @@ fn compose_short(rows: &[&[u64]], primes: &[Modulus], check: Option<&Modulus>) -
                 let difference = q.sub(rows[i][column], q.reduce_u128(value.unsigned_abs()));
                 value += radix[i] * i128::from(q.mul_shoup(difference, inverses[i]));
             }
-            // All ones where it is more than half: the sign of the difference.
+            // All ones if the value is above half: the sign of the difference.
             value -= radix[primes.len()] & ((half - value) >> (i128::BITS - 1));
             agree &= check.is_none_or(|q| q.reduce_i128(value) == rows[primes.len()][column]);
             value

@@ -14,8 +14,10 @@
 //! y_j = u + omega v,    y_(j + len/2) = u - omega v,    j in 0 .. len/2, and so in every block of len slots
 //! ```
 //!
-//! Several layers are multiplied into one factor, which takes one level. A factor of `w` layers has `2^(w+1) - 1` diagonals; the diagonals of the layers up to
-//! `L_len` have the period `len`. The bit-reversed order cancels between the two directions, and operations slot by slot do not see it.
+//! Several layers are multiplied into one factor, which takes one level. The factor has `2^(w+1) - 1`
+//! diagonals for `w` layers; the diagonals of the layers up to `L_len` have the period `len`. The
+//! bit-reversed order cancels between the two directions, and slot-wise operations in between do not depend
+//! on the order.
 //!
 //! Source: Chen, Chillotti, Song (EUROCRYPT 2019), sec. 3.1, 4.1; periods: [bootstrapping study].
 
@@ -26,7 +28,7 @@ use rustfft::num_complex::Complex64;
 use super::linear::LinearTransform;
 use crate::error::CkksError;
 
-/// The twiddles `exp(2 pi i 5^j / (4 len))` of a layer, each from its exact angle.
+/// The twiddles `exp(2 pi i 5^j / (4 len))` of a layer, each computed from its exact angle.
 fn twiddles(len: usize) -> Vec<Complex64> {
     let modulus = 4 * len;
     let mut exponent = 1usize;
@@ -38,8 +40,8 @@ fn twiddles(len: usize) -> Vec<Complex64> {
     (0..len / 2).map(twiddle).collect()
 }
 
-/// The map of a layer, from the three numbers of each pair of rows: on the diagonal, and at distance `len /
-/// 2` right and left of it.
+/// The map of a layer. `row` gives the factors of a pair of rows: on the diagonal, and at distance `len / 2`
+/// to the right and to the left.
 fn layer(
     slots: usize,
     len: usize,
@@ -66,7 +68,7 @@ fn inverse(slots: usize, len: usize) -> Result<LinearTransform, CkksError> {
     layer(slots, len, |omega| [(half, half), (half * omega.conj(), -half * omega.conj())])
 }
 
-/// The product of `layers`, the first one first.
+/// The composition of `layers`, the first one applied first.
 fn composed(layers: impl Iterator<Item = LinearTransform>) -> Result<Option<LinearTransform>, CkksError> {
     let mut product: Option<LinearTransform> = None;
     for layer in layers {
@@ -78,9 +80,8 @@ fn composed(layers: impl Iterator<Item = LinearTransform>) -> Result<Option<Line
     Ok(product)
 }
 
-/// `layers` cut into `factors` products of neighbouring ones, as even as possible; the first factors have one
-/// layer more where it is not even. The coefficients of one slot are the slot, so without layers there is one
-/// factor that changes nothing.
+/// Groups neighbouring `layers` into `factors` products of equal sizes; the first products have one layer
+/// more if the number of layers is not a multiple. For one slot, which has no layers, one identity factor.
 fn grouped(layers: Vec<LinearTransform>, factors: usize) -> Result<Vec<LinearTransform>, CkksError> {
     if layers.is_empty() && factors > 0 {
         return Ok(vec![LinearTransform::from_diagonals(1, [(0, vec![Complex64::new(1.0, 0.0)])])?]);
@@ -92,10 +93,10 @@ fn grouped(layers: Vec<LinearTransform>, factors: usize) -> Result<Vec<LinearTra
     Ok(products.into_iter().flatten().collect())
 }
 
-/// The factors that turn slots into complex coefficients in bit-reversed order, the first one first: at most
-/// `factors`, and no more than there are layers.
+/// The factors that map slots to complex coefficients in bit-reversed order, first one first: at most
+/// `factors`, and at most one per layer.
 ///
-/// The encrypted message is `sum_t w_t X^t` afterwards, where `w` are the numbers that were in the slots.
+/// The result encrypts `sum_t w_t X^t`, where `w` are the numbers in the slots.
 ///
 /// # Errors
 /// [`CkksError::OutOfRange`] unless `slots` is a power of two.
@@ -105,8 +106,8 @@ pub fn slots_to_coefficients(slots: usize, factors: usize) -> Result<Vec<LinearT
     grouped(layers, factors)
 }
 
-/// The inverse of [`slots_to_coefficients`]: the factors that turn complex coefficients in bit-reversed order
-/// into slots.
+/// The inverse of [`slots_to_coefficients`]: the factors that map complex coefficients in bit-reversed order
+/// to slots.
 pub fn coefficients_to_slots(slots: usize, factors: usize) -> Result<Vec<LinearTransform>, CkksError> {
     let layers = (1..=slots.trailing_zeros())
         .rev()
@@ -115,8 +116,8 @@ pub fn coefficients_to_slots(slots: usize, factors: usize) -> Result<Vec<LinearT
     grouped(layers, factors)
 }
 
-/// The first factor of a transform from coefficients to slots that multiplies `layers` layers, at least 1 and
-/// at most all of them.
+/// The first factor of a transform from coefficients to slots: the product of the first `layers` layers, at
+/// least 1 and at most all.
 pub fn first_to_slots(slots: usize, layers: u32) -> Result<LinearTransform, CkksError> {
     let all = slots.trailing_zeros();
     let used = layers.clamp(1, all.max(1)).min(all);
@@ -130,7 +131,7 @@ pub fn first_to_slots(slots: usize, layers: u32) -> Result<LinearTransform, Ckks
     })
 }
 
-/// The factors that remain after [`first_to_slots`] with as many layers, the first one first.
+/// The factors that follow [`first_to_slots`] with the same `layers`, first one first.
 pub fn rest_to_slots(slots: usize, layers: u32, factors: usize) -> Result<Vec<LinearTransform>, CkksError> {
     let rest = slots.trailing_zeros().saturating_sub(layers);
     grouped((1..=rest).rev().map(|log| inverse(slots, 1 << log)).collect::<Result<Vec<_>, _>>()?, factors)

@@ -1,13 +1,13 @@
 //! Rounds numbers to the integers of polynomials.
 //!
-//! A scaled coefficient becomes one of the two integers beside it at random, so that the errors of an array
-//! are independent whatever its numbers are ([`Rounding`]). Where a transform or a product in double
-//! precision would add more than an eighth of the error of rounding, it is computed in fixed point. A bound
-//! on the numbers decides, and the steps that follow do not depend on the numbers, so that the time of an
-//! encryption shows the bound alone. A refusal shows more: that there is a number which is refused.
+//! A scaled coefficient is rounded at random to one of the two neighbouring integers, so that the errors of
+//! an array are independent for any numbers ([`Rounding`]). Where a transform or a product in double
+//! precision would add more than an eighth of the rounding error, fixed point is used. A bound on the numbers
+//! decides this, and no later step depends on the numbers, so the time of an encryption reveals only the
+//! bound, or that a number was refused.
 //!
-//! Functions that branch on numbers at all, for a refusal or without a bound, are never in line, so that the
-//! test of constant time finds their names.
+//! Functions that branch on numbers, to refuse them or because there is no bound, are never inlined, so that
+//! the constant-time test finds their names.
 
 use clathrate_lattice::{Basis, Coeff, Eval, Level, Poly, Ring};
 use rustfft::num_complex::Complex64;
@@ -23,27 +23,27 @@ use crate::parameters::Params;
 /// Largest magnitude of a scaled coefficient, in bits: it must be exact in an `i128`.
 const COEFFICIENT_LIMIT_BITS: f64 = 120.0;
 
-/// How far the error of encoding may be beyond its worst root mean square: both parts of a complex number
-/// with a normal distribution are below this with a probability of `1 - 2^-40`.
+/// Bound on the encoding error in units of its worst root mean square: both parts of a normally distributed
+/// complex number are below it with a probability of `1 - 2^-40`.
 const ENCODING_TAIL: f64 = 7.7;
 
-/// The root mean square of the error that encoding and decoding cause in an entry, in units of the numbers,
-/// and a bound that it exceeds with a probability below `2^-40`. The error of the encryption comes to it.
+/// The root mean square of the error of an entry by encoding and decoding, in units of the numbers, and a
+/// bound that it exceeds with a probability below `2^-40`. The error of the encryption is not included.
 ///
-/// Numbers of at most the magnitude `largest` do not increase it, but for the double that holds a decoded
-/// number, whose own rounding the bound counts.
+/// Numbers up to `largest` increase the error only by the rounding of the decoded double, which the bound
+/// includes.
 #[must_use]
 pub fn encoding_error(layout: &Layout, largest: f64, scale: f64) -> (f64, f64) {
-    // Of a slot that repeats, the mean counts.
+    // A number is the mean of the slots that repeat it.
     let terms = layout.coefficients_of_number(2 * layout.period());
     let (typical, worst) = encoding_errors(terms, scale);
     (typical, ENCODING_TAIL * worst + largest * f64::EPSILON / 2.0)
 }
 
-/// Products with the scale up to this err by at most an eighth in double precision.
+/// Products with the scale up to this limit have an error of at most an eighth in double precision.
 const PRODUCT_LIMIT: f64 = (1u64 << 51) as f64;
 
-/// Integers below this fit words of 64 bits.
+/// Integers below this limit fit 64-bit words.
 const SHORT_LIMIT: f64 = (1u64 << 62) as f64;
 
 /// `round(coefficients * scale)` as a polynomial at `level`.
@@ -61,8 +61,8 @@ pub fn encode_coefficients(
     encode_coefficients_below(params, coefficients, largest, (scale, rounding), level)
 }
 
-/// As [`encode_coefficients`] for coefficients of at most the magnitude `largest`, on which the time depends,
-/// and not on the coefficients.
+/// [`encode_coefficients`] for coefficients of at most the magnitude `largest`. The time depends on
+/// `largest`, not on the coefficients.
 #[inline(never)]
 pub(crate) fn encode_coefficients_below(
     params: &Params,
@@ -91,7 +91,7 @@ pub(crate) fn encode_coefficients_below(
     .into_eval())
 }
 
-/// `round(coefficients * scale)`, below `2^62`, as a polynomial.
+/// `round(coefficients * scale)` as a polynomial, for products below `2^62`.
 fn round_short(
     ring: &Ring,
     basis: &Basis,
@@ -102,10 +102,10 @@ fn round_short(
 }
 
 /// `round(scale * m)` as a polynomial at `level`, for the polynomial `m` with `count` slots, which `fill`
-/// writes over zeros.
+/// writes; slots that it does not write are zero.
 ///
-/// `largest` is a bound on the slots' magnitudes. It decides how precise the transform has to be, so the time
-/// depends on it, and not on the slots.
+/// `largest` is a bound on the slots' magnitudes. It decides the precision of the transform, so the time
+/// depends on it and not on the slots.
 ///
 /// # Errors
 /// [`CkksError::ValueTooLarge`].
@@ -124,12 +124,12 @@ pub(crate) fn encode_slots(
         .into_eval())
 }
 
-/// As [`encode_slots`] over any basis of a ring that `encoder` is for. Coefficients have so many bits of
-/// room, at the level that an error names.
+/// [`encode_slots`] over any basis of a ring of the encoder's degree. Coefficients have `headroom` bits; an
+/// error names `level`.
 ///
 /// # Errors
-/// [`CkksError::ValueTooLarge`], also for slots of more than 120 bits, beyond which the transform is not
-/// precise.
+/// [`CkksError::ValueTooLarge`], also for slots of more than 120 bits, for which the transform is not exact
+/// enough.
 fn slots_to_poly(
     encoder: &Encoder,
     ring: &Ring,
@@ -152,7 +152,7 @@ fn slots_to_poly(
     Ok(integers_to_poly(ring, basis, integers, largest * scale))
 }
 
-/// The polynomial with these coefficients, of at most the magnitude `largest`.
+/// The polynomial with these coefficients, whose magnitudes are at most `largest`.
 #[inline(never)]
 fn integers_to_poly(ring: &Ring, basis: &Basis, integers: Vec<i128>, largest: f64) -> Poly<Coeff> {
     if largest < SHORT_LIMIT {
@@ -162,7 +162,7 @@ fn integers_to_poly(ring: &Ring, basis: &Basis, integers: Vec<i128>, largest: f6
     wide_to_poly(ring, basis, &integers)
 }
 
-/// `round(scale * m)` for the polynomial `m` with these numbers of a diagonal in its slots.
+/// `round(scale * m)` for the polynomial `m` with the numbers of a diagonal in its slots.
 pub(crate) fn diagonal_to_poly(
     encoder: &Encoder,
     ring: &Ring,
@@ -193,7 +193,7 @@ pub(crate) fn wide_to_poly(ring: &Ring, basis: &Basis, wide: &[i128]) -> Poly<Co
     })
 }
 
-/// Bits of the modulus that messages leave free: one for the sign, and one guard bit that shows overflows.
+/// Bits of the modulus that messages leave free: one for the sign, and one guard bit that detects overflows.
 pub(super) const SIGN_BITS: f64 = 1.0;
 pub(super) const GUARD_BITS: f64 = 1.0;
 
@@ -211,15 +211,14 @@ fn room_bits(params: &Params, level: Level) -> f64 {
     (params.log2_q(level) - GUARD_BITS).min(COEFFICIENT_LIMIT_BITS)
 }
 
-/// The bound on the magnitudes of numbers that decides how precise their transform is: the declared one,
-/// which everybody knows. Without one, or with one that no transform has room for, it is the largest
-/// magnitude.
+/// The bound on the magnitudes that decides the precision of a transform: the declared bound, which is
+/// public. If there is none, or it is too large for any transform, the largest magnitude.
 pub(crate) fn deciding_magnitude(declared: Option<f64>, values: ValuesRef<'_>, scale: f64) -> f64 {
     let fits = |bound: &f64| check_bits(*bound, scale, Level(0), COEFFICIENT_LIMIT_BITS).is_ok();
     declared.filter(fits).unwrap_or_else(|| values.largest())
 }
 
-/// As [`check_headroom`], for numbers that are not encoded at `scale`, but factors of products which have it.
+/// [`check_headroom`] for numbers that are not encoded at `scale`, but are factors of products at this scale.
 ///
 /// # Errors
 /// [`CkksError::ValueTooLarge`].
@@ -233,8 +232,8 @@ pub fn check_product_headroom(
 }
 
 fn check_bits(largest: f64, scale: f64, level: Level, headroom: f64) -> Result<(), CkksError> {
-    // A logarithm reads tables at addresses that depend on the number, so it is taken of a number that is
-    // refused only.
+    // A logarithm reads tables at addresses that depend on the number, so it is only computed for refused
+    // numbers.
     let scaled = largest * scale + 1.0;
     if scaled.is_finite() && scaled <= (headroom - SIGN_BITS).exp2() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Linear maps of slots, given by their diagonals: the numbers.
+//! Linear maps of slots, given by the numbers on their diagonals.
 //!
 //! ```text
 //! y_j = sum_s d_s[j] x_(j + s),    indices modulo the number of slots
@@ -18,7 +18,7 @@ use crate::error::CkksError;
 /// The name of a linear transform in errors.
 pub(crate) const LINEAR: &str = "a linear transform";
 
-/// Zero, which a transform leaves out.
+/// Entries that are zero are not stored.
 const ZERO: Complex64 = Complex64::new(0.0, 0.0);
 
 /// A linear map from rows of `columns` numbers to rows of `rows` numbers, both in the first of `slots` slots.
@@ -49,7 +49,7 @@ pub struct LinearTransform {
     row_sum: f64,
 }
 
-/// Most numbers of all diagonals: 1 GiB.
+/// Maximum of the numbers in all diagonals: 1 GiB.
 const MOST_NUMBERS: usize = 1 << 26;
 
 /// Refuses maps whose diagonals take too much memory.
@@ -66,7 +66,7 @@ fn check_size(diagonals: usize, length: usize) -> Result<(), CkksError> {
 
 impl LinearTransform {
     /// The map with the given diagonals, by shift; negative shifts are rotations to the right. A diagonal may
-    /// be given by one period, whose length divides `slots`. Diagonals of equal shifts are added.
+    /// be given by one period, whose length divides `slots`. Diagonals of the same shift are added.
     ///
     /// # Errors
     /// [`CkksError::OutOfRange`] unless `slots` and the lengths are powers of two, and no length exceeds
@@ -114,8 +114,8 @@ impl LinearTransform {
     }
 
     /// The product with a real or complex matrix, row-major `rows x columns`. The number of slots is the
-    /// larger side, rounded up to a power of two; results beyond `rows` are zero, and slots beyond `columns`
-    /// are not read.
+    /// larger side, rounded up to a power of two; results from `rows` on are zero, and slots from `columns`
+    /// on are ignored.
     ///
     /// # Errors
     /// [`CkksError::Empty`], [`CkksError::Shape`] where the number of values is not `rows * columns`;
@@ -158,12 +158,11 @@ impl LinearTransform {
         Ok(Self { rows, columns, slots, period: slots, diagonals, row_sum: 0.0 }.reduced())
     }
 
-    /// This map of all slots as one from rows of `columns` numbers to rows of `rows`; `None` where it reads
-    /// or writes slots beyond them.
+    /// This map with `rows` and `columns` instead of all slots; `None` if it uses slots beyond them.
     #[must_use]
     pub fn of_shape(mut self, rows: usize, columns: usize) -> Option<Self> {
-        // Number i of a period is in the rows i, i + period, .., and meets the columns that are i + shift
-        // modulo the period: the last ones decide.
+        // Entry i of a diagonal's period is in the rows i, i + period, .., and in the columns (i + shift) mod
+        // period, ..; only the last of each must be checked.
         let last = self.slots - self.period;
         let outside = |(&shift, diagonal): (&usize, &Vec<Complex64>)| {
             let beyond = |i: usize| last + i >= rows || last + (i + shift) % self.period >= columns;
@@ -176,12 +175,12 @@ impl LinearTransform {
         Some(self)
     }
 
-    /// The same map of each of `lanes` rows of `capacity` slots that lie one behind the other. Numbers do not
-    /// wrap around within a row, so there are up to twice as many diagonals.
+    /// The same map for each of `lanes` contiguous rows of `capacity` slots. Rotations do not wrap around
+    /// within a row, so there are up to twice as many diagonals.
     ///
     /// # Errors
-    /// [`CkksError::Shape`] where rows of this map do not fit; [`CkksError::OutOfRange`] where the diagonals
-    /// take too much memory.
+    /// [`CkksError::Shape`] if a row of this map has more than `capacity` numbers; [`CkksError::OutOfRange`]
+    /// if the diagonals take too much memory.
     pub fn in_lanes(&self, capacity: usize, lanes: usize) -> Result<Self, CkksError> {
         if self.rows.max(self.columns) > capacity {
             let remedy = format!(
@@ -207,7 +206,7 @@ impl LinearTransform {
         Self::from_diagonals(capacity * lanes, diagonals)
     }
 
-    /// Without diagonals that are zero, with the shortest period, and with its row sum.
+    /// Removes zero diagonals, shortens the period and computes the row sum.
     fn reduced(mut self) -> Self {
         self.diagonals.retain(|_, diagonal| diagonal.iter().any(|&value| value != ZERO));
         while self.period > 1
@@ -230,7 +229,7 @@ impl LinearTransform {
     /// The map `x -> next(self(x))`.
     ///
     /// # Errors
-    /// [`CkksError::Shape`] where the results of this map are not the inputs of the next.
+    /// [`CkksError::Shape`] if the results of this map do not fit the inputs of the next one.
     pub fn then(&self, next: &Self) -> Result<Self, CkksError> {
         if (self.slots, self.rows) != (next.slots, next.columns) {
             let remedy = "the first map's results must be the second map's inputs".to_owned();
@@ -263,14 +262,14 @@ impl LinearTransform {
         .reduced())
     }
 
-    /// The map times a number.
+    /// The map times `factor`.
     #[must_use]
     pub fn scaled(mut self, factor: Complex64) -> Self {
         self.diagonals.values_mut().flatten().for_each(|value| *value *= factor);
         self.reduced()
     }
 
-    /// The image of a row of `columns` numbers, in the clear.
+    /// The image of a plain row of `columns` numbers.
     ///
     /// # Errors
     /// [`CkksError::Shape`].
@@ -291,25 +290,25 @@ impl LinearTransform {
         Ok((0..self.rows).map(entry).collect())
     }
 
-    /// Numbers of a result.
+    /// Numbers of a result row.
     #[must_use]
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Numbers of an input.
+    /// Numbers of an input row.
     #[must_use]
     pub fn columns(&self) -> usize {
         self.columns
     }
 
-    /// Slots in which the rotations turn.
+    /// Slots of the rotations.
     #[must_use]
     pub fn slots(&self) -> usize {
         self.slots
     }
 
-    /// The period of the diagonals; short periods make short plaintexts.
+    /// The period of the diagonals; the plaintexts have this many slots.
     #[must_use]
     pub fn period(&self) -> usize {
         self.period
@@ -326,8 +325,8 @@ impl LinearTransform {
         self.diagonals.get(&(shift.rem_euclid(self.slots as i64) as usize)).map(Vec::as_slice)
     }
 
-    /// `count` numbers of the diagonal with this shift, rotated right by `steps`: what a product has to be
-    /// multiplied with before it is rotated left by `steps`.
+    /// `count` numbers of diagonal `shift`, rotated right by `steps`: the factor before a rotation left by
+    /// `steps`.
     pub(crate) fn rotated_diagonal(&self, shift: i64, steps: i64, count: usize) -> Vec<Complex64> {
         let diagonal = self.diagonal(shift).unwrap_or_default();
         let value = |j: i64| {
@@ -342,7 +341,7 @@ impl LinearTransform {
         self.diagonals.values().flatten().any(|value| value.im != 0.0)
     }
 
-    /// How much the map enlarges numbers and errors.
+    /// The norms of the map.
     pub(crate) fn norms(&self) -> MatrixNorms {
         let mut rows = vec![(ZERO, 0.0, 0.0); self.period];
         let mut columns = vec![ZERO; self.period];
@@ -358,14 +357,15 @@ impl LinearTransform {
         MatrixNorms::new(name_of(numbers), &rows, &columns, self.columns)
     }
 
-    /// The largest sum of magnitudes along a row of the matrix: how much the map can enlarge numbers.
+    /// The largest sum of magnitudes along a row of the matrix: the factor by which the map can enlarge
+    /// numbers.
     #[must_use]
     pub fn row_sum(&self) -> f64 {
         self.row_sum
     }
 }
 
-/// The magnitude of a number, by its square where that neither overflows nor vanishes, which is faster.
+/// The magnitude of a number, from its square if that neither overflows nor vanishes, which is faster.
 fn magnitude(value: Complex64) -> f64 {
     let square = value.norm_sqr();
     if square.is_normal() || value == ZERO { square.sqrt() } else { value.norm() }

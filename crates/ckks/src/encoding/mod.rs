@@ -1,4 +1,4 @@
-//! From numbers to polynomials and back: the canonical embedding, rounding to residues, encoded arrays.
+//! Encoding and decoding: numbers to polynomials and back, rounding to residues, encoded arrays.
 
 pub(crate) mod chunks;
 pub mod decode;

@@ -1,6 +1,4 @@
-//! Plaintexts: arrays encoded once, for any number of sums, products and encryptions.
-//!
-//! Keys encrypt plaintexts, and the evaluator takes them as operands.
+//! Plaintexts: arrays encoded once, as operands of any number of sums, products and encryptions.
 
 use std::borrow::Cow;
 
@@ -14,10 +12,10 @@ use crate::embedding::{Rounding, encoding_errors, is_fine, mask_error};
 use crate::error::CkksError;
 use crate::parameters::Params;
 
-/// An encoded array. An operation with a ciphertext is then only a sum or a product of polynomials.
+/// An encoded array. An operation with a ciphertext is only a sum or a product of polynomials.
 ///
 /// Immutable. It holds `layout.polynomials()` polynomials at one level and scale, independent of the masks
-/// that they may be encrypted under.
+/// under which they may be encrypted.
 ///
 /// ```
 /// use clathrate_ckks::prelude::*;
@@ -45,9 +43,9 @@ pub struct Plaintext {
     size: (f64, f64, f64),
     one_number: bool,
     name: u64,
-    /// How often equal numbers repeat in each polynomial ([`ValuesRef::repetitions`]), where that is known.
+    /// How often equal numbers repeat in each polynomial ([`ValuesRef::repetitions`]); 1 if unknown.
     repetitions: [usize; 2],
-    /// Whether it is rounded to the nearest integers, as a mask.
+    /// Whether the array is a mask that is rounded to the nearest integers.
     nearest: bool,
     messages: Vec<Poly<Eval>>,
 }
@@ -55,8 +53,8 @@ pub struct Plaintext {
 impl Plaintext {
     /// Encodes an array: `round(scale * coefficients)`, polynomial by polynomial, zero in the padding.
     ///
-    /// Shapes: `values` row-major of `shape`, at most two axes; polynomials as in [`Layout::new`], of complex
-    /// numbers where `values` are complex.
+    /// Shapes: `values` row-major of `shape`, at most two axes; polynomials as in [`Layout::new`], complex if
+    /// `values` are complex.
     ///
     /// # Errors
     /// [`CkksError::Empty`], [`CkksError::Shape`], [`CkksError::NoRoom`], [`CkksError::NotFinite`],
@@ -77,7 +75,8 @@ impl Plaintext {
     /// Encodes an array of `x`'s shape as an operand for `x`, with the layout of `x`.
     ///
     /// # Errors
-    /// As [`Plaintext::encode`]; [`CkksError::Encoding`] for complex numbers where `x` has real coefficients.
+    /// Those of [`Plaintext::encode`]; [`CkksError::Encoding`] for complex numbers where `x` has real
+    /// coefficients.
     pub fn encode_for<'v>(
         x: &Ciphertext,
         values: impl Into<ValuesRef<'v>>,
@@ -93,7 +92,7 @@ impl Plaintext {
     /// Encodes an array with a given layout.
     ///
     /// # Errors
-    /// As [`Plaintext::encode`]; as [`Layout::check`].
+    /// Those of [`Plaintext::encode`] and [`Layout::check`].
     pub fn encode_as<'v>(
         params: &Params,
         values: impl Into<ValuesRef<'v>>,
@@ -105,7 +104,7 @@ impl Plaintext {
         Self::rounded(params, values.into(), (shape, layout), (level, scale), false)
     }
 
-    /// An array that everybody knows, so that it may be looked at more closely than one that is to be
+    /// Encodes a public array, whose numbers may be examined in variable time, unlike those of an array to be
     /// encrypted.
     fn operand_for(
         x: &Ciphertext,
@@ -118,8 +117,8 @@ impl Plaintext {
         Ok(Self { repetitions: values.repetitions(&encoded.layout), ..encoded })
     }
 
-    /// As [`Plaintext::encode_for`] for a mask: one number at the places that `chosen` says, by flat index,
-    /// and zeros elsewhere.
+    /// [`Plaintext::encode_for`] for a mask: `number` at the flat indices that `chosen` selects, zeros
+    /// elsewhere.
     pub(crate) fn mask_for(
         x: &Ciphertext,
         chosen: impl Fn(usize) -> bool,
@@ -148,8 +147,8 @@ impl Plaintext {
         let largest = values.largest();
         let (size, one_number, name) = (values.size(largest), values.is_one_number(), values.name());
         let repetitions = [1, 1];
-        // Whoever encodes an array gets the same integers. Polynomials under one mask are multiplied by one
-        // factor, so equal ones have to be equal.
+        // Every encoding of an array gives the same integers. Polynomials under one mask are multiplied by
+        // one factor, so equal polynomials must have equal encodings.
         let nearest = mask && is_fine(params.degree(), largest * scale);
         let encode = |polynomial| {
             let case = if layout.bodies == 1 {
@@ -201,7 +200,7 @@ impl Plaintext {
         self.layout.complex
     }
 
-    /// Where each number is stored.
+    /// The place of each number.
     #[must_use]
     pub fn layout(&self) -> &Layout {
         &self.layout
@@ -219,21 +218,21 @@ impl Plaintext {
         self.scale
     }
 
-    /// Largest magnitude of its numbers.
+    /// The largest magnitude of the numbers.
     #[must_use]
     pub fn largest(&self) -> f64 {
         self.size.0
     }
 
-    /// What is known of its numbers.
+    /// The estimate of the numbers, without the encoding error.
     pub(crate) fn estimate(&self) -> Estimate {
         let (magnitude, _, mean) = self.size;
-        // One real number is named as such, however often it is there.
+        // An array of one real number has the name of that number, for any shape.
         let name = if self.one_number && mean.abs() == magnitude { name_of([mean, 0.0]) } else { self.name };
         Estimate::plain(name, self.size, self.one_number)
     }
 
-    /// What is known of its numbers, and of the error of encoding them.
+    /// The estimate of the numbers with the encoding error.
     pub(crate) fn rounded_estimate(&self) -> Estimate {
         let terms = self.layout.coefficients_of_number(self.params.degree());
         let (typical, worst) = if self.nearest {
@@ -249,19 +248,18 @@ impl Plaintext {
         self.estimate().with_rounding_alike(repetitions, typical * share, worst * share)
     }
 
-    /// Whether all numbers are one number.
+    /// Whether all numbers are equal.
     pub(crate) fn is_one_number(&self) -> bool {
         self.one_number
     }
 
-    /// The encoded polynomials, as [`Layout::polynomial_at`] counts them.
+    /// The encoded polynomials, numbered as by [`Layout::polynomial_at`].
     #[must_use]
     pub fn messages(&self) -> &[Poly<Eval>] {
         &self.messages
     }
 
-    /// The encoded polynomials as an operand for `x`, modulo the primes of its level; refuses another shape
-    /// or layout.
+    /// The encoded polynomials as an operand for `x`, modulo the primes of `x`'s level.
     ///
     /// # Errors
     /// [`CkksError::WrongParams`], [`CkksError::Encoding`], [`CkksError::Shape`],

@@ -79,7 +79,7 @@ values_from!(f64, Real);
 values_from!(Complex64, Complex);
 
 impl ValuesRef<'_> {
-    /// How many there are.
+    /// The number of values.
     #[must_use]
     pub fn len(self) -> usize {
         match self {
@@ -88,19 +88,19 @@ impl ValuesRef<'_> {
         }
     }
 
-    /// Whether there are none.
+    /// Whether there are no values.
     #[must_use]
     pub fn is_empty(self) -> bool {
         self.len() == 0
     }
 
-    /// Largest magnitude.
+    /// The largest magnitude.
     #[must_use]
     pub fn largest(self) -> f64 {
         match self {
             Self::Real(values) => largest_magnitude(values),
             Self::Complex(values) => {
-                // Scaled by a power of two, so that squares stay in the range of doubles.
+                // Scaled by a power of two, so that the squares are in the range of doubles.
                 let unit = power_of_two_above(largest_of(values, |value| value.re.abs().max(value.im.abs())));
                 let inverse = unit.recip();
                 largest_of(values, |value| (value * inverse).norm_sqr()).sqrt() * unit
@@ -108,7 +108,7 @@ impl ValuesRef<'_> {
         }
     }
 
-    /// The largest magnitude, which is given, and of the numbers that are not zero the root mean square and
+    /// `largest` (the largest magnitude); and, over the numbers that are not zero, the root mean square and
     /// the mean of the real parts.
     pub(crate) fn size(self, largest: f64) -> (f64, f64, f64) {
         let [count, squares, sum] = match self {
@@ -124,7 +124,7 @@ impl ValuesRef<'_> {
         (largest, (squares / count).sqrt().min(largest), (sum / count).min(largest).max(-largest))
     }
 
-    /// A name of the numbers.
+    /// The name of the numbers, for estimates.
     pub(crate) fn name(self) -> u64 {
         match self {
             Self::Real(values) => name_of_all(values),
@@ -132,7 +132,7 @@ impl ValuesRef<'_> {
         }
     }
 
-    /// A name of some of the numbers.
+    /// The name of the numbers at `indices`.
     pub(crate) fn name_of_some(self, indices: impl Iterator<Item = usize>) -> u64 {
         match self {
             Self::Real(values) => name_of_all(&indices.map(|index| values[index]).collect::<Vec<_>>()),
@@ -142,9 +142,9 @@ impl ValuesRef<'_> {
         }
     }
 
-    /// How often equal numbers repeat in the slots of each polynomial of an array with this layout, as equal
-    /// rows of lanes and within rows: as parts of equal length, which are a power of two. The time depends on
-    /// the numbers.
+    /// How often equal numbers repeat in the slots of each polynomial of an array with this layout: the
+    /// number of equal rows in lanes, and the number of equal parts of each row, a power of two. The time
+    /// depends on the numbers.
     pub(crate) fn repetitions(self, layout: &Layout) -> [usize; 2] {
         match self {
             Self::Real(values) => repetitions(values, layout),
@@ -152,9 +152,9 @@ impl ValuesRef<'_> {
         }
     }
 
-    /// Whether all are one number.
+    /// Whether all numbers are equal.
     pub(crate) fn is_one_number(self) -> bool {
-        // All are read before the first branch.
+        // Reads all numbers before the first branch.
         match self {
             Self::Real(values) => {
                 values.first().is_some_and(|first| values.iter().fold(true, |same, v| same & (v == first)))
@@ -165,7 +165,7 @@ impl ValuesRef<'_> {
         }
     }
 
-    /// Whether they are complex.
+    /// Whether the numbers are complex.
     #[must_use]
     pub fn is_complex(self) -> bool {
         matches!(self, Self::Complex(_))
@@ -184,7 +184,7 @@ impl ValuesRef<'_> {
     /// # Errors
     /// [`CkksError::NotFinite`].
     pub fn check_finite(self) -> Result<(), CkksError> {
-        // All are read before the first branch, and which one it is only matters for an error.
+        // Reads all numbers before the first branch; the position is only searched for an error.
         let finite = match self {
             Self::Real(values) => values.iter().fold(true, |finite, v| finite & v.is_finite()),
             Self::Complex(values) => {
@@ -212,19 +212,19 @@ impl Values {
         self.into()
     }
 
-    /// How many there are.
+    /// The number of values.
     #[must_use]
     pub fn len(&self) -> usize {
         self.view().len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no values.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.view().is_empty()
     }
 
-    /// Whether they are complex.
+    /// Whether the numbers are complex.
     #[must_use]
     pub fn is_complex(&self) -> bool {
         self.view().is_complex()
@@ -233,7 +233,7 @@ impl Values {
     /// Real numbers as a vector.
     ///
     /// # Errors
-    /// [`CkksError::OutOfRange`] for complex numbers, which [`Values::into_complex`] takes.
+    /// [`CkksError::OutOfRange`] for complex numbers; use [`Values::into_complex`] for them.
     pub fn into_real(self) -> Result<Vec<f64>, CkksError> {
         match self {
             Self::Real(values) => Ok(values),
@@ -268,7 +268,7 @@ impl Values {
         }
     }
 
-    /// Overwrites the imaginary part of number `index`, which real numbers do not have.
+    /// Overwrites the imaginary part of number `index`; does nothing for real numbers.
     pub(crate) fn set_imaginary(&mut self, index: usize, value: f64) {
         if let Self::Complex(values) = self {
             values[index].im = value;
@@ -276,20 +276,19 @@ impl Values {
     }
 }
 
-/// A power of two above this magnitude and at most twice that, or the nearest one whose inverse is a double,
-/// too.
+/// A power of two above `magnitude` and at most twice it, limited to those whose inverse is a normal double.
 fn power_of_two_above(magnitude: f64) -> f64 {
     const EXPONENT: u64 = 0x7ff << 52;
     f64::from_bits(magnitude.to_bits() & EXPONENT).clamp(f64::MIN_POSITIVE, 0.5f64.powi(-1022)) * 2.0
 }
 
-/// The largest magnitude, 0 of no values.
+/// The largest magnitude; 0 for no values.
 pub(crate) fn largest_magnitude(values: &[f64]) -> f64 {
     largest_of(values, |value| value.abs())
 }
 
-/// The largest of `size` of each value, which is at least 0. In lanes that do not wait for each other, so
-/// that the compiler uses vectors.
+/// The largest `size` of any value, at least 0, with eight independent maxima, so that the compiler
+/// vectorises the loop.
 fn largest_of<T>(values: &[T], size: impl Fn(&T) -> f64) -> f64 {
     let mut largest = [0.0f64; 8];
     let lanes = values.chunks_exact(largest.len());
@@ -302,7 +301,7 @@ fn largest_of<T>(values: &[T], size: impl Fn(&T) -> f64) -> f64 {
     largest.into_iter().fold(rest, f64::max)
 }
 
-/// The sums of what `parts` makes of each value. In lanes that do not wait for each other.
+/// The sums of the three `parts` of each value, with eight independent sums each.
 fn sums_of<T>(values: &[T], parts: impl Fn(&T) -> [f64; 3]) -> [f64; 3] {
     let mut sums = [[0.0f64; 8]; 3];
     let lanes = values.chunks_exact(8);
@@ -326,7 +325,7 @@ fn repetitions<T: PartialEq>(values: &[T], layout: &Layout) -> [usize; 2] {
     let full = layout.lanes > 1 && layout.rows.is_multiple_of(layout.lanes);
     let lanes =
         if full && values.chunks_exact(layout.lanes * layout.columns).all(alike) { layout.lanes } else { 1 };
-    // A row that fills its polynomials.
+    // Repetitions within a row require that rows fill their polynomials.
     let mut length = layout.capacity;
     if layout.order == Order::Natural
         && layout.columns.is_multiple_of(layout.capacity)

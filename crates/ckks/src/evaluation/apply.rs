@@ -7,7 +7,7 @@ use crate::error::CkksError;
 use crate::keys::{Found, HeldKey, KeyName};
 
 impl HeldKey {
-    /// Switches a bundle's mask by this key and applies the automorphism that follows.
+    /// Switches a bundle's mask with this key and applies the automorphism that belongs to the key.
     fn apply(&self, bundle: &Bundle<Eval>) -> Result<Bundle<Eval>, CkksError> {
         let switcher = self.switcher()?;
         Ok(match (self.definition().name, self.automorphism()) {
@@ -19,7 +19,7 @@ impl HeldKey {
 }
 
 impl Found<'_> {
-    /// A linear operation: rotation, conjugation, reduction of the rank, change of secret.
+    /// Applies a linear operation: rotation, conjugation, reduction of the rank, change of secret.
     pub(crate) fn apply(&self, bundle: &Bundle<Eval>) -> Result<Bundle<Eval>, CkksError> {
         match self {
             Self::Nothing => Ok(bundle.clone()),

@@ -21,11 +21,11 @@ type Combine = fn(&Bundle<Eval>, &Bundle<Eval>) -> Result<Bundle<Eval>, LatticeE
 
 type CombineInPlace = fn(&mut Bundle<Eval>, &Bundle<Eval>) -> Result<(), LatticeError>;
 
-/// A sum or a difference: of new bundles, in place, and of what is known of the operands.
+/// A sum or a difference: of bundles into a new bundle, in place, and of estimates.
 type Combination = (Combine, CombineInPlace, fn(Estimate, Estimate) -> Estimate);
 
 /// Combines every bundle of `x` with the bundle of `y`: in place if `x` is owned, otherwise in one pass into
-/// new bundles, which saves the pass of a clone.
+/// new bundles, which saves a clone.
 fn combined(
     x: Cow<'_, Ciphertext>,
     y: &Ciphertext,
@@ -45,11 +45,11 @@ fn combined(
     }
 }
 
-/// Bits that have to be left of the largest factor when it is rounded.
+/// Minimum of the bits of the largest factor, in units of the rounding error.
 const LEAST_FACTOR_BITS: f64 = 10.0;
 
 /// Refuses factors of magnitude up to `largest` that rounding at `scale`, with errors of `rounding` units,
-/// would lose; all zeros are fine.
+/// would lose. Factors that are all zero are accepted.
 ///
 /// # Errors
 /// [`CkksError::FactorTooSmall`].
@@ -61,7 +61,7 @@ pub(crate) fn check_factor(largest: f64, scale: f64, rounding: f64) -> Result<()
     Err(CkksError::FactorTooSmall { largest, bits, log2_scale: scale.log2() })
 }
 
-/// Whether the bundles of `out` are as large as those of `x`.
+/// Whether the bundles of `out` have the shape of those of `x`.
 fn fits(out: &Ciphertext, x: &Ciphertext) -> bool {
     let same = |out: &Bundle<Eval>, x: &Bundle<Eval>| out.check_same_shape(x).is_ok();
     !x.is_symbol()
@@ -69,10 +69,10 @@ fn fits(out: &Ciphertext, x: &Ciphertext) -> bool {
         && out.bundles.iter().zip(&x.bundles).all(|(out, x)| same(out, x))
 }
 
-/// The polynomial that each bundle is multiplied by: one for all of its bodies, because they share the mask.
+/// The polynomial by which each bundle is multiplied: one for all of its bodies, because they share the mask.
 ///
 /// # Errors
-/// [`CkksError::SharedMask`] where bodies of one bundle have different factors.
+/// [`CkksError::SharedMask`] if the bodies of one bundle have different factors.
 fn common_factors<'m>(layout: &Layout, messages: &'m [Poly<Eval>]) -> Result<Vec<&'m Poly<Eval>>, CkksError> {
     let of_bundle = |bundle: usize| {
         let mut factors =
@@ -105,7 +105,7 @@ impl Evaluator {
         self.combine(x, y, "subtraction", (Bundle::difference, Bundle::sub_assign, Estimate::minus))
     }
 
-    /// A sum or a difference: the operands are brought to one level and one scale, and combined bundle by
+    /// A sum or a difference: brings the operands to a common level and scale and combines them bundle by
     /// bundle.
     fn combine(
         &self,
@@ -189,7 +189,7 @@ impl Evaluator {
         Ok(x)
     }
 
-    /// Encodes an array, once for many operations; see [`Plaintext::encode`].
+    /// Encodes an array for use in several operations; see [`Plaintext::encode`].
     pub fn encode<'v>(
         &self,
         values: impl Into<ValuesRef<'v>>,
@@ -201,7 +201,7 @@ impl Evaluator {
         Plaintext::encode(self.params(), values, shape, encoding, level, scale)
     }
 
-    /// `x + values`, an array of `x`'s shape. Nothing is added to the padding.
+    /// `x + values`, an array of `x`'s shape. The padding is unchanged.
     ///
     /// # Errors
     /// Shape errors; [`CkksError::NotFinite`], [`CkksError::ValueTooLarge`].
@@ -215,7 +215,7 @@ impl Evaluator {
         self.add_encoded(x, &Plaintext::encode_for(x, values, x.level, x.scale)?)
     }
 
-    /// `x + plaintext` for operands of the same scale. Nothing is added to the padding.
+    /// `x + plaintext` for operands of the same scale. The padding is unchanged.
     ///
     /// # Errors
     /// [`CkksError::ScaleMismatch`]; [`CkksError::OutOfRange`] for a plaintext of a lower level; shape and
@@ -241,11 +241,11 @@ impl Evaluator {
         Ok(sum)
     }
 
-    /// The scale at which to encode a factor for `x`, so that the product, rescaled, has the canonical scale
-    /// of the level below.
+    /// The scale of a factor for `x` such that the rescaled product has the canonical scale of the level
+    /// below.
     ///
     /// # Errors
-    /// [`CkksError::LevelTooLow`] at level 0; [`CkksError::OutOfRange`] where that scale is below the square
+    /// [`CkksError::LevelTooLow`] at level 0; [`CkksError::OutOfRange`] if that scale is below the square
     /// root of the step, because rounding would destroy the factor: at scale 1, for example, every fraction
     /// is lost.
     pub fn factor_scale(&self, x: &Ciphertext) -> Result<f64, CkksError> {
@@ -285,12 +285,12 @@ impl Evaluator {
         Ok(scale)
     }
 
-    /// `x * values`, element by element; not yet rescaled. The padding is multiplied by zero.
+    /// `x * values`, element by element, not rescaled. The padding is multiplied by zero.
     ///
     /// # Errors
-    /// [`CkksError::Encoding`] unless slots; [`CkksError::SharedMask`] where bodies under one mask would be
-    /// multiplied by different numbers; [`CkksError::LevelTooLow`] at level 0; [`CkksError::OutOfRange`]
-    /// where `x`'s scale leaves the factor no bits; shape and value errors.
+    /// [`CkksError::Encoding`] unless slots; [`CkksError::SharedMask`] if bodies under one mask would be
+    /// multiplied by different numbers; [`CkksError::LevelTooLow`] at level 0; [`CkksError::OutOfRange`] if
+    /// `x`'s scale leaves no bits for the factor; shape and value errors.
     pub fn multiply_plain<'v>(
         &self,
         x: &Ciphertext,
@@ -299,12 +299,12 @@ impl Evaluator {
         self.multiply_operand(x, |x, scale| Plaintext::encode_for(x, values, x.level, scale))
     }
 
-    /// `factor` times the numbers of `x` at the places that `chosen` says, by flat index, and zeros
-    /// elsewhere; not yet rescaled. The padding is multiplied by zero.
+    /// `factor` times the numbers of `x` at the flat indices that `chosen` selects, and zeros elsewhere; not
+    /// rescaled. The padding is multiplied by zero.
     ///
-    /// As [`Evaluator::multiply_plain`] with an array of one number and zeros, but that this array is rounded
-    /// to the nearest integers where its scale is fine enough, which leaves less of large numbers where zeros
-    /// are.
+    /// Equals [`Evaluator::multiply_plain`] with an array of one number and zeros, but rounds this array to
+    /// the nearest integers if its scale is fine enough. This leaves smaller remainders of large numbers
+    /// where the mask is zero.
     pub fn multiply_mask(
         &self,
         x: &Ciphertext,
@@ -314,7 +314,7 @@ impl Evaluator {
         self.multiply_operand(x, |x, scale| Plaintext::mask_for(x, chosen, factor, x.level, scale))
     }
 
-    /// The product with what is encoded for `x` at the scale of its factors.
+    /// The product of `x` with the plaintext that `encoded` makes for `x` at the given scale.
     fn multiply_operand(
         &self,
         x: &Ciphertext,
@@ -326,17 +326,17 @@ impl Evaluator {
         let scale = self.factor_scale_for(x, ELEMENT_WISE)?;
         self.spend_encoding(x, x.layout.polynomials())?;
         let operand = encoded(x, scale)?;
-        // A slot is the sum of all coefficients, each rounded.
+        // A slot is the sum of all rounded coefficients.
         check_factor(operand.largest(), scale, encoding_errors(x.params.degree(), 1.0).0)?;
         self.multiply_encoded(x, &operand)
     }
 
-    /// `x * plaintext`, element by element; not yet rescaled. A plaintext at [`Evaluator::factor_scale`]
-    /// leads to canonical scales. The padding is multiplied by zero.
+    /// `x * plaintext`, element by element, not rescaled. A plaintext at [`Evaluator::factor_scale`] gives
+    /// canonical scales. The padding is multiplied by zero.
     ///
     /// # Errors
-    /// [`CkksError::Encoding`] unless slots; [`CkksError::SharedMask`] where bodies under one mask would be
-    /// multiplied by different numbers; [`CkksError::ScaleOutOfRange`] where the modulus has no room for the
+    /// [`CkksError::Encoding`] unless slots; [`CkksError::SharedMask`] if bodies under one mask would be
+    /// multiplied by different numbers; [`CkksError::ScaleOutOfRange`] if the modulus has no room for the
     /// product; [`CkksError::OutOfRange`] for a plaintext of a lower level; shape errors.
     pub fn multiply_encoded(&self, x: &Ciphertext, plaintext: &Plaintext) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
@@ -364,8 +364,8 @@ impl Evaluator {
         Ok(product.padded(Padding::Zero))
     }
 
-    /// `x * factor` for a real number; not yet rescaled. Every number takes a level, whole ones too, so that
-    /// the level of the result does not depend on the number; [`Evaluator::multiply_integer`] takes none.
+    /// `x * factor` for a real number, not rescaled. Integers take a level, too, so that the level of the
+    /// result does not depend on the number; [`Evaluator::multiply_integer`] takes none.
     ///
     /// # Errors
     /// [`CkksError::NotFinite`], [`CkksError::ValueTooLarge`]; [`CkksError::LevelTooLow`] at level 0.
@@ -384,7 +384,7 @@ impl Evaluator {
         self.times_integer(x, integer as i128, scale, (factor, integer / factor_scale - factor))
     }
 
-    /// `x * factor` for an integer. It takes no level: the result has the scale of `x`.
+    /// `x * factor` for an integer. Takes no level: the result has the scale of `x`.
     ///
     /// # Errors
     /// [`CkksError::ValueTooLarge`].
@@ -395,8 +395,7 @@ impl Evaluator {
         self.times_integer(x, factor, x.scale, (factor as f64, 0.0))
     }
 
-    /// `x` with its polynomials multiplied by `integer`, at the scale `scale`, which stands for a number up
-    /// to an error.
+    /// `integer` times the polynomials of `x`, at scale `scale`: the product with `number` up to `error`.
     fn times_integer(
         &self,
         x: &Ciphertext,

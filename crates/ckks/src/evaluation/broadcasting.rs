@@ -1,4 +1,4 @@
-//! Arrays repeated along an axis, as operators of arrays of different shapes need them.
+//! Broadcasting: arrays repeated along an axis, for operators of arrays of different shapes.
 
 use std::borrow::Cow;
 
@@ -15,8 +15,8 @@ const BROADCAST: &str = "a repetition of one number";
 const REPETITION: &str = "a repetition of an array";
 const COLUMN: &str = "a column as a vector";
 
-/// The shape that arrays of shapes `x` and `y` have together, by NumPy's rules: axes are compared from the
-/// last one, and are equal or 1 on one side.
+/// The common shape of arrays of shapes `x` and `y` by NumPy's rules: axes are compared from the last one;
+/// two axes must be equal, or one of them 1.
 ///
 /// # Errors
 /// [`CkksError::Shape`]; [`CkksError::OutOfRange`] for more than two axes.
@@ -50,11 +50,10 @@ fn is_everywhere(layout: &Layout) -> bool {
 }
 
 impl Evaluator {
-    /// Two arrays, each repeated by [`Evaluator::broadcast_to`] to the shape that they have together
-    /// ([`common_shape`]).
+    /// Both arrays broadcast to their common shape ([`common_shape`]).
     ///
     /// # Errors
-    /// [`CkksError::Shape`]; as [`Evaluator::broadcast_to`].
+    /// [`CkksError::Shape`] if there is no common shape.
     pub fn broadcast_pair<'c>(
         &self,
         x: &'c Ciphertext,
@@ -62,8 +61,8 @@ impl Evaluator {
         operation: &'static str,
     ) -> Result<(Cow<'c, Ciphertext>, Cow<'c, Ciphertext>), CkksError> {
         let shape = common_shape(x.shape(), y.shape(), operation)?;
-        // The array that has the shape already, or rows that share polynomials, decides where the other's
-        // numbers are to be; of two that have it, the one whose numbers have places.
+        // An array that has the common shape, or whose rows share polynomials, decides the places of the
+        // numbers; if both have the shape, the one whose numbers are not in all slots.
         let decides = y.shape() == shape && !(x.shape() == shape && is_everywhere(&y.layout));
         if decides || (y.layout.lanes > 1 && x.shape() != shape) {
             let y = self.spread(y, &shape)?;
@@ -74,9 +73,9 @@ impl Evaluator {
         Ok((x, y))
     }
 
-    /// `x` repeated to the shape and the places of `like`, in slots. A number that is in all slots of its
-    /// polynomial is at every place; a row, or a single number, is in all lanes of rows that share
-    /// polynomials, because the slots of its polynomial repeat.
+    /// `x` broadcast to the shape and the places of `like`, in slots. A number in all slots of its polynomial
+    /// is at every place; a row, or a single number, is in all lanes, because the slots of its polynomial
+    /// repeat.
     fn spread_like<'c>(
         &self,
         x: &'c Ciphertext,
@@ -96,7 +95,7 @@ impl Evaluator {
             return self.spread(x, like.shape());
         }
         let layout = Layout { complex: own.complex, ..to };
-        // Lanes without a row hold it, too.
+        // The row is also in lanes without a row.
         let padding =
             if everywhere || !to.rows.is_multiple_of(to.lanes) { Padding::Dirty } else { x.padding() };
         let layout = layout.with_padding(padding);
@@ -105,29 +104,28 @@ impl Evaluator {
             let bytes = x.predicted_bytes() / own.bundles() * layout.bundles();
             check_free(REPETITION, bytes, "combine a few rows at a time, or check the shapes")?;
         }
-        // Bundles of a row of the result, for each row that there is.
+        // Bundles of the result for each row of `x`.
         let each = if own.rows == 1 { layout.bundles() } else { layout.bundles_per_line() };
         let bundles = x.bundles.iter().flat_map(|bundle| std::iter::repeat_n(bundle.clone(), each)).collect();
         let repeated = x.with_all((&x.params, like.shape().to_vec()), layout, bundles, (x.level, x.scale));
-        // A row is there for each row, and a number in each polynomial of a row.
+        // The row is repeated for each row, or the number in each polynomial of a row.
         let rows = if own.rows == 1 { to.rows } else { 1 };
         let in_row = |own: Estimate| if everywhere { own.with_number_repeated(to.chunks) } else { own };
         Ok(Cow::Owned(repeated.estimated(|own| in_row(own).with_rows_repeated(rows, to.lanes))))
     }
 
-    /// As [`Evaluator::broadcast_to`]; an array that has the shape already is not copied.
+    /// [`Evaluator::broadcast_to`] that borrows an array which has the shape.
     pub fn spread<'c>(&self, x: &'c Ciphertext, shape: &[usize]) -> Result<Cow<'c, Ciphertext>, CkksError> {
         if x.shape() == shape { Ok(Cow::Borrowed(x)) } else { self.broadcast_to(x, shape).map(Cow::Owned) }
     }
 
-    /// The array repeated along axes of length 1, and along axes that it lacks in front, to an array of shape
-    /// `shape`: the rules of NumPy's broadcasting. Rows are repeated in both encodings, single numbers of a
-    /// row in slots.
+    /// The array broadcast to `shape` by NumPy's rules: repeated along axes of length 1 and along additional
+    /// first axes. Rows are repeated in both encodings, the single numbers of rows in slots.
     ///
     /// # Errors
-    /// [`CkksError::Shape`] where the array does not broadcast to the shape; as [`Evaluator::broadcast`];
-    /// [`CkksError::SharedMask`] where rows share a mask, [`CkksError::Conversion`] where they share a
-    /// polynomial.
+    /// [`CkksError::Shape`] if the array does not broadcast to the shape; [`CkksError::SharedMask`] if rows
+    /// share a mask, [`CkksError::Conversion`] if they share a polynomial; the errors of
+    /// [`Evaluator::broadcast`].
     pub fn broadcast_to(&self, x: &Ciphertext, shape: &[usize]) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         if x.shape() == shape {
@@ -168,11 +166,11 @@ impl Evaluator {
     }
 
     /// `factor` times an array of one column in slots, such as sums of rows, as a vector: a product with a
-    /// plaintext for each row, not yet rescaled. Its time grows with the number of rows.
+    /// plaintext for each row, not rescaled. The time grows with the number of rows.
     ///
     /// # Errors
     /// [`CkksError::Shape`] unless one column whose number is in every slot; [`CkksError::Encoding`] in
-    /// coefficients; as [`Evaluator::multiply_plain`]; [`CkksError::SharedMask`] where rows share a mask.
+    /// coefficients; [`CkksError::SharedMask`] if rows share a mask.
     pub fn column_to_vector(&self, x: &Ciphertext, factor: f64) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         check_slots(x, COLUMN)?;
@@ -203,22 +201,21 @@ impl Evaluator {
             }
             vector
         };
-        // Each place has the number of one row; of the other rows it has what the rounding of their factors
-        // leaves.
+        // Each place has the number of its row, and the rounding errors of the masks of the other rows.
         let rounding = x.mask_rounding(factor, vector.scale());
         let estimate =
             x.estimate.clone().scale(factor).transposed().with_cleared(&x.estimate, rows, rounding);
         Ok(vector.estimated(|_| estimate))
     }
 
-    /// Repeats the column of an array of one column: each row has `columns` equal numbers. The padding holds
-    /// the number too, so it is dirty. A number of a row that shares its polynomial is repeated as often as
-    /// it has copies, at most.
+    /// Repeats the column of an array of one column, so that each row has `columns` equal numbers. The
+    /// padding holds the number, too, so it is dirty. A number of a row that shares its polynomial can be
+    /// repeated at most as often as it has copies.
     ///
     /// # Errors
     /// [`CkksError::Shape`] unless there is one column; [`CkksError::Encoding`] unless slots;
-    /// [`CkksError::SharedMask`] where the row would need several chunks under one mask;
-    /// [`CkksError::Empty`], [`CkksError::OutOfRange`].
+    /// [`CkksError::SharedMask`] if the row would need several chunks under one mask; [`CkksError::Empty`],
+    /// [`CkksError::OutOfRange`].
     pub fn broadcast(&self, x: &Ciphertext, columns: usize) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         check_slots(x, BROADCAST)?;
@@ -251,7 +248,7 @@ impl Evaluator {
         Ok(repeated.estimated(|own| own.with_number_repeated(layout.chunks)))
     }
 
-    /// [`Evaluator::broadcast`] of numbers in several neighbouring slots, which become the row.
+    /// [`Evaluator::broadcast`] of numbers with several copies, which become the row.
     fn broadcast_copies(&self, x: &Ciphertext, columns: usize) -> Result<Ciphertext, CkksError> {
         let Layout { copies, lanes, .. } = x.layout;
         let shape = [&x.shape[..x.shape.len().saturating_sub(1)], &[columns]].concat();

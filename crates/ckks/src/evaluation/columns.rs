@@ -1,17 +1,17 @@
-//! Columns of arrays: a range of them. In coefficients it takes no key; for slots see
+//! Selections of a range of columns. In coefficients they need no key; for slots see
 //! [`slot_columns`](super::slot_columns).
 //!
-//! Number `t` of a row's chunk is the coefficient of `X^(stride t)`. So a product of the whole ciphertext
-//! with `X^(-stride a)` brings number `a` to the front, and the numbers behind it after it:
+//! Number `t` of a row's chunk is the coefficient of `X^(stride t)`. A product of the ciphertext with
+//! `X^(-stride a)` therefore moves number `a` to the front and the later numbers behind it:
 //!
 //! ```text
 //! X^(-stride a) sum_t m_t X^(stride t)  =  sum_(t >= a) m_t X^(stride (t - a))  -  sum_(t < a) m_t X^(W - stride (a - t))
 //! ```
 //!
-//! The product is exact: it takes no level and adds no error. Numbers that were not selected stay in the
-//! polynomial behind the others, so the padding is dirty. Pairs of coefficients, `W/2` apart, move alike;
-//! those before `a` come back behind the others with real and imaginary part exchanged. Of a polynomial that
-//! was split, the components change places.
+//! The product is exact: it takes no level and adds no error. Numbers outside the selection stay in the
+//! polynomial behind the others, so the padding is dirty. Pairs of coefficients, `W/2` apart, move together;
+//! those before `a` come out behind the others with real and imaginary part exchanged. If the polynomial was
+//! split, the components are permuted.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -26,29 +26,28 @@ use crate::parameters::Params;
 /// The operation's name in errors.
 const SELECTION: &str = "a selection of columns";
 
-/// A bundle of the result: the bundle of the same line that it is made of, and the power of `X` that divides
-/// it.
+/// The source of a bundle of the result: a bundle of the same line, and the power of `X` that divides it.
 struct Source {
     bundle: usize,
     power: usize,
 }
 
 impl Evaluator {
-    /// The columns `columns` of an encrypted array, of a vector the entries.
+    /// The columns `columns` of an encrypted matrix, or the entries `columns` of a vector.
     ///
-    /// In slots, a product with ones and zeros, not yet rescaled, and rotations; the padding is zero. In
-    /// coefficients the other numbers of their polynomials stay in the padding, where whoever has the secret
-    /// can read them. Where only whole polynomials were selected, the padding is as it was.
+    /// In slots: a product with a mask, not rescaled, and rotations; the padding is zero. In coefficients the
+    /// other numbers of the selected polynomials stay in the padding, where the owner of the secret can read
+    /// them; if the range has all numbers of its polynomials, the padding is unchanged.
     ///
-    /// Cost in coefficients: a product with a power of `X` for each polynomial; none where the range starts
-    /// at a multiple of the layout's capacity.
+    /// Cost in coefficients: a product with a power of `X` for each polynomial; none if the range starts at a
+    /// multiple of the layout's capacity.
     ///
     /// # Errors
-    /// [`CkksError::Empty`] without columns; [`CkksError::OutOfRange`] for columns that it does not have;
-    /// [`CkksError::Shape`] for a single number; [`CkksError::Conversion`] in bit-reversed order, and for a
-    /// range over several polynomials of a row that starts, or in slots ends, within one; in slots missing
-    /// keys, and errors of [`Evaluator::multiply_plain`]; [`CkksError::SharedMask`] where chunks of a row
-    /// share a mask and a part of them is selected.
+    /// [`CkksError::Empty`] without columns; [`CkksError::OutOfRange`] for columns beyond the last;
+    /// [`CkksError::Shape`] for a single number; [`CkksError::Conversion`] for numbers in bit-reversed order,
+    /// and for a range over several polynomials of a row that starts, or in slots ends, inside one;
+    /// [`CkksError::SharedMask`] if chunks of a row share a mask and some of them are selected; in slots
+    /// missing keys and the errors of [`Evaluator::multiply_plain`].
     pub fn select_columns(&self, x: &Ciphertext, columns: Range<usize>) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         check_range(x, &columns)?;
@@ -82,7 +81,7 @@ impl Evaluator {
     }
 }
 
-/// The powers of `X` that bundles are divided by, as factors; on a dry run without data.
+/// The inverses of powers of `X` as factors; without data on a dry run.
 struct Monomials(BTreeMap<usize, Option<Poly<Eval>>>);
 
 impl Monomials {
@@ -103,7 +102,7 @@ impl Monomials {
     }
 }
 
-/// `X^(-power) = -X^(n - power)` for a power from 1 to `n`.
+/// `X^(-power) = -X^(n - power)`, for a power from 1 to `n`.
 fn inverse_power(params: &Params, x: &Ciphertext, power: usize) -> Poly<Eval> {
     let (ring, basis) = (params.chain().ring(), params.chain().basis(x.level));
     let mut coefficients = vec![0; ring.degree()];
@@ -111,7 +110,7 @@ fn inverse_power(params: &Params, x: &Ciphertext, power: usize) -> Poly<Eval> {
     Poly::from_signed(ring, &basis, &coefficients).into_eval()
 }
 
-/// Refuses ranges that the array does not have.
+/// Refuses columns that the array does not have.
 fn check_range(x: &Ciphertext, columns: &Range<usize>) -> Result<(), CkksError> {
     let Some((&count, rows)) = x.shape.split_last() else {
         let remedy = "a single number has no columns".to_owned();
@@ -132,7 +131,7 @@ fn check_range(x: &Ciphertext, columns: &Range<usize>) -> Result<(), CkksError> 
     Ok(())
 }
 
-/// The layout of the selection, and of each line the bundles that it is made of.
+/// The layout of the selection, and the sources of the bundles of each line.
 fn selected(x: &Ciphertext, columns: &Range<usize>) -> Result<(Layout, Vec<Source>), CkksError> {
     let (layout, Range { start, end }) = (x.layout, columns.clone());
     let refused = |reason: String| Err(CkksError::Conversion { operation: SELECTION, reason });
@@ -164,7 +163,7 @@ fn selected(x: &Ciphertext, columns: &Range<usize>) -> Result<(Layout, Vec<Sourc
     let mut sources = Vec::with_capacity(after.bundles_per_line());
     for own in 0..after.groups() {
         for component in 0..after.stored_components(own) {
-            // The coefficient of X^component is the first of a component.
+            // Bundle `component` starts with the coefficient of X^component.
             let position = component + shift * layout.stride();
             let bundle = layout.bundle(0, group + own, position % layout.components);
             sources.push(Source { bundle, power: position / layout.components });
@@ -173,8 +172,8 @@ fn selected(x: &Ciphertext, columns: &Range<usize>) -> Result<(Layout, Vec<Sourc
     Ok((after, sources))
 }
 
-/// Refuses ranges that would leave chunks in bodies without an entry, which hold zero, or bring a chunk to
-/// another body.
+/// Refuses ranges that would leave chunks in bodies without an entry, which must hold zero, or move a chunk
+/// to another body.
 fn check_masks(layout: &Layout, &Range { start, end }: &Range<usize>) -> Result<(), CkksError> {
     if layout.axis == BodyAxis::Rows || layout.bodies == 1 {
         return Ok(());
@@ -182,8 +181,8 @@ fn check_masks(layout: &Layout, &Range { start, end }: &Range<usize>) -> Result<
     let (first, last) = (start / layout.capacity, (end - 1) / layout.capacity);
     let ends = end == layout.columns
         || (end.is_multiple_of(layout.capacity) && (last + 1).is_multiple_of(layout.bodies));
-    // The last chunk under its mask may be cut, unless its polynomial is split and components of it would be
-    // left without an entry.
+    // The last chunk under its mask may be cut, unless its polynomial is split and some components would have
+    // no entry.
     let cut =
         layout.components == 1 && ((last + 1).is_multiple_of(layout.bodies) || last + 1 == layout.chunks);
     if first.is_multiple_of(layout.bodies) && (ends || cut) {

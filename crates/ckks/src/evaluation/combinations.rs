@@ -1,5 +1,5 @@
-//! Sums of products and of multiples: one relinearisation and one rescale for a whole sum. The steps of
-//! polynomials and of modular reduction.
+//! Sums of products and linear combinations: one relinearisation and one rescale per sum. Polynomial
+//! evaluation and modular reduction consist of these.
 
 use std::borrow::Cow;
 
@@ -24,7 +24,7 @@ const CONSTANT: &str = "a sum with a constant";
 /// Bits of the largest factor of a linear combination, which must fit an `i128`.
 const FACTOR_BITS: f64 = 126.0;
 
-/// One product of a sum: `left right`, or twice that.
+/// One product of a sum: `left right`, or twice this product.
 #[derive(Debug, Clone, Copy)]
 pub struct ProductTerm<'c> {
     /// The left factor.
@@ -40,12 +40,12 @@ fn integers(c: Complex64) -> (i128, i128) {
     (c.re.round_ties_even() as i128, c.im.round_ties_even() as i128)
 }
 
-/// The change that rounding both parts makes.
+/// The magnitude of the error of rounding both parts.
 fn rounded_off(c: Complex64) -> f64 {
     (c - Complex64::new(c.re.round_ties_even(), c.im.round_ties_even())).norm()
 }
 
-/// An integer in every slot: the constant polynomial, whose values are all the same.
+/// An integer in every slot: the constant polynomial.
 fn constant(params: &Params, level: Level, integer: i128) -> Poly<Eval> {
     let (ring, basis) = (params.chain().ring(), params.chain().basis(level));
     let residues = basis.residues_of(ring, integer);
@@ -53,11 +53,11 @@ fn constant(params: &Params, level: Level, integer: i128) -> Poly<Eval> {
 }
 
 impl Evaluator {
-    /// `sum of factor x` at the scale `scale`; factors are rounded to integers at `scale / x.scale()`.
-    /// Nothing is relinearised or rescaled.
+    /// `sum of factor x` at scale `scale`; factors are rounded to integers at `scale / x.scale()`. Neither
+    /// relinearises nor rescales.
     ///
-    /// All operands have one shape and one level. Cost: a pass for each real or imaginary part that is not 0,
-    /// and one product with `X^{n/2}` for all imaginary parts.
+    /// All operands have one shape and one level. Cost: a pass for each nonzero real or imaginary part of a
+    /// factor, and one product with `X^{n/2}` for all imaginary parts.
     ///
     /// # Errors
     /// [`CkksError::NoTerms`] without a term; [`CkksError::Encoding`] unless slots;
@@ -75,11 +75,11 @@ impl Evaluator {
         self.linear_combination_at(first.level, terms, scale)
     }
 
-    /// As [`Evaluator::linear_combination`], at `level`: operands at higher levels are read without their
-    /// further primes, so that nobody has to copy them.
+    /// [`Evaluator::linear_combination`] at `level`: operands at higher levels are used without their primes
+    /// above `level`, which saves copies.
     ///
     /// # Errors
-    /// As [`Evaluator::linear_combination`]; [`CkksError::LevelUp`] for an operand below `level`.
+    /// [`CkksError::LevelUp`] for an operand below `level`.
     pub(crate) fn linear_combination_at(
         &self,
         level: Level,
@@ -149,12 +149,11 @@ impl Evaluator {
     /// `sum of products + plus`, relinearised once and rescaled by one division: the noise and the cost of
     /// one switch for all products.
     ///
-    /// All operands have one level; all products, and `plus`, have one scale.
+    /// All operands have one level; all products and `plus` have one scale.
     ///
     /// # Errors
-    /// As [`Evaluator::multiply_rescale`]; [`CkksError::NoTerms`] without a product;
-    /// [`CkksError::LevelTooLow`] for operands of different levels; [`CkksError::ScaleMismatch`] for products
-    /// of different scales.
+    /// [`CkksError::NoTerms`] without a product; [`CkksError::LevelTooLow`] for operands of different levels;
+    /// [`CkksError::ScaleMismatch`] for products of different scales.
     pub fn sum_of_products_rescale(
         &self,
         products: &[ProductTerm<'_>],
@@ -171,11 +170,11 @@ impl Evaluator {
         self.sum_of_products_at(first.level, products, plus)
     }
 
-    /// As [`Evaluator::sum_of_products_rescale`], at `level`: operands at higher levels are read without
-    /// their further primes.
+    /// [`Evaluator::sum_of_products_rescale`] at `level`: operands at higher levels are used without their
+    /// primes above `level`.
     ///
     /// # Errors
-    /// As [`Evaluator::sum_of_products_rescale`]; [`CkksError::LevelUp`] for an operand below `level`.
+    /// [`CkksError::LevelUp`] for an operand below `level`.
     pub(crate) fn sum_of_products_at(
         &self,
         level: Level,
@@ -240,16 +239,15 @@ impl Evaluator {
         self.switched(params, sum.padded(padding), Operation::Multiply, level, params.step_product(level))
     }
 
-    /// `x + constant` in every slot, the padding included. Bodies without entries stay zero.
+    /// `x + number` in every slot, padding included. Bodies without entries stay zero.
     ///
     /// # Errors
-    /// [`CkksError::Encoding`] unless slots; [`CkksError::NotFinite`], [`CkksError::ValueTooLarge`];
-    /// parameter errors.
+    /// [`CkksError::Encoding`] unless slots; [`CkksError::NotFinite`], [`CkksError::ValueTooLarge`].
     pub fn add_constant(&self, x: &Ciphertext, number: Complex64) -> Result<Ciphertext, CkksError> {
         self.with_constant(x.clone(), number)
     }
 
-    /// As [`Evaluator::add_constant`], in place.
+    /// [`Evaluator::add_constant`] in place.
     pub(crate) fn with_constant(&self, x: Ciphertext, number: Complex64) -> Result<Ciphertext, CkksError> {
         self.check(&x)?;
         check_slots(&x, CONSTANT)?;
@@ -282,10 +280,11 @@ impl Evaluator {
         Ok(sum)
     }
 
-    /// The same array without the primes above `level`, at its own scale: free, and without noise.
+    /// The same array without the primes above `level`, at its scale: free and without noise.
     ///
     /// # Errors
-    /// [`CkksError::LevelUp`]; [`CkksError::ScaleOutOfRange`] where the scale does not fit the modulus there.
+    /// [`CkksError::LevelUp`]; [`CkksError::ScaleOutOfRange`] if the scale does not fit the modulus of
+    /// `level`.
     pub(crate) fn restrict<'c>(
         &self,
         x: &'c Ciphertext,
@@ -303,12 +302,9 @@ impl Evaluator {
         Ok(Cow::Owned(x.try_map(level, x.scale, |bundle| Ok(bundle.restrict(&basis)?))?))
     }
 
-    /// Calls `run` on every bundle of `x`, each as a separate array. A dry run calls `run` once and records
-    /// its cost as often as there are bundles, so its memory counts for one bundle. `whole` makes the
-    /// resulting array from the bundles of the results; it carries what is known of the results.
-    ///
-    /// # Errors
-    /// As `run`.
+    /// Calls `run` on every bundle of `x`, each as a separate array. A dry run calls `run` once, counts its
+    /// cost once per bundle, and its memory for one bundle. `whole` makes the resulting array from the
+    /// resulting bundles; its estimate is that of the results.
     pub(crate) fn bundle_by_bundle(
         &self,
         x: &Ciphertext,
@@ -318,13 +314,13 @@ impl Evaluator {
         if !x.is_symbol() {
             let results = self.ticking(0..x.bundles.len()).map(|index| run(&x.part(index?)));
             let results = results.collect::<Result<Vec<_>, CkksError>>()?;
-            // What is known of a part is known of all.
+            // All parts have the same estimate.
             let estimate = results.last().map(|part| part.estimate.clone());
             let result = whole(results.into_iter().flat_map(|part| part.bundles).collect());
             return Ok(result.estimated(|own| estimate.unwrap_or(own)));
         }
         let result = whole(Vec::new());
-        // The last chunk of a row is used, because it has the padding.
+        // The last chunk of a row represents all, because it has the padding.
         let part = self.repeated(x.layout.bundles(), || run(&x.part(x.layout.chunks - 1)))?;
         Ok(result.estimated(|_| part.estimate.clone()))
     }
@@ -341,7 +337,7 @@ fn check_one_level<'c>(
     })
 }
 
-/// Refuses an operand that cannot be read at `level`.
+/// Refuses an operand below `level`, or whose scale does not fit there.
 fn check_room_at(x: &Ciphertext, level: Level) -> Result<(), CkksError> {
     if level > x.level {
         return Err(CkksError::LevelUp { from: x.level.0, to: level.0 });
@@ -407,7 +403,7 @@ fn relinearised(
     keys.relinearise_rescale(&sum)
 }
 
-/// Bundle `index` of `x` modulo the primes of `basis`, copied where `x` has more.
+/// Bundle `index` of `x` modulo the primes of `basis`, copied if `x` has more primes.
 fn at_basis<'c>(x: &'c Ciphertext, index: usize, basis: &Basis) -> Result<Cow<'c, Bundle<Eval>>, CkksError> {
     let bundle = &x.bundles[index];
     Ok(if bundle.basis() == basis { Cow::Borrowed(bundle) } else { Cow::Owned(bundle.restrict(basis)?) })

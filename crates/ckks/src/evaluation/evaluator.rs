@@ -1,4 +1,4 @@
-//! The evaluator: where it finds keys, and what it records on a dry run. Its operations are in the other
+//! The evaluator: its keys, its callbacks, and the recording of a dry run. Its operations are in the other
 //! files of this folder.
 
 use std::borrow::Cow;
@@ -37,26 +37,27 @@ use crate::progress::Progress;
 pub struct Evaluator {
     params: Params,
     keys: Keys,
-    /// The callback that is told the names of stages.
+    /// Called with the name of each stage.
     watch: Option<Watch>,
-    /// What happens before operations that take levels.
+    /// Bootstraps operands of operations that need levels.
     refresh: Option<Arc<dyn Refreshing>>,
-    /// The callback that is asked whether to go on.
+    /// Asked at every operation whether to continue.
     beat: Option<Beat>,
 }
 
-/// How many levels an operation needs.
+/// The levels that an operation needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LevelsNeeded {
-    /// The result, rescaled, is so many levels below the operand.
+    /// The rescaled result is this many levels below the operand.
     Depth(usize),
-    /// The operand must be at this level or above.
+    /// The operand must be at least at this level.
     Level(Level),
 }
 
-/// What an evaluator does by itself where levels run out. The functions get the evaluator without it.
+/// Automatic bootstrapping of arrays that lack levels. The functions receive the evaluator without automatic
+/// bootstrapping.
 pub(crate) trait Refreshing: std::fmt::Debug + Send + Sync {
-    /// The same numbers at a higher level, or nothing where the array has room enough or cannot be refreshed.
+    /// The same numbers at a higher level; `None` if the array has the levels or cannot be bootstrapped.
     fn refreshed(
         &self,
         evaluator: &Evaluator,
@@ -64,8 +65,8 @@ pub(crate) trait Refreshing: std::fmt::Debug + Send + Sync {
         headroom: LevelsNeeded,
     ) -> Result<Option<Ciphertext>, CkksError>;
 
-    /// The product of a plain matrix (rows, columns, numbers row by row) with `x`, not yet rescaled, or
-    /// nothing where `x` has room enough or the product is one of a refreshed array.
+    /// The product of a plain matrix with `x`, not rescaled; `None` if `x` has the levels, or is to be
+    /// bootstrapped before the product.
     fn product(
         &self,
         evaluator: &Evaluator,
@@ -74,7 +75,7 @@ pub(crate) trait Refreshing: std::fmt::Debug + Send + Sync {
         progress: Progress<'_>,
     ) -> Result<Option<Ciphertext>, CkksError>;
 
-    /// How that product is computed.
+    /// Describes how that product is computed.
     fn explained(
         &self,
         evaluator: &Evaluator,
@@ -83,10 +84,10 @@ pub(crate) trait Refreshing: std::fmt::Debug + Send + Sync {
     ) -> Result<Option<String>, CkksError>;
 }
 
-/// Rows, columns, and numbers row by row.
+/// Rows, columns, and the numbers in row-major order.
 pub(crate) type PlainMatrix<'w> = (usize, usize, &'w [f64]);
 
-/// A callback that is asked whether to continue, at every operation and at every polynomial of it.
+/// A callback that decides at every operation, and at every bundle of it, whether to continue.
 #[derive(Clone)]
 struct Beat(Arc<dyn Fn(usize, usize) -> bool + Send + Sync>);
 
@@ -96,7 +97,7 @@ impl std::fmt::Debug for Beat {
     }
 }
 
-/// A callback with the name of a stage; it returns whether to continue.
+/// A callback that receives the name of a stage and returns whether to continue.
 #[derive(Clone)]
 struct Watch(Arc<dyn Fn(&str) -> bool + Send + Sync>);
 
@@ -114,18 +115,19 @@ impl std::fmt::Debug for Watch {
     }
 }
 
-/// Where an evaluator finds keys.
+/// The source of an evaluator's keys.
 #[derive(Debug, Clone)]
 enum Keys {
     /// The evaluator has no keys.
     None,
-    /// Keys are in a set made by the owner.
+    /// A key set made by the owner.
     Held(Arc<EvaluationKeys>),
-    /// The evaluator needs no keys, because it runs on symbols and records which keys it would use.
+    /// The evaluator runs on symbols and needs no keys; it records the keys that it would use.
     Recorded(Arc<Mutex<Recording>>),
 }
 
-/// Marks `z`, computed from `x` and `y` entry by entry, as complex if one of them is, and sets its padding.
+/// For `z`, computed from `x` and `y` entry by entry: marks it as complex if an operand is, and sets its
+/// padding.
 pub(super) fn entrywise(
     mut z: Ciphertext,
     (x, y): (&Ciphertext, &Ciphertext),
@@ -135,8 +137,7 @@ pub(super) fn entrywise(
     z.padded(padding)
 }
 
-/// Refuses coefficient encoding, because the product of two polynomials is then not the product of the
-/// entries.
+/// Refuses coefficient encoding, where the product of polynomials is not the product of entries.
 pub(crate) fn check_slots(x: &Ciphertext, operation: &'static str) -> Result<(), CkksError> {
     if x.encoding() == Encoding::Slots {
         return Ok(());
@@ -145,7 +146,7 @@ pub(crate) fn check_slots(x: &Ciphertext, operation: &'static str) -> Result<(),
     Err(CkksError::Encoding { operation, expected, got })
 }
 
-/// Which keys an operation on an array asks for, and how often it uses them.
+/// The keys that an operation on an array needs, and how often it uses them.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct KeyQuery<'q> {
     /// The operation's name in errors.
@@ -160,7 +161,7 @@ pub(crate) struct KeyQuery<'q> {
 }
 
 impl<'q> KeyQuery<'q> {
-    /// For `operation` on `x`, at its level and shape: one switch for each bundle.
+    /// The keys of `operation` on `x` at its level and shape, with one switch for each bundle.
     pub(crate) fn new(what: &'static str, operation: Operation, x: &'q Ciphertext) -> Self {
         Self {
             what,
@@ -174,7 +175,7 @@ impl<'q> KeyQuery<'q> {
         }
     }
 
-    /// At the shape of other parameters, in all slots of theirs.
+    /// At the shape of `params`, for all of their slots.
     pub(crate) fn under(self, params: &'q Params) -> Self {
         Self { params, period: params.slot_count(), ..self }
     }
@@ -184,25 +185,25 @@ impl<'q> KeyQuery<'q> {
         Self { level, ..self }
     }
 
-    /// For slots that repeat with a period.
+    /// For slots that repeat with `period`.
     pub(crate) fn repeating(self, period: usize) -> Self {
         Self { period, ..self }
     }
 
-    /// With so many switches of bundles in all.
+    /// With this number of switches of bundles.
     pub(crate) fn switching(self, switches: usize) -> Self {
         Self { switches, ..self }
     }
 
-    /// A dry run records the need and the use but no cost, which the caller records.
+    /// A dry run records the need and the use, but not the cost, which the caller records.
     pub(crate) fn without_cost(self) -> Self {
         Self { priced: false, ..self }
     }
 }
 
 impl Evaluator {
-    /// An evaluator without keys, for all operations that need none; products of ciphertexts and rotations
-    /// need keys.
+    /// An evaluator without keys, for operations that need none. Products of ciphertexts and rotations need
+    /// keys.
     #[must_use]
     pub fn new(params: &Params) -> Self {
         Self { params: params.clone(), keys: Keys::None, watch: None, refresh: None, beat: None }
@@ -215,8 +216,8 @@ impl Evaluator {
         Self { params: keys.params().clone(), keys: Keys::Held(keys), watch: None, refresh: None, beat: None }
     }
 
-    /// An evaluator for dry runs on symbols ([`Ciphertext::symbol`]): it applies the same rules for shapes,
-    /// levels and scales, without data and keys. [`Evaluator::needs`] returns the keys that the computation
+    /// An evaluator for dry runs on symbols ([`Ciphertext::symbol`]). It checks shapes, levels and scales
+    /// like any evaluator, without data and keys. [`Evaluator::needs`] returns the keys that the computation
     /// would use. Clones share their recording.
     #[must_use]
     pub fn recording(params: &Params) -> Self {
@@ -229,9 +230,9 @@ impl Evaluator {
         }
     }
 
-    /// As [`Evaluator::recording`], for a computation whose keys will be made for `needs`. Costs and bounds
-    /// on errors depend on the keys, because a key for lower levels has fewer primes that can serve as
-    /// special primes. [`Evaluator::recording`] assumes keys that serve all levels.
+    /// [`Evaluator::recording`] for a computation whose keys will be made for `needs`. Costs and error bounds
+    /// depend on the keys: a key for lower levels leaves more primes free as special primes.
+    /// [`Evaluator::recording`] assumes keys for all levels.
     #[must_use]
     pub fn recording_for(params: &Params, needs: KeyNeeds) -> Self {
         let recording = Arc::new(Mutex::new(Recording::made_for(needs)));
@@ -244,8 +245,8 @@ impl Evaluator {
         }
     }
 
-    /// The recorded operations that need keys, each with the highest level at which it is used; empty for
-    /// evaluators that do not record.
+    /// The recorded operations that need keys, each with the highest level at which it is used; empty if the
+    /// evaluator does not record.
     #[must_use]
     pub fn needs(&self) -> KeyNeeds {
         self.recorded().needs().clone()
@@ -266,12 +267,12 @@ impl Evaluator {
         &self.params
     }
 
-    /// A symbol of a fresh public-key encryption for this dry run, whose numbers are at most `bound`. All
-    /// symbols computed from it carry bounds on numbers and errors ([`Ciphertext::estimate`]).
+    /// A symbol of a fresh public-key encryption of numbers up to `bound`, for this dry run. All symbols
+    /// computed from it have bounds on numbers and errors ([`Ciphertext::estimate`]).
     ///
     /// # Errors
-    /// As [`Ciphertext::symbol`]; [`CkksError::Symbol`] for an evaluator that does not record;
-    /// [`CkksError::OutOfRange`] for a bound that is no positive number.
+    /// [`CkksError::Symbol`] for an evaluator that does not record; [`CkksError::OutOfRange`] for a bound
+    /// that is not a positive number.
     pub fn symbol(
         &self,
         shape: &[usize],
@@ -285,7 +286,7 @@ impl Evaluator {
         self.take_symbol(symbol, Some(bound))
     }
 
-    /// The keys of an evaluator that computes on data.
+    /// The keys of an evaluator that computes on data; `None` without keys and on dry runs.
     pub(crate) fn held(&self) -> Option<&EvaluationKeys> {
         match &self.keys {
             Keys::Held(keys) => Some(keys),
@@ -293,13 +294,12 @@ impl Evaluator {
         }
     }
 
-    /// An evaluator that records what this one would do, and bootstraps where this one would if it had all
-    /// keys.
+    /// A recording evaluator that bootstraps automatically where this one would with all keys.
     pub(crate) fn recording_alike(&self) -> Self {
         Self { refresh: self.refresh.clone(), ..Self::recording(&self.params) }
     }
 
-    /// Whether all these keys are held, or need not be because this evaluator records.
+    /// Whether the evaluator has all these keys, or records and needs none.
     pub(crate) fn holds_all(&self, needs: &KeyNeeds) -> Result<bool, CkksError> {
         Ok(match &self.keys {
             Keys::None => needs.is_empty(),
@@ -313,20 +313,20 @@ impl Evaluator {
         })
     }
 
-    /// Whether the keys of `operation` on `x` are held.
+    /// Whether the evaluator has the keys of `operation` on `x`.
     pub(crate) fn holds(&self, x: &Ciphertext, operation: Operation) -> bool {
         self.held()
             .is_some_and(|keys| keys.find(&x.params, operation, x.level, x.params.slot_count()).is_ok())
     }
 
-    /// Adds a symbol that was made elsewhere to this dry run, as a fresh public-key encryption. From then on
-    /// the dry run counts the memory of this array and of every array computed from it. If `bound` is given,
-    /// as the largest magnitude of its numbers, all these arrays carry bounds on numbers and errors.
+    /// Adds a symbol to this dry run, as a fresh public-key encryption. The dry run then counts the memory of
+    /// this array and of every array computed from it. With `bound`, the largest magnitude of its numbers,
+    /// all these arrays have bounds on numbers and errors.
     ///
     /// # Errors
-    /// As [`Evaluator::symbol`]; [`CkksError::WrongParams`]; [`CkksError::Conversion`] for a ciphertext with
-    /// data; [`CkksError::BoundTooLarge`] where numbers as large as the bound do not fit at the symbol's
-    /// level and scale.
+    /// [`CkksError::Symbol`] for an evaluator that does not record; [`CkksError::Conversion`] for a
+    /// ciphertext with data; [`CkksError::OutOfRange`] for a bound that is not a positive number;
+    /// [`CkksError::BoundTooLarge`] if numbers of this bound do not fit the symbol's level and scale.
     pub fn take_symbol(&self, symbol: Ciphertext, bound: Option<f64>) -> Result<Ciphertext, CkksError> {
         let variance = symbol.params.noise_model().fresh_public();
         let symbol = self.take_encrypted(symbol, bound, variance)?;
@@ -334,12 +334,12 @@ impl Evaluator {
         Ok(symbol)
     }
 
-    /// Adds a symbol that an earlier dry run computed to this one, with the bounds that it had.
+    /// Adds a symbol from an earlier dry run to this one, with the given estimate.
     pub fn take_symbol_of(&self, symbol: Ciphertext, estimate: Estimate) -> Result<Ciphertext, CkksError> {
         Ok(self.take_symbol(symbol, None)?.estimated(|_| estimate))
     }
 
-    /// As [`Evaluator::take_symbol`], where the error of a coefficient has the variance `variance`.
+    /// [`Evaluator::take_symbol`] for an encryption whose error has variance `variance` in a coefficient.
     pub(crate) fn take_encrypted(
         &self,
         mut symbol: Ciphertext,
@@ -369,11 +369,11 @@ impl Evaluator {
         Ok(symbol.freshly(bound, variance, false))
     }
 
-    /// Runs a named stage of a circuit. A dry run records the cost under the name; on data, the evaluator's
-    /// watcher is told the name first.
+    /// Runs a named stage of a circuit. A dry run records the cost under the name; on data, the callback of
+    /// [`Evaluator::watched`] first receives the name.
     ///
     /// # Errors
-    /// As `run`; [`CkksError::Cancelled`] where the watcher says so.
+    /// [`CkksError::Cancelled`] if the callback returns `false`.
     pub fn stage<T>(&self, name: &str, run: impl FnOnce() -> Result<T, CkksError>) -> Result<T, CkksError> {
         if let Some(watch) = &self.watch
             && !watch(name)
@@ -387,38 +387,37 @@ impl Evaluator {
     }
 
     /// Opens a stage of a dry run, for callers that cannot run the stage as one function;
-    /// [`Evaluator::leave_stage`] closes it. On data nothing happens.
+    /// [`Evaluator::leave_stage`] closes it. Does nothing on data.
     pub fn enter_stage(&self, name: &str) {
         if let Keys::Recorded(recording) = &self.keys {
             recording.lock().unwrap_or_else(PoisonError::into_inner).enter(name);
         }
     }
 
-    /// Closes the stage of a dry run that was opened last, if there is one.
+    /// Closes the stage of a dry run that was opened last.
     pub fn leave_stage(&self) {
         if let Keys::Recorded(recording) = &self.keys {
             recording.lock().unwrap_or_else(PoisonError::into_inner).leave();
         }
     }
 
-    /// The same evaluator, which calls `watch` with the name of each stage before the stage runs; if `watch`
-    /// returns `false`, the computation is cancelled.
+    /// The same evaluator with a callback that receives the name of each stage before the stage runs and
+    /// cancels the computation by returning `false`.
     #[must_use]
     pub fn watched(self, watch: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
         Self { watch: Some(Watch(Arc::new(watch))), ..self }
     }
 
-    /// The same evaluator, which asks `go_on` at every operation, and before every ciphertext of operations
-    /// that take long; if it returns `false`, the computation is cancelled. The arguments are how many
-    /// ciphertexts of the operation are done, and of how many: (0, 1) for an operation as a whole, else from
-    /// 0 to all of them. Operations that consist of others report theirs too.
+    /// The same evaluator with a callback that may cancel the computation by returning `false`. It is called
+    /// at every operation, with (0, 1), and before every ciphertext and after the last of long operations,
+    /// with the number of finished ciphertexts and their total. Operations that consist of others also report
+    /// those.
     #[must_use]
     pub fn interruptible(self, go_on: impl Fn(usize, usize) -> bool + Send + Sync + 'static) -> Self {
         Self { beat: Some(Beat(Arc::new(go_on))), ..self }
     }
 
-    /// # Errors
-    /// [`CkksError::Cancelled`] where the callback of [`Evaluator::interruptible`] says so.
+    /// [`CkksError::Cancelled`] if the callback of [`Evaluator::interruptible`] returns `false`.
     fn beat(&self, done: usize, total: usize) -> Result<(), CkksError> {
         if self.beat.as_ref().is_some_and(|Beat(go_on)| !go_on(done, total)) {
             Err(CkksError::Cancelled)
@@ -427,9 +426,8 @@ impl Evaluator {
         }
     }
 
-    /// The bundles of an operation. Before each of them and behind the last the callback of
-    /// [`Evaluator::interruptible`] is asked whether to continue; where it says no, [`CkksError::Cancelled`]
-    /// stands in that place.
+    /// The bundles of an operation. Before each bundle and after the last one, calls the callback of
+    /// [`Evaluator::interruptible`]; if it returns `false`, yields [`CkksError::Cancelled`] instead.
     pub(crate) fn ticking<I: ExactSizeIterator>(
         &self,
         bundles: I,
@@ -442,32 +440,32 @@ impl Evaluator {
         })
     }
 
-    /// The same evaluator, which calls `refresh` before operations that take levels.
+    /// The same evaluator with `refresh` for operands of operations that need levels.
     pub(crate) fn refreshing(self, refresh: impl Refreshing + 'static) -> Self {
         Self { refresh: Some(Arc::new(refresh)), ..self }
     }
 
-    /// What this evaluator does by itself where levels run out.
+    /// The automatic bootstrapping of this evaluator.
     pub(crate) fn refresher(&self) -> Option<&dyn Refreshing> {
         self.refresh.as_deref()
     }
 
-    /// Whether this evaluator bootstraps by itself.
+    /// Whether this evaluator bootstraps automatically.
     #[must_use]
     pub fn bootstraps(&self) -> bool {
         self.refresh.is_some()
     }
 
-    /// The same evaluator, which bootstraps nothing by itself.
+    /// The same evaluator without automatic bootstrapping.
     #[must_use]
     pub fn without_bootstrapping(&self) -> Self {
         Self { refresh: None, ..self.clone() }
     }
 
-    /// `x`, or the same numbers at the level from which an operation that takes so many levels starts: at the
-    /// highest level of the application for an array in the levels of the bootstrap, and, where this
-    /// evaluator bootstraps by itself ([`Evaluator::bootstrapping`]), at a higher level if the operation
-    /// would make it bootstrap. To use an array several times, take this once.
+    /// `x` at a level from which an operation of `levels` levels can start. An array at the levels of the
+    /// bootstrap is lowered to the highest level of the application. If this evaluator bootstraps
+    /// automatically ([`Evaluator::bootstrapping`]), an array without enough levels is bootstrapped. Call
+    /// this once for an array that several operations use.
     pub fn with_levels<'x>(
         &self,
         x: &'x Ciphertext,
@@ -477,9 +475,9 @@ impl Evaluator {
         self.refreshed(x, LevelsNeeded::Depth(levels))
     }
 
-    /// `x`, or the same numbers at a higher level where there is too little room for an operation, or at the
-    /// highest level of the application where a product would be in the levels of the bootstrap: their steps
-    /// do not keep the scale of products. Plans have levels that their makers stated, and are left alone.
+    /// `x`, or the same numbers bootstrapped if the levels do not suffice, or lowered to the highest level of
+    /// the application if a product would be at the levels of the bootstrap, whose steps do not keep the
+    /// scale of products. Plans do not call this: their levels are fixed.
     pub(crate) fn refreshed<'x>(
         &self,
         x: &'x Ciphertext,
@@ -488,7 +486,7 @@ impl Evaluator {
         self.refreshed_for(x, || headroom)
     }
 
-    /// As [`Evaluator::refreshed`], for room that takes time to find out.
+    /// [`Evaluator::refreshed`] where computing the needed levels takes time.
     pub(crate) fn refreshed_for<'x>(
         &self,
         x: &'x Ciphertext,
@@ -507,7 +505,7 @@ impl Evaluator {
             .map_or(Cow::Borrowed(x), Cow::Owned))
     }
 
-    /// As [`Evaluator::refreshed`], for the factors of a product; an array times itself is refreshed once.
+    /// [`Evaluator::refreshed`] for the factors of a product; an array times itself is bootstrapped once.
     pub(crate) fn refreshed_factors<'x>(
         &self,
         x: &'x Ciphertext,
@@ -521,7 +519,8 @@ impl Evaluator {
         if std::ptr::eq(x, y) {
             return Ok((fresh.clone(), fresh));
         }
-        // The product is as low as the lower factor: where that one stays, the other one need not rise.
+        // The product is at the level of the lower factor: if that one is not bootstrapped, the other need
+        // not be.
         let other = if matches!(fresh, Cow::Borrowed(_)) && y.level <= y.params.fresh_level() {
             Cow::Borrowed(y)
         } else {
@@ -530,7 +529,7 @@ impl Evaluator {
         Ok((fresh, other))
     }
 
-    /// Runs `run` and counts everything that it records on a dry run `count` times.
+    /// Runs `run`; a dry run counts what `run` records `count` times.
     pub(crate) fn repeated<T>(
         &self,
         count: usize,
@@ -552,8 +551,8 @@ impl Evaluator {
         self.spend_once(x, || Ok(cost()?.times(x.layout.bundles() as f64)))
     }
 
-    /// Records the cost of an operation on a symbol as a whole. Every operation comes here once, so that this
-    /// is where it can be interrupted.
+    /// Records the cost of an operation on a symbol as a whole. Every operation calls this once, so it also
+    /// calls the callback of [`Evaluator::interruptible`].
     pub(crate) fn spend_once(
         &self,
         x: &Ciphertext,
@@ -569,7 +568,7 @@ impl Evaluator {
         Ok(())
     }
 
-    /// As [`Evaluator::spend`], for a sum of every polynomial, or its product with a number.
+    /// [`Evaluator::spend`] for one pass over every polynomial: a sum, or a product with an integer.
     pub(crate) fn spend_pass(&self, x: &Ciphertext) -> Result<(), CkksError> {
         self.spend(x, || {
             Ok(x.params.passes_cost(x.polys_per_bundle() * x.params.chain().basis(x.level).len()))
@@ -606,14 +605,14 @@ impl Evaluator {
             }
             Keys::Recorded(recording) if x.is_symbol() => {
                 params.check_switching(operation.is_in_packing_ring())?;
-                // What cannot be priced is refused, and leaves no trace.
+                // An operation whose cost cannot be computed is refused and not recorded.
                 let cost = match query.priced {
                     true => params
                         .operation_cost_by(operation, level, self.key_level(params, operation, level))?
                         .times(switches as f64),
                     false => Cost::default(),
                 };
-                // A thread that panicked while it held the lock cannot have left an incomplete entry.
+                // The recording is consistent even if a thread panicked while it held the lock.
                 let mut recording = recording.lock().unwrap_or_else(PoisonError::into_inner);
                 recording.write(&self.params, params, operation, level, (switches, cost))?;
                 Ok(None)
@@ -668,8 +667,7 @@ impl Evaluator {
     }
 
     /// The highest level, at least `level`, that the keys of `operation` at the shape of `params` serve: the
-    /// highest level of all unless this is a dry run for keys that are made for certain needs
-    /// ([`Evaluator::recording_for`]).
+    /// top level, unless this is a dry run for keys of given needs ([`Evaluator::recording_for`]).
     pub(crate) fn key_level(&self, params: &Params, operation: Operation, level: Level) -> Level {
         self.known_key_level(params, operation).unwrap_or(params.max_level()).max(level)
     }
@@ -685,8 +683,8 @@ impl Evaluator {
         }
     }
 
-    /// The variance of the switches of `operation` at `level` under `params` on symbols. Where nothing is
-    /// known of the keys, they may be for this level alone or for all levels: the larger one.
+    /// The variance of the switches of `operation` at `level` under `params` on symbols. If the level of the
+    /// keys is unknown, the larger variance of keys for this level and keys for all levels.
     pub(crate) fn variance_on_symbols(
         &self,
         params: &Params,
@@ -700,8 +698,8 @@ impl Evaluator {
         }
     }
 
-    /// Adds to what is known of `x` the error of the switches of `operation` at `level` under `params`,
-    /// followed by a division by `divisor`.
+    /// Adds the error of the switches of `operation` at `level` under `params`, followed by a division by
+    /// `divisor`, to the estimate of `x`.
     pub(crate) fn switched(
         &self,
         params: &Params,

@@ -1,10 +1,10 @@
-//! Levels and scales: rescaling, lower levels, and bringing operands to a common level and scale.
+//! Levels and scales: rescaling, dropping levels, and a common level and scale of operands.
 //!
-//! Scales are exact: a fresh ciphertext, and a rescaled product of two ciphertexts of one level, have exactly
-//! the canonical scale of their level. Operands of different levels are brought to the lower level; a product
-//! that is not yet rescaled and a fresh operand are brought together by an integer factor. Where no factor
-//! does, because the caller chose a scale or a chain's steps do not match it, the operands are brought to the
-//! scale of a level below: an integer factor and a rescale take a polynomial to any scale.
+//! A fresh ciphertext, and a rescaled product of two ciphertexts of one level, have exactly the canonical
+//! scale of their level. Operands of different levels are dropped to the lower level. A product that is not
+//! rescaled and a fresh operand get a common scale by an integer factor. If no factor suffices, because the
+//! caller chose a scale or the steps of a chain do not match the scales, both operands get the scale of a
+//! lower level: with an integer factor and a rescale any scale can be reached.
 
 use std::borrow::Cow;
 
@@ -15,17 +15,17 @@ use crate::arrays::Ciphertext;
 use crate::error::CkksError;
 use crate::parameters::{Params, Rescale};
 
-/// Scales whose relative difference is below this count as equal, because an integer factor of 40 bits is
-/// rounded by as much.
+/// Scales with a relative difference below this count as equal: the rounding of a 40-bit integer factor
+/// causes such a difference.
 const SCALE_TOLERANCE: f64 = 1e-11;
 
-/// How much the rounding of an integer factor may change a scale, relatively: a message of magnitude 1 then
-/// changes by at most one unit of its integers, which is below the noise of any encryption.
+/// Maximum of the relative change of a scale by the rounding of an integer factor: a message of magnitude 1
+/// then changes by at most one unit of its integers, which is below the noise of any encryption.
 fn factor_tolerance(scale: f64) -> f64 {
     SCALE_TOLERANCE.max(1.0 / scale)
 }
 
-/// The largest integer factor that changes a scale.
+/// Maximum of an integer factor that changes a scale.
 const LARGEST_FACTOR: f64 = (1u128 << 100) as f64;
 
 /// Whether two scales count as equal.
@@ -35,8 +35,8 @@ pub(crate) fn same_scale(x: f64, y: f64) -> bool {
 
 impl Ciphertext {
     /// Whether this is a product, or a sum of products, that was not rescaled: a rescale would give it the
-    /// canonical scale of the level below, or its scale is that of a product of two arrays of the level.
-    /// Where steps do not match the scale of products, as between two segments, only the latter holds.
+    /// canonical scale of the level below, or its scale is that of a product of two arrays of the level. If
+    /// steps do not match the scale of products, as between two segments, only the second condition holds.
     #[must_use]
     pub fn awaits_rescale(&self) -> bool {
         let Some(below) = self.level.0.checked_sub(1).map(Level) else { return false };
@@ -50,29 +50,29 @@ impl Ciphertext {
         same_scale(rescaled, self.params.scale(below)) || of_product()
     }
 
-    /// Whether the scale is the canonical one of the level, as that of a fresh encryption and of a rescaled
-    /// product.
+    /// Whether the scale is the canonical scale of the level, which fresh encryptions and rescaled products
+    /// have.
     #[must_use]
     pub fn has_canonical_scale(&self) -> bool {
         same_scale(self.scale, self.params.scale(self.level))
     }
 }
 
-/// Whether rounding alone is below a message of magnitude 1 at this scale.
+/// Whether the rounding noise is below a message of magnitude 1 at this scale.
 fn is_above_noise(params: &Params, scale: f64) -> bool {
     scale * scale >= params.noise_model().rounding()
 }
 
-/// How an array gets another level and scale: its primes above `above` are dropped, its polynomials
-/// multiplied by `factor`, and rescaled down to its new level.
+/// A change of level and scale: primes above level `above` are dropped, polynomials are multiplied by
+/// `factor`, and rescaled down to the new level.
 #[derive(Debug, Clone, Copy)]
 struct Change {
     factor: i128,
     above: Level,
 }
 
-/// How `x` comes to `level` with the scale `scale`, by the fewest rescales; nothing where no integer factor
-/// is precise enough.
+/// The change of `x` to `level` and `scale` with the fewest rescales; `None` if no integer factor is precise
+/// enough.
 fn change(x: &Ciphertext, level: Level, scale: f64) -> Option<Change> {
     if level <= x.level && same_scale(x.scale, scale) {
         return Some(Change { factor: 1, above: level });
@@ -92,12 +92,12 @@ fn change(x: &Ciphertext, level: Level, scale: f64) -> Option<Change> {
     None
 }
 
-/// The level and the scale to which all of `parts` can be brought: the highest such level; there, the scale
-/// that one of them has, if possible.
+/// The highest level to which all of `parts` can be brought at a common scale, and this scale: that of one of
+/// the parts, if possible.
 ///
 /// # Errors
-/// [`CkksError::LevelTooLow`] where scales differ and no level is left to bring them together;
-/// [`CkksError::ScaleMismatch`] where levels are the caller's affair.
+/// [`CkksError::LevelTooLow`] if scales differ and no level is left to adjust them;
+/// [`CkksError::ScaleMismatch`] if the caller is responsible for rescales.
 pub(super) fn meeting(parts: &[&Ciphertext], operation: &'static str) -> Result<(Level, f64), CkksError> {
     let Some(first) = parts.iter().copied().min_by_key(|part| part.level) else {
         return Err(CkksError::NoTerms { operation });
@@ -139,14 +139,13 @@ pub(super) fn meeting(parts: &[&Ciphertext], operation: &'static str) -> Result<
             return Ok((level, scale));
         }
     }
-    // One level is enough wherever a step is as long as a scale.
+    // If steps are as long as scales, one level suffices.
     Err(CkksError::LevelTooLow { operation, needed: lowest.0 + 1, level: lowest.0 })
 }
 
 impl Evaluator {
-    /// `x` as an operand of operations that need the scale of a level: a product that awaits its rescale is
-    /// rescaled, unless the runtime leaves rescales to the caller ([`Rescale::Explicit`]). To use a product
-    /// several times, take this once.
+    /// `x`, rescaled if it is a product that awaits its rescale, unless the runtime leaves rescales to the
+    /// caller ([`Rescale::Explicit`]). Call this once for a product that several operations use.
     pub fn settled<'x>(&self, x: &'x Ciphertext) -> Result<Cow<'x, Ciphertext>, CkksError> {
         if x.params.runtime().rescale == Rescale::Explicit || !x.awaits_rescale() {
             return Ok(Cow::Borrowed(x));
@@ -154,7 +153,7 @@ impl Evaluator {
         self.rescale(x).map(Cow::Owned)
     }
 
-    /// Brings both operands to the same level and scale; an operand that has them already is not copied.
+    /// Brings both operands to the same level and scale; operands that have them are not copied.
     pub(super) fn align<'c>(
         &self,
         x: &'c Ciphertext,
@@ -165,7 +164,7 @@ impl Evaluator {
         Ok((self.brought(x, level, scale)?, self.brought(y, level, scale)?))
     }
 
-    /// `x` at `level` with the scale `scale`; as it is, where it has them.
+    /// `x` at `level` with the scale `scale`, borrowed if it has them.
     pub(super) fn brought<'c>(
         &self,
         x: &'c Ciphertext,
@@ -180,10 +179,9 @@ impl Evaluator {
     }
 
     /// Drops primes down to `level` and changes the scale to `scale`, if an integer factor and rescales can
-    /// do that with little enough rounding; otherwise the scale stays.
+    /// do so with little enough rounding; otherwise keeps the scale.
     ///
-    /// A scale that the lower modulus cannot hold is refused, because the message would wrap around
-    /// unnoticed.
+    /// Refuses a scale that the lower modulus cannot hold, because the message would wrap around unnoticed.
     pub(crate) fn lower(&self, x: &Ciphertext, level: Level, scale: f64) -> Result<Ciphertext, CkksError> {
         let (change, scale) = change(x, level, scale)
             .map_or((Change { factor: 1, above: level }, x.scale), |change| (change, scale));
@@ -211,12 +209,12 @@ impl Evaluator {
         })?;
         let mut left = 1.0;
         for &from in levels.iter().rev() {
-            // What an earlier rescale rounds, later ones divide.
+            // Later rescales divide the rounding error of earlier ones.
             let error = lowered.slot_error(params.noise_model().rounding()) / left;
             lowered = lowered.estimated(|own| own.with_error(error));
             left *= params.step_product(from);
         }
-        // The factor is a rounded one.
+        // The factor was rounded.
         let inexact = (change.factor as f64 * (x.scale / scale) / left - 1.0).abs();
         Ok(lowered.estimated(|own| own.inexact(inexact)))
     }
@@ -234,7 +232,7 @@ impl Evaluator {
         self.at_level(x, level).map(Cow::into_owned)
     }
 
-    /// As [`Evaluator::drop_to_level`]; an `x` that is at `level` already is borrowed.
+    /// [`Evaluator::drop_to_level`] that borrows an `x` which is already at `level`.
     pub(crate) fn at_level<'c>(
         &self,
         x: &'c Ciphertext,
@@ -248,7 +246,7 @@ impl Evaluator {
         self.lower(x, level, target).map(Cow::Owned)
     }
 
-    /// Level and scale after a rescale from `level`; refused if the rescale would destroy the message.
+    /// Level and scale after a rescale from `level`; refuses a rescale that would destroy the message.
     pub(crate) fn rescaled(
         &self,
         x: &Ciphertext,
@@ -280,8 +278,8 @@ impl Evaluator {
     /// Divides by the last modulus step: the level falls by one, and the scale is divided by the step.
     ///
     /// # Errors
-    /// [`CkksError::LevelTooLow`] at level 0; [`CkksError::ScaleOutOfRange`] where the rescale would destroy
-    /// the message.
+    /// [`CkksError::LevelTooLow`] at level 0; [`CkksError::NothingToRescale`] for an array that is not a
+    /// product; [`CkksError::ScaleOutOfRange`] if the rescale would destroy the message.
     pub fn rescale(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         let (level, scale) = self.rescaled(x, x.level, x.scale)?;

@@ -1,4 +1,5 @@
-//! Moves between secrets: bringing bundles under one mask, splitting them again, and changing the secret.
+//! Changes of the secret: bringing bundles under one mask, splitting them again, and switching to another
+//! secret.
 //!
 //! ```text
 //! share_mask       (a_b; b_b) under s, b in 0..m      ->    (a'; b'_0 .. b'_{m-1}) under s'_0 .. s'_{m-1},    in one switch or in rounds
@@ -23,21 +24,22 @@ const SPLIT: &str = "taking bodies apart";
 const CHANGE: &str = "a change of the secret";
 
 impl Evaluator {
-    /// The same array with `bodies` bodies under each mask. The bodies are chunks of a row if a row has
-    /// several, otherwise rows. If their number is not a multiple of `bodies`, the last bodies are zero.
+    /// The same array with `bodies` bodies under each mask. The bodies are chunks of a row if rows have
+    /// several chunks, otherwise rows. If their number is not a multiple of `bodies`, the last bodies are
+    /// zero.
     ///
-    /// With the keys of [`KeyNeeds::shared_mask`](crate::KeyNeeds::shared_mask) it takes one switch, with
-    /// those of [`KeyNeeds::shared_mask_in_rounds`](crate::KeyNeeds::shared_mask_in_rounds) alone a few, with
-    /// smaller keys. A dry run takes one switch.
+    /// Takes one switch with the keys of [`KeyNeeds::shared_mask`](crate::KeyNeeds::shared_mask). With only
+    /// those of [`KeyNeeds::shared_mask_in_rounds`](crate::KeyNeeds::shared_mask_in_rounds), which are
+    /// smaller, it takes several. A dry run takes one switch.
     ///
     /// # Errors
-    /// [`CkksError::NoKey`] without keys; [`CkksError::SecretWithoutKeys`] unless under the main secret;
+    /// [`CkksError::NoKey`]; [`CkksError::SecretWithoutKeys`] unless under the main secret;
     /// [`CkksError::OutOfRange`] for a number of bodies; level errors.
     pub fn share_mask(&self, x: &Ciphertext, bodies: usize) -> Result<Ciphertext, CkksError> {
         self.share_mask_along(x, bodies, None)
     }
 
-    /// As [`Evaluator::share_mask`], along an axis of the caller's choice.
+    /// [`Evaluator::share_mask`] along a given axis.
     pub fn share_mask_along(
         &self,
         x: &Ciphertext,
@@ -55,17 +57,16 @@ impl Evaluator {
         }
     }
 
-    /// Whether the keys of all rounds to `bodies` bodies are held.
+    /// Whether the evaluator has the keys of all rounds to `bodies` bodies.
     pub(crate) fn holds_rounds(&self, x: &Ciphertext, bodies: usize) -> bool {
         format_switch_rounds(bodies)
             .into_iter()
             .all(|(from, to)| self.holds(x, Operation::Switch(Switch::FormatSwitch { from, to })))
     }
 
-    /// As [`Evaluator::share_mask_along`], in rounds ([`format_switch_rounds`]): each brings a few bundles
-    /// under one mask, with the keys of
-    /// [`KeyNeeds::shared_mask_in_rounds`](crate::KeyNeeds::shared_mask_in_rounds). Each round adds the noise
-    /// of a switch. [pcmm-mambo, sec. 3.3]
+    /// [`Evaluator::share_mask_along`] in rounds ([`format_switch_rounds`]), with the keys of
+    /// [`KeyNeeds::shared_mask_in_rounds`](crate::KeyNeeds::shared_mask_in_rounds). Each round brings a few
+    /// bundles under one mask and adds the noise of a switch. [pcmm-mambo, sec. 3.3]
     pub fn share_mask_in_rounds(
         &self,
         x: &Ciphertext,
@@ -75,14 +76,14 @@ impl Evaluator {
         self.check(x)?;
         x.check_main(SHARE)?;
         let rounds = format_switch_rounds(bodies);
-        // The bodies of all rounds are along one axis.
+        // The bodies of all rounds run along one axis.
         let axis = x.layout.with_bodies(bodies, axis)?.axis;
         rounds
             .into_iter()
             .try_fold(x.clone(), |shared, (_, to)| self.format_switched(&shared, to, Some(axis)))
     }
 
-    /// Bundles of some bodies each, brought under masks of `bodies` bodies by one switch for each mask.
+    /// Brings bundles under masks of `bodies` bodies, by one switch for each mask.
     fn format_switched(
         &self,
         x: &Ciphertext,
@@ -98,8 +99,7 @@ impl Evaluator {
             let (ring, basis) = (x.params.chain().ring(), x.params.chain().basis(x.level));
             let zero = Bundle::zero(ring, &basis, Rank(x.params.rank()), Bodies(from))?;
             for index in 0..layout.bundles() {
-                // The bodies of a bundle of `x` stay neighbours, and a bundle whose first body has no entries
-                // has none at all.
+                // The bodies of a bundle of `x` stay neighbours; if the first body has no entries, none has.
                 let member = |first: usize| {
                     layout
                         .polynomial_at(index, first)
@@ -118,7 +118,7 @@ impl Evaluator {
     ///
     /// # Errors
     /// [`CkksError::NoKey`] without the keys of [`KeyNeeds::shared_mask`](crate::KeyNeeds::shared_mask);
-    /// [`CkksError::Conversion`] unless under the secret of bodies; level errors.
+    /// [`CkksError::Conversion`] unless under the secret of several bodies; level errors.
     pub fn split_mask(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         let SecretName::Bodies(count) = x.secret else {
@@ -135,7 +135,7 @@ impl Evaluator {
                 to: SecretName::Main,
             })
         };
-        // The last bundles may have bodies without entries, which are left out.
+        // The last bundles may have bodies without entries, which are dropped.
         let held_in = |body: usize| {
             (0..x.layout.bundles()).filter(|&index| x.layout.polynomial_at(index, body).is_some()).count()
         };
@@ -182,12 +182,12 @@ impl Evaluator {
         self.switched(&x.params, split, out(0), x.level, 1.0)
     }
 
-    /// The same array under another secret with as many bodies.
+    /// The same array under another secret for the same number of bodies.
     ///
     /// # Errors
     /// [`CkksError::NoKey`]; [`CkksError::OutOfRange`] for a secret of another number of bodies;
-    /// [`CkksError::Conversion`] to or from the secret of the temporary rank, which arrays are not under; as
-    /// [`Params::key_definition`](crate::Params::key_definition); level errors.
+    /// [`CkksError::Conversion`] to or from the secret of the temporary rank or of a smaller ring, under
+    /// which no arrays are stored; level errors.
     pub fn change_secret(&self, x: &Ciphertext, to: SecretName) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         check_bodies(&x.layout, to)?;
@@ -206,7 +206,7 @@ impl Evaluator {
         self.switched_secret(x, to)
     }
 
-    /// As [`Evaluator::change_secret`], to any secret that there are keys for.
+    /// [`Evaluator::change_secret`] to any secret with keys.
     pub(crate) fn switched_secret(&self, x: &Ciphertext, to: SecretName) -> Result<Ciphertext, CkksError> {
         let operation = Operation::Switch(Switch::ChangeSecret { from: x.secret, to });
         let found = self.keys_of(KeyQuery::new(CHANGE, operation, x))?;
@@ -224,7 +224,7 @@ impl Evaluator {
     }
 }
 
-/// The key of an operation that takes one switch.
+/// The key of an operation by a single switch.
 fn only<'k>(found: &Found<'k>, operation: &'static str) -> Result<&'k HeldKey, CkksError> {
     match found {
         Found::InTurn(keys) if keys.len() == 1 => Ok(keys[0]),

@@ -1,5 +1,5 @@
 //! Operations on ciphertexts: arithmetic, sums of products, rotations, selections of rows and columns, sums
-//! of rows, moves between ranks and degrees, masks for several bodies.
+//! of rows, conversions of rank and degree, masks for several bodies.
 
 mod apply;
 pub(crate) mod arithmetic;

@@ -1,4 +1,5 @@
-//! Moves of ciphertexts between the shapes of one family: other ranks, and other degrees at equal dimension.
+//! Conversions of ciphertexts between the shapes of one family: other ranks, and other degrees of equal
+//! dimension.
 //!
 //! ```text
 //! to_rank     (n, k) -> (n, k')          down: a switch by a reduction key; up: zeros
@@ -7,9 +8,9 @@
 //! to_lwe      (n, k) -> (1, k n)         extract every coefficient
 //! ```
 //!
-//! Slot-encoded messages stay in the powers of `X^g`, which are component 0. Coefficients are spread over `g`
-//! components, and the [`Layout`] records which coefficient is where. A rank reduction between the two degree
-//! moves makes a ring switch: `to_mlwe(4)`, `to_rank(2)`, `to_rlwe()`. Source: [dpad-he, sec. 3.1.1, 4].
+//! Slots stay in the powers of `X^g`, which are component 0. Coefficients are spread over `g` components, and
+//! the [`Layout`] records the place of each. A rank reduction between two changes of the degree is a ring
+//! switch: `to_mlwe(4)`, `to_rank(2)`, `to_rlwe()`. Source: [dpad-he, sec. 3.1.1, 4].
 
 use clathrate_lattice::{Bundle, Eval, Poly, Ring};
 
@@ -30,11 +31,11 @@ const TO_RING: &str = "a switch to a smaller ring";
 const TO_LWE: &str = "a conversion to LWE samples";
 
 impl Evaluator {
-    /// The same array at rank `rank`: a lower rank by reduction keys, or a higher rank, up to that of the
+    /// The same array at rank `rank`: a lower rank with reduction keys, or a higher rank, up to that of the
     /// parameters, by appending zeros to the mask.
     ///
     /// # Errors
-    /// [`CkksError::NoReductionKey`]; [`CkksError::LevelTooHigh`] where the lower rank is not secure at this
+    /// [`CkksError::NoReductionKey`]; [`CkksError::LevelTooHigh`] if the lower rank is not secure at this
     /// level; [`CkksError::SecretWithoutKeys`] for a reduction under a secret other than the main one;
     /// parameter and secret errors.
     pub fn to_rank(&self, x: &Ciphertext, rank: usize) -> Result<Ciphertext, CkksError> {
@@ -72,12 +73,12 @@ impl Evaluator {
         self.switched(&x.params, x.moved(&target, bundles), Operation::ReduceRank(rank), x.level, 1.0)
     }
 
-    /// The same array at rank 1 and the degree that has the same dimension; where the rank is not a power of
-    /// two, its odd part remains.
+    /// The same array at rank 1 and the degree of equal dimension; if the rank is not a power of two, its odd
+    /// part remains.
     ///
-    /// Components of coefficients are joined again. Coefficients that were never split become the
-    /// coefficients of the powers of `X^g`. Cost: one automorphism for each pair of components, and one for
-    /// each further doubling of the degree.
+    /// Joins components of coefficients. Coefficients that were never split become the coefficients of the
+    /// powers of `X^g`. Cost: one automorphism for each pair of components, and one for each further doubling
+    /// of the degree.
     ///
     /// # Errors
     /// [`CkksError::Conversion`] for rows of more than `n / 2` slots; [`CkksError::NoRelativeKeys`],
@@ -107,15 +108,14 @@ impl Evaluator {
         let switches =
             |stage: usize| members.iter().map(|members| switches_of_stage(members, stage)).sum::<usize>();
         let stages = members.first().map_or(0, |members| members.len().trailing_zeros() as usize);
-        // A bundle at the higher degree fills all slots, so no two of the rotations there are equal modulo a
-        // period.
+        // A bundle at the higher degree uses all slots, so all rotations there are distinct.
         let find = |(stage, &operation): (usize, &Operation)| {
             self.keys_of(KeyQuery::new(TO_RLWE, operation, x).under(&target).switching(switches(stage)))
         };
         let keys: Option<Vec<Found<'_>>> =
             operations.iter().enumerate().map(find).collect::<Result<Vec<_>, _>>()?.into_iter().collect();
-        // Every stage doubles the coefficients that it keeps, and with them the errors of the switches before
-        // it; the message was divided by `gap` for that.
+        // Every stage doubles the coefficients that it keeps, and the errors of earlier switches with them;
+        // the message was divided by `gap` in advance.
         let with_errors = |moved: Ciphertext| -> Result<Ciphertext, CkksError> {
             let mut noise = moved.clone().estimated(Estimate::without_numbers);
             for operation in operations.iter().copied() {
@@ -128,11 +128,11 @@ impl Evaluator {
                 )?;
             }
             let slots = x.encoding() == Encoding::Slots;
-            // A slot is a sum of all coefficients, of which there are more now.
+            // A slot is a sum of all coefficients; the higher degree has more.
             let own = x.estimate.clone().errors_times(if slots { (gap as f64).sqrt() } else { 1.0 });
             Ok(moved.estimated(|_| own.with_noise_of(noise.estimate.clone(), 1)))
         };
-        // On a dry run there are no bundles, and no keys.
+        // A dry run has no bundles and no keys.
         let Some(keys) = keys.filter(|_| !x.is_symbol()) else {
             let moved = x.moved_as(&target, layout, Vec::new());
             self.spend(&moved, || {
@@ -141,7 +141,7 @@ impl Evaluator {
                 let mut cost = target.rows_cost(rows);
                 cost += target.transforms_cost(x.level, target.degree()).times(stages as f64);
                 if from.degree == 1 {
-                    // LWE samples are embedded coefficient by coefficient and transformed there.
+                    // LWE samples are embedded and transformed coefficient by coefficient.
                     let samples = members.iter().flatten().flatten().count() * moved.polys_per_bundle();
                     cost += target.transforms_cost(x.level, target.degree()).times(samples as f64);
                     cost += target.passes_cost(2 * samples * target.chain().basis(x.level).len());
@@ -159,15 +159,15 @@ impl Evaluator {
         with_errors(x.moved_as(&target, layout, bundles))
     }
 
-    /// The same array at rank `rank` and the degree that has the same dimension. This rearranges coefficients
-    /// and needs no key.
+    /// The same array at rank `rank` and the degree of equal dimension. Rearranges coefficients and needs no
+    /// key.
     ///
     /// Slots stay in one bundle; the noise of the other coefficients is dropped. Neighbouring coefficients go
-    /// to different bundles, as the result's layout records.
+    /// to different bundles, as the layout of the result records.
     ///
     /// # Errors
-    /// [`CkksError::Conversion`] where `rank` is not this rank times a power of two, or rows do not fit the
-    /// slots there.
+    /// [`CkksError::Conversion`] if `rank` is not the current rank times a power of two, or rows do not fit
+    /// the slots of the lower degree.
     pub fn to_mlwe(&self, x: &Ciphertext, rank: usize) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         let from = x.params.shape();
@@ -186,14 +186,13 @@ impl Evaluator {
         self.to_lower_degree(x, gap, TO_MLWE)
     }
 
-    /// The rows of `x`, which share polynomials, in the smaller ring of degree `degree`: samples under its
-    /// secret. A switch of each polynomial leads to that secret in the powers of `X^k`, of which
-    /// [`Evaluator::to_mlwe`] takes the rows, and of their masks the parts at the zeros of the secret are
-    /// dropped. [pcmm-mambo, sec. 2, ring switching]
+    /// The rows of `x`, which share polynomials, as samples in the smaller ring of degree `degree` under its
+    /// secret. Switches each polynomial to that secret in the powers of `X^k`, splits it into rows
+    /// ([`Evaluator::to_mlwe`]), and drops the parts of the masks at the zeros of the secret. [pcmm-mambo,
+    /// sec. 2, ring switching]
     ///
     /// # Errors
-    /// [`CkksError::Conversion`] for rows that are longer than the ring's polynomials; missing keys; as
-    /// [`Params::key_definition`].
+    /// [`CkksError::Conversion`] for rows that are longer than the ring's polynomials; missing keys.
     pub(crate) fn rows_in_ring(&self, x: &Ciphertext, degree: usize) -> Result<Ciphertext, CkksError> {
         if x.encoding() == Encoding::Slots {
             x.check_one_lane(TO_RING)?;
@@ -206,8 +205,8 @@ impl Evaluator {
         }
         let switched = self.switched_secret(x, SecretName::Embedded(degree))?;
         let rows = self.to_lower_degree(&switched, lanes, TO_RING)?;
-        // Components are counted by the reversed bits of their powers of X, so those of the secret that are
-        // not zero come first.
+        // Components are numbered by the reversed bits of their powers of X, so the nonzero components of the
+        // secret come first.
         let target =
             x.params.for_samples(ModuleShape { degree: whole / lanes, rank: degree * lanes / whole })?;
         let bundles = rows
@@ -218,8 +217,8 @@ impl Evaluator {
         Ok(Ciphertext { secret: SecretName::Packing, ..rows.moved(&target, bundles) })
     }
 
-    /// Every number of the array as an LWE sample of dimension `k n`: a bundle of degree 1. Number `t` of a
-    /// row is bundle `t` of the row. No key is needed.
+    /// Every number of the array as an LWE sample of dimension `k n`, a bundle of degree 1. Number `t` of a
+    /// row is bundle `t` of the row. Needs no key.
     ///
     /// A complex number becomes two samples, as the result's layout records.
     ///
@@ -265,14 +264,14 @@ impl Evaluator {
         }
         if x.is_symbol() || before.encoding == Encoding::Slots {
             let bundles = x.bundles.iter().map(|bundle| bundle.extract(ring)).collect::<Result<_, _>>()?;
-            // A slot is the sum of fewer coefficients, and of those that are dropped there is no noise.
+            // A slot is a sum of fewer coefficients; the noise of the dropped ones vanishes.
             let kept = if before.encoding == Encoding::Slots { (gap as f64).sqrt().recip() } else { 1.0 };
             return Ok(x.moved_as(&target, after, bundles).estimated(|own| own.errors_times(kept)));
         }
         if before.lanes > 1 {
             return Ok(x.moved_as(&target, after, rows_of(x, ring)?));
         }
-        // LWE samples count as components.
+        // LWE samples count as components here.
         let split = Layout {
             components: before.components * gap / before.stride().min(gap),
             degree: target.degree(),
@@ -282,16 +281,16 @@ impl Evaluator {
         let mut bundles = Vec::with_capacity(after.bundles());
         for line in 0..split.lines() {
             for group in 0..split.groups() {
-                // In Coeff form a component is a selection of coefficients; the transforms that follow have
-                // the lower degree.
+                // In Coeff form a component is a selection of coefficients; the following transforms have the
+                // lower degree.
                 let mut sources = Vec::new();
                 for component in 0..split.stored_components(group) {
                     let (outer, place) = (component % before.components, component / before.components);
                     if place == 0 {
                         sources.push(x.bundles[before.bundle(line, group, outer)].clone().into_coeff());
                     }
-                    // The powers of X that the component has are `place` times the stride, and it is counted
-                    // by their reversed bits.
+                    // The component has the powers of X that are `place` times the stride modulo `gap`; its
+                    // index is their bit reversal.
                     let power = place * (gap / inner);
                     let part = power.reverse_bits() >> (usize::BITS - gap.trailing_zeros());
                     bundles.push(sources[outer].extract_component(ring, part)?.into_eval());
@@ -302,14 +301,14 @@ impl Evaluator {
     }
 }
 
-/// The components of every bundle, each of which is a row. [pcmm-mambo, App. A, ModDecomp]
+/// The components of every bundle; each is a row. [pcmm-mambo, App. A, ModDecomp]
 fn rows_of(x: &Ciphertext, ring: &Ring) -> Result<Vec<Bundle<Eval>>, CkksError> {
     let Layout { rows: count, lanes, .. } = x.layout;
     let mut rows = Vec::with_capacity(count);
     for bundle in x.bundles() {
         let source = bundle.clone().into_coeff();
         for lane in (0..lanes).take(count - rows.len()) {
-            // Components are counted by the reversed bits of their power of X.
+            // Components are numbered by the reversed bits of their power of X.
             let component = lane.reverse_bits() >> (usize::BITS - lanes.trailing_zeros());
             rows.push(source.extract_component(ring, component)?.into_eval());
         }
@@ -317,15 +316,15 @@ fn rows_of(x: &Ciphertext, ring: &Ring) -> Result<Vec<Bundle<Eval>>, CkksError> 
     Ok(rows)
 }
 
-/// For each ciphertext of a result the samples that it is packed from, by the powers of `X` that they are
-/// for.
+/// For each ciphertext of a result, the indices of the samples that are packed into it, by powers of `X`.
 pub(crate) type Members = Vec<Vec<Option<usize>>>;
 
-/// For each bundle of `to`, whose degree is `gap` times as large, the bundles of `from` that it is packed
-/// from: a power of two of them, in the order of their components; `None` for components that are not stored.
+/// For each bundle of `to`, whose degree is `gap` times that of `from`, the bundles of `from` that are packed
+/// into it: a power of two of them, in the order of their components; `None` for components that are not
+/// stored.
 pub(super) fn members_of(from: &Layout, to: &Layout, gap: usize) -> Members {
     let split = from.as_samples_of(gap);
-    // Component i of the result is packed from the components that are i modulo the number of remaining
+    // Component i of the result is packed from the components congruent to i modulo the number of remaining
     // components.
     let group = split.components.min(gap);
     let mut all = Vec::with_capacity(to.bundles());
@@ -341,12 +340,13 @@ pub(super) fn members_of(from: &Layout, to: &Layout, gap: usize) -> Members {
     all
 }
 
-/// How many nodes of the packing of these members have a right child, which is multiplied by a monomial.
+/// The number of nodes with a right child, which is multiplied by a monomial, in the packing tree of these
+/// members.
 fn odd_nodes(members: &[Option<usize>]) -> usize {
     let stages = members.len().trailing_zeros();
     let right = |depth: u32| {
-        // A node at this depth has the members whose indices are equal modulo 2^depth; right children have
-        // the upper half of the residues.
+        // A node at this depth has the members with equal indices modulo 2^depth; right children are the
+        // upper half of the residues.
         let nodes = 1 << depth;
         (nodes / 2..nodes)
             .filter(|node| members.iter().skip(*node).step_by(nodes).any(Option::is_some))
@@ -355,10 +355,10 @@ fn odd_nodes(members: &[Option<usize>]) -> usize {
     (1..=stages).map(right).sum()
 }
 
-/// How many automorphisms of stage `stage` the packing of these members takes: one for each node of the tree
-/// with a member below it, and one in the trace that follows.
+/// The number of automorphisms in stage `stage` of the packing of these members: one for each node of the
+/// tree with a member below it, or one in the trace that follows.
 fn switches_of_stage(members: &[Option<usize>], stage: usize) -> usize {
-    // A node of this stage joins 2^(stage + 1) members, whose indices are equal modulo the number of nodes.
+    // A node of this stage joins the 2^(stage + 1) members with equal indices modulo the number of nodes.
     let nodes = members.len() >> (stage + 1);
     if nodes == 0 {
         return 1;
@@ -366,8 +366,8 @@ fn switches_of_stage(members: &[Option<usize>], stage: usize) -> usize {
     (0..nodes).filter(|node| members.iter().skip(*node).step_by(nodes).any(Option::is_some)).count()
 }
 
-/// Embeds components of one message and adds them up at the higher degree. [dpad-he, Algorithm 5], with the
-/// tree of CDKS (ePrint 2020/015, Algorithm 2)
+/// Embeds the components of one message into the higher degree and adds them. [dpad-he, Algorithm 5], with
+/// the tree of CDKS (ePrint 2020/015, Algorithm 2)
 ///
 /// ```text
 /// pack(c_0 .. c_(2^l - 1)) = e + X^(g / 2^l) o + phi_l(e - X^(g / 2^l) o),    e = pack(c_0, c_2, ..), o = pack(c_1, c_3, ..)
@@ -407,7 +407,7 @@ impl<'k> TraceTree<'k> {
         Ok(Self { target, keys, monomials, inverse })
     }
 
-    /// Packs the message whose components are `members`; their number is a power of two.
+    /// Packs the message with components `members`; their number is a power of two.
     fn pack(&self, members: &[Option<&Bundle<Eval>>]) -> Result<Bundle<Eval>, CkksError> {
         let stages = members.len().trailing_zeros() as usize;
         let mut sum = self.tree(members)?.ok_or(CkksError::Symbol { operation: TO_RLWE })?;
@@ -450,7 +450,7 @@ impl<'k> TraceTree<'k> {
 
     fn embed(&self, bundle: &Bundle<Eval>) -> Result<Bundle<Eval>, CkksError> {
         let ring = self.target.chain().ring();
-        // At degree 1 the two forms are one, and coefficients move in one pass.
+        // At degree 1, Coeff and Eval are the same, and coefficients move in one pass.
         let mut embedded = match bundle.view().as_coeff() {
             Some(words) => Bundle::from_polys(words.to_polys(), bundle.rank())?.embed(ring)?.into_eval(),
             None => bundle.embed(ring)?,
@@ -460,7 +460,8 @@ impl<'k> TraceTree<'k> {
     }
 }
 
-/// Refuses secrets that are not defined at other shapes: all but the main secret and the secrets of bodies.
+/// Refuses secrets that are not defined at other shapes: all except the main secret and those of devices and
+/// bodies.
 fn check_nested(x: &Ciphertext, operation: &'static str) -> Result<(), CkksError> {
     match x.secret {
         SecretName::Main | SecretName::Device(_) | SecretName::Bodies(_) | SecretName::Body { .. } => Ok(()),
@@ -473,7 +474,7 @@ fn check_nested(x: &Ciphertext, operation: &'static str) -> Result<(), CkksError
     }
 }
 
-/// Refuses rows with more slots than the lower of the two degrees has.
+/// Refuses rows with more slots than the lower degree has.
 pub(super) fn check_convertible(
     x: &Ciphertext,
     degree: usize,

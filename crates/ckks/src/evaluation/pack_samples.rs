@@ -1,5 +1,5 @@
-//! Packing: LWE or MLWE samples become ciphertexts of rank 1 by switches whose inputs are whole masks, with
-//! samples of middle degrees in between.
+//! Packing: LWE or MLWE samples become ciphertexts of rank 1 by switches of complete masks, directly or
+//! through samples of intermediate degrees.
 //!
 //! ```text
 //! to_rlwe     the row method: one automorphism for each pair of samples, log2 g keys
@@ -25,13 +25,12 @@ use crate::shape::ModuleShape;
 const PACK: &str = "packing";
 
 impl Params {
-    /// The steps of packing from this shape to the shape of rank 1, with samples of the ranks `midpoints`,
-    /// falling, in between.
+    /// The steps of packing from this shape to the shape of rank 1, through samples of the ranks `midpoints`,
+    /// in descending order.
     ///
     /// # Errors
-    /// [`CkksError::Conversion`] at rank 1, or where the odd part of the rank is not 1;
-    /// [`CkksError::OutOfRange`] for midpoints that are not powers of two that fall from below this rank to
-    /// above 1.
+    /// [`CkksError::Conversion`] at rank 1, or if the rank is not a power of two; [`CkksError::OutOfRange`]
+    /// unless midpoints are descending powers of two between 1 and this rank.
     pub fn packing_steps(&self, midpoints: &[usize]) -> Result<Vec<PackingStep>, CkksError> {
         let target = self.relative(self.rlwe_shape())?;
         if target.shape() == self.shape() {
@@ -45,13 +44,13 @@ impl Params {
         self.packing_steps_to(&target, midpoints)
     }
 
-    /// As [`Params::packing_steps`], to `target`, whose dimension may be larger than that of the samples.
+    /// [`Params::packing_steps`] to `target`, whose dimension may exceed that of the samples.
     pub(crate) fn packing_steps_to(
         &self,
         target: &Self,
         midpoints: &[usize],
     ) -> Result<Vec<PackingStep>, CkksError> {
-        // Whether there is a rank of 1 to pack to at all.
+        // Refuses shapes that cannot be packed to rank 1.
         target.packing_step(self.shape(), target.degree())?;
         PackingStep::all(Degree(self.degree()), Rank(self.rank()), midpoints, Degree(target.degree())).map_err(|_| CkksError::OutOfRange {
             what: "the midpoints of packing",
@@ -72,7 +71,7 @@ fn text(ranks: &[usize]) -> String {
     ranks.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// What samples are packed to.
+/// The result of packing samples.
 pub(crate) struct Packed {
     /// The parameters of the result, of rank 1.
     pub target: Params,
@@ -80,24 +79,23 @@ pub(crate) struct Packed {
     pub onto: SecretName,
     /// The shape of the array.
     pub shape: Vec<usize>,
-    /// Where its entries are.
+    /// The layout of the array.
     pub layout: Layout,
 }
 
 impl Evaluator {
-    /// The same array at rank 1 and the degree of equal dimension, packed from samples of this shape with
-    /// samples of the ranks `midpoints`, falling, in between; without midpoints in one step, the column
-    /// method. [`Evaluator::to_rlwe`] is the row method. The layout of the result is the same.
+    /// The same array at rank 1 and the degree of equal dimension, packed from samples of this shape through
+    /// samples of the ranks `midpoints`, in descending order; without midpoints in one step, the column
+    /// method. [`Evaluator::to_rlwe`] is the row method. Both give the same layout.
     ///
-    /// Samples under the secret of a device come under the main one, in the first step and without a further
-    /// switch.
+    /// The first step also switches samples under the secret of a device to the main secret.
     ///
-    /// Cost: a step from degree `n` to `n'` has one switch of `n' / n` polynomials for each sample that it
-    /// leaves. Each step adds the noise of one switch.
+    /// Cost: a step from degree `n` to `n'` has one switch of `n' / n` polynomials for each resulting sample.
+    /// Each step adds the noise of one switch.
     ///
     /// # Errors
-    /// As [`Params::packing_steps`]; [`CkksError::SecretWithoutKeys`] under other secrets;
-    /// [`CkksError::Conversion`] for several bodies under one mask, and for rows of more than `n / 2` slots;
+    /// [`CkksError::SecretWithoutKeys`] under other secrets; [`CkksError::Conversion`] for several bodies
+    /// under one mask, and for rows of more than `n / 2` slots; the errors of [`Params::packing_steps`];
     /// missing keys.
     pub fn pack(&self, x: &Ciphertext, midpoints: &[usize]) -> Result<Ciphertext, CkksError> {
         check_convertible(x, x.params.degree(), PACK)?;
@@ -107,12 +105,12 @@ impl Evaluator {
         self.pack_home(x, midpoints, layout, members_of(&x.layout, &layout, gap))
     }
 
-    /// As [`Evaluator::pack`], for rows that each are a polynomial: consecutive rows become the lanes of one
-    /// polynomial, so that the result has as few polynomials as there is room for. The inverse of
-    /// [`Evaluator::to_mlwe`] for rows in lanes. [pcmm-mambo, Algorithm 2, step 15]
+    /// [`Evaluator::pack`] for rows of one polynomial each: consecutive rows become the lanes of one
+    /// polynomial, so that the result has as few polynomials as possible. The inverse of
+    /// [`Evaluator::to_mlwe`] for lanes. [pcmm-mambo, Algorithm 2, step 15]
     ///
     /// # Errors
-    /// As [`Evaluator::pack`]; [`CkksError::Conversion`] where rows do not fill polynomials of their own.
+    /// [`CkksError::Conversion`] if rows do not fill separate polynomials.
     pub fn pack_rows(&self, x: &Ciphertext, midpoints: &[usize]) -> Result<Ciphertext, CkksError> {
         let gap = x.params.rlwe_shape().degree / x.params.degree();
         let layout = x.layout.gathered(gap)?;
@@ -123,7 +121,7 @@ impl Evaluator {
         self.pack_home(x, midpoints, layout, members)
     }
 
-    /// To the shape of rank 1 and of equal dimension, under the main secret.
+    /// Packs to the shape of rank 1 and equal dimension, under the main secret.
     fn pack_home(
         &self,
         x: &Ciphertext,
@@ -141,8 +139,7 @@ impl Evaluator {
         )
     }
 
-    /// The samples named in `members`, for each ciphertext of the result by the powers of `X` that they are
-    /// for.
+    /// Packs the samples in `members`: for each ciphertext of the result, the samples by powers of `X`.
     pub(crate) fn pack_as(
         &self,
         x: &Ciphertext,
@@ -151,7 +148,7 @@ impl Evaluator {
         members: Members,
     ) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
-        // The first step starts from the secret of the samples; what it leaves is under that of the result.
+        // The first step starts at the secret of the samples; its results are under the secret of the result.
         if !matches!(x.secret, SecretName::Device(_) | SecretName::Outside(_) | SecretName::Packing) {
             x.check_main(PACK)?;
         }
@@ -192,8 +189,8 @@ impl Evaluator {
         let Some(found) = found.filter(|_| !x.is_symbol()) else {
             let moved = packed(Vec::new());
             self.spend(&moved, || {
-                // Samples are read once and written once. What the first step leaves is less than the
-                // samples, but is moved word by word.
+                // Samples are read once and written once. The results of the first step are smaller, but are
+                // moved word by word.
                 let rows = (gap * x.params.shape().dimension()).div_ceil(target.degree());
                 Ok(target.passes_cost(steps.len() * rows * target.chain().basis(x.level).len()))
             })?;
@@ -203,7 +200,7 @@ impl Evaluator {
         let switcher = keys.first().ok_or(CkksError::NoKeys { operation: PACK })?.switcher()?;
         let taken: Vec<(PackingStep, &SwitchKey)> =
             steps.iter().copied().zip(keys.iter().map(|key| key.key())).collect();
-        // At degree 1 the two forms of a polynomial are one.
+        // At degree 1, Coeff and Eval are the same.
         let own: Vec<Bundle<Coeff>> = if x.params.degree() == 1 {
             Vec::new()
         } else {
@@ -217,7 +214,7 @@ impl Evaluator {
         let (chain, rank) = (target.chain(), Rank(target.rank()));
         let pack = |members: &Vec<Option<usize>>| {
             if members.iter().all(Option::is_none) {
-                // What others are packed to.
+                // A ciphertext without samples is zero.
                 return Ok(Bundle::zero(chain.ring(), &chain.basis(x.level), rank, Bodies(1))?);
             }
             let samples: Vec<_> = members.iter().map(|index| index.and_then(sample)).collect();
@@ -227,14 +224,14 @@ impl Evaluator {
     }
 }
 
-/// The members in the order in which steps of packing take them: they are counted by the powers of `X` that
-/// they are for, steps count by the reversed bits of these.
+/// The members in the order of the packing steps: members are indexed by powers of `X`, steps take them by
+/// the reversed bits of the powers.
 fn by_reversed_bits(members: Vec<Option<usize>>) -> Vec<Option<usize>> {
     let bits = members.len().trailing_zeros();
     (0..members.len()).map(|place| members[bit_reverse(place, bits)]).collect()
 }
 
-/// The one key of a step.
+/// The key of a step.
 fn single<'k>(found: &Found<'k>) -> Result<&'k HeldKey, CkksError> {
     match found {
         Found::InTurn(keys) if keys.len() == 1 => Ok(keys[0]),

@@ -1,4 +1,4 @@
-//! Products of ciphertexts, and of the numbers of their rows.
+//! Products of ciphertexts, and products of the numbers of a row.
 
 use std::borrow::Cow;
 
@@ -16,7 +16,7 @@ const PRODUCT: &str = "a product of ciphertexts";
 const PRODUCT_OF_ROW: &str = "the product of a row";
 
 impl Evaluator {
-    /// Refuses factors before any key is looked for, or written down on a dry run.
+    /// Checks the factors before any key is looked up, or recorded on a dry run.
     fn check_factors(&self, x: &Ciphertext, y: &Ciphertext) -> Result<(), CkksError> {
         self.check_pair(x, y, PRODUCT)?;
         check_slots(x, PRODUCT)?;
@@ -53,11 +53,11 @@ impl Evaluator {
         scale: f64,
     ) -> Ciphertext {
         let product = x.with(bundles, level, scale).estimated(|_| x.product_estimate(y));
-        // A product is zero where one of the factors is.
+        // A product is zero where a factor is zero.
         entrywise(product, (x, y), x.padding().min(y.padding()))
     }
 
-    /// `x * y`, element by element, relinearised, not yet rescaled.
+    /// `x * y`, element by element, relinearised, not rescaled.
     ///
     /// # Errors
     /// [`CkksError::NoKeys`], [`CkksError::NoRelinearisationKey`]; [`CkksError::SecretWithoutKeys`] for
@@ -82,7 +82,7 @@ impl Evaluator {
         )
     }
 
-    /// `x * y`, relinearised and rescaled by one division, which is faster and less noisy than two divisions.
+    /// `x * y`, relinearised and rescaled by one division, which is faster and has less noise than two.
     pub fn multiply_rescale(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.check_factors(x, y)?;
         let (x, y) = &self.refreshed_factors(x, y)?;
@@ -100,20 +100,19 @@ impl Evaluator {
         self.switched(&x.params, product, Operation::Multiply, x.level, x.params.step_product(x.level))
     }
 
-    /// `x * x`, relinearised, not yet rescaled.
+    /// `x * x`, relinearised, not rescaled.
     pub fn square(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.multiply(x, x)
     }
 
-    /// The product of the numbers of every row in slots, rescaled: an array of one column. Each half of the
-    /// numbers is multiplied with the other one, with ones behind them up to a power of two, so that `n`
-    /// numbers take the levels of `log2(n)` products, rounded up, in either order. Where a row has more
-    /// places, the product is in one of them or some, with zeros in the others, and sums of rotations copy
-    /// it.
+    /// The product of the numbers of every row in slots, rescaled: an array of one column. A row of `n`
+    /// numbers is padded with ones to a power of two; each product then multiplies one half of the numbers
+    /// with the other, so the row takes `ceil(log2(n))` levels in either order. If a row has more places, the
+    /// product is in some of them, the others are zero, and sums of rotations copy it.
     ///
     /// # Errors
-    /// As [`Evaluator::multiply_rescale`]; [`CkksError::NoRotationKey`]; [`CkksError::DirtyPadding`];
-    /// [`CkksError::Conversion`] for rows that share polynomials or take several.
+    /// [`CkksError::NoRotationKey`]; [`CkksError::DirtyPadding`]; [`CkksError::Conversion`] for rows that
+    /// share polynomials or take several.
     pub fn row_product(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         check_slots(x, PRODUCT_OF_ROW)?;
@@ -124,7 +123,7 @@ impl Evaluator {
         let Layout { columns, capacity, copies, order, .. } = x.layout;
         let factors = columns.next_power_of_two();
         let mut product = self.with_ones(x, factors)?;
-        // In bit-reversed order neighbours among the numbers are the farthest places.
+        // In bit-reversed order, neighbouring numbers are at the farthest places.
         let first = if order == Order::Natural { 1 } else { capacity / factors };
         let rotated = |x: &Ciphertext, step: usize| self.rotate_slots(x, &[(step * copies) as i64]);
         for step in doublings(first, first * factors).rev() {
@@ -137,7 +136,7 @@ impl Evaluator {
         if factors < capacity {
             let single = product.estimate.clone().sum(Along::Columns, (1, capacity), period);
             product = product.estimated(Estimate::without_numbers);
-            // In natural order the product is in one place, else in those that are multiples of `first`.
+            // In natural order the product is in one place, otherwise in the multiples of `first`.
             let steps = doublings(1, if order == Order::Natural { capacity } else { first });
             product =
                 self.plus_rotated(product, &steps.map(|step| (step * copies) as i64).collect::<Vec<_>>())?;
@@ -147,7 +146,7 @@ impl Evaluator {
             .estimated(|own| own.summed_over(factors, period)))
     }
 
-    /// Rows in slots with ones behind their numbers, up to this length.
+    /// Rows in slots, padded with ones up to `length` numbers.
     fn with_ones(&self, x: &Ciphertext, length: usize) -> Result<Ciphertext, CkksError> {
         let (layout, mut shape) = (x.layout, x.shape.clone());
         if length < layout.capacity || layout.columns < length {
@@ -162,7 +161,7 @@ impl Evaluator {
         let rows =
             x.clone().rearranged(shape, Layout { columns: length, ..layout }.with_padding(x.padding()));
         let (most, ones) = (x.estimate.magnitude.max(1.0), (length - layout.columns) as f64);
-        // The numbers are as they were, and some are ones.
+        // The numbers are unchanged, and the new ones are 1.
         let squares = layout.columns as f64 * x.estimate.typical.powi(2) + ones;
         let typical = (squares / length as f64).sqrt().min(most);
         Ok(self.add_plain(&rows, &values)?.estimated(|own| {

@@ -1,4 +1,4 @@
-//! The recording of a dry run: operations that need keys, how often each key is used, cost by stage, memory.
+//! The recording of a dry run: operations that need keys, uses of each key, cost by stage, memory.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,9 +14,9 @@ use crate::parameters::Params;
 /// The cost of one stage of a circuit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StageCost {
-    /// The stage's name; a stage inside another has both names, with a slash between.
+    /// The stage's name; nested stages are joined by a slash.
     pub name: String,
-    /// Unit operations and predicted time, one thread.
+    /// Unit operations and predicted time of one thread.
     pub cost: Cost,
 }
 
@@ -25,15 +25,15 @@ pub struct StageCost {
 pub struct Recording {
     needs: KeyNeeds,
     uses: BTreeMap<(KeyAddress, Level), usize>,
-    /// In the order in which they were first entered.
+    /// In the order of their first entry.
     stages: Vec<StageCost>,
-    /// Names of the stages that are open.
+    /// Names of the open stages, outermost first.
     open: Vec<String>,
     meter: Arc<MemoryMeter>,
-    /// How often each recorded operation counts: a circuit that runs bundle by bundle on data runs once on
+    /// How often each recorded operation counts: a circuit that runs for each bundle on data runs once on
     /// symbols.
     repeats: Repeats,
-    /// The needs that keys are made for, if they are known.
+    /// The needs for which keys will be made, if known.
     made_for: Option<KeyNeeds>,
 }
 
@@ -47,7 +47,7 @@ impl Default for Repeats {
     }
 }
 
-/// Name of the stage that operations outside any stage belong to.
+/// The name of the stage for operations outside of any stage.
 const NO_STAGE: &str = "operations";
 
 impl Recording {
@@ -56,7 +56,7 @@ impl Recording {
         Self { made_for: Some(needs), ..Self::default() }
     }
 
-    /// The highest level that the keys of `operation` at the shape of `params` serve, where that is known.
+    /// The highest level that the keys of `operation` at the shape of `params` serve, if known.
     pub(crate) fn key_level(&self, root: &Params, params: &Params, operation: Operation) -> Option<Level> {
         let key_level = self
             .made_for
@@ -65,7 +65,7 @@ impl Recording {
         key_level.map(|key_level| key_level.level(params.max_level()))
     }
 
-    /// Counts everything from now on `count` times as often; returns the previous value, for
+    /// From now on multiplies all counts by `count`; returns the previous factor, for
     /// [`Recording::end_repeat`].
     pub(crate) fn repeat(&mut self, count: usize) -> usize {
         let before = self.repeats.0;
@@ -73,13 +73,13 @@ impl Recording {
         before
     }
 
-    /// Ends a repetition.
+    /// Restores the factor that [`Recording::repeat`] returned.
     pub(crate) fn end_repeat(&mut self, before: usize) {
         self.repeats.0 = before;
     }
 
     /// Records `operation` on `bundles` bundles at the shape of `params`, and its cost; `root` has the shape
-    /// that the needs are stated for.
+    /// for which the needs are stated.
     pub(crate) fn write(
         &mut self,
         root: &Params,
@@ -103,7 +103,7 @@ impl Recording {
         Ok(())
     }
 
-    /// Adds `cost` to the stage that is open.
+    /// Adds `cost` to the open stage.
     pub(crate) fn spend(&mut self, cost: Cost) {
         let cost = cost.times(self.repeats.0 as f64);
         let name = if self.open.is_empty() { NO_STAGE.to_owned() } else { self.open.join("/") };
@@ -125,23 +125,23 @@ impl Recording {
         &self.meter
     }
 
-    /// The operations, each with the highest level at which it is used.
+    /// The recorded operations, each with the highest level at which it is used.
     #[must_use]
     pub fn needs(&self) -> &KeyNeeds {
         &self.needs
     }
 
-    /// The keys by name, each with the highest level it must serve.
+    /// The keys by name, each with the highest level that it must serve.
     pub fn keys(&self, params: &Params) -> Result<KeyRequirements, CkksError> {
         params.required_keys(&self.needs)
     }
 
-    /// How often each key is used at each level, by the route that a complete key set gives.
+    /// How often each key is used at each level, with the route that a complete key set gives.
     pub fn uses(&self) -> impl Iterator<Item = (KeyAddress, Level, usize)> {
         self.uses.iter().map(|(&(key, level), &count)| (key, level, count))
     }
 
-    /// Cost by stage, in the order of the circuit.
+    /// Cost by stage, in the order of their first entry.
     #[must_use]
     pub fn stages(&self) -> &[StageCost] {
         &self.stages
@@ -155,7 +155,7 @@ impl Recording {
         sum
     }
 
-    /// The most bytes that arrays took at once, without keys and the scratch memory of single operations.
+    /// The maximum of the bytes of all arrays in use, without keys and scratch memory of operations.
     #[must_use]
     pub fn peak_array_bytes(&self) -> usize {
         self.meter.peak()
@@ -165,7 +165,7 @@ impl Recording {
 /// Bytes per mebibyte.
 const MIB: f64 = 1_048_576.0;
 
-/// One line of the table.
+/// One row of the table.
 fn line(f: &mut fmt::Formatter<'_>, name: &str, cost: &Cost, width: usize) -> fmt::Result {
     let Cost { nanoseconds, transforms, hadamard_products, multiply_adds, key_bytes, .. } = *cost;
     let (milliseconds, key_mib) = (nanoseconds / 1e6, key_bytes / MIB);

@@ -1,4 +1,4 @@
-//! Rotations and conjugation of the slots. Several rotations of one ciphertext share its decomposition
+//! Rotations and conjugation of slots. Several rotations of one ciphertext share its decomposition
 //! (hoisting).
 
 use clathrate_lattice::{Bundle, Eval, SwitchKey};
@@ -32,18 +32,17 @@ impl Evaluator {
         Ok(())
     }
 
-    /// Every row rotated left by `steps`, within its slots, whose number is the row's length rounded up to a
-    /// power of two.
+    /// Rotates every row left by `steps` within its capacity, the row's length rounded up to a power of two.
     ///
-    /// The padding is rotated too: zeros move into the row, and entries move out of the row into the padding,
-    /// which is then dirty. A row with dirty padding is refused, because unspecified numbers would move into
-    /// the row; rotate once by the sum of the steps, or clear the padding first. Rows that share a polynomial
-    /// are refused, because numbers would move from one to the next.
+    /// The padding rotates, too: zeros move into the row, and entries move into the padding, which is then
+    /// dirty. Refuses a row with dirty padding, because unspecified numbers would move into the row; rotate
+    /// once by the sum of the steps, or clear the padding first. Refuses rows that share a polynomial,
+    /// because numbers would move between rows.
     ///
     /// # Errors
     /// [`CkksError::NoRotationKey`], [`CkksError::NoKey`]; [`CkksError::Encoding`] unless slots;
-    /// [`CkksError::BitReversed`] for slots in bit-reversed order; [`CkksError::Shape`] for rows of several
-    /// bundles; [`CkksError::Conversion`] for rows that share a polynomial; [`CkksError::DirtyPadding`].
+    /// [`CkksError::BitReversed`]; [`CkksError::Shape`] for rows of several bundles;
+    /// [`CkksError::Conversion`] for rows that share a polynomial; [`CkksError::DirtyPadding`].
     pub fn rotate(&self, x: &Ciphertext, steps: i64) -> Result<Ciphertext, CkksError> {
         self.rotate_many(x, &[steps])?.pop().ok_or(CkksError::NoKeys { operation: ROTATION })
     }
@@ -67,9 +66,9 @@ impl Evaluator {
             .collect())
     }
 
-    /// Rotations of the slots of every polynomial, whatever they hold; the results have the layout of `x`.
+    /// Rotates the slots of every polynomial, regardless of rows; the results have the layout of `x`.
     pub(crate) fn rotate_slots(&self, x: &Ciphertext, steps: &[i64]) -> Result<Vec<Ciphertext>, CkksError> {
-        // Slots repeat with a period: a multiple of it is no rotation and needs no key.
+        // A multiple of the slots' period is no rotation and needs no key.
         let period = x.layout.period();
         let find = |&steps: &i64| {
             let operation = self.operation_under(x, ROTATION, Operation::rotation(x.secret, steps))?;
@@ -89,7 +88,7 @@ impl Evaluator {
         }
         let found: Vec<Found<'_>> = found.into_iter().flatten().collect();
         let switcher = x.params.switcher()?;
-        // Rotations that take one switch share the decomposition.
+        // Rotations by a single switch share the decomposition.
         let own: Vec<&SwitchKey> = found.iter().filter_map(own_key).map(HeldKey::key).collect();
         let shared = if own.len() < 2 { None } else { Some(switcher.tables_for_keys(x.level, &own)?) };
         let mut rotated: Vec<Vec<Bundle<Eval>>> =
@@ -117,7 +116,7 @@ impl Evaluator {
         rotated.into_iter().zip(steps).map(turned).collect()
     }
 
-    /// The symbols of several rotations; rotations that take one switch share their decomposition.
+    /// The symbols of several rotations; rotations by a single switch share their decomposition.
     fn rotated_symbols(&self, x: &Ciphertext, steps: &[i64]) -> Result<Vec<Ciphertext>, CkksError> {
         let (period, slots) = (x.layout.period() as i64, x.params.slot_count() as i64);
         let moving: Vec<i64> = steps.iter().copied().filter(|steps| steps.rem_euclid(period) != 0).collect();
@@ -136,7 +135,7 @@ impl Evaluator {
         steps.iter().map(|&steps| self.estimated_rotation(x, x.clone(), steps)).collect()
     }
 
-    /// `rotated`, which is `x` rotated left by `steps` slots, with what is known of it.
+    /// `rotated`, which is `x` rotated left by `steps` slots, with its estimate.
     fn estimated_rotation(
         &self,
         x: &Ciphertext,
@@ -157,10 +156,11 @@ impl Evaluator {
     }
 
     /// `(1 + rot_k) .. (1 + rot_1) x`: the sum of `x` and its rotation left by the first of `steps` slots,
-    /// the sum of that sum and its rotation by the second, and so on. What is known of the result is the
-    /// noise of the steps alone: the caller says what the numbers are.
+    /// the sum of that sum and its rotation by the second, and so on. The estimate of the result contains
+    /// only the noise of the steps; the caller sets that of the numbers.
     ///
-    /// The bodies of sums by one switch each are divided by the special modulus once, at the end.
+    /// If each rotation is a single switch, the bodies of the sums are divided by the special modulus once,
+    /// at the end.
     pub(super) fn plus_rotated(&self, x: Ciphertext, steps: &[i64]) -> Result<Ciphertext, CkksError> {
         let period = x.layout.period() as i64;
         let moving: Vec<i64> = steps.iter().copied().filter(|steps| steps.rem_euclid(period) != 0).collect();
@@ -182,8 +182,8 @@ impl Evaluator {
         })
     }
 
-    /// [`Evaluator::plus_rotated`] with one mod-down of the bodies; nothing where a rotation takes more than
-    /// one switch, or one by key digits.
+    /// [`Evaluator::plus_rotated`] with one mod-down of the bodies; `None` if a rotation takes more than one
+    /// switch or the KLSS method.
     fn plus_rotated_together(&self, x: &Ciphertext, steps: &[i64]) -> Result<Option<Ciphertext>, CkksError> {
         let (params, level) = (&x.params, x.level);
         let operations = steps
@@ -254,7 +254,7 @@ impl Evaluator {
         Ok(Some(sum))
     }
 
-    /// `operation`, or an error if the secret of `x` has no such operation.
+    /// `operation`; an error if the secret of `x` has no such operation.
     ///
     /// # Errors
     /// [`CkksError::SecretWithoutKeys`].
@@ -283,19 +283,20 @@ impl Evaluator {
         self.switched(&x.params, conjugate, operation, x.level, 1.0)
     }
 
-    /// The real part of every entry, as an array of real numbers, not yet rescaled. An array of real numbers
-    /// is its own real part.
+    /// The real part of every entry, as an array of real numbers; not rescaled if `x` is complex, else `x`
+    /// itself.
     pub fn real_part(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         if x.is_complex() { self.part(x, Complex64::from(1.0)) } else { Ok(x.clone()) }
     }
 
-    /// The imaginary part of every entry, as an array of real numbers, not yet rescaled. That of real numbers
-    /// is zero.
+    /// The imaginary part of every entry, as an array of real numbers; not rescaled if `x` is complex, else
+    /// zeros.
     pub fn imaginary_part(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         if x.is_complex() { self.part(x, -Complex64::i()) } else { self.multiply_integer(x, 0) }
     }
 
-    /// The real part of `factor x`, for a factor of magnitude 1: half of it and of its conjugate.
+    /// The real part of `factor x`, for a factor of magnitude 1: half the sum of `factor x` and its
+    /// conjugate.
     fn part(&self, x: &Ciphertext, factor: Complex64) -> Result<Ciphertext, CkksError> {
         let half = self.multiply_scalar(x, 0.5)?;
         let conjugate = self.conjugate(&half)?;
@@ -305,7 +306,7 @@ impl Evaluator {
     }
 }
 
-/// The key of a rotation that takes one switch.
+/// The key of a rotation by a single switch.
 fn own_key<'k>(found: &Found<'k>) -> Option<&'k HeldKey> {
     match found {
         Found::InTurn(keys) if keys.len() == 1 => Some(keys[0]),

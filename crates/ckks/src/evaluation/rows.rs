@@ -1,5 +1,5 @@
-//! Rows of arrays: a selection of them, and arrays one below the other. Nothing is computed, and no key is
-//! needed, unless a single row is taken from several that share a polynomial in slots.
+//! Selections of rows, and concatenation of arrays along rows. Both only rearrange bundles and need no key,
+//! unless a single row is taken from several that share a polynomial in slots.
 
 use super::evaluator::Evaluator;
 use super::levels::meeting;
@@ -12,15 +12,15 @@ const SELECTION: &str = "a selection of rows";
 const CONCATENATION: &str = "a concatenation";
 
 impl Evaluator {
-    /// The rows `rows` of an encrypted matrix, in this order; a row may occur several times. Of rows that
-    /// share polynomials in slots, those of whole polynomials, or one row: a product with ones and zeros that
-    /// is not yet rescaled, and rotations.
+    /// The rows `rows` of an encrypted matrix, in this order; a row may occur several times. If rows share
+    /// polynomials in slots, either all rows of some polynomials, or one row, which takes a product with a
+    /// mask, not rescaled, and rotations.
     ///
     /// # Errors
-    /// [`CkksError::Shape`] unless a matrix; [`CkksError::Empty`] without rows; [`CkksError::OutOfRange`] for
-    /// a row that it does not have; [`CkksError::SharedMask`] where rows share a mask;
-    /// [`CkksError::Conversion`] where they share a polynomial in coefficients, and for a part of the rows of
-    /// a polynomial in slots; for one row as [`Evaluator::multiply_plain`], and missing keys.
+    /// [`CkksError::Shape`] unless `x` is a matrix; [`CkksError::Empty`] without rows;
+    /// [`CkksError::OutOfRange`] for a row beyond the last; [`CkksError::SharedMask`] if rows share a mask;
+    /// [`CkksError::Conversion`] if they share a polynomial in coefficients, and for some of the rows of a
+    /// polynomial in slots; missing keys for one row.
     pub fn select_rows(&self, x: &Ciphertext, rows: &[usize]) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         let in_slots = x.encoding() == Encoding::Slots;
@@ -47,10 +47,11 @@ impl Evaluator {
         }
     }
 
-    /// The rows of whole polynomials, which exist.
+    /// The rows `rows`, which exist and are all rows of some polynomials.
     fn rows_of_polynomials(&self, x: &Ciphertext, rows: &[usize]) -> Result<Ciphertext, CkksError> {
         let Layout { lanes, rows: count, columns, .. } = *x.layout();
-        // Rows of whole polynomials: those of the first lane, each followed by the others of its polynomial.
+        // The first row of each group is in the first lane and is followed by the other rows of its
+        // polynomial.
         let whole = rows.chunks(lanes).enumerate().all(|(index, group)| {
             let last = (index + 1) * lanes >= rows.len();
             let complete = group.len() == lanes || (last && group.last() == Some(&(count - 1)));
@@ -83,15 +84,15 @@ impl Evaluator {
         Ok(selected.estimated(|own| own.selected(rows, most)))
     }
 
-    /// One row of several that share a polynomial in slots, as a matrix of one row: the sum of all rows of
-    /// its polynomial times one or zero.
+    /// One row of several that share a polynomial in slots, as a matrix of one row: the product with a mask,
+    /// then the sum of all rows of the polynomial.
     fn row_of_lanes(&self, x: &Ciphertext, row: usize) -> Result<Ciphertext, CkksError> {
         let Layout { lanes, columns, .. } = *x.layout();
         let first = row / lanes * lanes;
         let group: Vec<usize> = (first..(first + lanes).min(x.layout().rows)).collect();
         let group = self.rows_of_polynomials(x, &group)?;
         let alone = self.multiply_mask(&group, |index| first + index / columns == row, 1.0)?;
-        // All other rows are zero.
+        // The mask makes all other rows zero.
         let kept = alone
             .estimate
             .clone()
@@ -102,17 +103,17 @@ impl Evaluator {
             .reshaped(&[1, columns])
     }
 
-    /// The rows of all `parts`, one array after the other, as one matrix; a vector is one row. Parts are
-    /// brought to one level and scale, as those of a sum.
+    /// The rows of all `parts` as one matrix; a vector is one row. Parts are brought to a common level and
+    /// scale, like operands of a sum.
     ///
     /// # Errors
-    /// [`CkksError::NoTerms`] without parts; [`CkksError::Shape`] where rows have different lengths;
-    /// [`CkksError::DifferentLayouts`], [`CkksError::Encoding`], parameter and secret errors where they are
-    /// encrypted differently; level errors as those of a sum; as [`Evaluator::select_rows`] for rows that
-    /// share a mask or a polynomial.
+    /// [`CkksError::NoTerms`] without parts; [`CkksError::Shape`] for rows of different lengths;
+    /// [`CkksError::DifferentLayouts`], [`CkksError::Encoding`], parameter and secret errors for parts that
+    /// were encrypted differently; level errors; [`CkksError::SharedMask`], [`CkksError::Conversion`] for
+    /// rows that share a mask or a polynomial.
     pub fn concatenate(&self, parts: &[&Ciphertext]) -> Result<Ciphertext, CkksError> {
         let &[first, ..] = parts else { return Err(CkksError::NoTerms { operation: CONCATENATION }) };
-        // Each part is compared with the first as if both had as many rows.
+        // Compares one line of each part with one line of the first part.
         let row = |part: &Ciphertext| {
             let layout = Layout { rows: part.layout().lanes, ..*part.layout() }.with_padding(part.padding());
             let bundles = part.bundles().iter().take(layout.bundles_per_line()).cloned().collect();
@@ -163,8 +164,7 @@ pub(super) fn check_rows(x: &Ciphertext, operation: &'static str) -> Result<(), 
     check_masks(x, operation)
 }
 
-/// As [`check_rows`], but rows may share polynomials in slots, where products with ones and zeros and
-/// rotations reach one of them.
+/// [`check_rows`], except that rows may share polynomials in slots, where masks and rotations extract them.
 pub(super) fn check_rows_or_lanes(x: &Ciphertext, operation: &'static str) -> Result<(), CkksError> {
     match x.encoding() {
         Encoding::Slots => check_masks(x, operation),

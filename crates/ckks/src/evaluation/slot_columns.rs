@@ -1,9 +1,9 @@
-//! Columns of arrays in slots: a range of them, and arrays side by side. Numbers move by rotations, and a
-//! product with ones and zeros clears the slots around them.
+//! Selections of columns and concatenation of arrays along columns, in slots. Rotations move numbers, and a
+//! product with a mask clears the slots around them.
 //!
-//! A row's slots repeat with a period, so a row of `c` slots is also one of any larger power of two. A
-//! selection of `k` numbers ends with the period that `k` numbers have by themselves: cleared slots are
-//! filled with copies by rotations by half of the old period, a quarter, .., the new period.
+//! A row's slots repeat with a period, so a row of `c` slots is also a row of any larger power of two. A
+//! selection of `k` numbers gets the period of an array of `k` numbers: rotations by half of the old period,
+//! a quarter, .., the new period fill the cleared slots with copies.
 
 use std::ops::Range;
 
@@ -19,13 +19,13 @@ const SELECTION: &str = "a selection of columns";
 const JOIN: &str = "arrays side by side";
 
 impl Evaluator {
-    /// The columns `columns`, which exist, of an array in slots: a product that is not yet rescaled. Whole
-    /// polynomials of rows of several are taken as they are.
+    /// The columns `columns`, which exist, of an array in slots: a product that is not rescaled. If rows have
+    /// several polynomials, a range of complete polynomials is only copied.
     ///
     /// # Errors
     /// [`CkksError::BitReversed`]; [`CkksError::Conversion`] for a range over several polynomials of a row
-    /// that starts or ends within one; [`CkksError::SharedMask`] where rows of several polynomials share
-    /// masks; as [`Evaluator::multiply_plain`]; missing keys.
+    /// that starts or ends inside one; [`CkksError::SharedMask`] if rows of several polynomials share masks;
+    /// missing keys.
     pub(super) fn select_slots(
         &self,
         x: &Ciphertext,
@@ -62,8 +62,7 @@ impl Evaluator {
             };
         }
         let alone = self.multiply_mask(x, |index| columns.contains(&(index % x.layout.columns)), 1.0)?;
-        // The cleared slots are filled with copies, so that numbers and their errors stay as large as they
-        // are.
+        // The copies fill cleared slots, so numbers and errors keep their size.
         let rounding = x.column_mask_rounding(1.0, alone.scale);
         let kept = alone.estimate.clone();
         let mut moved = self.rotated(&alone.estimated(Estimate::without_numbers), columns.start as i64)?;
@@ -80,21 +79,21 @@ impl Evaluator {
         Ok(moved.estimated(|own| kept.with_noise_of(own, x.layout.period())))
     }
 
-    /// `x` with its polynomials rotated left by `steps` numbers of a row.
+    /// The polynomials of `x`, rotated left by `steps` numbers of a row.
     fn rotated(&self, x: &Ciphertext, steps: i64) -> Result<Ciphertext, CkksError> {
         let steps = steps * x.layout.copies as i64;
         self.rotate_slots(x, &[steps])?.pop().ok_or(CkksError::Internal { operation: SELECTION })
     }
 
-    /// The arrays side by side: each row is the rows of all `parts`, one behind the other. A vector is one
-    /// row, and gives a vector. Each part takes a rotation and a product with ones and zeros; the result is
-    /// not yet rescaled.
+    /// The concatenation of `parts` along rows of numbers: each row of the result has the rows of all parts
+    /// one after the other. A vector is one row, and gives a vector. Each part takes a rotation and a product
+    /// with a mask; the result is not rescaled.
     ///
     /// # Errors
     /// [`CkksError::NoTerms`] without parts; [`CkksError::Encoding`] unless slots;
-    /// [`CkksError::BitReversed`]; [`CkksError::Shape`] where parts have different numbers of rows or axes,
-    /// and where a row would need several polynomials; [`CkksError::Conversion`] for rows that share
-    /// polynomials; [`CkksError::SharedMask`]; as [`Evaluator::multiply_plain`]; missing keys.
+    /// [`CkksError::BitReversed`]; [`CkksError::Shape`] if parts have different numbers of rows or axes, or a
+    /// row would need several polynomials; [`CkksError::Conversion`] for rows that share polynomials;
+    /// [`CkksError::SharedMask`]; missing keys.
     pub fn join_columns(&self, parts: &[&Ciphertext]) -> Result<Ciphertext, CkksError> {
         let &[first, ..] = parts else { return Err(CkksError::NoTerms { operation: JOIN }) };
         let level = parts.iter().map(|part| part.level).min().unwrap_or(first.level);
@@ -138,7 +137,8 @@ impl Evaluator {
                 remedy,
             });
         }
-        // Rows of more slots do not repeat with a smaller period.
+        // The capacity is at least that of every part: rows of more slots do not repeat with a smaller
+        // period.
         let capacity =
             parts.iter().fold(total.next_power_of_two(), |most, part| most.max(part.layout.capacity));
         let mut sum: Option<Ciphertext> = None;
@@ -147,13 +147,13 @@ impl Evaluator {
         for &part in parts {
             let part = self.at_level(part, level)?;
             let columns = part.layout.columns;
-            // As a row of more slots, it repeats.
+            // As a row of more slots, the part repeats.
             let layout =
                 Layout { columns: total, capacity, chunks: 1, ..part.layout }.with_padding(Padding::Dirty);
             let wide = self.rotated(&part, -(start as i64))?.rearranged(with_columns(&part, total), layout);
             let alone =
                 self.multiply_mask(&wide, |index| (start..start + columns).contains(&(index % total)), 1.0)?;
-            // No number has a part of two arrays, but for what the masks of all others leave there.
+            // Each number has one part; the masks of the other parts leave rounding errors at its place.
             kept.push(alone.estimate.clone().with_cleared(
                 &part.estimate,
                 parts.len() - 1,
@@ -181,7 +181,7 @@ fn with_columns(x: &Ciphertext, columns: usize) -> Vec<usize> {
     [&x.shape[..rows], &[columns]].concat()
 }
 
-/// Refuses arrays whose numbers rotations do not move.
+/// Refuses coefficients and bit-reversed order.
 fn check_place(x: &Ciphertext, operation: &'static str) -> Result<(), CkksError> {
     check_slots(x, operation)?;
     if x.layout.order == Order::Natural { Ok(()) } else { Err(CkksError::BitReversed { operation }) }

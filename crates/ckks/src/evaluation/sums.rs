@@ -1,17 +1,17 @@
-//! Sums of the numbers of a row and of all rows, and the clearing of padding.
+//! Sums of the numbers of each row, sums of all rows, and the clearing of padding.
 //!
-//! In slots the numbers of a row are added by rotations, which add the padding, too. Of rows that share a
-//! polynomial, one behind the other, the sum is in the first slot of each row alone; a product with ones
-//! there and zeros elsewhere leaves it, and rotations the other way copy it to all slots of its row. The sum
-//! of all rows is in all of them, because a polynomial's slots repeat with the period of all its rows. In
-//! coefficients one product of polynomials adds them, without a key: the number `t` of a chunk is the
-//! coefficient of `X^(stride t)`, so the coefficient of `X^0` of
+//! In slots the numbers of a row are added by rotations, which also add the padding. If rows share a
+//! polynomial, the sum of a row is only in the row's first slot; a product with a mask keeps it, and
+//! rotations in the other direction copy it to all slots of the row. The sum of all rows is in all of their
+//! places, because a polynomial's slots repeat with the period of all its rows. In coefficients one product
+//! of polynomials adds the numbers without a key: number `t` of a chunk is the coefficient of `X^(stride t)`,
+//! so the coefficient of `X^0` of
 //!
 //! ```text
 //! m(X) sum_t w_t X^(-stride t)    is    sum_t w_t m_t,
 //! ```
 //!
-//! with `w_t = 1` for the sum, exactly and without a level. Other coefficients hold other sums, so the
+//! with `w_t = 1` for the sum, exact and without a level. The other coefficients hold other sums, so the
 //! padding is dirty.
 
 use clathrate_lattice::{Bundle, Eval, Poly};
@@ -30,21 +30,20 @@ const TOTAL: &str = "the sum of a row";
 const ROWS: &str = "the sum of all rows";
 const CLEARING: &str = "clearing the padding";
 
-/// Weights are rounded to integers below two to this power.
+/// Weights are rounded to integers below `2^INTEGER_BITS`.
 const INTEGER_BITS: f64 = 62.0;
 
 impl Evaluator {
     /// The sum of every row: an array of one column.
     ///
-    /// In slots chunks are added first, then the slots, by rotations by half the capacity, a quarter, .., 1.
-    /// The padding is added too, so it must be zero. In coefficients no key is needed; the padding of the
-    /// result is dirty. Of rows that share polynomials in slots it is the product of
-    /// [`Evaluator::total_in_lanes`].
+    /// In slots, adds chunks first and then slots, by rotations by half the capacity, a quarter, .., 1. The
+    /// padding is added, too, so it must be zero. In coefficients no key is needed; the padding of the result
+    /// is dirty. For rows that share polynomials in slots, see [`Evaluator::total_in_lanes`].
     ///
     /// # Errors
     /// [`CkksError::DirtyPadding`]; [`CkksError::NoRotationKey`], [`CkksError::NoKey`];
-    /// [`CkksError::SharedMask`] where chunks of a row are under different secrets; [`CkksError::Conversion`]
-    /// for coefficients of polynomials that were split.
+    /// [`CkksError::SharedMask`] if chunks of a row are under different secrets; [`CkksError::Conversion`]
+    /// for coefficients of split polynomials.
     pub fn total(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         check_chunks(x)?;
@@ -56,16 +55,15 @@ impl Evaluator {
     }
 
     /// `factor` times the sum of every row, for rows that share polynomials in slots: an array of one column
-    /// whose number is in all slots of its row, as a product that is not yet rescaled.
+    /// whose number is in all slots of its row. The product with `factor` is not rescaled.
     ///
     /// # Errors
-    /// As [`Evaluator::total`]; [`CkksError::Conversion`] where rows do not share polynomials; as
-    /// [`Evaluator::multiply_plain`].
+    /// [`CkksError::Conversion`] if rows do not share polynomials.
     pub fn total_in_lanes(&self, x: &Ciphertext, factor: f64) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         check_slots(x, TOTAL)?;
         check_chunks(x)?;
-        // Sums may be larger than what a bootstrap takes, so the array is bootstrapped before, where it must.
+        // Sums may exceed the range of a bootstrap, so the array is bootstrapped before the sum.
         let x = &*self.refreshed(x, LevelsNeeded::Depth(1))?;
         let layout = x.layout;
         if layout.lanes == 1 {
@@ -75,7 +73,7 @@ impl Evaluator {
         if layout.capacity == 1 && factor == 1.0 {
             return Ok(x.clone());
         }
-        // Slots of lanes without a row are not added to those of others.
+        // Slots of lanes without a row are not added to slots of other lanes.
         if layout.columns < layout.capacity {
             x.check_padding(TOTAL)?;
         }
@@ -94,27 +92,27 @@ impl Evaluator {
         let column = Layout { columns: 1, ..layout }.with_padding(Padding::Dirty);
         let sums = sums.rearranged(of_one_column(x), column);
         let first = self.without_bootstrapping().multiply_mask(&sums, |_| true, factor)?;
-        // The copies do not overlap, so that numbers and their errors stay as large as they are.
+        // The copies do not overlap, so numbers and errors keep their size.
         let cleared = sums.column_mask_rounding(factor, first.scale) * (row as f64).sqrt();
-        // Sums of neighbouring places differ by a number, so that they cannot all have the signs of the
-        // mask's error.
+        // Sums at neighbouring places differ by one number, so they cannot all have the signs of the mask's
+        // error.
         let kept = first.estimate.clone().with_rounding_of_mask(row, (cleared, cleared), &sums.estimate);
         let all = steps(first.estimated(Estimate::without_numbers), -1)?
             .estimated(|own| kept.with_noise_of(own, layout.period()));
         let copied = Layout { capacity: 1, copies: row, ..column }.with_padding(Padding::Zero);
         let sums = all.rearranged(of_one_column(x), copied);
-        // The product with the mask is not rescaled, and its scale leaves less room.
+        // The product with the mask has a larger scale, which leaves less room for numbers.
         sums.check_bound()?;
         Ok(sums)
     }
 
-    /// The sum of `weights[t]` times number `t` of every row: an array of one column, not yet rescaled. As
-    /// [`Evaluator::total`], it needs rotations in slots and no key in coefficients. Of rows that share
+    /// The sum of `weights[t]` times number `t` of every row: an array of one column, not rescaled. Needs
+    /// rotations in slots and no key in coefficients, like [`Evaluator::total`]. For rows that share
     /// polynomials in slots it takes two levels.
     ///
     /// # Errors
-    /// As [`Evaluator::total`]; [`CkksError::Shape`] unless there is one weight for each column;
-    /// [`CkksError::NotFinite`], [`CkksError::ValueTooLarge`]; [`CkksError::LevelTooLow`] at level 0.
+    /// [`CkksError::Shape`] unless there is one weight for each column; [`CkksError::NotFinite`],
+    /// [`CkksError::ValueTooLarge`]; [`CkksError::LevelTooLow`] at level 0.
     pub fn total_weighted(&self, x: &Ciphertext, weights: &[f64]) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         check_chunks(x)?;
@@ -133,13 +131,13 @@ impl Evaluator {
         if x.encoding() == Encoding::Coefficients {
             return self.weighted_total(x, Some(weights));
         }
-        // The product with a plaintext clears the padding, too.
+        // The product with a plaintext also clears the padding.
         let all: Vec<f64> = weights.iter().copied().cycle().take(x.layout.rows * weights.len()).collect();
         let product = self.multiply_plain(x, &all)?;
         let (typical, worst) = (x.estimate.typical, x.estimate.magnitude);
         let norms = MatrixNorms::of_matrix(weights, weights.len());
-        // The numbers are those of the weighted sum, not of a sum of products that are all as large as the
-        // largest one.
+        // The estimate is that of the weighted sum, not of a sum of products which are all as large as the
+        // largest.
         let summed = x
             .estimate
             .clone()
@@ -160,7 +158,7 @@ impl Evaluator {
         Ok(total)
     }
 
-    /// [`Evaluator::total`] in coefficients, with weights where there are any.
+    /// [`Evaluator::total`] in coefficients, with weights if given.
     fn weighted_total(&self, x: &Ciphertext, weights: Option<&[f64]>) -> Result<Ciphertext, CkksError> {
         let layout = x.layout;
         if layout.components > 1 {
@@ -238,13 +236,13 @@ impl Evaluator {
         Ok(total.estimated(|_| summed))
     }
 
-    /// The sum of all rows of a matrix: a vector. It needs no key, but rotations where rows share polynomials
-    /// in slots.
+    /// The sum of all rows of a matrix: a vector. Needs rotations if rows share polynomials in slots,
+    /// otherwise no key.
     ///
     /// # Errors
-    /// [`CkksError::Shape`] unless a matrix; [`CkksError::SharedMask`] where rows share a mask;
-    /// [`CkksError::Conversion`] where they share a polynomial in coefficients; [`CkksError::DirtyPadding`]
-    /// where a polynomial in slots lacks rows; missing keys.
+    /// [`CkksError::Shape`] unless `x` is a matrix; [`CkksError::SharedMask`] if rows share a mask;
+    /// [`CkksError::Conversion`] if rows share a polynomial in coefficients; [`CkksError::DirtyPadding`] if a
+    /// polynomial in slots has lanes without a row; missing keys.
     pub fn sum_of_rows(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         check_rows_or_lanes(x, ROWS)?;
@@ -278,7 +276,7 @@ impl Evaluator {
             Ok(x.params.passes_cost(polys).times((x.layout.row_groups() - 1) as f64))
         })?;
         let Layout { lanes, .. } = x.layout;
-        // One polynomial of all lanes.
+        // One polynomial per chunk remains, with all lanes filled.
         let filled = Layout { rows: lanes, ..x.layout }.with_padding(x.padding());
         let mut sum = x.with_all((&x.params, vec![lanes, columns]), filled, bundles, (x.level, x.scale));
         sum = sum.estimated(Estimate::without_numbers);
@@ -291,7 +289,7 @@ impl Evaluator {
         let layout = Layout { rows: 1, lanes: 1, copies, ..filled }.with_padding(x.padding());
         let sum = sum.rearranged(vec![columns], layout);
         let places = (lanes, x.layout.degree / 2 / x.layout.lane_offset(1));
-        // Lanes of single numbers are neighbouring slots of one.
+        // Lanes of single numbers become neighbouring slots of one number.
         let (along, exact) =
             if filled.capacity == 1 { (Along::Columns, filled.copies == 1) } else { (Along::Rows, true) };
         Ok(sum.estimated(|own| summed.with_noise_of_halves(own, along, places, exact)))
@@ -299,7 +297,7 @@ impl Evaluator {
 
     fn total_of_slots(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         x.check_padding(TOTAL)?;
-        // The padding is zero, so that no more numbers are added than a row has.
+        // The padding is zero, so it adds no numbers.
         let places = x.layout.capacity * x.layout.chunks;
         let summed = x.estimate.clone().sum(Along::Columns, (x.layout.columns, places), x.layout.period());
         x.params.check_bound(summed.magnitude, x.scale, x.level)?;
@@ -337,11 +335,11 @@ impl Evaluator {
         Ok(Ciphertext { shape, ..sum.laid_out(layout) })
     }
 
-    /// The same array with zero padding, computed as a product with ones and zeros that is not yet rescaled.
-    /// An array whose padding is zero is returned unchanged.
+    /// The same array with zero padding, as a product with a mask that is not rescaled. Returns an array with
+    /// zero padding unchanged.
     ///
     /// # Errors
-    /// As [`Evaluator::multiply_plain`]; [`CkksError::Encoding`] unless slots.
+    /// [`CkksError::Encoding`] unless slots.
     pub fn clear_padding(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         if x.padding() == Padding::Zero {
@@ -352,12 +350,12 @@ impl Evaluator {
     }
 }
 
-/// `first`, `2 first`, .. below `end`, all of them powers of two.
+/// The powers of two `first`, `2 first`, .. below `end`.
 pub(super) fn doublings(first: usize, end: usize) -> impl DoubleEndedIterator<Item = usize> {
     (first.trailing_zeros()..end.trailing_zeros()).map(|doublings| 1 << doublings)
 }
 
-/// The shape of a sum of every row.
+/// The shape of the row sums of `x`.
 pub(super) fn of_one_column(x: &Ciphertext) -> Vec<usize> {
     let rows = x.shape.len().saturating_sub(1);
     [&x.shape[..rows], &[1]].concat()

@@ -1,9 +1,7 @@
-//! Where a container's bytes are while it is read: in memory, in a mapping of a trusted file, or still in the
-//! file.
+//! The bytes of a container that is being read: in memory, in a mapping of a trusted file, or in the file.
 //!
-//! An opened file is copied part by part when a part is asked for. A program that shortens or changes the
-//! file meanwhile thus causes an error here; with a mapping, the access itself would fault and kill the
-//! process.
+//! An opened file is copied part by part, when a part is needed. If another program shortens or changes the
+//! file meanwhile, this causes an error; with a mapping, the access would fault and kill the process.
 
 use std::fs::File;
 use std::io;
@@ -18,7 +16,7 @@ use zeroize::Zeroizing;
 use super::error::FileError;
 use super::watch::{self, PIECE_BYTES, Watch};
 
-/// Bytes copied at a time when a part is hashed and not kept.
+/// Bytes copied at a time when a part is hashed but not kept.
 const HASHED_PIECE_BYTES: u64 = 256 * 1024;
 
 /// A container's bytes.
@@ -26,7 +24,7 @@ const HASHED_PIECE_BYTES: u64 = 256 * 1024;
 pub(super) enum Backing<'a> {
     /// A mapping; the caller has promised that nothing changes the file.
     Mapped(Arc<MappedFile>),
-    /// Our own copy of the whole.
+    /// A copy of all bytes.
     Memory(AlignedBytes),
     /// The caller's memory.
     Borrowed(&'a [u8]),
@@ -52,7 +50,7 @@ impl Deref for Bytes<'_> {
 }
 
 impl Backing<'_> {
-    /// All bytes where they are, or the file that they are still in.
+    /// All bytes, or the opened file that they must be read from.
     pub fn in_place(&self) -> Result<&[u8], &OpenedFile> {
         match self {
             Self::Mapped(bytes) => Ok(bytes),
@@ -62,15 +60,15 @@ impl Backing<'_> {
         }
     }
 
-    /// The number of bytes: of an opened file, when it was opened.
+    /// The number of bytes; of an opened file, at the time of opening.
     pub fn length(&self) -> u64 {
         self.in_place().map_or_else(|opened| opened.length, |bytes| bytes.len() as u64)
     }
 
-    /// The bytes of `range`, which lies within the length.
+    /// The bytes of `range`, which is within the length.
     ///
     /// # Errors
-    /// Of an opened file only: `Truncated` if it has become shorter, `Io`.
+    /// For opened files only: `Truncated` if the file has become shorter, `Io`.
     pub fn bytes(&self, range: Range<u64>, watch: Option<&Watch>) -> Result<Bytes<'_>, FileError> {
         match self.in_place() {
             Ok(all) => Ok(Bytes::InPlace(part(all, range))),
@@ -78,7 +76,7 @@ impl Backing<'_> {
         }
     }
 
-    /// BLAKE3 of the bytes of `range`. Of an opened file, no more than 256 KiB are in memory at a time.
+    /// BLAKE3 of the bytes of `range`. Of an opened file, at most 256 KiB are in memory at a time.
     pub fn hash(&self, range: Range<u64>, watch: Option<&Watch>) -> Result<blake3::Hash, FileError> {
         match self.in_place() {
             Ok(all) => watch::hash(part(all, range), watch)
@@ -88,12 +86,12 @@ impl Backing<'_> {
     }
 }
 
-/// The bytes of `range`, which lies within `bytes`, so that both ends fit.
+/// The bytes of `range`, which is within `bytes`.
 pub(super) fn part(bytes: &[u8], range: Range<u64>) -> &[u8] {
     &bytes[range.start as usize..range.end as usize]
 }
 
-/// A regular file open for reading, with the length that it had when it was opened.
+/// A regular file open for reading, with its length at the time of opening.
 #[derive(Debug)]
 pub(super) struct OpenedFile {
     file: File,
@@ -113,7 +111,7 @@ impl OpenedFile {
             (_, true) => Err(failed("read", io::ErrorKind::IsADirectory.into())),
             _ => Err(failed("read", io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"))),
         };
-        // Asked before opening, since opening a pipe would wait for its writer, and again of what was opened.
+        // Checked before opening, since opening a pipe waits for its writer, and again for the opened file.
         usable(&std::fs::metadata(path).map_err(|source| failed("open", source))?)?;
         let file = File::open(path).map_err(|source| failed("open", source))?;
         let about = file.metadata().map_err(|source| failed("open", source))?;
@@ -121,7 +119,7 @@ impl OpenedFile {
         Ok(Self { file, path: path.to_path_buf(), length: about.len() })
     }
 
-    /// The file as a mapping, where the system allows one.
+    /// The file as a mapping, or as an opened file if the system cannot map it.
     pub fn mapped(self, promise: TrustedMap) -> Backing<'static> {
         match MappedFile::map(&self.file, promise) {
             Ok(map) => Backing::Mapped(Arc::new(map)),
@@ -137,7 +135,7 @@ impl OpenedFile {
     }
 
     fn hash(&self, range: Range<u64>, watch: Option<&Watch>) -> io::Result<blake3::Hash> {
-        // What is hashed may be a secret key.
+        // The hashed bytes may be a secret key.
         let mut hasher = Zeroizing::new(blake3::Hasher::new());
         let mut start = range.start;
         let mut piece = Zeroizing::new(vec![0; (range.end - start).min(HASHED_PIECE_BYTES) as usize]);
@@ -154,10 +152,10 @@ impl OpenedFile {
         Ok(hash)
     }
 
-    /// The words at `offset`, after `check` of the checksum of their bytes.
+    /// The words at `offset`. `check` receives the hash of their bytes and may refuse it.
     ///
     /// # Errors
-    /// As [`Backing::bytes`]; those of `check`.
+    /// Those of [`Backing::bytes`] and of `check`.
     pub fn words(
         &self,
         offset: u64,
@@ -206,7 +204,7 @@ impl OpenedFile {
         Ok(())
     }
 
-    /// What a failed read means: the end of the file comes early only where the file has become shorter.
+    /// The error of a failed read: an early end means that the file has become shorter.
     fn failed(&self, source: io::Error) -> FileError {
         if source.kind() == io::ErrorKind::UnexpectedEof {
             let found = self.file.metadata().map_or(0, |about| about.len());

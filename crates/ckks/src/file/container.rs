@@ -1,5 +1,5 @@
-//! The file format: header, metadata, sections, section table. Bytes and limits only;
-//! [`writer`](super::writer) and [`reader`](super::reader) do the work.
+//! The file format: header, metadata, sections, section table. Defines bytes and limits;
+//! [`writer`](super::writer) and [`reader`](super::reader) implement the format.
 //!
 //! All numbers are little-endian; everything begins at a multiple of 64 bytes, and the gaps are zero:
 //!
@@ -19,13 +19,12 @@
 //! | .. | the sections in the order of the table, each padded |
 //! | last 64 * sections | the section table: per section name (16 bytes ASCII, zero-filled), offset, length, BLAKE3 of its bytes |
 //!
-//! The table is last so that a file is written in one pass; its place follows from the file's length. Offsets
-//! are stated and must be exactly what the lengths imply, so sections can neither overlap nor leave room for
+//! The table is last so that a file is written in one pass; its position follows from the file's length.
+//! Offsets are stored and must equal what the lengths imply, so sections cannot overlap or leave room for
 //! hidden bytes.
 //!
-//! Metadata that begins with `{"parameters":"NAME"` names the parameter set; the fields that follow describe
-//! the contents. The name serves messages: the digest decides whether parameters fit. A file without the
-//! field is read like any other.
+//! Metadata that begins with `{"parameters":"NAME"` names the parameter set; the remaining fields describe
+//! the contents. The name is for messages; the digest decides whether parameters fit. The field is optional.
 
 use super::error::FileError;
 use super::kind::FileKind;
@@ -40,35 +39,34 @@ pub const HEADER_BYTES: usize = 128;
 pub const SECTION_ALIGNMENT: usize = 64;
 /// Bytes of one entry of the section table.
 pub const TABLE_ENTRY_BYTES: usize = 64;
-/// Longest section name.
+/// Maximum length of a section name.
 pub const SECTION_NAME_BYTES: usize = 16;
-/// Most bytes of metadata: descriptions fit, data belongs in sections.
+/// Maximum length of the metadata: enough for descriptions; data belongs in sections.
 pub const METADATA_LIMIT_BYTES: usize = 1 << 20;
-/// Most sections: a table of 4 MiB.
+/// Maximum number of sections: a table of 4 MiB.
 pub const SECTION_LIMIT: usize = 1 << 16;
 
-/// Header bytes that the header's checksum covers; the checksum itself follows them.
+/// Header bytes that the header's checksum covers; the checksum follows them.
 pub(super) const CHECKED_HEADER_BYTES: usize = 96;
-/// Bytes read before the version is known to be ours.
+/// Bytes that are read to learn the version.
 pub(super) const VERSION_END: usize = 12;
 
 const FLAG_INSECURE: u64 = 1;
 
-/// What each file states about itself before anything else.
+/// The label of a file: kind and parameters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileLabel {
-    /// What the file holds.
+    /// The content.
     pub kind: FileKind,
-    /// Name of the parameters under which it was made; `None` in files that do not state one. Stored as the
-    /// first field of the metadata.
+    /// Name of the parameters; `None` if the file states none. Stored as the first field of the metadata.
     pub parameter_name: Option<String>,
-    /// Digest of the parameters under which it was made.
+    /// Digest of the parameters.
     pub parameter_digest: [u8; 32],
-    /// Whether those parameters are marked insecure.
+    /// Whether the parameters are insecure.
     pub insecure: bool,
 }
 
-/// The fixed header, less its checksum.
+/// The fixed header without its checksum.
 #[derive(Debug)]
 pub(super) struct Header<'a> {
     pub label: &'a FileLabel,
@@ -92,7 +90,7 @@ impl Header<'_> {
     }
 }
 
-/// The header's fields as found, before they are believed.
+/// The header's fields as read, not validated.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RawHeader {
     kind: u32,
@@ -119,7 +117,7 @@ impl RawHeader {
         }
     }
 
-    /// The label, once the checksum is known to fit; `parameter_name` is what the metadata state.
+    /// The label, for a header with a valid checksum; `parameter_name` comes from the metadata.
     pub fn label(&self, parameter_name: Option<String>) -> Result<FileLabel, FileError> {
         let Some(kind) = FileKind::from_number(self.kind) else {
             return Err(FileError::UnknownKind { found: self.kind, newest: FileKind::ALL.len() as u32 });
@@ -139,15 +137,15 @@ impl RawHeader {
     }
 }
 
-/// One line of the section table.
+/// An entry of the section table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SectionInfo {
     pub(super) name: [u8; SECTION_NAME_BYTES],
-    /// Where it begins in the file.
+    /// Offset of the section in the file.
     pub offset: u64,
-    /// Its length in bytes.
+    /// Length of the section in bytes.
     pub length: u64,
-    /// BLAKE3 of its bytes.
+    /// BLAKE3 of the section's bytes.
     pub checksum: [u8; 32],
 }
 
@@ -178,12 +176,12 @@ impl SectionInfo {
     }
 }
 
-/// A section name as the table holds it.
+/// A section name as stored in the table.
 pub(super) fn encode_name(name: &str) -> Result<[u8; SECTION_NAME_BYTES], FileError> {
     let usable =
         (1..=SECTION_NAME_BYTES).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_graphic());
     if !usable {
-        // Shortened, lest an absurd name become an absurd message.
+        // Shortened, so that a long name does not make a long message.
         return Err(FileError::InvalidSectionName { name: name.chars().take(40).collect() });
     }
     let mut bytes = [0; SECTION_NAME_BYTES];
@@ -191,13 +189,13 @@ pub(super) fn encode_name(name: &str) -> Result<[u8; SECTION_NAME_BYTES], FileEr
     Ok(bytes)
 }
 
-/// Whether a stored name is one that [`encode_name`] makes.
+/// Whether [`encode_name`] can give this stored name.
 pub(super) fn name_is_valid(name: &[u8; SECTION_NAME_BYTES]) -> bool {
     let end = name.iter().position(|&byte| byte == 0).unwrap_or(SECTION_NAME_BYTES);
     end > 0 && name[..end].iter().all(u8::is_ascii_graphic) && name[end..].iter().all(|&byte| byte == 0)
 }
 
-/// The next multiple of [`SECTION_ALIGNMENT`], or `None` past the end of 64 bits.
+/// The next multiple of [`SECTION_ALIGNMENT`]; `None` if it exceeds 64 bits.
 pub(super) fn aligned(position: u64) -> Option<u64> {
     position.checked_next_multiple_of(SECTION_ALIGNMENT as u64)
 }

@@ -1,4 +1,4 @@
-//! What can go wrong with a file; each error names the numbers and the remedy.
+//! Errors of files; each states the numbers and the remedy.
 
 use std::fmt;
 use std::io;
@@ -23,7 +23,7 @@ pub enum FileError {
     FutureVersion {
         /// The file's version.
         found: u32,
-        /// The newest version read here.
+        /// The newest version that this program reads.
         supported: u32,
     },
     /// The file ends early.
@@ -34,7 +34,7 @@ pub enum FileError {
         /// The length found.
         found: u64,
     },
-    /// The file goes on after its end.
+    /// The file has bytes after its end.
     #[error("the file has {} after its end ({found} instead of {expected}); copy or write it again", counted(found - expected, "byte"))]
     TrailingBytes {
         /// The length that the header states.
@@ -42,21 +42,22 @@ pub enum FileError {
         /// The length found.
         found: u64,
     },
-    /// Header, metadata or section table do not have the checksum that the header states.
+    /// Header, metadata or section table do not match the header's checksum.
     #[error("the file's header is corrupted ({reason}); copy or write it again")]
     HeaderCorrupted {
-        /// What did not fit.
+        /// Which part did not match.
         reason: &'static str,
     },
-    /// A section does not have the checksum that the table states.
+    /// A section does not match its checksum in the table.
     #[error("section `{name}` is corrupted ({reason}); copy or write the file again")]
     SectionCorrupted {
         /// The section.
         name: String,
-        /// What did not fit.
+        /// Which part did not match.
         reason: &'static str,
     },
-    /// A header with a valid checksum that breaks the format's rules: made by a faulty or hostile program.
+    /// A header with a valid checksum that violates the format: the program that wrote it is faulty or
+    /// hostile.
     #[error(
         "the file breaks the format: {what} is {found}, expected {expected}; write it again with Clathrate"
     )]
@@ -65,7 +66,7 @@ pub enum FileError {
         what: &'static str,
         /// Its value.
         found: u64,
-        /// What the format asks for.
+        /// The value that the format requires.
         expected: u64,
     },
     /// A kind number that this program does not know.
@@ -73,7 +74,7 @@ pub enum FileError {
     UnknownKind {
         /// The number.
         found: u32,
-        /// The last number known here.
+        /// The largest number that this program knows.
         newest: u32,
     },
     /// A file of another kind than the one asked for.
@@ -102,7 +103,7 @@ pub enum FileError {
         what: &'static str,
         /// Its size.
         value: u64,
-        /// The largest allowed.
+        /// The maximum.
         limit: u64,
     },
     /// A section that the reader needs is absent.
@@ -110,22 +111,22 @@ pub enum FileError {
     MissingSection {
         /// The section.
         name: String,
-        /// How many sections the file has.
+        /// Number of sections in the file.
         count: usize,
     },
-    /// Two sections of one name.
+    /// Two sections with the same name.
     #[error("section `{name}` appears twice: names must differ")]
     DuplicateSection {
         /// The name.
         name: String,
     },
-    /// A section name that the format cannot hold.
+    /// A section name that the format does not allow.
     #[error("section name `{name}` is not usable: use 1 to 16 printable ASCII characters without spaces")]
     InvalidSectionName {
         /// The name.
         name: String,
     },
-    /// A section's length is not what was asked for or announced.
+    /// A section whose length is not the expected or announced one.
     #[error("section `{name}` has {}, expected {expected}", counted(*found, "byte"))]
     SectionLength {
         /// The section.
@@ -135,21 +136,21 @@ pub enum FileError {
         /// Bytes found.
         found: u64,
     },
-    /// A section asked for as words does not have a whole number of them.
+    /// A section that is read as words, but whose length is not a multiple of 8 bytes.
     #[error("section `{name}` has {}, not a whole number of 8-byte words", counted(*bytes, "byte"))]
     NotWords {
         /// The section.
         name: String,
-        /// Its length.
+        /// The section's length.
         bytes: u64,
     },
-    /// Metadata that cannot be written, or does not describe what was asked for.
+    /// Metadata that cannot be written, or that do not describe the expected content.
     #[error("the file's metadata cannot be used: {reason}")]
     Metadata {
-        /// What the parser said.
+        /// The parser's message.
         reason: String,
     },
-    /// A number of residues that does not fit degree and moduli.
+    /// A number of residues that does not match degree and moduli.
     #[error("expected {} ({} of {degree}), found {found}", counted(*expected, "residue"), counted(*rows, "row"))]
     ResidueCount {
         /// Rows * degree.
@@ -161,7 +162,7 @@ pub enum FileError {
         /// Words given.
         found: u64,
     },
-    /// A residue that is not reduced.
+    /// A residue that is not below its modulus.
     #[error(
         "residue {value} in row {row}, column {column} is not below its modulus {modulus}: the data was not made by Clathrate"
     )]
@@ -175,26 +176,26 @@ pub enum FileError {
         /// The row's modulus.
         modulus: u64,
     },
-    /// A writer that was asked to go on after an error.
+    /// A writer that is used after an error.
     #[error("an earlier section could not be written, so the file was not finished: handle that error first")]
     WriterFailed,
-    /// A secret key would be lost.
+    /// A secret key that would be overwritten.
     #[error("{} holds a secret key, which may be the only copy: write to another name, or replace it on purpose", path.display())]
     SecretKeyInTheWay {
-        /// Where the key is.
+        /// The key's file.
         path: PathBuf,
     },
-    /// The operating system refused.
+    /// An error of the operating system.
     #[error("cannot {action} {}: {source}", path.display())]
     Io {
-        /// The file, or where it would have been.
+        /// The file that was read or was to be written.
         path: PathBuf,
-        /// What was tried, as in "cannot ... the file".
+        /// The failed action, as in "cannot ... the file".
         action: &'static str,
         /// The operating system's reason.
         source: io::Error,
     },
-    /// The watch said no.
+    /// The callback of a [`Watch`](super::Watch) returned `false`.
     #[error("cancelled")]
     Cancelled,
 }
@@ -208,10 +209,10 @@ impl FileError {
     }
 }
 
-/// Most characters of a parameter set's name that a message repeats.
+/// Maximum number of characters of a parameter set's name in messages.
 const NAME_LIMIT: usize = 64;
 
-/// A parameter set as messages name it: its name, which need not be unique, and its digest, which is.
+/// A parameter set in messages: its name, which need not be unique, and its digest, which is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParameterId {
     /// The name, if it is known.
@@ -221,8 +222,8 @@ pub struct ParameterId {
 }
 
 impl fmt::Display for ParameterId {
-    /// `"n14" (digest 0123456789abcdef)`. Control characters of the name are escaped, since it may come from
-    /// a file.
+    /// `"n14" (digest 0123456789abcdef)`. Escapes control characters of the name, because it may come from a
+    /// file.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let digest = short_hex(&self.digest);
         let Some(name) = &self.name else { return write!(f, "without a name (digest {digest})") };
@@ -232,7 +233,7 @@ impl fmt::Display for ParameterId {
     }
 }
 
-/// What a file needs besides the parameters' name, where the name is right and the digest is another.
+/// The part of the message for a file whose parameters have the same name but another digest.
 fn same_name(found: &ParameterId, expected: &ParameterId) -> &'static str {
     if found.name.is_none() || found.name != expected.name {
         return "";

@@ -1,14 +1,14 @@
-//! What a file holds.
+//! Kinds of files.
 
 use std::fmt;
 
-/// What a file holds.
+/// The content of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u32)]
 pub enum FileKind {
     /// A parameter set.
     Params = 1,
-    /// A secret key; written readable by its owner only.
+    /// A secret key; only its owner can read the file.
     SecretKey = 2,
     /// A public key.
     PublicKey = 3,
@@ -22,9 +22,9 @@ pub enum FileKind {
     Plan = 7,
     /// A matrix with the keys for its products.
     PreparedMatrix = 8,
-    /// The packed masks of a client's messages.
+    /// The packed masks of a light client's messages.
     PreparedSamples = 9,
-    /// The key by which a server knows an owner's light clients; written readable by its owner only.
+    /// The key with which a server authenticates an owner's light clients; only its owner can read the file.
     AuthenticationKey = 10,
 }
 
@@ -43,7 +43,7 @@ impl FileKind {
         Self::AuthenticationKey,
     ];
 
-    /// Whether only the owner of the file may read it.
+    /// Whether only the file's owner may read it.
     #[must_use]
     pub const fn is_private(self) -> bool {
         matches!(self, Self::SecretKey | Self::AuthenticationKey)

@@ -1,8 +1,7 @@
-//! The metadata's text: JSON that describes the contents, behind the name of the parameter set.
+//! The metadata: a JSON object that describes the contents, after the name of the parameter set.
 //!
-//! The name is the first field of the object, `{"parameters":"n14","level":3}`. It is taken off before the
-//! other fields are parsed, so the types that describe contents know nothing of it and may refuse fields that
-//! they do not know.
+//! The name is the first field, `{"parameters":"n14","level":3}`. It is removed before the other fields are
+//! parsed, so the types of descriptions do not have it and can refuse unknown fields.
 
 use serde::Serialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
@@ -10,13 +9,13 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use super::container::METADATA_LIMIT_BYTES;
 use super::error::FileError;
 
-/// How metadata that name their parameters begin.
+/// The beginning of metadata that name their parameters.
 const NAME_FIELD: &str = "{\"parameters\":";
 
-/// The text of `description`, with `name` before its fields.
+/// `description` as JSON, with `name` as its first field.
 ///
 /// # Errors
-/// `Metadata` for what JSON cannot express, and for a name beside a description that is no object;
+/// `Metadata` for values that JSON cannot express, and for a name with a description that is not an object;
 /// `TooLarge`.
 pub(super) fn encode(description: &impl Serialize, name: Option<&str>) -> Result<Vec<u8>, FileError> {
     let unusable = |error: serde_json::Error| FileError::Metadata { reason: error.to_string() };
@@ -36,23 +35,23 @@ pub(super) fn encode(description: &impl Serialize, name: Option<&str>) -> Result
     Ok(text.into_bytes())
 }
 
-/// Metadata as read: the whole text, and its two parts.
+/// Metadata that were read.
 #[derive(Debug)]
 pub(super) struct Metadata {
     text: String,
-    /// Where the fields after the name begin, if there is a name; a `{` is missing before them.
+    /// Start of the fields after the name, if there is a name; the `{` before them is missing.
     fields: Option<usize>,
 }
 
 impl Metadata {
-    /// Checks that `bytes` are one JSON document, and finds the name in it.
+    /// Checks that `bytes` are one JSON document, and finds the parameters' name.
     ///
     /// # Errors
     /// `Metadata`.
     pub fn parse(bytes: Vec<u8>) -> Result<(Self, Option<String>), FileError> {
         let text =
             String::from_utf8(bytes).map_err(|error| FileError::Metadata { reason: error.to_string() })?;
-        // Well-formed JSON holds no raw control characters, so the text can be printed.
+        // Well-formed JSON has no raw control characters, so the text can be printed.
         from_text::<IgnoredAny>(&text)?;
         let (fields, name) = match name_of(&text) {
             Some((fields, name)) => (Some(fields), Some(name)),
@@ -61,7 +60,7 @@ impl Metadata {
         Ok((Self { text, fields }, name))
     }
 
-    /// As stored.
+    /// The stored text.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -75,7 +74,7 @@ impl Metadata {
     }
 }
 
-/// The name of well-formed metadata, and where the fields after it begin.
+/// The name in well-formed metadata, and the start of the fields after it.
 fn name_of(text: &str) -> Option<(usize, String)> {
     let rest = text.strip_prefix(NAME_FIELD)?;
     let mut values = serde_json::Deserializer::from_str(rest).into_iter::<String>();
@@ -125,7 +124,7 @@ mod tests {
                 serde_json::from_str::<Value>(text).unwrap()
             );
         }
-        // Twice: the second is a field like any other.
+        // The second of two such fields belongs to the description.
         let (metadata, name) = Metadata::parse(br#"{"parameters":"a","parameters":"b"}"#.to_vec()).unwrap();
         assert_eq!(
             (name.as_deref(), metadata.description::<Value>().unwrap()),

@@ -1,14 +1,14 @@
 //! Files: versioned, checksummed, bound to a parameter set.
 //!
-//! [`container`] states the format, [`writer`] makes files (and the same bytes in memory), [`reader`] checks
-//! them; [`output`] puts a finished file under its name. What the sections mean is the business of each type:
-//! it implements [`Stored`] with a metadata struct (shape, level, scale) and its sections of words, and reads
-//! itself back with a [`FileReader`] and its parameters.
+//! [`container`] defines the format, [`writer`] writes files (and the same bytes in memory), [`reader`]
+//! checks them; [`output`] gives a finished file its name. Each type defines its sections: it implements
+//! [`Stored`] with a metadata struct (shape, level, scale) and sections of words, and is read from a
+//! [`FileReader`] and its parameters.
 //!
-//! Reading trusts nothing: lengths are compared with the bytes present before anything is allocated, each bit
-//! of a file is covered by the magic, a checksum or a rule that it be zero, sections are copied out of the
-//! file before they are checked, and residues are compared with their moduli by [`check_residues`]. Checksums
-//! find accidents; they do not authenticate, so a file from a stranger is as trustworthy as the stranger.
+//! Reading trusts nothing: lengths are compared with the bytes present before any allocation; every bit of a
+//! file is covered by the magic, a checksum or a rule that it is zero; sections are copied before they are
+//! checked; and [`check_residues`] compares residues with their moduli. Checksums detect accidents but do not
+//! authenticate a file's author.
 
 mod backing;
 pub mod container;
@@ -39,32 +39,32 @@ pub use target::leads_to_stdout;
 pub use watch::Watch;
 pub use writer::{FileWriter, MemoryFile};
 
-/// A value with a file form: label, metadata and sections.
+/// A type that can be stored in files: label, metadata and sections.
 ///
-/// Metadata is printed by `inspect`: it must hold nothing secret.
+/// `inspect` prints metadata, so they must not contain secrets.
 pub trait Stored {
-    /// Shape, level, scale: what a reader needs before it looks at the sections.
+    /// Shape, level, scale: what a reader needs before it reads sections.
     type Metadata: Serialize;
 
     /// Kind and parameters.
     fn file_label(&self) -> FileLabel;
 
-    /// The description that goes before the sections.
+    /// The metadata.
     fn file_metadata(&self) -> Self::Metadata;
 
     /// Writes the sections, in order.
     ///
     /// # Errors
-    /// Those of the writer, passed on.
+    /// Those of the writer.
     fn write_sections<W: Write + Seek>(&self, writer: &mut FileWriter<W>) -> Result<(), FileError>;
 
-    /// Writes the value to `path`, asking `watch`, if there is one, in its course whether to go on; the
-    /// file's length in bytes. A regular file there is replaced at once or not at all where `replaced` allows
-    /// it, and stays where `watch` says no; a pipe or a device is streamed to, see [`OutputFile`].
+    /// Writes the value to `path` and returns the file's length in bytes; `watch`, if given, can cancel. A
+    /// regular file there is replaced atomically if `replaced` allows it, and is kept on cancellation; a pipe
+    /// or a device receives a stream (see [`OutputFile`]).
     ///
     /// # Errors
-    /// [`FileError::SecretKeyInTheWay`]; `Io` of the kind `AlreadyExists` for another file in the way; those
-    /// of [`FileWriter::create`] and [`FileWriter::finish`]; `Cancelled`.
+    /// [`FileError::SecretKeyInTheWay`]; `Io` of the kind `AlreadyExists` for another file that must not be
+    /// replaced; `Cancelled`; those of [`FileWriter::create`] and [`FileWriter::finish`].
     fn save_as(
         &self,
         path: impl AsRef<Path>,
@@ -77,7 +77,7 @@ pub trait Stored {
         save_with(self, &self.file_metadata(), path.as_ref(), replaced, watch)
     }
 
-    /// [`Stored::save_as`] in the place of anything but a secret key.
+    /// [`Stored::save_as`] that replaces any file except a secret key.
     fn save(&self, path: impl AsRef<Path>) -> Result<u64, FileError>
     where
         Self: Sized,
@@ -85,7 +85,7 @@ pub trait Stored {
         self.save_as(path, Replaced::ButSecretKeys, None)
     }
 
-    /// As [`Stored::save`], whatever is there.
+    /// [`Stored::save`] that replaces any file.
     fn replace(&self, path: impl AsRef<Path>) -> Result<u64, FileError>
     where
         Self: Sized,
@@ -96,7 +96,7 @@ pub trait Stored {
     /// The bytes that [`save`](Stored::save) would write.
     ///
     /// # Errors
-    /// `Metadata`, `TooLarge` or a section error, as for a file.
+    /// `Metadata`, `TooLarge` or a section error.
     fn to_file_bytes(&self) -> Result<Vec<u8>, FileError>
     where
         Self: Sized,
@@ -106,10 +106,10 @@ pub trait Stored {
         writer.finish()
     }
 
-    /// As [`Stored::to_file_bytes`], asking `watch` in its course whether to go on.
+    /// [`Stored::to_file_bytes`] that `watch` can cancel.
     ///
     /// # Errors
-    /// As [`Stored::to_file_bytes`]; `Cancelled`.
+    /// Those of [`Stored::to_file_bytes`]; `Cancelled`.
     fn to_file_bytes_watched(&self, watch: Watch) -> Result<Vec<u8>, FileError>
     where
         Self: Sized,
@@ -120,7 +120,7 @@ pub trait Stored {
     }
 }
 
-/// [`Stored::save_as`] with this metadata.
+/// [`Stored::save_as`] with the given metadata.
 pub(crate) fn save_with<S: Stored>(
     object: &S,
     metadata: &S::Metadata,

@@ -1,5 +1,5 @@
-//! A file being written: whole or not at all where it is a regular file, in one stream where it is a pipe or
-//! a device.
+//! An output file: replaced atomically if it is a regular file, written as one stream if it is a pipe or a
+//! device.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Cursor, Read, Seek, SeekFrom, Write};
@@ -17,37 +17,37 @@ use super::target::{self, Stream, Target};
 /// Bytes copied to a stream at a time.
 const COPY_BYTES: usize = 64 * 1024;
 
-/// What a new file may take the place of.
+/// Which files a new file may replace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Replaced {
     /// No file.
     Nothing,
-    /// Any file that holds no secret key.
+    /// Any file except a secret key.
     ButSecretKeys,
     /// Any file.
     Anything,
 }
 
-/// A file that appears under its name when it is complete.
+/// A file that gets its name when it is complete.
 ///
-/// A regular file, or a name that nothing has yet, is written under a temporary name in the same folder and
-/// renamed by [`commit`](OutputFile::commit): the name shows the old contents or the new, never a part.
-/// Symbolic links are followed and stay. The file keeps the permission bits of the one that it replaces, and
-/// its owner and group as far as the system allows; hard links, access control lists and extended attributes
-/// are not carried over.
+/// A regular file, or a file that does not exist yet, is written under a temporary name in the same folder
+/// and renamed by [`commit`](OutputFile::commit): the name always shows the complete old or new contents.
+/// Symbolic links are followed and kept. The file keeps the permission bits of the replaced file, and its
+/// owner and group if the system allows it; hard links, access control lists and extended attributes are
+/// lost.
 ///
-/// A pipe or a character device (`/dev/stdout`, `/dev/null`) stays what it is. The contents go to an unnamed
-/// temporary file, or to memory if they are private, which the commit copies to the target; an error in the
-/// middle leaves the target with a part.
+/// A pipe or a character device (`/dev/stdout`, `/dev/null`) is written to. The contents are collected in an
+/// unnamed temporary file, or in memory if they are private, and copied to the target by the commit; an error
+/// during the copy leaves the target with a part.
 ///
-/// Dropped without a commit, it leaves nothing behind. Killed, it leaves a `.clathrate-*.partial`, which the
-/// next writer to the folder removes (on Linux, until the next restart).
+/// If it is dropped without a commit, nothing remains. A killed program leaves a `.clathrate-*.partial`,
+/// which the next writer to the folder removes (on Linux, until the next restart).
 #[derive(Debug)]
 pub struct OutputFile {
     /// As the caller gave it, for messages.
     path: PathBuf,
     sink: Sink,
-    /// The first bytes, which go to the file last.
+    /// The first bytes, which are written last.
     head: [u8; HEAD_BYTES],
     position: u64,
     length: u64,
@@ -62,9 +62,9 @@ enum Sink {
         private: bool,
         new: bool,
     },
-    /// Waits in an unnamed temporary file, because it may be larger than memory.
+    /// Collects the contents in an unnamed temporary file, because they may exceed memory.
     Spool { spool: File, stream: Stream },
-    /// What only its owner may read waits in memory, because a disk keeps what was deleted.
+    /// Collects private contents in memory, because a disk keeps deleted data.
     Private { waiting: Cursor<Zeroizing<Vec<u8>>>, stream: Stream },
 }
 
@@ -126,8 +126,8 @@ impl Write for Sink {
     }
 }
 
-/// At least `length` bytes, zero where there were none. A `Vec` that grows by itself would leave a copy
-/// behind.
+/// Extends `bytes` with zeros to at least `length`. A growing `Vec` would leave copies of secrets in freed
+/// memory.
 fn lengthen(bytes: &mut Zeroizing<Vec<u8>>, length: usize) {
     if length > bytes.capacity() {
         let mut larger = Zeroizing::new(Vec::with_capacity(length.max(2 * bytes.capacity())));
@@ -141,20 +141,19 @@ fn lengthen(bytes: &mut Zeroizing<Vec<u8>>, length: usize) {
 
 impl OutputFile {
     /// Begins a file that will appear at `path`. If `private`, only its owner can read it (on Unix). Removes
-    /// from the folder what killed writers left there.
+    /// partial files of killed writers from the folder.
     ///
     /// # Errors
-    /// `Io` if the folder cannot be written to, or `path` is a folder, a block device, a socket or a loop of
+    /// `Io` if the folder is not writable, or `path` is a folder, a block device, a socket or a loop of
     /// links.
     pub fn create(path: impl AsRef<Path>, private: bool) -> Result<Self, FileError> {
         Self::begin(path.as_ref(), private, false)
     }
 
-    /// As [`OutputFile::create`], where `replaced` allows what is there.
+    /// [`OutputFile::create`] that replaces only files that `replaced` allows.
     ///
     /// # Errors
-    /// As [`OutputFile::create`]; [`FileError::SecretKeyInTheWay`]; `Io` of the kind `AlreadyExists`, which
-    /// the commit may give, too.
+    /// [`FileError::SecretKeyInTheWay`]; `Io` of the kind `AlreadyExists`, from the commit, too.
     pub fn create_as(path: impl AsRef<Path>, private: bool, replaced: Replaced) -> Result<Self, FileError> {
         let path = path.as_ref();
         if replaced != Replaced::Anything && holds_secret_key(path) {
@@ -172,8 +171,8 @@ impl OutputFile {
             Target::Replace { path: target, existing } => {
                 let folder = folder_of(&target);
                 partial::remove_abandoned(folder);
-                // A new file gets what the umask leaves, as any other; one that replaces another gets its
-                // final mode at the end.
+                // A new file gets the mode that the umask gives; a file that replaces another gets its final
+                // mode at the end.
                 let mode = if private || existing.is_some() { 0o600 } else { 0o666 };
                 let partial = partial::create(folder, mode).map_err(failed("create a file beside"))?;
                 Sink::Replace { partial, target, existing: existing.map(Box::new), private, new }
@@ -185,11 +184,10 @@ impl OutputFile {
         Ok(Self { path: path.to_path_buf(), sink, head: [0; HEAD_BYTES], position: 0, length: 0 })
     }
 
-    /// Begins what this process's standard output will get, in one stream. If `private`, nothing of it gets
-    /// to a disk on its way.
+    /// Begins a stream to this process's standard output. If `private`, no part of it is written to a disk.
     ///
     /// # Errors
-    /// `Io` if there can be no temporary file.
+    /// `Io` if no temporary file can be made.
     pub fn stdout(private: bool) -> Result<Self, FileError> {
         let path = PathBuf::from("(stdout)");
         let sink = Sink::stream(Stream::Stdout, private)
@@ -197,21 +195,21 @@ impl OutputFile {
         Ok(Self { path, sink, head: [0; HEAD_BYTES], position: 0, length: 0 })
     }
 
-    /// As it was named.
+    /// The path as the caller gave it.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Whether it goes to a pipe or a device, where what was written stays written, whatever fails later.
+    /// Whether the target is a pipe or a device, where written bytes remain after an error.
     pub const fn is_stream(&self) -> bool {
         !matches!(self.sink, Sink::Replace { .. })
     }
 
-    /// Completes the file: waits until it is on disk and gives it its name, or copies it to the pipe or
-    /// device. Its length in bytes.
+    /// Completes the file: flushes it to disk and renames it, or copies it to the pipe or device. Returns its
+    /// length in bytes.
     ///
     /// # Errors
-    /// `Io` if the disk, the rename or the target fails. A regular file at the path is then as it was.
+    /// `Io` if the disk, the rename or the target fails; a regular file at the path is then unchanged.
     pub fn commit(mut self) -> Result<u64, FileError> {
         self.put_head().map_err(|source| FileError::io(&self.path, "write", source))?;
         let Self { path, sink, length, .. } = self;
@@ -248,7 +246,7 @@ impl OutputFile {
         Ok(length)
     }
 
-    /// Replaces the mark by the first bytes of the contents.
+    /// Replaces the mark with the first bytes of the contents.
     fn put_head(&mut self) -> io::Result<()> {
         let present = self.length.min(HEAD_BYTES as u64) as usize;
         self.sink.seek(0)?;
@@ -285,14 +283,14 @@ impl Seek for OutputFile {
             SeekFrom::End(distance) => self.length.checked_add_signed(distance),
         };
         let wanted = wanted.ok_or(io::ErrorKind::InvalidInput)?;
-        // Within the head, the file waits where the head ends.
+        // While the position is in the head, the file is positioned at the end of the head.
         self.sink.seek(wanted.max(HEAD_BYTES as u64))?;
         self.position = wanted;
         Ok(wanted)
     }
 }
 
-/// What `path` has now; an error if that must not be replaced by a rename.
+/// The metadata of the file at `path`; an error if a rename must not replace it.
 fn regular_file(path: &Path) -> io::Result<Option<Metadata>> {
     match std::fs::symlink_metadata(path) {
         Ok(about) if about.is_file() => Ok(Some(about)),
@@ -318,19 +316,19 @@ fn copy(mut from: File, to: &mut File) -> io::Result<()> {
     }
 }
 
-/// Gives `file` owner, group and permission bits of `existing`, of which `private` leaves the owner's reading
-/// and writing.
+/// Gives `file` the owner, group and permission bits of `existing`; if `private`, only the owner's read and
+/// write bits.
 #[cfg(unix)]
 fn keep_owner_and_mode(file: &File, existing: &Metadata, private: bool) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
     let mut mode = existing.mode() & if private { 0o600 } else { 0o777 };
     let own = file.metadata()?;
     if (own.uid(), own.gid()) != (existing.uid(), existing.gid()) {
-        // The superuser can give files away; others can at most choose among their groups.
+        // The superuser can give files away; other users can only choose among their groups.
         let kept = fchown(file, Some(existing.uid()), Some(existing.gid()))
             .or_else(|_| fchown(file, None, Some(existing.gid())));
         if kept.is_err() {
-            // The bits for the group were meant for another one: it gets what everybody has.
+            // The group bits were meant for another group: this group gets the bits of all others.
             mode = (mode & 0o707) | ((mode & 0o007) << 3);
         }
     }
@@ -349,24 +347,24 @@ fn folder_of(path: &Path) -> &Path {
     }
 }
 
-/// Makes the rename itself durable, where folders can be synchronised.
+/// Makes the rename durable, if folders can be synchronised.
 fn sync_folder(folder: &Path) -> io::Result<()> {
     if cfg!(not(unix)) {
         return Ok(());
     }
     match File::open(folder).and_then(|handle| handle.sync_all()) {
-        // Some network file systems cannot, and need not.
+        // Some network file systems cannot synchronise folders and need not.
         Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => {
             Ok(())
         }
-        // A folder that may be written to but not read; the rename has happened and its durability is the
-        // system's.
+        // The folder is writable but not readable; the rename has happened, and the system decides about its
+        // durability.
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(()),
         other => other,
     }
 }
 
-/// Whether the file at `path` begins like a secret key: even a damaged one may be the only copy.
+/// Whether the file at `path` begins like a secret key: a damaged key may be the only copy, too.
 #[must_use]
 pub fn holds_secret_key(path: &Path) -> bool {
     if !path.is_file() {

@@ -1,10 +1,10 @@
-//! Files that are being written under a temporary name, and what killed writers left of them.
+//! Files being written under temporary names, and those that killed writers left behind.
 //!
 //! A partial file is called `.clathrate-BOOT-RANDOM.partial` and locked (flock) by its writer until it is
-//! renamed or removed. BOOT identifies the running kernel. The kernel releases a lock when the process that
-//! holds it ends, however it ends. So whoever can take the lock of a partial file of the *same* boot knows
-//! that its writer is dead, also on a network file system: both locks are in the tables of one kernel. Files
-//! of another boot may belong to a living writer on another machine and are left alone.
+//! renamed or removed. BOOT identifies the running kernel. The kernel releases a lock when its process ends
+//! for any reason. A process that gets the lock of a partial file of the *same* boot therefore knows that its
+//! writer is dead, on network file systems, too: one kernel manages both locks. Files of another boot may
+//! belong to a living writer on another machine and are kept.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
@@ -14,12 +14,12 @@ use tempfile::NamedTempFile;
 
 use super::container::MAGIC;
 
-/// Bytes at the beginning of a partial file that are written last. Until then [`MARK`] is there.
+/// Bytes at the beginning of a partial file that are written last, in place of [`MARK`].
 pub(super) const HEAD_BYTES: usize = 64;
-/// How a partial file begins until it is complete.
+/// The beginning of an incomplete file.
 pub(super) const MARK: [u8; HEAD_BYTES] =
     *b"CLATPART: unfinished; its writer holds a lock (flock) on it.\n\0\0\0";
-/// How the arrays begin that `clathrate decrypt` writes.
+/// The beginning of arrays that `clathrate decrypt` writes.
 const ARRAY_MAGIC: [u8; 6] = *b"\x93NUMPY";
 
 const PREFIX: &str = ".clathrate-";
@@ -28,19 +28,19 @@ const SUFFIX: &str = ".partial";
 const RANDOM_CHARACTERS: usize = 6;
 /// Hexadecimal digits of a name that identify the boot.
 const BOOT_DIGITS: usize = 16;
-/// Names tried when another process takes the lock of a new file first: a cleaner that looks at it, or
-/// somebody who means to disturb.
+/// Number of names that are tried if another process, such as a cleaner, locks a new file first.
 const LOCK_ATTEMPTS: usize = 8;
-/// Most entries of a folder that are looked at: some milliseconds. In larger folders leftovers may stay.
+/// Maximum number of folder entries that are examined, which takes some milliseconds. In larger folders
+/// partial files may remain.
 const SCAN_LIMIT: usize = 16_384;
 
-/// A new file in `folder`, open for writing, locked, and with [`MARK`] at its beginning. Dropped before it is
-/// renamed, it is removed.
+/// Creates a file in `folder`, open for writing, locked, and starting with [`MARK`]. It is removed if it is
+/// dropped before it is renamed.
 ///
-/// `mode` are its permissions on Unix, less the umask.
+/// `mode` are its permissions on Unix, before the umask.
 ///
 /// # Errors
-/// Those of the system, with its number.
+/// Those of the system, with their numbers.
 pub(super) fn create(folder: &Path, mode: u32) -> io::Result<NamedTempFile> {
     let mut partial = create_locked(folder, mode)?;
     partial.as_file_mut().write_all(&MARK)?;
@@ -54,12 +54,12 @@ fn create_locked(folder: &Path, mode: u32) -> io::Result<NamedTempFile> {
             match partial.as_file().try_lock() {
                 Ok(()) => return Ok(partial),
                 Err(TryLockError::WouldBlock) => {}
-                // A file system without locks.
+                // The file system has no locks.
                 Err(TryLockError::Error(_)) => break,
             }
         }
     }
-    // Nobody can prove that this one is abandoned, so its name does not ask for it.
+    // Without a lock nobody can tell that this file is abandoned, so its name does not have the boot.
     create_named(folder, PREFIX, mode)
 }
 
@@ -70,7 +70,7 @@ fn create_named(folder: &Path, prefix: &str, mode: u32) -> io::Result<NamedTempF
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, mode);
     #[cfg(not(unix))]
     let _ = mode;
-    // Opened by hand, since `tempfile` would wrap the system's error and lose its number.
+    // `tempfile` would wrap the system's error and lose its number.
     tempfile::Builder::new()
         .prefix(prefix)
         .suffix(SUFFIX)
@@ -78,7 +78,7 @@ fn create_named(folder: &Path, prefix: &str, mode: u32) -> io::Result<NamedTempF
         .make_in(folder, |path| options.open(path))
 }
 
-/// Digits that identify the running kernel, where the system has them.
+/// Digits that identify the running kernel; `None` on other systems than Linux.
 fn boot() -> Option<String> {
     if !cfg!(target_os = "linux") {
         return None;
@@ -88,20 +88,20 @@ fn boot() -> Option<String> {
     (digits.len() == BOOT_DIGITS).then_some(digits)
 }
 
-/// Removes from `folder` the partial files whose writers are dead. What cannot be read, locked or removed
-/// stays.
+/// Removes the partial files in `folder` whose writers are dead. Files that cannot be read, locked or removed
+/// are kept.
 pub(super) fn remove_abandoned(folder: &Path) {
     let Some(boot) = boot() else { return };
     let Ok(entries) = fs::read_dir(folder) else { return };
     for entry in entries.take(SCAN_LIMIT).flatten() {
         if entry.file_name().to_str().is_some_and(|name| is_name_of(name, &boot)) {
-            // A leftover that stays does no harm, and the caller's own file matters more.
+            // A partial file that remains does no harm; the caller's file matters more.
             let _ = remove_if_abandoned(&entry.path());
         }
     }
 }
 
-/// Whether a file of this name was made by [`create`] under this boot.
+/// Whether [`create`] made a file of this name under this boot.
 fn is_name_of(name: &str, boot: &str) -> bool {
     let random = name
         .strip_prefix(PREFIX)
@@ -113,14 +113,13 @@ fn is_name_of(name: &str, boot: &str) -> bool {
     })
 }
 
-/// Removes the partial file at `path` if its lock can be taken. Whether it did.
+/// Removes the partial file at `path` if its lock can be taken, and returns whether it did.
 fn remove_if_abandoned(path: &Path) -> io::Result<bool> {
     if !fs::symlink_metadata(path)?.is_file() {
         return Ok(false);
     }
     let mut file = open_carefully(path)?;
-    // Written after the lock was taken: a file that has none of these may be new, and its writer not yet
-    // there.
+    // These bytes are written after the lock is taken: a file without them may be new and not locked yet.
     let mut head = [0; HEAD_BYTES];
     file.read_exact(&mut head)?;
     if head != MARK && !head.starts_with(&MAGIC) && !head.starts_with(&ARRAY_MAGIC) {
@@ -129,8 +128,8 @@ fn remove_if_abandoned(path: &Path) -> io::Result<bool> {
     if file.try_lock().is_err() {
         return Ok(false);
     }
-    // The writer may have renamed its file after it was opened here; what then has its old name, or nothing,
-    // is not what was locked.
+    // The writer may have renamed its file after it was opened here; then the locked file does not have this
+    // name any more.
     if !is_same_file(&file, path)? {
         return Ok(false);
     }
@@ -141,8 +140,8 @@ fn remove_if_abandoned(path: &Path) -> io::Result<bool> {
 #[cfg(unix)]
 fn open_carefully(path: &Path) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;
-    // Neither through a link nor waiting for a pipe, should the name have changed hands. Writing, since
-    // network file systems lock no others.
+    // Does not follow a link or wait for a pipe, if the name was reused. Opens for writing, since network
+    // file systems lock only such files.
     OpenOptions::new().read(true).write(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path)
 }
 
@@ -160,6 +159,6 @@ fn is_same_file(file: &File, path: &Path) -> io::Result<bool> {
 
 #[cfg(not(unix))]
 fn is_same_file(_file: &File, _path: &Path) -> io::Result<bool> {
-    // There is no way to tell, and without a boot nothing comes this far.
+    // Not reached: without a boot identifier no file is examined.
     Ok(false)
 }

@@ -1,8 +1,7 @@
 //! Reads the container of [`container`](super::container), trusting nothing.
 //!
-//! Opening checks everything but the sections' own bytes; a section is read and hashed when it is asked for.
-//! Nothing is allocated by a length that the file merely claims: each is compared with the bytes present
-//! first.
+//! Opening checks everything except the sections' bytes; a section is read and hashed on request. Every
+//! length in the file is compared with the bytes present before anything is allocated.
 
 use std::borrow::Cow;
 use std::io::Read;
@@ -23,15 +22,14 @@ use super::kind::FileKind;
 use super::metadata::Metadata;
 use super::watch::{self, Watch};
 
-/// How a file is opened.
+/// Options for opening files.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct OpenOptions {
-    /// Map the file into memory instead of copying its sections: nothing is copied, and other processes share
-    /// the pages.
+    /// Maps the file into memory instead of copying its sections, and shares the pages with other processes.
     ///
-    /// Only with the caller's promise that nothing changes the file meanwhile ([`TrustedMap::promised`],
-    /// which is `unsafe`). A program that shortens a mapped file kills this process (SIGBUS on Unix) at the
-    /// next access, and a program that writes to it changes bytes that were already checked.
+    /// Requires the caller's promise that nothing changes the file meanwhile ([`TrustedMap::promised`], which
+    /// is `unsafe`). A program that shortens a mapped file kills this process (SIGBUS on Unix) at the next
+    /// access, and a program that writes to it changes bytes that were already checked.
     ///
     /// ```compile_fail,E0133
     /// # use clathrate_ckks::file::{OpenOptions, TrustedMap};
@@ -49,26 +47,27 @@ pub struct FileReader<'a> {
     sections: Vec<SectionInfo>,
     /// Indices of `sections`, sorted by name.
     by_name: Vec<u32>,
-    /// Which sections, of those that cannot change, have already had their checksum compared.
+    /// For each section that cannot change, whether its checksum was compared.
     verified: Vec<AtomicBool>,
     watch: Option<Watch>,
-    /// Of a file that was opened by its name.
+    /// The path of an opened file.
     path: Option<PathBuf>,
 }
 
 impl FileReader<'static> {
-    /// Opens the file at `path` and reads all but the sections, which are copied into memory when asked for.
+    /// Opens the file at `path` and reads everything except the sections, which are copied into memory on
+    /// request.
     ///
-    /// A program that changes the file meanwhile causes an error, not a fault. (A file that is replaced by
-    /// another of its name is not changed: the reader keeps the old one.)
+    /// If a program changes the file meanwhile, this causes an error, not a fault. (Replacing the file does
+    /// not change it: the reader keeps the old one.)
     ///
     /// # Errors
-    /// `Io`, or what is wrong with the file; see [`FileReader::from_bytes`].
+    /// `Io`; those of [`FileReader::from_bytes`].
     pub fn open(path: impl AsRef<Path>) -> Result<Self, FileError> {
         Self::open_with(path, OpenOptions::default())
     }
 
-    /// As [`FileReader::open`], by `options`.
+    /// [`FileReader::open`] with `options`.
     pub fn open_with(path: impl AsRef<Path>, options: OpenOptions) -> Result<Self, FileError> {
         let path = path.as_ref();
         let opened = OpenedFile::open(path)?;
@@ -79,11 +78,11 @@ impl FileReader<'static> {
         Ok(Self { path: Some(path.to_path_buf()), ..reader })
     }
 
-    /// Reads a container from a pipe or another stream that ends after it. No more is read than the header
-    /// states and one byte, and nothing after the header where that states more than `limit_bytes`.
+    /// Reads a container from a pipe or another stream that ends after it. Reads at most the length in the
+    /// header and one byte, and stops after the header if that length exceeds `limit_bytes`.
     ///
     /// # Errors
-    /// As [`FileReader::open`]; `TooLarge` for the limit.
+    /// `TooLarge` for the limit; those of [`FileReader::open`].
     pub fn from_stream(source: &mut dyn Read, limit_bytes: u64) -> Result<Self, FileError> {
         let failed = |error| FileError::io(Path::new("(stream)"), "read", error);
         let mut head = Vec::with_capacity(HEADER_BYTES);
@@ -96,7 +95,7 @@ impl FileReader<'static> {
                 limit: limit_bytes,
             });
         }
-        // One byte more shows that the stream does not end there.
+        // A further byte would show that the stream does not end there.
         let mut whole = (&head[..]).chain(source).take(stated.saturating_add(1));
         let memory = AlignedBytes::read_from(&mut whole, u64::MAX).map_err(failed)?;
         Self::parse(Backing::Memory(memory))
@@ -108,8 +107,7 @@ impl<'a> FileReader<'a> {
     ///
     /// # Errors
     /// `NotAClathrateFile`, `FutureVersion`, `Truncated`, `TrailingBytes`, `TooLarge`, `HeaderCorrupted`,
-    /// `UnknownKind`, `Malformed`, `InvalidSectionName`, `DuplicateSection`, `SectionCorrupted`, `Metadata`:
-    /// each for what its name says.
+    /// `UnknownKind`, `Malformed`, `InvalidSectionName`, `DuplicateSection`, `SectionCorrupted`, `Metadata`.
     pub fn from_bytes(bytes: &'a [u8]) -> Result<Self, FileError> {
         Self::parse(Backing::Borrowed(bytes))
     }
@@ -125,8 +123,8 @@ impl<'a> FileReader<'a> {
             return Err(FileError::TrailingBytes { expected: raw.total_bytes, found: total });
         }
         let extent = Extent::of(&raw, total)?;
-        // Copied before they are hashed: what is parsed below is what was checked, whatever happens to the
-        // file meanwhile.
+        // Copied before they are hashed, so that the parsed bytes are the checked ones even if the file
+        // changes.
         let metadata = backing.bytes(HEADER_BYTES as u64..extent.metadata_end, None)?.to_vec();
         let padding = backing.bytes(extent.metadata_end..extent.sections_start, None)?.to_vec();
         let sections: Vec<SectionInfo> = backing
@@ -144,7 +142,7 @@ impl<'a> FileReader<'a> {
         if hasher.finalize() != blake3::Hash::from_bytes(raw.checksum) {
             return Err(FileError::HeaderCorrupted { reason: "its checksum does not fit" });
         }
-        // From here on the header is as its writer meant it; what breaks the format now is no accident.
+        // The header is as its writer made it; violations of the format are no accident from here on.
         let mut label = raw.label(None)?;
         let (metadata, parameter_name) = Metadata::parse(metadata)?;
         label.parameter_name = parameter_name;
@@ -161,13 +159,13 @@ impl<'a> FileReader<'a> {
         Ok(Self { backing, label, metadata, sections, by_name, verified, watch: None, path: None })
     }
 
-    /// The same reader, which asks `watch` whether to go on. Where it says no, a section is `Cancelled`.
+    /// The same reader with a callback that can cancel: reading a section then fails with `Cancelled`.
     #[must_use]
     pub fn watched_by(self, watch: Watch) -> Self {
         Self { watch: Some(watch), ..self }
     }
 
-    /// Asks the watch, if there is one; for loops over what has been read.
+    /// Calls the watch, if there is one; for loops over data that was read.
     pub(crate) fn go_on(&self) -> Result<(), FileError> {
         watch::check(self.watch.as_ref(), 0).map_err(|_| FileError::Cancelled)
     }
@@ -176,18 +174,18 @@ impl<'a> FileReader<'a> {
         watch::hash(bytes, self.watch.as_ref()).map_err(|_| FileError::Cancelled)
     }
 
-    /// The name that the file was opened by; nothing for memory and streams.
+    /// The path of the opened file; `None` for memory and streams.
     pub(crate) fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }
 
-    /// What the file states about itself.
+    /// The file's label.
     #[must_use]
     pub fn label(&self) -> &FileLabel {
         &self.label
     }
 
-    /// The length of the whole file in bytes.
+    /// The length of the file in bytes.
     #[must_use]
     pub fn total_bytes(&self) -> u64 {
         self.backing.length()
@@ -208,7 +206,7 @@ impl<'a> FileReader<'a> {
         if found == expected { Ok(()) } else { Err(FileError::WrongKind { expected, found }) }
     }
 
-    /// Refuses a file made under other parameters. Digests decide; names serve the message.
+    /// Refuses a file made under other parameters. Digests decide; names are for the message.
     ///
     /// # Errors
     /// `WrongParameters`.
@@ -221,45 +219,46 @@ impl<'a> FileReader<'a> {
         Err(FileError::WrongParameters { expected: expected.clone(), found })
     }
 
-    /// The metadata as stored: JSON text, the name of the parameters included.
+    /// The stored metadata: JSON text, including the name of the parameters.
     #[must_use]
     pub fn metadata_text(&self) -> &str {
         self.metadata.text()
     }
 
-    /// The metadata as a `T`, without the name of the parameters, which [`FileReader::label`] has. Its
-    /// numbers are claims of the file: compare them with the parameters before allocating by them.
+    /// The metadata as a `T`, without the name of the parameters, which is in [`FileReader::label`]. Its
+    /// numbers are not trustworthy: compare them with the parameters before allocating.
     ///
     /// # Errors
-    /// `Metadata` if it does not describe a `T`.
+    /// `Metadata` if the metadata do not describe a `T`.
     pub fn metadata<T: DeserializeOwned>(&self) -> Result<T, FileError> {
         self.metadata.description()
     }
 
-    /// The section called `name`, its checksum compared. Of an opened file, it is read anew by each call,
-    /// into memory of its length.
+    /// Section `name`, with its checksum compared. Each call reads the section of an opened file again, into
+    /// memory of its length.
     ///
     /// # Errors
-    /// `MissingSection`, `SectionCorrupted`; of an opened file `Truncated` if it has become shorter, `Io`.
+    /// `MissingSection`, `SectionCorrupted`; for an opened file `Truncated` if it has become shorter, `Io`.
     pub fn section(&self, name: &str) -> Result<Section<'_>, FileError> {
         self.checked(self.find(name)?)
     }
 
-    /// The section called `name`, which must have `expected` bytes.
+    /// Section `name`, which must have `expected` bytes.
     ///
     /// # Errors
-    /// As [`FileReader::section`]; `SectionLength` for another length, before anything is read or allocated.
+    /// `SectionLength` for another length, before anything is read or allocated; those of
+    /// [`FileReader::section`].
     pub fn section_of_length(&self, name: &str, expected: u64) -> Result<Section<'_>, FileError> {
         let index = self.find(name)?;
         self.expect_length(index, expected)?;
         self.checked(index)
     }
 
-    /// The words of section `name`, of which there must be `expected`.
+    /// The `expected` words of section `name`.
     ///
     /// # Errors
-    /// As [`FileReader::section`]; `SectionLength` for another number of words, before anything is read or
-    /// allocated.
+    /// `SectionLength` for another number of words, before anything is read or allocated; those of
+    /// [`FileReader::section`].
     pub fn words(&self, name: &str, expected: usize) -> Result<Cow<'_, [u64]>, FileError> {
         let index = self.find(name)?;
         self.expect_length(index, (expected as u64).saturating_mul(8))?;
@@ -268,7 +267,7 @@ impl<'a> FileReader<'a> {
                 self.verify(index)?;
                 Ok(words_of(part(all, self.range(index))))
             }
-            // Straight into words: by way of bytes, they would be in memory twice.
+            // Reads directly into words; reading bytes first would need twice the memory.
             Err(opened) => {
                 let words = opened.words(self.range(index).start, expected, self.watch.as_ref(), |hash| {
                     self.compare(index, hash)
@@ -278,11 +277,11 @@ impl<'a> FileReader<'a> {
         }
     }
 
-    /// As [`FileReader::words`], in memory of their own or, of a mapped file, where they are: the file stays
-    /// mapped while they live.
+    /// [`FileReader::words`] in separate memory; for a mapped file, in place: the file stays mapped as long
+    /// as the words exist.
     ///
     /// # Errors
-    /// As [`FileReader::words`]; `Io` where the system refuses the memory.
+    /// `Io` if there is not enough memory; those of [`FileReader::words`].
     pub fn kept_words(&self, name: &str, expected: usize) -> Result<FileWords, FileError> {
         if let Backing::Mapped(file) = &self.backing {
             let index = self.find(name)?;
@@ -299,19 +298,19 @@ impl<'a> FileReader<'a> {
         FileWords::copied_from(&words).ok_or_else(refused)
     }
 
-    /// Compares the checksums of all sections, in little memory.
+    /// Compares the checksums of all sections, with little memory.
     ///
     /// # Errors
-    /// `SectionCorrupted` for the first that does not fit; of an opened file `Truncated` if it has become
-    /// shorter, `Io`.
+    /// `SectionCorrupted` for the first section that does not match; for an opened file `Truncated` if it has
+    /// become shorter, `Io`.
     pub fn verify_all(&self) -> Result<(), FileError> {
         (0..self.sections.len()).try_for_each(|index| self.verify(index))
     }
 
-    /// As [`FileReader::verify_all`], for the section called `name`.
+    /// [`FileReader::verify_all`] for section `name`.
     ///
     /// # Errors
-    /// As [`FileReader::verify_all`]; `MissingSection`.
+    /// `MissingSection`; those of [`FileReader::verify_all`].
     pub fn verify_section(&self, name: &str) -> Result<(), FileError> {
         self.verify(self.find(name)?)
     }
@@ -326,7 +325,7 @@ impl<'a> FileReader<'a> {
         Ok(self.by_name[place] as usize)
     }
 
-    /// Where a section lies: within the file's length, as was checked when the file was opened.
+    /// The byte range of a section, which is within the file, as was checked at opening.
     fn range(&self, index: usize) -> Range<u64> {
         let SectionInfo { offset, length, .. } = self.sections[index];
         offset..offset + length
@@ -356,7 +355,7 @@ impl<'a> FileReader<'a> {
             return Ok(());
         }
         self.compare(index, self.backing.hash(self.range(index), self.watch.as_ref())?)?;
-        // The next look at an opened file may find other bytes there.
+        // An opened file may have other bytes at the next access.
         self.verified[index].store(self.backing.in_place().is_ok(), Ordering::Relaxed);
         Ok(())
     }
@@ -371,7 +370,7 @@ impl<'a> FileReader<'a> {
     }
 }
 
-/// One section whose checksum has been compared.
+/// A section with a verified checksum.
 #[derive(Debug)]
 pub struct Section<'a> {
     info: &'a SectionInfo,
@@ -379,23 +378,23 @@ pub struct Section<'a> {
 }
 
 impl<'a> Section<'a> {
-    /// Its line of the table.
+    /// The section's table entry.
     #[must_use]
     pub fn info(&self) -> &'a SectionInfo {
         self.info
     }
 
-    /// Its bytes.
+    /// The section's bytes.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Its words: in place where the memory allows (always for a section of a file on a little-endian
-    /// machine), else a copy.
+    /// The section's words: in place if alignment and byte order allow (always for a section of a file on a
+    /// little-endian machine), else a copy.
     ///
     /// # Errors
-    /// `NotWords` if it ends inside a word.
+    /// `NotWords` if the length is not a multiple of 8 bytes.
     pub fn words(&self) -> Result<Cow<'_, [u64]>, FileError> {
         if !self.bytes.len().is_multiple_of(8) {
             return Err(FileError::NotWords {
@@ -406,10 +405,10 @@ impl<'a> Section<'a> {
         Ok(words_of(&self.bytes))
     }
 
-    /// Copies its words to `target`, which must have exactly their number.
+    /// Copies the section's words to `target`, which must have the same length.
     ///
     /// # Errors
-    /// `SectionLength` otherwise.
+    /// `SectionLength` if the lengths differ.
     pub fn copy_words_into(&self, target: &mut [u64]) -> Result<(), FileError> {
         let (expected, found) = (8 * target.len() as u64, self.bytes.len() as u64);
         if expected != found {
@@ -420,7 +419,7 @@ impl<'a> Section<'a> {
     }
 }
 
-/// Whole words, in place where possible.
+/// Complete words, in place if possible.
 fn words_of(bytes: &[u8]) -> Cow<'_, [u64]> {
     match mapped::little_endian_words(bytes) {
         Ok(words) => Cow::Borrowed(words),
@@ -432,13 +431,13 @@ fn words_in(bytes: &[u8]) -> impl Iterator<Item = u64> {
     bytes.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word))
 }
 
-/// The header, once magic and version are ours.
+/// The header, if magic and version are supported.
 fn header_of(bytes: &[u8]) -> Result<[u8; HEADER_BYTES], FileError> {
     let prefix = bytes.len().min(MAGIC.len());
     if bytes[..prefix] != MAGIC[..prefix] {
         return Err(FileError::NotAClathrateFile);
     }
-    // The version comes before the length: another version may have another header.
+    // The version is checked before the length, because another version may have another header.
     if bytes.len() >= VERSION_END {
         match u32_at(bytes, MAGIC.len()) {
             0 => return Err(FileError::HeaderCorrupted { reason: "format version 0 does not exist" }),
@@ -450,7 +449,7 @@ fn header_of(bytes: &[u8]) -> Result<[u8; HEADER_BYTES], FileError> {
     bytes.first_chunk::<HEADER_BYTES>().copied().ok_or(truncated)
 }
 
-/// Where the parts lie, from the header's lengths; all within the bytes present.
+/// The positions of the parts, from the header's lengths; all within the bytes present.
 struct Extent {
     metadata_end: u64,
     sections_start: u64,
@@ -468,7 +467,7 @@ impl Extent {
         };
         limited("the metadata's length in bytes", raw.metadata_bytes, METADATA_LIMIT_BYTES)?;
         limited("the number of sections", raw.section_count, SECTION_LIMIT)?;
-        // Below 2^21 and 2^23: no overflow.
+        // The lengths are below 2^21 and 2^23, so nothing overflows.
         let metadata_end = HEADER_BYTES as u64 + raw.metadata_bytes;
         let sections_start = aligned(metadata_end).unwrap_or(u64::MAX);
         let table_bytes = raw.section_count * TABLE_ENTRY_BYTES as u64;
@@ -482,7 +481,7 @@ impl Extent {
     }
 }
 
-/// Checks names, and that the sections fill the space before the table exactly, gaps zero.
+/// Checks names, and that the sections fill the space before the table exactly, with zero padding.
 fn check_sections(sections: &[SectionInfo], backing: &Backing<'_>, extent: &Extent) -> Result<(), FileError> {
     let table_start = extent.table_start;
     let mut position = extent.sections_start;

@@ -1,4 +1,4 @@
-//! The check that every residue read from outside is below its modulus.
+//! The check that residues read from outside are below their moduli.
 
 use super::error::FileError;
 
@@ -9,8 +9,8 @@ use super::error::FileError;
 /// Shapes: `words`: moduli x degree.
 ///
 /// # Errors
-/// `ResidueCount` if the number of words is not that; `ResidueTooLarge` with row and column of the first
-/// residue that is not reduced.
+/// `ResidueCount` for another number of words; `ResidueTooLarge` with row and column of the first residue
+/// that is not reduced.
 pub fn check_residues(words: &[u64], degree: usize, moduli: &[u64]) -> Result<(), FileError> {
     let expected = moduli.len().checked_mul(degree);
     if expected != Some(words.len()) {
@@ -26,8 +26,7 @@ pub fn check_residues(words: &[u64], degree: usize, moduli: &[u64]) -> Result<()
         return Ok(());
     }
     for (row, (residues, &modulus)) in words.chunks_exact(degree).zip(moduli).enumerate() {
-        // Without a branch per residue, so that it runs at the speed of memory; the search comes only after a
-        // failure.
+        // Branch-free per residue, to run at memory speed; searches only after a failure.
         let reduced = residues.iter().fold(true, |all, &value| all & (value < modulus));
         if !reduced && let Some(column) = residues.iter().position(|&value| value >= modulus) {
             return Err(FileError::ResidueTooLarge { row, column, value: residues[column], modulus });

@@ -1,31 +1,30 @@
-//! What an output path leads to: a regular file to replace, or a pipe or device to stream to.
+//! The target of an output path: a regular file to replace, or a pipe or device to stream to.
 //!
-//! Symbolic links are followed by hand, because a rename replaces the link itself and not the file that it
-//! leads to.
+//! Symbolic links are resolved here, because a rename replaces a link instead of the file that it leads to.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Most symbolic links followed, as in the Linux kernel.
+/// Maximum number of symbolic links that are followed, as in the Linux kernel.
 const LINK_LIMIT: usize = 40;
 
-/// What will be written to.
+/// The target of an output path.
 #[derive(Debug)]
 pub(super) enum Target {
-    /// A regular file that exists or will: replaced by a rename.
+    /// A regular file, existing or new, to be replaced by a rename.
     Replace {
-        /// Its path, links resolved.
+        /// Its path with links resolved.
         path: PathBuf,
-        /// What is there now.
+        /// The existing file's metadata.
         existing: Option<Metadata>,
     },
-    /// What must stay where it is, and takes bytes in order.
+    /// A target that must not be replaced and receives a stream.
     #[cfg_attr(not(unix), allow(dead_code))]
     Stream(Stream),
 }
 
-/// A target that takes bytes in order.
+/// A target that receives a stream.
 #[derive(Debug)]
 #[cfg_attr(not(unix), allow(dead_code))]
 pub(super) enum Stream {
@@ -38,12 +37,12 @@ pub(super) enum Stream {
 }
 
 impl Stream {
-    /// Opens it for writing. A pipe without a reader is waited for.
+    /// Opens the target for writing. Waits until a pipe has a reader.
     #[cfg(unix)]
     pub fn open(&self) -> io::Result<File> {
         use std::io::Write;
         use std::os::fd::AsFd;
-        // Duplicates, which share the position in the file that the descriptor may lead to.
+        // Duplicates of the descriptors, which share the position in a file behind them.
         Ok(match self {
             Self::Node(path) => OpenOptions::new().write(true).open(path)?,
             Self::Stdout => {
@@ -54,7 +53,7 @@ impl Stream {
         })
     }
 
-    /// Opens it for writing.
+    /// Opens the target for writing.
     #[cfg(windows)]
     pub fn open(&self) -> io::Result<File> {
         use std::os::windows::io::AsHandle;
@@ -72,10 +71,10 @@ pub fn leads_to_stdout(path: &Path) -> bool {
     matches!(resolve(path), Ok(Target::Stream(Stream::Stdout)))
 }
 
-/// Follows symbolic links from `path` to what will be written to.
+/// Follows symbolic links from `path` to the target.
 ///
 /// # Errors
-/// Those of the system, for folders, for loops of links and for paths without a file name among others;
+/// Those of the system, among others for folders, loops of links and paths without a file name;
 /// `InvalidInput` for block devices, sockets and other processes' descriptors of regular files.
 pub(super) fn resolve(path: &Path) -> io::Result<Target> {
     let mut current = path.to_path_buf();
@@ -93,7 +92,7 @@ pub(super) fn resolve(path: &Path) -> io::Result<Target> {
             Err(error) => return Err(error),
         }
     }
-    // The system gives up on such a path as well, and its error has a number.
+    // The system refuses such a path, too, and its error has a number.
     Err(fs::metadata(path).err().unwrap_or_else(|| invalid("too many symbolic links")))
 }
 
@@ -101,12 +100,12 @@ fn invalid(reason: &'static str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, reason)
 }
 
-/// The system's own error for opening what cannot be written to.
+/// The system's error for opening a path that cannot be written to.
 fn refusal(path: &Path) -> io::Error {
     OpenOptions::new().write(true).open(path).err().unwrap_or_else(|| io::ErrorKind::IsADirectory.into())
 }
 
-/// A name that nothing has yet.
+/// The target for a path that does not exist.
 fn absent(path: PathBuf) -> io::Result<Target> {
     let folder_meant = path
         .as_os_str()
@@ -151,8 +150,8 @@ fn existing(path: PathBuf, about: Metadata) -> io::Result<Target> {
     }
 }
 
-/// What `/proc/PID/fd/N` leads to, and by it `/dev/stdout` and `/dev/fd/N`. Such a link leads to an open
-/// file, which may have no name or have lost it, so the path that it shows must not be followed.
+/// The target of `/proc/PID/fd/N`, and so of `/dev/stdout` and `/dev/fd/N`. Such a link leads to an open
+/// file, which may have no name any more, so the path that the link shows must not be followed.
 #[cfg(target_os = "linux")]
 fn descriptor(path: &Path) -> io::Result<Option<Target>> {
     let (Some(folder), Some(number)) = (path.parent(), path.file_name()) else { return Ok(None) };

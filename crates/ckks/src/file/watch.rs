@@ -1,4 +1,4 @@
-//! Stops long reading and writing between two pieces.
+//! Cancellation of long reads and writes.
 
 use std::fmt;
 use std::io;
@@ -8,10 +8,10 @@ use clathrate_arith::secrecy::clear_stack;
 use thiserror::Error;
 use zeroize::Zeroizing;
 
-/// Bytes between two questions: a hundredth of a second, and less, of any disk.
+/// Bytes between two calls of the callback: at most a hundredth of a second of any disk.
 pub(super) const PIECE_BYTES: usize = 1 << 20;
 
-/// What reading and writing asks in its course, before every megabyte at least, whether to go on.
+/// A callback that reading and writing call at least once per megabyte and that decides whether to continue.
 #[derive(Clone)]
 pub struct Watch(Arc<dyn Fn(u64) -> bool + Send + Sync>);
 
@@ -21,33 +21,33 @@ impl fmt::Debug for Watch {
     }
 }
 
-/// The answer was to stop. As an error of input and output it passes through code that knows no other;
-/// `FileError::io` tells it apart.
+/// The callback returned `false`. Wrapped in an `io::Error`, which passes through other code; `FileError::io`
+/// recognises it.
 #[derive(Debug, Error)]
 #[error("stopped")]
 pub(super) struct Stopped;
 
 impl Watch {
-    /// Asks `go_on`, which is told how many bytes are read or written next; none where only a checksum is
+    /// Calls `go_on` with the number of bytes that are read or written next; 0 if only a checksum is
     /// computed.
     pub fn new(go_on: impl Fn(u64) -> bool + Send + Sync + 'static) -> Self {
         Self(Arc::new(go_on))
     }
 
-    /// An error where the answer is to stop.
+    /// An error if the callback returns `false`.
     pub(super) fn check(&self, bytes: usize) -> io::Result<()> {
         if (self.0)(bytes as u64) { Ok(()) } else { Err(io::Error::other(Stopped)) }
     }
 }
 
-/// An error where there is a watch and its answer is to stop.
+/// An error if there is a watch and its callback returns `false`.
 pub(super) fn check(watch: Option<&Watch>, bytes: usize) -> io::Result<()> {
     watch.map_or(Ok(()), |watch| watch.check(bytes))
 }
 
 /// BLAKE3 of `bytes`.
 pub(super) fn hash(bytes: &[u8], watch: Option<&Watch>) -> io::Result<blake3::Hash> {
-    // Overwritten in the end, because it holds the last bytes, which may be those of a secret key.
+    // Overwritten on drop, because it holds the last bytes, which may be those of a secret key.
     let mut hasher = Zeroizing::new(blake3::Hasher::new());
     for piece in bytes.chunks(PIECE_BYTES) {
         check(watch, 0)?;

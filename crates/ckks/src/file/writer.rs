@@ -1,4 +1,4 @@
-//! Writes the container of [`container`](super::container), to a file or to memory, in one pass.
+//! Writes the container of [`container`](super::container) to a file or to memory, in one pass.
 
 use std::collections::HashSet;
 use std::io::{self, BufWriter, Cursor, Seek, SeekFrom, Write};
@@ -16,19 +16,19 @@ use super::metadata;
 use super::output::OutputFile;
 use super::watch::{self, PIECE_BYTES, Watch};
 
-/// Bytes gathered before a streamed section is hashed and written.
+/// Bytes collected before a streamed section is hashed and written.
 const STREAM_BUFFER_BYTES: usize = 64 * 1024;
 
-/// Memory that is written like a file.
+/// A file in memory.
 pub type MemoryFile = Cursor<Vec<u8>>;
 
 /// Writes one container: `create` or `in_memory`, then sections, then `finish`.
 ///
-/// Dropped before `finish`, or after an error, it leaves nothing behind.
+/// If it is dropped before `finish`, or after an error, nothing remains.
 #[derive(Debug)]
 pub struct FileWriter<W: Write + Seek = OutputFile> {
     target: W,
-    /// The final name, for messages; a placeholder in memory.
+    /// The final path, for messages; a placeholder for memory.
     path: PathBuf,
     label: FileLabel,
     metadata: Vec<u8>,
@@ -40,11 +40,10 @@ pub struct FileWriter<W: Write + Seek = OutputFile> {
 }
 
 impl FileWriter<OutputFile> {
-    /// Begins a file that will appear as `path` when finished, replacing what is there; [`OutputFile`] says
-    /// how.
+    /// Begins a file that replaces `path` when it is finished; see [`OutputFile`].
     ///
-    /// A file of a private kind ([`FileKind::is_private`](super::FileKind::is_private)) is readable by its
-    /// owner only (on Unix).
+    /// Only the owner can read a file of a private kind
+    /// ([`FileKind::is_private`](super::FileKind::is_private)) (on Unix).
     ///
     /// # Errors
     /// Those of [`OutputFile::create`]; `Metadata` or `TooLarge` if the metadata cannot be stored.
@@ -57,7 +56,7 @@ impl FileWriter<OutputFile> {
         Self::create_in(target, label, metadata)
     }
 
-    /// As [`FileWriter::create`], in a file that has begun.
+    /// [`FileWriter::create`] in an output file that has begun.
     ///
     /// # Errors
     /// `Metadata` or `TooLarge` if the metadata cannot be stored.
@@ -71,12 +70,12 @@ impl FileWriter<OutputFile> {
         Self::begin(target, path, label, metadata)
     }
 
-    /// Whether it goes to a pipe or a device ([`OutputFile::is_stream`]).
+    /// Whether the target is a pipe or a device ([`OutputFile::is_stream`]).
     pub const fn is_stream(&self) -> bool {
         self.target.is_stream()
     }
 
-    /// Completes the file; its length in bytes.
+    /// Completes the file and returns its length in bytes.
     ///
     /// # Errors
     /// `WriterFailed` after an earlier error; those of [`OutputFile::commit`].
@@ -89,7 +88,7 @@ impl FileWriter<OutputFile> {
 }
 
 impl FileWriter<MemoryFile> {
-    /// Begins a container in memory, byte for byte what [`FileWriter::create`] would write.
+    /// Begins a container in memory, with the same bytes as [`FileWriter::create`].
     ///
     /// # Errors
     /// `Metadata` or `TooLarge` if the metadata cannot be stored.
@@ -98,7 +97,7 @@ impl FileWriter<MemoryFile> {
         Self::begin(Cursor::new(Vec::new()), PathBuf::from("(memory)"), label, metadata)
     }
 
-    /// Completes the container; its bytes.
+    /// Completes the container and returns its bytes.
     ///
     /// # Errors
     /// `WriterFailed` after an earlier error.
@@ -121,7 +120,7 @@ impl<W: Write + Seek> FileWriter<W> {
             failed: false,
             watch: None,
         };
-        // Zeros hold the header's place: until `complete`, the file does not even have its magic.
+        // Zeros in place of the header: the file gets its magic only in `complete`.
         writer.put(&[0; HEADER_BYTES])?;
         let metadata = std::mem::take(&mut writer.metadata);
         writer.put(&metadata)?;
@@ -130,8 +129,8 @@ impl<W: Write + Seek> FileWriter<W> {
         Ok(writer)
     }
 
-    /// The same writer, which asks `watch` whether to go on. Where it says no, a section is `Cancelled`, and
-    /// the writer cannot go on.
+    /// The same writer with a callback that can cancel: adding a section then fails with `Cancelled`, and the
+    /// writer cannot be used any more.
     #[must_use]
     pub fn watched_by(self, watch: Watch) -> Self {
         Self { watch: Some(watch), ..self }
@@ -140,8 +139,8 @@ impl<W: Write + Seek> FileWriter<W> {
     /// Adds a section of bytes.
     ///
     /// # Errors
-    /// `InvalidSectionName`, `DuplicateSection` or `TooLarge` (too many sections), after which the writer can
-    /// go on; `Io` and `WriterFailed`, after which it cannot.
+    /// `InvalidSectionName`, `DuplicateSection` or `TooLarge` (too many sections), after which the writer is
+    /// usable; `Io` and `WriterFailed`, after which it is not.
     pub fn add_section(&mut self, name: &str, bytes: &[u8]) -> Result<(), FileError> {
         let name = self.claim(name)?;
         let offset = self.position;
@@ -153,7 +152,7 @@ impl<W: Write + Seek> FileWriter<W> {
         self.close_section(name, offset, checksum.into())
     }
 
-    /// Adds a section of words, little-endian.
+    /// Adds a section of little-endian words.
     pub fn add_words(&mut self, name: &str, words: &[u64]) -> Result<(), FileError> {
         match mapped::little_endian_bytes(words) {
             Some(bytes) => self.add_section(name, bytes),
@@ -163,11 +162,11 @@ impl<W: Write + Seek> FileWriter<W> {
         }
     }
 
-    /// Adds a section of exactly `length` bytes that `produce` writes piece by piece.
+    /// Adds a section of exactly `length` bytes that `produce` writes in pieces.
     ///
     /// # Errors
-    /// As [`FileWriter::add_section`]; `SectionLength` if `produce` writes more or fewer bytes; `Io` with the
-    /// error of `produce`. The writer cannot go on after any error of `produce`.
+    /// `SectionLength` if `produce` writes more or fewer bytes; `Io` with the error of `produce`; those of
+    /// [`FileWriter::add_section`]. The writer is not usable after any error of `produce`.
     pub fn write_section(
         &mut self,
         name: &str,
@@ -176,7 +175,7 @@ impl<W: Write + Seek> FileWriter<W> {
     ) -> Result<(), FileError> {
         let encoded = self.claim(name)?;
         let offset = self.position;
-        // Until the section is closed below, an early return leaves the writer refused.
+        // An early return before the section is closed leaves the writer unusable.
         self.failed = true;
         let mut stream = HashingWriter {
             target: &mut self.target,
@@ -188,7 +187,7 @@ impl<W: Write + Seek> FileWriter<W> {
         let outcome = {
             let mut buffered = BufWriter::with_capacity(STREAM_BUFFER_BYTES, &mut stream);
             let produced = produce(&mut buffered).and_then(|()| buffered.flush());
-            // Taken apart, not dropped: a drop would try to write what is left once more.
+            // `into_parts` instead of a drop, which would try to write the rest again.
             drop(buffered.into_parts());
             produced
         };
@@ -229,7 +228,7 @@ impl<W: Write + Seek> FileWriter<W> {
         self.pad()
     }
 
-    /// Appends the table, then puts the header in its place; the container's length.
+    /// Appends the table and writes the header; returns the container's length.
     fn complete(&mut self) -> Result<u64, FileError> {
         if self.failed {
             return Err(FileError::WriterFailed);
@@ -276,7 +275,7 @@ impl<W: Write + Seek> FileWriter<W> {
     }
 }
 
-/// Passes bytes on, hashes and counts them, and refuses more than announced.
+/// Forwards, hashes and counts bytes, and refuses more than announced.
 struct HashingWriter<'a, W: Write> {
     target: &'a mut W,
     hasher: blake3::Hasher,
@@ -315,7 +314,7 @@ mod tests {
     use super::*;
     use crate::file::FileKind;
 
-    /// Memory that stops taking bytes, as a full disk does.
+    /// Memory that stops accepting bytes, like a full disk.
     #[derive(Debug)]
     struct FullDisk {
         memory: MemoryFile,
@@ -359,7 +358,7 @@ mod tests {
             .and_then(|()| writer.write_section("second", 100, |target| target.write_all(&[2; 100])))
             .and_then(|()| writer.complete().map(drop));
         if outcome.is_err() {
-            // Whatever is tried next is refused: nothing can make the file look complete.
+            // Later calls are refused: nothing can make the file look complete.
             assert!(writer.add_section("third", &[]).is_err());
             assert!(writer.complete().is_err());
         }
@@ -368,7 +367,7 @@ mod tests {
 
     #[test]
     fn disk_that_fills_up_at_any_byte_is_an_error_and_no_file() {
-        // 128 header, 64 metadata, 2 x 128 sections, 2 x 64 table; then the header once more.
+        // 128 header, 64 metadata, 2 x 128 sections, 2 x 64 table; then the header again.
         let total = 128 + 64 + 256 + 128;
         for room in 0..total + 128 {
             let (outcome, memory) = write_until_full(room);

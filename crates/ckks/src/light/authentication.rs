@@ -1,4 +1,5 @@
-//! Keys by which a server knows what the owner's clients sent, and a client what its server answered.
+//! Authentication: a server recognises messages of the owner's clients, and a client recognises its server's
+//! replies.
 //!
 //! ```text
 //! owner     K = derive_key("clathrate light client authentication v1", seed of the secret key)    one for all clients, for the server
@@ -6,9 +7,9 @@
 //! bytes     first 16 bytes of keyed BLAKE3(T, what it is, the bytes)                               at the end of an introduction, a message, a reply
 //! ```
 //!
-//! The terms say how the client encrypts, and have a number that the owner drew for it. So a client with a
-//! valid introduction is one that the owner made, and encrypts as the owner said: whoever changes a field
-//! needs another T.
+//! The terms say how the client encrypts, and contain a number that the owner drew for it. The owner made
+//! every client with a valid introduction, and such a client encrypts as its owner chose: changing a field
+//! would need another T.
 
 use std::fmt;
 
@@ -26,8 +27,9 @@ const DOMAIN: &str = "clathrate light client authentication v1";
 
 pub use crate::keys::tag::TAG_BYTES;
 
-/// What the owner gives to a server beside evaluation keys, so that it knows what the owner's light clients
-/// send. It decrypts nothing; whoever has it can send numbers in the name of every client, and answers to it.
+/// Given by the owner to a server, next to evaluation keys, to authenticate the owner's light clients. It
+/// decrypts nothing, but whoever has it can send numbers in the name of every client, and replies to every
+/// client.
 ///
 /// ```
 /// use clathrate_ckks::prelude::*;
@@ -54,7 +56,7 @@ impl fmt::Debug for AuthenticationKey {
 }
 
 impl SecretKey {
-    /// The key by which a server knows this owner's light clients, always the same one.
+    /// The key with which a server authenticates this owner's light clients; always the same.
     #[must_use]
     pub fn authentication_key(&self) -> AuthenticationKey {
         let mut hasher = blake3::Hasher::new_derive_key(DOMAIN);
@@ -72,7 +74,7 @@ impl AuthenticationKey {
         &self.key
     }
 
-    /// The parameters that it was made with.
+    /// The parameters.
     #[must_use]
     pub const fn params(&self) -> &Params {
         &self.params
@@ -84,7 +86,7 @@ impl AuthenticationKey {
         self.key_id
     }
 
-    /// The key of the client with these terms, whatever its seed.
+    /// The key of the client with these terms, for any seed.
     pub(super) fn of_client(&self, terms: &Terms) -> ClientKey {
         let mut hasher = blake3::Hasher::new_keyed(&self.key);
         let mut writer = Writer::default();
@@ -105,8 +107,8 @@ impl fmt::Debug for ClientKey {
 }
 
 impl ClientKey {
-    /// Adds the tag. `context` is what the bytes do not say: for bytes that begin with a magic of their own
-    /// nothing.
+    /// Appends the tag. `context` is covered by the tag but not sent; empty for bytes that begin with a
+    /// magic.
     pub fn seal(&self, context: &[u8], bytes: &mut Vec<u8>) {
         let tag = self.tag(context, bytes);
         bytes.extend_from_slice(&tag);
@@ -115,7 +117,7 @@ impl ClientKey {
     /// The bytes without their tag.
     ///
     /// # Errors
-    /// [`CkksError::OutOfRange`] for a tag that is not this key's.
+    /// [`CkksError::OutOfRange`] for a tag of another key.
     pub fn open<'b>(
         &self,
         context: &[u8],
@@ -134,7 +136,7 @@ impl ClientKey {
     }
 }
 
-/// Bytes, and the tag at their end.
+/// Splits off the tag at the end of `bytes`.
 pub(super) fn split<'b>(bytes: &'b [u8], what: &'static str) -> Result<(&'b [u8], &'b [u8]), CkksError> {
     let length = bytes.len().checked_sub(TAG_BYTES);
     length.map(|length| bytes.split_at(length)).ok_or_else(|| {
@@ -143,7 +145,7 @@ pub(super) fn split<'b>(bytes: &'b [u8], what: &'static str) -> Result<(&'b [u8]
     })
 }
 
-/// The refusal of bytes with another tag.
+/// The error for bytes with a wrong tag.
 pub(super) fn unauthenticated(what: &'static str) -> CkksError {
     let remedy = "it was changed or cut off on the way, or somebody else made it: send it again as it was made, and use the authentication key of the client's owner";
     unreadable(what, "not authenticated".to_owned(), remedy)

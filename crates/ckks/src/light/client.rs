@@ -1,4 +1,4 @@
-//! The device.
+//! The device's side.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -26,7 +26,7 @@ use crate::file::{FileError, OutputFile, Replaced};
 use crate::keys::SecretKey;
 use crate::shape::ModuleShape;
 
-/// Encrypts and decrypts with a secret and a counter; holds no ring and no tables.
+/// Encrypts and decrypts with a secret and a counter; needs no ring and no tables.
 ///
 /// ```
 /// use clathrate_ckks::light::{LightOptions, Receiver};
@@ -47,54 +47,55 @@ use crate::shape::ModuleShape;
 pub struct LightClient {
     terms: Terms,
     key: ClientKey,
-    /// The moduli, ready for arithmetic.
+    /// The moduli, prepared for arithmetic.
     moduli: Vec<Modulus>,
     /// The coefficients of the secret's polynomials at the owner's degree and rank.
     secret: Zeroizing<Vec<i8>>,
-    /// The secret of the samples, where they have a smaller dimension: the coefficients of its polynomials at
-    /// their degree.
+    /// The secret of samples of a smaller dimension: the coefficients of its polynomials at the samples'
+    /// degree.
     part: Option<Zeroizing<Vec<i8>>>,
     /// Degree of the owner's polynomials.
     whole_degree: usize,
     next: u64,
-    /// What [`LightClient::precompute`] made, for the counters from `next` on.
+    /// Products of [`LightClient::precompute`] for the counters from `next` on.
     ready: VecDeque<Products>,
     rng: SecretRng,
-    /// The process that drew the seed: a copy in a forked process would count the same masks.
+    /// The process that drew the seed: a copy in a forked process would use the same masks.
     process: ProcessMark,
 }
 
-/// More bytes than any state has: two secrets of the largest dimension, and the terms.
+/// Maximum length of a state: two secrets of the largest dimension, and the terms.
 const MOST_STATE_BYTES: usize = (1 << 19) + 4096;
 
 /// The products of one mask with the secret, for each modulus.
 type Products = Vec<Zeroizing<Vec<u64>>>;
 
-/// The whole secret, and the secret of samples of a smaller dimension.
+/// The complete secret, and the secret of samples of a smaller dimension.
 type Secrets = (Zeroizing<Vec<i8>>, Option<Zeroizing<Vec<i8>>>);
 
-/// How a light client encrypts.
+/// Options of a light client.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LightOptions {
-    /// Degree of a sample, a power of two: how many numbers are under one mask. 1 for LWE samples.
+    /// Degree of a sample, a power of two: the number of numbers under one mask. 1 for LWE samples.
     pub degree: usize,
-    /// Dimension of a sample, degree times rank; absent for that of the parameters. Samples of a smaller
-    /// dimension are packed faster, and have fewer levels.
+    /// Dimension of a sample, degree times rank; `None` for the dimension of the parameters. Samples of a
+    /// smaller dimension are packed faster and have fewer levels.
     pub dimension: Option<usize>,
     /// The level of the samples.
     pub level: Level,
-    /// The scale; absent for the canonical one of the level.
+    /// The scale; `None` for the canonical scale of the level.
     pub scale: Option<f64>,
-    /// Of each body so many low bits are cut off that the root mean square of the error by that is at most
-    /// `2^-precision_bits`, in units of the numbers; absent for about as much as the error of the encryption.
+    /// The low bits that are dropped from each body cause an error with a root mean square of at most
+    /// `2^-precision_bits`, in units of the numbers; `None` for about the error of the encryption.
     pub precision_bits: Option<f64>,
-    /// The main secret, or that of a device, which then does not get the main one. A device reads what is
-    /// changed to its own secret ([`Evaluator::change_secret`](crate::Evaluator::change_secret)), by a key
-    /// that encrypts the main secret under the device's: who has both has the main secret. Its samples are
-    /// packed by keys for it, which the owner makes.
+    /// The main secret, or the secret of a device, which then does not get the main secret. Such a device
+    /// decrypts arrays that were switched to its secret
+    /// ([`Evaluator::change_secret`](crate::Evaluator::change_secret)). The switching key encrypts the main
+    /// secret under the device's secret, so whoever has this key and the device's secret has the main secret.
+    /// The owner also makes keys to pack samples under the device's secret.
     pub secret: SecretName,
-    /// The order of a sample's numbers in its polynomial. Bit-reversed samples are bootstrapped to slots in
-    /// the order of their numbers.
+    /// The order of a sample's numbers in its polynomial. Bootstrapping bit-reversed samples gives slots in
+    /// natural order.
     pub order: Order,
 }
 
@@ -123,14 +124,15 @@ impl std::fmt::Debug for LightClient {
 }
 
 impl SecretKey {
-    /// A light client under this secret or a device's, which encrypts samples as `options` say.
+    /// A light client under this secret or a device's secret, with the given options.
     ///
     /// # Errors
-    /// [`CkksError::OutOfRange`] for a degree that is no power of two up to that of the parameters, a
-    /// dimension that is no multiple of it or larger than theirs, a modulus of more than 120 bits, and a
-    /// precision that leaves no bits or asks for more than there are; [`CkksError::InvalidParams`] for a
-    /// dimension that is not secure; [`CkksError::Insecure`] for a part of a sparse secret that is not; level
-    /// and scale errors; [`CkksError::Sampling`] without randomness.
+    /// [`CkksError::OutOfRange`] for a degree that is not a power of two up to the degree of the parameters,
+    /// a dimension that is not a multiple of the degree or is larger than the parameters', a modulus of more
+    /// than 120 bits, and a precision that leaves no bits or exceeds the encryption's;
+    /// [`CkksError::InvalidParams`] for a dimension that is not secure; [`CkksError::Insecure`] for an
+    /// insecure part of a sparse secret; level and scale errors; [`CkksError::Sampling`] if random generation
+    /// fails.
     pub fn light_client(&self, options: &LightOptions) -> Result<LightClient, CkksError> {
         let &LightOptions { degree, dimension, level, scale, precision_bits, secret: name, order } = options;
         let (params, whole) = (self.params(), self.params().shape().dimension());
@@ -178,7 +180,7 @@ impl SecretKey {
         }
         let scale = scale.unwrap_or(params.scale(level));
         params.check_scale(scale, level)?;
-        // Cutting off t bits adds an error that is uniform in an interval of length 2^t.
+        // Dropping t bits adds an error that is uniform in an interval of length 2^t.
         let deviation = precision_bits
             .map_or(clathrate_lattice::sampling::ERROR_STANDARD_DEVIATION, |bits| scale * (-bits).exp2());
         let dropped = (deviation * 12f64.sqrt()).log2().floor();
@@ -229,7 +231,7 @@ impl SecretKey {
 }
 
 impl LightClient {
-    /// A client with a fresh seed.
+    /// A client with a new seed.
     fn with_secret(
         mut terms: Terms,
         key: ClientKey,
@@ -254,13 +256,13 @@ impl LightClient {
         })
     }
 
-    /// The secret that it holds: the main one, or a device's.
+    /// The client's secret: the main one or a device's.
     #[must_use]
     pub fn secret(&self) -> SecretName {
         self.terms.secret
     }
 
-    /// What the server needs to know, once, before messages. It holds no secret.
+    /// The introduction, which the server needs once before messages. It contains no secret.
     #[must_use]
     pub fn introduction(&self) -> Vec<u8> {
         let mut writer = Writer::default();
@@ -272,8 +274,8 @@ impl LightClient {
     }
 
     /// The state, with the secret, for storage on the device. A client made from it draws a new seed and
-    /// starts a new count, so that no mask is used twice even if the state is restored from an old copy; it
-    /// needs an introduction of its own.
+    /// restarts its counter, so that no mask is used twice even if an old copy of the state is restored; it
+    /// needs a new introduction.
     #[must_use]
     pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
         let mut writer = Writer::default();
@@ -281,7 +283,7 @@ impl LightClient {
         writer.bytes(&[VERSION]);
         self.terms.write(&mut writer);
         let part = self.part.iter().flat_map(|part| part.iter());
-        // Bytes that grow leave copies of the secret behind.
+        // Growing the vector would leave copies of the secret in freed memory.
         writer.0.reserve_exact(
             self.key.0.len() + 16 + self.secret.len() + self.part.as_ref().map_or(0, |part| part.len()),
         );
@@ -296,7 +298,8 @@ impl LightClient {
     /// A client from a stored state.
     ///
     /// # Errors
-    /// [`CkksError::OutOfRange`] for bytes that are no state; [`CkksError::Sampling`] without randomness.
+    /// [`CkksError::OutOfRange`] for bytes that are not a state; [`CkksError::Sampling`] if random generation
+    /// fails.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, CkksError> {
         const WHAT: &str = "the state of a light client";
         let mut reader = Reader::new(bytes, STATE, WHAT)?;
@@ -327,8 +330,8 @@ impl LightClient {
         Self::with_secret(terms, key, (secret, part), whole_degree)
     }
 
-    /// Writes the state, with the secret, to a file that only its owner may read. A file that is there is
-    /// replaced as a whole or not at all, where `replaced` allows it.
+    /// Writes the state, with the secret, to a file that only its owner can read. Replaces an existing file
+    /// atomically if `replaced` allows it.
     ///
     /// # Errors
     /// [`CkksError::File`].
@@ -339,13 +342,14 @@ impl LightClient {
         Ok(file.commit()?)
     }
 
-    /// A client from a file that [`LightClient::save_as`] wrote, as [`LightClient::from_bytes`] makes it.
+    /// [`LightClient::from_bytes`] of a file that [`LightClient::save_as`] wrote.
     ///
     /// # Errors
-    /// [`CkksError::File`] where the file cannot be read; as [`LightClient::from_bytes`].
+    /// [`CkksError::File`] if the file cannot be read; those of [`LightClient::from_bytes`].
     pub fn load(path: impl AsRef<Path>) -> Result<Self, CkksError> {
         let path = path.as_ref();
-        // All at once, because bytes that grow leave copies of the secret behind; no state is longer.
+        // Reads into memory of the maximum length, because growing would leave copies of the secret in freed
+        // memory.
         let mut bytes = Zeroizing::new(Vec::with_capacity(MOST_STATE_BYTES + 1));
         let file = File::open(path).map_err(|error| FileError::io(path, "open", error))?;
         file.take(MOST_STATE_BYTES as u64 + 1)
@@ -360,29 +364,29 @@ impl LightClient {
         self.next
     }
 
-    /// Bits of a number in a message.
+    /// Bits per number in a message.
     #[must_use]
     pub fn bits_per_number(&self) -> u32 {
         self.terms.sent_bits()
     }
 
-    /// Estimated bits of security of the samples: of a uniform ternary secret of their dimension at their
-    /// modulus. Keys of the same secret, with a longer modulus, may have fewer.
+    /// Estimated bits of security of the samples, with a uniform ternary secret of their dimension, at their
+    /// modulus. Keys of the same secret with a larger modulus may have fewer.
     #[must_use]
     pub fn security_bits(&self) -> f64 {
         let log2_q = self.terms.moduli.iter().map(|&(modulus, _)| (modulus as f64).log2()).sum();
         estimated_bits(self.terms.degree * self.terms.rank, log2_q, SecretDistribution::UniformTernary)
     }
 
-    /// Numbers under one mask.
+    /// Number of numbers under one mask.
     #[must_use]
     pub fn degree(&self) -> usize {
         self.terms.degree
     }
 
-    /// Expands the masks of the next `samples` samples and multiplies them with the secret, ahead of the
-    /// numbers: an encryption then takes a small part of its time. What is made takes 8 bytes for each number
-    /// and modulus, and is as secret as the secret. [hermes, sec. 5.4, the offline phase]
+    /// Expands the masks of the next `samples` samples and multiplies them by the secret in advance, so that
+    /// an encryption takes a small part of its time. The products take 8 bytes for each number and modulus,
+    /// and must be kept as secret as the secret. [hermes, sec. 5.4, the offline phase]
     ///
     /// # Errors
     /// [`CkksError::NotEnoughMemory`].
@@ -397,13 +401,13 @@ impl LightClient {
         Ok(())
     }
 
-    /// How many samples [`LightClient::precompute`] has left.
+    /// The number of unused samples of [`LightClient::precompute`].
     #[must_use]
     pub fn precomputed(&self) -> usize {
         self.ready.len()
     }
 
-    /// The secret of the samples, at their degree.
+    /// The secret of the samples at their degree.
     fn samples_secret(&self) -> Zeroizing<Vec<i8>> {
         self.part.clone().unwrap_or_else(|| self.split_secret(self.terms.degree))
     }
@@ -416,17 +420,17 @@ impl LightClient {
         self.moduli.iter().zip(&self.terms.moduli).map(product).collect()
     }
 
-    /// Encrypts numbers: a message of 28 bytes and [`LightClient::bits_per_number`] for each.
+    /// Encrypts numbers to a message of 28 bytes and [`LightClient::bits_per_number`] bits per number.
     pub fn encrypt(&mut self, numbers: &[f64]) -> Result<Vec<u8>, CkksError> {
         self.encrypt_at(self.next, numbers)
     }
 
-    /// As [`LightClient::encrypt`], with samples counted from `counter`.
+    /// [`LightClient::encrypt`] with counters from `counter` on.
     ///
     /// # Errors
-    /// [`CkksError::OutOfRange`] for a counter that was used or skipped before, and where the numbers are no
-    /// multiple of the degree; [`CkksError::Empty`] without numbers; [`CkksError::NotFinite`],
-    /// [`CkksError::ValueTooLarge`]. The counter moves on only where a message is returned.
+    /// [`CkksError::OutOfRange`] for a counter that was used or skipped before, and if the count of numbers
+    /// is not a multiple of the degree; [`CkksError::Empty`] without numbers; [`CkksError::NotFinite`],
+    /// [`CkksError::ValueTooLarge`]. The counter advances only if a message is returned.
     pub fn encrypt_at(&mut self, counter: u64, numbers: &[f64]) -> Result<Vec<u8>, CkksError> {
         let Terms { degree, scale, .. } = self.terms;
         if numbers.is_empty() {
@@ -467,17 +471,17 @@ impl LightClient {
                 "it is near its end: make a client with a new seed",
             )
         })?;
-        // Numbers that are encrypted take the same branches, whatever they are: all of them are compared
-        // before anything is said of one.
+        // Checks all numbers before it reports one, so that the branches do not depend on numbers that are
+        // encrypted.
         let modulus = self.terms.modulus();
-        // The error of the encryption, and half of what is cut off.
+        // The error of the encryption, and half of what the dropped bits can hold.
         let margin = 64.0 + f64::from(self.terms.dropped).exp2() / 2.0;
         let fits = |number: f64| number.abs() * scale + margin < modulus as f64 / 2.0;
         if !numbers.iter().fold(true, |all, &number| all & fits(number)) {
             self.refuse(numbers, margin, fits)?;
         }
         let (places, secret) = (self.terms.places(), self.samples_secret());
-        // What was made for counters that are skipped now serves no other.
+        // Products for skipped counters are useless.
         self.ready.drain(..self.ready.len().min(usize::try_from(counter - self.next).unwrap_or(usize::MAX)));
         self.next = counter;
         let (bits, dropped) = (self.terms.sent_bits(), self.terms.dropped);
@@ -498,7 +502,7 @@ impl LightClient {
                 };
                 let residues: Vec<u64> = self.moduli.iter().zip(&products).map(residue).collect();
                 let kept = (composed(&residues, &self.moduli) + ((1u128 << dropped) >> 1)) >> dropped;
-                // What would be rounded to the modulus is rounded to 0. What is sent is public.
+                // A body that would be rounded to the modulus is rounded to 0. The sent bits are public.
                 bodies.push(if kept << dropped >= modulus { 0 } else { kept });
             }
         }
@@ -511,7 +515,7 @@ impl LightClient {
         Ok(message.0)
     }
 
-    /// Says which number cannot be encrypted, the first that is not finite or the first that does not fit.
+    /// The error for the first number that is not finite, or else the first that does not fit.
     fn refuse(&self, numbers: &[f64], margin: f64, fits: impl Fn(f64) -> bool) -> Result<(), CkksError> {
         if let Some(index) = numbers.iter().position(|number| !number.is_finite()) {
             return Err(CkksError::NotFinite { index, value: numbers[index] });
@@ -523,12 +527,12 @@ impl LightClient {
         Err(CkksError::ValueTooLarge { value, log2_scale: scale.log2(), needed, headroom, level })
     }
 
-    /// The numbers of a reply of the server, entry after entry.
+    /// The numbers of a reply of the server, in row-major order.
     ///
     /// # Errors
-    /// [`CkksError::OutOfRange`] for bytes that are no reply, or for other parameters;
-    /// [`CkksError::WrongSecret`] for another owner's; [`CkksError::OutOfRange`] for a reply under another
-    /// secret of the same owner, and for one that was not made for this client, or was changed.
+    /// [`CkksError::OutOfRange`] for bytes that are not a reply, and for a reply of other parameters, under
+    /// another secret of the same owner, for another client, or changed; [`CkksError::WrongSecret`] for the
+    /// reply of another owner.
     pub fn decrypt(&self, reply: &[u8]) -> Result<Vec<f64>, CkksError> {
         const WHAT: &str = "a reply to a light client";
         let (content, _) = split(reply, WHAT)?;
@@ -551,7 +555,7 @@ impl LightClient {
             );
             return Err(CkksError::OutOfRange { what: WHAT, value, remedy });
         }
-        // What others wrote meets the secret only if the server made it for this client.
+        // Multiplies data with the secret only if the server made them for this client.
         self.key.open(&[], reply, WHAT)?;
         let scale = f64::from_bits(reader.word()?);
         let (degree, primes) = (reader.number(1 << 18, "the degree")?, reader.number(1 << 16, "primes")?);
@@ -605,19 +609,19 @@ impl LightClient {
                     residues.push(q.add(body, product_at(mask, &secret, degree, place, q)));
                 }
                 let phase = composed(&residues, moduli) as i128;
-                // Without a branch: all ones where it is more than half, the sign of the difference.
+                // Branch-free: all ones if the phase is more than half, the sign of the difference.
                 let centred = phase - (modulus & ((modulus / 2 - phase) >> (i128::BITS - 1)));
                 numbers[entry] = quotient(centred, 0, scale);
             }
         }
         reader.end()?;
-        // All are read before the branch, which says that some are missing and not which.
+        // Reads all numbers before the branch, which reveals that some are missing but not which.
         let complete = numbers.iter().fold(true, |complete, number| complete & !number.is_nan());
         if complete { Ok(numbers) } else { Err(damaged()) }
     }
 
-    /// The secret's polynomials at a lower degree: component `p` of a polynomial holds the powers of `X` that
-    /// are `brv(p)` modulo their number.
+    /// The secret's polynomials at a lower degree: component `p` of a polynomial holds the powers of `X`
+    /// congruent to `brv(p)` modulo the number of components.
     fn split_secret(&self, degree: usize) -> Zeroizing<Vec<i8>> {
         let gap = self.whole_degree / degree;
         let bits = gap.trailing_zeros();
@@ -636,7 +640,7 @@ impl LightClient {
 fn product_at(mask: &[u64], secret: &[i8], degree: usize, place: usize, q: &Modulus) -> u64 {
     let mut sum = 0i128;
     for (mask, secret) in mask.chunks_exact(degree).zip(secret.chunks_exact(degree)) {
-        // X^i times X^j is the wanted power, or minus it.
+        // X^i times X^j is plus or minus the wanted power.
         for (i, &word) in mask.iter().enumerate() {
             let (j, sign) = if i <= place { (place - i, 1) } else { (degree + place - i, -1) };
             sum += i128::from(word) * i128::from(secret[j] * sign);

@@ -1,4 +1,4 @@
-//! An inbox: messages of light clients, kept in a file until what is computed of them is safe.
+//! An inbox: stores messages of light clients in a file until the results computed from them are safe.
 //!
 //! ```text
 //! introduce, accept    append to the file, and return when the system says that it is stored
@@ -6,17 +6,17 @@
 //! done                 says that the batch's result is safe; its samples are not given again
 //! ```
 //!
-//! A program that ends at any moment, killed or without power, loses nothing that `accept` returned for:
-//! opened again, the inbox has all samples that are not done. A counter that was accepted is not accepted
-//! again, also after it is done.
+//! If the program ends at any moment, by a kill or a power failure, nothing that `accept` acknowledged is
+//! lost: the reopened inbox has all samples that are not done. An accepted counter is never accepted again,
+//! even after it is done.
 //!
-//! Only what the owner's clients sent is stored: an introduction or a message of somebody else is refused,
-//! and leaves nothing in the file nor in memory. What one client may have waiting is limited
+//! Only messages of the owner's clients are stored: other introductions and messages are refused, and leave
+//! nothing in the file or in memory. The number of waiting numbers per client is limited
 //! ([`Inbox::limit_waiting`]).
 //!
-//! The file is a header and records, each a length, checksums and a payload; the checksum of a record covers
-//! that of the record before, so that records cannot change places. A record at the end that is not whole was
-//! never acknowledged, and is cut off. A damaged record before others is refused.
+//! The file is a header and records of a length, checksums and a payload. A record's checksum covers the
+//! checksum of the record before it, so that records cannot be reordered. An incomplete record at the end was
+//! never acknowledged and is cut off. A damaged record before other records is refused.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions};
@@ -42,13 +42,13 @@ const WHAT: &str = "the file of an inbox";
 /// First bytes of the file, with a version.
 const HEADER: [u8; 8] = *b"CLINBOX\x03";
 
-/// Bytes of the header: the first ones, the digest of the parameters, and a name of the file.
+/// Bytes of the header: the first bytes, the digest of the parameters, and the id of the file.
 const HEADER_BYTES: u64 = 8 + 32 + 16;
 
-/// Bytes before a record's payload: its length, a checksum of that, and a checksum of the payload.
+/// Bytes before a record's payload: its length, a checksum of the length, and a checksum of the payload.
 const RECORD_BYTES: usize = 4 + 4 + 8;
 
-/// Most bytes of a payload.
+/// Maximum length of a payload.
 const MOST_PAYLOAD: u32 = 1 << 28;
 
 /// Kinds of records.
@@ -56,19 +56,19 @@ const INTRODUCED: u8 = 1;
 const ACCEPTED: u8 = 2;
 const DONE: u8 = 3;
 
-/// Most numbers that one client may have waiting, unless [`Inbox::limit_waiting`] says otherwise.
+/// Maximum of the numbers of one client that may wait, unless set by [`Inbox::limit_waiting`].
 pub const MOST_WAITING: usize = 1 << 16;
 
-/// What is out of range where a message is refused because too many numbers of its client wait:
-/// [`CkksError::OutOfRange`], `what`. The message is taken later.
+/// The field `what` of [`CkksError::OutOfRange`] where a message is refused because too many numbers of its
+/// client wait. The client can send the message again later.
 pub const TOO_MANY_WAITING: &str = "the count of a client's numbers that wait";
 
-/// Counters that were used: ranges that do not touch, by their starts.
+/// The used counters: disjoint ranges that do not touch, by their starts.
 #[derive(Debug, Default)]
 struct Used(BTreeMap<u64, u64>);
 
 impl Used {
-    /// The first of these counters that was used.
+    /// The first of these counters that is used.
     fn first_of(&self, counters: &Range<u64>) -> Option<u64> {
         let before = self
             .0
@@ -98,21 +98,21 @@ impl Used {
     }
 }
 
-/// One client, and the counters that it has used.
+/// A client and its used counters.
 #[derive(Debug)]
 struct Client {
     receiver: Receiver,
     used: Used,
 }
 
-/// What messages of one call use and add, before they are stored.
+/// The counters and samples of the messages of one call that are not stored yet.
 #[derive(Debug, Default)]
 struct Fresh {
     used: BTreeMap<ClientId, Used>,
     samples: BTreeMap<Serial, usize>,
 }
 
-/// Samples that are taken, with their numbers in the log.
+/// Taken samples, each with its client's serial number.
 type Samples = Vec<(Serial, Waiting)>;
 
 /// Messages of light clients, kept in a file.
@@ -122,23 +122,23 @@ pub struct Inbox {
     file: File,
     params: Params,
     key: AuthenticationKey,
-    /// Drawn when the file was made.
+    /// Drawn when the file was created.
     id: [u8; 16],
     clients: BTreeMap<ClientId, Client>,
-    /// The clients by the first bytes of their messages.
+    /// The clients, by the first bytes of their messages.
     prefixes: BTreeMap<[u8; 4], ClientId>,
     queue: Queue,
-    /// Most numbers of one client that may wait.
+    /// Maximum of the waiting numbers of one client.
     most_waiting: usize,
-    /// Batches that are done.
+    /// Number of batches that are done.
     batches: u64,
     /// The checksum of the last record.
     last: [u8; 8],
-    /// Bytes of whole records, with the header.
+    /// Length of the header and all complete records in bytes.
     length: u64,
 }
 
-/// Samples that were taken together.
+/// Samples that are processed together.
 #[derive(Debug)]
 pub struct Batch {
     /// In the order of the arrays' entries.
@@ -147,20 +147,20 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// The samples as arrays, one for each secret; in each in the order in which they were accepted.
+    /// The samples as arrays, one for each secret, in the order in which they were accepted.
     #[must_use]
     pub fn arrays(&self) -> &[Ciphertext] {
         &self.arrays
     }
 
-    /// How long the oldest of the samples has been here.
+    /// The time since the oldest of the samples was accepted.
     #[must_use]
     pub fn age(&self) -> Duration {
         let first = self.samples.iter().map(|(_, sample)| sample.at).min().unwrap_or_else(now);
         Duration::from_millis(now().saturating_sub(first))
     }
 
-    /// Whose samples they are, in the order of the arrays' entries: client and counter.
+    /// Client and counter of each sample, in the order of the arrays' entries.
     pub fn sources(&self) -> impl ExactSizeIterator<Item = (ClientId, u64)> + '_ {
         self.samples.iter().map(|(_, sample)| (sample.client, sample.counters.start))
     }
@@ -180,14 +180,14 @@ fn checksum(last: &[u8; 8], payload: &[u8]) -> [u8; 8] {
 }
 
 impl Inbox {
-    /// Opens the inbox at `path`, or makes one, for clients of these parameters and of the owner of `key`. No
-    /// other program has it open at the same time.
+    /// Opens the inbox at `path`, or creates one, for clients of these parameters and of the owner of `key`.
+    /// Only one program can have it open at a time.
     ///
     /// # Errors
-    /// [`CkksError::File`] where the file cannot be opened, read or written; [`CkksError::OutOfRange`] for a
-    /// file that another program has open, that is no inbox or of other parameters, or is damaged before its
-    /// end; [`CkksError::WrongSecret`] for one of another owner; [`CkksError::WrongParams`] for a key of
-    /// other parameters.
+    /// [`CkksError::File`] if the file cannot be opened, read or written; [`CkksError::OutOfRange`] for a
+    /// file that another program has open, that is not an inbox, is for other parameters, or is damaged
+    /// before its end; [`CkksError::WrongSecret`] for the inbox of another owner; [`CkksError::WrongParams`]
+    /// for a key of other parameters.
     pub fn open(path: impl AsRef<Path>, params: &Params, key: &AuthenticationKey) -> Result<Self, CkksError> {
         params.check_related(key.params(), "the authentication key")?;
         let path = path.as_ref().to_path_buf();
@@ -225,7 +225,7 @@ impl Inbox {
             length: HEADER_BYTES,
         };
         if bytes.len() < HEADER_BYTES as usize && bytes.iter().zip(&known).all(|(own, known)| own == known) {
-            // New, or ended while it was made.
+            // New, or the program ended while it created the file.
             SecretRng::from_os()?.fill_bytes(&mut inbox.id);
             inbox.last = checksum(&[0; 8], &inbox.id);
             let header = [&known[..], &inbox.id].concat();
@@ -268,9 +268,8 @@ impl Inbox {
         Ok(inbox)
     }
 
-    /// The payload of the record at `at`; `None` at the end, or before a last record that is not whole. A
-    /// system may have made room for a record and not written all of it, so what follows the last one may be
-    /// zero.
+    /// The payload of the record at `at`; `None` at the end, or before an incomplete last record. Zeros after
+    /// the last record are allowed: a system may have allocated space for a record without writing it.
     fn whole<'b>(&self, bytes: &'b [u8], at: usize) -> Result<Option<&'b [u8]>, CkksError> {
         let Some((head, rest)) = bytes[at..].split_at_checked(RECORD_BYTES) else { return Ok(None) };
         let length = head[..4].iter().rev().fold(0, |length, &byte| length << 8 | usize::from(byte));
@@ -288,7 +287,7 @@ impl Inbox {
         Err(unreadable(WHAT, value, "restore it from a copy, or move it away and let the clients send again"))
     }
 
-    /// Follows a record.
+    /// Applies a record.
     fn apply(&mut self, payload: &[u8]) -> Result<(), CkksError> {
         let mut reader = Reader { bytes: payload, what: WHAT };
         match reader.array::<1>()? {
@@ -329,7 +328,7 @@ impl Inbox {
         self.queue.push(known.receiver.serial(), id, at, opened.counter, opened.count, opened.bodies);
     }
 
-    /// Appends records and waits until they are stored. Where that fails, the file ends as before.
+    /// Appends records and waits until they are stored. On an error the file keeps its end.
     fn append(&mut self, payloads: &[Vec<u8>]) -> Result<(), CkksError> {
         let mut bytes = Vec::new();
         let mut last = self.last;
@@ -360,11 +359,11 @@ impl Inbox {
         self.clients.entry(id).or_insert_with(|| Client { receiver, used: Used::default() });
     }
 
-    /// Takes a client's introduction; one that is known changes nothing.
+    /// Adds a client by its introduction; repeating an introduction has no effect.
     ///
     /// # Errors
-    /// As [`Receiver::new`]; [`CkksError::OutOfRange`] where the messages of another client begin alike, by
-    /// chance once in 2^32 or because one of the owner's clients wants that; [`CkksError::File`].
+    /// [`CkksError::OutOfRange`] if another client's messages begin with the same bytes (with probability
+    /// 2^-32, or because a client of the owner wants it); [`CkksError::File`]; those of [`Receiver::new`].
     pub fn introduce(&mut self, introduction: &[u8]) -> Result<ClientId, CkksError> {
         let receiver = Receiver::new(&self.params, introduction, &self.key)?;
         let id = receiver.client_id();
@@ -383,13 +382,13 @@ impl Inbox {
         Ok(id)
     }
 
-    /// A name of the inbox, drawn when its file was made.
+    /// The random id of the inbox, drawn when its file was created.
     #[must_use]
     pub fn id(&self) -> [u8; 16] {
         self.id
     }
 
-    /// The client that a message is of, if it is introduced.
+    /// The client of a message, if it is introduced.
     #[must_use]
     pub fn client_of(&self, message: &[u8]) -> Option<ClientId> {
         self.prefixes.get(message.get(..4)?).copied()
@@ -404,17 +403,18 @@ impl Inbox {
             .is_some_and(|(client, own)| client.used.has_all(&(own.counter..own.counter + own.count as u64)))
     }
 
-    /// Sets how many numbers one client may have waiting, at least those of one sample; clients that were
-    /// made from one state are one. A message that would make them more is refused ([`TOO_MANY_WAITING`]).
+    /// Sets how many numbers of one client may wait, at least those of one sample. Clients made from one
+    /// state count as one. Messages beyond the limit are refused ([`TOO_MANY_WAITING`]).
     pub fn limit_waiting(&mut self, most: usize) {
         self.most_waiting = most;
     }
 
-    /// Takes messages of any clients. For each there is an answer: how many samples were stored, or why the
-    /// message is refused; a refused message leaves the others. The stored ones are safe when this returns.
+    /// Stores messages of any clients. Returns for each message the number of stored samples, or the reason
+    /// why it is refused, which does not affect the other messages. Stored messages are safe when this
+    /// returns.
     ///
     /// # Errors
-    /// [`CkksError::File`] where the file cannot be written: then no message was taken.
+    /// [`CkksError::File`] if the file cannot be written: then no message was stored.
     pub fn accept(&mut self, messages: &[&[u8]]) -> Result<Vec<Result<usize, CkksError>>, CkksError> {
         let at = now();
         let mut answers = Vec::with_capacity(messages.len());
@@ -441,7 +441,7 @@ impl Inbox {
         Ok(answers)
     }
 
-    /// The client and the samples of a message whose counters nothing has used.
+    /// The client and the samples of a message whose counters are all unused.
     fn examined<'m>(
         &self,
         message: &'m [u8],
@@ -493,32 +493,32 @@ impl Inbox {
         Ok((id, opened))
     }
 
-    /// Samples that wait.
+    /// Number of waiting samples.
     #[must_use]
     pub fn waiting(&self) -> usize {
         self.queue.len()
     }
 
-    /// How long the oldest sample has waited; absent where none waits.
+    /// How long the oldest sample has waited; `None` if none waits.
     #[must_use]
     pub fn oldest(&self) -> Option<Duration> {
         Some(Duration::from_millis(now().saturating_sub(self.queue.oldest()?)))
     }
 
-    /// The clients that have introduced themselves.
+    /// The introduced clients.
     pub fn clients(&self) -> impl ExactSizeIterator<Item = ClientId> + '_ {
         self.clients.keys().copied()
     }
 
-    /// What is known of each client.
+    /// The receiver of each client.
     pub fn receivers(&self) -> impl ExactSizeIterator<Item = &Receiver> {
         self.clients.values().map(|client| &client.receiver)
     }
 
-    /// At most `most` samples of the clients whose samples fit together with those of the one whose turn it
-    /// is: of one secret, shape, level and scale. Clients take turns: the batch has the oldest sample of
-    /// each, then the next one of each, until it is full, and the next batch goes on there. Until
-    /// [`Inbox::done`] they are given again to whoever opens the inbox anew; `None` where none waits.
+    /// At most `most` samples, in turns, of the clients whose samples fit those of the client whose turn it
+    /// is: of one secret, shape, level and scale. The batch has the oldest sample of each client, then the
+    /// next one of each, until it is full; the next batch continues with the next client. `None` if no
+    /// samples wait. A reopened inbox returns them again, unless [`Inbox::done`] was called.
     ///
     /// # Errors
     /// [`CkksError::NotEnoughMemory`].
@@ -526,8 +526,8 @@ impl Inbox {
         self.take_alike(most, |a, b| a == b)
     }
 
-    /// As [`Inbox::take`], of clients whose samples fit together but for their secrets: an array for each
-    /// secret, for [`Evaluator::bootstrap_samples_of`](crate::Evaluator::bootstrap_samples_of).
+    /// [`Inbox::take`] of clients whose samples may have different secrets: an array for each secret, for
+    /// [`Evaluator::bootstrap_samples_of`](crate::Evaluator::bootstrap_samples_of).
     pub fn take_of_all_secrets(&mut self, most: usize) -> Result<Option<Batch>, CkksError> {
         self.take_alike(most, |a, b| Kind { secret: b.secret, ..*a } == *b)
     }
@@ -579,10 +579,10 @@ impl Inbox {
         }
     }
 
-    /// Says that what was computed of the batch is safe.
+    /// Records that the results of the batch are safe.
     ///
     /// # Errors
-    /// [`CkksError::File`]: then the batch is not done, and waits for whoever opens the inbox anew.
+    /// [`CkksError::File`]: then the batch is not done, and a reopened inbox returns it again.
     pub fn done(&mut self, batch: Batch) -> Result<(), CkksError> {
         let mut payload = Writer::default();
         payload.bytes(&[DONE]);
@@ -596,13 +596,13 @@ impl Inbox {
         Ok(())
     }
 
-    /// How many batches are done.
+    /// Number of batches that are done.
     #[must_use]
     pub fn batches(&self) -> u64 {
         self.batches
     }
 
-    /// Gives a batch back, whose computation failed.
+    /// Returns a batch whose computation failed to the queue.
     pub fn give_back(&mut self, batch: Batch) {
         self.queue.give_back(batch.samples.into_iter());
     }

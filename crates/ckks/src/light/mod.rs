@@ -1,5 +1,5 @@
-//! Light clients: devices that encrypt numbers one by one with a secret and a counter, in a few bytes for
-//! each number and a few hundred KiB of memory.
+//! Light clients: devices that encrypt a few numbers at a time with a secret and a counter, in a few bytes
+//! per number and a few hundred KiB of memory.
 //!
 //! ```text
 //! owner      SecretKey::light_client          the device's state, with the secret
@@ -12,10 +12,10 @@
 //! ```
 //!
 //! A message has no masks: both sides expand them from the seed and the counter
-//! ([`clathrate_lattice::counted`]). Of the bodies the low bits, which hold nothing but errors, are cut off.
-//! Each client that is made, also from the same stored state, draws a new seed, so no mask is used twice.
+//! ([`clathrate_lattice::counted`]). The low bits of the bodies, which hold only errors, are dropped. Every
+//! client draws a new seed, even if it is made from a stored state, so no mask is used twice.
 //!
-//! Source: [hermes, sec. 5.4], the client's half; differs: bodies are truncated, samples of any degree.
+//! Source: [hermes, sec. 5.4], the client's part; differs: truncated bodies, samples of any degree.
 
 mod authentication;
 mod client;

@@ -1,6 +1,6 @@
-//! Samples that wait, as the bytes of their messages. Clients take turns: a batch takes one sample of each
-//! that has any, then another one of each, until it is full, and the next batch goes on where it ended. So in
-//! front of a client's next sample there is at most one of each other client, however many those have sent.
+//! The queue of waiting samples, stored as the bytes of their messages. Clients take turns: a batch takes one
+//! sample of each client that has any, then another one of each, until it is full; the next batch continues
+//! with the next client. So at most one sample of each other client precedes a client's next sample.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::wire::{ClientId, Serial};
 
-/// Samples of one message that wait, with consecutive counters.
+/// Waiting samples of one message, with consecutive counters.
 #[derive(Debug, Clone)]
 pub(super) struct Waiting {
     pub client: ClientId,
@@ -16,11 +16,11 @@ pub(super) struct Waiting {
     pub bodies: Arc<[u8]>,
     /// The counter of the message's first sample.
     pub first: u64,
-    /// The counters of those that wait.
+    /// The counters of the waiting samples.
     pub counters: Range<u64>,
-    /// When it was accepted, in milliseconds since 1970.
+    /// When the message was accepted, in milliseconds since 1970.
     pub at: u64,
-    /// How many messages were accepted before it.
+    /// Number of messages that were accepted before.
     pub order: u64,
 }
 
@@ -29,50 +29,50 @@ impl Waiting {
         (self.counters.end - self.counters.start) as usize
     }
 
-    /// These counters of it.
+    /// The samples with these counters.
     fn part(&self, counters: Range<u64>) -> Self {
         Self { counters, ..self.clone() }
     }
 }
 
-/// What waits of one client.
+/// The waiting samples of one client.
 #[derive(Debug, Default)]
 struct Lane {
-    /// In the order in which they were accepted.
+    /// In the order of acceptance.
     messages: VecDeque<Waiting>,
-    /// How many samples they have.
+    /// Number of samples in the messages.
     samples: usize,
 }
 
-/// What waits of all clients.
+/// The waiting samples of all clients.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
-    /// Clients of one serial number are one. None is empty.
+    /// By serial number; lanes without samples are removed.
     lanes: BTreeMap<Serial, Lane>,
-    /// The clients with samples, the next one first.
+    /// The clients with samples; the first one is next.
     turns: VecDeque<Serial>,
-    /// Messages that ever came.
+    /// Number of all messages so far.
     messages: u64,
     samples: usize,
 }
 
 impl Queue {
-    /// Samples that wait.
+    /// Number of waiting samples.
     pub fn len(&self) -> usize {
         self.samples
     }
 
-    /// Those of one client.
+    /// Number of waiting samples of one client.
     pub fn of(&self, serial: &Serial) -> usize {
         self.lanes.get(serial).map_or(0, |lane| lane.samples)
     }
 
-    /// When the oldest sample was accepted.
+    /// When the oldest waiting sample was accepted.
     pub fn oldest(&self) -> Option<u64> {
         self.lanes.values().filter_map(|lane| lane.messages.front()).map(|message| message.at).min()
     }
 
-    /// Takes all samples of a message.
+    /// Adds all samples of a message.
     pub fn push(
         &mut self,
         serial: Serial,
@@ -88,7 +88,7 @@ impl Queue {
         self.lane(serial, count).push_back(message);
     }
 
-    /// The messages of a client that gets `more` samples.
+    /// The messages of a client, which gets `more` samples.
     fn lane(&mut self, serial: Serial, more: usize) -> &mut VecDeque<Waiting> {
         let lane = self.lanes.entry(serial).or_default();
         if lane.messages.is_empty() {
@@ -99,8 +99,8 @@ impl Queue {
         &mut lane.messages
     }
 
-    /// At most `most` samples, in turns, of the clients that `alike` says fit together with the one whose
-    /// turn it is; in the order in which they were accepted.
+    /// At most `most` samples, in turns, of the clients that fit the client whose turn it is, by `alike`;
+    /// sorted in the order of acceptance.
     pub fn take(
         &mut self,
         most: usize,
@@ -130,7 +130,7 @@ impl Queue {
                 fitting.push_back(serial);
             }
         }
-        // Clients of another kind are first in the next batch.
+        // Clients with other kinds of samples are first in the next batch.
         others.append(&mut fitting);
         *turns = others;
         self.samples -= taken.len();
@@ -138,11 +138,11 @@ impl Queue {
         taken
     }
 
-    /// Puts back what was taken, before what waits of the same clients.
+    /// Puts taken samples back, before the waiting samples of the same clients.
     pub fn give_back(&mut self, taken: impl DoubleEndedIterator<Item = (Serial, Waiting)>) {
         for (serial, sample) in taken.rev() {
             let lane = self.lane(serial, sample.count());
-            // What came before it may have been given back already, of another batch.
+            // Earlier samples of another batch may have been put back already.
             let place = lane.iter().position(|other| {
                 (other.order, other.counters.start) > (sample.order, sample.counters.start)
             });

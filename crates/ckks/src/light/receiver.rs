@@ -1,4 +1,4 @@
-//! The server's side: messages of light clients become arrays, arrays become replies.
+//! The server's side: converts messages of light clients to arrays, and arrays to replies.
 
 use std::ops::Range;
 
@@ -19,7 +19,7 @@ use crate::shape::ModuleShape;
 
 const MESSAGE: &str = "a message of a light client";
 
-/// What samples must have in common to be one array.
+/// The properties that samples of one array have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Kind {
     pub secret: SecretName,
@@ -29,7 +29,7 @@ pub(super) struct Kind {
     pub reversed: bool,
 }
 
-/// What a server knows of one client.
+/// The server's state of one client.
 #[derive(Debug, Clone)]
 pub struct Receiver {
     params: Params,
@@ -37,22 +37,22 @@ pub struct Receiver {
     key: ClientKey,
 }
 
-/// A message that the client made.
+/// An authenticated message.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Opened<'m> {
     /// The counter of the first sample.
     pub counter: u64,
-    /// How many samples there are.
+    /// Number of samples.
     pub count: usize,
     /// The bodies of the samples.
     pub bodies: &'m [u8],
 }
 
 impl Receiver {
-    /// Takes the introduction of a client that the owner of `key` made.
+    /// Reads the introduction of a client that the owner of `key` made.
     ///
     /// # Errors
-    /// [`CkksError::OutOfRange`] for bytes that are no introduction, or that no client of the owner made;
+    /// [`CkksError::OutOfRange`] for bytes that are not an introduction, or that no client of the owner made;
     /// [`CkksError::WrongSecret`] for a client of another owner; [`CkksError::WrongParams`] for other
     /// parameters; level errors.
     pub fn new(params: &Params, introduction: &[u8], key: &AuthenticationKey) -> Result<Self, CkksError> {
@@ -60,7 +60,7 @@ impl Receiver {
         let mut reader = Reader::new(split(introduction, WHAT)?.0, INTRODUCTION, WHAT)?;
         let terms = Terms::read(&mut reader)?;
         reader.end()?;
-        // Nothing is made for a stranger, not even tables of the degree that the bytes say.
+        // Authenticates before anything is computed, such as tables of the stated degree.
         key.key_id().check_same(terms.key_id, "a light client")?;
         let key = key.of_client(&terms);
         key.open(&[], introduction, WHAT)?;
@@ -90,17 +90,17 @@ impl Receiver {
         Ok(Self { params, terms, key })
     }
 
-    /// The numbers of the messages, in their order, as an array of samples: of LWE samples in the shape
-    /// `shape`, by default a vector; of samples of a higher degree a matrix with a row for each.
+    /// The numbers of the messages, in order, as an array of samples. LWE samples have shape `shape`, by
+    /// default a vector; samples of a higher degree are the rows of a matrix.
     ///
     /// # Errors
-    /// [`CkksError::OutOfRange`] for bytes that are no message, or of another introduction;
-    /// [`CkksError::Shape`] where the numbers do not fill the shape; [`CkksError::Empty`] without messages.
+    /// [`CkksError::OutOfRange`] for bytes that are not a message, or belong to another introduction;
+    /// [`CkksError::Shape`] if the numbers do not fill the shape; [`CkksError::Empty`] without messages.
     pub fn receive(&self, messages: &[&[u8]], shape: Option<&[usize]>) -> Result<Ciphertext, CkksError> {
         let degree = self.terms.degree;
         let opened = messages.iter().map(|message| self.opened(message)).collect::<Result<Vec<_>, _>>()?;
         let count = opened.iter().map(|message| message.count).sum();
-        // Expanding the masks takes far more memory than the messages.
+        // The expanded masks take far more memory than the messages.
         self.check_memory(count)?;
         let shape = match (shape, degree) {
             (None, 1) => vec![count],
@@ -131,8 +131,8 @@ impl Receiver {
         self.array(shape, opened.iter().flat_map(|message| self.samples(message)))
     }
 
-    /// The masks of these counters, without the bodies that messages bring: what can be packed before the
-    /// messages come. [hermes, sec. 5.4, the offline phase]
+    /// The masks of these counters, with zero bodies, which can be packed before the messages arrive.
+    /// [hermes, sec. 5.4, the offline phase]
     ///
     /// # Errors
     /// [`CkksError::Empty`] without counters; [`CkksError::NotEnoughMemory`].
@@ -146,11 +146,11 @@ impl Receiver {
         )
     }
 
-    /// The bodies that the messages bring for these counters, by counter, then by number.
+    /// The bodies of the messages for these counters, by counter, then by number.
     ///
     /// # Errors
-    /// [`CkksError::OutOfRange`] for bytes that are no message, or of another introduction, and for counters
-    /// that are missing, outside the range, or there twice.
+    /// [`CkksError::OutOfRange`] for bytes that are not a message, or belong to another introduction, and for
+    /// counters that are missing, outside of the range, or duplicate.
     pub(crate) fn bodies(&self, messages: &[&[u8]], counters: &Range<u64>) -> Result<Vec<u128>, CkksError> {
         let refuse = |counter: u64, remedy: String| {
             Err(CkksError::OutOfRange { what: "the counter of a sample", value: counter.to_string(), remedy })
@@ -182,7 +182,7 @@ impl Receiver {
         Ok(bodies.into_iter().flatten().flatten().take(count * degree).collect())
     }
 
-    /// A name for the client: a digest of its introduction.
+    /// The client's name: a digest of its introduction.
     #[must_use]
     pub fn client_id(&self) -> [u8; 32] {
         let mut writer = Writer::default();
@@ -190,13 +190,13 @@ impl Receiver {
         blake3::derive_key("clathrate light client v1", &writer.0)
     }
 
-    /// The owner's key that the samples are for.
+    /// The id of the owner's key.
     #[must_use]
     pub fn key_id(&self) -> KeyId {
         self.terms.key_id
     }
 
-    /// Refuses more samples than there is memory for.
+    /// Refuses samples that need more memory than is free.
     fn check_memory(&self, samples: usize) -> Result<(), CkksError> {
         let each = (self.terms.rank + 1) * self.terms.degree * self.terms.moduli.len() * 8;
         check_free(
@@ -206,11 +206,11 @@ impl Receiver {
         )
     }
 
-    /// Checks that the client made a message, and that it is whole.
+    /// Authenticates a message and checks that it is complete.
     ///
     /// # Errors
-    /// [`CkksError::OutOfRange`] for bytes that are no message, of another introduction, or that the client
-    /// did not make.
+    /// [`CkksError::OutOfRange`] for bytes that are not a message, belong to another introduction, or were
+    /// not made by the client.
     pub(super) fn opened<'m>(&self, message: &'m [u8]) -> Result<Opened<'m>, CkksError> {
         let (degree, bits, modulus) = (self.terms.degree, self.terms.sent_bits(), self.terms.modulus());
         if (Reader { bytes: message, what: MESSAGE }).array::<4>()? != self.terms.prefix() {
@@ -241,7 +241,7 @@ impl Receiver {
         Ok(Opened { counter, count, bodies })
     }
 
-    /// The numbers of sample `index` of the bodies of a message.
+    /// The numbers of sample `index`, from the bodies of a message.
     pub(super) fn numbers(&self, bodies: &[u8], index: usize) -> Vec<u128> {
         let Terms { degree, dropped, .. } = self.terms;
         (index * degree..(index + 1) * degree)
@@ -255,7 +255,7 @@ impl Receiver {
         (0..count).map(move |index| (counter + index as u64, self.numbers(bodies, index)))
     }
 
-    /// First bytes of the client's messages.
+    /// The first bytes of the client's messages.
     pub(super) fn prefix(&self) -> [u8; 4] {
         self.terms.prefix()
     }
@@ -265,19 +265,19 @@ impl Receiver {
         self.terms.serial
     }
 
-    /// The root mean square of the error by what is cut off the bodies, in units of the numbers.
+    /// The root mean square of the error of the dropped bits, in units of the numbers.
     pub(crate) fn truncation(&self) -> f64 {
         f64::from(self.terms.dropped).exp2() / (12f64.sqrt() * self.terms.scale)
     }
 
-    /// What samples must have in common to be one array.
+    /// The properties that samples of one array have in common.
     pub(super) fn kind(&self) -> Kind {
         let Terms { secret, degree, rank, level, scale, reversed, .. } = self.terms;
         Kind { secret, shape: ModuleShape { degree, rank }, level, scale_bits: scale.to_bits(), reversed }
     }
 
-    /// Samples of clients of one kind as an array, for each the bodies of its message and which of them it
-    /// is; `None` without samples.
+    /// Samples of clients of one kind as an array: for each sample its counter, the bodies of its message,
+    /// and its index in the message; `None` without samples.
     pub(super) fn joined(samples: &[(&Self, u64, &[u8], usize)]) -> Result<Option<Ciphertext>, CkksError> {
         let Some((first, ..)) = samples.first() else { return Ok(None) };
         first.check_memory(samples.len())?;
@@ -302,7 +302,7 @@ impl Receiver {
         self.of_bundles(shape, bundles)
     }
 
-    /// The sample of a counter with these bodies.
+    /// The sample with this counter and these bodies.
     fn bundle(&self, counter: u64, numbers: &[u128]) -> Result<Bundle<Eval>, CkksError> {
         let (ring, basis) = (self.params.chain().ring(), self.params.chain().basis(Level(self.terms.level)));
         let body = |index: usize, words: &mut [u64]| {
@@ -335,13 +335,13 @@ impl Receiver {
     pub fn params(&self) -> &Params {
         &self.params
     }
-    /// The bytes of an array for this client, which decrypts them: of its secret, the main one or a device's.
-    /// Of a ciphertext the whole mask is sent, and the bodies of the numbers.
+    /// The bytes of an array for this client, which decrypts them: under the main secret or a device's
+    /// secret. Contains each ciphertext's complete mask, and the bodies of the entries.
     ///
     /// # Errors
-    /// [`CkksError::Encoding`] unless coefficients; [`CkksError::Conversion`] for complex numbers and several
-    /// bodies under one mask; [`CkksError::Symbol`]; [`CkksError::SecretWithoutKeys`] under the secret of
-    /// several bodies.
+    /// [`CkksError::Encoding`] unless coefficients; [`CkksError::Conversion`] for complex numbers and for
+    /// samples of a smaller dimension; [`CkksError::Symbol`]; [`CkksError::SecretWithoutKeys`] under other
+    /// secrets.
     pub fn reply(&self, x: &Ciphertext) -> Result<Vec<u8>, CkksError> {
         let mut bytes = reply_bytes(x)?;
         self.key.seal(&[], &mut bytes);
@@ -350,11 +350,6 @@ impl Receiver {
 }
 
 /// The bytes of a reply, without a tag.
-///
-/// # Errors
-/// [`CkksError::Encoding`] unless coefficients; [`CkksError::Conversion`] for complex numbers and several
-/// bodies under one mask; [`CkksError::Symbol`]; [`CkksError::SecretWithoutKeys`] under the secret of several
-/// bodies.
 fn reply_bytes(x: &Ciphertext) -> Result<Vec<u8>, CkksError> {
     const OPERATION: &str = "a reply to a light client";
     x.check_data(OPERATION)?;

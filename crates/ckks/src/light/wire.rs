@@ -1,4 +1,4 @@
-//! Bytes that light clients send and receive, little endian. `docs/light-client.md` describes them.
+//! Bytes that light clients send and receive, little-endian. `docs/light-client.md` describes them.
 
 use clathrate_arith::Modulus;
 use clathrate_arith::kernels::scalar::bit_reverse;
@@ -8,52 +8,52 @@ use crate::arrays::SecretName;
 use crate::error::CkksError;
 use crate::key_id::KeyId;
 
-/// First bytes of an introduction, of a reply, of a stored state, and of what the tag of a message covers.
+/// First bytes of an introduction, a reply and a stored state, and of the context of a message's tag.
 pub const INTRODUCTION: [u8; 4] = *b"CLLI";
 pub const REPLY: [u8; 4] = *b"CLLR";
 pub const STATE: [u8; 4] = *b"CLLS";
 pub const MESSAGE: [u8; 4] = *b"CLLM";
 
-/// Version of all of them.
+/// The version of these formats.
 pub const VERSION: u8 = 3;
 
-/// Least bits of a number in a message, so that the count of numbers follows from the length.
+/// Minimum of the bits per number in a message, so that the length determines the count of numbers.
 pub const LEAST_BITS: u32 = 8;
 
-/// Bits of the largest modulus, so that residues compose in 128 bits.
+/// Maximum of the bits of the modulus, so that residues compose in 128 bits.
 pub const MOST_BITS: u32 = 120;
 
-/// A number that the owner draws for a client: which clients are one, whatever seeds they draw.
+/// A number that the owner draws for a client; clients made from one state share it, with different seeds.
 pub type Serial = [u8; 16];
 
 /// The name of a client: [`Receiver::client_id`](super::Receiver::client_id).
 pub type ClientId = [u8; 32];
 
-/// How numbers of one client are encrypted.
+/// How one client encrypts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Terms {
-    /// Digest of the parameters at their own degree and rank.
+    /// Digest of the parameters at their root degree and rank.
     pub digest: [u8; 32],
     pub key_id: KeyId,
-    /// A number that the owner drew for the client.
+    /// The owner's number for the client.
     pub serial: Serial,
     /// The secret: the main one, or a device's.
     pub secret: SecretName,
-    /// Degree of a sample, and how many polynomials its mask has.
+    /// Degree of a sample, and number of polynomials of its mask.
     pub degree: usize,
     pub rank: usize,
     pub level: usize,
     pub scale: f64,
-    /// Bits of a body that are not sent.
+    /// Dropped bits of a body.
     pub dropped: u32,
     /// Whether a sample's numbers are in bit-reversed order.
     pub reversed: bool,
-    /// The moduli of the level, with their numbers in the ring.
+    /// The moduli of the level, each with its index in the ring.
     pub moduli: Vec<(u64, usize)>,
     pub seed: MaskSeed,
 }
 
-/// An error about bytes that are not what they should be.
+/// An error about unusable bytes.
 pub fn unreadable(what: &'static str, value: String, remedy: &str) -> CkksError {
     CkksError::OutOfRange { what, value, remedy: remedy.to_owned() }
 }
@@ -79,7 +79,7 @@ pub struct Reader<'b> {
 }
 
 impl<'b> Reader<'b> {
-    /// Checks the first bytes.
+    /// Checks the first bytes and the version.
     pub fn new(bytes: &'b [u8], magic: [u8; 4], what: &'static str) -> Result<Self, CkksError> {
         let mut reader = Self { bytes, what };
         let (first, version) = (reader.array::<4>()?, reader.array::<1>()?);
@@ -137,7 +137,7 @@ impl<'b> Reader<'b> {
     }
 }
 
-/// Writes which secret it is: 0 and a word for the main one, 1 and its number for a device's.
+/// Writes the name of a secret: 0 and a word for the main secret, 1 and its number for a device's.
 pub fn write_secret(writer: &mut Writer, secret: SecretName) {
     let (kind, number) = if let SecretName::Device(number) = secret { (1, number) } else { (0, 0) };
     writer.bytes(&[kind]);
@@ -162,7 +162,7 @@ impl Terms {
         writer.bytes(&self.seed.0);
     }
 
-    /// All but the seed: what the owner chose.
+    /// Writes all terms except the seed: those that the owner chose.
     pub fn write_fixed(&self, writer: &mut Writer) {
         writer.bytes(&self.digest);
         writer.bytes(&self.key_id.0);
@@ -226,7 +226,7 @@ impl Terms {
         }
     }
 
-    /// The modulus of all numbers.
+    /// The modulus of the bodies.
     pub fn modulus(&self) -> u128 {
         self.moduli.iter().map(|&(q, _)| u128::from(q)).product()
     }
@@ -236,7 +236,7 @@ impl Terms {
         self.modulus().ilog2() + 1
     }
 
-    /// What the tag of a message covers beside its bytes: that it is a message, and of which seed.
+    /// The context of a message's tag: that it is a message, and its seed.
     pub fn message_context(&self) -> [u8; 36] {
         let mut context = [0; 36];
         context[..4].copy_from_slice(&MESSAGE);
@@ -249,21 +249,21 @@ impl Terms {
         self.modulus_bits() - self.dropped
     }
 
-    /// For each coefficient of a sample, which of its numbers it is.
+    /// For each coefficient of a sample, the index of its number.
     pub fn places(&self) -> Vec<usize> {
         let bits = self.degree.trailing_zeros();
         (0..self.degree).map(|place| if self.reversed { bit_reverse(place, bits) } else { place }).collect()
     }
 
-    /// First bytes of messages: which introduction they belong to.
+    /// The first bytes of messages, which identify their introduction.
     pub fn prefix(&self) -> [u8; 4] {
         [self.seed.0[0], self.seed.0[1], self.seed.0[2], self.seed.0[3]]
     }
 }
 
-/// The number below the product of the moduli with these residues.
+/// The number below the product of the moduli that has these residues.
 pub fn composed(residues: &[u64], moduli: &[Modulus]) -> u128 {
-    // Mixed radix: the digit of each modulus is found modulo it.
+    // Mixed radix: each digit is computed modulo its modulus.
     let (mut value, mut product) = (0u128, 1u128);
     for (&residue, modulus) in residues.iter().zip(moduli) {
         let known = modulus.reduce_u128(value);
@@ -275,7 +275,7 @@ pub fn composed(residues: &[u64], moduli: &[Modulus]) -> u128 {
     value
 }
 
-/// Numbers of `bits` bits, one after the other, lowest bit first.
+/// Packs numbers of `bits` bits, lowest bit first.
 pub fn pack(numbers: &[u128], bits: u32) -> Vec<u8> {
     let mut bytes = vec![0u8; (numbers.len() * bits as usize).div_ceil(8)];
     for (i, &number) in numbers.iter().enumerate() {
@@ -286,8 +286,7 @@ pub fn pack(numbers: &[u128], bits: u32) -> Vec<u8> {
     bytes
 }
 
-/// The number at place `index`, packed by [`pack`]; of at most [`MOST_BITS`] bits, so that it lies in 16
-/// bytes.
+/// Number `index` of the bytes of [`pack`]; at most [`MOST_BITS`] bits, so that it is within 16 bytes.
 pub fn unpack(bytes: &[u8], index: usize, bits: u32) -> u128 {
     let start = index * bits as usize;
     let bytes = &bytes[start / 8..];

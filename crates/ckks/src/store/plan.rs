@@ -1,7 +1,6 @@
-//! The file form of the plan of a linear transform: the numbers of its diagonals, and the diagonals that have
-//! been encoded.
+//! The plan of a linear transform as a file: the numbers of its diagonals, and its encoded diagonals.
 //!
-//! Encoded diagonals lie in the file as they lie in memory, so a mapped file serves them in place, after
+//! Encoded diagonals have the same bytes in the file as in memory, so a mapped file is used in place, after
 //! every residue has been compared with its prime.
 
 use std::io::{Seek, Write};
@@ -34,14 +33,14 @@ pub struct LinearTransformMetadata {
     output_scale: f64,
     on_the_fly: bool,
     way: Way,
-    /// For each form in which the diagonals are encoded, the places of its primes among those of the
+    /// For each basis in which the diagonals are encoded, the indices of its primes among those of the
     /// parameters.
     encoded: Vec<Vec<usize>>,
 }
 
 const DIAGONALS: &str = "diagonals";
 
-/// A plan and what it had encoded at one moment: other threads may use the plan while it is written.
+/// A plan and its encoded diagonals at one moment: other threads may use the plan while it is written.
 struct Snapshot<'a> {
     plan: &'a LinearTransformPlan,
     encoded: Vec<(Basis, Arc<Vec<PackedPlaintexts>>)>,
@@ -129,7 +128,7 @@ impl Stored for Snapshot<'_> {
     }
 }
 
-/// The map of a file, in at most `most` slots.
+/// The linear map in a file, with at most `most` slots.
 fn read_transform(
     reader: &FileReader<'_>,
     metadata: &LinearTransformMetadata,
@@ -170,12 +169,12 @@ fn read_plaintexts(
 }
 
 impl LinearTransformPlan {
-    /// A plan from a file, with the diagonals that had been encoded when it was written. Of a file that is
-    /// opened with [`OpenOptions::trusted_map`](crate::file::OpenOptions), these stay in the file and are
-    /// read when they are used.
+    /// A plan from a file, with the diagonals that were encoded when it was written. If the file is opened
+    /// with [`OpenOptions::trusted_map`](crate::file::OpenOptions), they stay in the file and are read on
+    /// use.
     ///
     /// # Errors
-    /// [`CkksError::File`] where the file does not hold a plan of these parameters; as
+    /// [`CkksError::File`] if the file does not hold a plan of these parameters; those of
     /// [`LinearTransform::plan_with`].
     pub fn from_reader(reader: &FileReader<'_>, params: &Params) -> Result<Self, CkksError> {
         expect(reader, FileKind::Plan, params)?;

@@ -1,6 +1,6 @@
-//! The file form of a prepared matrix: its weights, and its keys as they lie in memory.
+//! A prepared matrix as a file: its weights, and its keys with the same bytes as in memory.
 //!
-//! A mapped file serves the keys in place, after every residue has been compared with its prime.
+//! A mapped file is used in place, after every residue has been compared with its prime.
 
 use std::io::{Seek, Write};
 
@@ -22,16 +22,16 @@ use crate::parameters::Params;
 pub struct PreparedMatrixMetadata {
     key_id: String,
     rows: usize,
-    /// Where the numbers of the arrays are that the matrix multiplies; its rows are the columns of the
+    /// The layout of the arrays that the matrix multiplies; their rows correspond to the columns of the
     /// matrix.
     layout: Layout,
     level: usize,
     scale: f64,
-    /// The weights are multiples of two to this power.
+    /// The weights are multiples of `2^shift`.
     shift: u32,
-    /// Floating-point products.
+    /// Number of floating-point products.
     products: usize,
-    /// Whether arrays come with masks of their own, for predictions.
+    /// Whether each array has a separate mask; used for predictions.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     own_masks: bool,
     /// The highest level of the keys.
@@ -73,12 +73,11 @@ impl Stored for PreparedMatrix {
 }
 
 impl PreparedMatrix {
-    /// A prepared matrix from a file. Of a file that is opened with
-    /// [`OpenOptions::trusted_map`](crate::file::OpenOptions), the keys stay in the file and are read when
-    /// they are used.
+    /// A prepared matrix from a file. If the file is opened with
+    /// [`OpenOptions::trusted_map`](crate::file::OpenOptions), the keys stay in the file and are read on use.
     ///
     /// # Errors
-    /// [`CkksError::File`] where the file does not hold a prepared matrix of these parameters; as
+    /// [`CkksError::File`] if the file does not hold a prepared matrix of these parameters; those of
     /// [`PreparedPlan::new`].
     pub fn from_reader(reader: &FileReader<'_>, params: &Params) -> Result<Self, CkksError> {
         expect(reader, FileKind::PreparedMatrix, params)?;

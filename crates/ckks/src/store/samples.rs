@@ -1,5 +1,5 @@
-//! The file form of prepared masks of a client's messages, which serve once: the program that takes them
-//! renames the file first.
+//! Prepared masks of a client's messages as a file. They can be used once: the program that takes them first
+//! renames the file.
 
 use std::fs;
 use std::io::{Seek, Write};
@@ -17,7 +17,7 @@ use crate::file::{FileError, FileKind, FileLabel, FileReader, FileWriter, Stored
 use crate::key_id::KeyId;
 use crate::parameters::Params;
 
-/// What the name of a file that has been taken ends with.
+/// The suffix of the name of a file that has been taken.
 const USED: &str = ".used";
 
 /// Metadata of prepared masks.
@@ -27,11 +27,11 @@ pub struct PreparedSamplesMetadata {
     key_id: String,
     /// Digest of the client's introduction.
     client: String,
-    /// The counters, from the first on.
+    /// The first counter, and the number of counters.
     first: u64,
     samples: u64,
     pairs: bool,
-    /// Name of the secret that the masks are packed under.
+    /// Name of the secret under which the masks are packed.
     secret: String,
     layout: Layout,
     scale: f64,
@@ -68,10 +68,10 @@ impl Stored for PreparedSamples {
 }
 
 impl PreparedSamples {
-    /// Prepared masks from a file, which is not taken: [`PreparedSamples::take`] is for use.
+    /// Prepared masks from a file, without taking them; to use them, call [`PreparedSamples::take`].
     ///
     /// # Errors
-    /// [`CkksError::File`] where the file does not hold prepared masks of these parameters.
+    /// [`CkksError::File`] if the file does not hold prepared masks of these parameters.
     pub fn from_reader(reader: &FileReader<'_>, params: &Params) -> Result<Self, CkksError> {
         expect(reader, FileKind::PreparedSamples, params)?;
         let metadata: PreparedSamplesMetadata = reader.metadata()?;
@@ -111,12 +111,12 @@ impl PreparedSamples {
         Ok(Self::from_parts(packed, unhex(&metadata.client)?, metadata.first..end, metadata.pairs))
     }
 
-    /// Prepared masks from a file that no other program takes again: the file gets the ending `.used` before
-    /// this returns.
+    /// Takes prepared masks from a file, so that no other program can use them: renames the file to end in
+    /// `.used` before it returns.
     ///
     /// # Errors
-    /// As [`PreparedSamples::from_reader`]; [`CkksError::OutOfRange`] for a file that has been taken;
-    /// [`CkksError::File`] where the file cannot be renamed.
+    /// [`CkksError::OutOfRange`] for a file that has been taken; [`CkksError::File`] if the file cannot be
+    /// renamed; those of [`PreparedSamples::from_reader`].
     pub fn take(path: impl AsRef<Path>, params: &Params) -> Result<Self, CkksError> {
         let path = path.as_ref();
         let mut name = path.as_os_str().to_owned();
@@ -134,8 +134,8 @@ impl PreparedSamples {
             return Err(refuse());
         }
         let samples = Self::from_reader(&FileReader::open(path)?, params)?;
-        // Of two programs that take one file, one finds it gone. A name is free once: masks of other counters
-        // have files of their own.
+        // If two programs take one file, the rename fails for one of them. Masks of other counters are in
+        // other files, so the new name is used only once.
         if used.exists() {
             return Err(refuse());
         }

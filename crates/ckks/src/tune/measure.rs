@@ -1,4 +1,4 @@
-//! Measures the kernels that a switch consists of, used as in a switch, and exact matrix products.
+//! Measures the kernels of a key switch, with operands as in a switch, and exact matrix products.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -13,18 +13,18 @@ use crate::progress::Progress;
 
 use super::Kernels;
 
-/// Degrees that are measured; others are scaled from the nearest.
+/// Measured degrees; the times of other degrees are scaled from the nearest.
 const LOG_DEGREES: std::ops::RangeInclusive<u32> = 12..=16;
 
-/// Rows that a transform is measured over: more than the second-level cache holds at the larger degrees, as
-/// in a switch.
+/// Rows of a measured transform: at the larger degrees more than the second-level cache holds, as in a
+/// switch.
 const ROWS: usize = 12;
 
-/// Bits of primes, and how many of each: every class of transform on every engine, the fastest primes of a
-/// processor first, which all else is measured with.
+/// Bits of the measured primes, and how many of each: every transform class of every engine. The first are
+/// the fastest on processors; all other kernels are measured with them.
 const WIDTHS: [(u32, usize); 4] = [(45, ROWS), (29, 4), (49, 4), (60, 2)];
 
-/// Bytes of factors that certainly come from memory.
+/// Bytes of factors that exceed any cache.
 const MEMORY_BYTES: usize = 256 << 20;
 
 /// Runs of each measurement.
@@ -33,8 +33,8 @@ const RUNS: usize = 21;
 /// Makes an engine for a degree and moduli.
 pub type MakeEngine<'a> = &'a dyn Fn(usize, &[u64]) -> Result<Arc<dyn Engine>, CkksError>;
 
-/// The time of `work` on `engine` in nanoseconds: the lower quartile of its runs, because other activity of
-/// the machine can only lengthen a run.
+/// The time of `work` on `engine` in nanoseconds: the lower quartile of its runs, because other programs can
+/// only lengthen a run.
 fn time(engine: &dyn Engine, mut work: impl FnMut()) -> f64 {
     work();
     let mut times: Vec<f64> = (0..RUNS)
@@ -50,8 +50,8 @@ fn time(engine: &dyn Engine, mut work: impl FnMut()) -> f64 {
     times[RUNS / 4]
 }
 
-/// Measures `kernels`, those of the engines that `engine` makes; a few seconds. `progress` is called for each
-/// degree, for the reading speed and for matrix products.
+/// Measures the kernels of the engines that `engine` makes, in a few seconds; `kernels` names them.
+/// `progress` is called for each degree, for the reading speed and for matrix products.
 ///
 /// # Errors
 /// Those of `engine`; [`CkksError::Cancelled`].
@@ -104,7 +104,7 @@ fn measure_degree(make: MakeEngine<'_>, degree: usize) -> Result<KernelTimes, Ck
     let (mut transform, mut first) = ([None; 3], 0);
     for (_, count) in WIDTHS {
         let class = engine.transform_class(first);
-        // Of widths of one class the first counts.
+        // If several widths have one class, the first one counts.
         if transform[class].is_none() {
             let rows: Vec<usize> = (first..first + count).collect();
             let mut x = filled(engine, &rows);
@@ -112,7 +112,7 @@ fn measure_degree(make: MakeEngine<'_>, degree: usize) -> Result<KernelTimes, Ck
         }
         first += count;
     }
-    // No prime is of a class that none of the widths is of.
+    // Classes that no width has are not used by any prime.
     let slowest = transform.into_iter().flatten().last().unwrap_or_default();
     let transform = transform.map(|nanoseconds| nanoseconds.unwrap_or(slowest));
     let (sources, targets): (Vec<usize>, Vec<usize>) = ((0..4).collect(), (4..ROWS).collect());
@@ -124,7 +124,7 @@ fn measure_degree(make: MakeEngine<'_>, degree: usize) -> Result<KernelTimes, Ck
         time(engine, || engine.convert(&conversion, x.view(), out.view_mut(), &places))
             / (conversion.columns() * targets.len()) as f64
     });
-    // Few enough terms to stay in the cache.
+    // So few terms that they stay in the cache.
     let rows = [0];
     let (terms, columns) = (4, 2);
     let x = filled(engine, &rows);
@@ -137,17 +137,17 @@ fn measure_degree(make: MakeEngine<'_>, degree: usize) -> Result<KernelTimes, Ck
     Ok(KernelTimes { degree, transform, convert, product })
 }
 
-/// Bytes of factors that a cache may hold, the largest measured.
+/// Largest cache that is tried, in bytes of factors.
 const LARGEST_CACHE: usize = 128 << 20;
 
-/// Bytes of factors that are taken to fit the cache without a measurement.
+/// Bytes of factors that are assumed to fit the cache.
 const LEAST_CACHE: usize = 16_000_000;
 
-/// Where reading takes less than this share of the time that memory takes, the bytes come from a cache.
+/// Bytes that are read in less than this fraction of the time for memory come from a cache.
 const CACHED: f64 = 0.7;
 
-/// Nanoseconds per byte of factors that do not fit any cache, and the bytes that do: the most, of the sizes
-/// tried, that are read clearly faster.
+/// Nanoseconds per byte of factors from memory, and the cache size: the largest tried number of bytes that is
+/// read clearly faster.
 fn measure_reading(make: MakeEngine<'_>) -> Result<(f64, f64), CkksError> {
     let degree = 1 << 15;
     let moduli = largest_primes(45, 2 * degree as u64, 1, &[])?;
@@ -172,23 +172,23 @@ fn measure_reading(make: MakeEngine<'_>) -> Result<(f64, f64), CkksError> {
     Ok((memory, cache.max(LEAST_CACHE) as f64))
 }
 
-/// Products that are measured: rows and columns of the matrix, and binary logarithm of the polynomials'
-/// degree. Each is dominated by one unit operation: the start, digits, sums, multiply-adds.
+/// Measured products: rows and columns of the matrix, and binary logarithm of the polynomials' degree. Each
+/// is dominated by another unit operation: the start, digits, sums, multiply-adds.
 const MATRICES: [(usize, usize, u32); 4] = [(1, 1, 8), (1, 64, 12), (64, 1, 12), (64, 64, 12)];
 
-/// Primes of the polynomials in these products: 64 polynomials then exceed the second-level cache, as the
-/// rows of an encrypted matrix do.
+/// Primes of the polynomials in these products: 64 polynomials then exceed the second-level cache, like the
+/// rows of an encrypted matrix.
 const MATRIX_PRIMES: usize = 3;
 
-/// Bits of the entries of these matrices: with 45-bit primes, weights and residues are cut into several
+/// Bits of the entries of these matrices: with 45-bit primes, weights and residues are split into several
 /// digits each, as in products with real matrices.
 const WEIGHT_BITS: u32 = 40;
 
-/// A time that a measurement cannot tell from zero, in nanoseconds.
+/// A time indistinguishable from zero, in nanoseconds.
 const LEAST_NANOSECONDS: f64 = 1e-6;
 
-/// Times of the unit operations of exact matrix products, from several products, each of which is dominated
-/// by another unit operation.
+/// Times of the unit operations of exact matrix products, from products that are each dominated by one of
+/// them.
 fn measure_matrix(make: MakeEngine<'_>) -> Result<MatrixTimes, CkksError> {
     let moduli: Vec<usize> = (0..MATRIX_PRIMES).collect();
     let mut equations = Vec::new();
@@ -204,7 +204,7 @@ fn measure_matrix(make: MakeEngine<'_>) -> Result<MatrixTimes, CkksError> {
         let right: Vec<_> = right.iter().map(Buffer::view).collect();
         let mut out: Vec<Buffer> = (0..rows).map(|_| engine.zeroed(MATRIX_PRIMES)).collect();
         let mut targets: Vec<_> = out.iter_mut().map(Buffer::view_mut).collect();
-        // The first product tells whether the operands fit; the others are timed.
+        // The first product checks the operands; the others are timed.
         engine.combine(&mut targets, &left, &right, &moduli)?;
         let nanoseconds = time(engine, || drop(engine.combine(&mut targets, &left, &right, &moduli)));
         // All primes have one width, so all have the same counts.
@@ -217,12 +217,12 @@ fn measure_matrix(make: MakeEngine<'_>) -> Result<MatrixTimes, CkksError> {
     Ok(MatrixTimes { start, multiply_add, digit, sum })
 }
 
-/// Iterations of [`solve`]; the equations share so little that a few would do.
+/// Iterations of [`solve`]; a few would do, because the equations are nearly independent.
 const ITERATIONS: usize = 60;
 
 /// Unit times `x` with `sum_j counts_j x_j = nanoseconds` for each equation, by Gauss-Seidel iteration, which
-/// can keep each time positive whatever the noise of the measurements. It converges because equation `i` has
-/// many more of unit `i` than the other equations have.
+/// keeps each time positive for any measurement noise. It converges because equation `i` has many more
+/// operations of unit `i` than the other equations.
 fn solve(equations: &[([f64; 4], f64)]) -> [f64; 4] {
     let mut times = [0.0; 4];
     for _ in 0..ITERATIONS {
@@ -254,7 +254,7 @@ mod tests {
         for (solved, time) in solve(&equations).into_iter().zip(truth) {
             assert!((solved / time - 1.0).abs() < 1e-6, "{solved} for {time}");
         }
-        // A measurement that was disturbed gives times that a profile may hold.
+        // Disturbed measurements still give valid times.
         let disturbed = equations.map(|(counts, _)| (counts, 1.0));
         assert!(solve(&disturbed).iter().all(|&time| time > 0.0 && time.is_finite()));
     }

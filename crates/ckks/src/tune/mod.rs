@@ -1,8 +1,8 @@
-//! The times of this machine's kernels: measured once within a few seconds, stored in the user's cache
-//! directory, by which every prediction of times goes.
+//! Machine profiles: the times of this machine's kernels, measured in a few seconds and stored in the user's
+//! cache directory. Predictions of times use them.
 //!
-//! A stored profile is optional: if it is missing, broken or made for another instruction set, the built-in
-//! model is used, and [`StoredProfile`] says why.
+//! A profile is optional: if it is missing, broken or for another instruction set, the built-in model is
+//! used, and [`StoredProfile`] gives the reason.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -19,37 +19,38 @@ mod measure;
 
 pub use measure::{MakeEngine, measure};
 
-/// Largest profile that is read, in bytes.
+/// Maximum length of a profile in bytes.
 const TEXT_LIMIT_BYTES: u64 = 1 << 20;
 
-/// Largest binary logarithm of a degree that a profile may have.
+/// Maximum binary logarithm of a degree in a profile.
 const MOST_LOG_DEGREE: u32 = 20;
 
-/// Environment variable that names the profile's file, in place of the one in the user's cache directory;
-/// [`NO_PROFILE`] for no profile at all.
+/// Environment variable with the path of the profile, instead of the file in the user's cache directory;
+/// [`NO_PROFILE`] for no profile.
 pub const PROFILE_VARIABLE: &str = "CLATHRATE_PROFILE";
 
-/// The value of [`PROFILE_VARIABLE`] under which no profile is read or stored: plans are then the same for
-/// every user of a kind of machine.
+/// The value of [`PROFILE_VARIABLE`] for which no profile is read or stored, so that plans are the same for
+/// all users of a kind of machine.
 pub const NO_PROFILE: &str = "none";
 
-/// What a profile is measured with: the processor's kernels of one instruction set, or those of a device.
+/// The kernels that a profile measures: those of a processor's instruction set, or of a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kernels {
-    /// As profiles say it.
+    /// The name in profiles.
     name: String,
-    /// What the file's name has more than that of the processor's profile.
+    /// The suffix of the file's name; empty for processors.
     suffix: String,
 }
 
 impl Kernels {
-    /// The kernels of the device `device`, in words `name`: profiles of another model are not used.
+    /// The kernels of the device `device` with the description `name`. Profiles of another model are not
+    /// used.
     #[must_use]
     pub fn of_device(device: &str, name: &str) -> Self {
         Self { name: name.to_owned(), suffix: format!("-{}", device.replace(':', "-")) }
     }
 
-    /// As profiles say it.
+    /// The name in profiles.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
@@ -67,7 +68,7 @@ impl From<Isa> for Kernels {
 pub enum StoredProfile {
     /// [`PROFILE_VARIABLE`] is [`NO_PROFILE`], so no profile is read.
     Off,
-    /// There is no profile; the path is `None` if there is no place to store a profile.
+    /// There is no profile; the path is `None` if no place for a profile is known.
     Absent {
         /// Where the profile would be.
         path: Option<PathBuf>,
@@ -83,7 +84,7 @@ pub enum StoredProfile {
     Foreign {
         /// The file.
         path: PathBuf,
-        /// The kernels that it was measured with.
+        /// The measured kernels.
         isa: String,
         /// The kernels in use.
         in_use: String,
@@ -119,7 +120,7 @@ impl StoredProfile {
         }
     }
 
-    /// Where the profile is, or would be.
+    /// The path of the profile.
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         match self {
@@ -164,21 +165,21 @@ impl fmt::Display for StoredProfile {
     }
 }
 
-/// Where the profile is kept.
+/// The place of the profile.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProfilePlace {
-    /// In this file.
+    /// This file.
     File(PathBuf),
-    /// Nowhere: [`PROFILE_VARIABLE`] is [`NO_PROFILE`].
+    /// No place: [`PROFILE_VARIABLE`] is [`NO_PROFILE`].
     Off,
-    /// Nowhere: the system names no cache directory for users, and [`PROFILE_VARIABLE`] is not set.
+    /// No place: the system names no cache directory for users, and [`PROFILE_VARIABLE`] is not set.
     Unknown,
 }
 
 impl ProfilePlace {
-    /// Where this process's profile of these kernels is: for the processor, the file that
-    /// [`PROFILE_VARIABLE`] names, or else `clathrate/profile.toml` in the user's cache directory; for a
-    /// device, a file beside it.
+    /// The place of this process's profile of these kernels: for the processor, the file in
+    /// [`PROFILE_VARIABLE`] or `clathrate/profile.toml` in the user's cache directory; for a device, a file
+    /// next to it.
     #[must_use]
     pub fn of_process(kernels: &Kernels) -> Self {
         match Self::new(std::env::var_os(PROFILE_VARIABLE), dirs::cache_dir()) {
@@ -190,7 +191,7 @@ impl ProfilePlace {
         }
     }
 
-    /// The place for a value of [`PROFILE_VARIABLE`] and a cache directory. An empty value is none.
+    /// The place for a value of [`PROFILE_VARIABLE`] and a cache directory. An empty value counts as unset.
     #[must_use]
     pub fn new(variable: Option<OsString>, cache: Option<PathBuf>) -> Self {
         match variable.filter(|value| !value.is_empty()) {
@@ -213,7 +214,7 @@ pub fn stored(kernels: &Kernels) -> StoredProfile {
     }
 }
 
-/// The profile at `path`, if it is of `kernels`.
+/// The profile at `path`, if it was measured with `kernels`.
 #[must_use]
 pub fn stored_at(path: &Path, kernels: &Kernels) -> StoredProfile {
     let path = path.to_owned();
@@ -230,7 +231,7 @@ pub fn stored_at(path: &Path, kernels: &Kernels) -> StoredProfile {
         Err(_) if lacks_matrix_times(&text) => {
             return broken("an earlier version measured it, without matrix products".to_owned());
         }
-        // The first line says what; the others draw the place.
+        // The first line has the message; the others show the position.
         Err(error) => return broken(error.message().lines().next().unwrap_or_default().to_owned()),
     };
     if let Err(reason) = check(&profile) {
@@ -243,13 +244,13 @@ pub fn stored_at(path: &Path, kernels: &Kernels) -> StoredProfile {
     }
 }
 
-/// Whether `text` is a profile from before matrix products were measured.
+/// Whether `text` is a profile of an earlier version, without times of matrix products.
 fn lacks_matrix_times(text: &str) -> bool {
     toml::from_str::<toml::Table>(text)
         .is_ok_and(|table| table.contains_key("kernels") && !table.contains_key("matrix"))
 }
 
-/// The stored profile where there is one of `kernels`, or else the built-in one of processors.
+/// The stored profile of `kernels`, or else the built-in profile of processors.
 #[must_use]
 pub fn stored_or_built_in(kernels: &Kernels) -> MachineProfile {
     stored(kernels).profile().cloned().unwrap_or_else(MachineProfile::built_in)
@@ -268,10 +269,10 @@ fn read_text(path: &Path) -> io::Result<String> {
     Ok(text)
 }
 
-/// A quarter of an hour: no kernel takes as long.
+/// About a quarter of an hour: no kernel takes as long.
 const MOST_NANOSECONDS: f64 = 1e12;
 
-/// Refuses numbers that no machine has, naming them.
+/// Refuses times that no machine has, and names them.
 fn check(profile: &MachineProfile) -> Result<(), String> {
     let positive = |what: String, x: f64| {
         if x > 0.0 && x < MOST_NANOSECONDS { Ok(()) } else { Err(format!("{what} is {x}")) }
@@ -306,22 +307,21 @@ fn check(profile: &MachineProfile) -> Result<(), String> {
     }
 }
 
-/// Writes `profile` to the file that [`stored`] reads; returns its path.
+/// Writes `profile` to the file that [`stored`] reads, and returns its path.
 ///
 /// # Errors
-/// [`CkksError::File`] where the directory cannot be made or written; [`CkksError::OutOfRange`] for numbers
-/// that no machine has; [`CkksError::InvalidParams`] where there is no place for a profile.
+/// [`CkksError::File`] if the directory cannot be created or written; [`CkksError::OutOfRange`] for times
+/// that no machine has; [`CkksError::InvalidParams`] if there is no place for a profile.
 pub fn store(kernels: &Kernels, profile: &MachineProfile) -> Result<PathBuf, CkksError> {
     let path = place_to_store(kernels)?;
     store_at(&path, profile)?;
     Ok(path)
 }
 
-/// The file that [`store`] writes. Ask for it before measuring, so that a missing place is reported before
-/// the measurement.
+/// The file that [`store`] writes. Call this before measuring, so that a missing place is reported first.
 ///
 /// # Errors
-/// [`CkksError::InvalidParams`] where there is no place for a profile.
+/// [`CkksError::InvalidParams`] if there is no place for a profile.
 pub fn place_to_store(kernels: &Kernels) -> Result<PathBuf, CkksError> {
     let reason = match ProfilePlace::of_process(kernels) {
         ProfilePlace::File(path) => return Ok(path),
@@ -337,7 +337,7 @@ pub fn place_to_store(kernels: &Kernels) -> Result<PathBuf, CkksError> {
     Err(CkksError::InvalidParams { reason })
 }
 
-/// Writes `profile` to `path`, whole or not at all, and makes the directories above it.
+/// Writes `profile` to `path` atomically, and creates the directories above it.
 pub fn store_at(path: &Path, profile: &MachineProfile) -> Result<(), CkksError> {
     let remedy = "measure anew".to_owned();
     check(profile).map_err(|value| CkksError::OutOfRange { what: "the machine profile", value, remedy })?;
@@ -346,7 +346,8 @@ pub fn store_at(path: &Path, profile: &MachineProfile) -> Result<(), CkksError> 
     Ok(write_atomically(path, &text).map_err(|error| FileError::io(path, "write", error))?)
 }
 
-/// Makes the directory, writes beside the target and renames: a reader sees the old profile or the new one.
+/// Creates the directory, writes a temporary file in it and renames it: readers see the old or the new
+/// profile.
 fn write_atomically(path: &Path, text: &str) -> io::Result<()> {
     let directory =
         path.parent().filter(|directory| !directory.as_os_str().is_empty()).unwrap_or(Path::new("."));

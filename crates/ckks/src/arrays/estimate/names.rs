@@ -1,8 +1,8 @@
-//! Names of numbers and of sources of errors: equal for what is equal.
+//! Names of numbers and of sources of errors: equal numbers and sources have equal names.
 
 use serde::{Deserialize, Serialize};
 
-/// A name as files hold it: of one length, so that files of arrays that are alike are as long.
+/// A name in files, always 16 digits, so that files of similar arrays have the same length.
 pub(super) mod stored_name {
     use serde::{Deserialize, Deserializer, Serializer, de};
 
@@ -24,18 +24,18 @@ pub(super) mod stored_name {
     }
 }
 
-/// One of several names.
+/// A name in a list or option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct StoredName(#[serde(with = "stored_name")] pub(super) u64);
 
-/// The name of a few numbers. Zeros of either sign are one number.
+/// The name of a few numbers. Both zeros have the same name.
 pub(crate) fn name_of(numbers: impl IntoIterator<Item = f64>) -> u64 {
     numbers.into_iter().fold(0, |name, number| mixed_name(name, (number + 0.0).to_bits()))
 }
 
-/// The name of an array of numbers, in time that does not depend on them.
+/// The name of an array of numbers, in time that does not depend on their values.
 pub(crate) fn name_of_all(numbers: &[f64]) -> u64 {
-    // Eight names at a time, so that none waits for another.
+    // Eight independent chains, for instruction-level parallelism.
     let mut names = [0u64; 8];
     let chunks = numbers.chunks_exact(names.len());
     let rest = name_of(chunks.remainder().iter().copied());
@@ -47,7 +47,7 @@ pub(crate) fn name_of_all(numbers: &[f64]) -> u64 {
     names.into_iter().chain([rest]).fold(numbers.len() as u64, mixed_name)
 }
 
-/// A name made of two.
+/// A name made of two names.
 pub(super) fn mixed_name(x: u64, y: u64) -> u64 {
     // The finaliser of splitmix64.
     let mut z = x.rotate_left(23) ^ y.wrapping_mul(0x9e37_79b9_7f4a_7c15);

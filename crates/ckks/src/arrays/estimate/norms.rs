@@ -1,5 +1,5 @@
-//! Norms of matrices: how much a product with one enlarges numbers and errors, and how its results depend on
-//! each other.
+//! Norms of matrices: how much a product with a matrix enlarges numbers and errors, and how its results are
+//! correlated.
 
 use rustfft::num_complex::Complex64;
 
@@ -8,7 +8,7 @@ use super::names::name_of_all;
 /// Norms of a matrix.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct MatrixNorms {
-    /// The name of its numbers.
+    /// The name of the matrix's numbers.
     pub(crate) name: u64,
     /// The largest sum of magnitudes along a row.
     pub(crate) row_sum: f64,
@@ -16,19 +16,19 @@ pub(crate) struct MatrixNorms {
     pub(crate) row_norm: f64,
     /// The mean, over rows that are not zero, of the sum of squares along a row.
     row_squares: f64,
-    /// The mean over these rows of the square of the sum along a row, and the square of the mean of these
-    /// sums.
+    /// The mean, over these rows, of the square of the sum along a row, and the mean of these sums.
     square_sums: f64,
     mean_sum: f64,
-    /// The squares of the sums along columns, added up, for each of these rows.
+    /// The sum of the squares of the sums along columns, divided by the number of these rows.
     column_sums: f64,
     rows: f64,
     columns: f64,
 }
 
 impl MatrixNorms {
-    /// Those of a matrix of this name with these sums along its rows, of numbers, magnitudes and squares, and
-    /// along its columns, of numbers. Where it repeats along both axes, with its true number of columns.
+    /// The norms of the matrix `name`: for each row the sums of its numbers, magnitudes and squares, and for
+    /// each column the sum of its numbers. `columns` is the true number of columns if the matrix repeats
+    /// along both axes.
     pub(crate) fn new(
         name: u64,
         rows: &[(Complex64, f64, f64)],
@@ -51,7 +51,7 @@ impl MatrixNorms {
         }
     }
 
-    /// Those of a row-major matrix of real numbers.
+    /// The norms of a row-major matrix of real numbers.
     pub(crate) fn of_matrix(values: &[f64], columns: usize) -> Self {
         let mut column_sums = vec![Complex64::ZERO; columns];
         let rows: Vec<(Complex64, f64, f64)> = values
@@ -66,20 +66,20 @@ impl MatrixNorms {
         Self::new(name_of_all(values), &rows, &column_sums, columns)
     }
 
-    /// What numbers of this mean become.
+    /// The mean of the products of numbers with mean `mean`.
     pub(crate) fn mean_of(&self, mean: f64) -> f64 {
         self.mean_sum * mean
     }
 
-    /// The mean square that numbers of one mean become.
+    /// The mean square of the products of numbers that all equal `mean`.
     pub(crate) fn square_of(&self, mean: f64) -> f64 {
         self.square_sums * mean * mean
     }
 
-    /// How much larger the typical root mean square of numbers or errors becomes, and how the results add up,
-    /// where they add up so along the rows of the matrix.
+    /// The factor of the typical root mean square of numbers or errors that add up as `together` along the
+    /// rows of the matrix, and how the results add up.
     pub(crate) fn typical(&self, together: f64) -> (f64, f64) {
-        // All have the same correlation.
+        // All pairs have the same correlation.
         let correlation =
             if self.columns > 1.0 { (together.min(self.columns) - 1.0) / (self.columns - 1.0) } else { 0.0 };
         let square = (1.0 - correlation) * self.row_squares + correlation * self.square_sums;
@@ -95,24 +95,24 @@ mod tests {
 
     #[test]
     fn results_add_up_as_a_matrix_makes_them() {
-        // Independent errors e become M e, whose squares are those of the rows, and whose sum is that of the
-        // columns' sums.
+        // Independent errors e become M e: their squares are those of the rows, the square of their sum that
+        // of the columns' sums.
         let norms = MatrixNorms::of_matrix(&[1.0, 2.0, 3.0, -4.0, 0.0, 1.0], 3);
         assert_eq!((norms.row_sum, norms.row_norm.powi(2)), (6.0, 17.0));
         let (factor, together) = norms.typical(1.0);
         assert!(
             (factor * factor - 15.5).abs() < 1e-12 && (together * 31.0 - (9.0 + 4.0 + 16.0)).abs() < 1e-12
         );
-        // One error everywhere becomes the sums of the rows.
+        // Equal errors become the sums of the rows.
         let (factor, together) = norms.typical(3.0);
         assert!(
             (factor * factor - (36.0 + 9.0) / 2.0).abs() < 1e-12 && (together * 45.0 - 9.0).abs() < 1e-12
         );
-        // Weights of one sign make errors alike, and those that add up to zero make them cancel.
+        // Weights of one sign correlate the errors; weights that sum to zero make them cancel.
         let (factor, together) = MatrixNorms::of_matrix(&[0.5; 64], 8).typical(1.0);
         assert!((factor * factor - 2.0).abs() < 1e-12 && (together - 8.0).abs() < 1e-12);
         assert!(MatrixNorms::of_matrix(&[1.0, 1.0, -1.0, -1.0], 2).typical(1.0).1.abs() < 1e-12);
-        // A matrix that repeats along its diagonal: sums of all neighbours.
+        // A matrix that repeats along its diagonal: sums of neighbours.
         let repeated = MatrixNorms::new(0, &[(Complex64::from(2.0), 2.0, 2.0)], &[Complex64::from(2.0)], 8);
         assert_eq!(repeated.typical(1.0), (2f64.sqrt(), 2.0));
         assert_eq!(repeated.typical(8.0), (2.0, 8.0));

@@ -1,4 +1,4 @@
-//! The sources of an error: parts of one origin each, with what tells how they add up.
+//! The sources of an error, and how their errors add up.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,26 +7,26 @@ use super::spread::{Factors, Function};
 use super::{EVERYWHERE, product, share};
 use crate::arrays::layout::{Encoding, Layout};
 
-/// How often an error is many times its root mean square.
+/// The tails of the distribution of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Tails {
-    /// As that of a normal one, but no chance decides: the rounding of what is known to all. The numbers that
-    /// it meets may have its signs.
+    /// At most those of a normal error, but deterministic: the rounding of public values. The numbers that it
+    /// is multiplied by may have its signs.
     Known,
-    /// As often as a normal one, at most: a sum of many small independent parts, whatever the key is.
+    /// At most those of a normal error: a sum of many small independent parts, for any key.
     #[default]
     Normal,
-    /// A polynomial `r s`, where `s` is a secret, or an error in a key, and `r` is small and random. A
-    /// coefficient is a sum of many independent parts, and normal. A slot is the product of one slot of `r`
-    /// and one of `s`.
+    /// A polynomial `r s`, where `s` is a secret or an error in a key, and `r` is small and random. A
+    /// coefficient is a sum of many independent parts and normal; a slot is the product of a slot of `r` and
+    /// one of `s`.
     Convolution,
-    /// As often as a slot of such a polynomial.
+    /// Those of a slot of such a polynomial.
     Product,
 }
 
 impl Tails {
-    /// Those of sums of slots or coefficients of one polynomial.
+    /// The tails of sums of slots or coefficients of one polynomial.
     pub(super) fn summed(self) -> Self {
         if self <= Self::Normal { self } else { Self::Product }
     }
@@ -36,7 +36,7 @@ impl Tails {
         *self == Self::default()
     }
 
-    /// Whether the errors of slots or coefficients are as those of products.
+    /// Whether the errors in this encoding have the tails of products.
     pub(super) fn are_heavy(self, encoding: Encoding) -> bool {
         self == Self::Product || (self == Self::Convolution && encoding == Encoding::Slots)
     }
@@ -47,63 +47,65 @@ impl Tails {
 pub(super) struct Source {
     #[serde(with = "stored_name")]
     pub(super) name: u64,
-    /// The root mean square, and that for the worst numbers, in all places, those without a number too.
+    /// The root mean square in all places, including those without a number: typical, and for the worst
+    /// numbers.
     pub(super) typical: f64,
     pub(super) worst: f64,
-    /// For rows and columns: how many neighbours have the same error.
+    /// For rows and columns: the number of neighbours with the same error.
     #[serde(default = "each_alone", skip_serializing_if = "are_alone")]
     pub(super) alike: [f64; 2],
-    /// For rows and columns: whether the errors of different numbers may depend on each other in another way.
+    /// For rows and columns: whether the errors of different numbers may depend on each other otherwise.
     #[serde(default, skip_serializing_if = "are_false")]
     pub(super) mixed: [bool; 2],
-    /// The slots after which the error repeats, so that a mean over repetitions does not make it smaller.
+    /// The number of slots after which the error repeats; a mean over such repetitions does not reduce it.
     #[serde(default = "each_slot", skip_serializing_if = "is_each_slot")]
     pub(super) period: f64,
-    /// For rows and columns: the typical square of a sum of errors over the sum of their squares, for many of
-    /// them: 1 where they are independent, their number where they are the same. What [`Source::factors`]
-    /// does to it is not in it.
+    /// For rows and columns: the typical square of a sum of many errors, divided by the sum of their squares:
+    /// 1 if they are independent, their number if they are equal. Does not include the effect of
+    /// [`Source::factors`].
     #[serde(default = "each_alone", skip_serializing_if = "are_alone")]
     pub(super) together: [f64; 2],
-    /// Whether the coefficients have known signs: those of a source that was multiplied by numbers have not.
+    /// Whether the signs of the coefficients are known; multiplying by numbers makes them unknown.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) signed: bool,
-    /// Whether it may depend on other sources: at worst it adds linearly.
+    /// Whether the source may depend on other sources: at worst it adds linearly.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) entangled: bool,
     #[serde(default, skip_serializing_if = "Tails::are_usual")]
     pub(super) tails: Tails,
-    /// Whether places without a number have none of it, which a mask cleared.
+    /// Whether a mask cleared the error in places without a number.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) cleared: bool,
-    /// For rows and columns: whether all numbers have the same error, to the last bit, and not only errors
-    /// that may be as if they were the same.
+    /// For rows and columns: whether all numbers have the same error to the last bit. [`Source::alike`]
+    /// counts errors that may be the same.
     #[serde(default, skip_serializing_if = "are_false")]
     pub(super) equal: [bool; 2],
-    /// The share of the worst root mean square that the errors have together, at most, along the axes of the
+    /// Bound on the worst root mean square of the errors together, as a fraction, along the axes of the
     /// array's [`Root`](super::Root).
     #[serde(default = "whole", skip_serializing_if = "is_whole")]
     pub(super) root: f64,
-    /// The axes along which the errors of the numbers add up to zero: along both of them together where both
-    /// are named.
+    /// The axes along which the errors of the numbers sum to zero; if both are set, only the sum along both
+    /// is zero.
     #[serde(default, skip_serializing_if = "are_false")]
     pub(super) centred: [bool; 2],
-    /// Whether the mean over the slots of one number, which repeat with [`Source::period`] or sooner, has
-    /// none of it.
+    /// Whether the error vanishes in the mean over the slots of one number, which repeat with
+    /// [`Source::period`] or a shorter period.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) hidden: bool,
-    /// The name of the source that this one was computed from, where that is another: sources of one origin
-    /// add linearly at worst.
+    /// The name of the source that this one was computed from, if any: at worst, sources of one origin add
+    /// linearly.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) origin: Option<StoredName>,
-    /// What the error of numbers is multiplied by, where the numbers are those of the array's
-    /// [`Spread`](super::spread::Spread). Nothing where it is the same for all.
+    /// The factor of each number's error as a function of the number, with numbers as in the array's
+    /// [`Spread`](super::spread::Spread). `None` if it is the same for all numbers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) factors: Option<Factors>,
 }
 
-/// How numbers or errors add up that are multiplied by numbers of this mean and root mean square, whose
-/// deviations from the mean add up so: where these are independent, they make the products independent. What
-/// adds up to zero does so no longer, as half of the numbers may be zeros, which are in neither.
+/// How errors add up (see [`Source::together`]) after a multiplication by numbers with this mean and root
+/// mean square whose deviations add up as `numbers`: independent factors make products independent. Errors
+/// that summed to zero no longer do, because half of the numbers may be zero and drop their errors from the
+/// sum.
 pub(super) fn times_numbers(together: [f64; 2], (mean, typical): (f64, f64), numbers: [f64; 2]) -> [f64; 2] {
     let of_mean = if typical == 0.0 { 1.0 } else { (mean / typical).powi(2).min(1.0) };
     [0, 1].map(|axis| {
@@ -117,7 +119,7 @@ pub(super) fn times_numbers(together: [f64; 2], (mean, typical): (f64, f64), num
         match count < EVERYWHERE {
             true if count < 1.0 => 1.0 + of_mean.min(0.5) * (count - 1.0),
             true => 1.0 + kept * (count - 1.0),
-            // The same everywhere, or by far the most of it.
+            // Equal everywhere, or nearly.
             false if kept > 0.25 => count,
             false => 1.0,
         }
@@ -181,9 +183,9 @@ impl Source {
         Self { typical: product(self.typical, typical), worst: product(self.worst, worst), factors, ..self }
     }
 
-    /// What the error is multiplied by, wherever the numbers are.
+    /// The factor of the error, as a function of the number.
     pub(super) fn factors(&self) -> Factors {
-        // Sources of one name are the same error where their signs are known.
+        // If their signs are known, sources of one name are the same error.
         let peak = (self.signed && self.typical != 0.0).then(|| self.worst / self.typical);
         self.factors.unwrap_or(Factors { by: Function::constant(self.typical), peak })
     }
@@ -198,7 +200,7 @@ impl Source {
         self.factors.map_or(self.worst, |factors| self.worst.abs().min(factors.worst()))
     }
 
-    /// The same where the numbers are not known as a function of others.
+    /// Forgets the factors, where the numbers are no longer known as a function of others.
     pub(super) fn without_factors(self) -> Self {
         if self.factors.is_none() {
             return self;
@@ -211,7 +213,7 @@ impl Source {
         }
     }
 
-    /// How errors add up where the numbers are, with their factors.
+    /// How errors add up in places with a number, including their factors.
     fn together_in_numbers(&self) -> [f64; 2] {
         self.factors.map_or(self.together, |factors| {
             times_numbers(self.together, (factors.by.mean(), factors.typical()), [1.0; 2])
@@ -222,8 +224,8 @@ impl Source {
         Self { typical: self.typical.abs(), worst: self.worst.abs(), signed: false, ..self }
     }
 
-    /// The same in slots that repeat with a period, or did. Of what is known of means over shorter
-    /// repetitions nothing is left.
+    /// The same in slots that repeat, or repeated, with `period`. Properties of means over shorter
+    /// repetitions are lost.
     pub(super) fn repeating(self, period: f64) -> Self {
         if period <= self.period {
             return self;
@@ -231,13 +233,13 @@ impl Source {
         Self { period, hidden: false, equal: [self.equal[0], false], centred: [false; 2], ..self }
     }
 
-    /// The share of a slot's error that a number's error is, in an array with this layout.
+    /// The ratio of a number's error to a slot's error, in an array with this layout.
     pub(super) fn share(&self, layout: &Layout) -> f64 {
         let hidden = self.hidden && layout.period() as f64 <= self.period;
         if hidden { 0.0 } else { share(self.period, layout) }
     }
 
-    /// The same source at other places, where it is another one.
+    /// The same source at other places, under another name.
     pub(super) fn rotated(self, turn: u64) -> Self {
         let rotated = |name: u64| name.wrapping_add(turn);
         Self {
@@ -247,12 +249,12 @@ impl Source {
         }
     }
 
-    /// A source that was computed from this one.
+    /// A source computed from this one.
     pub(super) fn derived(self, salt: u64) -> Self {
         Self { name: mixed_name(self.name, salt), origin: Some(StoredName(self.origin())), ..self }
     }
 
-    /// The name of the source that this one was computed from, or its own.
+    /// The name of the source that this one was computed from, or of this source.
     pub(super) fn origin(&self) -> u64 {
         self.origin.map_or(self.name, |StoredName(origin)| origin)
     }

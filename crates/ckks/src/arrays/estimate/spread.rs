@@ -1,14 +1,14 @@
-//! Numbers and the factors of errors as functions of the numbers of one array, so that sums and products of
-//! one array with itself have the errors that they have: that of `x^3 - x` is `3 x^2 - 1` times that of `x`,
-//! and not `3 x^2 + 1` times.
+//! Numbers, and the factors of their errors, as functions of the numbers of one array, so that sums and
+//! products of an array with itself get the right errors: the error of `x^3 - x` is `3 x^2 - 1` times that of
+//! `x`, not `3 x^2 + 1` times.
 
 use serde::{Deserialize, Serialize};
 
 use super::names::{StoredName, mixed_name};
 use super::product;
 
-/// The zeros of the Chebyshev polynomial of degree 16 above 0, and their weights in the mean over an interval
-/// (Fejér's first rule), by which the means of polynomials up to degree 15 are exact.
+/// The positive zeros of the Chebyshev polynomial of degree 16, and their weights in the mean over an
+/// interval (Fejér's first rule), which is exact for polynomials up to degree 15.
 const PLACES: [(f64, f64); 8] = [
     (0.098_017_140_329_560_77, 0.097_725_623_906_157_02),
     (0.290_284_677_254_462_33, 0.093_874_864_057_537),
@@ -20,13 +20,13 @@ const PLACES: [(f64, f64); 8] = [
     (0.995_184_726_672_196_9, 0.008_401_377_615_239_472),
 ];
 
-/// What makes a name that of numbers that are known typically alone.
+/// Salt of the names of numbers whose distribution is only assumed.
 const TYPICAL: u64 = 0x7479_7069_6361_6c01;
 
-/// Numbers are the same that differ by this share of the largest: products of factors that were rounded do.
+/// Relative difference up to which numbers count as equal; products with rounded factors differ by less.
 const NEAR: f64 = 1e-9;
 
-/// The highest power that numbers are taken for which are small beside their bound.
+/// The highest power that models numbers which are small compared with their bound.
 const HIGHEST_POWER: f64 = 4.0;
 
 /// A polynomial in the numbers of one array, known at the zeros of a Chebyshev polynomial on the interval of
@@ -43,7 +43,7 @@ impl Function {
         Self { at: [value; 16], degree: 0 }
     }
 
-    /// A function that is no polynomial, of which these values are known.
+    /// A function that is not a polynomial, with these values at the nodes.
     pub(super) fn of_values(at: [f64; 16]) -> Self {
         Self { at, degree: u32::MAX }
     }
@@ -66,7 +66,7 @@ impl Function {
         }
     }
 
-    /// The mean over numbers that are spread evenly.
+    /// The mean over numbers spread evenly.
     pub(super) fn mean(&self) -> f64 {
         PLACES
             .iter()
@@ -75,7 +75,7 @@ impl Function {
             .sum()
     }
 
-    /// The root of the mean square over numbers that are spread evenly.
+    /// The root mean square over numbers spread evenly.
     pub(super) fn root_mean_square(&self) -> f64 {
         self.times(*self).mean().sqrt()
     }
@@ -96,22 +96,22 @@ impl Function {
     }
 }
 
-/// Numbers as a function of those of one array, which are real and spread evenly up to their bound. Places
-/// without a number do not have the function's values there: they have zeros, to which no constant is added.
+/// Numbers as a function of the numbers of one array, which are real and spread evenly up to their bound.
+/// Places without a number are zero: constants are not added there.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Spread {
-    /// The name of that array with its bound; nothing for one constant, which is a function of any.
+    /// The name of that array with its bound; `None` for a constant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     of: Option<StoredName>,
     pub(super) numbers: Function,
-    /// Whether they are so typically alone: numbers within their bounds may be others.
+    /// Whether the function is only typical: numbers within their bounds may differ from it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) typically: bool,
 }
 
 impl Spread {
-    /// The numbers of an array of this name, which are spread evenly up to a magnitude.
+    /// The numbers of the array `name`, spread evenly up to `magnitude`.
     pub(super) fn even(name: u64, magnitude: f64) -> Option<Self> {
         let node = |index: usize| {
             (if index.is_multiple_of(2) { magnitude } else { -magnitude }) * PLACES[index / 2].0
@@ -121,13 +121,13 @@ impl Spread {
         (magnitude.is_finite() && magnitude > 0.0).then_some(Self { of, numbers, typically: false })
     }
 
-    /// Numbers of which no more is known than their largest magnitude, their root mean square and their mean:
-    /// around the mean, as powers of numbers that are spread evenly are, or evenly.
+    /// Numbers with known largest magnitude, root mean square and mean only: modelled around the mean, as
+    /// powers of evenly spread numbers or as evenly spread numbers.
     pub(super) fn typical(name: u64, (magnitude, typical, mean): (f64, f64, f64)) -> Option<Self> {
         let of = Some(StoredName(mixed_name(name, TYPICAL)));
         let deviation = (typical * typical - mean * mean).max(0.0).sqrt();
-        // The k-th power of numbers that are spread evenly up to 1 has a root mean square of 1 / sqrt(2k +
-        // 1), and its magnitude has a mean of 1 / (k + 1). Sums are no high powers.
+        // The k-th power of numbers spread evenly up to 1 has a root mean square of 1 / sqrt(2k + 1), and its
+        // magnitude has a mean of 1 / (k + 1). Sums are not high powers.
         let power = (((magnitude / typical).powi(2) - 1.0) / 2.0).min(HIGHEST_POWER);
         let largest = typical * (2.0 * power + 1.0).sqrt();
         let mean_of_power = largest / (power + 1.0);
@@ -145,12 +145,12 @@ impl Spread {
         known.then(|| Self { of, numbers: Function::of_values(std::array::from_fn(node)), typically: true })
     }
 
-    /// The same number everywhere.
+    /// The same number in all places.
     pub(super) fn constant(value: f64) -> Self {
         Self { of: None, numbers: Function::constant(value), typically: false }
     }
 
-    /// Both as functions of the numbers of one array, and these combined by `f`, where they are.
+    /// `f` of both as functions of the numbers of one array; `None` if they belong to different arrays.
     pub(super) fn combined(self, other: Self, f: impl Fn(Function, Function) -> Function) -> Option<Self> {
         match (self.of, other.of) {
             (Some(own), Some(other)) if own != other => None,
@@ -171,33 +171,33 @@ impl Spread {
         Self { numbers: self.numbers.times(Function::constant(factor)), ..self }
     }
 
-    /// The number, where it is the same everywhere.
+    /// The number, if it is the same in all places.
     pub(super) fn one_number(&self) -> Option<f64> {
         self.of.is_none().then_some(self.numbers.at[0])
     }
 
-    /// Whether these are the same numbers, as nearly as doubles tell.
+    /// Whether these are the same numbers up to rounding.
     pub(super) fn is_near(&self, other: Self) -> bool {
         let largest = self.numbers.at.iter().fold(0.0, |largest: f64, value| largest.max(value.abs()));
         let near = |(own, other): (&f64, &f64)| (own - other).abs() <= NEAR * largest;
         self.of == other.of && self.numbers.at.iter().zip(&other.numbers.at).all(near)
     }
 
-    /// Differences from the mean of the numbers, which is typically that of numbers that are spread evenly.
+    /// Differences from the mean, which is typically that of evenly spread numbers.
     pub(super) fn less_mean(self, salt: u64) -> Self {
         let numbers = self.numbers.plus(Function::constant(-self.numbers.mean()));
         Self { numbers, typically: true, ..self }.elsewhere(salt)
     }
 }
 
-/// What one error is multiplied by where the numbers are those of the array's [`Spread`].
+/// The factor of an error as a function of the numbers of the array's [`Spread`].
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Factors {
     /// The factors times the typical root mean square of the error.
     pub(super) by: Function,
-    /// The error's worst root mean square over its typical one. Nothing where errors of this name are as
-    /// large as each other and may yet not be the same, so that at worst they do not cancel.
+    /// The error's worst root mean square divided by its typical one. `None` if errors of this name have the
+    /// same size but may differ, so that at worst they do not cancel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) peak: Option<f64>,
 }
@@ -221,7 +221,7 @@ impl Factors {
         self.peak.map_or(f64::INFINITY, |peak| product(peak, self.by.largest()))
     }
 
-    /// The same where they are no bounds at the worst numbers.
+    /// The same without a bound for the worst numbers.
     pub(super) fn without_bound(self) -> Self {
         Self { peak: None, ..self }
     }

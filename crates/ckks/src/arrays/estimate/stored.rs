@@ -1,4 +1,4 @@
-//! Estimates as files and texts hold them.
+//! Estimates in files and as text.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,10 +7,10 @@ use super::source::{Source, are_alone, are_false, each_alone};
 use super::spread::Spread;
 use super::{EVEN, Estimate, MOST_SOURCES, Root, Sums};
 
-/// Names of further sources that are stored.
+/// Maximum number of stored names of sources in the rest.
 const MOST_STORED: usize = 64;
 
-/// An estimate as files hold it.
+/// An estimate as stored in files.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct StoredEstimate {
@@ -37,7 +37,7 @@ pub(crate) struct StoredEstimate {
     dropped: Option<Vec<[StoredName; 2]>>,
 }
 
-/// What files without further sources say.
+/// The default of files without a rest.
 fn no_rest() -> Source {
     Source::NONE
 }
@@ -46,7 +46,7 @@ fn is_no_rest(rest: &Source) -> bool {
     *rest == Source::NONE
 }
 
-/// What files without names of further sources say.
+/// The default of files without names of sources in the rest.
 #[expect(clippy::unnecessary_wraps, reason = "the default of a field")]
 fn no_names() -> Option<Vec<[StoredName; 2]>> {
     Some(Vec::new())
@@ -58,7 +58,8 @@ fn are_no_names(names: &Option<Vec<[StoredName; 2]>>) -> bool {
 }
 
 impl Estimate {
-    /// The estimate for a file, beside the largest magnitude; nothing where no error is known.
+    /// The estimate for a file, which stores the largest magnitude separately; `None` if the errors are
+    /// unknown.
     pub(crate) fn stored(&self) -> Option<StoredEstimate> {
         let finite = |source: &Source| source.typical.is_finite() && source.worst.is_finite();
         let known = self.sources.iter().chain([&self.rest]).all(finite) && self.mean.is_finite();
@@ -74,7 +75,7 @@ impl Estimate {
             masks: self.masks.map(StoredName),
             sources: self.sources.to_vec(),
             rest: self.rest,
-            // Names that are not stored are taken for any.
+            // Unknown names may be any.
             dropped: self
                 .dropped
                 .as_ref()
@@ -83,21 +84,21 @@ impl Estimate {
         })
     }
 
-    /// All of it as text.
+    /// The estimate as text.
     #[must_use]
     pub fn to_text(&self) -> String {
         let magnitude = Some(self.magnitude).filter(|magnitude| magnitude.is_finite());
         serde_json::to_string(&(magnitude, self.stored())).unwrap_or_default()
     }
 
-    /// What [`Estimate::to_text`] wrote; `None` for another text.
+    /// Parses the text of [`Estimate::to_text`]; `None` for other text.
     #[must_use]
     pub fn from_text(text: &str) -> Option<Self> {
         let (magnitude, stored) = serde_json::from_str::<(Option<f64>, Option<StoredEstimate>)>(text).ok()?;
         Self::from_stored(magnitude, stored)
     }
 
-    /// The estimate of a file; `None` where it makes no sense.
+    /// The estimate of a file; `None` if it is inconsistent.
     pub(crate) fn from_stored(magnitude: Option<f64>, stored: Option<StoredEstimate>) -> Option<Self> {
         let magnitude = magnitude.unwrap_or(f64::INFINITY);
         let Some(stored) = stored else {

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// One array below the other, each number in one slot.
+/// Arrays joined along an axis, each number in one slot.
 fn joined_by(parts: &[Estimate], along: Along) -> Estimate {
     let layout = Layout::new(&[parts.len(), 8], Encoding::Slots, 16).expect("a layout");
     Estimate::side_by_side(parts, along, &layout)
@@ -43,8 +43,8 @@ fn polynomials_of_one_array_have_their_own_errors() {
         let (own, wanted) = (rms(&found).powi(2), 9.0 * mean_square);
         assert!((wanted..wanted + product_of_errors).contains(&(own * (1.0 + 1e-12))), "{own} and {wanted}");
     }
-    // At the worst numbers: 16 x^5 - 20 x^3 + 5 x has a slope of 25 at most on [-1, 1], and the magnitudes of
-    // its terms one of 145. Of complex numbers no more is known.
+    // At the worst numbers, 16 x^5 - 20 x^3 + 5 x has a slope of at most 25 on [-1, 1]; the magnitudes of its
+    // terms give 145. For complex numbers only the latter holds.
     let chebyshev = |x: Estimate| {
         let square = x.clone().multiply(x.clone());
         let cube = square.clone().multiply(x.clone());
@@ -53,12 +53,11 @@ fn polynomials_of_one_array_have_their_own_errors() {
     let x = Estimate::encrypted(1.0, 1e-9, (0.0, 0.0), None, false);
     assert!((25.0..25.0 * 1.1).contains(&(chebyshev(x.clone()) * 1e9)));
     assert!((chebyshev(x.of_complex(true)) * 1e9 - 145.0).abs() < 1e-6);
-    // Errors that are as large as each other but may not be the same do not make each other smaller at worst.
+    // Errors of the same size that may differ do not cancel at worst.
     let switched = |x: Estimate| x.with_errors(1.0, 1.0);
     let x = Estimate::exact(2.0);
     assert!((switched(x.clone()).minus(switched(x)).slot_errors().1 - 2.0).abs() < 1e-12);
-    // A bound that says nothing of smaller numbers keeps the function; what moves numbers to other places
-    // does not.
+    // A larger bound keeps the function; moving numbers to other places does not.
     let x = Estimate::fresh(2.0, 3.0);
     let difference = |x: Estimate| rms(&x.clone().multiply(x.clone()).minus(x));
     assert!(difference(x.clone()) < difference(x.clone().rotated(1, 64)));
@@ -86,9 +85,9 @@ fn sums_of_independent_numbers_grow_with_the_root_and_common_errors_with_the_cou
     // Places without a number have errors, too.
     let padded = x.clone().sum(Along::Columns, (25, 100), 128);
     assert!((rms(&padded) - 10.0).abs() < 1e-12 && padded.magnitude == 25.0);
-    // What is in all numbers alike adds up.
+    // Errors that are the same in all numbers add linearly.
     assert!((rms(&sum.clone().sum(Along::Columns, (100, 100), 1)) - 1000.0).abs() < 1e-9);
-    // Rotated arrays depend on each other: at worst all errors are one.
+    // Rotations of one array depend on each other: at worst all errors are the same.
     let rotated = x.clone().plus(x.clone().rotated(1, 64));
     assert!((rms(&rotated) - 2f64.sqrt()).abs() < 1e-12);
     assert!(rotated.clone().sum(Along::Columns, (64, 64), 64).slot_errors().1 >= 2.0 * 8.0);
@@ -109,7 +108,7 @@ fn sources_that_are_no_longer_told_apart_add_linearly_when_they_come_again() {
     let x = Estimate::fresh(1.0, 1.0);
     let sum = (0..1000).fold(large.clone(), |sum, _| sum.plus(x.clone()));
     assert!(sum.slot_errors().1 >= 1000.0, "{:?}", sum.slot_errors());
-    // Stored and read again, too, and under new names after a sum of places.
+    // The same holds after storing and reading, and under new names after a sum of places.
     let again = (0..100).fold(large.clone(), |sum, _| {
         let stored = sum.plus(x.clone());
         Estimate::from_stored(Some(stored.magnitude), stored.stored()).expect("sound")
@@ -118,7 +117,7 @@ fn sources_that_are_no_longer_told_apart_add_linearly_when_they_come_again() {
     let summed = |x: &Estimate| x.clone().sum(Along::Columns, (4, 4), 4);
     let later = (0..100).fold(summed(&large.plus(x.clone())), |sum, _| sum.plus(summed(&x)));
     assert!(later.slot_errors().1 >= 200.0, "{:?}", later.slot_errors());
-    // Different ones add in squares.
+    // The squares of different errors add.
     let many = (0..500).map(|_| Estimate::fresh(1.0, 1.0)).reduce(Estimate::plus).expect("arrays");
     assert!(many.slot_errors().1 < 1.5 * 500f64.sqrt(), "{:?}", many.slot_errors());
 }
@@ -128,12 +127,12 @@ fn arrays_side_by_side_have_the_errors_of_all_of_them() {
     let (x, y) = (Estimate::fresh(1.0, 1.0), Estimate::fresh(2.0, 1.0));
     let beside = joined_by(&[x.clone(), y.clone()], Along::Rows);
     assert!(beside.magnitude == 2.0 && (beside.slot_errors().1 - 1.0).abs() < 1e-12);
-    // The same array in many of them.
+    // The same array in many parts.
     let others = (0..256).map(|_| joined_by(&[Estimate::fresh(1.0, 1.0), y.clone()], Along::Rows));
     assert!(others.reduce(Estimate::plus).expect("arrays").slot_errors().1 >= 256.0);
     let with_its_own = beside.clone().plus(y.clone());
     assert!(with_its_own.slot_errors().1 >= 2.0);
-    // The same array many times, alone and with another one.
+    // The same array many times, alone and with another array.
     let same = joined_by(&vec![x.clone(); 100], Along::Rows).sum(Along::Rows, (100, 100), 8);
     assert!(same.slot_errors().1 >= 100.0);
     let twins: Vec<Estimate> =
@@ -158,7 +157,7 @@ fn what_leaves_the_numbers_leaves_their_name() {
         let twice = switched(x.clone()).plus(switched(same));
         assert!((rms(&twice) - 20f64.sqrt()).abs() < 1e-12, "{twice:?}");
     }
-    // Errors that are one in all places are so after a rotation.
+    // Errors that are the same in all places stay so after a rotation.
     let one = x.mapped(Along::Columns, &MatrixNorms::of_matrix(&[1.0; 64], 8), (0.0, 0.0));
     let sum = (0..8).map(|steps| one.clone().rotated(steps, 64)).reduce(Estimate::plus).expect("arrays");
     assert!(sum.slot_errors().1 >= 8.0 * 8f64.sqrt() * 0.99, "{:?}", sum.slot_errors());
@@ -172,7 +171,7 @@ fn files_hold_what_is_known() {
     assert!(Estimate::unknown().stored().is_none());
     let empty = Estimate::from_stored(None, None).expect("sound");
     assert!(empty.slot_errors().0.is_infinite() && empty.magnitude.is_infinite());
-    // What no array has is refused.
+    // Values that no array has are refused.
     assert_eq!(Estimate::from_stored(Some(-1.0), x.stored()), None);
     assert_eq!(Estimate::from_stored(Some(-1.0), None), None);
     assert_eq!(Estimate::from_stored(Some(f64::NAN), x.stored()), None);
@@ -198,7 +197,7 @@ fn turns_add_up_and_squares_of_different_arrays_are_different() {
     assert_eq!(x.clone().multiply(y.clone()).name, y.multiply(x).name);
 }
 
-/// `x` less its mean over `count` numbers along an axis, with noise of the sum in all slots of a polynomial.
+/// `x` minus its mean over `count` numbers along an axis, with noise of the sum in all slots of a polynomial.
 fn centred(x: &Estimate, along: Along, count: usize, noise: f64) -> Estimate {
     let noise = Estimate::exact(0.0).with_error(noise);
     let sum = x.clone().sum(along, (count, count), 256).in_slots(256, 1).with_noise_of_halves(
@@ -216,7 +215,8 @@ fn differences_from_a_mean_are_known_to_add_up_to_zero() {
     let square = |x: &Estimate| x.clone().multiply(x.clone());
     let sum = |x: &Estimate, along| x.clone().sum(along, (64, 64), 256);
     let d = centred(&x, Along::Columns, 64, 0.0);
-    // Up to 2, and the squares of all of them up to 64: but not those of some, nor sums along the other axis.
+    // Differences are up to 2 and the squares of all of them sum to at most 64; the squares of some, and sums
+    // along the other axis, have no such bound.
     assert_eq!(
         (d.magnitude, square(&d).magnitude, sum(&square(&d), Along::Columns).magnitude),
         (2.0, 4.0, 64.0)
@@ -230,16 +230,16 @@ fn differences_from_a_mean_are_known_to_add_up_to_zero() {
     );
     // |d|^3 is at most 2 d^2.
     assert!(sum(&square(&d).multiply(d.clone()), Along::Columns).magnitude == 128.0);
-    // A single square's error is 4 times that of the number, at worst, and the root mean square of all of
-    // them is half of that.
+    // A single square's error is at worst 4 times the number's error; the root mean square of all errors is
+    // half of that.
     assert!(square(&d).slot_errors().1 > 4e-9);
     let own = sum(&square(&d), Along::Columns).total(|source| f64::from(u8::from(!source.hidden))).1;
     assert!((2.0 * 8e-9..2.0 * 8e-9 * 1.01).contains(&own), "{own}");
-    // In two steps along two axes, too, where the first one may have it all.
+    // Also in two steps along two axes, where the first may hold all of the sum.
     let both = |x: &Estimate| sum(&sum(x, Along::Rows), Along::Columns);
     let d = x.clone().minus(both(&x).scale(1.0 / 4096.0));
     assert!((sum(&square(&d), Along::Rows).magnitude, both(&square(&d)).magnitude) == (256.0, 4096.0));
-    // Along one axis of differences along another, neither is known.
+    // For differences along one axis of differences along another, neither bound holds.
     let mean = sum(&x, Along::Rows).scale(1.0 / 64.0);
     let d = x.clone().minus(mean).multiply(centred(&x, Along::Columns, 64, 0.0));
     assert!(both(&d).magnitude == 4.0 * 4096.0);
@@ -253,8 +253,8 @@ fn the_error_of_a_mean_is_no_error_of_a_variance() {
     let square = |x: &Estimate| x.clone().multiply(x.clone());
     let d = centred(&x, Along::Columns, 256, 1e-9);
     assert!((d.slot_errors().1 * 256.0 - 1e-9).abs() < 1e-15);
-    // The part of the noise of the rotations that is in all slots, times numbers, adds up to zero with
-    // theirs.
+    // The part of the rotations' noise that is the same in all slots, times numbers that sum to zero, sums to
+    // zero.
     let is_left = |x: &Estimate| {
         x.sources.iter().any(|source| source.alike[1] >= 256.0 && source.centred == [false; 2])
     };
@@ -271,7 +271,7 @@ fn the_error_of_a_mean_is_no_error_of_a_variance() {
     ] {
         assert!(is_left(&other), "{other:?}");
     }
-    // In the sum it is hidden.
+    // It is hidden in the sum.
     let sum = |x: &Estimate| x.clone().sum(Along::Columns, (256, 256), 256);
     assert!(
         sum(&square(&d)).sources.iter().any(|source| source.hidden)
@@ -281,7 +281,7 @@ fn the_error_of_a_mean_is_no_error_of_a_variance() {
 
 #[test]
 fn errors_that_means_over_repetitions_do_not_have_are_in_the_slots() {
-    // The errors of 16 numbers, each in 16 slots, are in sums of theirs not the same in all slots.
+    // The errors of 16 numbers, each in 16 slots, have sums that differ between slots.
     let x = Estimate::fresh(1.0, 1e-9);
     let sum = |x: &Estimate| x.clone().sum(Along::Columns, (16, 16), 16).in_slots(256, 1);
     let d = x.clone().minus(sum(&x).scale(1.0 / 16.0));

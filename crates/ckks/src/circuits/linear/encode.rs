@@ -1,5 +1,5 @@
-//! The diagonals of a plan as packed plaintexts. Diagonals with a short period are encoded in a subring, so
-//! they take little memory.
+//! The diagonals of a plan as packed plaintexts. Diagonals with a short period are encoded in a subring,
+//! which saves memory.
 
 use std::sync::{Arc, PoisonError};
 
@@ -9,15 +9,15 @@ use super::plan::{LinearTransformPlan, Step};
 use crate::encoding::encode::diagonal_to_poly;
 use crate::error::CkksError;
 
-/// Least number of slots of a subring.
+/// Minimum number of slots of a subring.
 const LEAST_SLOTS: usize = 4;
 
 impl LinearTransformPlan {
-    /// The plaintexts of each giant step over `basis`, encoded on the first call, or on each call where the
-    /// plan keeps none.
+    /// The plaintexts of each giant step over `basis`, encoded on the first call, or on each call if the plan
+    /// does not keep them.
     ///
     /// # Errors
-    /// [`CkksError::ValueTooLarge`] where a diagonal does not fit the modulus.
+    /// [`CkksError::ValueTooLarge`] if a diagonal does not fit the modulus.
     pub(super) fn plaintexts(&self, basis: &Basis) -> Result<Arc<Vec<PackedPlaintexts>>, CkksError> {
         let mut known = self.plaintexts.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(plaintexts) = known.get(basis.indices()) {
@@ -47,7 +47,7 @@ impl LinearTransformPlan {
         self.giants.iter().map(encode).collect()
     }
 
-    /// The ring of the plaintexts: the subring in which diagonals of their period are.
+    /// The ring of the plaintexts: the subring that holds diagonals of the map's period.
     pub(crate) fn plaintext_ring(&self) -> Result<Ring, CkksError> {
         let slots = self.transform.period().max(LEAST_SLOTS).min(self.params.slot_count());
         Ok(self.params.chain().ring().subring(2 * slots)?)
@@ -58,12 +58,11 @@ impl LinearTransformPlan {
         self.giants.iter().map(|giant| giant.terms.len())
     }
 
-    /// Encodes the diagonals now, for keys that are made for this plan, unless that has been done: the first
-    /// use need not do it.
+    /// Encodes the diagonals now instead of at the first use, for keys that are made for this plan.
     ///
     /// # Errors
-    /// [`CkksError::ValueTooLarge`] where a diagonal does not fit the modulus; [`CkksError::OutOfRange`] for
-    /// a plan that keeps no plaintexts.
+    /// [`CkksError::ValueTooLarge`] if a diagonal does not fit the modulus; [`CkksError::OutOfRange`] for a
+    /// plan that does not keep plaintexts.
     pub fn encode(&self) -> Result<(), CkksError> {
         if self.on_the_fly {
             return Err(CkksError::OutOfRange {
@@ -81,7 +80,7 @@ impl LinearTransformPlan {
         self.plaintexts(&basis).map(drop)
     }
 
-    /// What has been encoded, with the primes that it is over.
+    /// The encoded diagonals, by basis.
     pub(crate) fn encoded(&self) -> Vec<(Basis, Arc<Vec<PackedPlaintexts>>)> {
         let known = self.plaintexts.lock().unwrap_or_else(PoisonError::into_inner);
         let mut all: Vec<_> = known
@@ -92,7 +91,7 @@ impl LinearTransformPlan {
         all
     }
 
-    /// Takes plaintexts that were encoded before, one for each giant step.
+    /// Adds plaintexts that were encoded before, one group for each giant step.
     pub(crate) fn take_encoded(&self, basis: &Basis, plaintexts: Vec<PackedPlaintexts>) {
         self.plaintexts
             .lock()
@@ -100,14 +99,14 @@ impl LinearTransformPlan {
             .insert(basis.indices().to_vec(), Arc::new(plaintexts));
     }
 
-    /// Bytes of all plaintexts that are encoded now, those in a mapped file among them.
+    /// Bytes of all encoded plaintexts, including those in a mapped file.
     #[must_use]
     pub fn plaintext_bytes(&self) -> usize {
         let known = self.plaintexts.lock().unwrap_or_else(PoisonError::into_inner);
         known.values().flat_map(|plaintexts| plaintexts.iter()).map(PackedPlaintexts::bytes).sum()
     }
 
-    /// Drops the encoded plaintexts; they are encoded again when needed.
+    /// Drops the encoded plaintexts; the next use encodes them again.
     pub fn drop_plaintexts(&self) {
         self.plaintexts.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }

@@ -1,5 +1,5 @@
-//! The factors of the transforms between slots and coefficients: their scales and plans, and what they do to
-//! sizes and errors.
+//! The factors of the transforms between slots and coefficients: their scales, their plans, and their effect
+//! on sizes and errors.
 
 use clathrate_lattice::Level;
 
@@ -8,12 +8,12 @@ use crate::embedding::encoding_errors;
 use crate::error::CkksError;
 use crate::parameters::Params;
 
-/// Predicted variances of the errors of chains of linear maps are within 20 % of measured ones: bounds allow
-/// for a quarter more.
+/// Predicted variances of chains of linear maps differ from measured ones by up to 20 %, so bounds multiply
+/// them by this factor.
 pub(in crate::circuits) const PREDICTION_MARGIN: f64 = 1.25;
 
-/// The square of the factor by which the map multiplies the norm of a vector: that of a row, because rows are
-/// orthogonal.
+/// The square of the factor by which the map multiplies the norm of a vector: the square of a row's norm,
+/// because rows are orthogonal.
 fn gain(factor: &LinearTransform) -> f64 {
     factor
         .shifts()
@@ -22,26 +22,25 @@ fn gain(factor: &LinearTransform) -> f64 {
         .sum()
 }
 
-/// `sqrt(2 p D)` over the norm of a row, for a map of period `p` with `D` diagonals: the relative error of
-/// its result, where diagonals are rounded at scale `s`, is this over `sqrt(6) s`.
+/// `sqrt(2 p D)` divided by the norm of a row, for a map of period `p` with `D` diagonals. If diagonals are
+/// rounded at scale `s`, the relative error of the result is this weight divided by `sqrt(6) s`.
 pub(in crate::circuits) fn rounding_weight(factor: &LinearTransform) -> f64 {
     (2.0 * factor.period() as f64 * factor.shifts().count() as f64 / gain(factor)).sqrt()
 }
 
-/// The square of the relative error by the rounding of diagonals.
+/// The square of the relative error of rounding the diagonals.
 pub(in crate::circuits) fn diagonals_error(factor: &LinearTransform, scale: f64) -> f64 {
     (rounding_weight(factor) * encoding_errors(1, scale).0).powi(2)
 }
 
-/// The gain of all `plans` from number `first` on.
+/// The product of the gains of `plans` from index `first` on.
 pub(in crate::circuits) fn gain_from(plans: &[LinearTransformPlan], first: usize) -> f64 {
     plans[first..].iter().map(|plan| gain(plan.transform())).product()
 }
 
-/// Cuts the product of all factors' scales among them, in bits: `total` in all. The rounding of a factor's
-/// diagonals makes a relative error proportional to `sqrt(2 p D) / 2^(w/2)` over its scale (`p` the period,
-/// `D` the number of diagonals, of which a row meets `2^w`), and the sum of the squares is least where all
-/// are equal.
+/// Distributes `total` bits of scale among the factors. Rounding a factor's diagonals causes a relative error
+/// proportional to `sqrt(2 p D) / 2^(w/2)` divided by its scale (`p` the period, `D` the number of diagonals,
+/// `2^w` of them nonzero in a row); the sum of the squares is minimal if all are equal.
 fn scale_bits(factors: &[LinearTransform], total: f64) -> Vec<f64> {
     let weights: Vec<f64> = factors.iter().map(|factor| rounding_weight(factor).log2()).collect();
     let mean = weights.iter().sum::<f64>() / weights.len() as f64;
@@ -63,7 +62,7 @@ pub(in crate::circuits) fn plan_factors(
     let mut plans = Vec::with_capacity(factors.len());
     for (index, (factor, bits)) in factors.iter().zip(scale_bits(factors, total)).enumerate() {
         let at = Level(level.0 - index);
-        // The last factor ends at the wanted scale exactly.
+        // The last factor has exactly the output scale.
         let output = if index + 1 == factors.len() {
             output_scale
         } else {

@@ -1,8 +1,8 @@
-//! Linear transforms of encrypted slots: the plan of a circuit, and carrying it out.
+//! Linear transforms of encrypted slots: the plan of a circuit, and its execution.
 //!
-//! The map is a [`LinearTransform`]. [`LinearTransform::plan`] chooses which rotations are computed
-//! ([`plan`]); [`Evaluator::run_linear`](crate::Evaluator::run_linear) carries the plan out with one
-//! decomposition for all baby steps and one mod-down for the whole sum.
+//! The map is a [`LinearTransform`]. [`LinearTransform::plan`] chooses the rotations ([`plan`]);
+//! [`Evaluator::run_linear`](crate::Evaluator::run_linear) executes the plan with one decomposition for all
+//! baby steps and one mod-down for the complete sum.
 //!
 //! Source: Bossuat, Mouchet, Troncoso-Pastoriza, Hubaux (EUROCRYPT 2021), sec. 4.2 (double hoisting).
 

@@ -1,20 +1,19 @@
-//! The plan of a linear transform: which rotations are baby steps and which are giant steps, at what level
-//! and scales.
+//! The plan of a linear transform: its baby steps and giant steps, its level and scales.
 //!
 //! ```text
 //! sum_s d_s rot_s(x) = sum_g rot_g( sum_b rot_(-g)(d_(g+b)) rot_b(x) )
 //! ```
 //!
-//! A baby step multiplies the shared digits of `x` with a key. A giant step divides the mask of its inner sum
-//! by the special modulus, decomposes it and multiplies it with a key. With `n1` babies to a giant, the plan
-//! tries every power of two for `n1`.
+//! A baby step multiplies the shared digits of `x` by a key. A giant step divides the mask of its inner sum
+//! by the special modulus, decomposes it and multiplies it by a key. The plan tries every power of two as the
+//! number of baby steps per giant step.
 //!
-//! Two keys suffice where rotations follow one another: each baby step is the one before it, rotated once
-//! more, and the inner sums are collected by Horner's rule. Where the shifts do not start at 0, a third key
-//! rotates the input to the first of them. Every step is a whole switch then, so this takes longer.
+//! Iterated rotations need only two keys: each baby step rotates the previous one again, and Horner's rule
+//! adds the inner sums. If the shifts do not start at 0, a third key rotates the input to the first shift.
+//! Every step is then a complete switch, so this takes longer.
 //!
-//! The plan takes the least predicted time among all ways whose keys are as few, and take as few bytes, as
-//! asked for. Source: the iteration is MinKS [ARK: Kim et al., MICRO 2022, sec. IV].
+//! The plan has the least predicted time among all that respect the limits on keys and their bytes. Source:
+//! the iteration is MinKS [ARK: Kim et al., MICRO 2022, sec. IV].
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
@@ -33,65 +32,64 @@ use crate::evaluation::recording::Recording;
 use crate::keys::{Cost, KeyNeeds, TransformCosts};
 use crate::parameters::Params;
 
-/// What a plan of a linear transform may choose.
+/// Options of a plan of a linear transform.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct LinearTransformOptions {
-    /// The scale of the result; absent for the canonical scale of its level.
+    /// The scale of the result; `None` for the canonical scale of its level.
     pub output_scale: Option<f64>,
-    /// The scale of the input; absent for the canonical scale of its level.
+    /// The scale of the input; `None` for the canonical scale of its level.
     pub input_scale: Option<f64>,
-    /// The most rotation keys to use; absent for the fastest plan.
+    /// Maximum number of rotation keys; `None` for the fastest plan.
     pub most_keys: Option<usize>,
-    /// The most bytes that the plan's rotation keys may take in memory, made for its level; absent for the
-    /// fastest plan.
+    /// Maximum bytes of the plan's rotation keys in memory, for keys of its level; `None` for the fastest
+    /// plan.
     pub most_key_bytes: Option<usize>,
-    /// Whether diagonals are encoded anew for each use and not kept: less memory, more time.
+    /// Whether diagonals are encoded again for each use instead of kept: less memory, more time.
     pub on_the_fly: bool,
-    /// How many bodies share the mask of the inputs, which decides how baby and giant steps are balanced.
-    /// Absent for one.
+    /// Number of bodies that share the mask of the inputs, which affects the balance of baby and giant steps;
+    /// 1 if `None`.
     pub bodies: Option<usize>,
 }
 
-/// Which of the plans of a map a plan is.
+/// Identifies one of the possible plans of a map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Way {
-    /// How many multiples of the unit the baby steps to one giant step may be: of the largest power of two
-    /// that divides all shifts.
+    /// Baby steps per giant step, as multiples of the largest power of two that divides all shifts.
     pub(crate) baby_steps: usize,
-    /// Whether the steps follow one another.
+    /// Whether rotations are iterated.
     pub(crate) iterated: bool,
 }
 
 /// One diagonal of a giant step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Term {
-    /// Which baby step the diagonal multiplies.
+    /// Index of the baby step that the diagonal multiplies.
     pub(super) baby: usize,
     /// The shift of the diagonal.
     pub(super) shift: usize,
 }
 
-/// A giant step: the inner sum that it rotates left by `steps`.
+/// A giant step: an inner sum, rotated left by `steps`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Step {
     pub(super) steps: i64,
     pub(super) terms: Vec<Term>,
 }
 
-/// Rotations that follow one another. Baby steps are the multiples of `baby`, from 0 on without a gap; giant
-/// steps are multiples of `giant`, ascending.
+/// Iterated rotations. Baby steps are all multiples of `baby` from 0 on; giant steps are ascending multiples
+/// of `giant`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Iteration {
-    /// The rotation of the input before all others.
+    /// The rotation of the input before all other rotations.
     pub(super) first: i64,
-    /// From one baby step to the next.
+    /// The rotation from one baby step to the next.
     pub(super) baby: i64,
-    /// From one giant step to the next.
+    /// The rotation from one giant step to the next.
     pub(super) giant: i64,
 }
 
-/// The encoded diagonals of each giant step, by the primes that they are over.
+/// The encoded diagonals of each giant step, by the indices of the primes of their basis.
 type Plaintexts = HashMap<Vec<usize>, Arc<Vec<PackedPlaintexts>>>;
 
 /// The circuit of one linear transform for inputs of one level and scale. It takes one level.
@@ -102,27 +100,26 @@ pub struct LinearTransformPlan {
     pub(super) level: Level,
     input_scale: f64,
     output_scale: f64,
-    /// Rotations of the input, 0 among them where it is used.
+    /// Rotations of the input, including 0 if it is used.
     pub(super) babies: Vec<i64>,
     pub(super) giants: Vec<Step>,
     pub(super) way: Way,
-    /// Whether the steps follow one another, after one rotation of the input; otherwise baby steps share a
-    /// decomposition.
+    /// The iterated rotations; `None` if baby steps share a decomposition instead.
     pub(super) iteration: Option<Iteration>,
-    /// Bytes of one rotation key for the level, in memory.
+    /// Bytes of one rotation key of this level in memory.
     key_bytes: usize,
-    /// The fewest keys that a plan of this map can have.
+    /// The minimum number of keys of any plan of this map.
     fewest_keys: usize,
-    /// Predicted time of the rotations, by the prices that plans compare.
+    /// Predicted price of the rotations, by which plans are compared.
     price: f64,
     /// Whether plaintexts are not kept.
     pub(super) on_the_fly: bool,
-    /// How many bodies share the mask of the inputs that the plan is for.
+    /// Number of bodies that share the mask of the inputs.
     bodies: usize,
     pub(super) plaintexts: Mutex<Plaintexts>,
 }
 
-/// One way to cut the rotations into baby and giant steps.
+/// One way to split the rotations into baby and giant steps.
 struct Split {
     way: Way,
     babies: Vec<i64>,
@@ -130,7 +127,7 @@ struct Split {
     iteration: Option<Iteration>,
 }
 
-/// Greatest common divisor, as a power of two, of shifts in a number of slots that is a power of two.
+/// The largest power of two that divides all shifts and the number of slots, a power of two.
 fn unit_of(shifts: impl Iterator<Item = usize>, slots: usize) -> usize {
     shifts.filter(|&shift| shift != 0).map(|shift| 1 << shift.trailing_zeros()).min().unwrap_or(slots)
 }
@@ -158,8 +155,8 @@ impl Split {
         Self { way: Way { baby_steps: count, iterated: false }, babies, giants, iteration: None }
     }
 
-    /// Steps that follow one another, with `count` baby steps to a giant one. `first` is the shift, in
-    /// multiples of `unit`, that the others are counted from.
+    /// Iterated rotations with `count` baby steps per giant step. Shifts are counted from `first`, in
+    /// multiples of `unit`.
     fn iterated(transform: &LinearTransform, unit: usize, first: usize, count: usize) -> Self {
         let slots = transform.slots();
         let mut giants: BTreeMap<usize, Vec<Term>> = BTreeMap::new();
@@ -194,8 +191,8 @@ impl Split {
     }
 }
 
-/// The place, in multiples of `unit`, after the longest run of shifts that no diagonal has: the others follow
-/// it in the shortest run.
+/// The shift, in multiples of `unit`, after the longest cyclic gap between shifts: counted from it, the
+/// shifts have the smallest range.
 fn first_place(transform: &LinearTransform, unit: usize) -> usize {
     let places: Vec<usize> = transform.shifts().map(|shift| shift / unit).collect();
     let all = transform.slots() / unit;
@@ -206,7 +203,7 @@ fn first_place(transform: &LinearTransform, unit: usize) -> usize {
         .map_or(0, |index| places[index])
 }
 
-/// The rotations that keys are asked for.
+/// The rotations that need keys.
 fn keyed_steps(babies: &[i64], giants: &[Step], iteration: Option<Iteration>) -> Vec<i64> {
     let mut steps: Vec<i64> = match iteration {
         None => babies.iter().copied().chain(giants.iter().map(|giant| giant.steps)).collect(),
@@ -220,7 +217,7 @@ fn keyed_steps(babies: &[i64], giants: &[Step], iteration: Option<Iteration>) ->
     steps
 }
 
-/// Rotations before and after the products with plaintexts.
+/// Numbers of rotations before and after the products with plaintexts.
 fn switches(babies: &[i64], giants: &[Step], iteration: Option<Iteration>) -> (usize, usize) {
     match iteration {
         None => (
@@ -234,7 +231,7 @@ fn switches(babies: &[i64], giants: &[Step], iteration: Option<Iteration>) -> (u
     }
 }
 
-/// The cost of the rotations of a transform, the last mod-down or rescale included.
+/// The cost of the rotations of a transform, including the last mod-down or rescale.
 pub(super) fn transform_cost(
     costs: &TransformCosts,
     (babies, giants): (usize, usize),
@@ -255,19 +252,19 @@ pub(super) fn transform_cost(
 }
 
 impl LinearTransform {
-    /// The circuit for fresh inputs at `level`, whose result has the canonical scale of the level below.
+    /// The plan for fresh inputs at `level`; the result has the canonical scale of the level below.
     pub fn plan(&self, params: &Params, level: Level) -> Result<LinearTransformPlan, CkksError> {
         self.plan_with(params, level, LinearTransformOptions::default())
     }
 
-    /// The circuit for inputs at `level`.
+    /// The plan for inputs at `level`.
     ///
     /// # Errors
-    /// [`CkksError::LevelTooLow`] at level 0; [`CkksError::OutOfRange`] where the parameters have fewer slots
-    /// than the map, the map has no diagonal, fewer keys or bytes are allowed than any plan needs, or the
-    /// scales leave the diagonals too few bits; [`CkksError::ValueTooLarge`] where the images of numbers of
-    /// magnitude 1 overflow; [`CkksError::ScaleOutOfRange`]; `NoSpecialPrimes` where the parameters cannot
-    /// switch; level errors.
+    /// [`CkksError::LevelTooLow`] at level 0; [`CkksError::OutOfRange`] if the parameters have fewer slots
+    /// than the map, the map has no diagonal, the limits on keys or bytes are below the minimum, or the
+    /// scales leave the diagonals too few bits; [`CkksError::ValueTooLarge`] if the images of numbers of
+    /// magnitude 1 overflow; [`CkksError::ScaleOutOfRange`]; `NoSpecialPrimes` if the parameters have no key
+    /// switching; level errors.
     pub fn plan_with(
         &self,
         params: &Params,
@@ -277,10 +274,10 @@ impl LinearTransform {
         self.plan_shared(params, level, options, None, || Arc::new(self.clone()))
     }
 
-    /// The plan that goes `way`, whatever the fastest is.
+    /// The plan `way`, even if another one is faster.
     ///
     /// # Errors
-    /// As [`LinearTransform::plan_with`]; [`CkksError::OutOfRange`] where the map has no such plan.
+    /// [`CkksError::OutOfRange`] if the map has no such plan; those of [`LinearTransform::plan_with`].
     pub(crate) fn plan_by(
         self,
         params: &Params,
@@ -292,7 +289,7 @@ impl LinearTransform {
         shared.plan_shared(params, level, options, Some(way), || shared.clone())
     }
 
-    /// As [`LinearTransform::plan_with`]; `shared` is this map.
+    /// [`LinearTransform::plan_with`], optionally with a given way; `shared` returns this map.
     fn plan_shared(
         &self,
         params: &Params,
@@ -337,7 +334,7 @@ impl LinearTransform {
                     .to_owned();
             return refuse("the scale left for diagonals", format!("2^{:.1}", diagonal_scale.log2()), remedy);
         }
-        // Numbers of magnitude 1 must fit, as for products with plaintexts.
+        // As for products with plaintexts, numbers of magnitude 1 must fit.
         check_headroom(params, self.row_sum(), output_scale, below)?;
         let unit = unit_of(self.shifts(), self.slots());
         let counts = (0..=(self.slots() / unit).ilog2()).map(|log| 1usize << log);
@@ -357,7 +354,7 @@ impl LinearTransform {
             }
         }
         let bodies = options.bodies.unwrap_or(1);
-        // Every rotation costs the same, and every key is as large, so one key stands for all.
+        // All rotations have the same cost and key size, so one key represents all.
         let priced = if fewest == 0 {
             None
         } else {
@@ -429,18 +426,18 @@ impl LinearTransformPlan {
         &self.transform
     }
 
-    /// Whether diagonals are encoded anew for each use.
+    /// Whether diagonals are encoded again for each use.
     #[must_use]
     pub fn is_on_the_fly(&self) -> bool {
         self.on_the_fly
     }
 
-    /// Which of the plans of its map this is.
+    /// Identifies this plan among those of its map.
     pub(crate) fn way(&self) -> Way {
         self.way
     }
 
-    /// Level of the input; the result is one level below.
+    /// Level of the input; the result is at the level below.
     #[must_use]
     pub fn input_level(&self) -> Level {
         self.level
@@ -458,7 +455,7 @@ impl LinearTransformPlan {
         self.input_scale
     }
 
-    /// Refuses another scale of the input.
+    /// Refuses inputs of another scale.
     pub(in crate::circuits) fn check_scale(&self, scale: f64) -> Result<(), CkksError> {
         if same_scale(scale, self.input_scale) {
             return Ok(());
@@ -478,20 +475,19 @@ impl LinearTransformPlan {
         self.output_scale * self.params.step_product(self.level) / self.input_scale
     }
 
-    /// Whether rotations follow one another, by two or three keys, in place of rotations that share a
-    /// decomposition.
+    /// Whether rotations are iterated with two or three keys, instead of sharing a decomposition.
     #[must_use]
     pub fn is_iterated(&self) -> bool {
         self.iteration.is_some()
     }
 
-    /// The rotations that the plan asks keys for.
+    /// The rotations that need keys.
     #[must_use]
     pub fn rotations(&self) -> Vec<i64> {
         keyed_steps(&self.babies, &self.giants, self.iteration)
     }
 
-    /// Bytes of the rotation keys in memory, made for the plan's level.
+    /// Bytes of the rotation keys of the plan's level in memory.
     #[must_use]
     pub fn key_bytes(&self) -> usize {
         self.rotations().len() * self.key_bytes
@@ -504,8 +500,7 @@ impl LinearTransformPlan {
         self.price
     }
 
-    /// The fastest plan of the same map, between the same scales, with fewer keys; `None` where there is
-    /// none.
+    /// The fastest plan of the same map and scales with fewer keys; `None` if there is none.
     pub fn with_fewer_keys(&self) -> Result<Option<Self>, CkksError> {
         let Some(fewer) = self.rotations().len().checked_sub(1).filter(|&fewer| fewer >= self.fewest_keys)
         else {
@@ -525,18 +520,18 @@ impl LinearTransformPlan {
             .map(Some)
     }
 
-    /// How many rotations come before and after the products with plaintexts.
+    /// Numbers of rotations before and after the products with plaintexts.
     #[must_use]
     pub fn switches(&self) -> (usize, usize) {
         switches(&self.babies, &self.giants, self.iteration)
     }
 
-    /// Rotations of the input that share a decomposition, or follow one another, without 0.
+    /// Nonzero rotations of the input, which share a decomposition or are iterated.
     pub fn baby_steps(&self) -> impl Iterator<Item = i64> {
         self.babies.iter().copied().filter(|&steps| steps != 0)
     }
 
-    /// Rotations of inner sums, without 0.
+    /// Nonzero rotations of inner sums.
     pub fn giant_steps(&self) -> impl Iterator<Item = i64> {
         self.giants.iter().map(|giant| giant.steps).filter(|&steps| steps != 0)
     }
@@ -546,8 +541,8 @@ impl LinearTransformPlan {
         Ok(self.run_on_symbol(Evaluator::recording(&self.params))?.needs().clone())
     }
 
-    /// Runs the circuit on a symbol of one bundle, for keys made for [`LinearTransformPlan::needs`]:
-    /// predicted time, transforms, products.
+    /// Runs the circuit on a symbol of one bundle, with keys made for [`LinearTransformPlan::needs`], and
+    /// records predicted time, transforms and products.
     pub fn dry_run(&self) -> Result<Recording, CkksError> {
         self.run_on_symbol(Evaluator::recording_for(&self.params, self.needs()?))
     }

@@ -1,4 +1,4 @@
-//! Carries out the plan of a linear transform, on data or on symbols.
+//! Executes the plan of a linear transform on data or symbols.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::evaluation::Evaluator;
 use crate::evaluation::evaluator::{KeyQuery, LevelsNeeded, check_slots};
 use crate::keys::{Cost, Found, HeldKey, Operation};
 
-/// The keys of the plan's rotations, and the tables that all rotations by one switch share.
+/// The keys of the plan's rotations, and the tables that all rotations by a single switch share.
 struct Rotations<'k> {
     switcher: &'k Switcher,
     tables: Arc<SwitchTables>,
@@ -26,7 +26,7 @@ struct Rotations<'k> {
     giants: Vec<Found<'k>>,
 }
 
-/// The key of a rotation by one switch.
+/// The key of a rotation by a single switch.
 fn direct<'k>(found: &Found<'k>) -> Option<&'k HeldKey> {
     match found {
         Found::InTurn(keys) if keys.len() == 1 => Some(keys[0]),
@@ -34,7 +34,7 @@ fn direct<'k>(found: &Found<'k>) -> Option<&'k HeldKey> {
     }
 }
 
-/// Whether a baby step takes one switch or none.
+/// Whether a baby step takes at most one switch.
 fn is_direct(found: &Found<'_>) -> bool {
     matches!(found, Found::Nothing) || direct(found).is_some()
 }
@@ -46,12 +46,12 @@ fn mapped_shape(x: &Ciphertext, transform: &LinearTransform) -> Vec<usize> {
 }
 
 impl Evaluator {
-    /// `transform` of every row, at the level of `x`. To use one map several times, make a plan once
-    /// ([`LinearTransform::plan`]), because the plan keeps the encoded diagonals.
+    /// `transform` of every row, at the level of `x`. For repeated use make a plan
+    /// ([`LinearTransform::plan`]), which keeps the encoded diagonals.
     ///
     /// # Errors
-    /// As [`LinearTransform::plan`], [`LinearTransform::in_lanes`] for rows that share polynomials, and
-    /// [`Evaluator::run_linear`].
+    /// Those of [`LinearTransform::plan`], [`Evaluator::run_linear`], and for rows that share polynomials
+    /// [`LinearTransform::in_lanes`].
     pub fn evaluate_linear(
         &self,
         x: &Ciphertext,
@@ -69,12 +69,12 @@ impl Evaluator {
         let mapped = self.map_slots(&x.polynomials_as_rows(), &plan)?;
         let after =
             Layout { columns: transform.rows(), complex: layout.complex || transform.is_complex(), ..layout };
-        // Places behind a row get zeros; lanes without a row are mapped as they are.
+        // Places after a row become zero; lanes without a row are mapped, too.
         let padding = if layout.rows.is_multiple_of(layout.lanes) { Padding::Zero } else { x.padding() };
         Ok(mapped.rearranged(mapped_shape(x, transform), after.with_padding(padding)))
     }
 
-    /// Refuses arrays whose rows a map cannot take, however many share a polynomial.
+    /// Refuses arrays with rows that the map cannot take; rows may share polynomials.
     fn check_rows_of(&self, x: &Ciphertext, transform: &LinearTransform) -> Result<(), CkksError> {
         self.check(x)?;
         check_slots(x, LINEAR)?;
@@ -97,17 +97,17 @@ impl Evaluator {
         })
     }
 
-    /// The plan's linear map of every row of `x`, rescaled: the result is one level below.
+    /// The plan's linear map of every row of `x`, rescaled to the level below the plan's.
     ///
-    /// Shapes: `(.., columns)` to `(.., rows)`. Rows must have exactly as many slots as the map; results
-    /// beyond `rows` are zero. An input above the plan's level is lowered. Cost: one decomposition, a product
+    /// Shapes: `(.., columns)` to `(.., rows)`. Rows must have exactly as many slots as the map; results from
+    /// `rows` on are zero. An input above the plan's level is lowered. Cost: one decomposition, a product
     /// with a key for each baby step, a mod-down of the mask and a switch for each giant step, a product with
     /// a plaintext for each diagonal, one mod-down.
     ///
     /// # Errors
     /// [`CkksError::NoRotationKey`], [`CkksError::NoKey`]; [`CkksError::Shape`] for rows of another length or
-    /// another number of slots; [`CkksError::Encoding`] unless slots; [`CkksError::BitReversed`];
-    /// [`CkksError::DirtyPadding`]; [`CkksError::ScaleMismatch`] for an input of another scale; level errors.
+    /// number of slots; [`CkksError::Encoding`] unless slots; [`CkksError::BitReversed`];
+    /// [`CkksError::ScaleMismatch`] for an input of another scale; level errors.
     pub fn run_linear(&self, x: &Ciphertext, plan: &LinearTransformPlan) -> Result<Ciphertext, CkksError> {
         let transform = plan.transform();
         self.check_rows_of(x, transform)?;
@@ -128,8 +128,8 @@ impl Evaluator {
         Ok(mapped.rearranged(shape, layout))
     }
 
-    /// The plan's map of the slots of every polynomial, whatever their order and padding; shape and layout of
-    /// the result are those of `x`.
+    /// The plan's map of the slots of every polynomial, regardless of order and padding; the result has the
+    /// shape and layout of `x`.
     pub(crate) fn map_slots(
         &self,
         x: &Ciphertext,
@@ -182,8 +182,8 @@ impl Evaluator {
             );
         }
         let error = mapped.slot_error(plan.variance(x.secret)?);
-        // Rounded diagonals repeat as the slots do, so that a number, the mean of its repetitions, has the
-        // same error.
+        // The rounding errors of diagonals repeat with the slots, so the mean over the repetitions of a
+        // number does not reduce them.
         let repeated = (x.params.slot_count() as f64 / x.layout.period() as f64).sqrt();
         let rounding = plan.rounding();
         let rounding = (rounding.0 * repeated, rounding.1 * repeated);
@@ -206,8 +206,8 @@ impl Evaluator {
         Ok(x)
     }
 
-    /// The keys of an iteration: of its first rotation, of baby steps, of giant steps; `None` on a dry run,
-    /// which records each use and the cost.
+    /// The keys of an iteration: of the first rotation, of baby steps, of giant steps; `None` on a dry run,
+    /// which records the uses and the cost.
     fn repeated_rotations<'k>(
         &'k self,
         x: &Ciphertext,
@@ -243,7 +243,7 @@ impl Evaluator {
         })
     }
 
-    /// The keys of the plan's rotations; `None` on a dry run, which records them and the cost.
+    /// The keys of the plan's rotations; `None` on a dry run, which records the rotations and the cost.
     fn rotations<'k>(
         &'k self,
         x: &Ciphertext,
@@ -286,7 +286,7 @@ impl Evaluator {
 }
 
 impl LinearTransformPlan {
-    /// A map that rotates nothing: the product with one diagonal.
+    /// A map without rotations: the product with one diagonal.
     fn multiply(
         &self,
         bundle: &Bundle<Eval>,
@@ -350,8 +350,8 @@ impl LinearTransformPlan {
         Ok(switcher.mod_down_rescale(&total)?)
     }
 
-    /// The map of one bundle by rotations that follow one another: the first rotation, baby steps, inner
-    /// sums, and Horner's rule for the giant steps.
+    /// The map of one bundle by iterated rotations: the first rotation, baby steps, inner sums, and Horner's
+    /// rule for the giant steps.
     fn iterate(
         &self,
         bundle: &Bundle<Eval>,
@@ -395,7 +395,7 @@ impl LinearTransformPlan {
     }
 
     /// The cost of the products of one bundle's polynomials with plaintexts over `primes` primes, and of the
-    /// rescale that follows where no mod-down does.
+    /// following rescale without a mod-down.
     fn products_cost(&self, x: &Ciphertext, primes: usize) -> Cost {
         let polys = x.polys_per_bundle();
         let terms: usize = self.giants.iter().map(|giant| giant.terms.len()).sum();
@@ -413,7 +413,7 @@ impl LinearTransformPlan {
         if babies + giants == 0 {
             return Ok(self.products_cost(x, primes));
         }
-        // All keys together serve the levels that each of them serves.
+        // The keys share tables, for the lowest of their key levels.
         let operations =
             self.baby_steps().chain(self.giant_steps()).map(|steps| Operation::rotation(x.secret, steps));
         let operations: Vec<Operation> =
@@ -428,15 +428,15 @@ impl LinearTransformPlan {
             .serving(key_level)
             .transform_costs(self.level)?;
         let mut cost = transform_cost(&costs, (babies, giants), false);
-        // The unrotated input is zero modulo the special primes, so it is multiplied modulo the level's
-        // primes alone.
+        // The unrotated input is zero modulo the special primes, so it is only multiplied modulo the level's
+        // primes.
         let rows: usize =
             terms.map(|term| if self.babies[term.baby] == 0 { primes } else { costs.extended_primes }).sum();
         cost += self.params.rows_cost(polys * rows);
         Ok(cost)
     }
 
-    /// The variance that rotations add to a coefficient of the result, and the rounding of the last division.
+    /// The variance that the rotations and the last division add to a coefficient of the result.
     pub(crate) fn variance(&self, secret: SecretName) -> Result<f64, CkksError> {
         let (babies, giants) = self.switches();
         let rounding = self.params.noise_model().rounding();
@@ -447,7 +447,7 @@ impl LinearTransformPlan {
         let operation = Operation::rotation(secret, steps).ok_or(CkksError::NoKeys { operation: LINEAR })?;
         let switch = self.params.operation_variance(operation, self.level)?;
         if let Some(iteration) = self.iteration {
-            // A baby step carries the noise of every rotation before it, and each diagonal meets another slot
+            // A baby step has the noise of all rotations before it, and each diagonal multiplies other slots
             // of it.
             let rotations = |baby: usize| (baby + usize::from(iteration.first != 0)) as f64;
             let row = |j: usize| -> f64 {
@@ -463,7 +463,7 @@ impl LinearTransformPlan {
                 * (growth * (scale / step).powi(2) + giants as f64 / (step * step))
                 + rounding);
         }
-        // Babies are multiplied with diagonals at their scale, giants come after the product; both are
+        // Baby steps are multiplied by diagonals at their scale, giant steps follow the product; both are
         // divided by the step.
         let largest = |shift: usize| {
             self.transform
@@ -473,8 +473,7 @@ impl LinearTransformPlan {
                 .map(|value| value.norm_sqr())
                 .fold(0.0, f64::max)
         };
-        // The noise of a baby step meets every giant step in another slot, and is independent from slot to
-        // slot.
+        // Every giant step uses other slots of a baby step's noise, which is independent between slots.
         let turned =
             self.giants.iter().flat_map(|giant| &giant.terms).filter(|term| self.babies[term.baby] != 0);
         let growth: f64 = turned.map(|term| largest(term.shift)).sum();
@@ -484,8 +483,8 @@ impl LinearTransformPlan {
             + rounding)
     }
 
-    /// The errors of a result's entry by the rounding of the diagonals to integers, for numbers of magnitude
-    /// 1: of either sign, and with the signs of what rounding changed.
+    /// The errors of a result's entry by rounding the diagonals, for numbers of magnitude 1: typical, with
+    /// random signs, and worst, with the signs of the rounding errors.
     fn rounding(&self) -> (f64, f64) {
         let terms = self.giants.iter().map(|giant| giant.terms.len()).sum::<usize>() as f64;
         let (typical, worst) = encoding_errors(2 * self.transform.period(), self.diagonal_scale());

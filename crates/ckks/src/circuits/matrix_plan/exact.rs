@@ -1,5 +1,5 @@
 //! Exact products: masks and bodies are multiplied modulo each prime, in the ring of the parameters or in a
-//! smaller one.
+//! smaller ring.
 
 use std::borrow::Cow;
 
@@ -17,14 +17,15 @@ use crate::parameters::{KeyModulus, Params, SMALLER_RING_LEVEL, packing_rounding
 use crate::progress::Progress;
 use crate::shape::ModuleShape;
 
-/// An exact product: weights at the scale of the level, and how the rows of the result are packed again.
+/// An exact product: weights at the scale of the level, and how the rows of the result are packed.
 #[derive(Debug, Clone)]
 pub(super) struct ExactPlan {
     pub(super) weights: Weights,
     pub(super) layout: Layout,
     pub(super) level: Level,
     pub(super) scale: f64,
-    /// Ranks of samples in between, as in [`PackingMethod::Midpoints`](super::packing_plan::PackingMethod).
+    /// Ranks of the intermediate samples, see
+    /// [`PackingMethod::Midpoints`](super::packing_plan::PackingMethod).
     pub(super) midpoints: Vec<usize>,
     /// The smaller ring in which rows are multiplied and packed. [pcmm-mambo, sec. 6.3]
     pub(super) ring: Option<Params>,
@@ -62,8 +63,8 @@ impl ExactPlan {
         })
     }
 
-    /// The plan with its cost, those that pack the rows of the result with a midpoint, which have smaller
-    /// keys at the price of a further switch, and those in smaller rings, of one degree or all.
+    /// All variants of the plan with their costs: without a midpoint of packing, with one, which has smaller
+    /// keys but takes a further switch, and in smaller rings, of one degree or of all.
     pub(super) fn ways(
         self,
         params: &Params,
@@ -99,7 +100,7 @@ impl ExactPlan {
         }
         let mut ways = Vec::new();
         for ring in rings {
-            // Samples of the ranks from below the lanes of a polynomial down to 2.
+            // Intermediate ranks from 2 to below the number of lanes.
             let lanes = ring.as_ref().map_or(params.degree(), Params::degree) / row;
             for midpoints in std::iter::once(Vec::new()).chain((1..lanes.ilog2()).map(|log| vec![1 << log])) {
                 let plan = Self { midpoints, ring: ring.clone(), ..self.clone() };
@@ -114,8 +115,8 @@ impl ExactPlan {
         Ok(ways)
     }
 
-    /// The stages that pack rows of degree `row` in the smaller ring, and the result of packing at degree and
-    /// rank of `params`.
+    /// The stages that pack rows in the smaller ring, and the result of packing at the degree and rank of
+    /// `params`.
     fn stages(&self, params: &Params, ring: &Params) -> Result<Vec<Stage>, CkksError> {
         let row = params.for_samples(ModuleShape {
             degree: params.degree() / self.layout.lanes,
@@ -133,7 +134,7 @@ impl ExactPlan {
         Ok(vec![Stage { params: ring.clone(), onto: SecretName::Packing, steps: within }, out])
     }
 
-    /// The keys of a product in a smaller ring.
+    /// The keys of a product in a smaller ring, in words.
     pub(super) fn ring_in_words(&self) -> String {
         let degree = self.ring.as_ref().map_or(0, Params::degree);
         let between = if self.midpoints.is_empty() {
@@ -155,7 +156,7 @@ impl ExactPlan {
         Level(self.level.0.saturating_sub(1))
     }
 
-    /// As [`MatrixPlan::check_numbers`](super::MatrixPlan::check_numbers).
+    /// See [`MatrixPlan::check_numbers`](super::MatrixPlan::check_numbers).
     pub(super) fn check_numbers(&self, params: &Params, bound: Option<f64>) -> Result<(), CkksError> {
         let scale = self.scale * self.weights.scale();
         let product = bound.map_or(f64::INFINITY, |own| own * self.weights.row_sum());
@@ -164,7 +165,7 @@ impl ExactPlan {
         if bound.is_none() { self.weights.check_row_sum(params, scale, self.level) } else { Ok(()) }
     }
 
-    /// As [`MatrixPlan::product_bytes`](super::MatrixPlan::product_bytes): a row has a mask of the whole
+    /// See [`MatrixPlan::product_bytes`](super::MatrixPlan::product_bytes): a row has a mask of the complete
     /// ring.
     pub(super) fn product_bytes(&self, params: &Params) -> usize {
         let (ring, primes) = (self.ring.as_ref().unwrap_or(params), params.chain().basis(self.level).len());
@@ -223,7 +224,8 @@ impl ExactPlan {
         evaluator.pack_onwards(packed, rest, &result, &placed)
     }
 
-    /// The variances of the switches of this plan: before the product, which multiplies it, and behind it.
+    /// The variances of this plan's switches: those before the product, which it multiplies, and those after
+    /// it.
     fn variances(&self, params: &Params) -> Result<(f64, f64), CkksError> {
         let main = params.noise_model().rounding();
         let Some(ring) = &self.ring else {

@@ -1,4 +1,4 @@
-//! Plans of products with a known matrix: which algorithm, by predicted time, keys and precision.
+//! Plans of products with a plain matrix: the algorithm is chosen by predicted time, keys and precision.
 //!
 //! ```text
 //! exact       masks and bodies times W, modulo each prime; rows in lanes are taken apart before and packed again after     [pcmm-mambo, Algorithm 2]
@@ -6,8 +6,8 @@
 //! prepared    bodies times W in floating point, masks by keys that were combined for W                                    [pcmm-mambo, Algorithms 3 and 4]
 //! ```
 //!
-//! All of them end alike: rescaled, with one body in each bundle, under the main secret, rows lying as they
-//! came. So a result is the factor of the next product.
+//! All results are rescaled, have one body in each bundle, are under the main secret, and have the layout of
+//! their rows' operands. So a result can be the factor of the next product.
 
 mod exact;
 
@@ -26,29 +26,29 @@ use crate::keys::{EncryptOptions, KeyNeeds, Lanes};
 use crate::parameters::Params;
 use crate::progress::Progress;
 
-/// How many times as large as that of the most precise method an error may be without a wish: 4 bits.
+/// Maximum ratio of an error to that of the most precise method, if no precision is stated: 4 bits.
 const MOST_LOSS: f64 = 16.0;
 
 /// The operation's name in errors.
 const PLAN: &str = "a plan of products";
 
-/// How a product is computed.
+/// The algorithm of a product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MatrixMethod {
-    /// Masks and bodies are multiplied exactly; rows lie in lanes.
+    /// Masks and bodies are multiplied exactly; rows share polynomials.
     Exact,
     /// Masks and bodies are multiplied exactly; a polynomial holds one row.
     ByRows,
-    /// Bodies are multiplied in floating point, once or twice; masks are switched by keys combined for the
+    /// Bodies are multiplied in floating point, once or twice; masks are switched with keys combined for the
     /// matrix.
     Prepared,
 }
 
 impl MatrixMethod {
-    /// All of them.
+    /// All methods.
     pub const ALL: [Self; 3] = [Self::Exact, Self::ByRows, Self::Prepared];
 
-    /// Its name.
+    /// The method's name.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -65,52 +65,50 @@ impl fmt::Display for MatrixMethod {
     }
 }
 
-/// What a plan of products may choose.
+/// Options of a plan of products.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct MatrixOptions {
-    /// How the encrypted matrices lie; polynomials share masks in prepared products alone.
+    /// How the encrypted matrices are encrypted; polynomials share masks only in prepared products.
     pub arrangement: Arrangement,
-    /// Precision and number of floating-point products, and whether arrays come with masks of their own.
+    /// Precision, number of floating-point products, and whether arrays have separate masks.
     pub precision: PreparedOptions,
-    /// The method; absent for the fastest that fits.
+    /// The method; `None` for the fastest that satisfies the limits.
     pub method: Option<MatrixMethod>,
-    /// How many products the matrix is prepared for: the time of preparation is counted among so many. Absent
-    /// where it does not count.
+    /// Number of products over which the time of the preparation is distributed; `None` to ignore that time.
     pub uses: Option<usize>,
-    /// The most bytes that keys may take in memory, those of the matrix and those that the owner makes.
-    /// Absent for no limit.
+    /// Maximum bytes of keys in memory, of the matrix and of the owner together; `None` for no limit.
     pub most_key_bytes: Option<usize>,
-    /// The degree of the ring in which exact products of rows in lanes are computed: that of the parameters,
-    /// or a smaller one, to which a switch leads at level 1. Absent for the best.
+    /// The degree of the ring for exact products of rows in lanes: that of the parameters, or of a smaller
+    /// ring, to which a switch at level 1 leads. `None` for the best.
     pub ring: Option<usize>,
 }
 
-/// A way to compute a product, with what it is predicted to take.
+/// A variant of a product with its predicted cost.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MatrixCost {
     /// The method.
     pub method: MatrixMethod,
-    /// The degree of the smaller ring in which the product is computed, where it is.
+    /// The degree of the smaller ring, if the product is computed in one.
     pub ring: Option<usize>,
     /// Floating-point products of a prepared product, 0 for exact ones.
     pub products: usize,
-    /// Nanoseconds of a product, one thread.
+    /// Nanoseconds of a product on one thread.
     pub nanoseconds: f64,
-    /// Nanoseconds of the preparation, one thread.
+    /// Nanoseconds of the preparation on one thread.
     pub preparation: f64,
-    /// The times of a product and of the preparation by the prices that plans compare
+    /// The prices of a product and of the preparation, by which plans are compared
     /// ([`Cost::price`](crate::keys::Cost::price)).
     pub prices: (f64, f64),
-    /// Bytes of the keys that the owner makes, in memory.
+    /// Bytes of the owner's keys in memory.
     pub owner_key_bytes: usize,
-    /// Bytes of the keys that belong to the matrix, in memory.
+    /// Bytes of the matrix's keys in memory.
     pub matrix_key_bytes: usize,
     /// The predicted root mean square error of the row with the largest error, for numbers of magnitude 1.
     pub error: f64,
 }
 
 impl MatrixCost {
-    /// The price of each of `uses` products, that of the preparation shared among them.
+    /// The price of each of `uses` products, including its share of the preparation.
     fn each(&self, uses: Option<usize>) -> f64 {
         let (product, preparation) = self.prices;
         product + uses.map_or(0.0, |uses| preparation / uses as f64)
@@ -120,7 +118,7 @@ impl MatrixCost {
         self.owner_key_bytes.saturating_add(self.matrix_key_bytes)
     }
 
-    /// The method in words.
+    /// The variant in words.
     fn label(&self) -> String {
         match (self.products, self.ring) {
             (0, None) => self.method.to_string(),
@@ -130,14 +128,14 @@ impl MatrixCost {
     }
 }
 
-/// What is planned, by one method.
+/// The plan by one method.
 #[derive(Debug, Clone)]
 enum Way {
     Exact(Box<ExactPlan>),
     Prepared(Box<PreparedPlan>),
 }
 
-/// A plan of products of a known matrix with encrypted matrices of one shape and encryption.
+/// A plan of products of a plain matrix with encrypted matrices of one shape and encryption.
 #[derive(Debug, Clone)]
 pub struct MatrixPlan {
     params: Params,
@@ -146,13 +144,13 @@ pub struct MatrixPlan {
     way: Way,
     chosen: MatrixCost,
     others: Vec<MatrixCost>,
-    /// The methods that cannot compute the product, each with the reason.
+    /// The methods that cannot compute the product, and the reasons.
     refused: Vec<(MatrixMethod, String)>,
     uses: Option<usize>,
     most_key_bytes: Option<usize>,
 }
 
-/// A matrix that is ready for its products.
+/// A matrix that is ready for products.
 #[derive(Debug)]
 pub struct PlannedMatrix {
     plan: MatrixPlan,
@@ -175,14 +173,13 @@ fn prepared_cost(plan: &PreparedPlan) -> Result<MatrixCost, CkksError> {
 }
 
 impl MatrixPlan {
-    /// The fastest plan within the limits that `options` state, for products of `values` (`rows x inner`,
-    /// row-major) with encrypted matrices of `columns` columns, which are encrypted as
-    /// [`MatrixPlan::encryption`] says.
+    /// The fastest plan within the limits of `options`, for products of `values` (`rows x inner`, row-major)
+    /// with encrypted matrices of `columns` columns that are encrypted as by [`MatrixPlan::encryption`].
     ///
     /// # Errors
-    /// [`CkksError::OutOfRange`] where no method reaches the precision or fits into the bytes of keys, with
-    /// what each takes, and for options that do not go together; where all methods refuse, the error of the
-    /// first: as [`PreparedPlan::for_columns`] and [`Evaluator::encode_weights`].
+    /// [`CkksError::OutOfRange`] if no method reaches the precision within the limit on keys, with the needs
+    /// of each, and for contradictory options; if all methods fail, the error of the first: those of
+    /// [`PreparedPlan::for_columns`] and [`Evaluator::encode_weights`].
     pub fn new(
         params: &Params,
         weights: (usize, usize, &[f64]),
@@ -222,13 +219,14 @@ impl MatrixPlan {
             let exact = ExactPlan::new(params, weights, columns, Arrangement { lanes, ..arrangement });
             match exact.and_then(|plan| plan.ways(params, method, options.precision.own_masks, options.ring))
             {
-                // Rows that fill a polynomial alone: the other method is the same.
+                // If rows fill polynomials, both exact methods are the same.
                 Ok(ways)
                     if method == MatrixMethod::Exact
                         && options.method.is_none()
                         && ways.iter().all(|(_, plan)| plan.layout.lanes == 1) => {}
                 Ok(ways) => {
-                    // The best of each ring, of which one may be more precise and another one faster.
+                    // Takes the best variant of each ring, because one ring may be more precise and another
+                    // faster.
                     let degrees: BTreeSet<_> = ways.iter().map(|(cost, _)| cost.ring).collect();
                     for degree in degrees {
                         let own = ways.iter().filter(|(cost, _)| cost.ring == degree).cloned().collect();
@@ -251,7 +249,7 @@ impl MatrixPlan {
                     refused.push((MatrixMethod::Prepared, "rings are those of exact products".to_owned()))
                 }
                 Ok(plan) => {
-                    // The other number of products is shown, but the plan has chosen by precision.
+                    // Also lists the other number of products; the plan has chosen by precision.
                     let other = PreparedOptions { products: Some(3 - plan.products()), ..options.precision };
                     if options.precision.products.is_none()
                         && let Ok(other) =
@@ -268,7 +266,7 @@ impl MatrixPlan {
             }
         }
         let shape = (weights.0, weights.1);
-        // What every method refuses is an error of the matrix, the shape or the level.
+        // An error of every method is an error of the matrix, the shape or the level.
         if found.is_empty() {
             let reasons: Vec<String> =
                 refused.iter().map(|(method, reason)| format!("{method}: {reason}")).collect();
@@ -283,7 +281,7 @@ impl MatrixPlan {
         }
         found.sort_by(|(a, _), (b, _)| a.each(options.uses).total_cmp(&b.each(options.uses)));
         let most = options.precision.precision_bits.map_or(f64::INFINITY, |bits| (-bits).exp2());
-        // Without a wish, speed costs a few bits at most.
+        // If no precision is stated, the choice may lose a few bits for speed.
         let least = found.iter().map(|(cost, _)| cost.error).fold(f64::INFINITY, f64::min);
         let most = if options.precision.precision_bits.is_none() && options.method.is_none() {
             MOST_LOSS * least
@@ -316,7 +314,7 @@ impl MatrixPlan {
         })
     }
 
-    /// How arrays are encrypted that the plan is for. A plan for masks of their own says nothing of masks.
+    /// How to encrypt the arrays of the plan. A plan for separate masks leaves the masks open.
     #[must_use]
     pub fn encryption(&self) -> EncryptOptions {
         match &self.way {
@@ -330,7 +328,7 @@ impl MatrixPlan {
         }
     }
 
-    /// The keys that preparation and products need.
+    /// The keys for preparation and products.
     #[must_use]
     pub fn needs(&self) -> KeyNeeds {
         match &self.way {
@@ -360,8 +358,8 @@ impl MatrixPlan {
         }
     }
 
-    /// Refuses numbers of at most this magnitude, or of magnitude 1 where it is not known, whose product
-    /// might wrap around: before or behind the rescale.
+    /// Refuses numbers up to this magnitude, or up to 1 if it is unknown, whose product might wrap around
+    /// before or after the rescale.
     ///
     /// # Errors
     /// [`CkksError::BoundTooLarge`]; [`CkksError::WeightsTooLarge`].
@@ -372,7 +370,7 @@ impl MatrixPlan {
         }
     }
 
-    /// Bytes of the product before its rows are packed again; 0 where they need not be.
+    /// Bytes of the product before its rows are packed; 0 if they are not packed.
     pub(in crate::circuits) fn product_bytes(&self) -> usize {
         match &self.way {
             Way::Prepared(_) => 0,
@@ -386,13 +384,13 @@ impl MatrixPlan {
         &self.chosen
     }
 
-    /// The other ways, fastest first, also those that do not fit into the limits.
+    /// The other variants, fastest first, including those beyond the limits.
     #[must_use]
     pub fn others(&self) -> &[MatrixCost] {
         &self.others
     }
 
-    /// The plan of the prepared product, if that is the method.
+    /// The plan of the prepared product, if this is the method.
     #[must_use]
     pub fn prepared(&self) -> Option<&PreparedPlan> {
         match &self.way {
@@ -401,22 +399,22 @@ impl MatrixPlan {
         }
     }
 
-    /// Makes the matrix ready: combines the keys of `evaluator`'s key set where the method is a prepared
-    /// product, which takes as long as many products; nothing else otherwise.
+    /// Prepares the matrix: for a prepared product combines the keys of `evaluator`'s key set, which takes as
+    /// long as many products; otherwise does nothing.
     pub fn prepare(&self, evaluator: &Evaluator, progress: Progress<'_>) -> Result<PlannedMatrix, CkksError> {
         let prepared = self.prepared().map(|plan| plan.prepare(evaluator, progress)).transpose()?;
         Ok(PlannedMatrix { plan: self.clone(), prepared })
     }
 
-    /// The choice and what was not chosen, with predicted time, keys and precision, and why other ways do not
-    /// fit.
+    /// The chosen and the other variants with predicted time, keys and precision, and why other methods are
+    /// impossible.
     #[must_use]
     pub fn explain(&self) -> String {
         self.to_string()
     }
 }
 
-/// Why a method does not go with an option that belongs to another one.
+/// The reason why a method cannot have an option of another method.
 fn foreign_option(method: MatrixMethod, options: &MatrixOptions, smaller_ring: bool) -> Option<&'static str> {
     let by_rows = method == MatrixMethod::ByRows;
     if by_rows && smaller_ring {
@@ -433,11 +431,11 @@ fn foreign_option(method: MatrixMethod, options: &MatrixOptions, smaller_ring: b
     }
 }
 
-/// A way with smaller keys may take this much more time than the fastest.
+/// Maximum time of a variant with smaller keys, relative to the fastest.
 const SLOWER: f64 = 1.1;
 
-/// Of several ways of one method: of those whose keys fit, or of all if none do, the one with the smallest
-/// keys among the fastest.
+/// The variant with the smallest keys among the nearly fastest, of those whose keys fit the limit, or of all
+/// if none fit.
 fn smallest_near_fastest(
     ways: Vec<(MatrixCost, ExactPlan)>,
     options: &MatrixOptions,
@@ -452,7 +450,7 @@ fn smallest_near_fastest(
         .cloned()
 }
 
-/// The error where no way is precise and small enough.
+/// The error if no variant satisfies the limits.
 fn no_method(options: &MatrixOptions, costs: &[MatrixCost], refused: &[(MatrixMethod, String)]) -> CkksError {
     let bits = |cost: &MatrixCost| -cost.error.log2();
     let list = costs
@@ -562,7 +560,7 @@ impl PlannedMatrix {
         self.prepared.as_ref()
     }
 
-    /// A prepared matrix, of a file for example, with a plan that knows no other ways.
+    /// A prepared matrix, for example from a file, with a plan without other variants.
     pub fn from_prepared(matrix: PreparedMatrix) -> Result<Self, CkksError> {
         let own = matrix.plan();
         let plan = MatrixPlan {
@@ -579,7 +577,7 @@ impl PlannedMatrix {
         Ok(Self { plan, prepared: Some(matrix) })
     }
 
-    /// Sizes, keys, precision and time of a product, without the ways that were not chosen.
+    /// Sizes, keys, precision and time of a product, without other variants.
     #[must_use]
     pub fn explain(&self) -> String {
         self.plan.way.to_string()
@@ -588,12 +586,12 @@ impl PlannedMatrix {
 
 impl Evaluator {
     /// `W @ x` as planned, rescaled: at the level below, with one body in each bundle, under the main secret,
-    /// rows as they lie in `x`. `progress` is called with the steps done and all.
+    /// with rows placed as in `x`. `progress` is called with the number of finished steps and their total.
     ///
     /// # Errors
-    /// As [`Evaluator::multiply_prepared`], or [`Evaluator::multiply_matrix`] and [`Evaluator::pack_rows`];
-    /// [`CkksError::OutOfRange`] where `x` is not at the level and scale of the plan;
-    /// [`CkksError::Cancelled`].
+    /// [`CkksError::OutOfRange`] if `x` does not have the level and scale of the plan;
+    /// [`CkksError::Cancelled`]; those of [`Evaluator::multiply_prepared`], or of
+    /// [`Evaluator::multiply_matrix`] and [`Evaluator::pack_rows`].
     pub fn multiply_planned(
         &self,
         matrix: &PlannedMatrix,

@@ -1,11 +1,11 @@
 //! Builds the nodes of a polynomial's circuit.
 //!
 //! Depth: `ceil(log2 (degree + 1))` levels. A domain other than `[-1, 1]` takes one more level, unless its
-//! map is a product with an integer (`[-1/k, 1/k]`) or the degree is 1, whose coefficients absorb the map. An
-//! input that is not rescaled, or whose scale is not canonical, takes one more level. A single power with an
-//! integer coefficient, with or without a constant, takes `ceil(log2 degree)` levels. Complex coefficients
-//! take no further level: a complex scalar in all slots is the polynomial `a + b X^{n/2}`, because `X^{n/2}`
-//! has the value `i` in every slot.
+//! map is a product with an integer (`[-1/k, 1/k]`) or the degree is 1, where the coefficients absorb the
+//! map. An input that is not rescaled, or has no canonical scale, takes one more level. A single power with
+//! an integer coefficient, with or without a constant, takes `ceil(log2 degree)` levels. Complex coefficients
+//! take no further level: a complex constant in all slots is the polynomial `a + b X^{n/2}`, because
+//! `X^{n/2}` has the value `i` in every slot.
 
 use clathrate_lattice::Level;
 use rustfft::num_complex::Complex64;
@@ -17,16 +17,15 @@ use super::{Polynomial, PolynomialBasis, UNIT_DOMAIN, ZERO, bound_on_interval};
 use crate::evaluation::levels::same_scale;
 use crate::parameters::Params;
 
-/// Coefficients below this share of the largest coefficient are dropped, because they are rounding errors of
-/// the computation that produced them.
+/// Coefficients below this fraction of the largest coefficient are dropped, because they are rounding errors
+/// of their computation.
 const NEGLIGIBLE: f64 = 1.0 / (1u64 << 50) as f64;
 
-/// Largest integer factor that is applied without spending a level; it takes 16 bits of the room for
-/// messages.
+/// Maximum of an integer factor that is applied without a level; it takes 16 bits of the room for messages.
 const LARGEST_FREE_FACTOR: f64 = 65536.0;
 
-/// If the scale would be off the canonical scale by more than this many bits after all squarings, it is
-/// corrected first.
+/// If all squarings together would move the scale away from the canonical scale by more than this many bits,
+/// the scale is corrected first.
 const DRIFT_BITS: f64 = 1.0;
 
 /// The coefficients up to the last that is not negligible, with negligible real and imaginary parts set to
@@ -44,16 +43,16 @@ pub(super) fn significant(coefficients: &[Complex64]) -> (Vec<Complex64>, usize)
 
 const ONE: Complex64 = Complex64::new(1.0, 0.0);
 
-/// A factor that needs no level: integer real and imaginary parts.
+/// Whether a factor needs no level: its real and imaginary parts are integers.
 fn is_free(factor: Complex64) -> bool {
     factor.re.fract() == 0.0 && factor.im.fract() == 0.0 && factor.norm() <= LARGEST_FREE_FACTOR
 }
 
-/// Builds the nodes; depths count the levels from the input.
+/// Builds the nodes; depths count levels from the input.
 pub(super) struct Builder<'p> {
     params: &'p Params,
     basis: PolynomialBasis,
-    /// Level and scale of the value that will be used as `y`.
+    /// Level and scale of the value that becomes `y`.
     level: Level,
     scale: f64,
     nodes: Vec<Node>,
@@ -86,7 +85,7 @@ impl<'p> Builder<'p> {
         same_scale(self.scale, self.params.scale(self.level))
     }
 
-    /// Goes down one level, if there is one, and sets the scale that `scale` gives there.
+    /// Goes down one level, if there is one, and sets the scale to `scale` of the upper level.
     fn descend(&mut self, scale: impl Fn(&Params, Level) -> f64) {
         if self.level.0 > 0 {
             self.scale = scale(self.params, self.level);
@@ -94,10 +93,10 @@ impl<'p> Builder<'p> {
         }
     }
 
-    /// The nodes of the circuit, without levels and scales, and the number of levels that the circuit takes.
+    /// The nodes of the circuit, without levels and scales, and its number of levels.
     pub fn build(mut self, polynomial: &Polynomial, coefficients: Vec<Complex64>) -> (Vec<Node>, usize) {
         let mut y = 0;
-        // The input is a product that is not rescaled yet.
+        // An input with such a scale is a product that is not rescaled.
         while self.level.0 > 0
             && (self.scale / self.params.scale(self.level)).log2()
                 > self.params.step_product(self.level).log2() / 2.0
@@ -154,7 +153,7 @@ impl<'p> Builder<'p> {
         (self.nodes, depth)
     }
 
-    /// Degree 2 or more in `y`.
+    /// Adds the nodes of a polynomial of degree 2 or more in `y`.
     fn nonlinear(&mut self, y: usize, mut coefficients: Vec<Complex64>) {
         let degree = coefficients.len() - 1;
         let whole = bound_on_interval(&coefficients, self.basis);
@@ -219,8 +218,8 @@ impl<'p> Builder<'p> {
         self.push(Value::Power(index), Scaling::Factors, products, linear, (constant, 1.0))
     }
 
-    /// `y^degree` alone, at a canonical scale: factors of unequal depth are brought to the level of the
-    /// deeper factor and its canonical scale.
+    /// `y^degree` at a canonical scale: factors of unequal depth are brought to the level and canonical scale
+    /// of the deeper factor.
     fn monomial(&mut self, y: usize, degree: usize) -> usize {
         let chain = chain_for(&[degree], self.basis);
         let mut powers = std::collections::BTreeMap::from([(1, y)]);

@@ -1,8 +1,8 @@
 //! The dry run of a polynomial's circuit: its keys, its cost and a bound on its error.
 //!
-//! The general rules ([`crate::arrays::estimate`]) would add the errors of all terms of a sum, which cancel
-//! for the most part. A plan knows better: the error of the input becomes `p'(x)` times as large, and the
-//! noise of a node as large as the result's derivative by the node, both on a grid of the interval.
+//! The general rules ([`crate::arrays::estimate`]) would add the errors of all terms of a sum, most of which
+//! cancel. A plan gives better bounds: the error of the input is multiplied by `p'(x)`, and the noise of a
+//! node by the derivative of the result with respect to the node, both evaluated on a grid of the interval.
 
 use rustfft::num_complex::Complex64;
 
@@ -22,22 +22,20 @@ impl PolynomialPlan {
         (self.params.noise_model().fresh_public() * self.params.degree() as f64).sqrt() / self.input_scale()
     }
 
-    /// Root mean square of a slot's error in the result, for the worst inputs in the domain with an error of
-    /// this root mean square, and the keys of [`PolynomialPlan::needs`].
+    /// Root mean square of a slot's error in the result, for the worst inputs in the domain, inputs with
+    /// errors of root mean square `input_error`, and the keys of [`PolynomialPlan::needs`].
     pub fn error(&self, input_error: f64) -> Result<f64, CkksError> {
         Ok(self.dry_run(Estimate::fresh(self.domain_magnitude(), input_error))?.1.slot_errors().1)
     }
 
-    /// Runs the circuit on a symbol of one bundle and returns its needs, its cost and what is known of its
-    /// result.
+    /// Runs the circuit on a symbol of one bundle; returns needs, cost and the estimate of the result.
     pub fn dry_run(&self, input: Estimate) -> Result<(Recording, Estimate), CkksError> {
         let (evaluator, result) =
             self.run_on_symbol(Evaluator::recording_for(&self.params, self.needs()?), input)?;
         Ok((evaluator.recorded(), result.estimate().clone()))
     }
 
-    /// The keys that the circuit needs: the keys of its products, and with a rank schedule the keys of the
-    /// schedule.
+    /// The keys that the circuit needs: those of its products, and those of its rank schedule, if any.
     pub fn needs(&self) -> Result<KeyNeeds, CkksError> {
         let input = Estimate::exact(self.domain_magnitude());
         let needs = self.run_on_symbol(Evaluator::recording(&self.params), input)?.0.needs();
@@ -52,7 +50,7 @@ impl PolynomialPlan {
         evaluator: Evaluator,
         input: Estimate,
     ) -> Result<(Evaluator, Ciphertext), CkksError> {
-        // The symbol's row has padding, because clearing the padding adds an error too.
+        // The symbol's row has padding, because clearing the padding adds an error.
         let (columns, bound) = (self.params.slot_count() - 1, self.domain_magnitude().max(f64::MIN_POSITIVE));
         let symbol = evaluator.symbol(&[columns], Encoding::Slots, self.input_level(), bound)?;
         let symbol = symbol.at_scale(self.input_scale()).estimated(|_| input);
@@ -66,8 +64,8 @@ impl PolynomialPlan {
         a.abs().max(b.abs())
     }
 
-    /// What is known of the result: from what is known of the input, and from the noise that each node adds,
-    /// for typical and for the worst numbers.
+    /// The estimate of the result, from that of the input and the noise of each node, typical and for the
+    /// worst numbers.
     pub(super) fn estimate_of(
         &self,
         input: &Estimate,
@@ -75,7 +73,7 @@ impl PolynomialPlan {
         noise: &[(f64, f64)],
         most: f64,
     ) -> Estimate {
-        // Off the real line the numbers have a bound, by the magnitudes of all terms.
+        // For complex numbers only the bound is known, from the magnitudes of all terms.
         if complex {
             return Estimate::bounded(self.largest_of_complex(input.magnitude));
         }
@@ -86,7 +84,7 @@ impl PolynomialPlan {
         let (low, high) = if beyond { (-bound, bound) } else { (low.max(-bound), high.min(bound)) };
         let (low, high) = if low <= high { (low, high) } else { self.polynomial.domain() };
         let worst = self.on_points(extremes(low, high, count), noise.iter().map(|own| own.1));
-        // Typical numbers: spread evenly, with their mean and root mean square.
+        // Typical numbers are taken as spread evenly, with their mean and root mean square.
         let spread = (3.0 * (input.typical * input.typical - input.mean * input.mean).max(0.0)).sqrt();
         let (from, to) = ((input.mean - spread).clamp(low, high), (input.mean + spread).clamp(low, high));
         let interval = if spread.is_finite() && from < to { (from, to) } else { (low, high) };
@@ -100,7 +98,7 @@ impl PolynomialPlan {
         } else {
             most
         };
-        // Of numbers without a bound nothing is known but that they should be in the domain.
+        // Numbers without a bound are only supposed to be in the domain.
         let numbers = if bound.is_finite() {
             (largest, rms(&typical.value).min(largest), typical.mean.clamp(-largest, largest))
         } else {
@@ -116,7 +114,7 @@ impl PolynomialPlan {
             .with_errors(rms(&typical.noise), peak(&worst.noise, BETWEEN_SQUARES))
     }
 
-    /// A bound on the values at complex numbers of at most this magnitude.
+    /// A bound on the values at complex numbers of magnitude up to `magnitude`.
     fn largest_of_complex(&self, magnitude: f64) -> f64 {
         let mut most = vec![magnitude];
         for node in &self.nodes {
@@ -136,7 +134,7 @@ impl PolynomialPlan {
         self.nodes.last().map_or(self.domain_magnitude(), |node| node.magnitude)
     }
 
-    /// Values, derivatives and the noise of the nodes at points.
+    /// Values, derivatives and the noise of the nodes at `points`.
     fn on_points(
         &self,
         points: impl ExactSizeIterator<Item = f64>,
@@ -162,7 +160,7 @@ impl PolynomialPlan {
                 let multiples = node.linear.iter().map(|&(value, c)| values[value] * c);
                 values[index + 1] = products.chain(multiples).sum::<Complex64>() + node.constant;
             }
-            // The derivatives of the result by the values, from the last one back.
+            // The derivatives of the result with respect to the values, from the last value backwards.
             slopes.fill(ZERO);
             if let Some(last) = slopes.last_mut() {
                 *last = Complex64::from(1.0);
@@ -198,13 +196,13 @@ struct Grid {
     mean: f64,
 }
 
-/// Points of an interval at equal distances, its ends among them.
+/// Equidistant points of an interval, including its ends.
 fn evenly(low: f64, high: f64, count: usize) -> impl ExactSizeIterator<Item = f64> {
     (0..count).map(move |point| low + (high - low) * point as f64 / (count - 1) as f64)
 }
 
-/// The extremes of a Chebyshev polynomial on an interval: at equal angles, where a polynomial of degree `d`
-/// is one of degree `d` in the cosine.
+/// The extremes of a Chebyshev polynomial on an interval, at equidistant angles. There a polynomial of degree
+/// `d` is one of degree `d` in the cosine.
 fn extremes(low: f64, high: f64, count: usize) -> impl ExactSizeIterator<Item = f64> {
     let (middle, half) = (f64::midpoint(low, high), (high - low) / 2.0);
     (0..count).map(move |point| {
@@ -212,15 +210,15 @@ fn extremes(low: f64, high: f64, count: usize) -> impl ExactSizeIterator<Item = 
     })
 }
 
-/// A polynomial of degree `d` is nowhere larger than its largest value at [`extremes`] times `1 / cos(d w /
-/// 2)`, `w` the distance of their angles, which is at most `pi / (4 d)`.
+/// A polynomial of degree `d` is at most `1 / cos(d w / 2)` times its largest value at [`extremes`], where
+/// `w`, the distance of their angles, is at most `pi / (4 d)`.
 const BETWEEN: f64 = 1.083;
 
-/// The same for the root of a sum of squares of such polynomials, which is one of degree `2 d`: the root of
+/// The same factor for the root of a sum of squares of such polynomials, which has degree `2 d`: the root of
 /// `1 / cos(pi / 4)`.
 const BETWEEN_SQUARES: f64 = 1.19;
 
-/// Points of a grid.
+/// Number of points of a grid: a constant, and points per degree.
 const POINTS: usize = 33;
 const POINTS_PER_DEGREE: usize = 4;
 

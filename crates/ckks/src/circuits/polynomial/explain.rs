@@ -1,4 +1,4 @@
-//! The explanation of a polynomial's plan, as figures and as a text.
+//! The explanation of a polynomial's plan, as data and as text.
 
 use crate::keys::Operation;
 use std::fmt;
@@ -10,7 +10,7 @@ use super::node::{Node, Value};
 use super::plan::PolynomialPlan;
 
 impl PolynomialPlan {
-    /// The explanation of the plan, to be printed.
+    /// The explanation of the plan.
     #[must_use]
     pub fn explain(&self) -> PolynomialExplanation {
         let segment = |level| self.params.segment(level).name.clone();
@@ -68,22 +68,22 @@ impl PolynomialPlan {
 pub struct NodeRow {
     /// The value that the node computes.
     pub value: String,
-    /// Level of the result.
+    /// Level of the node's value.
     pub level: usize,
-    /// Binary logarithm of its scale.
+    /// Binary logarithm of the value's scale.
     pub log2_scale: f64,
-    /// Products of ciphertexts in it.
+    /// Products of ciphertexts in the node.
     pub products: usize,
-    /// Multiples of values in it.
+    /// Multiples of values in the node.
     pub terms: usize,
 }
 
-/// The figures of [`PolynomialPlan::explain`].
+/// The explanation by [`PolynomialPlan::explain`].
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PolynomialExplanation {
-    /// Degree, without the coefficients that are dropped.
+    /// Degree without dropped coefficients.
     pub degree: usize,
-    /// Degree as given: of the last coefficient that is not zero.
+    /// Degree of the given polynomial: index of the last nonzero coefficient.
     pub given_degree: usize,
     /// Name of the basis.
     pub basis: &'static str,
@@ -91,14 +91,14 @@ pub struct PolynomialExplanation {
     pub domain: (f64, f64),
     /// Whether coefficients are complex.
     pub complex: bool,
-    /// Number of dropped coefficients: those below 2^-50 of the largest, which are rounding errors of the
-    /// computation that produced them.
+    /// Number of dropped coefficients: those below 2^-50 of the largest, which are rounding errors of their
+    /// computation.
     pub dropped: usize,
     /// Level of the input.
     pub input_level: usize,
     /// Level of the result.
     pub output_level: usize,
-    /// Number of levels between them.
+    /// Number of levels that the circuit takes.
     pub depth: usize,
     /// Binary logarithm of the input's scale.
     pub log2_input_scale: f64,
@@ -106,13 +106,13 @@ pub struct PolynomialExplanation {
     pub log2_output_scale: f64,
     /// Binary logarithm of the canonical scale of the result's level.
     pub log2_canonical_scale: f64,
-    /// Whether the result has that scale.
+    /// Whether the result has the canonical scale.
     pub ends_canonical: bool,
-    /// The segment of the chain that the input's level is in.
+    /// The segment of the input's level.
     pub input_segment: String,
-    /// The segment that the result's level is in.
+    /// The segment of the result's level.
     pub output_segment: String,
-    /// Powers (or Chebyshev polynomials) that are computed.
+    /// Computed powers (or Chebyshev polynomials).
     pub powers: Vec<usize>,
     /// Products of ciphertexts.
     pub products: usize,
@@ -122,8 +122,8 @@ pub struct PolynomialExplanation {
     pub rescales: usize,
     /// Highest level that the relinearisation key must serve; `None` if no key is needed.
     pub relinearisation_level: Option<usize>,
-    /// Bound on the error's root mean square for a fresh input; `None` if the parameters do not allow the
-    /// keys.
+    /// Bound on the root mean square of the result's error for a fresh input; `None` if the parameters cannot
+    /// have the keys.
     pub error: Option<f64>,
     /// The nodes of the circuit, in order.
     pub nodes: Vec<NodeRow>,

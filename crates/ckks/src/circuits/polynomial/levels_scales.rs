@@ -1,11 +1,11 @@
-//! The level and the scale of every node, and the refusal of circuits that outgrow their modulus.
+//! The level and the scale of every node, and the check that values fit their modulus.
 //!
-//! Each node is computed at the lowest level that its uses allow, because ciphertexts are shorter there.
-//! Powers have the scale that their factors give. Every part gets the scale that its sum needs, by a suitable
-//! scale of its coefficients. The result has the canonical scale of its level.
+//! Each node is computed at the lowest level that its uses allow, because ciphertexts are smaller there. The
+//! scale of a power follows from its factors. The scale of a part is the one that its sum needs; the scale of
+//! its coefficients is chosen accordingly. The result has the canonical scale of its level.
 //!
-//! Where the circuit leaves a segment of the chain, a power has the scale `x y / q` that its factors leave,
-//! which need not be canonical, and parts are brought to the canonical scale of the segment below.
+//! If the circuit leaves a segment of the chain, a power has the scale `x y / q` of its factors, which need
+//! not be canonical, and parts get the canonical scale of the lower segment.
 
 use clathrate_lattice::Level;
 
@@ -15,12 +15,12 @@ use super::plan::PolynomialPlan;
 use crate::error::CkksError;
 use crate::evaluation::levels::same_scale;
 
-/// Largest scaled coefficient, in bits: it must be exact in an `i128`.
+/// Maximum bits of a scaled coefficient, which must be exact in an `i128`.
 const INTEGER_BITS: f64 = 120.0;
 
 impl PolynomialPlan {
-    /// Gives each node the highest level among the nodes that use its value; `output` is the level of the
-    /// result.
+    /// Gives each node the highest working level among the nodes that use its value; `output` is the level of
+    /// the result.
     pub(super) fn assign_levels(&mut self, output: Level) {
         let mut levels = vec![output; self.nodes.len() + 1];
         levels[..self.nodes.len()].fill(Level(0));
@@ -35,8 +35,7 @@ impl PolynomialPlan {
         debug_assert!(levels[0] <= self.input.0, "the depth fits");
     }
 
-    /// Sets first the scales that follow from operands, then, from the result backwards, the scales that sums
-    /// need.
+    /// Sets the scales that follow from operands, then, from the result backwards, the scales that sums need.
     pub(super) fn assign_scales(&mut self) {
         for index in 0..self.nodes.len() {
             let node = &self.nodes[index];
@@ -51,8 +50,8 @@ impl PolynomialPlan {
             };
             self.nodes[index].scale = if same_scale(scale, canonical) { canonical } else { scale };
         }
-        // Quotients come before the sums that contain them, so going backwards every sum has its scale before
-        // its quotients need it.
+        // Quotients precede the sums that contain them; going backwards, the scale of a sum is known before
+        // its quotients.
         for index in (0..self.nodes.len()).rev() {
             let node = &self.nodes[index];
             if node.scaling == Scaling::Asked {
@@ -67,22 +66,22 @@ impl PolynomialPlan {
         }
     }
 
-    /// The product of primes that a node's rescale divides by.
+    /// The step by which a node rescales; 1 if it does not.
     fn divisor(&self, node: &Node) -> f64 {
         if node.rescales() { self.params.step_product(node.working_level()) } else { 1.0 }
     }
 
-    /// The one scale at which a node's terms meet.
+    /// The common scale of a node's terms.
     pub(super) fn sum_scale(&self, node: &Node) -> f64 {
         node.scale * self.divisor(node)
     }
 
-    /// Refuses sums that outgrow their modulus, and coefficients that would be rounded away.
+    /// Refuses sums that exceed their modulus, and coefficients that rounding would lose.
     pub(super) fn check(&self) -> Result<(), CkksError> {
         for node in &self.nodes {
             self.params.check_scale(node.scale, node.level)?;
             for (scale, level) in [(self.sum_scale(node), node.working_level()), (node.scale, node.level)] {
-                // The message needs one bit for its sign, and one bit of the modulus is a guard that shows
+                // The message needs one bit for its sign, and one bit of the modulus is a guard that detects
                 // overflows.
                 let (needed, headroom) =
                     ((node.magnitude * scale + 1.0).log2() + 1.0, self.params.log2_q(level) - 1.0);

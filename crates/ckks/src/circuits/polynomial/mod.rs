@@ -1,13 +1,13 @@
-//! Polynomials of encrypted arrays: the numbers, the plan of a circuit, and carrying it out.
+//! Polynomials of encrypted arrays: coefficients, the plan of a circuit, and its execution.
 //!
 //! ```text
 //! p(x) = sum_i c_i B_i(y),    y = (2 x - a - b) / (b - a),    B_i(y) = y^i  or  T_i(y),    c_i real or complex
 //! ```
 //!
-//! As in `numpy.polynomial`: coefficients from the lowest degree up, and the domain `[a, b]` is mapped to
-//! `[-1, 1]`; on the default domain `[-1, 1]` nothing is mapped. [`Polynomial::plan`] turns numbers and
-//! parameters into a [`PolynomialPlan`] before any ciphertext exists;
-//! [`Evaluator::evaluate_polynomial`](crate::Evaluator::evaluate_polynomial) carries it out.
+//! As in `numpy.polynomial`, coefficients are ordered from the lowest degree up, and the domain `[a, b]` is
+//! mapped to `[-1, 1]`; the default domain `[-1, 1]` needs no map. [`Polynomial::plan`] makes a
+//! [`PolynomialPlan`] from coefficients and parameters, without ciphertexts;
+//! [`Evaluator::evaluate_polynomial`](crate::Evaluator::evaluate_polynomial) executes it.
 
 use std::f64::consts::PI;
 use std::ops::Mul;
@@ -34,16 +34,16 @@ pub use explain::{NodeRow, PolynomialExplanation};
 pub use node::{Node, Value};
 pub use plan::PolynomialPlan;
 
-/// Highest degree. Planning a higher degree takes too long, and double precision is exhausted before.
+/// Maximum degree. Planning higher degrees takes too long, and double precision is too low for them.
 pub const MAX_DEGREE: usize = 511;
 
-/// What the coefficients multiply.
+/// The functions that the coefficients multiply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PolynomialBasis {
     /// `y^i`.
     Power,
-    /// `T_i(y) = cos(i arccos y)`: the basis for approximations, in which high degrees stay accurate.
+    /// `T_i(y) = cos(i arccos y)`: for approximations; accurate at high degrees.
     Chebyshev,
 }
 
@@ -72,7 +72,7 @@ impl PolynomialBasis {
     }
 }
 
-/// Zero, which a circuit leaves out.
+/// Terms that are zero are omitted.
 const ZERO: Complex64 = Complex64::new(0.0, 0.0);
 
 /// A polynomial on a real interval, with real or complex coefficients.
@@ -98,10 +98,10 @@ pub struct Polynomial {
     domain: (f64, f64),
 }
 
-/// How much a bound may exceed the domain by the rounding of bounds.
+/// Relative excess of a bound over the domain that is attributed to rounding.
 const ROUNDED: f64 = 1e-9;
 
-/// The domain that is not mapped.
+/// The domain without a map.
 pub const UNIT_DOMAIN: (f64, f64) = (-1.0, 1.0);
 
 impl Polynomial {
@@ -123,16 +123,16 @@ impl Polynomial {
         )
     }
 
-    /// A name of the function.
+    /// The name of the polynomial, for estimates.
     fn name(&self) -> u64 {
         let domain = [self.domain.0, self.domain.1, f64::from(self.basis as u8)];
         name_of(self.coefficients.iter().flat_map(|value| [value.re, value.im]).chain(domain))
     }
 
-    /// A polynomial of complex `coefficients`. Where all imaginary parts are zero, it is the real polynomial.
+    /// A polynomial of complex `coefficients`; real if all imaginary parts are zero.
     ///
-    /// Cost: the levels and products of ciphertexts that real coefficients take, and one product with
-    /// `X^{n/2}` for each sum that has a complex coefficient.
+    /// Cost: the levels and products of ciphertexts of real coefficients, and one product with `X^{n/2}` for
+    /// each sum that has a complex coefficient.
     pub fn new_complex(
         coefficients: impl AsRef<[Complex64]>,
         basis: PolynomialBasis,
@@ -151,12 +151,12 @@ impl Polynomial {
     }
 
     /// The Chebyshev interpolant of a real or complex `function`: equal to it at the `degree + 1` points
-    /// `cos(pi (j + 1/2) / (degree + 1))`, mapped to the domain; near the best approximation of that degree
-    /// where the function is smooth.
+    /// `cos(pi (j + 1/2) / (degree + 1))`, mapped to the domain, and close to the best approximation of that
+    /// degree if the function is smooth.
     ///
     /// # Errors
-    /// As [`Polynomial::new`]; [`CkksError::FunctionNotFinite`] with the point where the function has no
-    /// finite value.
+    /// [`CkksError::FunctionNotFinite`] with the point where the function is not finite; those of
+    /// [`Polynomial::new`].
     pub fn fit<V: Copy + Into<Complex64>>(
         function: impl Fn(f64) -> V,
         degree: usize,
@@ -174,7 +174,7 @@ impl Polynomial {
         check_degree(degree)?;
         check_domain(domain)?;
         let (a, b) = domain;
-        // The ends are halved first, because their sum may overflow.
+        // Halves the ends first, because their sum may overflow.
         let (centre, radius) = (a / 2.0 + b / 2.0, b / 2.0 - a / 2.0);
         Ok((0..=degree)
             .map(|j| centre + radius * (PI * (j as f64 + 0.5) / (degree + 1) as f64).cos())
@@ -193,7 +193,7 @@ impl Polynomial {
         if let Some((value, &x)) = values.iter().zip(&points).find(|(value, _)| !value.is_finite()) {
             return Err(CkksError::FunctionNotFinite { x, value: not_finite_part(*value) });
         }
-        // The angles repeat with the period 4 m: an integer reduction keeps them exact.
+        // The angles have the period 4 m; reducing the integer numerator keeps them exact.
         let cosine = |numerator: usize| (PI * (numerator % (4 * count)) as f64 / (2 * count) as f64).cos();
         let coefficient = |i: usize| {
             let sum: Complex64 = values.iter().enumerate().map(|(j, v)| v * cosine(i * (2 * j + 1))).sum();
@@ -202,13 +202,13 @@ impl Polynomial {
         Self::new_complex((0..count).map(coefficient).collect::<Vec<_>>(), PolynomialBasis::Chebyshev, domain)
     }
 
-    /// The coefficients, lowest degree first, as given.
+    /// The given coefficients, lowest degree first.
     #[must_use]
     pub fn coefficients(&self) -> &[Complex64] {
         &self.coefficients
     }
 
-    /// Whether a coefficient has an imaginary part other than zero.
+    /// Whether a coefficient has a nonzero imaginary part.
     #[must_use]
     pub fn is_complex(&self) -> bool {
         self.coefficients.iter().any(|c| c.im != 0.0)
@@ -226,20 +226,21 @@ impl Polynomial {
         self.domain
     }
 
-    /// The degree: index of the last coefficient that is not zero, 0 for constants.
+    /// The degree: index of the last nonzero coefficient, 0 for constants.
     #[must_use]
     pub fn degree(&self) -> usize {
         self.coefficients.iter().rposition(|&c| c != ZERO).unwrap_or(0)
     }
 
-    /// Whether the polynomial is meant on its domain alone, as approximations are. Powers with the domain
-    /// that is not mapped are polynomials of any number.
+    /// Whether the polynomial is only meant on its domain, like an approximation. Polynomials in powers on
+    /// the unit domain are meant for all numbers.
     pub(crate) fn is_of_domain(&self) -> bool {
         self.basis != PolynomialBasis::Power || self.domain != UNIT_DOMAIN
     }
 
-    /// Refuses an array whose bound says that numbers may be outside the domain. On a domain of positive, or
-    /// of negative, numbers it says nothing of the sign, which is the caller's word.
+    /// Refuses an array whose numbers may be outside of the domain by their bound. On a domain of only
+    /// positive or only negative numbers the caller is responsible for the sign, which a bound does not
+    /// include.
     ///
     /// # Errors
     /// [`CkksError::OutsideDomain`].
@@ -263,7 +264,7 @@ impl Polynomial {
         (1.0 / radius, -(a / 2.0 + b / 2.0) / radius)
     }
 
-    /// `p(x)` in the clear, at a real or complex number.
+    /// `p(x)` at a plain real or complex number.
     #[must_use]
     pub fn evaluate(&self, x: impl Into<Complex64>) -> Complex64 {
         let x: Complex64 = x.into();
@@ -276,24 +277,24 @@ impl Polynomial {
         }
     }
 
-    /// The real part of `p(x)` at a real number: the value of a real polynomial.
+    /// The real part of `p(x)` at a real number, the value of a real polynomial.
     #[must_use]
     pub fn evaluate_real(&self, x: f64) -> f64 {
         self.evaluate(x).re
     }
 }
 
-/// The part of a number that is not finite.
+/// The part of a complex number that is not finite.
 fn not_finite_part(value: Complex64) -> f64 {
     if value.re.is_finite() { value.im } else { value.re }
 }
 
 impl PolynomialBasis {
-    /// `sum_i c_i B_i(y)` by Horner's rule, or Clenshaw's, at a real or complex `y`; at least one
+    /// `sum_i c_i B_i(y)` by Horner's rule or Clenshaw's, at a real or complex `y`. Requires at least one
     /// coefficient.
     ///
-    /// A real `y` is not converted to a complex number, so that an infinite real part does not turn the
-    /// imaginary part into NaN, or the reverse.
+    /// Does not convert a real `y` to a complex number, because then an infinite real part would make the
+    /// imaginary part NaN.
     fn evaluate<Y: Copy>(self, coefficients: &[Complex64], y: Y) -> Complex64
     where
         Complex64: Mul<Y, Output = Complex64>,
@@ -311,15 +312,15 @@ impl PolynomialBasis {
     }
 }
 
-/// The number of points per degree at which a bound evaluates the polynomial.
+/// Points per degree at which a bound evaluates the polynomial.
 const POINTS_PER_DEGREE: usize = 4;
 
-/// A bound on `|p(y)|` for `y` in `[-1, 1]`: the sum of magnitudes, or less where the terms cancel.
+/// A bound on `|p(y)|` for `y` in `[-1, 1]`: at most the sum of magnitudes, less if the terms cancel.
 ///
-/// A polynomial of degree `d` exceeds its largest value at the `m > d` points `cos(pi (j + 1/2) / m)` by a
-/// factor of at most `1 / cos(pi d / (2 m))`; rounding errors of the evaluation are bounded by the sum of
-/// magnitudes. The same holds for complex coefficients: multiply `p` by the number of magnitude 1 that makes
-/// its largest value real; the real part is then a real polynomial with the same largest value.
+/// A polynomial of degree `d` is at most `1 / cos(pi d / (2 m))` times its largest value at the `m > d`
+/// points `cos(pi (j + 1/2) / m)`; the sum of magnitudes bounds the rounding errors of the evaluation. The
+/// same holds for complex coefficients: multiply `p` by the number of magnitude 1 that makes its largest
+/// value real; the real part is then a real polynomial with the same largest value.
 fn bound_on_interval(coefficients: &[Complex64], basis: PolynomialBasis) -> f64 {
     let sum: f64 = coefficients.iter().map(|c| c.norm()).sum();
     let degree = coefficients.len().saturating_sub(1);

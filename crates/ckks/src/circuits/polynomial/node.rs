@@ -4,34 +4,34 @@ use clathrate_lattice::Level;
 use rustfft::num_complex::Complex64;
 use serde::Serialize;
 
-/// What a node computes.
+/// The value that a node computes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Value {
-    /// The input, divided by its modulus step because it is not rescaled yet.
+    /// The input divided by its step, because it is not rescaled.
     Rescaled,
     /// The input mapped to `[-1, 1]`, or brought to the canonical scale.
     Mapped,
     /// `y^i` or `T_i(y)`.
     Power(usize),
-    /// The same power at a lower level, with that level's canonical scale.
+    /// The same power at a lower level, with the canonical scale of that level.
     Lowered(usize),
-    /// A part of this degree; the last part is the whole polynomial.
+    /// A part of this degree; the last part is the complete polynomial.
     Part(usize),
 }
 
-/// Where a node's scale comes from.
+/// How a node's scale is determined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scaling {
     /// The operand's scale; the node does not rescale.
     Kept,
-    /// The operand's scale, divided by the step of the rescale.
+    /// The operand's scale divided by the step of the rescale.
     Divided,
-    /// The product of the factors' scales, divided by the step of the rescale.
+    /// The product of the factors' scales divided by the step of the rescale.
     Factors,
     /// The canonical scale of the node's level.
     Canonical,
-    /// The scale that the sum using the value needs.
+    /// The scale that the sum with the value needs.
     Asked,
 }
 
@@ -44,10 +44,10 @@ pub(super) struct Product {
     pub twice: bool,
 }
 
-/// One node of a circuit: a sum of products and of multiples at one scale; then one relinearisation and one
+/// One node of a circuit: a sum of products and multiples at one scale, then one relinearisation and one
 /// rescale.
 ///
-/// Values are counted from the input, 0; node `i` makes value `i + 1`.
+/// Value 0 is the input; node `i` computes value `i + 1`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Node {
     pub(super) value: Value,
@@ -86,24 +86,24 @@ impl Node {
         self.products.len()
     }
 
-    /// Multiples of values in it.
+    /// Number of multiples of values in the node.
     #[must_use]
     pub fn terms(&self) -> usize {
         self.linear.len()
     }
 
-    /// Whether it ends with a rescale.
+    /// Whether the node ends with a rescale.
     #[must_use]
     pub fn rescales(&self) -> bool {
         self.scaling != Scaling::Kept
     }
 
-    /// Whether it has a complex multiple or constant.
+    /// Whether the node has a complex factor or constant.
     pub(super) fn is_complex(&self) -> bool {
         self.constant.im != 0.0 || self.linear.iter().any(|(_, c)| c.im != 0.0)
     }
 
-    /// The level that the node's operands are brought to.
+    /// The level of the node's operands.
     pub(super) fn working_level(&self) -> Level {
         Level(self.level.0 + usize::from(self.rescales()))
     }

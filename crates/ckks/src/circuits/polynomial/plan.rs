@@ -1,5 +1,5 @@
-//! The planned circuit of a polynomial: every node with its level and exact scale, before any ciphertext
-//! exists.
+//! The plan of a polynomial's circuit: every node with its level and exact scale, computed without
+//! ciphertexts.
 //!
 //! [`build`](super::build) builds the nodes, [`levels_scales`](super::levels_scales) gives each node its
 //! level and scale, [`explain`](super::explain) prints the nodes, [`run`](super::run) evaluates them.
@@ -34,28 +34,28 @@ use crate::parameters::Params;
 pub struct PolynomialPlan {
     pub(super) params: Params,
     pub(super) polynomial: Polynomial,
-    /// Degree without the coefficients that are dropped.
+    /// Degree without dropped coefficients.
     pub(super) degree: usize,
     pub(super) dropped: usize,
     pub(super) input: (Level, f64),
     pub(super) nodes: Vec<Node>,
-    /// The rank of each level's nodes; without a schedule, all nodes have the rank of the parameters.
+    /// The rank of each level's nodes; without a schedule all nodes have the rank of the parameters.
     pub(super) schedule: Option<RankSchedule>,
 }
 
 impl Polynomial {
-    /// The circuit for fresh inputs at `level`.
+    /// The plan for fresh inputs at `level`.
     pub fn plan(&self, params: &Params, level: Level) -> Result<PolynomialPlan, CkksError> {
         params.check_level(level)?;
         self.plan_at(params, level, params.scale(level))
     }
 
-    /// The circuit for inputs at `level` with `scale`; an input above the level is lowered.
+    /// The plan for inputs at `level` with `scale`; inputs at higher levels are lowered.
     ///
     /// # Errors
-    /// [`CkksError::PolynomialDepth`] with the levels it takes; [`CkksError::ValueTooLarge`] where the
-    /// coefficients leave the modulus no room; [`CkksError::ScaleOutOfRange`], [`CkksError::OutOfRange`]
-    /// where scales and steps do not fit together; level errors.
+    /// [`CkksError::PolynomialDepth`] with the number of levels; [`CkksError::ValueTooLarge`] if the
+    /// coefficients do not fit the modulus; [`CkksError::ScaleOutOfRange`], [`CkksError::OutOfRange`] if
+    /// scales do not fit the steps; level errors.
     pub fn plan_at(&self, params: &Params, level: Level, scale: f64) -> Result<PolynomialPlan, CkksError> {
         params.check_level(level)?;
         params.check_scale(scale, level)?;
@@ -85,7 +85,7 @@ impl Polynomial {
         plan.assign_levels(Level(level.0 - depth));
         plan.assign_scales();
         match plan.check() {
-            // The steps below the application are those of a bootstrap.
+            // Levels below the application have the steps of a bootstrap.
             Err(_) if level.0 - depth < lowest && level <= params.fresh_level() => Err(too_deep),
             checked => checked.map(|()| plan),
         }
@@ -124,7 +124,7 @@ impl PolynomialPlan {
     }
 
     /// Scale of the result: the canonical scale of its level, unless the circuit is a single power that
-    /// leaves a segment of the chain; see [`PolynomialPlan::ends_canonical`].
+    /// leaves a segment of the chain ([`PolynomialPlan::ends_canonical`]).
     #[must_use]
     pub fn output_scale(&self) -> f64 {
         self.nodes.last().map_or(self.input.1, Node::scale)
@@ -136,14 +136,14 @@ impl PolynomialPlan {
         same_scale(self.output_scale(), self.params.scale(self.output_level()))
     }
 
-    /// Number of coefficients that the circuit leaves out: those below 2^-50 of the largest, which are
-    /// rounding errors of the computation that produced them.
+    /// Number of omitted coefficients: those below 2^-50 of the largest, which are rounding errors of their
+    /// computation.
     #[must_use]
     pub fn dropped(&self) -> usize {
         self.dropped
     }
 
-    /// The degree of the circuit: of the last coefficient that is not dropped.
+    /// The degree of the circuit: index of the last coefficient that is not dropped.
     #[must_use]
     pub fn degree(&self) -> usize {
         self.degree
@@ -167,7 +167,7 @@ impl PolynomialPlan {
         &self.nodes
     }
 
-    /// Scale of a value, the input being 0.
+    /// Scale of value `value`; value 0 is the input.
     pub(super) fn scale_of(&self, value: usize) -> f64 {
         value.checked_sub(1).map_or(self.input.1, |index| self.nodes[index].scale)
     }
@@ -190,7 +190,7 @@ impl PolynomialPlan {
         self.nodes.iter().filter(|node| node.products.is_empty() && node.rescales()).count()
     }
 
-    /// Powers (or Chebyshev polynomials) that are computed, ascending.
+    /// The computed powers (or Chebyshev polynomials), ascending.
     #[must_use]
     pub fn powers(&self) -> Vec<usize> {
         let mut powers: Vec<usize> = self
@@ -205,8 +205,8 @@ impl PolynomialPlan {
         powers
     }
 
-    /// The same circuit, at lower ranks where the modulus is small enough and the time saved by later
-    /// products exceeds the time of the reduction. [dpad-he, RQ4]
+    /// The same circuit at lower ranks, where the modulus is small enough and later products save more time
+    /// than the reduction takes. [dpad-he, RQ4]
     pub fn with_rank_schedule(mut self, steps: RankSteps) -> Result<Self, CkksError> {
         let mut work = vec![LevelWork::default(); self.input.0.0 + 1];
         let mut last_use = vec![None; self.nodes.len() + 1];

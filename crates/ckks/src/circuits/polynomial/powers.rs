@@ -1,4 +1,4 @@
-//! Which powers (or Chebyshev polynomials) are computed, from which factors, and at what depth.
+//! The computed powers (or Chebyshev polynomials), their factors and their depths.
 //!
 //! ```text
 //! y^i = y^a y^b            T_i = 2 T_a T_b - T_{a-b},        i = a + b, a >= b
@@ -13,15 +13,15 @@ pub(super) fn depth_of(index: usize) -> usize {
     (usize::BITS - (index.max(1) - 1).leading_zeros()) as usize
 }
 
-/// Levels a polynomial of this degree takes: `ceil(log2 (degree + 1))`.
+/// Levels of a polynomial of this degree: `ceil(log2 (degree + 1))`.
 pub(super) fn levels_of(degree: usize) -> usize {
     (usize::BITS - degree.leading_zeros()) as usize
 }
 
-/// How each power is computed: index to its two factors, the larger first. `y` itself, index 1, is given.
+/// The two factors of each computed power, the larger first, by its index. `y` itself, index 1, is given.
 pub(super) type Chain = BTreeMap<usize, (usize, usize)>;
 
-/// The powers from which a product of `factors` is computed: the factors, and in the Chebyshev basis the
+/// The powers from which a power with these factors is computed: the factors, and in the Chebyshev basis the
 /// subtracted term.
 pub(super) fn operands(factors: (usize, usize), basis: PolynomialBasis) -> impl Iterator<Item = usize> {
     let (a, b) = factors;
@@ -29,12 +29,11 @@ pub(super) fn operands(factors: (usize, usize), basis: PolynomialBasis) -> impl 
     [Some(a), (a != b).then_some(b), subtracted].into_iter().flatten()
 }
 
-/// A chain that computes all of `wanted`, each at its least depth, with few further powers.
+/// A chain that computes all of `wanted`, each at its minimal depth, with few other powers.
 pub(super) fn chain_for(wanted: &[usize], basis: PolynomialBasis) -> Chain {
     let mut open: BTreeSet<usize> = wanted.iter().copied().collect();
     let mut chain = Chain::new();
-    // Factors have smaller indices than their product, so going from the top down, each power is handled
-    // once.
+    // Factors have smaller indices than their product, so each power is handled once in descending order.
     while let Some(index) = open.pop_last() {
         if index <= 1 {
             continue;
@@ -49,7 +48,7 @@ pub(super) fn chain_for(wanted: &[usize], basis: PolynomialBasis) -> Chain {
     chain
 }
 
-/// The part of `chain` that is needed to compute the powers in `used`.
+/// The part of `chain` that the powers in `used` need.
 pub(super) fn pruned(chain: &Chain, used: impl IntoIterator<Item = usize>, basis: PolynomialBasis) -> Chain {
     let mut open: BTreeSet<usize> = used.into_iter().collect();
     let mut kept = Chain::new();
@@ -99,7 +98,7 @@ mod tests {
                 assert!(wanted.iter().all(|i| depths.contains_key(i)));
             }
         }
-        // An odd power needs few others.
+        // An odd power needs few other powers.
         assert_eq!(chain_for(&[1, 3, 5, 7, 8], PolynomialBasis::Chebyshev).len(), 6);
         assert_eq!(chain_for(&(1..=9).collect::<Vec<_>>(), PolynomialBasis::Power).len(), 8);
     }

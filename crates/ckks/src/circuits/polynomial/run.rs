@@ -1,4 +1,4 @@
-//! Evaluates a polynomial's plan with an evaluator.
+//! Executes a polynomial's plan.
 
 use std::borrow::Cow;
 
@@ -20,18 +20,18 @@ use crate::evaluation::levels::same_scale;
 const POLYNOMIAL: &str = "a polynomial";
 
 impl Evaluator {
-    /// `p(x)`, entry by entry, at the scale of its plan, which is made for the level and scale of `x`.
-    /// Complex coefficients make the result complex.
+    /// `p(x)`, entry by entry, with a plan for the level and scale of `x`. Complex coefficients make the
+    /// result complex.
     ///
-    /// Range: numbers in the polynomial's domain. An array whose bound says that numbers may be outside is
-    /// refused; without a bound, values outside grow and may wrap around unnoticed.
+    /// Range: numbers in the polynomial's domain. An array whose bound exceeds the domain is refused; without
+    /// a bound, numbers outside of it give large values, which may wrap around unnoticed.
     pub fn evaluate_polynomial(
         &self,
         x: &Ciphertext,
         polynomial: &Polynomial,
     ) -> Result<Ciphertext, CkksError> {
         let x = &*self.refreshed_for(x, || {
-            // How many levels the polynomial takes does not depend on the level.
+            // The number of levels does not depend on the level of the input.
             polynomial
                 .plan(&x.params, x.params.fresh_level())
                 .map_or(LevelsNeeded::Depth(0), |plan| LevelsNeeded::Depth(plan.depth()))
@@ -39,19 +39,18 @@ impl Evaluator {
         self.run_polynomial(x, &polynomial.plan_at(&x.params, x.level, x.scale)?)
     }
 
-    /// Evaluates `plan` on `x`; an `x` above the plan's level is lowered to that level.
+    /// Evaluates `plan` on `x`; an `x` above the plan's level is lowered.
     ///
     /// # Errors
     /// [`CkksError::LevelTooLow`] for an `x` below the plan's level, [`CkksError::ScaleMismatch`] for another
-    /// scale; [`CkksError::OutsideDomain`] where the array's bound exceeds the domain;
-    /// [`CkksError::Encoding`] unless slots; [`CkksError::NoKeys`], [`CkksError::NoRelinearisationKey`];
-    /// parameter and secret errors.
+    /// scale; [`CkksError::OutsideDomain`] if the array's bound exceeds the domain; [`CkksError::Encoding`]
+    /// unless slots; [`CkksError::NoKeys`], [`CkksError::NoRelinearisationKey`]; parameter and secret errors.
     pub fn run_polynomial(&self, x: &Ciphertext, plan: &PolynomialPlan) -> Result<Ciphertext, CkksError> {
         plan.polynomial().check_inside(x)?;
         self.run_polynomial_inside(x, plan)
     }
 
-    /// As [`Evaluator::run_polynomial`], of numbers in the domain.
+    /// [`Evaluator::run_polynomial`] without the check of the domain.
     pub(super) fn run_polynomial_inside(
         &self,
         x: &Ciphertext,
@@ -86,17 +85,17 @@ impl Evaluator {
 /// A value of a circuit; dropped after its last use.
 type Value<'v> = Option<Cow<'v, Ciphertext>>;
 
-/// The input's number among the values.
+/// The index of the input among the values.
 const INPUT: usize = 0;
 
-/// The values that a node is computed from. The node of a constant polynomial has no operands; it uses the
-/// input, of which it keeps nothing but the shape.
+/// The values from which a node is computed. The node of a constant polynomial has no operands; it uses only
+/// the shape of the input.
 fn uses(node: &Node) -> Vec<usize> {
     let operands: Vec<usize> = node.operands().collect();
     if operands.is_empty() { vec![INPUT] } else { operands }
 }
 
-/// The evaluation of a plan on the part of an array that one bundle holds, or on the symbol of that part.
+/// The evaluation of a plan on one bundle's part of an array, or on the symbol of that part.
 struct Run<'r> {
     evaluator: &'r Evaluator,
     plan: &'r PolynomialPlan,
@@ -109,11 +108,11 @@ impl Run<'_> {
         for (index, node) in nodes.iter().enumerate() {
             uses(node).into_iter().for_each(|operand| last_use[operand] = index);
         }
-        // The noise of each node alone; what it does to the result follows from the polynomial.
+        // The noise of each node alone; its effect on the result follows from the polynomial.
         let mut noise: Vec<(f64, f64)> = Vec::with_capacity(nodes.len());
         let known = x.estimate.clone();
-        // Powers of larger numbers are what they are: the sums and products of the nodes bound them, and are
-        // refused where they might wrap around.
+        // Numbers beyond the domain are bounded by the sums and products of the nodes, and refused if they
+        // might wrap around.
         let beyond = known.magnitude.is_finite() && known.magnitude > self.plan.domain_magnitude();
         let largest = if beyond { known.magnitude } else { self.plan.domain_magnitude() };
         let clean = x.clone().estimated(|own| own.within(largest).without_errors());
@@ -182,8 +181,8 @@ impl Run<'_> {
         let nothing = [(INPUT, ZERO)];
         let multiples =
             if node.linear.is_empty() && node.products.is_empty() { &nothing[..] } else { &node.linear };
-        // Operands at higher levels are not copied to the node's level: a copy of each would take as much
-        // memory as all values together.
+        // Operands at higher levels are not copied to the node's level: the copies would take as much memory
+        // as all values.
         let terms = multiples
             .iter()
             .map(|&(value, c)| Ok((operand(value)?, c)))
@@ -207,10 +206,10 @@ impl Run<'_> {
         if !same_scale(value.scale, node.scale) {
             return Err(CkksError::ScaleMismatch { left: value.scale.log2(), right: node.scale.log2() });
         }
-        // The scale is set to the plan's scale, from which the plan has computed later factors.
+        // Sets the scale of the plan, from which later factors were computed.
         value.scale = node.scale;
         if value.estimate.magnitude > node.magnitude && !beyond {
-            // Large terms may cancel: the bounds on single ones say nothing of the sum.
+            // Large terms may cancel: the bounds of the terms do not bound the sum.
             let known = value.estimate.clone();
             let value = evaluator.with_constant(value.estimated(Estimate::without_numbers), node.constant)?;
             return Ok(value.estimated(|rounding| known.beside(rounding)));
@@ -218,18 +217,18 @@ impl Run<'_> {
         evaluator.with_constant(value, node.constant)
     }
 
-    /// Subtracts `p(0)` from the slots without an entry, so that padding that was zero is zero again.
+    /// Subtracts `p(0)` from the slots without an entry, so that zero padding stays zero.
     fn clear_padding(&self, value: Ciphertext, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         let (layout, at_zero) = (x.layout, self.plan.polynomial().evaluate(0.0));
         if at_zero == ZERO || !layout.has_padding() {
             return Ok(value.padded(x.padding()));
         }
-        // The polynomials with padding: the last one of each row, or the last one of rows that share
-        // polynomials where only that one is not full.
+        // The polynomials with padding: the last one of each row, or, if rows share polynomials and only the
+        // last polynomial has free lanes, that one.
         let groups = layout.row_groups();
         let alike = layout.entries_in(layout.chunks - 1) < layout.capacity;
-        // One plaintext serves all rows, because they have the same padding, but for polynomials that lack
-        // rows.
+        // One plaintext is enough for all rows, because they have the same padding, except for a polynomial
+        // with free lanes.
         let partial = !layout.rows.is_multiple_of(layout.lanes);
         let plaintexts = usize::from(alike && (groups > 1 || !partial)) + usize::from(partial);
         self.evaluator.spend_encoding(&value, plaintexts)?;

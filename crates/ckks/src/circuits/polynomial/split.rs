@@ -1,20 +1,18 @@
-//! Paterson-Stockmeyer with several giant steps under one relinearisation: a polynomial cut into parts that a
+//! Paterson-Stockmeyer with several giant steps per relinearisation: splits a polynomial into parts that a
 //! circuit evaluates.
 //!
-//! A part of degree `e` is a combination of computed powers and of products of smaller parts with computed
-//! powers,
+//! A part is a linear combination of computed powers, plus products of smaller parts and computed powers,
 //!
 //! ```text
 //! p = sum_g q_g B_g + sum_i c_i B_i,
 //! ```
 //!
-//! all summed at one scale before one relinearisation and one rescale. A textbook split has one product per
-//! sum (`p = q B_g + r`, with a relinearisation each); here remainders join the sum they are added to. Where
-//! the last levels are short, a leading part is cut further, so that `ceil(log2 (degree + 1))` levels always
-//! suffice.
+//! added at one scale before one relinearisation and one rescale. A textbook split has one product per sum
+//! (`p = q B_g + r`), with a relinearisation each; here remainders are terms of the same sum. If few levels
+//! are left, a leading part is split further, so that `ceil(log2 (degree + 1))` levels always suffice.
 //!
-//! Which powers serve as baby and giant steps is searched: the cost counts relinearisations first, products
-//! second.
+//! A search chooses the powers of the baby and giant steps by their cost, which is mainly the number of
+//! relinearisations, then of products.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -23,16 +21,15 @@ use rustfft::num_complex::Complex64;
 use super::powers::{Chain, chain_for, depth_of, levels_of, pruned};
 use super::{PolynomialBasis, ZERO, bound_on_interval};
 
-/// Relative cost of one relinearisation, which includes a rescale; the other constants are those of one
-/// product before it and of one separate rescale.
+/// Relative costs of a relinearisation with its rescale, of a product before it, and of a separate rescale.
 const RELINEARISATION_COST: u64 = 20;
 const PRODUCT_COST: u64 = 2;
 const RESCALE_COST: u64 = 3;
 
-/// How many of the most promising sets of powers are evaluated in full.
+/// Number of the cheapest sets of powers that are evaluated completely.
 const FINALISTS: usize = 12;
 
-/// A part: `sum of parts times powers + sum of coefficients times powers + constant`, at a depth of at most
+/// A part: `sum of parts times powers + sum of coefficients times powers + constant`, of depth at most
 /// `budget`.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Part {
@@ -43,14 +40,14 @@ pub(super) struct Part {
     pub constant: Complex64,
     /// Degree of the polynomial that the part represents.
     pub degree: usize,
-    /// Number of levels that the part may take.
+    /// Maximum number of levels of the part.
     pub budget: usize,
     /// A bound on the part's value on the interval.
     pub magnitude: f64,
 }
 
-/// A polynomial cut into parts: the powers to compute, and the parts, each after the parts that it uses; the
-/// last part is the whole polynomial.
+/// A polynomial split into parts: the powers to compute, and the parts, each after the parts that it uses;
+/// the last part is the complete polynomial.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Split {
     pub chain: Chain,
@@ -75,13 +72,13 @@ impl Split {
     }
 }
 
-/// Cuts a polynomial of degree 1 or more with a leading coefficient that is not zero.
+/// Splits a polynomial of degree 1 or more with a nonzero leading coefficient.
 pub(super) fn split(coefficients: &[Complex64], basis: PolynomialBasis) -> Split {
     let degree = coefficients.len() - 1;
     let odd = coefficients.iter().step_by(2).all(|&c| c == ZERO);
     let mut ranked: Vec<(u64, bool, Vec<usize>)> = Vec::new();
-    // An odd polynomial is cut in two ways: into odd parts, or like any other polynomial without its zero
-    // terms.
+    // An odd polynomial is split in two ways: into odd parts, or like any other polynomial, where its zero
+    // terms are omitted.
     for odd in if odd { vec![true, false] } else { vec![false] } {
         for powers in candidates(degree, odd) {
             let Some(parts) = Search::new(&powers, odd).cost(degree, levels_of(degree)) else { continue };
@@ -94,7 +91,7 @@ pub(super) fn split(coefficients: &[Complex64], basis: PolynomialBasis) -> Split
         .into_iter()
         .flat_map(|odd| ranked.iter().filter(move |set| set.1 == odd).take(FINALISTS));
     let carried = finalists.map(|(_, odd, powers)| carry_through(coefficients, basis, powers, *odd));
-    // Powers of two are among the candidates, and they suffice for any polynomial.
+    // The candidates include powers of two, which suffice for any polynomial.
     carried
         .min_by_key(Split::cost)
         .unwrap_or_else(|| carry_through(coefficients, basis, &powers_of_two(degree), odd))
@@ -116,7 +113,7 @@ fn candidates(degree: usize, odd: bool) -> BTreeSet<Vec<usize>> {
         let babies: BTreeSet<usize> = (1..m).step_by(if odd { 2 } else { 1 }).chain([1]).collect();
         grow(&babies, m, degree, &mut found);
     }
-    // Powers of two are added, because parts with tight budgets are cut at them.
+    // Powers of two are added, because parts with small budgets are split at them.
     let twos: Vec<Vec<usize>> =
         found.iter().map(|set| set.iter().copied().chain(powers_of_two(degree)).collect()).collect();
     for set in twos {
@@ -125,7 +122,7 @@ fn candidates(degree: usize, odd: bool) -> BTreeSet<Vec<usize>> {
     found
 }
 
-/// Largest radix.
+/// Maximum radix.
 const MAX_RADIX: usize = 8;
 
 fn grow(set: &BTreeSet<usize>, step: usize, degree: usize, found: &mut BTreeSet<Vec<usize>>) {
@@ -134,7 +131,7 @@ fn grow(set: &BTreeSet<usize>, step: usize, degree: usize, found: &mut BTreeSet<
         return;
     }
     for radix in 2..=MAX_RADIX {
-        // A radix that is too large for the degree gives the same set as the radix before.
+        // A radix that is too large for the degree gives the same set as the previous one.
         if radix > 2 && step * (radix - 1) > degree {
             break;
         }
@@ -144,10 +141,10 @@ fn grow(set: &BTreeSet<usize>, step: usize, degree: usize, found: &mut BTreeSet<
     }
 }
 
-/// How a part is cut: for each product, from the top down, its power and the last degree of its range.
+/// How a part is split: for each product, in descending order, its power and the last degree of its range.
 type Cuts = Vec<(usize, usize)>;
 
-/// Search for the least cost with given powers, for dense polynomials or polynomials with all odd terms.
+/// Search for the minimal cost with given powers, for dense polynomials or polynomials with all odd terms.
 struct Search<'p> {
     powers: &'p [usize],
     odd: bool,
@@ -183,7 +180,7 @@ impl<'p> Search<'p> {
         best
     }
 
-    /// Least cost of the terms up to `end` inside a part.
+    /// Minimal cost of the terms up to `end` inside a part.
     fn cover(
         &mut self,
         end: usize,
@@ -202,7 +199,7 @@ impl<'p> Search<'p> {
             best = self.cover(end.saturating_sub(if odd { 2 } else { 1 }), budget, covers);
         }
         // A range ends at no more than twice its giant step, so that the subtracted terms of the Chebyshev
-        // rule stay below the giant step.
+        // rule are below the giant step.
         for &giant in
             usable.iter().filter(|&&giant| giant < end && end <= 2 * giant && !(odd && giant % 2 == 1))
         {
@@ -218,7 +215,7 @@ impl<'p> Search<'p> {
     }
 }
 
-/// The split of these coefficients with these powers; unused powers are left out.
+/// The split of these coefficients with these powers; unused powers are omitted.
 fn carry_through(coefficients: &[Complex64], basis: PolynomialBasis, powers: &[usize], odd: bool) -> Split {
     let mut cutter = Cutter { search: Search::new(powers, odd), basis, parts: Vec::new() };
     cutter.part(coefficients.to_vec(), levels_of(coefficients.len() - 1));
@@ -236,7 +233,7 @@ struct Cutter<'p> {
 }
 
 impl Cutter<'_> {
-    /// Adds the part of these coefficients, after the parts that it uses, and returns its index.
+    /// Adds the part of these coefficients after the parts that it uses, and returns its index.
     fn part(&mut self, mut coefficients: Vec<Complex64>, budget: usize) -> usize {
         let degree = coefficients.iter().rposition(|&c| c != ZERO).unwrap_or(0);
         let magnitude = bound_on_interval(&coefficients[..=degree], self.basis);
@@ -309,7 +306,7 @@ mod tests {
             .collect()
     }
 
-    /// The split evaluated in the clear, level by level.
+    /// The split evaluated on plain numbers, part by part.
     fn value(split: &Split, basis: PolynomialBasis, y: f64) -> Complex64 {
         let power = |i: usize| match basis {
             PolynomialBasis::Power => y.powi(i as i32),
@@ -373,7 +370,7 @@ mod tests {
         }
     }
 
-    /// Degree, relinearisations, products before them, of dense polynomials.
+    /// Degree, relinearisations, products of dense polynomials.
     const COUNTS: [(usize, usize, usize); 10] = [
         (2, 1, 1),
         (3, 2, 2),

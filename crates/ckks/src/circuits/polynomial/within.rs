@@ -1,4 +1,4 @@
-//! The polynomial of the least degree that approximates a function within a given error.
+//! The polynomial of minimal degree that approximates a function within a given error.
 
 use std::f64::consts::PI;
 
@@ -7,14 +7,14 @@ use rustfft::num_complex::Complex64;
 use super::{MAX_DEGREE, Polynomial, PolynomialBasis, check_domain};
 use crate::error::CkksError;
 
-/// Intervals between the points at which errors are measured: four for each degree, so that no error in
-/// between is much larger.
+/// Intervals between the points at which errors are measured: four per degree, so that errors between the
+/// points are not much larger.
 const INTERVALS: usize = 4 * (MAX_DEGREE + 1);
 
 impl Polynomial {
     /// The points at which [`Polynomial::fit_within`] calls its function: those of [`Polynomial::fit_points`]
-    /// at the highest degree, and then those at which errors are measured, both ends of the domain among
-    /// them.
+    /// at the maximum degree, followed by those at which errors are measured, which include both ends of the
+    /// domain.
     ///
     /// # Errors
     /// [`CkksError::OutOfRange`].
@@ -28,12 +28,12 @@ impl Polynomial {
         Ok(points)
     }
 
-    /// The truncated Chebyshev series of the least degree whose values differ from those of `function` by at
-    /// most `error`, as measured at 2049 points of the domain.
+    /// The truncated Chebyshev series of minimal degree whose values differ from those of `function` by at
+    /// most `error` at the 2049 measured points of the domain.
     ///
     /// # Errors
-    /// As [`Polynomial::fit`]; [`CkksError::OutOfRange`] for an error that is not positive, or that degree
-    /// 511 exceeds.
+    /// [`CkksError::OutOfRange`] for an error that is not positive, or that no degree up to 511 reaches;
+    /// those of [`Polynomial::fit`].
     pub fn fit_within<V: Copy + Into<Complex64>>(
         function: impl Fn(f64) -> V,
         error: f64,
@@ -43,10 +43,10 @@ impl Polynomial {
         Self::from_values_within(&values, error, domain)
     }
 
-    /// As [`Polynomial::fit_within`], of the function that has these values at [`Polynomial::points_within`].
+    /// [`Polynomial::fit_within`] of the function with these values at [`Polynomial::points_within`].
     ///
     /// # Errors
-    /// As [`Polynomial::fit_within`]; [`CkksError::Shape`] for another number of values.
+    /// [`CkksError::Shape`] for another number of values; those of [`Polynomial::fit_within`].
     pub fn from_values_within<V: Copy + Into<Complex64>>(
         values: &[V],
         error: f64,
@@ -78,8 +78,8 @@ impl Polynomial {
         if let Some(&(x, value)) = measured.iter().find(|(_, value)| !value.is_finite()) {
             return Err(CkksError::FunctionNotFinite { x, value: super::not_finite_part(value) });
         }
-        // At each point: what is left of the value, two Chebyshev polynomials, of this degree and the next,
-        // and the point itself.
+        // For each point: the remainder of the value, the Chebyshev polynomials of this degree and the next,
+        // and the point.
         let (alpha, beta) = series.map();
         let start = |&(x, value): &(f64, Complex64)| {
             let y = (alpha * x + beta).clamp(-1.0, 1.0);

@@ -1,13 +1,13 @@
-//! Products of a known matrix with encrypted rows that share masks, by keys that are made for the matrix
-//! before the rows are there.
+//! Products of a plain matrix with encrypted rows that share masks, with keys that are combined for the
+//! matrix in advance.
 //!
-//! `W @ x` without preparation multiplies the masks of all rows with `W`, too. If the rows lie under shared
-//! masks, the product of the masks is not needed: keys that are combined for `W` switch the mask straight to
-//! the rows of the result ([`clathrate_lattice::row_products`]). What remains is one floating-point product
-//! of the size of `W @ x` itself, or two for more precision, and work that grows with the result alone.
+//! Without preparation, `W @ x` also multiplies the masks of all rows by `W`. If the rows share masks, this
+//! product is not needed: keys combined for `W` switch the masks directly to the rows of the result
+//! ([`clathrate_lattice::row_products`]). What remains is one floating-point product of the size of `W @ x`,
+//! or two for more precision, and work that grows with the size of the result.
 //!
-//! Rows shorter than a polynomial lie side by side in it ([`crate::arrays::Layout::with_lanes`]). The result
-//! has its rows in polynomials alike, each with a mask of its own, under the main secret, rescaled.
+//! Rows shorter than a polynomial share polynomials ([`crate::arrays::Layout::with_lanes`]), in the result,
+//! too. The result is rescaled and under the main secret, and each of its polynomials has a separate mask.
 //!
 //! Source: [pcmm-mambo, sec. 4.3, App. B, sec. 5].
 
@@ -23,8 +23,8 @@ use crate::error::CkksError;
 /// The operation's name in errors.
 const PREPARE: &str = "a prepared matrix";
 
-/// Refuses arrays that prepared matrices do not multiply: whose rows do not share masks, or whose polynomials
-/// were split by a move to a lower degree.
+/// Refuses arrays that prepared matrices do not multiply: those whose rows do not share masks, or whose
+/// polynomials were split by a move to a lower degree.
 fn check_rows(x: &Ciphertext) -> Result<(), CkksError> {
     let layout = x.layout();
     x.params().check_body_parts(x.params().degree())?;

@@ -18,49 +18,50 @@ use crate::keys::{
 };
 use crate::parameters::Params;
 
-/// Correct bits of the largest row of a product, for numbers of magnitude 1, that are left at least unless
-/// the caller says otherwise: what leaves fewer is refused.
+/// Minimum of the correct bits in the largest row of a product, for numbers of magnitude 1, unless the caller
+/// states a precision: plans with fewer bits are refused.
 const LEAST_BITS: f64 = 6.0;
 
-/// Bits that the largest weight keeps, however many there are room for.
+/// Minimum of the bits of the largest weight.
 const LEAST_WEIGHT_BITS: u32 = 6;
 
-/// The floating-point product may add this share to the variance of all other errors before two products are
-/// taken.
+/// Maximum of the variance of one floating-point product, relative to that of all other errors; if it is
+/// larger, two products are used.
 const FLOAT_SHARE: f64 = 0.25;
 
-/// What a plan of products may choose.
+/// Options of a plan of products.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct PreparedOptions {
-    /// Correct bits after the binary point that a result of numbers of magnitude 1 must have on average: one
-    /// floating-point product if that is enough, else two. Absent for one where it costs next to no
-    /// precision, else two, and a refusal where fewer than 6 bits of the result's numbers are left.
+    /// Correct bits after the binary point, on average, of results of numbers of magnitude 1; decides between
+    /// one and two floating-point products. `None`: one if it costs almost no precision, else two; a plan
+    /// with fewer than 6 correct bits is refused.
     pub precision_bits: Option<f64>,
-    /// Floating-point products, 1 or 2, whatever the precision; absent for a choice by precision.
+    /// Number of floating-point products, 1 or 2; `None` for a choice by precision.
     pub products: Option<usize>,
-    /// Whether arrays come with a mask for each polynomial and are brought under shared masks first
-    /// ([`Evaluator::share_mask_in_rounds`]), by further keys. Their own errors are taken for those of an
-    /// encryption by the public key.
+    /// Whether each polynomial of the arrays has a separate mask, so that they are first brought under shared
+    /// masks ([`Evaluator::share_mask_in_rounds`]) with further keys. Their errors are taken as those of
+    /// public-key encryptions.
     pub own_masks: bool,
 }
 
-/// How the arrays of a plan are encrypted. What is absent is chosen.
+/// How the arrays of a plan are encrypted. Fields that are `None` are chosen by the plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Arrangement {
-    /// The level; absent for 1, where products are fastest and most precise.
+    /// The level; 1 if `None`, where products are fastest and most precise.
     pub level: Option<Level>,
-    /// Rows in a polynomial, a power of two; absent for as many as there are and is room for.
+    /// Rows in a polynomial, a power of two; as many as possible if `None`.
     pub lanes: Option<usize>,
-    /// Polynomials under a mask; absent for all, as far as security allows.
+    /// Polynomials under one mask; if `None`, all that security allows.
     pub bodies: Option<usize>,
 }
 
 impl Arrangement {
-    /// The level, and the layout but for masks, of matrices of `inner` rows and `columns` columns that
-    /// matrices of `rows` rows multiply.
+    /// The level and the layout, except for masks, of matrices with `inner` rows and `columns` columns that a
+    /// matrix of `rows` rows multiplies.
     ///
     /// # Errors
-    /// Level errors; [`CkksError::Empty`]; [`CkksError::OutOfRange`] for lanes that there is no room for.
+    /// Level errors; [`CkksError::Empty`]; [`CkksError::OutOfRange`] for more lanes than polynomials have
+    /// room for.
     pub(in crate::circuits) fn layout(
         &self,
         params: &Params,
@@ -69,7 +70,7 @@ impl Arrangement {
         let level = self.level.unwrap_or(Level(1));
         params.check_level(level)?;
         let layout = Layout::new(&[inner, columns], Encoding::Coefficients, params.degree())?;
-        // More lanes than rows would only take keys.
+        // Lanes beyond the number of rows would only need keys.
         let most =
             || Ok::<_, CkksError>(layout.with_lanes(None)?.lanes.min(rows.max(inner).next_power_of_two()));
         Ok((level, layout.with_lanes(Some(self.lanes.map_or_else(most, Ok)?))?))
@@ -77,7 +78,7 @@ impl Arrangement {
 }
 
 /// A matrix, scaled to integers, for products with arrays of one shape, layout, level and scale; with
-/// predictions and without keys.
+/// predictions, without keys.
 #[derive(Debug, Clone)]
 pub struct PreparedPlan {
     params: Params,
@@ -86,13 +87,13 @@ pub struct PreparedPlan {
     level: Level,
     scale: f64,
     products: usize,
-    /// Whether arrays are brought under shared masks first.
+    /// Whether arrays are first brought under shared masks.
     own_masks: bool,
     /// The weights are multiples of `2^shift`.
     shift: u32,
-    /// Of the row with the largest noise.
+    /// The noise of the row with the largest noise.
     noise: ProductNoise,
-    /// Of the product under shared masks, and of bringing an array under them.
+    /// The cost of the product under shared masks, and of bringing an array under them.
     cost: Cost,
     forward: Cost,
 }
@@ -102,8 +103,8 @@ impl PreparedPlan {
     ///
     /// # Errors
     /// [`CkksError::Shape`]; [`CkksError::Conversion`] for arrays whose rows do not share masks, and at ranks
-    /// above 1; [`CkksError::OutOfRange`] for a precision that these parameters do not reach, with the bits
-    /// that they do; [`CkksError::LevelTooLow`] at level 0; `NoSpecialPrimes`; as [`Weights::new`].
+    /// above 1; [`CkksError::OutOfRange`] for a precision that these parameters do not reach, with the
+    /// reachable bits; [`CkksError::LevelTooLow`] at level 0; `NoSpecialPrimes`; those of [`Weights::new`].
     pub fn new(
         rows: usize,
         inner: usize,
@@ -126,7 +127,7 @@ impl PreparedPlan {
             });
         }
         let scale = Evaluator::new(&params).factor_scale_for(x, "a product with a real matrix")?;
-        // Refuses what cannot be weights, and gives their bits.
+        // Checks the weights and gives their bits.
         let weights = Weights::new(rows, inner, values, scale)?;
         params.check_scale(x.scale() * weights.scale(), x.level())?;
         if let Some(products) = options.products.filter(|products| !(1..=2).contains(products)) {
@@ -153,12 +154,12 @@ impl PreparedPlan {
             cost: Cost::default(),
             forward: Cost::default(),
         };
-        // The best rounding of the weights for one product, and for two.
+        // The best rounding of the weights for one product and for two.
         let (squares, largest) = (plan.squares(), plan.weights.matrix().max_abs());
         let best = |products: usize| -> Result<(f64, u32), CkksError> {
             let mut best = (f64::INFINITY, 0);
             for shift in 0..=bits {
-                // The largest multiple of 2^shift that a weight is rounded to.
+                // The largest multiple of 2^shift to which a weight is rounded.
                 let largest = if shift == 0 { largest } else { ((largest >> (shift - 1)) + 1) >> 1 };
                 let error =
                     plan.error_with(plan.largest_noise(products, shift, (&squares, largest))?.total(), shift);
@@ -167,10 +168,10 @@ impl PreparedPlan {
             Ok(best)
         };
         let (one, two) = (best(1)?, best(2)?);
-        // Without a wish, what is left are bits of the numbers themselves: those of the largest row, for
-        // numbers of magnitude 1.
+        // Without a stated precision, correct bits are counted relative to the largest row, for numbers of
+        // magnitude 1.
         let length = |row: &[f64]| {
-            // Divided by the largest, so that no square vanishes.
+            // Divided by the largest, so that no square underflows.
             let largest = row.iter().fold(0.0f64, |most, w| most.max(w.abs()));
             if largest == 0.0 {
                 0.0
@@ -204,7 +205,7 @@ impl PreparedPlan {
         Self { weights, products, shift, ..plan }.priced()
     }
 
-    /// The same plan with its noise and cost.
+    /// The plan with its noise and cost.
     fn priced(mut self) -> Result<Self, CkksError> {
         let largest = self.weights.matrix().max_abs() >> self.shift;
         self.noise = self.largest_noise(self.products, self.shift, (&self.squares(), largest))?;
@@ -229,7 +230,7 @@ impl PreparedPlan {
     /// ([`PreparedPlan::encryption`]).
     ///
     /// # Errors
-    /// As [`PreparedPlan::new`]; [`CkksError::Insecure`] for more bodies than these parameters protect.
+    /// [`CkksError::Insecure`] for more bodies than these parameters protect; those of [`PreparedPlan::new`].
     pub fn for_columns(
         params: &Params,
         (rows, inner, values): (usize, usize, &[f64]),
@@ -242,8 +243,7 @@ impl PreparedPlan {
         let bodies = match arrangement.bodies {
             Some(bodies) => bodies,
             None => {
-                // Rounds of format switches have small keys for powers of two; bodies beyond the rows are
-                // zero.
+                // Rounds of format switches have small keys for powers of two; bodies without a row are zero.
                 let groups = if options.own_masks {
                     layout.row_groups().next_power_of_two()
                 } else {
@@ -279,10 +279,10 @@ impl PreparedPlan {
         Self::new(rows, inner, values, &x, options)
     }
 
-    /// The plan of a file: for weights that are these multiples of `2^shift` at their scale.
+    /// The plan in a file: its weights are these multiples of `2^shift` at their scale.
     ///
     /// # Errors
-    /// As [`PreparedPlan::new`], whatever the precision.
+    /// Those of [`PreparedPlan::new`], except for the precision.
     pub(crate) fn of_multiples(
         (rows, inner, multiples): (usize, usize, &[i64]),
         shift: u32,
@@ -293,13 +293,12 @@ impl PreparedPlan {
         let weights = Weights::of_multiples(multiples, (rows, inner), scale, shift)?;
         let options =
             PreparedOptions { precision_bits: Some(f64::NEG_INFINITY), products: Some(products), own_masks };
-        // The numbers of the matrix are of no meaning for the checks but their size; noise and cost follow
-        // from the weights below.
+        // The checks only use the matrix's size; noise and cost follow from the weights below.
         let plan = Self::new(rows, inner, &vec![0.0; rows * inner], x, options)?;
         Self { weights, shift, ..plan }.priced()
     }
 
-    /// How arrays are encrypted that the matrix multiplies, if the plan was made for coefficients.
+    /// How to encrypt the arrays that the matrix multiplies, if the plan was made for coefficients.
     #[must_use]
     pub fn encryption(&self) -> EncryptOptions {
         EncryptOptions {
@@ -312,8 +311,8 @@ impl PreparedPlan {
         }
     }
 
-    /// The keys that preparation needs, and those that bring arrays under shared masks, if the plan is for
-    /// such arrays.
+    /// The keys that preparation needs, and, for arrays with separate masks, those that bring them under
+    /// shared masks.
     #[must_use]
     pub fn needs(&self) -> KeyNeeds {
         let key_level = KeyLevel::Level(self.level.0);
@@ -325,14 +324,13 @@ impl PreparedPlan {
         if self.own_masks { needs.shared_mask_in_rounds(self.layout.bodies, key_level) } else { needs }
     }
 
-    /// Whether arrays come with masks of their own.
+    /// Whether arrays have separate masks.
     #[must_use]
     pub fn own_masks(&self) -> bool {
         self.own_masks
     }
 
-    /// The same plan, with the same rounding of the weights, for arrays with masks of their own, or under
-    /// shared masks.
+    /// The same plan, with the same rounding of the weights, for arrays with separate or with shared masks.
     pub fn with_own_masks(self, own_masks: bool) -> Result<Self, CkksError> {
         Self { own_masks, ..self }.priced()
     }
@@ -343,7 +341,7 @@ impl PreparedPlan {
         rounds.into_iter().map(|(from, to)| Operation::Switch(Switch::FormatSwitch { from, to })).collect()
     }
 
-    /// The variance of the errors of the rows under shared masks.
+    /// The variance of the errors of rows under shared masks.
     fn input_variance(&self) -> Result<f64, CkksError> {
         let model = self.params.noise_model();
         if !self.own_masks {
@@ -361,45 +359,45 @@ impl PreparedPlan {
         &self.params
     }
 
-    /// Rows of the matrix, and of the product.
+    /// Rows of the matrix and of the product.
     #[must_use]
     pub fn rows(&self) -> usize {
         self.weights.rows()
     }
 
-    /// Columns of the matrix, which are the rows of the arrays that it multiplies.
+    /// Columns of the matrix, and rows of the arrays that it multiplies.
     #[must_use]
     pub fn inner(&self) -> usize {
         self.weights.inner()
     }
 
-    /// The level of the arrays that it multiplies; the product is one level below.
+    /// The level of the arrays; the product is one level below.
     #[must_use]
     pub fn level(&self) -> Level {
         self.level
     }
 
-    /// Floating-point products that a product takes.
+    /// Number of floating-point products.
     #[must_use]
     pub fn products(&self) -> usize {
         self.products
     }
 
-    /// What adds up to the error of a coefficient, of the row with the largest error.
+    /// The parts of the error of a coefficient in the row with the largest error.
     #[must_use]
     pub fn noise(&self) -> ProductNoise {
         self.noise
     }
 
-    /// The predicted root mean square error of the row with the largest error, for numbers of magnitude 1 and
-    /// independent signs: noise, and the rounding of the weights to integers.
+    /// The predicted root mean square error of the row with the largest error, for numbers of magnitude 1
+    /// with independent signs: noise, and the rounding of the weights.
     #[must_use]
     pub fn error(&self) -> f64 {
         self.error_with(self.noise.total(), self.shift)
     }
 
-    /// The predicted cost of one product, one thread; with that of bringing the array under shared masks, if
-    /// it comes with masks of its own.
+    /// The predicted cost of one product on one thread, including that of bringing arrays with separate masks
+    /// under shared masks.
     #[must_use]
     pub fn cost(&self) -> Cost {
         let mut cost = self.cost;
@@ -412,7 +410,7 @@ impl PreparedPlan {
         self.cost
     }
 
-    /// Bytes of the keys that belong to the matrix, once prepared.
+    /// Bytes of the keys of the prepared matrix.
     pub fn key_bytes(&self) -> Result<usize, CkksError> {
         let (definition, shape) = (self.params.key_definition(self.key_name())?, self.row_shape());
         let columns = definition.columns();
@@ -426,7 +424,7 @@ impl PreparedPlan {
         Ok(bytes * shape.polys(self.rows()))
     }
 
-    /// Where the numbers of the arrays are that it multiplies.
+    /// The layout of the arrays that the matrix multiplies.
     pub(crate) fn layout(&self) -> &Layout {
         &self.layout
     }
@@ -436,22 +434,22 @@ impl PreparedPlan {
         self.scale
     }
 
-    /// The weights are multiples of two to this power.
+    /// The weights are multiples of `2^shift`.
     pub(crate) fn shift(&self) -> u32 {
         self.shift
     }
 
-    /// The number of components that each key is for.
+    /// The number of components that each key switches.
     pub(crate) fn key_inputs(&self) -> usize {
         self.row_shape().masks(self.inner()) * self.layout.lanes
     }
 
-    /// The number of keys: polynomials of the result.
+    /// The number of keys, one per polynomial of the result.
     pub(crate) fn key_count(&self) -> usize {
         self.row_shape().polys(self.rows())
     }
 
-    /// How rows lie under masks.
+    /// How many rows share a polynomial, and polynomials a mask.
     pub(super) fn row_shape(&self) -> RowShape {
         RowShape { lanes: self.layout.lanes, bodies: self.layout.bodies }
     }
@@ -461,7 +459,7 @@ impl PreparedPlan {
         &self.weights
     }
 
-    /// The operation whose key is combined for the matrix.
+    /// The operation whose key is combined with the matrix.
     pub(super) fn operation(&self) -> Operation {
         Operation::Switch(Switch::BodyParts {
             bodies: self.layout.bodies,
@@ -469,14 +467,14 @@ impl PreparedPlan {
         })
     }
 
-    /// The error of a result by the rounding of the weights to multiples of `2^shift`, for numbers of
-    /// magnitude 1: its root mean square, and for numbers that have its signs.
+    /// The error of a result of numbers of magnitude 1 by rounding the weights to multiples of `2^shift`: its
+    /// root mean square, and its maximum, for numbers with the signs of the rounding errors.
     pub(super) fn weight_rounding(&self) -> (f64, f64) {
         let (unit, inner) = (f64::from(self.shift).exp2() / self.weights.scale(), self.inner() as f64);
         (unit * (inner / 12.0).sqrt(), unit * inner / 2.0)
     }
 
-    /// The same plan with one or two floating-point products; the rounding of the weights stays.
+    /// The same plan with one or two floating-point products and the same rounding of the weights.
     pub(super) fn with_products(self, products: usize) -> Result<Self, CkksError> {
         Self { products, ..self }.priced()
     }
@@ -492,16 +490,16 @@ impl PreparedPlan {
         Ok(self.scale * self.weights.scale() / self.params.step_product(self.level))
     }
 
-    /// The error of a number of the result whose noise has this variance, with the rounding of the weights to
-    /// multiples of `2^shift`.
+    /// The error of a number of the result whose noise has this variance, including the rounding of the
+    /// weights to multiples of `2^shift`.
     fn error_with(&self, variance: f64, shift: u32) -> f64 {
         let scale = self.scale_below().unwrap_or(1.0);
         let unit = f64::from(shift).exp2() / self.weights.scale();
         (variance / scale.powi(2) + self.inner() as f64 / 12.0 * unit.powi(2)).sqrt()
     }
 
-    /// The noise of the row with the largest, for rows of integers with these sums of squares, the largest of
-    /// them this multiple of `2^shift`.
+    /// The largest noise of any row, for rows of integers with these sums of squares whose largest integer is
+    /// `largest * 2^shift`.
     fn largest_noise(
         &self,
         products: usize,
@@ -545,7 +543,7 @@ impl PreparedPlan {
         let mut cost = decomposition;
         cost += product.times(polys as f64);
         cost += division.times(polys as f64);
-        // The components of the masks, the bodies to coefficients, and those of the result back.
+        // Transforms of the masks' components and the bodies to coefficients, and of the result back.
         let masks = if shape.lanes > 1 { inputs + shape.masks(self.inner()) } else { 0 };
         cost += params
             .transforms_cost(self.level, params.degree())
@@ -568,7 +566,7 @@ impl PreparedPlan {
         Ok(cost)
     }
 
-    /// The predicted cost of preparation, one thread: exact products of the matrix with all entries of the
+    /// The predicted cost of preparation on one thread: exact products of the matrix with all entries of the
     /// owner's key, over its primes.
     pub fn preparation_cost(&self) -> Result<Cost, CkksError> {
         let definition = self.params.key_definition(self.key_name())?;
@@ -578,13 +576,13 @@ impl PreparedPlan {
         let mut cost = self.params.combination_cost(self.weights.matrix(), self.level, definition.columns());
         cost = cost.times(primes as f64 / chain.basis(self.level).len() as f64);
         if lanes > 1 {
-            // Rows of the result in one polynomial are moved apart and added.
+            // Rows of the result in one polynomial are shifted and added.
             cost += self.params.passes_cost(2 * self.rows() * definition.columns() * primes);
         }
         Ok(cost.times((digits.len() * lanes * self.row_shape().masks(self.inner())) as f64))
     }
 
-    /// The plan in a few lines: sizes, keys, what the error is made of, time.
+    /// The plan in a few lines: sizes, keys, parts of the error, time.
     #[must_use]
     pub fn explain(&self) -> String {
         self.to_string()

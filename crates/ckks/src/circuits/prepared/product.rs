@@ -1,4 +1,4 @@
-//! Matrices with the keys for their products, and the products.
+//! Prepared matrices, and products with them.
 
 use clathrate_arith::text::counted;
 use clathrate_lattice::row_products::PreparedMatrix as Combined;
@@ -22,8 +22,8 @@ pub struct PreparedMatrix {
 }
 
 impl PreparedPlan {
-    /// Combines the keys of `evaluator`'s key set for the matrix. It takes as long as many products;
-    /// `progress` is called in between.
+    /// Combines the keys of `evaluator`'s key set with the matrix, which takes as long as many products;
+    /// `progress` is called meanwhile.
     ///
     /// # Errors
     /// [`CkksError::NoKey`] without the keys of [`PreparedPlan::needs`]; [`CkksError::WrongParams`];
@@ -63,7 +63,7 @@ impl PreparedMatrix {
         &self.plan
     }
 
-    /// The public name of the secret that the keys belong to.
+    /// The public name of the secret of the keys.
     #[must_use]
     pub fn key_id(&self) -> KeyId {
         self.key_id
@@ -84,12 +84,12 @@ impl PreparedMatrix {
         Ok(Self { plan, key_id, combined })
     }
 
-    /// For each polynomial of the result its key.
+    /// The keys, one per polynomial of the result.
     pub(crate) fn keys(&self) -> &[SwitchKey] {
         self.combined.keys()
     }
 
-    /// The weights as multiples of `2^shift`, row by row.
+    /// The weights as multiples of `2^shift`, row-major.
     pub(crate) fn multiples(&self) -> Vec<i64> {
         self.combined.left().integers()
     }
@@ -100,8 +100,8 @@ impl PreparedMatrix {
         self.combined.key_bytes()
     }
 
-    /// The same matrix and keys with one or two floating-point products. The rounding of the weights stays
-    /// that of the plan.
+    /// The same matrix and keys with one or two floating-point products. The rounding of the weights is that
+    /// of the plan.
     ///
     /// # Errors
     /// [`CkksError::OutOfRange`] for another number.
@@ -119,7 +119,7 @@ impl PreparedMatrix {
     }
 }
 
-/// Bytes that a product with `x` takes at least, beside the factors: the rows under shared masks, their
+/// Minimum of the bytes that a product with `x` takes without the factors: the rows under shared masks, their
 /// numbers in floating point, and the result.
 fn product_bytes(plan: &PreparedPlan, x: &Ciphertext, comes_under_masks: bool) -> usize {
     let (params, polys) = (x.params(), plan.rows().div_ceil(plan.layout().lanes) * x.layout().groups());
@@ -131,14 +131,14 @@ fn product_bytes(plan: &PreparedPlan, x: &Ciphertext, comes_under_masks: bool) -
 }
 
 impl Evaluator {
-    /// `W @ x`, rescaled, by a prepared matrix. The result has one body in each bundle and as many rows in a
-    /// polynomial as `x`. Rows under shared masks need no further key; an array with masks of its own is
-    /// brought under shared ones first, by the keys of [`PreparedPlan::needs`] for such arrays.
+    /// `W @ x`, rescaled, with a prepared matrix. The result has one body in each bundle and as many rows in
+    /// a polynomial as `x`. Rows under shared masks need no further key; an array with separate masks is
+    /// first brought under shared ones, with the keys of [`PreparedPlan::needs`] for such arrays.
     ///
     /// # Errors
-    /// [`CkksError::Shape`], [`CkksError::Conversion`], [`CkksError::OutOfRange`] where `x` is not of the
-    /// shape, layout, level and scale that the matrix was prepared for; [`CkksError::WrongSecret`] under
-    /// another owner's secret; [`CkksError::WrongParams`].
+    /// [`CkksError::Shape`], [`CkksError::Conversion`], [`CkksError::OutOfRange`] if `x` does not have the
+    /// shape, layout, level and scale of the plan; [`CkksError::WrongSecret`] under another owner's secret;
+    /// [`CkksError::WrongParams`].
     pub fn multiply_prepared(
         &self,
         matrix: &PreparedMatrix,
@@ -147,10 +147,10 @@ impl Evaluator {
         self.multiply_prepared_with_progress(matrix, x, &mut |_, _| true)
     }
 
-    /// As [`Evaluator::multiply_prepared`]; `progress` is called for each polynomial of the result.
+    /// [`Evaluator::multiply_prepared`] with `progress`, which is called for each polynomial of the result.
     ///
     /// # Errors
-    /// As [`Evaluator::multiply_prepared`]; [`CkksError::Cancelled`].
+    /// [`CkksError::Cancelled`]; those of [`Evaluator::multiply_prepared`].
     pub fn multiply_prepared_with_progress(
         &self,
         matrix: &PreparedMatrix,
@@ -215,7 +215,7 @@ impl Evaluator {
         let shared;
         let x = if comes_under_masks {
             let axis = Some(BodyAxis::Rows);
-            // The keys that a plan states are those of rounds.
+            // The needs of a plan are the keys of rounds.
             let direct = !x.is_symbol()
                 && self.holds(x, Operation::Switch(Switch::FormatSwitch { from: 1, to: bodies }));
             shared = if direct {
@@ -273,8 +273,8 @@ impl Evaluator {
         Ok(finish(bundles))
     }
 
-    /// Whether an array with masks of its own can be brought under those of the plan: a dry run as the plan
-    /// says, data by the keys that there are.
+    /// Whether an array with separate masks can be brought under the plan's: on a dry run if the plan says
+    /// so, on data if the evaluator has the keys.
     fn brings_under_masks(&self, plan: &PreparedPlan, x: &Ciphertext) -> bool {
         if x.is_symbol() {
             return plan.own_masks();
