@@ -10,6 +10,7 @@
 //! [`lattice`] and [`arith`].
 #![forbid(unsafe_code)]
 #![warn(unnameable_types)]
+#![warn(unreachable_pub)]
 
 pub mod arrays;
 pub mod circuits;

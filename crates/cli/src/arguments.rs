@@ -13,7 +13,7 @@ use crate::failure::EXIT_CODES;
 /// CKKS homomorphic encryption over module lattices: files in, files out.
 #[derive(Debug, Parser)]
 #[command(name = "clathrate", version, about, propagate_version = true, after_help = help(), max_term_width = 120)]
-pub struct Arguments {
+pub(crate) struct Arguments {
     /// What to do.
     #[command(subcommand)]
     pub verb: Verb,
@@ -55,7 +55,7 @@ fn parse_lanes(text: &str) -> Result<Lanes, String> {
 
 /// Options of every verb.
 #[derive(Debug, Clone, Args)]
-pub struct Global {
+pub(crate) struct Global {
     /// Print one JSON object: the result on stdout, or an error on stderr
     #[arg(long, global = true)]
     pub json: bool,
@@ -75,7 +75,7 @@ pub struct Global {
 
 /// What to do.
 #[derive(Debug, Subcommand)]
-pub enum Verb {
+pub(crate) enum Verb {
     /// List, explain and save parameter sets
     Params {
         /// What to do with them.
@@ -151,7 +151,7 @@ pub enum Verb {
 
 impl Verb {
     /// The files that the verb reads.
-    pub fn inputs(&self) -> Vec<&Path> {
+    pub(crate) fn inputs(&self) -> Vec<&Path> {
         let (params, files): (&str, Vec<&PathBuf>) = match self {
             Self::Params {
                 action: ParamsAction::Show { source, .. } | ParamsAction::Save { source, .. },
@@ -184,7 +184,7 @@ impl Verb {
     }
 
     /// The files that the verb writes.
-    pub fn outputs(&self) -> Vec<&Path> {
+    pub(crate) fn outputs(&self) -> Vec<&Path> {
         match self {
             Self::Params { action: ParamsAction::Save { output, .. } } => vec![output],
             Self::Keygen(keygen) => {
@@ -221,7 +221,7 @@ impl Verb {
 
 /// What to do with parameter sets.
 #[derive(Debug, Subcommand)]
-pub enum ParamsAction {
+pub(crate) enum ParamsAction {
     /// Names of the presets
     List,
     /// Degree, chain, security, sizes and precision of a set
@@ -252,7 +252,7 @@ pub enum ParamsAction {
 
 /// The source of parameters.
 #[derive(Debug, Clone, Args)]
-pub struct ParamsSource {
+pub(crate) struct ParamsSource {
     /// A preset, a specification (.toml) or a parameter file
     #[arg(long, value_name = "NAME|FILE")]
     pub params: String,
@@ -263,7 +263,7 @@ pub struct ParamsSource {
 
 /// Which parameters are accepted from a file, which others may have written.
 #[derive(Debug, Clone, Copy, Args)]
-pub struct Accepted {
+pub(crate) struct Accepted {
     /// Accept parameters from a file with less than 128 bits of security, for tests only
     #[arg(long)]
     pub allow_insecure: bool,
@@ -273,7 +273,7 @@ pub struct Accepted {
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("needs").args(["relinearise", "rotations", "conjugate", "power_rotations", "ranks", "to_rlwe", "shared_mask", "bootstrap", "samples"]).multiple(true))]
 #[command(group = ArgGroup::new("limited").args(["bootstrap", "samples"]).multiple(true))]
-pub struct Keygen {
+pub(crate) struct Keygen {
     /// Parameters.
     #[command(flatten)]
     pub params: ParamsSource,
@@ -350,7 +350,7 @@ pub struct Keygen {
 
 /// The samples of light clients.
 #[derive(Debug, Args)]
-pub struct SampleKind {
+pub(crate) struct SampleKind {
     /// Numbers of a sample that share a mask, a power of two
     #[arg(long, value_name = "N", default_value_t = 1, requires = "samples")]
     pub sample_degree: usize,
@@ -365,7 +365,7 @@ pub struct SampleKind {
 
 /// Arguments of `pack`.
 #[derive(Debug, Args)]
-pub struct Pack {
+pub(crate) struct Pack {
     /// Parameters.
     #[command(flatten)]
     pub params: ParamsSource,
@@ -434,7 +434,7 @@ impl From<EncodingName> for Encoding {
 
 /// Arguments of `encrypt`.
 #[derive(Debug, Args)]
-pub struct Encrypt {
+pub(crate) struct Encrypt {
     /// Parameters.
     #[command(flatten)]
     pub params: ParamsSource,
@@ -468,7 +468,7 @@ pub struct Encrypt {
 
 /// The files of a computation on one encrypted array.
 #[derive(Debug, Args)]
-pub struct On {
+pub(crate) struct On {
     /// Parameters.
     #[command(flatten)]
     pub params: ParamsSource,
@@ -492,7 +492,7 @@ impl On {
 /// The other operand.
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
-pub struct Operand {
+pub(crate) struct Operand {
     /// Another encrypted array; shapes broadcast as in NumPy
     #[arg(long, value_name = "FILE")]
     pub with: Option<PathBuf>,
@@ -506,7 +506,7 @@ pub struct Operand {
 
 /// A number and how it was written.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Number {
+pub(crate) enum Number {
     /// Without a point or an exponent.
     Whole(i64),
     /// Any other.
@@ -515,7 +515,7 @@ pub enum Number {
 
 impl Number {
     /// The value.
-    pub fn value(self) -> f64 {
+    pub(crate) fn value(self) -> f64 {
         match self {
             Self::Whole(value) => value as f64,
             Self::Real(value) => value,
@@ -533,7 +533,7 @@ fn number(text: &str) -> Result<Number, String> {
 
 /// Arguments of `add`.
 #[derive(Debug, Args)]
-pub struct Add {
+pub(crate) struct Add {
     /// The array.
     #[command(flatten)]
     pub on: On,
@@ -547,7 +547,7 @@ pub struct Add {
 
 /// Arguments of `multiply`.
 #[derive(Debug, Args)]
-pub struct Multiply {
+pub(crate) struct Multiply {
     /// The array.
     #[command(flatten)]
     pub on: On,
@@ -561,7 +561,7 @@ pub struct Multiply {
 
 /// Arguments of `rotate`.
 #[derive(Debug, Args)]
-pub struct Rotate {
+pub(crate) struct Rotate {
     /// The array.
     #[command(flatten)]
     pub on: On,
@@ -572,7 +572,7 @@ pub struct Rotate {
 
 /// Arguments of `sum`.
 #[derive(Debug, Args)]
-pub struct Sum {
+pub(crate) struct Sum {
     /// The array.
     #[command(flatten)]
     pub on: On,
@@ -584,7 +584,7 @@ pub struct Sum {
 
 /// Arguments of `polynomial`.
 #[derive(Debug, Args)]
-pub struct PolynomialOf {
+pub(crate) struct PolynomialOf {
     /// The array.
     #[command(flatten)]
     pub on: On,
@@ -605,7 +605,7 @@ pub struct PolynomialOf {
 /// Arguments of `convert`.
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("target").args(["to_level", "to_rank", "to_rlwe"]).required(true))]
-pub struct Convert {
+pub(crate) struct Convert {
     /// The array.
     #[command(flatten)]
     pub on: On,
@@ -622,7 +622,7 @@ pub struct Convert {
 
 /// Arguments of `bootstrap`.
 #[derive(Debug, Args)]
-pub struct Bootstrap {
+pub(crate) struct Bootstrap {
     #[command(flatten)]
     pub params: ParamsSource,
     /// Evaluation keys, made with `keygen --bootstrap`
@@ -648,7 +648,7 @@ pub struct Bootstrap {
 
 /// Arguments of `matmul`.
 #[derive(Debug, Args)]
-pub struct Matmul {
+pub(crate) struct Matmul {
     /// Parameters.
     #[command(flatten)]
     pub params: ParamsSource,
@@ -668,7 +668,7 @@ pub struct Matmul {
 
 /// Arguments of `decrypt`.
 #[derive(Debug, Args)]
-pub struct Decrypt {
+pub(crate) struct Decrypt {
     /// Parameters.
     #[command(flatten)]
     pub params: ParamsSource,
@@ -705,7 +705,7 @@ pub struct Decrypt {
 
 /// Arguments of `compare`.
 #[derive(Debug, Args)]
-pub struct Compare {
+pub(crate) struct Compare {
     /// Parameters.
     #[command(flatten)]
     pub params: ParamsSource,
@@ -719,7 +719,7 @@ pub struct Compare {
 
 /// Arguments of `tag`.
 #[derive(Debug, Args)]
-pub struct Tag {
+pub(crate) struct Tag {
     /// Parameters.
     #[command(flatten)]
     pub params: ParamsSource,
@@ -736,14 +736,14 @@ pub struct Tag {
 
 /// Arguments of `inspect`.
 #[derive(Debug, Args)]
-pub struct Inspect {
+pub(crate) struct Inspect {
     /// Any Clathrate file
     pub file: PathBuf,
 }
 
 /// Arguments of `tune`.
 #[derive(Debug, Args)]
-pub struct Tune {
+pub(crate) struct Tune {
     /// Print the measured times without storing them
     #[arg(long)]
     pub dry_run: bool,

@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_millis(500);
 
 /// The output of a command.
 #[derive(Debug)]
-pub struct Console {
+pub(crate) struct Console {
     json: bool,
     quiet: bool,
     stdout_taken: bool,
@@ -25,12 +25,12 @@ pub struct Console {
 
 impl Console {
     /// The output that the options choose; `stdout_taken` if an output file goes to stdout.
-    pub const fn new(global: &Global, stdout_taken: bool) -> Self {
+    pub(crate) const fn new(global: &Global, stdout_taken: bool) -> Self {
         Self { json: global.json, quiet: global.quiet, stdout_taken }
     }
 
     /// The result: `text` for people, or `document` for programs.
-    pub fn result(&self, text: impl Display, document: &impl Serialize) -> Result<(), Failure> {
+    pub(crate) fn result(&self, text: impl Display, document: &impl Serialize) -> Result<(), Failure> {
         if self.json {
             return self.line(document);
         }
@@ -38,7 +38,7 @@ impl Console {
     }
 
     /// Prints one JSON object on one line, and flushes it.
-    pub fn line(&self, document: &impl Serialize) -> Result<(), Failure> {
+    pub(crate) fn line(&self, document: &impl Serialize) -> Result<(), Failure> {
         let text = serde_json::to_string(document).map_err(|error| print_failure(error.into()))?;
         self.print(&text)
     }
@@ -59,7 +59,7 @@ impl Console {
     }
 
     /// A warning for people.
-    pub fn warn(&self, text: impl Display) {
+    pub(crate) fn warn(&self, text: impl Display) {
         if !self.json && !self.quiet {
             // A closed stderr is no reason to stop.
             let _ = writeln!(io::stderr(), "warning: {text}");
@@ -67,7 +67,7 @@ impl Console {
     }
 
     /// A bar for work that may take long, shown only on a terminal.
-    pub fn progress(&self, what: &'static str) -> Bar {
+    pub(crate) fn progress(&self, what: &'static str) -> Bar {
         let enabled = !self.json && !self.quiet && io::stderr().is_terminal();
         Bar { what, enabled, started: Instant::now(), bar: None }
     }
@@ -79,7 +79,7 @@ fn print_failure(source: io::Error) -> Failure {
 
 /// A progress bar that appears after [`PATIENCE`].
 #[derive(Debug)]
-pub struct Bar {
+pub(crate) struct Bar {
     what: &'static str,
     enabled: bool,
     started: Instant,
@@ -88,7 +88,7 @@ pub struct Bar {
 
 impl Bar {
     /// The callback for the library, called with (done, total). It never stops the work.
-    pub fn callback(&mut self) -> impl FnMut(usize, usize) -> bool {
+    pub(crate) fn callback(&mut self) -> impl FnMut(usize, usize) -> bool {
         move |done, total| {
             if self.enabled && self.bar.is_none() && done < total && self.started.elapsed() > PATIENCE {
                 let style = ProgressStyle::with_template("{msg:>10} [{bar:32}] {pos}/{len} {eta}");

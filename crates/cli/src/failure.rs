@@ -19,7 +19,7 @@ use crate::npy::ArrayError;
 use crate::streams;
 
 /// Kinds and exit codes as `--help` shows them; a test compares them with [`Failure`].
-pub const EXIT_CODES: &str = "\
+pub(crate) const EXIT_CODES: &str = "\
 Exit codes (with --json the kind is in the field `error` of one object on stderr):
    0  done
    2  usage          a wrong command line
@@ -46,7 +46,7 @@ Exit codes (with --json the kind is in the field `error` of one object on stderr
 
 /// Why a command stopped.
 #[derive(Debug, Error)]
-pub enum Failure {
+pub(crate) enum Failure {
     /// The library refused.
     #[error("{}", in_options(.0))]
     Core(#[from] CkksError),
@@ -148,7 +148,7 @@ impl From<LatticeError> for Failure {
 
 impl Failure {
     /// A library error about the file at `path`; input and output errors name their file themselves.
-    pub fn file(path: impl Into<PathBuf>, source: impl Into<CkksError>) -> Self {
+    pub(crate) fn file(path: impl Into<PathBuf>, source: impl Into<CkksError>) -> Self {
         match source.into() {
             source @ CkksError::File(FileError::Io { .. }) => Self::Core(source),
             source => Self::File { path: streams::input_name(path.into()), source: Box::new(source) },
@@ -156,7 +156,7 @@ impl Failure {
     }
 
     /// An error about the array at `path`.
-    pub fn array(path: impl Into<PathBuf>, source: ArrayError) -> Self {
+    pub(crate) fn array(path: impl Into<PathBuf>, source: ArrayError) -> Self {
         let path = streams::input_name(path.into());
         match source {
             ArrayError::Io { action, source } => Self::Io { path, action, source },
@@ -165,7 +165,7 @@ impl Failure {
     }
 
     /// The kind's name and exit code.
-    pub fn kind(&self) -> (&'static str, u8) {
+    pub(crate) fn kind(&self) -> (&'static str, u8) {
         match self {
             Self::Usage(_) => ("usage", 2),
             Self::Core(source) => core_kind(source.kind()),
@@ -183,7 +183,7 @@ impl Failure {
     }
 
     /// `{"error": kind, "message": text, "exit": code}`.
-    pub fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         let (kind, code) = self.kind();
         json!({ "error": kind, "message": self.to_string(), "exit": code })
     }

@@ -14,7 +14,7 @@ use crate::streams;
 ///
 /// # Errors
 /// `Failure::File`, `Failure::Core` for input and output.
-pub fn open(path: &Path) -> Result<FileReader<'static>, Failure> {
+pub(crate) fn open(path: &Path) -> Result<FileReader<'static>, Failure> {
     let stream = streams::input(path).map_err(|source| Failure::Io {
         path: path.to_owned(),
         action: "open",
@@ -29,7 +29,7 @@ pub fn open(path: &Path) -> Result<FileReader<'static>, Failure> {
 }
 
 /// Opens a Clathrate file and reads a value from it, naming the file in errors.
-pub fn load<T>(
+pub(crate) fn load<T>(
     path: &Path,
     read: impl FnOnce(&FileReader<'static>) -> Result<T, CkksError>,
 ) -> Result<T, Failure> {
@@ -43,7 +43,7 @@ pub fn load<T>(
 ///
 /// # Errors
 /// Errors of the file or the specification; an unknown name.
-pub fn params(source: &str, accepted: Accepted, runtime: &Runtime) -> Result<Params, Failure> {
+pub(crate) fn params(source: &str, accepted: Accepted, runtime: &Runtime) -> Result<Params, Failure> {
     let path = Path::new(source);
     if preset_names().iter().any(|name| name == source) {
         return Ok(Params::preset(source, runtime)?);
@@ -72,7 +72,7 @@ pub fn params(source: &str, accepted: Accepted, runtime: &Runtime) -> Result<Par
 ///
 /// # Errors
 /// `Failure::Exists`.
-pub fn guard(path: &Path) -> Result<(), Failure> {
+pub(crate) fn guard(path: &Path) -> Result<(), Failure> {
     if !streams::is_stdout(path) && holds_secret_key(path) {
         return Err(Failure::Exists {
             path: path.to_owned(),
@@ -87,7 +87,7 @@ pub fn guard(path: &Path) -> Result<(), Failure> {
 ///
 /// # Errors
 /// Errors of the writer.
-pub fn prepare(path: &Path, value: &impl Stored) -> Result<FileWriter<OutputFile>, Failure> {
+pub(crate) fn prepare(path: &Path, value: &impl Stored) -> Result<FileWriter<OutputFile>, Failure> {
     let failed = |error| Failure::file(path, CkksError::File(error));
     let label = value.file_label();
     let output = streams::create(path, label.kind.is_private()).map_err(failed)?;
@@ -101,7 +101,7 @@ pub fn prepare(path: &Path, value: &impl Stored) -> Result<FileWriter<OutputFile
 ///
 /// # Errors
 /// `Failure::Exists` where `path` holds a secret key; errors of the writer.
-pub fn save(path: &Path, value: &impl Stored) -> Result<u64, Failure> {
+pub(crate) fn save(path: &Path, value: &impl Stored) -> Result<u64, Failure> {
     guard(path)?;
     prepare(path, value)?.finish().map_err(|error| Failure::file(path, CkksError::File(error)))
 }
@@ -110,7 +110,7 @@ pub fn save(path: &Path, value: &impl Stored) -> Result<u64, Failure> {
 ///
 /// # Errors
 /// `Failure::Exists`; errors of [`streams::create`].
-pub fn check_output(path: &Path) -> Result<(), Failure> {
+pub(crate) fn check_output(path: &Path) -> Result<(), Failure> {
     guard(path)?;
     streams::create(path, true).map(drop).map_err(|error| Failure::file(path, CkksError::File(error)))
 }

@@ -48,7 +48,7 @@ const LOCK: &str = ".clathrate-pack.lock";
 
 /// The content of an item.
 #[derive(Debug)]
-pub enum Content {
+pub(crate) enum Content {
     /// A client's introduction.
     Introduction(Vec<u8>),
     /// A message.
@@ -61,7 +61,7 @@ pub enum Content {
 
 /// A line or a file.
 #[derive(Debug)]
-pub struct Item {
+pub(crate) struct Item {
     /// The line's number, or the file's name.
     pub name: String,
     /// The content.
@@ -83,7 +83,7 @@ struct Claim {
 
 /// Files of a folder.
 #[derive(Debug)]
-pub struct Folder {
+pub(crate) struct Folder {
     path: PathBuf,
     /// Locked while the folder is served.
     _lock: File,
@@ -101,7 +101,7 @@ pub struct Folder {
 
 /// A source of messages.
 #[derive(Debug)]
-pub enum Intake {
+pub(crate) enum Intake {
     /// Lines that a thread reads.
     Lines(Receiver<io::Result<Item>>),
     /// Files.
@@ -110,7 +110,7 @@ pub enum Intake {
 
 impl Intake {
     /// Lines of standard input.
-    pub fn lines() -> Self {
+    pub(crate) fn lines() -> Self {
         let (send, receive) = sync_channel(LINES_AHEAD);
         // The thread may be blocked in a read when the program ends, so nothing joins it.
         thread::spawn(move || {
@@ -140,7 +140,7 @@ impl Intake {
     /// # Errors
     /// `Failure::Io` where the folder cannot be read or written to; [`CkksError::OutOfRange`] where another
     /// server serves it.
-    pub fn folder(path: &Path, idle: Option<Duration>) -> Result<Self, Failure> {
+    pub(crate) fn folder(path: &Path, idle: Option<Duration>) -> Result<Self, Failure> {
         let failed = |action| move |source| Failure::Io { path: path.to_owned(), action, source };
         let found = fs::read_dir(path).map_err(failed("read the folder"))?;
         let lock = File::create(path.join(LOCK)).map_err(failed("write to the folder"))?;
@@ -181,7 +181,7 @@ impl Intake {
     ///
     /// # Errors
     /// `Failure::Io` where reading fails.
-    pub fn next(&mut self, patience: Duration) -> Result<(Vec<Item>, bool), Failure> {
+    pub(crate) fn next(&mut self, patience: Duration) -> Result<(Vec<Item>, bool), Failure> {
         match self {
             Self::Lines(receive) => {
                 let failed = |source| Failure::Io { path: PathBuf::from("(stdin)"), action: "read", source };
@@ -215,7 +215,7 @@ impl Intake {
 
     /// Puts an item back whose client's introduction may have arrived while the folder was read. Returns
     /// whether it will be read again: a file is, once.
-    pub fn put_back(&mut self, item: &Item) -> bool {
+    pub(crate) fn put_back(&mut self, item: &Item) -> bool {
         match (self, &item.claim) {
             (Self::Folder(folder), Some(claim)) if claim.first => {
                 folder.again.push(Claim { first: false, ..claim.clone() });
@@ -227,14 +227,14 @@ impl Intake {
 
     /// Puts an item back until [`Intake::release`], because too many numbers of its client wait. Returns
     /// whether it will be read again: a file is.
-    pub fn hold(&mut self, item: &Item) -> bool {
+    pub(crate) fn hold(&mut self, item: &Item) -> bool {
         let (Self::Folder(folder), Some(claim)) = (self, &item.claim) else { return false };
         folder.held.push(claim.clone());
         true
     }
 
     /// Reads held files again, because fewer numbers wait.
-    pub fn release(&mut self) {
+    pub(crate) fn release(&mut self) {
         if let Self::Folder(folder) = self {
             folder.again.append(&mut folder.held);
         }
@@ -242,7 +242,7 @@ impl Intake {
 
     /// Ends the work on an item: removes a file that was stored, and renames a refused file. An error loses
     /// nothing, because the next run finds the file.
-    pub fn settle(&mut self, item: &Item, refused: bool) -> Result<(), String> {
+    pub(crate) fn settle(&mut self, item: &Item, refused: bool) -> Result<(), String> {
         let (Self::Folder(folder), Some(claim)) = (self, &item.claim) else { return Ok(()) };
         let done = if refused {
             fs::rename(&claim.path, folder.free_name(&claim.name))

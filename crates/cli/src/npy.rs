@@ -27,7 +27,7 @@ const MAGIC: &[u8; 6] = b"\x93NUMPY";
 
 /// An array in row-major order.
 #[derive(Debug, PartialEq)]
-pub struct Array {
+pub(crate) struct Array {
     /// The shape, of at most two axes.
     pub shape: Vec<usize>,
     /// The numbers.
@@ -38,7 +38,7 @@ pub struct Array {
 
 /// Errors of `.npy` files.
 #[derive(Debug, Error)]
-pub enum ArrayError {
+pub(crate) enum ArrayError {
     /// Another kind of file.
     #[error("not an .npy file: write it with numpy.save")]
     NotNpy,
@@ -112,7 +112,7 @@ pub enum ArrayError {
 ///
 /// # Errors
 /// [`ArrayError::Io`] for errors of the operating system; other kinds for the contents of the file.
-pub fn read(path: &Path) -> Result<Array, ArrayError> {
+pub(crate) fn read(path: &Path) -> Result<Array, ArrayError> {
     let io = |action, source| ArrayError::Io { action, source };
     if let Some(stream) = streams::input(path).map_err(|source| io("open", source))? {
         return parse(BufReader::new(stream), None);
@@ -127,7 +127,7 @@ pub fn read(path: &Path) -> Result<Array, ArrayError> {
 
 /// Reads an array from a file of `total` bytes, or from a stream of unknown length, of which at most the
 /// array and one more byte are read.
-pub fn parse(mut source: impl Read, total: Option<u64>) -> Result<Array, ArrayError> {
+pub(crate) fn parse(mut source: impl Read, total: Option<u64>) -> Result<Array, ArrayError> {
     let head = read_head(&mut source)?;
     let header = NpyHeader::from_reader(&head[..]).map_err(|error| header_error(error.to_string()))?;
     let shape = header.shape().to_vec();
@@ -297,7 +297,7 @@ fn elements<T: Deserialize, U: Copy>(
 ///
 /// # Errors
 /// [`FileError::Io`].
-pub fn write(path: &Path, shape: &[usize], values: &Values) -> Result<u64, FileError> {
+pub(crate) fn write(path: &Path, shape: &[usize], values: &Values) -> Result<u64, FileError> {
     let mut output = streams::create(path, false)?;
     let mut target = BufWriter::new(&mut output);
     let shape: Vec<u64> = shape.iter().map(|&axis| axis as u64).collect();

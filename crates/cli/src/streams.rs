@@ -15,12 +15,12 @@ fn is_dash(path: &Path) -> bool {
 }
 
 /// Whether reading `path` reads this process's standard input.
-pub fn is_stdin(path: &Path) -> bool {
+pub(crate) fn is_stdin(path: &Path) -> bool {
     is_dash(path) || ["/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"].iter().any(|name| path == Path::new(name))
 }
 
 /// Whether writing to `path` writes to this process's standard output.
-pub fn is_stdout(path: &Path) -> bool {
+pub(crate) fn is_stdout(path: &Path) -> bool {
     is_dash(path) || leads_to_stdout(path)
 }
 
@@ -29,7 +29,7 @@ pub fn is_stdout(path: &Path) -> bool {
 ///
 /// The program `clathrate` never is, because Rust opens `/dev/null` in place of closed streams. A Python
 /// process can be.
-pub fn stdout_is_closed() -> bool {
+pub(crate) fn stdout_is_closed() -> bool {
     #[cfg(unix)]
     let duplicate = std::os::fd::AsFd::as_fd(&io::stdout()).try_clone_to_owned();
     #[cfg(windows)]
@@ -38,7 +38,7 @@ pub fn stdout_is_closed() -> bool {
 }
 
 /// Whether writing to `path` would replace a file. Pipes and character devices are not replaced.
-pub fn is_occupied(path: &Path) -> bool {
+pub(crate) fn is_occupied(path: &Path) -> bool {
     let replaced = |about: Metadata| about.is_file() || about.is_symlink();
     // Links are followed; a broken link counts as a file.
     !is_stdout(path)
@@ -46,7 +46,7 @@ pub fn is_occupied(path: &Path) -> bool {
 }
 
 /// The canonical path of the file to which writing to `path` leads: links are followed.
-pub fn place(path: &Path) -> PathBuf {
+pub(crate) fn place(path: &Path) -> PathBuf {
     const MOST_LINKS: usize = 40;
     let mut path = path.to_path_buf();
     for _ in 0..MOST_LINKS {
@@ -61,7 +61,7 @@ pub fn place(path: &Path) -> PathBuf {
 }
 
 /// The name of an input in messages.
-pub fn input_name(path: PathBuf) -> PathBuf {
+pub(crate) fn input_name(path: PathBuf) -> PathBuf {
     if is_dash(&path) { PathBuf::from("(stdin)") } else { path }
 }
 
@@ -70,7 +70,7 @@ pub fn input_name(path: PathBuf) -> PathBuf {
 ///
 /// # Errors
 /// Errors of opening the stream.
-pub fn input(path: &Path) -> io::Result<Option<Box<dyn Read>>> {
+pub(crate) fn input(path: &Path) -> io::Result<Option<Box<dyn Read>>> {
     if is_dash(path) {
         return Ok(Some(Box::new(io::stdin())));
     }
@@ -84,11 +84,11 @@ pub fn input(path: &Path) -> io::Result<Option<Box<dyn Read>>> {
 }
 
 /// Creates the file at `path`, or the output to standard output.
-pub fn create(path: &Path, private: bool) -> Result<OutputFile, FileError> {
+pub(crate) fn create(path: &Path, private: bool) -> Result<OutputFile, FileError> {
     if is_dash(path) { OutputFile::stdout(private) } else { OutputFile::create(path, private) }
 }
 
 /// The limit on the bytes of a stream: the free memory.
-pub fn free_memory() -> u64 {
+pub(crate) fn free_memory() -> u64 {
     machine::memory().map_or(u64::MAX, |memory| memory.free_bytes)
 }

@@ -51,7 +51,7 @@ impl Deref for Bytes<'_> {
 
 impl Backing<'_> {
     /// All bytes, or the opened file that they must be read from.
-    pub fn in_place(&self) -> Result<&[u8], &OpenedFile> {
+    pub(super) fn in_place(&self) -> Result<&[u8], &OpenedFile> {
         match self {
             Self::Mapped(bytes) => Ok(bytes),
             Self::Memory(bytes) => Ok(bytes),
@@ -61,7 +61,7 @@ impl Backing<'_> {
     }
 
     /// The number of bytes; of an opened file, at the time of opening.
-    pub fn length(&self) -> u64 {
+    pub(super) fn length(&self) -> u64 {
         self.in_place().map_or_else(|opened| opened.length, |bytes| bytes.len() as u64)
     }
 
@@ -69,7 +69,7 @@ impl Backing<'_> {
     ///
     /// # Errors
     /// For opened files only: `Truncated` if the file has become shorter, `Io`.
-    pub fn bytes(&self, range: Range<u64>, watch: Option<&Watch>) -> Result<Bytes<'_>, FileError> {
+    pub(super) fn bytes(&self, range: Range<u64>, watch: Option<&Watch>) -> Result<Bytes<'_>, FileError> {
         match self.in_place() {
             Ok(all) => Ok(Bytes::InPlace(part(all, range))),
             Err(opened) => Ok(Bytes::Copied(opened.bytes(range, watch)?)),
@@ -77,7 +77,7 @@ impl Backing<'_> {
     }
 
     /// BLAKE3 of the bytes of `range`. Of an opened file, at most 256 KiB are in memory at a time.
-    pub fn hash(&self, range: Range<u64>, watch: Option<&Watch>) -> Result<blake3::Hash, FileError> {
+    pub(super) fn hash(&self, range: Range<u64>, watch: Option<&Watch>) -> Result<blake3::Hash, FileError> {
         match self.in_place() {
             Ok(all) => watch::hash(part(all, range), watch)
                 .map_err(|error| FileError::io(Path::new("(memory)"), "read", error)),
@@ -104,7 +104,7 @@ impl OpenedFile {
     ///
     /// # Errors
     /// `Io`.
-    pub fn open(path: &Path) -> Result<Self, FileError> {
+    pub(super) fn open(path: &Path) -> Result<Self, FileError> {
         let failed = |action, source| FileError::io(path, action, source);
         let usable = |about: &std::fs::Metadata| match (about.is_file(), about.is_dir()) {
             (true, _) => Ok(()),
@@ -120,7 +120,7 @@ impl OpenedFile {
     }
 
     /// The file as a mapping, or as an opened file if the system cannot map it.
-    pub fn mapped(self, promise: TrustedMap) -> Backing<'static> {
+    pub(super) fn mapped(self, promise: TrustedMap) -> Backing<'static> {
         match MappedFile::map(&self.file, promise) {
             Ok(map) => Backing::Mapped(Arc::new(map)),
             Err(_) => Backing::Opened(self),
@@ -156,7 +156,7 @@ impl OpenedFile {
     ///
     /// # Errors
     /// Those of [`Backing::bytes`] and of `check`.
-    pub fn words(
+    pub(super) fn words(
         &self,
         offset: u64,
         count: usize,

@@ -76,7 +76,7 @@ pub(super) struct Header<'a> {
 }
 
 impl Header<'_> {
-    pub fn encode(&self) -> [u8; CHECKED_HEADER_BYTES] {
+    pub(super) fn encode(&self) -> [u8; CHECKED_HEADER_BYTES] {
         let mut bytes = [0; CHECKED_HEADER_BYTES];
         bytes[0..8].copy_from_slice(&MAGIC);
         bytes[8..12].copy_from_slice(&FORMAT_VERSION.to_le_bytes());
@@ -104,7 +104,7 @@ pub(super) struct RawHeader {
 }
 
 impl RawHeader {
-    pub fn decode(bytes: &[u8; HEADER_BYTES]) -> Self {
+    pub(super) fn decode(bytes: &[u8; HEADER_BYTES]) -> Self {
         Self {
             kind: u32_at(bytes, 12),
             flags: u64_at(bytes, 16),
@@ -118,7 +118,7 @@ impl RawHeader {
     }
 
     /// The label, for a header with a valid checksum; `parameter_name` comes from the metadata.
-    pub fn label(&self, parameter_name: Option<String>) -> Result<FileLabel, FileError> {
+    pub(super) fn label(&self, parameter_name: Option<String>) -> Result<FileLabel, FileError> {
         let Some(kind) = FileKind::from_number(self.kind) else {
             return Err(FileError::UnknownKind { found: self.kind, newest: FileKind::ALL.len() as u32 });
         };

@@ -48,7 +48,7 @@ impl Metadata {
     ///
     /// # Errors
     /// `Metadata`.
-    pub fn parse(bytes: Vec<u8>) -> Result<(Self, Option<String>), FileError> {
+    pub(super) fn parse(bytes: Vec<u8>) -> Result<(Self, Option<String>), FileError> {
         let text =
             String::from_utf8(bytes).map_err(|error| FileError::Metadata { reason: error.to_string() })?;
         // Well-formed JSON has no raw control characters, so the text can be printed.
@@ -61,12 +61,12 @@ impl Metadata {
     }
 
     /// The stored text.
-    pub fn text(&self) -> &str {
+    pub(super) fn text(&self) -> &str {
         &self.text
     }
 
     /// The description, without the name.
-    pub fn description<T: DeserializeOwned>(&self) -> Result<T, FileError> {
+    pub(super) fn description<T: DeserializeOwned>(&self) -> Result<T, FileError> {
         match self.fields {
             None => from_text(&self.text),
             Some(start) => from_text(&format!("{{{}", &self.text[start..])),

@@ -39,7 +39,7 @@ pub(super) enum Stream {
 impl Stream {
     /// Opens the target for writing. Waits until a pipe has a reader.
     #[cfg(unix)]
-    pub fn open(&self) -> io::Result<File> {
+    pub(super) fn open(&self) -> io::Result<File> {
         use std::io::Write;
         use std::os::fd::AsFd;
         // Duplicates of the descriptors, which share the position in a file behind them.

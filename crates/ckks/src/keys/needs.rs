@@ -84,14 +84,14 @@ mod as_list {
     use super::{BTreeMap, Deserialize, KeyLevel, Operation};
     use serde::{Deserializer, Serializer};
 
-    pub fn serialize<S: Serializer>(
+    pub(super) fn serialize<S: Serializer>(
         map: &BTreeMap<Operation, KeyLevel>,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(map)
     }
 
-    pub fn deserialize<'d, D: Deserializer<'d>>(
+    pub(super) fn deserialize<'d, D: Deserializer<'d>>(
         deserializer: D,
     ) -> Result<BTreeMap<Operation, KeyLevel>, D::Error> {
         Ok(Vec::<(Operation, KeyLevel)>::deserialize(deserializer)?.into_iter().collect())

@@ -25,7 +25,7 @@ use crate::parameters::Params;
 /// Domain-separation string of authentication keys.
 const DOMAIN: &str = "clathrate light client authentication v1";
 
-pub use crate::keys::tag::TAG_BYTES;
+pub(super) use crate::keys::tag::TAG_BYTES;
 
 /// Given by the owner to a server, next to evaluation keys, to authenticate the owner's light clients. It
 /// decrypts nothing, but whoever has it can send numbers in the name of every client, and replies to every
@@ -109,7 +109,7 @@ impl fmt::Debug for ClientKey {
 impl ClientKey {
     /// Appends the tag. `context` is covered by the tag but not sent; empty for bytes that begin with a
     /// magic.
-    pub fn seal(&self, context: &[u8], bytes: &mut Vec<u8>) {
+    pub(super) fn seal(&self, context: &[u8], bytes: &mut Vec<u8>) {
         let tag = self.tag(context, bytes);
         bytes.extend_from_slice(&tag);
     }
@@ -118,7 +118,7 @@ impl ClientKey {
     ///
     /// # Errors
     /// [`CkksError::OutOfRange`] for a tag of another key.
-    pub fn open<'b>(
+    pub(super) fn open<'b>(
         &self,
         context: &[u8],
         bytes: &'b [u8],

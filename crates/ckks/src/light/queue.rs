@@ -58,22 +58,22 @@ pub(super) struct Queue {
 
 impl Queue {
     /// Number of waiting samples.
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.samples
     }
 
     /// Number of waiting samples of one client.
-    pub fn of(&self, serial: &Serial) -> usize {
+    pub(super) fn of(&self, serial: &Serial) -> usize {
         self.lanes.get(serial).map_or(0, |lane| lane.samples)
     }
 
     /// When the oldest waiting sample was accepted.
-    pub fn oldest(&self) -> Option<u64> {
+    pub(super) fn oldest(&self) -> Option<u64> {
         self.lanes.values().filter_map(|lane| lane.messages.front()).map(|message| message.at).min()
     }
 
     /// Adds all samples of a message.
-    pub fn push(
+    pub(super) fn push(
         &mut self,
         serial: Serial,
         client: ClientId,
@@ -101,7 +101,7 @@ impl Queue {
 
     /// At most `most` samples, in turns, of the clients that fit the client whose turn it is, by `alike`;
     /// sorted in the order of acceptance.
-    pub fn take(
+    pub(super) fn take(
         &mut self,
         most: usize,
         alike: impl Fn(&Waiting, &Waiting) -> bool,
@@ -139,7 +139,7 @@ impl Queue {
     }
 
     /// Puts taken samples back, before the waiting samples of the same clients.
-    pub fn give_back(&mut self, taken: impl DoubleEndedIterator<Item = (Serial, Waiting)>) {
+    pub(super) fn give_back(&mut self, taken: impl DoubleEndedIterator<Item = (Serial, Waiting)>) {
         for (serial, sample) in taken.rev() {
             let lane = self.lane(serial, sample.count());
             // Earlier samples of another batch may have been put back already.
@@ -156,7 +156,7 @@ impl Queue {
     }
 
     /// Removes samples that are done.
-    pub fn remove(&mut self, done: &BTreeSet<(ClientId, u64)>) {
+    pub(super) fn remove(&mut self, done: &BTreeSet<(ClientId, u64)>) {
         for lane in self.lanes.values_mut() {
             let mut left = VecDeque::with_capacity(lane.messages.len());
             for message in lane.messages.drain(..) {

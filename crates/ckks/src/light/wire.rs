@@ -9,29 +9,29 @@ use crate::error::CkksError;
 use crate::key_id::KeyId;
 
 /// First bytes of an introduction, a reply and a stored state, and of the context of a message's tag.
-pub const INTRODUCTION: [u8; 4] = *b"CLLI";
-pub const REPLY: [u8; 4] = *b"CLLR";
-pub const STATE: [u8; 4] = *b"CLLS";
-pub const MESSAGE: [u8; 4] = *b"CLLM";
+pub(super) const INTRODUCTION: [u8; 4] = *b"CLLI";
+pub(super) const REPLY: [u8; 4] = *b"CLLR";
+pub(super) const STATE: [u8; 4] = *b"CLLS";
+pub(super) const MESSAGE: [u8; 4] = *b"CLLM";
 
 /// The version of these formats.
-pub const VERSION: u8 = 3;
+pub(super) const VERSION: u8 = 3;
 
 /// Minimum of the bits per number in a message, so that the length determines the count of numbers.
-pub const LEAST_BITS: u32 = 8;
+pub(super) const LEAST_BITS: u32 = 8;
 
 /// Maximum of the bits of the modulus, so that residues compose in 128 bits.
-pub const MOST_BITS: u32 = 120;
+pub(super) const MOST_BITS: u32 = 120;
 
 /// A number that the owner draws for a client; clients made from one state share it, with different seeds.
-pub type Serial = [u8; 16];
+pub(super) type Serial = [u8; 16];
 
 /// The name of a client: [`Receiver::client_id`](super::Receiver::client_id).
 pub type ClientId = [u8; 32];
 
 /// How one client encrypts.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Terms {
+pub(super) struct Terms {
     /// Digest of the parameters at their root degree and rank.
     pub digest: [u8; 32],
     pub key_id: KeyId,
@@ -54,33 +54,33 @@ pub struct Terms {
 }
 
 /// An error about unusable bytes.
-pub fn unreadable(what: &'static str, value: String, remedy: &str) -> CkksError {
+pub(super) fn unreadable(what: &'static str, value: String, remedy: &str) -> CkksError {
     CkksError::OutOfRange { what, value, remedy: remedy.to_owned() }
 }
 
 /// Writes fields one after the other.
 #[derive(Default)]
-pub struct Writer(pub Vec<u8>);
+pub(super) struct Writer(pub Vec<u8>);
 
 impl Writer {
-    pub fn bytes(&mut self, bytes: &[u8]) {
+    pub(super) fn bytes(&mut self, bytes: &[u8]) {
         self.0.extend_from_slice(bytes);
     }
 
-    pub fn word(&mut self, word: u64) {
+    pub(super) fn word(&mut self, word: u64) {
         self.bytes(&word.to_le_bytes());
     }
 }
 
 /// Reads fields one after the other.
-pub struct Reader<'b> {
+pub(super) struct Reader<'b> {
     pub bytes: &'b [u8],
     pub what: &'static str,
 }
 
 impl<'b> Reader<'b> {
     /// Checks the first bytes and the version.
-    pub fn new(bytes: &'b [u8], magic: [u8; 4], what: &'static str) -> Result<Self, CkksError> {
+    pub(super) fn new(bytes: &'b [u8], magic: [u8; 4], what: &'static str) -> Result<Self, CkksError> {
         let mut reader = Self { bytes, what };
         let (first, version) = (reader.array::<4>()?, reader.array::<1>()?);
         if first != magic {
@@ -96,7 +96,7 @@ impl<'b> Reader<'b> {
         Ok(reader)
     }
 
-    pub fn slice(&mut self, length: usize) -> Result<&'b [u8], CkksError> {
+    pub(super) fn slice(&mut self, length: usize) -> Result<&'b [u8], CkksError> {
         let Some((taken, rest)) = self.bytes.split_at_checked(length) else {
             let value = format!("{} bytes where {length} are needed", self.bytes.len());
             return Err(unreadable(self.what, value, "the bytes are cut off: send them again"));
@@ -105,18 +105,18 @@ impl<'b> Reader<'b> {
         Ok(taken)
     }
 
-    pub fn array<const N: usize>(&mut self) -> Result<[u8; N], CkksError> {
+    pub(super) fn array<const N: usize>(&mut self) -> Result<[u8; N], CkksError> {
         let mut array = [0; N];
         array.copy_from_slice(self.slice(N)?);
         Ok(array)
     }
 
-    pub fn word(&mut self) -> Result<u64, CkksError> {
+    pub(super) fn word(&mut self) -> Result<u64, CkksError> {
         Ok(u64::from_le_bytes(self.array()?))
     }
 
     /// A word below `limit`.
-    pub fn number(&mut self, limit: u64, field: &str) -> Result<usize, CkksError> {
+    pub(super) fn number(&mut self, limit: u64, field: &str) -> Result<usize, CkksError> {
         let word = self.word()?;
         if word < limit {
             return Ok(word as usize);
@@ -125,7 +125,7 @@ impl<'b> Reader<'b> {
     }
 
     /// Refuses further bytes.
-    pub fn end(self) -> Result<(), CkksError> {
+    pub(super) fn end(self) -> Result<(), CkksError> {
         if self.bytes.is_empty() {
             return Ok(());
         }
@@ -138,13 +138,13 @@ impl<'b> Reader<'b> {
 }
 
 /// Writes the name of a secret: 0 and a word for the main secret, 1 and its number for a device's.
-pub fn write_secret(writer: &mut Writer, secret: SecretName) {
+pub(super) fn write_secret(writer: &mut Writer, secret: SecretName) {
     let (kind, number) = if let SecretName::Device(number) = secret { (1, number) } else { (0, 0) };
     writer.bytes(&[kind]);
     writer.word(number);
 }
 
-pub fn read_secret(reader: &mut Reader<'_>) -> Result<SecretName, CkksError> {
+pub(super) fn read_secret(reader: &mut Reader<'_>) -> Result<SecretName, CkksError> {
     match (reader.array::<1>()?, reader.word()?) {
         ([0], 0) => Ok(SecretName::Main),
         ([1], number) => Ok(SecretName::Device(number)),
@@ -157,13 +157,13 @@ pub fn read_secret(reader: &mut Reader<'_>) -> Result<SecretName, CkksError> {
 }
 
 impl Terms {
-    pub fn write(&self, writer: &mut Writer) {
+    pub(super) fn write(&self, writer: &mut Writer) {
         self.write_fixed(writer);
         writer.bytes(&self.seed.0);
     }
 
     /// Writes all terms except the seed: those that the owner chose.
-    pub fn write_fixed(&self, writer: &mut Writer) {
+    pub(super) fn write_fixed(&self, writer: &mut Writer) {
         writer.bytes(&self.digest);
         writer.bytes(&self.key_id.0);
         writer.bytes(&self.serial);
@@ -185,7 +185,7 @@ impl Terms {
         }
     }
 
-    pub fn read(reader: &mut Reader<'_>) -> Result<Self, CkksError> {
+    pub(super) fn read(reader: &mut Reader<'_>) -> Result<Self, CkksError> {
         let (digest, key_id) = (reader.array()?, KeyId(reader.array()?));
         let (serial, secret) = (reader.array()?, read_secret(reader)?);
         let degree = reader.number((1 << 17) + 1, "the degree")?;
@@ -227,17 +227,17 @@ impl Terms {
     }
 
     /// The modulus of the bodies.
-    pub fn modulus(&self) -> u128 {
+    pub(super) fn modulus(&self) -> u128 {
         self.moduli.iter().map(|&(q, _)| u128::from(q)).product()
     }
 
     /// Bits of the modulus.
-    pub fn modulus_bits(&self) -> u32 {
+    pub(super) fn modulus_bits(&self) -> u32 {
         self.modulus().ilog2() + 1
     }
 
     /// The context of a message's tag: that it is a message, and its seed.
-    pub fn message_context(&self) -> [u8; 36] {
+    pub(super) fn message_context(&self) -> [u8; 36] {
         let mut context = [0; 36];
         context[..4].copy_from_slice(&MESSAGE);
         context[4..].copy_from_slice(&self.seed.0);
@@ -245,24 +245,24 @@ impl Terms {
     }
 
     /// Bits of a body in a message.
-    pub fn sent_bits(&self) -> u32 {
+    pub(super) fn sent_bits(&self) -> u32 {
         self.modulus_bits() - self.dropped
     }
 
     /// For each coefficient of a sample, the index of its number.
-    pub fn places(&self) -> Vec<usize> {
+    pub(super) fn places(&self) -> Vec<usize> {
         let bits = self.degree.trailing_zeros();
         (0..self.degree).map(|place| if self.reversed { bit_reverse(place, bits) } else { place }).collect()
     }
 
     /// The first bytes of messages, which identify their introduction.
-    pub fn prefix(&self) -> [u8; 4] {
+    pub(super) fn prefix(&self) -> [u8; 4] {
         [self.seed.0[0], self.seed.0[1], self.seed.0[2], self.seed.0[3]]
     }
 }
 
 /// The number below the product of the moduli that has these residues.
-pub fn composed(residues: &[u64], moduli: &[Modulus]) -> u128 {
+pub(super) fn composed(residues: &[u64], moduli: &[Modulus]) -> u128 {
     // Mixed radix: each digit is computed modulo its modulus.
     let (mut value, mut product) = (0u128, 1u128);
     for (&residue, modulus) in residues.iter().zip(moduli) {
@@ -276,7 +276,7 @@ pub fn composed(residues: &[u64], moduli: &[Modulus]) -> u128 {
 }
 
 /// Packs numbers of `bits` bits, lowest bit first.
-pub fn pack(numbers: &[u128], bits: u32) -> Vec<u8> {
+pub(super) fn pack(numbers: &[u128], bits: u32) -> Vec<u8> {
     let mut bytes = vec![0u8; (numbers.len() * bits as usize).div_ceil(8)];
     for (i, &number) in numbers.iter().enumerate() {
         let start = i * bits as usize;
@@ -287,7 +287,7 @@ pub fn pack(numbers: &[u128], bits: u32) -> Vec<u8> {
 }
 
 /// Number `index` of the bytes of [`pack`]; at most [`MOST_BITS`] bits, so that it is within 16 bytes.
-pub fn unpack(bytes: &[u8], index: usize, bits: u32) -> u128 {
+pub(super) fn unpack(bytes: &[u8], index: usize, bits: u32) -> u128 {
     let start = index * bits as usize;
     let bytes = &bytes[start / 8..];
     let mut window = [0u8; 16];

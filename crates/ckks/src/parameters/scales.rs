@@ -99,7 +99,7 @@ pub(super) struct Sizes {
 const SIGN_BITS: f64 = 1.0;
 
 impl Sizes {
-    pub fn new(chain: &Chain, scales: &[f64], rounding_variance: f64) -> Self {
+    pub(super) fn new(chain: &Chain, scales: &[f64], rounding_variance: f64) -> Self {
         let levels = || (0..=chain.max_level().0).map(Level);
         Self {
             steps: levels().map(|level| step_product(chain, level).log2()).collect(),
@@ -123,7 +123,7 @@ impl Sizes {
     ///
     /// # Errors
     /// [`CkksError::InvalidParams`].
-    pub fn check_products(&self, segments: &Segments) -> Result<Vec<ScaleWarning>, CkksError> {
+    pub(super) fn check_products(&self, segments: &Segments) -> Result<Vec<ScaleWarning>, CkksError> {
         let mut warnings = Vec::new();
         for segment in segments.all() {
             for level in (segment.lowest() + 1..=segment.highest()).rev() {

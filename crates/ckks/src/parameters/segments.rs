@@ -58,7 +58,7 @@ pub(super) struct Segments(Vec<Segment>);
 
 impl Segments {
     /// The segments of a checked specification: `given`, or one of all levels from 0 to `top`.
-    pub fn new(given: &[Segment], top: usize, log2_scale: f64) -> Self {
+    pub(super) fn new(given: &[Segment], top: usize, log2_scale: f64) -> Self {
         let mut segments = given.to_vec();
         if segments.is_empty() {
             segments.push(Segment { name: WHOLE.to_owned(), log2_scale, levels: (0, top) });
@@ -68,12 +68,12 @@ impl Segments {
     }
 
     /// All of them, the lowest first.
-    pub fn all(&self) -> &[Segment] {
+    pub(super) fn all(&self) -> &[Segment] {
         &self.0
     }
 
     /// The segment of `level`; levels above the chain count to the highest segment.
-    pub fn at(&self, level: usize) -> &Segment {
+    pub(super) fn at(&self, level: usize) -> &Segment {
         let above = self.0.partition_point(|segment| segment.levels.0 <= level);
         &self.0[above.max(1) - 1]
     }

@@ -132,11 +132,11 @@ mod sizes {
         }
     }
 
-    pub fn of_primes<S: Serializer>(primes: &[f64], serializer: S) -> Result<S::Ok, S::Error> {
+    pub(super) fn of_primes<S: Serializer>(primes: &[f64], serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(primes.iter().map(Bits::from))
     }
 
-    pub fn of_steps<S: Serializer>(steps: &[Vec<f64>], serializer: S) -> Result<S::Ok, S::Error> {
+    pub(super) fn of_steps<S: Serializer>(steps: &[Vec<f64>], serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(steps.iter().map(|step| step.iter().map(Bits::from).collect::<Vec<_>>()))
     }
 }

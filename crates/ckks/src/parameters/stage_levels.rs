@@ -40,7 +40,7 @@ impl StageLevels {
     ///
     /// # Errors
     /// [`CkksError::NotBootstrappable`] where a segment is missing or at the wrong place.
-    pub fn new(params: &Params) -> Result<Self, CkksError> {
+    pub(crate) fn new(params: &Params) -> Result<Self, CkksError> {
         let refuse =
             |reason: String| CkksError::NotBootstrappable { params: params.spec().name.clone(), reason };
         let find = |name: &str| params.segments().iter().find(|segment| segment.name == name);
@@ -81,7 +81,7 @@ impl StageLevels {
     }
 
     /// Whether slots-to-coefficients comes last.
-    pub fn slots_last(self) -> bool {
+    pub(crate) fn slots_last(self) -> bool {
         self.reduced > self.end
     }
 }

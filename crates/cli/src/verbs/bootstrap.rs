@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::files;
 
 /// Runs the verb.
-pub fn run(arguments: &Bootstrap, console: &Console, runtime: &Runtime) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &Bootstrap, console: &Console, runtime: &Runtime) -> Result<(), Failure> {
     let output = &arguments.output;
     files::check_output(output)?;
     let params = files::params(&arguments.params.params, arguments.params.accepted, runtime)?;

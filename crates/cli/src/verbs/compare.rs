@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::files;
 
 /// Runs the verb. Arrays that differ are a failure, so that scripts stop.
-pub fn run(arguments: &Compare, console: &Console, runtime: &Runtime) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &Compare, console: &Console, runtime: &Runtime) -> Result<(), Failure> {
     let (input, with) = (&arguments.input, &arguments.with);
     let params = files::params(&arguments.params.params, arguments.params.accepted, runtime)?;
     let load = |path| files::load(path, |reader| Ciphertext::from_reader(reader, &params));

@@ -37,7 +37,7 @@ fn sharing(
 }
 
 /// Runs the verb.
-pub fn run(arguments: &Decrypt, console: &Console, runtime: &Runtime) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &Decrypt, console: &Console, runtime: &Runtime) -> Result<(), Failure> {
     let output = &arguments.output;
     if arguments.share && !arguments.honest_evaluator {
         return Err(Failure::Usage(

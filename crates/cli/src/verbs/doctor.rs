@@ -11,7 +11,7 @@ use crate::console::Console;
 use crate::failure::Failure;
 
 /// Runs the verb.
-pub fn run(console: &Console, runtime: &Runtime) -> Result<(), Failure> {
+pub(crate) fn run(console: &Console, runtime: &Runtime) -> Result<(), Failure> {
     let kernels = Isa::available();
     let forced = std::env::var(FORCE_VARIABLE).ok().filter(|name| !name.is_empty());
     // A forced instruction set that the machine lacks is an error before any test.

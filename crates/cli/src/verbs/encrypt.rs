@@ -28,7 +28,7 @@ fn read_key(reader: &FileReader<'_>, params: &Params) -> Result<Key, CkksError> 
 }
 
 /// Runs the verb.
-pub fn run(arguments: &Encrypt, console: &Console, runtime: &Runtime) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &Encrypt, console: &Console, runtime: &Runtime) -> Result<(), Failure> {
     let output: &Path = &arguments.output;
     files::check_output(output)?;
     let params = files::params(&arguments.params.params, arguments.params.accepted, runtime)?;

@@ -99,7 +99,7 @@ fn finish(console: &Console, output: &Path, result: &Ciphertext, before: &str) -
 }
 
 /// `clathrate add`.
-pub fn add(arguments: &Add, console: &Console, runtime: &Runtime) -> Result<(), Failure> {
+pub(crate) fn add(arguments: &Add, console: &Console, runtime: &Runtime) -> Result<(), Failure> {
     const ADDITION: &str = "addition";
     let loaded = Loaded::new(&arguments.on, console, runtime)?;
     let evaluator = &loaded.evaluator;
@@ -122,7 +122,7 @@ pub fn add(arguments: &Add, console: &Console, runtime: &Runtime) -> Result<(), 
 }
 
 /// `clathrate multiply`.
-pub fn multiply(arguments: &Multiply, console: &Console, runtime: &Runtime) -> Result<(), Failure> {
+pub(crate) fn multiply(arguments: &Multiply, console: &Console, runtime: &Runtime) -> Result<(), Failure> {
     const PRODUCT: &str = "an element-wise product";
     let mut loaded = Loaded::new(&arguments.on, console, runtime)?;
     let other = loaded.other(&arguments.operand)?;
@@ -153,14 +153,14 @@ pub fn multiply(arguments: &Multiply, console: &Console, runtime: &Runtime) -> R
 }
 
 /// `clathrate rotate`.
-pub fn rotate(arguments: &Rotate, console: &Console, runtime: &Runtime) -> Result<(), Failure> {
+pub(crate) fn rotate(arguments: &Rotate, console: &Console, runtime: &Runtime) -> Result<(), Failure> {
     let loaded = Loaded::new(&arguments.on, console, runtime)?;
     let rotated = loaded.evaluator.rotate(&*loaded.evaluator.settled(&loaded.input)?, arguments.steps)?;
     finish(console, &arguments.on.output, &rotated, "")
 }
 
 /// `clathrate sum`.
-pub fn sum(arguments: &Sum, console: &Console, runtime: &Runtime) -> Result<(), Failure> {
+pub(crate) fn sum(arguments: &Sum, console: &Console, runtime: &Runtime) -> Result<(), Failure> {
     let loaded = Loaded::new(&arguments.on, console, runtime)?;
     let (evaluator, x) = (&loaded.evaluator, loaded.evaluator.settled(&loaded.input)?);
     let sums = match (arguments.axis, x.padding()) {
@@ -174,7 +174,11 @@ pub fn sum(arguments: &Sum, console: &Console, runtime: &Runtime) -> Result<(), 
 }
 
 /// `clathrate polynomial`.
-pub fn polynomial(arguments: &PolynomialOf, console: &Console, runtime: &Runtime) -> Result<(), Failure> {
+pub(crate) fn polynomial(
+    arguments: &PolynomialOf,
+    console: &Console,
+    runtime: &Runtime,
+) -> Result<(), Failure> {
     let &[low, high] = &arguments.domain[..] else {
         return Err(Failure::Usage(format!(
             "--domain takes two numbers, such as -1,1; got {}",
@@ -193,7 +197,7 @@ pub fn polynomial(arguments: &PolynomialOf, console: &Console, runtime: &Runtime
 }
 
 /// `clathrate convert`.
-pub fn convert(arguments: &Convert, console: &Console, runtime: &Runtime) -> Result<(), Failure> {
+pub(crate) fn convert(arguments: &Convert, console: &Console, runtime: &Runtime) -> Result<(), Failure> {
     let loaded = Loaded::new(&arguments.on, console, runtime)?;
     let (evaluator, x) = (&loaded.evaluator, loaded.evaluator.settled(&loaded.input)?);
     let converted = match (arguments.to_level, arguments.to_rank) {

@@ -44,7 +44,7 @@ fn of_array(metadata: &Value) -> Vec<String> {
 }
 
 /// Runs the verb: prints the complete report, then an error if a section is damaged.
-pub fn run(arguments: &Inspect, console: &Console) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &Inspect, console: &Console) -> Result<(), Failure> {
     let path = &arguments.file;
     let reader = files::open(path)?;
     let label = reader.label();

@@ -16,7 +16,7 @@ use crate::failure::Failure;
 use crate::{files, streams};
 
 /// Runs the verb: makes all keys before it moves any file to its name, the secret key first.
-pub fn run(arguments: &Keygen, console: &Console, runtime: &Runtime) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &Keygen, console: &Console, runtime: &Runtime) -> Result<(), Failure> {
     let outputs = [
         Some(&arguments.secret),
         arguments.public.as_ref(),

@@ -12,7 +12,7 @@ use crate::npy::ArrayError;
 use crate::{files, npy};
 
 /// Runs the verb.
-pub fn run(arguments: &Matmul, console: &Console, runtime: &Runtime) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &Matmul, console: &Console, runtime: &Runtime) -> Result<(), Failure> {
     let output = &arguments.output;
     files::check_output(output)?;
     let params = files::params(&arguments.params.params, arguments.params.accepted, runtime)?;

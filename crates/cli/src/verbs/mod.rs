@@ -1,19 +1,19 @@
 //! The verbs, one file each, and their common output.
 
-pub mod bootstrap;
-pub mod compare;
-pub mod decrypt;
-pub mod doctor;
-pub mod encrypt;
-pub mod evaluate;
-pub mod inspect;
-pub mod keygen;
-pub mod matmul;
-pub mod pack;
-pub mod params;
-pub mod selftest;
-pub mod tag;
-pub mod tune;
+pub(crate) mod bootstrap;
+pub(crate) mod compare;
+pub(crate) mod decrypt;
+pub(crate) mod doctor;
+pub(crate) mod encrypt;
+pub(crate) mod evaluate;
+pub(crate) mod inspect;
+pub(crate) mod keygen;
+pub(crate) mod matmul;
+pub(crate) mod pack;
+pub(crate) mod params;
+pub(crate) mod selftest;
+pub(crate) mod tag;
+pub(crate) mod tune;
 
 use std::path::Path;
 

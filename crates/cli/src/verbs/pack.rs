@@ -49,7 +49,7 @@ const FULL_CLIENTS: usize = 4;
 
 impl SampleKind {
     /// The secrets of the samples, at least one.
-    pub fn secrets(&self) -> Vec<SecretName> {
+    pub(crate) fn secrets(&self) -> Vec<SecretName> {
         if self.client.is_empty() {
             vec![SecretName::Main]
         } else {
@@ -58,7 +58,7 @@ impl SampleKind {
     }
 
     /// The options of a plan for `count` numbers.
-    pub fn options(&self, count: usize, key_bytes: Option<usize>) -> SamplesOptions {
+    pub(crate) fn options(&self, count: usize, key_bytes: Option<usize>) -> SamplesOptions {
         SamplesOptions {
             count: Some(count),
             degree: self.sample_degree,
@@ -71,7 +71,7 @@ impl SampleKind {
 }
 
 /// Runs the verb.
-pub fn run(arguments: &Pack, console: &Console, runtime: &Runtime) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &Pack, console: &Console, runtime: &Runtime) -> Result<(), Failure> {
     let params = files::params(&arguments.params.params, arguments.params.accepted, runtime)?;
     warn_insecure(console, &params);
     let keys = files::load(&arguments.evaluation, |reader| EvaluationKeys::from_reader(reader, &params))?;

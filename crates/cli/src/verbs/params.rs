@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::files;
 
 /// Runs the verb.
-pub fn run(action: &ParamsAction, console: &Console, runtime: &Runtime) -> Result<(), Failure> {
+pub(crate) fn run(action: &ParamsAction, console: &Console, runtime: &Runtime) -> Result<(), Failure> {
     match action {
         ParamsAction::List => list(console),
         ParamsAction::Show { source, accepted, plan: true } => {
@@ -77,7 +77,7 @@ fn list(console: &Console) -> Result<(), Failure> {
 }
 
 /// A digest in hexadecimal.
-pub fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

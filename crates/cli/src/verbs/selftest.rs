@@ -14,7 +14,7 @@ use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Param
 
 /// One test's outcome.
 #[derive(Debug)]
-pub struct Outcome {
+pub(crate) struct Outcome {
     /// The test.
     pub name: String,
     /// Why it failed, if it did.
@@ -34,7 +34,7 @@ const PRIME_BITS: [u32; 7] = [30, 36, 40, 45, 46, 49, 60];
 const TOLERANCE: f64 = 1.0 / 1_048_576.0;
 
 /// Runs all tests.
-pub fn run(kernels: &[Isa], runtime: &Runtime) -> Vec<Outcome> {
+pub(crate) fn run(kernels: &[Isa], runtime: &Runtime) -> Vec<Outcome> {
     let mut outcomes: Vec<Outcome> = kernels.iter().map(|&isa| kernel(isa)).collect();
     let outcome = |name: &str, result: Result<Option<String>, CkksError>| Outcome {
         name: name.to_owned(),

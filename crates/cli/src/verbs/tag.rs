@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::files;
 
 /// Runs the verb.
-pub fn run(arguments: &Tag, console: &Console, runtime: &Runtime) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &Tag, console: &Console, runtime: &Runtime) -> Result<(), Failure> {
     let params = files::params(&arguments.params.params, arguments.params.accepted, runtime)?;
     let secret = files::load(&arguments.secret, |reader| SecretKey::from_reader(reader, &params))?;
     let tag = hex(&secret.tag_of_file(&arguments.name, &arguments.input)?);

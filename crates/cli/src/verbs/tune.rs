@@ -9,7 +9,7 @@ use crate::console::Console;
 use crate::failure::Failure;
 
 /// Runs the verb.
-pub fn run(arguments: &Tune, console: &Console, runtime: &Runtime) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &Tune, console: &Console, runtime: &Runtime) -> Result<(), Failure> {
     let kernels = runtime.kernels()?;
     if cfg!(debug_assertions) {
         console.warn("this is a debug build: its times are not those of a release build");

@@ -60,7 +60,7 @@ pub(super) struct Builder<'p> {
 }
 
 impl<'p> Builder<'p> {
-    pub fn new(params: &'p Params, basis: PolynomialBasis, level: Level, scale: f64) -> Self {
+    pub(super) fn new(params: &'p Params, basis: PolynomialBasis, level: Level, scale: f64) -> Self {
         Self { params, basis, level, scale, nodes: Vec::new(), depths: vec![0] }
     }
 
@@ -94,7 +94,11 @@ impl<'p> Builder<'p> {
     }
 
     /// The nodes of the circuit, without levels and scales, and its number of levels.
-    pub fn build(mut self, polynomial: &Polynomial, coefficients: Vec<Complex64>) -> (Vec<Node>, usize) {
+    pub(super) fn build(
+        mut self,
+        polynomial: &Polynomial,
+        coefficients: Vec<Complex64>,
+    ) -> (Vec<Node>, usize) {
         let mut y = 0;
         // An input with such a scale is a product that is not rescaled.
         while self.level.0 > 0

@@ -56,12 +56,12 @@ pub(super) struct Split {
 
 impl Split {
     /// Relinearisations: one per power and one per part with products.
-    pub fn relinearisations(&self) -> usize {
+    pub(super) fn relinearisations(&self) -> usize {
         self.chain.len() + self.parts.iter().filter(|part| !part.products.is_empty()).count()
     }
 
     /// Products of ciphertexts.
-    pub fn products(&self) -> usize {
+    pub(super) fn products(&self) -> usize {
         self.chain.len() + self.parts.iter().map(|part| part.products.len()).sum::<usize>()
     }
 
