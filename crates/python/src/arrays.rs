@@ -1,7 +1,7 @@
 //! NumPy arrays in and out.
 //!
-//! Data is copied once on the way in, under the interpreter lock, into row-major double precision: what the caller does to the
-//! array afterwards, or another thread during the call, changes nothing.
+//! Data is copied once on the way in, under the interpreter lock, into row-major double precision: what the
+//! caller does to the array afterwards, or another thread during the call, changes nothing.
 
 use clathrate_ckks::CkksError;
 use clathrate_ckks::keys::Values;
@@ -88,7 +88,8 @@ fn too_wide(py: Python<'_>) -> PyErr {
     )
 }
 
-/// NumPy makes objects of a list's integers beyond 64 bits: doubles instead, where every entry of the list is a real number.
+/// NumPy makes objects of a list's integers beyond 64 bits: doubles instead, where every entry of the list is
+/// a real number.
 fn with_wide_integers<'py>(
     data: &Bound<'py, PyAny>,
     array: Bound<'py, PyAny>,
@@ -160,7 +161,8 @@ pub fn to_numpy<'py>(py: Python<'py>, values: Values, shape: &[usize]) -> PyResu
     flat.call_method1("reshape", (PyTuple::new(py, shape)?,))
 }
 
-/// Whether `data` is something that an operator takes as numbers, or refuses by name, and not an object with operators of its own.
+/// Whether `data` is something that an operator takes as numbers, or refuses by name, and not an object with
+/// operators of its own.
 pub fn is_numeric(data: &Bound<'_, PyAny>) -> PyResult<bool> {
     if data.is_instance_of::<PyFloat>()
         || data.is_instance_of::<PyInt>()

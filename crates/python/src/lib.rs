@@ -1,21 +1,19 @@
 //! The Python extension module: the CKKS layer on NumPy arrays.
 //!
-//! A front and nothing else: it turns arrays into numbers, errors into exceptions, progress into callbacks, and releases the
-//! interpreter lock around everything that takes time. Objects are immutable (`frozen`) and share their data; `python/clathrate`
-//! holds what is better written in Python, and the type stubs of this module.
+//! A front and nothing else: it turns arrays into numbers, errors into exceptions, progress into callbacks,
+//! and releases the interpreter lock around everything that takes time. Objects are immutable (`frozen`) and
+//! share their data.
 //!
-//! The comments of Python classes and functions are their docstrings, in the sections of numpydoc. `scripts/stub_docstrings.py` copies them
-//! into the stubs, where editors look for them.
+//! Programs see the classes of `python/clathrate`, which stand in front of these: there are the signatures
+//! with their defaults, the docstrings, and what is Python's own. Here a method takes every argument, without
+//! defaults. `scripts/stub.py` writes the signatures to `_native.pyi`.
 #![deny(unsafe_code)]
-// Docstrings are not Markdown: an example's `>>>` is no quotation.
-#![allow(clippy::doc_lazy_continuation)]
 
 use pyo3::prelude::*;
 
 mod arrays;
 mod authentication;
 mod bootstrap;
-mod buffers;
 mod ciphertext;
 mod command;
 mod comparison;
@@ -43,7 +41,6 @@ mod paths;
 mod polynomial;
 mod primes;
 mod public_key;
-mod recipe;
 mod run;
 mod runtime;
 mod samples;
@@ -82,6 +79,8 @@ mod _native {
     use crate::keys::PySecretKey;
     #[pymodule_export]
     use crate::layout::PyLayout;
+    #[pymodule_export]
+    use crate::libraries::refusal_of_library;
     #[pymodule_export]
     use crate::light::{PyLightClient, PyReceiver};
     #[pymodule_export]

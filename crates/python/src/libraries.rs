@@ -1,8 +1,8 @@
 //! Array libraries whose objects must be converted to NumPy arrays before they meet a ciphertext.
 //!
-//! Their operators turn the other operand into an array of numbers, which a ciphertext refuses (`Ciphertext.__array__`), or they give
-//! arrays that NumPy cannot read. The messages name the library and the conversion. A library is known by the names of modules, so that
-//! none is imported.
+//! Their operators turn the other operand into an array of numbers, which a ciphertext refuses
+//! (`Ciphertext.__array__`), or they give arrays that NumPy cannot read. The messages name the library and
+//! the conversion. A library is known by the names of modules, so that none is imported.
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -40,21 +40,6 @@ impl Library {
         classes.iter().filter_map(module).find_map(|name| Self::of_module(&name))
     }
 
-    /// The library whose Python code called the function that runs now, directly or through NumPy.
-    pub fn of_caller(py: Python<'_>) -> Option<Self> {
-        let mut frame = py.import("sys").ok()?.call_method0("_getframe").ok()?;
-        while !frame.is_none() {
-            let name =
-                frame.getattr("f_globals").ok()?.get_item("__name__").ok()?.extract::<String>().ok()?;
-            let library = Self::of_module(&name);
-            if library.is_some() || (name != "numpy" && !name.starts_with("numpy.")) {
-                return library;
-            }
-            frame = frame.getattr("f_back").ok()?;
-        }
-        None
-    }
-
     /// What people call one of its arrays.
     fn array(self) -> &'static str {
         match self {
@@ -65,7 +50,8 @@ impl Library {
         }
     }
 
-    /// The call that makes a NumPy array of `x`, of which NumPy has the type of numbers unless it is `narrow`.
+    /// The call that makes a NumPy array of `x`, of which NumPy has the type of numbers unless it is
+    /// `narrow`.
     fn conversion(self, narrow: bool) -> &'static str {
         match self {
             Self::NumpyMasked => "x.filled(0)",
@@ -74,15 +60,6 @@ impl Library {
             Self::Torch if narrow => "x.detach().cpu().float().numpy()",
             Self::Torch => "x.detach().cpu().numpy()",
         }
-    }
-
-    /// The error where the library tried to read a ciphertext as an array of numbers.
-    pub fn cannot_read_ciphertext(self) -> PyErr {
-        let (array, numbers) = (self.array(), self.conversion(false));
-        PyTypeError::new_err(format!(
-            "{array} meets a ciphertext: its operators read the other operand as an array of numbers, and a ciphertext is encrypted; pass a NumPy \
-             array instead, `{numbers}`, as in `{numbers} @ ct`"
-        ))
     }
 
     /// The error where NumPy cannot read `data`, one of the library's arrays, for `reason`.
@@ -98,4 +75,15 @@ impl Library {
             self.array()
         ))
     }
+}
+
+#[pyfunction]
+pub fn refusal_of_library(module: &str) -> Option<String> {
+    Library::of_module(module).map(|library| {
+        let (array, numbers) = (library.array(), library.conversion(false));
+        format!(
+            "{array} meets a ciphertext: its operators read the other operand as an array of numbers, and a ciphertext is encrypted; pass a NumPy \
+             array instead, `{numbers}`, as in `{numbers} @ ct`"
+        )
+    })
 }

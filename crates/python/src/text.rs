@@ -25,25 +25,3 @@ pub fn report<'py>(py: Python<'py>, json: serde_json::Result<String>) -> PyResul
     let text = json.map_err(|error| exception(py, "InternalError", error.to_string()))?;
     from_json(py, &text)
 }
-
-/// A report as HTML, which notebooks show: the first line as a caption, the others as rows of a table, headed by their first word where they are indented by
-/// two spaces.
-pub fn report_html(report: &str) -> String {
-    let escaped = |text: &str| text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
-    let mut lines = report.lines();
-    let caption = escaped(lines.next().unwrap_or_default());
-    let row = |line: &str| {
-        let words = line
-            .strip_prefix("  ")
-            .filter(|rest| !rest.starts_with(' '))
-            .and_then(|rest| rest.split_once(' '));
-        let (head, rest) = words.map_or(("", line.trim_start()), |(head, rest)| (head, rest.trim_start()));
-        format!(
-            "<tr><th style=\"text-align: left\">{}</th><td style=\"text-align: left; white-space: pre\">{}</td></tr>",
-            escaped(head),
-            escaped(rest)
-        )
-    };
-    let rows: String = lines.map(row).collect();
-    format!("<table><caption style=\"text-align: left\">{caption}</caption>{rows}</table>")
-}

@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use clathrate_ckks::evaluation::broadcasting::common_shape;
 use clathrate_ckks::keys::Values;
 use clathrate_ckks::{Encoding, Padding};
-use pyo3::exceptions::{PyTypeError, PyValueError, PyZeroDivisionError};
+use pyo3::exceptions::{PyValueError, PyZeroDivisionError};
 use pyo3::prelude::*;
 use pyo3::types::PyNotImplemented;
 
 use super::object::PyCiphertext;
 use super::operand::Operand;
-use super::transposed::{DIVISOR, PyTransposed};
+use super::transposed::PyTransposed;
 use crate::arrays::{Array, array, is_numeric};
 use crate::errors::{exception, raise, raise_for_array};
 use crate::run::detached_with;
@@ -27,10 +27,6 @@ const PRODUCT: &str = "an element-wise product";
 
 /// Integers from here on are multiplied as other numbers are: no modulus has room for them.
 const LARGEST_INTEGER: f64 = 1.3e36;
-
-/// Why nothing is raised to an encrypted power.
-pub(super) const EXPONENT: &str = "a ciphertext is no exponent: use `cl.exp`, which is told by `domain=(lowest, highest)` between which numbers its argument is; \
-     2^x is the exponential of `x * math.log(2)`";
 
 /// Exponents end here: more levels than the longest chain has.
 const LARGEST_EXPONENT: f64 = 4_294_967_296.0;
@@ -175,11 +171,6 @@ impl PyCiphertext {
 
 #[pymethods]
 impl PyCiphertext {
-    /// Pandas leaves operators to the operand of higher priority; its own go up to 4000.
-    #[classattr]
-    #[pyo3(name = "__pandas_priority__")]
-    const PANDAS_PRIORITY: i32 = 5000;
-
     fn __add__<'py>(&self, py: Python<'py>, other: &Bound<'py, PyAny>) -> OperatorResult<'py> {
         let sum = match Operand::new(other)? {
             Operand::Ciphertext(other) => {
@@ -235,12 +226,8 @@ impl PyCiphertext {
         self.__mul__(py, other)
     }
 
-    /// Division by plain numbers: a product with their inverses.
     fn __truediv__<'py>(&self, py: Python<'py>, other: &Bound<'py, PyAny>) -> OperatorResult<'py> {
         let quotient = match Operand::new(other)? {
-            Operand::Ciphertext(_) => {
-                return Err(PyTypeError::new_err(DIVISOR));
-            }
             Operand::Scalar(0.0) | Operand::Integer(0.0) => {
                 return Err(PyZeroDivisionError::new_err("division of a ciphertext by zero"));
             }
@@ -256,52 +243,26 @@ impl PyCiphertext {
             Operand::Scalar(value) if value.is_infinite() => self.multiply_by(py, value)?,
             Operand::Scalar(value) | Operand::Integer(value) => self.multiply_by(py, value.recip())?,
             Operand::Array(array) => self.multiply_values(py, array, "a division", true)?,
-            Operand::Other => return not_implemented(py),
+            Operand::Ciphertext(_) | Operand::Other => return not_implemented(py),
         };
         Ok(Bound::new(py, quotient)?.into_any())
     }
 
-    fn __rtruediv__(&self, other: &Bound<'_, PyAny>) -> PyResult<()> {
-        let _ = other;
-        Err(PyTypeError::new_err(DIVISOR))
-    }
-
-    fn __pow__<'py>(
-        &self,
-        py: Python<'py>,
-        exponent: &Bound<'py, PyAny>,
-        modulus: &Bound<'py, PyAny>,
-    ) -> OperatorResult<'py> {
-        if exponent.is_instance_of::<Self>() || exponent.is_instance_of::<PyTransposed>() {
-            return Err(PyTypeError::new_err(EXPONENT));
-        }
-        // NumPy's complex numbers and time spans turn into numbers without their other half.
-        let real =
-            exponent.py().import("clathrate._numpy")?.call_method1("is_real", (exponent,))?.is_truthy()?;
-        let whole = exponent
-            .extract::<f64>()
-            .ok()
-            .filter(|exponent| real && exponent.fract() == 0.0 && (0.0..LARGEST_EXPONENT).contains(exponent));
+    #[pyo3(name = "power")]
+    fn to_power(&self, py: Python<'_>, exponent: Option<f64>) -> PyResult<Self> {
+        let whole =
+            exponent.filter(|exponent| exponent.fract() == 0.0 && (0.0..LARGEST_EXPONENT).contains(exponent));
         match whole {
-            Some(whole) if modulus.is_none() => Ok(Bound::new(py, self.power(py, whole as u64)?)?.into_any()),
-            _ => Err(PyValueError::new_err(format!(
+            Some(whole) => self.power(py, whole as u64),
+            None => Err(PyValueError::new_err(format!(
                 "a power of a ciphertext has a whole exponent from 0 to {LARGEST_EXPONENT}, and no modulus: take `cl.sqrt`, `cl.inverse` or \
                  `cl.inverse_sqrt` on an interval, or approximate others by `cl.Polynomial.fit`"
             ))),
         }
     }
 
-    fn __rpow__(&self, base: &Bound<'_, PyAny>, modulus: &Bound<'_, PyAny>) -> PyResult<()> {
-        let _ = (base, modulus);
-        Err(PyTypeError::new_err(EXPONENT))
-    }
-
     fn __neg__(&self, py: Python<'_>) -> PyResult<Self> {
         self.map(py, |evaluator, x| evaluator.negate(x))
-    }
-
-    fn __pos__(slf: Py<Self>) -> Py<Self> {
-        slf
     }
 
     fn __rmatmul__<'py>(&self, py: Python<'py>, other: &Bound<'py, PyAny>) -> OperatorResult<'py> {
@@ -338,8 +299,8 @@ impl PyCiphertext {
             return Ok(Bound::new(py, self.times_encrypted(py, other.get(), None)?)?.into_any());
         }
         if let Ok(other) = other.cast::<PyTransposed>() {
-            let rows = other.call_method0("to_rows")?.cast_into::<Self>()?;
-            return Ok(Bound::new(py, self.times_encrypted(py, rows.get(), None)?)?.into_any());
+            let rows = other.get().to_rows(py, None)?;
+            return Ok(Bound::new(py, self.times_encrypted(py, &rows, None)?)?.into_any());
         }
         if self.data.encoding() != Encoding::Slots {
             let product = self.times_plain(py, other).map_err(|error| {

@@ -162,7 +162,8 @@ fn indices_of<'py>(index: &Bound<'py, PyAny>, axes: usize) -> PyResult<Vec<Bound
     Ok(indices)
 }
 
-/// An index without its new axes (`None`), and where new axes are among the axes that it leaves; absent where it has none.
+/// An index without its new axes (`None`), and where new axes are among the axes that it leaves; absent where
+/// it has none.
 type WithNewAxes<'py> = Option<(Bound<'py, PyAny>, Vec<bool>)>;
 
 fn new_axes<'py>(index: &Bound<'py, PyAny>, axes: usize) -> PyResult<WithNewAxes<'py>> {
@@ -358,37 +359,6 @@ pub(super) fn parts_of<'py>(
     items.enumerate().map(part).collect()
 }
 
-/// Encrypted arrays one below the other, as `numpy.vstack`: a vector is one row. Nothing is computed.
-///
-/// Parameters
-/// ----------
-/// parts : sequence of Ciphertext
-///     Matrices with as many columns, and vectors of that length, encrypted alike.
-///
-/// Returns
-/// -------
-/// Ciphertext
-///     The matrix of all rows, at the lowest level of the parts.
-///
-/// Raises
-/// ------
-/// TypeError
-///     Where a part is no ciphertext: encrypt arrays first, and take the rows of a view by `x.T.to_rows()`.
-/// ShapeError
-///     Where the lengths of rows differ, or rows share a mask or a polynomial.
-/// WrongParamsError
-///     Where parts have different parameters.
-/// WrongSecretError
-///     Where parts belong to different secrets.
-/// ScaleError
-///     Where parts have different scales.
-///
-/// Examples
-/// --------
-/// >>> x, y = secret_key.encrypt([1.0, 2.0]), secret_key.encrypt([3.0, 4.0])
-/// >>> secret_key.decrypt(cl.vstack([x, y])).round(4)
-/// array([[1., 2.],
-///        [3., 4.]])
 #[pyfunction]
 pub fn vstack(py: Python<'_>, parts: &Bound<'_, PyAny>) -> PyResult<PyCiphertext> {
     let parts = parts_of(parts, "vstack", "cl.vstack([x, y])")?;
@@ -397,59 +367,12 @@ pub fn vstack(py: Python<'_>, parts: &Bound<'_, PyAny>) -> PyResult<PyCiphertext
     put_together(py, &parts, products, |evaluator, data| evaluator.concatenate(data))
 }
 
-/// Encrypted arrays in slots side by side, as `numpy.hstack`: vectors end to end, or the rows of matrices.
-///
-/// Numbers move by rotations, and a product with ones and zeros, which takes a level, makes room for them.
-///
-/// Parameters
-/// ----------
-/// parts : sequence of Ciphertext
-///     Vectors, or matrices with as many rows, in slots. A row of the result fits the slots of one polynomial.
-///
-/// Returns
-/// -------
-/// Ciphertext
-///     The longer vector, or the wider matrix, one level below the lowest part.
-///
-/// Raises
-/// ------
-/// TypeError
-///     As `vstack`.
-/// ShapeError
-///     Where the numbers of rows differ, rows get too long, arrays are in coefficients, or rows share a mask or a polynomial.
-/// MissingKeyError
-///     Without the rotations that `trace` finds.
-/// LevelError
-///     At level 0.
-/// ClathrateError
-///     As `vstack`.
-///
-/// Examples
-/// --------
-/// >>> x, y = (secret_key.encrypt(v).with_keys(keys) for v in ([1.0, 2.0], [3.0, 4.0]))
-/// >>> secret_key.decrypt(cl.hstack([x, y])).round(4)
-/// array([1., 2., 3., 4.])
 #[pyfunction]
 pub fn hstack(py: Python<'_>, parts: &Bound<'_, PyAny>) -> PyResult<PyCiphertext> {
     let parts = parts_of(parts, "hstack", "cl.hstack([x, y])")?;
     put_together(py, &parts, false, |evaluator, data| evaluator.join_columns(data))
 }
 
-/// An array computed from `x` and `y` that has the number of one of them at each place, with the bound and errors that follow.
-///
-/// Parameters
-/// ----------
-/// selected : Ciphertext
-///     The array.
-/// x, y : Ciphertext
-///     Arrays of the same shape.
-/// share : float
-///     The share of the numbers that are those of `x`.
-///
-/// Returns
-/// -------
-/// Ciphertext
-///     The same array.
 #[pyfunction]
 pub fn chosen(
     py: Python<'_>,

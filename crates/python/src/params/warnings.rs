@@ -21,7 +21,7 @@ pub fn insecurity(bits: f64) -> Option<String> {
 pub fn warn_insecure(py: Python<'_>, warning: Option<&str>) -> PyResult<()> {
     let Some(warning) = warning else { return Ok(()) };
     let class = py.import("clathrate.errors")?.getattr("InsecureWarning")?;
-    PyErr::warn(py, &class, &std::ffi::CString::new(warning)?, 1)
+    PyErr::warn(py, &class, &std::ffi::CString::new(warning)?, 2)
 }
 
 /// Says once what is assumed of numbers without a declared bound.
