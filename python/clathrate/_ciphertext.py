@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, SupportsIndex, cast, final, ove
 import numpy as np
 
 from . import _native as native
+from ._assume import warn_unbounded
 from ._evaluation_keys import EvaluationKeys
 from ._layout import Layout
 from ._pickle import rebuild_symbol
 from ._text import report_html
 from ._unreadable import Unreadable, refuse_divisor, refuse_exponent
-from ._wrapping import Stored, Wrapped, unwrap, wrap
+from ._wrapping import Stored, unwrap, wrap
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -1366,7 +1367,10 @@ class Ciphertext(Stored, Unreadable, of=native.Ciphertext):
         >>> secret_key.encrypt([1.0, 2.0]).with_keys(keys).keys is keys
         True
         """
-        return Ciphertext._of(self._native.with_keys(unwrap(keys), bootstrap_below=bootstrap_below))
+        made = Ciphertext._of(self._native.with_keys(unwrap(keys), bootstrap_below=bootstrap_below))
+        if bootstrap_below is not None and self.bound is None:
+            warn_unbounded()
+        return made
 
     def to(self, device: str) -> Ciphertext:
         """The same array on another device.
@@ -1545,7 +1549,7 @@ class Ciphertext(Stored, Unreadable, of=native.Ciphertext):
 
 
 @final
-class Comparison(Wrapped, of=native.Comparison):
+class Comparison:
     """Whether two ciphertexts are the same to the last bit, and where not: true if they are. `Ciphertext.same_as` makes it.
 
     Examples
@@ -1555,16 +1559,30 @@ class Comparison(Wrapped, of=native.Comparison):
     (True, the same to the last bit)
     """
 
-    __slots__ = ()
-    _native: native.Comparison
+    __slots__ = ("_differences", "_text")
+    _differences: list[str]
+    _text: str
+    __module__ = "clathrate"
+
+    def __init__(self) -> None:
+        raise TypeError("cannot create 'clathrate.Comparison' instances")
+
+    @classmethod
+    def _of(cls, comparison: tuple[str, list[str]]) -> Comparison:
+        made = object.__new__(cls)
+        made._text, made._differences = comparison
+        return made
 
     @property
     def differences(self) -> list[str]:
         """Each difference in words; none where the ciphertexts are the same."""
-        return self._native.differences
+        return list(self._differences)
 
     def __bool__(self) -> bool:
-        return bool(self._native)
+        return not self._differences
+
+    def __repr__(self) -> str:
+        return self._text
 
 
 def _as_float(exponent: Any) -> float | None:

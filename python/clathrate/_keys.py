@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, SupportsIndex, cast, final
 
 from . import _native as native
+from ._assume import warn_insecure, warn_unbounded
 from ._ciphertext import Ciphertext
 from ._evaluation_keys import EvaluationKeys
 from ._params import Params
@@ -90,7 +91,9 @@ class SecretKey(Wrapped, of=native.SecretKey):
         --------
         >>> key = cl.SecretKey.generate(params)
         """
-        return cls._of(native.SecretKey.generate(unwrap(params)))
+        made = cls._of(native.SecretKey.generate(unwrap(params)))
+        warn_insecure(params.security_bits)
+        return made
 
     def encrypt(
         self,
@@ -186,6 +189,9 @@ class SecretKey(Wrapped, of=native.SecretKey):
         >>> secret_key.encrypt(np.zeros((3, 4)), bodies=3).layout
         1024 real numbers in coefficients of degree 1024, 3 rows under one mask
         """
+        warn_insecure(self.params.security_bits)
+        if bound is None:
+            warn_unbounded()
         return Ciphertext._of(
             self._native.encrypt(
                 array,
@@ -734,6 +740,9 @@ class PublicKey(Stored, of=native.PublicKey):
         >>> secret_key.public_key().encrypt([1.0, 2.0]).shape
         (2,)
         """
+        warn_insecure(self.params.security_bits)
+        if bound is None:
+            warn_unbounded()
         return Ciphertext._of(self._native.encrypt(array, encoding, level, scale, progress, lanes=lanes, bound=bound))
 
     @property

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NoReturn, SupportsIndex, final
 
 from . import _native as native
+from ._assume import warn_insecure
 from ._ciphertext import Ciphertext
 from ._wrapping import Wrapped, unwrap
 
@@ -175,6 +176,7 @@ class LightClient(Wrapped, of=native.LightClient):
         >>> client.next_counter
         3
         """
+        warn_insecure(self._native.security_bits)
         return self._native.encrypt(numbers, counter)
 
     def decrypt(self, reply: bytes) -> NDArray[np.float64]:

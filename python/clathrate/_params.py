@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, SupportsIndex, cast, final
 
 from . import _native as native
 from ._pickle import rebuild_params
+from ._reports import Report
 from ._runtime import Runtime
 from ._text import report_html
-from ._wrapping import Shared, Valued, Wrapped, unwrap
+from ._wrapping import Shared, Valued, unwrap
 
 if TYPE_CHECKING:
     from ._choose import ParamsChoice
@@ -137,6 +139,11 @@ class Params(Shared, Valued, of=native.Params):
                 device=device,
             )
         )
+        self._warn_of_scales()
+
+    def _warn_of_scales(self) -> None:
+        for text in self._native.warnings:
+            warnings.warn(text, UserWarning, stacklevel=3)
 
     @classmethod
     def preset(cls, name: str, runtime: Runtime | None = None, *, device: str | None = None) -> Params:
@@ -259,7 +266,9 @@ class Params(Shared, Valued, of=native.Params):
         >>> cl.Params.from_toml(params.to_toml(), allow_insecure=True) == params
         True
         """
-        return cls._of(native.Params.from_toml(text, unwrap(runtime), device=device, allow_insecure=allow_insecure))
+        made = cls._of(native.Params.from_toml(text, unwrap(runtime), device=device, allow_insecure=allow_insecure))
+        made._warn_of_scales()
+        return made
 
     @classmethod
     def from_file(cls, path: AnyPath, runtime: Runtime | None = None, *, device: str | None = None, allow_insecure: bool = False) -> Params:
@@ -298,7 +307,9 @@ class Params(Shared, Valued, of=native.Params):
         >>> cl.Params.from_file("params.toml", allow_insecure=True) == params
         True
         """
-        return cls._of(native.Params.from_file(path, unwrap(runtime), device=device, allow_insecure=allow_insecure))
+        made = cls._of(native.Params.from_file(path, unwrap(runtime), device=device, allow_insecure=allow_insecure))
+        made._warn_of_scales()
+        return made
 
     @classmethod
     def load(cls, path: AnyPath, runtime: Runtime | None = None, *, device: str | None = None, allow_insecure: bool = False) -> Params:
@@ -718,7 +729,7 @@ class Params(Shared, Valued, of=native.Params):
 
 
 @final
-class Explanation(Wrapped, of=native.Explanation):
+class Explanation(Report):
     """What a parameter set means in numbers: security, sizes, expected precision.
 
     `Params.explain()` makes it; print it, or read the figures from `to_dict()`.
@@ -730,10 +741,6 @@ class Explanation(Wrapped, of=native.Explanation):
     """
 
     __slots__ = ()
-    _native: native.Explanation
-
-    def _repr_html_(self) -> str:
-        return report_html(str(self))
 
     def to_dict(self) -> dict[str, Any]:
         """The figures by name.
@@ -749,11 +756,11 @@ class Explanation(Wrapped, of=native.Explanation):
         >>> figures["degree"], figures["slot_count"]
         (1024, 512)
         """
-        return cast("dict[str, Any]", self._native.to_dict())
+        return self._dict()
 
 
 @final
-class SwitchingReport(Wrapped, of=native.SwitchingReport):
+class SwitchingReport(Report):
     """How each level of a parameter set switches keys, with predicted times and memory.
 
     Key switching is the step that ends every product of ciphertexts, rotation and conjugation; `Runtime` explains its two methods.
@@ -767,10 +774,6 @@ class SwitchingReport(Wrapped, of=native.SwitchingReport):
     """
 
     __slots__ = ()
-    _native: native.SwitchingReport
-
-    def _repr_html_(self) -> str:
-        return report_html(str(self))
 
     def explain(self) -> str:
         """The report as text: a table with one line per level, its legend, the memory limits, and where the predicted times come from.
@@ -785,7 +788,7 @@ class SwitchingReport(Wrapped, of=native.SwitchingReport):
         >>> "special primes of the switch" in params.switching_report().explain()
         True
         """
-        return self._native.explain()
+        return self._text
 
     @property
     def rows(self) -> list[dict[str, Any]]:
@@ -798,7 +801,8 @@ class SwitchingReport(Wrapped, of=native.SwitchingReport):
         digits that the key is cut into; `auxiliary`, the number of auxiliary primes that the products are computed modulo. They are None
         for the hybrid method.
         """
-        return cast("list[dict[str, Any]]", self._native.rows)
+        rows: list[dict[str, Any]] = self._dict()["rows"]
+        return rows
 
     def to_dict(self) -> dict[str, Any]:
         """All figures by name.
@@ -815,7 +819,7 @@ class SwitchingReport(Wrapped, of=native.SwitchingReport):
         >>> params.switching_report().to_dict()["key_level"]
         5
         """
-        return cast("dict[str, Any]", self._native.to_dict())
+        return self._dict()
 
 
 def preset_names() -> list[str]:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, cast, final, over
 
 from . import _native as native
 from ._ciphertext import Ciphertext
-from ._wrapping import Plan, Valued, Wrapped, unwrap, wrap
+from ._reports import Report
+from ._wrapping import Plan, Valued, unwrap, wrap
 
 if TYPE_CHECKING:
     import numpy as np
@@ -294,7 +295,7 @@ class PolynomialPlan(Plan, of=native.PolynomialPlan):
 
 
 @final
-class PolynomialExplanation(Wrapped, of=native.PolynomialExplanation):
+class PolynomialExplanation(Report):
     """What the circuit of a polynomial does, step by step, with its counts and its precision.
 
     `PolynomialPlan.explain()` makes it; print it, or read the figures from `to_dict()`.
@@ -306,7 +307,6 @@ class PolynomialExplanation(Wrapped, of=native.PolynomialExplanation):
     """
 
     __slots__ = ()
-    _native: native.PolynomialExplanation
 
     def to_dict(self) -> dict[str, Any]:
         """The figures by name.
@@ -321,4 +321,4 @@ class PolynomialExplanation(Wrapped, of=native.PolynomialExplanation):
         >>> cl.Polynomial([1.0, 0.0, 2.0]).plan(params).explain().to_dict()["depth"]
         1
         """
-        return cast("dict[str, Any]", self._native.to_dict())
+        return self._dict()

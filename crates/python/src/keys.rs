@@ -18,7 +18,7 @@ use crate::evaluation_keys::PyEvaluationKeys;
 use crate::layout::{LaneCount, Placing};
 use crate::needs::PyNeeds;
 use crate::numbers::{Real, Whole, Wholes};
-use crate::params::{PyParams, warn_unbounded};
+use crate::params::PyParams;
 use crate::paths::FilePath;
 use crate::public_key::PyPublicKey;
 use crate::run::{detached, with_progress};
@@ -88,7 +88,6 @@ impl PySecretKey {
 
     #[staticmethod]
     fn generate(py: Python<'_>, params: Py<PyParams>) -> PyResult<Self> {
-        params.get().warn_insecure(py)?;
         let key = detached(py, || SecretKey::generate(&params.get().params))?;
         Ok(Self { key, params })
     }
@@ -110,10 +109,6 @@ impl PySecretKey {
         order: &str,
         bound: Option<Real>,
     ) -> PyResult<PyCiphertext> {
-        self.params.get().warn_insecure(py)?;
-        if bound.is_none() {
-            warn_unbounded(py)?;
-        }
         let options = options(py, self.params.get(), encoding, level, scale)?;
         let options = Placing { bodies, axis, capacity, lanes, copies, order }.apply(py, options)?;
         let options = EncryptOptions { bound: Real::given(bound), ..options };

@@ -16,12 +16,10 @@ mod authentication;
 mod bootstrap;
 mod ciphertext;
 mod command;
-mod comparison;
 mod conversions;
 mod encryption;
 mod errors;
 mod evaluation_keys;
-mod explanation;
 mod files;
 mod inbox;
 mod keys;
@@ -46,7 +44,6 @@ mod runtime;
 mod samples;
 mod saving;
 mod stage;
-mod switching_report;
 mod text;
 mod trace;
 mod transcipher;
@@ -66,11 +63,7 @@ mod _native {
     #[pymodule_export]
     use crate::command::command;
     #[pymodule_export]
-    use crate::comparison::PyComparison;
-    #[pymodule_export]
     use crate::evaluation_keys::PyEvaluationKeys;
-    #[pymodule_export]
-    use crate::explanation::PyExplanation;
     #[pymodule_export]
     use crate::files::{from_bytes, inspect, load};
     #[pymodule_export]
@@ -98,7 +91,7 @@ mod _native {
     #[pymodule_export]
     use crate::params::{PyParams, preset_names};
     #[pymodule_export]
-    use crate::polynomial::{PyPolynomial, PyPolynomialExplanation, PyPolynomialPlan};
+    use crate::polynomial::{PyPolynomial, PyPolynomialPlan};
     #[pymodule_export]
     use crate::public_key::PyPublicKey;
     #[pymodule_export]
@@ -107,8 +100,6 @@ mod _native {
     use crate::samples::PySamplesPlan;
     #[pymodule_export]
     use crate::stage::PyStage;
-    #[pymodule_export]
-    use crate::switching_report::PySwitchingReport;
     #[pymodule_export]
     use crate::trace::{PyRecorder, PyRecording};
     #[pymodule_export]

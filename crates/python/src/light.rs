@@ -15,7 +15,7 @@ use crate::ciphertext::PyCiphertext;
 use crate::errors::{exception, raise, raise_for_array};
 use crate::keys::PySecretKey;
 use crate::numbers::{Real, Whole, Wholes};
-use crate::params::{PyParams, insecurity, size, warn_insecure};
+use crate::params::{PyParams, size};
 use crate::paths::FilePath;
 use crate::run::{detached, detached_with};
 use crate::samples::PySamplesPlan;
@@ -24,9 +24,8 @@ use crate::saving::replaced;
 #[pyclass(frozen, module = "clathrate._native", name = "LightClient")]
 pub struct PyLightClient {
     client: Mutex<LightClient>,
-    /// What encrypting warns of: that the owner's parameters protect nothing, or, of a stored state, that its
-    /// samples alone do not.
-    warning: Option<String>,
+    /// Of the owner's parameters, or, of a stored state, of its samples alone.
+    security_bits: f64,
 }
 
 /// A counter, which has all 64 bits.
@@ -55,7 +54,7 @@ impl PyLightClient {
         device: Option<Whole>,
         plan: Option<&PySamplesPlan>,
     ) -> PyResult<Self> {
-        let warning = insecurity(secret_key.key.params().security_bits());
+        let security_bits = secret_key.key.params().security_bits();
         let (key, precision) = (&secret_key.key, Real::given(precision_bits));
         if let Some(plan) = plan {
             if degree.is_some() || level.is_some() {
@@ -72,7 +71,7 @@ impl PyLightClient {
                 plan.plan.check_secret(options.secret)?;
                 key.light_client(&options)
             })?;
-            return Ok(Self { client: Mutex::new(client), warning });
+            return Ok(Self { client: Mutex::new(client), security_bits });
         }
         let degree = degree.map_or(Ok(1), |degree| degree.count(py, "`degree`"))?;
         let level = level.map_or(Ok(0), |level| level.count(py, "`level`"))?;
@@ -82,7 +81,7 @@ impl PyLightClient {
         let options =
             LightOptions { degree, level, precision_bits: precision, secret, ..LightOptions::default() };
         let client = detached(py, || key.light_client(&options))?;
-        Ok(Self { client: Mutex::new(client), warning })
+        Ok(Self { client: Mutex::new(client), security_bits })
     }
 
     #[getter]
@@ -98,6 +97,11 @@ impl PyLightClient {
     fn precompute(&self, py: Python<'_>, samples: Whole) -> PyResult<usize> {
         let samples = samples.count(py, "`samples`")?;
         detached(py, || self.with(|client| client.precompute(samples).map(|()| client.precomputed())))
+    }
+
+    #[getter]
+    fn security_bits(&self) -> f64 {
+        self.security_bits
     }
 
     #[getter]
@@ -121,7 +125,6 @@ impl PyLightClient {
         numbers: &Bound<'py, PyAny>,
         counter: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        warn_insecure(py, self.warning.as_deref())?;
         let array = array(numbers)?;
         let clathrate_ckks::keys::Values::Real(values) = &array.values else {
             return Err(PyTypeError::new_err("a light client encrypts real numbers"));
@@ -149,8 +152,8 @@ impl PyLightClient {
     #[staticmethod]
     fn from_bytes(py: Python<'_>, state: &[u8]) -> PyResult<Self> {
         let client = LightClient::from_bytes(state).map_err(|error| raise(py, error))?;
-        let warning = insecurity(client.security_bits());
-        Ok(Self { client: Mutex::new(client), warning })
+        let security_bits = client.security_bits();
+        Ok(Self { client: Mutex::new(client), security_bits })
     }
 
     fn save(&self, py: Python<'_>, path: FilePath, overwrite: bool) -> PyResult<u64> {
@@ -160,8 +163,8 @@ impl PyLightClient {
     #[staticmethod]
     fn load(py: Python<'_>, path: FilePath) -> PyResult<Self> {
         let client = detached(py, || LightClient::load(&path))?;
-        let warning = insecurity(client.security_bits());
-        Ok(Self { client: Mutex::new(client), warning })
+        let security_bits = client.security_bits();
+        Ok(Self { client: Mutex::new(client), security_bits })
     }
 
     fn __repr__(&self) -> String {

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use clathrate_arith::text::counted;
-use clathrate_ckks::circuits::polynomial::PolynomialExplanation;
 use clathrate_ckks::keys::Values;
 use clathrate_ckks::{Polynomial, PolynomialBasis, PolynomialPlan, RankSteps};
 use numpy::Complex64;
@@ -237,8 +236,9 @@ impl PyPolynomialPlan {
             .map_settled(py, |evaluator, x| evaluator.run_polynomial(x, &self.plan))
     }
 
-    fn explain(&self) -> PyPolynomialExplanation {
-        PyPolynomialExplanation { explanation: self.plan.explain() }
+    fn explain(&self, py: Python<'_>) -> PyResult<(String, String)> {
+        let explanation = self.plan.explain();
+        report(py, &explanation, serde_json::to_string(&explanation))
     }
 
     #[getter]
@@ -323,25 +323,5 @@ impl PyPolynomialPlan {
             counted(self.plan.products(), "product"),
             counted(self.plan.relinearisations(), "relinearisation")
         )
-    }
-}
-
-#[pyclass(frozen, module = "clathrate._native", name = "PolynomialExplanation")]
-pub struct PyPolynomialExplanation {
-    explanation: PolynomialExplanation,
-}
-
-#[pymethods]
-impl PyPolynomialExplanation {
-    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        report(py, serde_json::to_string(&self.explanation))
-    }
-
-    fn __str__(&self) -> String {
-        self.explanation.to_string()
-    }
-
-    fn __repr__(&self) -> String {
-        self.explanation.to_string()
     }
 }

@@ -14,7 +14,7 @@ use crate::encryption::options;
 use crate::errors::raise_for_array;
 use crate::layout::{LaneCount, Placing};
 use crate::numbers::{Real, Whole};
-use crate::params::{PyParams, warn_unbounded};
+use crate::params::PyParams;
 use crate::paths::FilePath;
 use crate::run::{detached, with_progress};
 use crate::saving::{save, to_array, to_bytes};
@@ -46,10 +46,6 @@ impl PyPublicKey {
         lanes: Option<LaneCount>,
         bound: Option<Real>,
     ) -> PyResult<PyCiphertext> {
-        self.params.get().warn_insecure(py)?;
-        if bound.is_none() {
-            warn_unbounded(py)?;
-        }
         let options = options(py, self.params.get(), encoding, level, scale)?;
         let options =
             Placing { bodies: None, axis: None, capacity: None, lanes, copies: None, order: "natural" }

@@ -1,4 +1,6 @@
-//! Text that crosses the border: hexadecimal digests, and reports as JSON and as HTML.
+//! Text that crosses the border: hexadecimal digests, JSON, and reports.
+
+use std::fmt::Display;
 
 use pyo3::prelude::*;
 
@@ -17,11 +19,15 @@ pub fn from_json<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyAny>
     py.import("json")?.call_method1("loads", (text,))
 }
 
-/// What `serde_json::to_string` made of a report, as Python objects.
+/// A report as text, and its figures as JSON.
 ///
 /// # Errors
-/// `InternalError` where the report could not be written as JSON.
-pub fn report<'py>(py: Python<'py>, json: serde_json::Result<String>) -> PyResult<Bound<'py, PyAny>> {
-    let text = json.map_err(|error| exception(py, "InternalError", error.to_string()))?;
-    from_json(py, &text)
+/// `InternalError` where the figures cannot be written as JSON.
+pub fn report(
+    py: Python<'_>,
+    report: &impl Display,
+    figures: serde_json::Result<String>,
+) -> PyResult<(String, String)> {
+    let figures = figures.map_err(|error| exception(py, "InternalError", error.to_string()))?;
+    Ok((report.to_string(), figures))
 }

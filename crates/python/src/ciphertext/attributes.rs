@@ -5,7 +5,6 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use super::object::{Keys, PyCiphertext};
-use crate::comparison::PyComparison;
 use crate::errors::{out_of_range, raise};
 use crate::layout::PyLayout;
 use crate::numbers::{Real, Whole};
@@ -99,9 +98,10 @@ impl PyCiphertext {
         hex(&self.data.key_id().0)
     }
 
-    fn same_as(&self, py: Python<'_>, other: &Bound<'_, Self>) -> PyResult<PyComparison> {
+    fn same_as(&self, py: Python<'_>, other: &Bound<'_, Self>) -> PyResult<(String, Vec<String>)> {
         let (data, other) = (&self.data, &other.get().data);
-        Ok(PyComparison::new(detached(py, || data.same_as(other))?))
+        let comparison = detached(py, || data.same_as(other))?;
+        Ok((comparison.to_string(), comparison.differences))
     }
 
     fn flood_bits(

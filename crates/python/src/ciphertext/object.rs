@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use crate::errors::{exception, raise, raise_for_key};
 use crate::evaluation_keys::{PyEvaluationKeys, attachable};
 use crate::numbers::Whole;
-use crate::params::{PyParams, warn_unbounded};
+use crate::params::PyParams;
 use crate::run::{detached, detached_with, interruptible};
 
 /// What operations on one array are called where memory is missing.
@@ -338,9 +338,6 @@ impl PyCiphertext {
                 .key_id()
                 .check_same(keys.id(), "the set of evaluation keys")
                 .map_err(|error| raise(py, error))?;
-        }
-        if bootstrap_below.is_some() && self.data.bound().is_none() {
-            warn_unbounded(py)?;
         }
         let below = bootstrap_below.map(|level| self.params.get().level(py, Some(level))).transpose()?;
         let keys = match (&self.keys, keys) {

@@ -182,7 +182,11 @@ impl PyTransposed {
         self.base.clone_ref(py)
     }
 
-    pub(super) fn to_rows(&self, py: Python<'_>, progress: Option<&Bound<'_, PyAny>>) -> PyResult<PyCiphertext> {
+    pub(super) fn to_rows(
+        &self,
+        py: Python<'_>,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<PyCiphertext> {
         let base = self.base.get();
         let evaluator = base.evaluator();
         let data = &*base.settled(py, &evaluator)?;

@@ -8,23 +8,23 @@ use pyo3::types::PyDict;
 
 use super::object::{PyParams, size};
 use crate::errors::raise;
-use crate::explanation::PyExplanation;
 use crate::numbers::Whole;
 use crate::primes::{Primes, roots_of_unity};
 use crate::run::detached;
 use crate::runtime::PyRuntime;
-use crate::switching_report::PySwitchingReport;
-use crate::text::hex;
+use crate::text::{hex, report};
 
 #[pymethods]
 impl PyParams {
-    fn explain(&self) -> PyExplanation {
-        PyExplanation::new(self.params.explain())
+    fn explain(&self, py: Python<'_>) -> PyResult<(String, String)> {
+        let explanation = self.params.explain();
+        report(py, &explanation, serde_json::to_string(&explanation))
     }
 
-    fn switching_report(&self, py: Python<'_>, level: Option<Whole>) -> PyResult<PySwitchingReport> {
+    fn switching_report(&self, py: Python<'_>, level: Option<Whole>) -> PyResult<(String, String)> {
         let highest = self.level(py, level)?;
-        detached(py, || self.params.switching_report(Some(highest))).map(PySwitchingReport::new)
+        let switching = detached(py, || self.params.switching_report(Some(highest)))?;
+        report(py, &switching, serde_json::to_string(&switching))
     }
 
     fn scale(&self, py: Python<'_>, level: Option<Whole>) -> PyResult<f64> {

@@ -5,7 +5,7 @@ use std::path::Path;
 use clathrate_ckks::file::{FileError, FileReader};
 use clathrate_ckks::parameters::Segment;
 use clathrate_ckks::{CkksError, Params, ParamsSpec, Runtime};
-use pyo3::exceptions::{PyTypeError, PyUserWarning};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -85,16 +85,7 @@ impl PyParams {
             raise(py, CkksError::InvalidParams { reason: format!("the text is no specification: {error}") })
         })?;
         let params = detached(py, move || Params::received(spec, allow_insecure, &runtime))?;
-        Self::from_core(params).warned(py)
-    }
-
-    /// Warns in Python where products of ciphertexts collapse.
-    fn warned(self, py: Python<'_>) -> PyResult<Self> {
-        for warning in self.params.scale_warnings() {
-            let message = std::ffi::CString::new(warning.to_string())?;
-            PyErr::warn(py, &py.get_type::<PyUserWarning>(), &message, 2)?;
-        }
-        Ok(self)
+        Ok(Self::from_core(params))
     }
 }
 
@@ -151,7 +142,7 @@ impl PyParams {
             insecure,
             below_128,
         };
-        Self::build(py, spec, PyRuntime::given_on(py, runtime, device)?)?.warned(py)
+        Self::build(py, spec, PyRuntime::given_on(py, runtime, device)?)
     }
 
     #[staticmethod]

@@ -10,8 +10,6 @@ use crate::errors::{exception, raise};
 use crate::numbers::Whole;
 use crate::run::detached;
 
-use super::warnings::{insecurity, warn_insecure};
-
 #[pyclass(frozen, module = "clathrate._native", name = "Params")]
 pub struct PyParams {
     pub params: Params,
@@ -33,14 +31,6 @@ impl PyParams {
     pub fn from_core(params: Params) -> Self {
         let bootstraps = AutomaticPlans::new(&params);
         Self { params, conversions: ConversionPlans::default(), bootstraps }
-    }
-
-    /// Warns the caller in Python where these parameters protect nothing.
-    ///
-    /// # Errors
-    /// `InsecureWarning`, where warnings are errors.
-    pub fn warn_insecure(&self, py: Python<'_>) -> PyResult<()> {
-        warn_insecure(py, insecurity(self.params.security_bits()).as_deref())
     }
 
     pub fn build(py: Python<'_>, spec: ParamsSpec, runtime: Runtime) -> PyResult<Self> {
