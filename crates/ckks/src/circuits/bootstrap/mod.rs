@@ -33,19 +33,23 @@ mod batch;
 mod choose;
 mod cosine;
 pub mod eval_mod;
+mod explain;
 pub mod failure;
 mod groups;
 mod options;
+mod order;
 mod plan;
 mod precision;
 mod raise;
 mod run;
+mod stage;
+mod steps;
+mod tables;
 
 pub use eval_mod::ModularReduction;
 pub use options::{BatchCost, BootstrapOptions};
 pub use plan::BootstrapPlan;
 pub use precision::BootstrapError;
-pub(in crate::circuits) use run::STAGES;
 
 pub use crate::parameters::{APPLICATION, BASE, COEFFS_TO_SLOTS, REDUCTION, SLOTS_TO_COEFFS};
 
@@ -55,6 +59,8 @@ pub mod stages {
     pub const AUTOMATIC: &str = "automatic bootstrap";
     /// Slots to coefficients.
     pub const TO_COEFFICIENTS: &str = "slots to coefficients";
+    /// The level at which a product may come before the raise: a rescale where there is none.
+    pub const PRODUCT: &str = "level of the product";
     /// Change to the ephemeral secret, raise, change back, and the sum into the subring of few slots.
     pub const RAISE: &str = "modulus raise";
     /// Coefficients to slots.

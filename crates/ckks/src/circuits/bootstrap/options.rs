@@ -1,4 +1,10 @@
-//! What a plan of a bootstrap may choose.
+//! What a plan of a bootstrap may choose, and the choices that are refused.
+
+use clathrate_arith::text::counted;
+
+use super::failure::MOST_WEIGHT;
+use crate::error::CkksError;
+use crate::parameters::{LOG2_FAILURE, Params, StageLevels};
 
 /// The most bodies under one mask: keys of more are larger than any machine's memory at secure degrees.
 pub(super) const MOST_BODIES: usize = 64;
@@ -87,4 +93,81 @@ pub struct BatchCost {
     pub price: f64,
     /// Bytes of all keys in memory.
     pub key_bytes: usize,
+}
+
+/// Options that parameters allow, with what follows from both.
+pub(super) struct Checked {
+    pub(super) levels: StageLevels,
+    pub(super) slots: usize,
+    pub(super) transform_slots: usize,
+    /// The weight of the secret that the modulus is raised under.
+    pub(super) weight: usize,
+    pub(super) log2_failure: f64,
+}
+
+impl BootstrapOptions {
+    /// Refuses what these parameters do not allow.
+    ///
+    /// # Errors
+    /// [`CkksError::OutOfRange`] for a number outside its range; [`CkksError::NotBootstrappable`] for a
+    /// combination of options, or parameters, that have no bootstrap.
+    pub(super) fn check(&self, params: &Params) -> Result<Checked, CkksError> {
+        let refuse =
+            |reason: String| Err(CkksError::NotBootstrappable { params: params.spec().name.clone(), reason });
+        let beyond = |what: &'static str, value: String, remedy: String| {
+            Err(CkksError::OutOfRange { what, value, remedy })
+        };
+        if params.rank() != 1 {
+            return refuse(format!("the rank is {}: convert to rank 1 with to_rlwe first", params.rank()));
+        }
+        let (levels, all) = (StageLevels::new(params)?, params.slot_count());
+        let slots = self.slots.unwrap_or(all);
+        if !slots.is_power_of_two() || slots > all {
+            let remedy = format!("use a power of two from 1 to {all}");
+            return beyond("the number of slots of a bootstrap", slots.to_string(), remedy);
+        }
+        let transform_slots = self.transform_slots.unwrap_or(slots);
+        let allowed = if self.half { slots..=slots } else { slots..=all };
+        if !transform_slots.is_power_of_two() || !allowed.contains(&transform_slots) {
+            let remedy = if self.half {
+                format!("use {slots}, those of the array: half bootstraps have no numbers that repeat")
+            } else {
+                format!("use a power of two from {slots} to {all}")
+            };
+            return beyond("the slots of a bootstrap's transforms", transform_slots.to_string(), remedy);
+        }
+        if !(1..=MOST_BODIES).contains(&self.bodies) {
+            let remedy = format!("use 1 to {MOST_BODIES}");
+            return beyond("the bodies under one mask of a bootstrap", self.bodies.to_string(), remedy);
+        }
+        if self.product && self.half {
+            return refuse(
+                "half a bootstrap starts behind the product: leave out `product` or `half`".to_owned(),
+            );
+        }
+        if self.product && (levels.slots_last() || levels.start.0 < 2) {
+            return refuse(format!(
+                "a product inside the bootstrap needs slots-to-coefficients first, with two levels or more below the application, and these parameters have {}",
+                if levels.slots_last() { "that last".to_owned() } else { counted(levels.start.0, "level") }
+            ));
+        }
+        let weight = match (params.encapsulation(), params.spec().secret_weight) {
+            (Some(encapsulation), _) => encapsulation.weight,
+            (None, Some(weight)) => weight,
+            (None, None) => {
+                return refuse("the secret is uniform and there is no ephemeral sparse secret: set `ephemeral_weight`, e.g. 32".to_owned());
+            }
+        };
+        if weight > MOST_WEIGHT {
+            return refuse(format!(
+                "secrets of weight {weight} need too wide a range: use a weight of at most {MOST_WEIGHT}"
+            ));
+        }
+        let log2_failure = self.log2_failure.or(params.spec().bootstrap_log2_failure).unwrap_or(LOG2_FAILURE);
+        if !(log2_failure.is_finite() && log2_failure < 0.0) {
+            let remedy = "give a negative number, the binary logarithm of a probability".to_owned();
+            return beyond("log2_failure", log2_failure.to_string(), remedy);
+        }
+        Ok(Checked { levels, slots, transform_slots, weight, log2_failure })
+    }
 }

@@ -3,35 +3,24 @@
 use std::sync::OnceLock;
 
 use clathrate_arith::text::counted;
-use clathrate_lattice::{Level, Raise};
+use clathrate_lattice::Level;
 
-use super::REDUCTION;
 use super::eval_mod::ModularReduction;
-use super::failure::{least_range, log2_tail};
-use super::options::{BatchCost, BootstrapOptions, MOST_BODIES};
-use super::raise::RaisedTransform;
+use super::failure::log2_tail;
+use super::options::{BatchCost, BootstrapOptions, Checked};
+use super::raise::ModRaise;
+use super::stage::Stage;
+use super::tables::{Maps, reduction_for};
 use crate::arrays::{Ciphertext, Encoding, Layout, SecretName};
 use crate::circuits::linear::LinearTransformPlan;
-use crate::circuits::linear::factors::{plan_factors, rounding_weight};
-use crate::encoding::dft;
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
 use crate::evaluation::recording::Recording;
-use crate::keys::{EvaluationKeys, KeyLevel, KeyNeeds, RaisedMap};
-use crate::parameters::{LOG2_FAILURE, Params, StageLevels};
+use crate::keys::{EvaluationKeys, KeyLevel, KeyNeeds};
+use crate::parameters::{Params, StageLevels};
 
 /// The operation's name in errors.
 pub(super) const BOOTSTRAP: &str = "a bootstrap";
-
-/// Degree of the cosine's polynomial: with 8 levels for the modular reduction, three double angles remain.
-const COSINE_DEGREE: usize = 30;
-
-/// Least bits by which the raised ciphertext is multiplied, so that the noise of the change to the main
-/// secret is small against the message.
-const GUARD_BITS: f64 = 4.0;
-
-/// Least accuracy of the modular reduction without noise, in bits of the worst message.
-const LEAST_BITS: f64 = 10.0;
 
 /// A further round multiplies the error by the largest power of two that leaves it this many bits below 1, in
 /// standard deviations: the largest of 2^16 errors is at about ten deviations, because the noise inside the
@@ -65,11 +54,10 @@ pub struct BootstrapPlan {
     pub(super) levels: StageLevels,
     pub(super) to_coefficients: Vec<LinearTransformPlan>,
     pub(super) raise: ModRaise,
-    pub(super) raised_level: Level,
-    /// The scale of the raised array: its numbers are `v / (q0 R)`, `v` the raised phase.
-    pub(super) raised_scale: f64,
     pub(super) to_slots: Vec<LinearTransformPlan>,
     pub(super) reduction: ModularReduction,
+    /// The stages of a round, which use these tables.
+    pub(super) stages: OnceLock<Vec<Stage>>,
     pub(super) weight: usize,
     pub(super) rounds: usize,
     needs: OnceLock<KeyNeeds>,
@@ -84,201 +72,15 @@ pub struct BootstrapPlan {
     pub(super) batch: Option<(usize, Vec<BatchCost>)>,
 }
 
-/// How the modulus is raised.
-#[derive(Debug)]
-pub(super) enum ModRaise {
-    /// The lift alone; the phase is multiplied by an integer, so that the noise of the change to the main
-    /// secret is small against the message.
-    Plain {
-        /// The lift.
-        lift: Box<Raise>,
-        /// The integer.
-        guard: i128,
-    },
-    /// The lift with the first map from coefficients to slots.
-    Mapped(Box<RaisedTransform>),
-}
-
 impl BootstrapPlan {
     /// The fastest circuit of one round with any keys.
     pub(super) fn one_round(params: &Params, options: BootstrapOptions) -> Result<Self, CkksError> {
-        let refuse =
-            |reason: String| Err(CkksError::NotBootstrappable { params: params.spec().name.clone(), reason });
-        if params.rank() != 1 {
-            return refuse(format!("the rank is {}: convert to rank 1 with to_rlwe first", params.rank()));
-        }
-        let levels = StageLevels::new(params)?;
-        let slots = options.slots.unwrap_or_else(|| params.slot_count());
-        if !slots.is_power_of_two() || !(1..=params.slot_count()).contains(&slots) {
-            let remedy = format!("use a power of two from 1 to {}", params.slot_count());
-            return Err(CkksError::OutOfRange {
-                what: "the number of slots of a bootstrap",
-                value: slots.to_string(),
-                remedy,
-            });
-        }
-        let transform_slots = options.transform_slots.unwrap_or(slots);
-        if !transform_slots.is_power_of_two()
-            || !(slots..=params.slot_count()).contains(&transform_slots)
-            || options.half && transform_slots > slots
-        {
-            let remedy = match options.half {
-                true => {
-                    format!("use {slots}, those of the array: half bootstraps have no numbers that repeat")
-                }
-                false => format!("use a power of two from {slots} to {}", params.slot_count()),
-            };
-            return Err(CkksError::OutOfRange {
-                what: "the slots of a bootstrap's transforms",
-                value: transform_slots.to_string(),
-                remedy,
-            });
-        }
-        if !(1..=MOST_BODIES).contains(&options.bodies) {
-            let remedy = format!("use 1 to {MOST_BODIES}");
-            return Err(CkksError::OutOfRange {
-                what: "the bodies under one mask of a bootstrap",
-                value: options.bodies.to_string(),
-                remedy,
-            });
-        }
-        if options.product && options.half {
-            return refuse(
-                "half a bootstrap starts behind the product: leave out `product` or `half`".to_owned(),
-            );
-        }
-        if options.product && (levels.slots_last() || levels.start.0 < 2) {
-            return refuse(format!(
-                "a product inside the bootstrap needs slots-to-coefficients first, with two levels or more below the application, and these parameters have {}",
-                if levels.slots_last() { "that last".to_owned() } else { counted(levels.start.0, "level") }
-            ));
-        }
-        let weight = match (params.encapsulation(), params.spec().secret_weight) {
-            (Some(encapsulation), _) => encapsulation.weight,
-            (None, Some(weight)) => weight,
-            (None, None) => {
-                return refuse("the secret is uniform and there is no ephemeral sparse secret: set `ephemeral_weight`, e.g. 32".to_owned());
-            }
-        };
-        if weight > super::failure::MOST_WEIGHT {
-            return refuse(format!(
-                "secrets of weight {weight} need too wide a range: use a weight of at most {}",
-                super::failure::MOST_WEIGHT
-            ));
-        }
-        let log2_failure =
-            options.log2_failure.or(params.spec().bootstrap_log2_failure).unwrap_or(LOG2_FAILURE);
-        if !(log2_failure.is_finite() && log2_failure < 0.0) {
-            let remedy = "give a negative number, the binary logarithm of a probability".to_owned();
-            return Err(CkksError::OutOfRange {
-                what: "log2_failure",
-                value: log2_failure.to_string(),
-                remedy,
-            });
-        }
-        let range = options.range.unwrap_or_else(|| least_range(weight, params.degree(), log2_failure));
-        let input = levels.slots;
-        let degree = options.degree.unwrap_or(COSINE_DEGREE);
-        // With an arcsine the message is at the nominal scale of the lowest segment.
-        let ratio = params.log2_q(Level(0)).exp2() / params.scale(Level(levels.start.0.saturating_sub(1)));
-        let arcsine = options.arcsine.map(|degree| (degree, ratio));
-        let reduction = ModularReduction::new(params, (input, levels.reduced), range, degree, arcsine)?;
-        let (_, worst) = reduction.approximation_error(1.0, |_| 1.0);
-        if options.range.is_none() && (worst.is_nan() || -worst.log2() < LEAST_BITS) {
-            return refuse(format!(
-                "for integer parts below {range}, a polynomial of degree {} and {} leave {:.1} bits at a ratio of 2^{:.1}, at least {LEAST_BITS} are needed: \
-                 make the segment \"{REDUCTION}\" longer or its scale larger, or use a smaller `ephemeral_weight`",
-                reduction.cosine().polynomial().degree(),
-                counted(reduction.doublings(), "double angle"),
-                -worst.log2(),
-                reduction.ratio().log2()
-            ));
-        }
+        let Checked { levels, slots, transform_slots, weight, log2_failure } = options.check(params)?;
+        let reduction = reduction_for(params, &levels, &options, (weight, log2_failure))?;
+        let maps = Maps { params, levels: &levels, transform_slots, options: &options };
         let q0 = params.log2_q(Level(0)).exp2();
-        let message_scale = q0 / reduction.ratio();
-        let to_coefficients = if options.half {
-            Vec::new()
-        } else if levels.slots_last() {
-            // From the level after the modular reduction to the application's highest.
-            let down = dft::slots_to_coefficients(transform_slots, levels.reduced.0 - levels.end.0)?;
-            plan_factors(
-                params,
-                &down,
-                Level(levels.end.0 + down.len()),
-                (params.scale(levels.reduced), params.scale(levels.end)),
-                options.bodies,
-            )?
-        } else {
-            // From the application's lowest level to level 0, at the scale that the modular reduction asks
-            // for, or to level 1.
-            let last = usize::from(options.product);
-            let output_scale = if options.product { params.scale(Level(1)) } else { message_scale };
-            let down = dft::slots_to_coefficients(transform_slots, levels.start.0 - last)?;
-            plan_factors(
-                params,
-                &down,
-                Level(down.len() + last),
-                (params.scale(levels.start), output_scale),
-                options.bodies,
-            )?
-        };
-        // Coefficients to slots: of the raised phase v, v / (q0 R) is to be in slots, and half of it for the
-        // sum with the conjugate. A sum into a subring multiplies v by the number of terms.
-        let (steps, output_scale) = (params.max_level().0 - input.0, params.scale(input) / 2.0);
-        let mapped = options.raise_keys
-            && transform_slots == params.slot_count()
-            && (transform_slots.trailing_zeros() as usize) > steps;
-        let (raise, up, raised_level, raised_scale) = match params.mapped_raise().filter(|_| mapped) {
-            Some(mapped_raise) => {
-                let layers = transform_slots.trailing_zeros().div_ceil(steps as u32 + 1);
-                let (first, rest) = (
-                    dft::first_to_slots(transform_slots, layers)?,
-                    dft::rest_to_slots(transform_slots, layers, steps)?,
-                );
-                // All factors get relative rounding errors of one size: b_k - w_k is equal for all, with b_k
-                // the bits at which a factor's diagonals are rounded and w_k those of its rounding weight.
-                // The first factor's bits are those of the step and of the growth of the scale.
-                let bits = (1..=rest.len())
-                    .map(|index| params.step_product(Level(input.0 + index)).log2())
-                    .sum::<f64>();
-                let unmapped = (q0 * reduction.radius()).log2();
-                let weights =
-                    rest.iter().chain([&first]).map(|factor| rounding_weight(factor).log2()).sum::<f64>();
-                let each = (mapped_raise.log2_step + bits + output_scale.log2() - unmapped - weights)
-                    / (rest.len() + 1) as f64;
-                // The mod-down of the raise rounds at the raised scale, so the message must be larger there
-                // than it was at level 0.
-                let bits =
-                    (each + rounding_weight(&first).log2()).max(mapped_raise.log2_step + GUARD_BITS).ceil();
-                let map = RaisedMap {
-                    slots: transform_slots,
-                    layers,
-                    log2_scale: bits as u32,
-                    bodies: options.bodies,
-                };
-                let scale = (unmapped + bits - mapped_raise.log2_step).exp2();
-                (
-                    ModRaise::Mapped(Box::new(RaisedTransform::new(params, map)?)),
-                    rest,
-                    Level(input.0 + steps),
-                    scale,
-                )
-            }
-            None => {
-                let up = dft::coefficients_to_slots(transform_slots, steps)?;
-                let (ring, chain, level) = (params.chain().ring(), params.chain(), Level(input.0 + up.len()));
-                let guard = GUARD_BITS.exp2();
-                let terms = (params.slot_count() / transform_slots) as f64;
-                let lift = Raise::new(ring, &chain.basis(Level(0)), &chain.basis(level))?;
-                (
-                    ModRaise::Plain { lift: Box::new(lift), guard: guard as i128 },
-                    up,
-                    level,
-                    q0 * reduction.radius() * guard * terms,
-                )
-            }
-        };
-        let to_slots = plan_factors(params, &up, raised_level, (raised_scale, output_scale), options.bodies)?;
+        let to_coefficients = maps.to_coefficients(q0 / reduction.ratio())?;
+        let (raise, to_slots) = maps.raise_and_to_slots(q0 * reduction.radius())?;
         Ok(Self {
             params: params.clone(),
             slots,
@@ -290,10 +92,9 @@ impl BootstrapPlan {
             levels,
             to_coefficients,
             raise,
-            raised_level,
-            raised_scale,
             to_slots,
             reduction,
+            stages: OnceLock::new(),
             weight,
             rounds: 1,
             needs: OnceLock::new(),
@@ -469,88 +270,6 @@ impl BootstrapPlan {
     #[must_use]
     pub fn message_scale(&self) -> f64 {
         self.params.log2_q(Level(0)).exp2() / self.reduction.ratio()
-    }
-
-    /// What the bootstrap does: levels, scales, the accuracy of the modular reduction, the probability of
-    /// failure, keys, and the predicted cost by stage.
-    pub fn explain(&self) -> Result<String, CkksError> {
-        const GIB: f64 = (1u64 << 30) as f64;
-        let (recording, reduction) = (self.dry_run()?, &self.reduction);
-        let keys = recording.keys(&self.params)?;
-        let (mean, worst) = reduction.approximation_error(1.0, self.probabilities());
-        let error = self.predicted_error()?;
-        let kept = self.params.log2_q(self.output_level()) - self.params.log2_q(self.input_level());
-        let splits = |plans: &[LinearTransformPlan]| {
-            let one = |plan: &LinearTransformPlan| {
-                let (before, after) = plan.switches();
-                let keys = if plan.is_iterated() {
-                    format!(" by {}", counted(plan.rotations().len(), "key"))
-                } else {
-                    String::new()
-                };
-                format!("{before} + {after}{keys}")
-            };
-            plans.iter().map(one).collect::<Vec<_>>().join(", ")
-        };
-        let mut batch = String::new();
-        if let Some((polys, costs)) = &self.batch {
-            batch = format!(
-                "for {polys} polynomials, a star marks the choice:\n  bodies under a mask  milliseconds each  GiB of keys\n"
-            );
-            for cost in costs {
-                let (milliseconds, gibibytes) = (cost.nanoseconds / 1e6, cost.key_bytes as f64 / GIB);
-                let mark = if cost.bodies == self.bodies { '*' } else { ' ' };
-                batch += &format!("{mark} {:>19}  {milliseconds:>17.1}  {gibibytes:>11.2}\n", cost.bodies);
-            }
-        }
-        let numbers = if self.real { "real" } else { "complex" };
-        Ok(format!(
-            "bootstrap of {} {numbers} slots under \"{}\", {}{}{}\n\
-             levels {} to {}: {kept:.1} bits left for the application\n\
-             rotations of the linear maps, baby + giant steps: slots to coefficients {}; coefficients to slots {}{}\n\
-             modular reduction: |I| < {}, degree {}, {}{}, ratio 2^{:.2}; its error alone: {:.1} bits (root mean square), {:.1} (worst)\n\
-             predicted error of a real or imaginary part, uniform in [-1, 1]: {:.1} bits (root mean square); of slots to coefficients alone {:.1}, \
-             encapsulation {:.1}, coefficients to slots {:.1}, noise of the modular reduction {:.1}\n\
-             failure: 2^{:.1} for each polynomial\n\
-             keys: {}, {:.2} GiB\n{batch}{recording}",
-            self.slots,
-            self.params.spec().name,
-            counted(self.rounds, "round"),
-            match self.transform_slots {
-                all if all > self.slots => format!(", by transforms of {all} slots in which numbers repeat"),
-                _ => String::new(),
-            },
-            match (self.bodies, self.product) {
-                (1, _) => String::new(),
-                (bodies, false) => format!(", {bodies} polynomials under one mask in the linear maps"),
-                (bodies, true) => format!(
-                    ", {bodies} polynomials under one mask in the linear maps, and apart for a product"
-                ),
-            },
-            self.input_level(),
-            self.output_level(),
-            splits(&self.to_coefficients),
-            if matches!(self.raise, ModRaise::Mapped(_)) { "in the raise, " } else { "" },
-            splits(&self.to_slots),
-            reduction.range(),
-            reduction.cosine().polynomial().degree(),
-            counted(reduction.doublings(), "double angle"),
-            reduction.arcsine().map_or_else(String::new, |arcsine| format!(
-                ", arcsine of degree {}",
-                arcsine.polynomial().degree()
-            )),
-            reduction.ratio().log2(),
-            -mean.log2(),
-            -worst.log2(),
-            -error.deviation().log2(),
-            -error.to_coefficients.log2() / 2.0,
-            -error.encapsulation.log2() / 2.0,
-            -error.to_slots.log2() / 2.0,
-            -error.reduction.log2() / 2.0,
-            self.log2_failure(),
-            keys.len(),
-            keys.bytes(&self.params)? as f64 / GIB,
-        ))
     }
 
     /// The keys of the bootstrap.

@@ -27,7 +27,9 @@ use clathrate_lattice::Level;
 
 use super::eval_mod::Approximation;
 use super::failure::log2_tail;
-use super::plan::{BOOTSTRAP, BootstrapPlan, ModRaise};
+use super::plan::{BOOTSTRAP, BootstrapPlan};
+use super::raise::{ModRaise, RaiseMethod};
+use super::stage::{Place, Step};
 use crate::arrays::{Ciphertext, Estimate, Layout, SecretName};
 use crate::circuits::linear::factors::{PREDICTION_MARGIN, diagonals_error, gain_from};
 use crate::error::CkksError;
@@ -41,7 +43,7 @@ const SLACK: f64 = 1e-3;
 
 /// Predicted variances of the error of a real or imaginary part, by source, for messages whose parts are
 /// uniform in [-1, 1].
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct BootstrapError {
     /// Slots to coefficients: roundings, and the rounding of the diagonals. Where that comes last, also the
     /// rounding on the way to level 0.
@@ -72,6 +74,19 @@ impl BootstrapError {
     /// All but the approximation.
     fn noise(&self) -> f64 {
         self.to_coefficients + self.encapsulation + self.to_slots + self.reduction + self.rounds
+    }
+
+    /// The sum, source by source.
+    fn plus(self, other: Self) -> Self {
+        Self {
+            to_coefficients: self.to_coefficients + other.to_coefficients,
+            encapsulation: self.encapsulation + other.encapsulation,
+            to_slots: self.to_slots + other.to_slots,
+            reduction: self.reduction + other.reduction,
+            approximation: self.approximation + other.approximation,
+            bias: self.bias + other.bias,
+            rounds: self.rounds + other.rounds,
+        }
     }
 
     /// With all variances multiplied by `factor`.
@@ -136,133 +151,28 @@ impl BootstrapPlan {
     }
 
     /// From the variance of a coefficient after the modular reduction to that of a number.
-    fn coefficient_to_slot(&self) -> f64 {
+    pub(super) fn coefficient_to_slot(&self) -> f64 {
         if self.ends_in_slots_to_coeffs() { self.slots as f64 } else { self.share() }
     }
 
     /// The errors of one round but for the approximation's, for messages whose parts have the mean square
     /// `square`.
     fn round_noise(&self, square: f64) -> Result<BootstrapError, CkksError> {
-        let (params, reduction) = (&self.params, &self.reduction);
-        let model = params.noise_model();
-        let (rounding, to_slot) = (model.rounding(), self.transform_slots as f64);
-        let mapped = self.mapped_secret();
-        let spread = self.coefficient_to_slot();
-        let halves = if self.both_halves() { 2.0 } else { 1.0 };
-
-        let mut to_coefficients = self.sharing_noise(square)?.into_iter().sum::<f64>();
-        if self.product {
-            // The rescale without a product.
-            to_coefficients += spread * rounding / self.message_scale().powi(2);
-        }
-        if self.ends_in_slots_to_coeffs() {
-            to_coefficients += spread * rounding / self.message_scale().powi(2);
-        }
-
-        // The mod-down of the change rounds under the ephemeral secret, whose weight is small.
-        let own_rounding = (1.0 + self.weight as f64) / 12.0;
-        let mut encapsulation = 0.0;
-        if params.encapsulation().is_some() {
-            let change =
-                params.operation_variance(Operation::ChangeSecret(mapped, self.sparse_secret()), Level(0))?;
-            encapsulation = (change + own_rounding) / self.message_scale().powi(2);
-        }
-
-        // In units of t: the raised phase over q0 is a sum of `weight + 1` uniform numbers.
-        let raised = own_rounding / reduction.radius().powi(2);
-        let mut t = to_slot * rounding / self.raised_scale.powi(2) * gain_from(&self.to_slots, 0);
-        match &self.raise {
-            ModRaise::Mapped(transform) => {
-                t += raised * diagonals_error(&transform.transform()?, transform.scale())
-            }
-            ModRaise::Plain { .. } => {
-                let change = params.operation_variance(
-                    Operation::ChangeSecret(self.sparse_secret(), mapped),
-                    self.raised_level,
-                )?;
-                t += to_slot * change / self.raised_scale.powi(2) * gain_from(&self.to_slots, 0);
-            }
-        }
-        for (index, plan) in self.to_slots.iter().enumerate() {
-            t += to_slot * plan.variance(mapped)? / plan.output_scale().powi(2)
-                * gain_from(&self.to_slots, index + 1);
-            t += raised * diagonals_error(plan.transform(), plan.diagonal_scale());
-        }
-        // The sum with the conjugate is twice the number, and the noise of the conjugation counts once.
-        let (level, scale) = (reduction.input_level(), params.scale(reduction.input_level()));
-        let conjugate = Operation::conjugation(mapped).ok_or(CkksError::NoKeys { operation: BOOTSTRAP })?;
-        let conjugation = params.operation_variance(conjugate, level)? + rounding;
-        t += to_slot * conjugation / scale.powi(2);
-        if self.bodies > 1 {
-            // The way back is after the sum, which is twice the number.
-            // As below, the noise of one half of a complex message meets the other.
-            t += halves * to_slot * (params.operation_variance(self.apart(), level)? + rounding)
-                / scale.powi(2);
-        }
-
-        // y = 2 t^2 - 1 has the derivative 4 t. Its noise is complex: the imaginary part of one half of the
-        // message meets the real part of the other.
-        let below = Level(level.0 - 1);
-        let product = params.operation_variance(Operation::Multiply, level)?
-            / params.step_product(level).powi(2)
-            + rounding;
-        let inverse_square: f64 = self
-            .integer_parts()
-            .map(|(i, p)| p / (4.0 * (i as f64 - 0.25) / reduction.radius()).powi(2))
-            .sum();
-        let second = halves * to_slot * product / params.scale(below).powi(2) * inverse_square;
-
-        let message = (reduction.ratio() * reduction.radius()).powi(2);
-        Ok(BootstrapError {
-            to_coefficients,
-            encapsulation: spread * encapsulation,
-            to_slots: spread * message * t,
-            reduction: spread * message * second,
-            approximation: 0.0,
-            bias: 0.0,
-            rounds: 0.0,
+        self.stages().iter().try_fold(BootstrapError::default(), |sum, stage| {
+            stage.steps.iter().try_fold(sum, |sum, step| Ok(sum.plus(step.error(self, square)?)))
         })
     }
 
-    /// The switch that takes a body from under a shared mask.
-    fn apart(&self) -> Operation {
-        Operation::ChangeSecret(SecretName::Body { count: self.bodies, index: 0 }, SecretName::Main)
+    /// From the variance of an error of the modular reduction's result, in units of its period over the
+    /// radius, to that of a number.
+    pub(super) fn reduction_gain(&self) -> f64 {
+        self.coefficient_to_slot() * (self.reduction.ratio() * self.reduction.radius()).powi(2)
     }
 
-    /// The errors of slots-to-coefficients and of bringing polynomials under shared masks: before a product
-    /// at level 1, and behind it, for messages whose parts have the mean square `square`.
-    fn sharing_noise(&self, square: f64) -> Result<[f64; 2], CkksError> {
-        let (params, slots, spread) = (&self.params, self.slots as f64, self.coefficient_to_slot());
-        let rounding = params.noise_model().rounding();
-        let (mut before, mut behind) = (self.slots_to_coeffs_noise(square)?, 0.0);
-        if self.bodies > 1 {
-            let shared = |level: Level, scale: f64| -> Result<f64, CkksError> {
-                let switch =
-                    params.operation_variance(Operation::FormatSwitch { from: 1, to: self.bodies }, level)?;
-                Ok((switch + rounding) / (scale * scale))
-            };
-            let split = |level: Level| -> Result<f64, CkksError> {
-                Ok((params.operation_variance(self.apart(), level)? + rounding) / params.scale(level).powi(2))
-            };
-            let (start, end, reduced) = (self.levels.start, self.levels.end, self.levels.reduced);
-            // In slots, every coefficient's noise is met; at level 0 one alone.
-            if self.half || self.slots_last() || self.product {
-                behind += spread * shared(Level(0), self.message_scale())?;
-            }
-            if !self.half && !self.slots_last() {
-                before += slots * shared(start, params.scale(start))?;
-            }
-            if self.product {
-                before += spread * split(Level(1))?;
-            }
-            if self.ends_in_slots_to_coeffs() {
-                // Masks are shared again before the last maps, and come apart behind them.
-                behind +=
-                    slots * shared(reduced, params.scale(reduced))? * gain_from(&self.to_coefficients, 0)
-                        + slots * split(end)?;
-            }
-        }
-        Ok([before, behind])
+    /// The variance of a coefficient's rounding in the mod-down of the change to the sparse secret, whose
+    /// weight is small.
+    fn sparse_rounding(&self) -> f64 {
+        (1.0 + self.weight as f64) / 12.0
     }
 
     /// The error of the maps of slots-to-coefficients alone, for messages whose parts have the mean square
@@ -283,10 +193,71 @@ impl BootstrapPlan {
         Ok(noise)
     }
 
+    /// The error of the maps of coefficients-to-slots alone, as a variance of the cosine's input.
+    fn coeffs_to_slots_noise(&self) -> Result<f64, CkksError> {
+        let (secret, raised) = (self.mapped_secret(), self.raised_square());
+        let mut noise = 0.0;
+        for (index, plan) in self.to_slots.iter().enumerate() {
+            noise += self.transform_slots as f64 * plan.variance(secret)? / plan.output_scale().powi(2)
+                * gain_from(&self.to_slots, index + 1);
+            noise += raised * diagonals_error(plan.transform(), plan.diagonal_scale());
+        }
+        Ok(noise)
+    }
+
+    /// The mean square of the raised numbers: the phase over q0 is a sum of `weight + 1` uniform numbers.
+    fn raised_square(&self) -> f64 {
+        self.sparse_rounding() / self.reduction.radius().powi(2)
+    }
+
+    /// The error of the raise alone, as a variance of the cosine's input.
+    fn raise_noise(&self) -> Result<f64, CkksError> {
+        let ModRaise { method, level, scale } = &self.raise;
+        let params = &self.params;
+        let in_slots = |coefficient: f64| {
+            self.transform_slots as f64 * coefficient / scale.powi(2) * gain_from(&self.to_slots, 0)
+        };
+        let own = match method {
+            RaiseMethod::Mapped(transform) => {
+                self.raised_square() * diagonals_error(&transform.transform()?, transform.scale())
+            }
+            RaiseMethod::Plain { .. } => {
+                let change = Operation::ChangeSecret(self.sparse_secret(), self.mapped_secret());
+                in_slots(params.operation_variance(change, *level)?)
+            }
+        };
+        Ok(in_slots(params.noise_model().rounding()) + own)
+    }
+
+    /// The noise of the second Chebyshev polynomial, as a variance of the cosine's input. y = 2 t^2 - 1 has
+    /// the derivative 4 t. Its noise is complex: the imaginary part of one half of the message meets the real
+    /// part of the other.
+    fn reduction_noise(&self) -> Result<f64, CkksError> {
+        let (params, reduction) = (&self.params, &self.reduction);
+        let level = reduction.input_level();
+        let product = params.operation_variance(Operation::Multiply, level)?
+            / params.step_product(level).powi(2)
+            + params.noise_model().rounding();
+        let inverse_square: f64 = self
+            .integer_parts()
+            .map(|(i, p)| p / (4.0 * (i as f64 - 0.25) / reduction.radius()).powi(2))
+            .sum();
+        let scale = params.scale(Level(level.0 - 1));
+        Ok(self.halves() * self.transform_slots as f64 * product / scale.powi(2) * inverse_square)
+    }
+
+    /// Parts of a complex message whose noise meets in a number.
+    pub(super) fn halves(&self) -> f64 {
+        if self.both_halves() { 2.0 } else { 1.0 }
+    }
+
     /// The variances of the error before a product at level 1, which multiplies it, and behind it, for
     /// numbers whose parts are uniform in [-1, 1] before and after.
     pub(in crate::circuits) fn error_around_product(&self) -> Result<(f64, f64), CkksError> {
-        let [before, _] = self.sharing_noise(UNIFORM)?;
+        let before = self.before_product().iter().flat_map(|stage| &stage.steps);
+        let before = before
+            .map(|step| Ok(step.error(self, UNIFORM)?.to_coefficients))
+            .sum::<Result<f64, CkksError>>()?;
         // The product ends with a rescale of its own.
         let rescale =
             self.coefficient_to_slot() * self.params.noise_model().rounding() / self.message_scale().powi(2);
@@ -384,5 +355,62 @@ impl BootstrapPlan {
         let most = self.reduction.range() as i64 - 1;
         let probability = self.probabilities();
         (-most..=most).map(move |integer| (integer, probability(integer)))
+    }
+}
+
+impl Step {
+    /// The error that the step adds to a number of the result, for messages whose parts have the mean square
+    /// `square`; that of the modular reduction in exact arithmetic is not counted.
+    fn error(self, plan: &BootstrapPlan, square: f64) -> Result<BootstrapError, CkksError> {
+        let params = &plan.params;
+        let (rounding, none) = (params.noise_model().rounding(), BootstrapError::default());
+        let (spread, message_scale) = (plan.coefficient_to_slot(), plan.message_scale());
+        let masks = |operation: Operation, Place { level, scale, gain }: Place| {
+            let variance = params.operation_variance(operation, level)? + rounding;
+            let own = gain * variance / (scale * scale);
+            Ok(if level == plan.reduction.input_level() {
+                BootstrapError { to_slots: own, ..none }
+            } else {
+                BootstrapError { to_coefficients: own, ..none }
+            })
+        };
+        match self {
+            Self::Enter | Self::ReadAsCoeffs(_) | Self::JoinReIm => Ok(none),
+            Self::ShareMasks(place) => masks(Operation::FormatSwitch { from: 1, to: plan.bodies }, place),
+            Self::SplitMasks(place) => {
+                let body = SecretName::Body { count: plan.bodies, index: 0 };
+                masks(Operation::ChangeSecret(body, SecretName::Main), place)
+            }
+            Self::SlotsToCoeffs => {
+                Ok(BootstrapError { to_coefficients: plan.slots_to_coeffs_noise(square)?, ..none })
+            }
+            Self::Rescale => {
+                Ok(BootstrapError { to_coefficients: spread * rounding / message_scale.powi(2), ..none })
+            }
+            Self::Encapsulate => {
+                let change = Operation::ChangeSecret(plan.mapped_secret(), plan.sparse_secret());
+                let variance = params.operation_variance(change, Level(0))? + plan.sparse_rounding();
+                Ok(BootstrapError { encapsulation: spread * variance / message_scale.powi(2), ..none })
+            }
+            Self::ModRaise => {
+                Ok(BootstrapError { to_slots: plan.reduction_gain() * plan.raise_noise()?, ..none })
+            }
+            Self::CoeffsToSlots => {
+                Ok(BootstrapError { to_slots: plan.reduction_gain() * plan.coeffs_to_slots_noise()?, ..none })
+            }
+            Self::SplitReIm => {
+                // The sum with the conjugate is twice the number, and the noise of the conjugation counts
+                // once.
+                let level = plan.reduction.input_level();
+                let conjugate = Operation::conjugation(plan.mapped_secret())
+                    .ok_or(CkksError::NoKeys { operation: BOOTSTRAP })?;
+                let variance = params.operation_variance(conjugate, level)? + rounding;
+                let own = plan.transform_slots as f64 * variance / params.scale(level).powi(2);
+                Ok(BootstrapError { to_slots: plan.reduction_gain() * own, ..none })
+            }
+            Self::EvalMod => {
+                Ok(BootstrapError { reduction: plan.reduction_gain() * plan.reduction_noise()?, ..none })
+            }
+        }
     }
 }

@@ -36,6 +36,31 @@ const RAISE: &str = "a modulus raise";
 /// Bits by which the plain sum stays below half the modulus that it is computed with.
 const MARGIN_BITS: f64 = 2.0;
 
+/// The modulus raise.
+#[derive(Debug)]
+pub(super) struct ModRaise {
+    pub(super) method: RaiseMethod,
+    /// The level of the raised array.
+    pub(super) level: Level,
+    /// The scale of the raised array: its numbers are `v / (q0 R)`, `v` the raised phase.
+    pub(super) scale: f64,
+}
+
+/// How the modulus is raised.
+#[derive(Debug)]
+pub(super) enum RaiseMethod {
+    /// The lift alone; the phase is multiplied by an integer, so that the noise of the change to the main
+    /// secret is small against the message.
+    Plain {
+        /// The lift.
+        lift: Box<Raise>,
+        /// The integer.
+        guard: i128,
+    },
+    /// The lift with the first map from coefficients to slots.
+    Mapped(Box<RaisedTransform>),
+}
+
 /// Tables of the raise for one map.
 #[derive(Debug)]
 pub(super) struct RaisedTransform {

@@ -1,38 +1,19 @@
-//! Carries out the stages of a bootstrap, on data or on symbols.
-
-use std::borrow::Cow;
+//! Bootstraps of whole arrays, on data or on symbols: pairs, groups, rounds, and parts of the circuit.
 
 use clathrate_lattice::Level;
 use rustfft::num_complex::Complex64;
 
-use super::plan::{BOOTSTRAP, BootstrapPlan, ModRaise};
-use super::{SLOTS_TO_COEFFS, stages};
+use super::plan::{BOOTSTRAP, BootstrapPlan};
+use super::stages;
+use super::steps::{TO_SLOTS, tell};
 use crate::arrays::memory::check_free;
-use crate::arrays::{BodyAxis, Ciphertext, Encoding, Estimate, Layout, Order, Padding, SecretName};
+use crate::arrays::{Ciphertext, Encoding, Estimate, Layout, Order, Padding};
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
 use crate::progress::Progress;
 
-/// The operation's name in errors.
-const TO_SLOTS: &str = "a move from coefficients to slots";
-
 /// Degree times polynomials from which on free memory is compared with what a bootstrap takes.
 const LEAST_CHECKED: usize = 1 << 15;
-
-/// Stages of a bootstrap.
-pub(in crate::circuits) const STAGES: usize = 6;
-
-/// Says that `done` stages are done, and whether to go on.
-fn tell(progress: Progress<'_>, done: usize) -> Result<(), CkksError> {
-    if progress(done, STAGES) { Ok(()) } else { Err(CkksError::Cancelled) }
-}
-
-/// `x` as an array without padding in natural order, in slots: the stages work on slots whatever they hold.
-fn bare(x: Ciphertext, capacity: usize, complex: bool) -> Ciphertext {
-    let x = x.read_as_slots(capacity);
-    let layout = Layout { complex, ..x.layout };
-    x.laid_out(layout)
-}
 
 impl Evaluator {
     /// The same numbers at a high level: all stages of `plan`.
@@ -195,14 +176,15 @@ impl Evaluator {
         let parts: Vec<Ciphertext> =
             parts.iter().map(|x| x.clone().estimated(|_| Estimate::unknown())).collect();
         let parts = &parts[..];
+        let all = plan.stage_count();
         let mut round = |parts: &[Ciphertext], number: usize| {
-            let mut own = |done: usize, _| progress(done + number * STAGES, plan.rounds * STAGES);
+            let mut own = |done: usize, _| progress(done + number * all / plan.rounds, all);
             self.round(parts, plan, &mut own)
         };
         // In several rounds two arrays stay one until the end: the imaginary errors of each would be taken
         // for errors of the other.
         let pair = match parts {
-            [x, y] if plan.rounds > 1 => Some([self.paired(x, y)?]),
+            [_, _] if plan.rounds > 1 => Some([self.join_re_im(parts)?]),
             _ => None,
         };
         let wholes: &[Ciphertext] = pair.as_ref().map_or(parts, |pair| pair);
@@ -233,7 +215,8 @@ impl Evaluator {
             let sums = self.stage(stages::ROUNDS, || {
                 fresh.iter().zip(&corrections).map(corrected).collect::<Result<Vec<_>, CkksError>>()
             })?;
-            let sums = if apart { self.halves(&sums[0], plan)? } else { sums };
+            let sums =
+                if apart { self.stage(stages::SPLIT, || self.split_re_im(&sums[0], plan))? } else { sums };
             fresh = self.stage(stages::ROUNDS, || {
                 sums.iter().map(|sum| self.rescale(sum)).collect::<Result<_, CkksError>>()
             })?;
@@ -249,11 +232,6 @@ impl Evaluator {
         before.iter().zip(fresh).map(known).collect()
     }
 
-    /// `x + i y`.
-    fn paired(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, CkksError> {
-        self.linear_combination(&[(x, Complex64::from(1.0)), (y, Complex64::i())], x.scale)
-    }
-
     /// One round of all stages.
     fn round(
         &self,
@@ -261,49 +239,16 @@ impl Evaluator {
         plan: &BootstrapPlan,
         progress: Progress<'_>,
     ) -> Result<Vec<Ciphertext>, CkksError> {
-        tell(progress, 0)?;
-        let x = match parts {
-            [x] => Cow::Borrowed(x),
-            [x, y] => Cow::Owned(self.paired(x, y)?),
-            _ => return Err(CkksError::Internal { operation: BOOTSTRAP }),
-        };
-        let coefficients = if plan.slots_last() {
-            self.as_coefficients(&x, plan)?
-        } else {
-            self.slots_to_coefficients(&x, plan)?
-        };
-        let coefficients = if plan.product {
-            // Without a product, a rescale leaves the level, for which coefficients are as good as slots.
-            let (shape, layout) = (coefficients.shape.clone(), coefficients.layout);
-            let scale = plan.params.step_product(coefficients.level) * plan.message_scale();
-            let all = bare(coefficients, plan.transform_slots, true);
-            let rescaled = || self.rescale(&self.linear_combination(&[(&all, Complex64::from(1.0))], scale)?);
-            self.stage(stages::TO_COEFFICIENTS, rescaled)?.rearranged(shape, layout)
-        } else {
-            coefficients
-        };
-        let fresh = match parts {
-            [_] => vec![self.bootstrapped_coefficients(&coefficients, plan, progress)?],
-            _ => self.reduced_halves(&coefficients, plan, progress)?,
-        };
-        tell(progress, STAGES)?;
+        // Two arrays of real numbers are the real and the imaginary part of one.
+        let x = self.join_re_im(parts)?;
+        let fresh = self.run_stages(plan.stages_of(parts.len()), plan, vec![x], progress)?;
+        let all = plan.stage_count() / plan.rounds;
+        tell(progress, all, all)?;
         Ok(fresh
             .into_iter()
             .zip(parts)
             .map(|(fresh, x)| fresh.rearranged(x.shape.clone(), x.layout))
             .collect())
-    }
-
-    /// All stages behind the lowest level, for coefficients there: those of slots-to-coefficients, or slots
-    /// that are read as coefficients where that comes last.
-    pub(in crate::circuits) fn bootstrapped_coefficients(
-        &self,
-        x: &Ciphertext,
-        plan: &BootstrapPlan,
-        progress: Progress<'_>,
-    ) -> Result<Ciphertext, CkksError> {
-        let joined = self.joined_halves(self.reduced_halves(x, plan, progress)?)?;
-        if plan.slots_last() { self.slots_to_coeffs_last(joined, plan) } else { Ok(joined) }
     }
 
     /// Refuses arrays that the plan is not for.
@@ -405,67 +350,7 @@ impl Evaluator {
         if plan.slots_last() {
             return Err(plan.order_error("use the whole bootstrap, or a chain without the segment"));
         }
-        self.stage(stages::TO_COEFFICIENTS, || {
-            let y = plan.spread(self.entry(x, plan)?);
-            // Another scale is refused before masks are shared.
-            plan.to_coefficients.first().map_or(Ok(()), |first| first.check_scale(y.scale))?;
-            let y = self.slots_to_coeffs_by(&self.shared(y, plan)?, plan)?;
-            // Arrays that a product combines have masks of their own.
-            let y = if plan.product && y.layout.bodies > 1 { self.split_mask(&y)? } else { y };
-            let layout = Layout {
-                encoding: Encoding::Coefficients,
-                complex: true,
-                order: Order::BitReversed,
-                ..y.layout
-            }
-            .with_padding(y.padding());
-            Ok(y.laid_out(layout))
-        })
-    }
-
-    /// The polynomials of `x` as rows under masks of the plan's bodies. [pcmm-mambo, sec. 6.2]
-    fn shared(&self, x: Ciphertext, plan: &BootstrapPlan) -> Result<Ciphertext, CkksError> {
-        if plan.bodies == 1 {
-            return Ok(x);
-        }
-        let (rows, columns) = (x.layout.bundles(), x.layout.capacity);
-        let layout = Layout { rows, columns, chunks: 1, ..x.layout }.with_padding(x.padding());
-        let x = x.rearranged(vec![rows, columns], layout);
-        self.share_mask_along(&x, plan.bodies, Some(BodyAxis::Rows))
-    }
-
-    /// The maps of slots-to-coefficients, from the level and at the scale of `x`.
-    fn slots_to_coeffs_by(&self, x: &Ciphertext, plan: &BootstrapPlan) -> Result<Ciphertext, CkksError> {
-        let mut y = Cow::Borrowed(x);
-        if let Some(first) = plan.to_coefficients.first().filter(|first| first.input_level() < x.level) {
-            y = self.restrict(x, first.input_level())?;
-        }
-        for factor in &plan.to_coefficients {
-            y = Cow::Owned(self.map_slots(&y, factor)?);
-        }
-        Ok(y.into_owned())
-    }
-
-    /// The maps of slots-to-coefficients behind the modular reduction, under shared masks, which come apart
-    /// again. [pcmm-mambo, sec. 6.2]
-    fn slots_to_coeffs_last(&self, x: Ciphertext, plan: &BootstrapPlan) -> Result<Ciphertext, CkksError> {
-        self.stage(stages::TO_COEFFICIENTS, || {
-            let y = self.slots_to_coeffs_by(&self.shared(x, plan)?, plan)?;
-            if y.layout.bodies > 1 { self.split_mask(&y) } else { Ok(y) }
-        })
-    }
-
-    /// An array in slots at level 0, at the scale that the modular reduction asks for, and read as the
-    /// coefficients of its polynomials.
-    fn as_coefficients(&self, x: &Ciphertext, plan: &BootstrapPlan) -> Result<Ciphertext, CkksError> {
-        self.stage(stages::RAISE, || {
-            let y = plan.spread(self.entry(x, plan)?);
-            let scale = plan.params.step_product(y.level) * plan.message_scale();
-            let y = self.rescale(&self.linear_combination(&[(&y, Complex64::from(1.0))], scale)?)?;
-            let layout =
-                Layout { encoding: Encoding::Coefficients, complex: true, order: Order::Natural, ..y.layout };
-            Ok(y.laid_out(layout.with_padding(x.padding())))
-        })
+        self.run_stages_on(plan.before_product(), plan, x.clone(), &mut |_, _| true)
     }
 
     /// The numbers of coefficients in slots, at a high level: complex pairs of coefficients at level 0, such
@@ -477,19 +362,7 @@ impl Evaluator {
     /// [`CkksError::ScaleMismatch`] at another scale than [`BootstrapPlan::message_scale`]; as
     /// [`Evaluator::bootstrap`].
     pub fn half_bootstrap(&self, x: &Ciphertext, plan: &BootstrapPlan) -> Result<Ciphertext, CkksError> {
-        self.half_bootstrap_with_progress(x, plan, &mut |_, _| true)
-    }
-
-    /// As [`Evaluator::half_bootstrap`]; `progress` is called before each stage and at the end, with
-    /// [`STAGES`] in all.
-    pub(in crate::circuits) fn half_bootstrap_with_progress(
-        &self,
-        x: &Ciphertext,
-        plan: &BootstrapPlan,
-        progress: Progress<'_>,
-    ) -> Result<Ciphertext, CkksError> {
-        let joined = self.joined_halves(self.reduced_halves(x, plan, progress)?)?;
-        tell(progress, STAGES)?;
+        let joined = self.join_re_im(&self.half_bootstrap_apart(x, plan, &mut |_, _| true)?)?;
         // Number t was the coefficient of X^p(t) and is in slot t if p reverses bits, in the slot with the
         // reversed number otherwise.
         let order = if x.layout.order == Order::BitReversed { Order::Natural } else { Order::BitReversed };
@@ -506,40 +379,26 @@ impl Evaluator {
         &self,
         x: &Ciphertext,
         plan: &BootstrapPlan,
+        progress: Progress<'_>,
     ) -> Result<Vec<Ciphertext>, CkksError> {
-        self.reduced_halves(x, plan, &mut |_, _| true)
+        self.check_coefficients(x, plan)?;
+        self.run_stages(plan.raise_to_parts(), plan, vec![self.shared(x.clone(), plan)?], progress)
     }
 
-    /// Raise, coefficients to slots, and modular reduction of the halves.
-    pub(in crate::circuits) fn reduced_halves(
+    /// All stages from the raise on, for coefficients at level 0: those of slots-to-coefficients, or slots
+    /// that are read as coefficients where that comes last.
+    pub(in crate::circuits) fn bootstrapped_coefficients(
         &self,
         x: &Ciphertext,
         plan: &BootstrapPlan,
         progress: Progress<'_>,
-    ) -> Result<Vec<Ciphertext>, CkksError> {
-        tell(progress, 1)?;
-        let x = if x.secret == SecretName::Main {
-            Cow::Owned(self.shared(x.clone(), plan)?)
-        } else {
-            Cow::Borrowed(x)
-        };
-        let raised = self.raise_modulus(&x, plan)?;
-        tell(progress, 2)?;
-        let slots = self.coefficients_to_slots(&raised, plan)?;
-        tell(progress, 3)?;
-        let halves = self.halves(&slots, plan)?;
-        tell(progress, 4)?;
-        let reduced = self.stage(stages::REDUCTION, || {
-            halves.iter().map(|half| plan.reduction.run(self, half)).collect()
-        })?;
-        tell(progress, 5)?;
-        Ok(reduced)
+    ) -> Result<Ciphertext, CkksError> {
+        self.check_coefficients(x, plan)?;
+        self.run_stages_on(plan.from_raise(), plan, x.clone(), progress)
     }
 
-    /// The phase of an array at level 0, read as integers `v = m + q0 I`, modulo the primes of the raised
-    /// level: the numbers are the embedding of `v / (q0 R)`, or its image under the first map from
-    /// coefficients to slots.
-    fn raise_modulus(&self, x: &Ciphertext, plan: &BootstrapPlan) -> Result<Ciphertext, CkksError> {
+    /// Refuses arrays that are not coefficients as the raise takes them.
+    fn check_coefficients(&self, x: &Ciphertext, plan: &BootstrapPlan) -> Result<(), CkksError> {
         self.check(x)?;
         x.params.check_same(&plan.params, "the plan of a bootstrap")?;
         if x.encoding() != Encoding::Coefficients || !x.is_complex() {
@@ -573,109 +432,6 @@ impl Evaluator {
                 right: plan.message_scale().log2(),
             });
         }
-        self.stage(stages::RAISE, || {
-            let sparse = if x.params.encapsulation().is_some() {
-                self.change_secret(x, plan.sparse_secret())?
-            } else {
-                x.clone()
-            };
-            let scale = plan.raised_scale;
-            let (lift, guard) = match &plan.raise {
-                ModRaise::Mapped(transform) => {
-                    return Ok(bare(transform.run(self, &sparse, scale)?, plan.transform_slots, true));
-                }
-                ModRaise::Plain { lift, guard } => (lift, *guard),
-            };
-            let terms = x.params.slot_count() / plan.transform_slots;
-            self.spend(&sparse, || Ok(plan.raise_cost(sparse.polys_per_bundle())))?;
-            let raised = sparse.try_map(plan.raised_level, scale / terms as f64, |bundle| {
-                let mut raised = bundle.raise(lift)?;
-                raised.mul_integer_assign(guard);
-                Ok(raised)
-            })?;
-            let raised = if sparse.secret.is_ephemeral() {
-                self.change_secret(&raised, plan.mapped_secret())?
-            } else {
-                raised
-            };
-            // The sum over the rotations by multiples of the number of slots removes the coefficients between
-            // those of the subring.
-            let mut sum = bare(raised, plan.params.slot_count(), true);
-            let mut step = plan.transform_slots;
-            while step < plan.params.slot_count() {
-                let turned = self
-                    .rotate_slots(&sum, &[step as i64])?
-                    .pop()
-                    .ok_or(CkksError::Internal { operation: TO_SLOTS })?;
-                sum = self.add(&sum, &turned)?;
-                step *= 2;
-            }
-            Ok(bare(sum.at_scale(scale), plan.transform_slots, true))
-        })
-    }
-
-    /// The coefficients of a raised array, in slots: half of `(m + q0 I) / (q0 R)` at the canonical scale.
-    fn coefficients_to_slots(&self, x: &Ciphertext, plan: &BootstrapPlan) -> Result<Ciphertext, CkksError> {
-        self.stage(stages::TO_SLOTS, || {
-            plan.to_slots.iter().try_fold(x.clone(), |x, factor| self.map_slots(&x, factor))
-        })
-    }
-
-    /// The real and the imaginary parts of the slots, as arrays of real numbers; the real parts alone for a
-    /// plan of real numbers.
-    fn halves(&self, x: &Ciphertext, plan: &BootstrapPlan) -> Result<Vec<Ciphertext>, CkksError> {
-        self.stage(stages::SPLIT, || {
-            let (one, i) = (Complex64::new(1.0, 0.0), Complex64::i());
-            let conjugate = self.conjugate(x)?;
-            let mut halves = vec![self.linear_combination(&[(x, one), (&conjugate, one)], x.scale)?];
-            if plan.both_halves() {
-                halves.push(self.linear_combination(&[(x, -i), (&conjugate, i)], x.scale)?);
-            }
-            // The sums are twice the parts.
-            let scale = 2.0 * x.scale;
-            let bare = |half: Ciphertext| bare(half.at_scale(scale), plan.transform_slots, false);
-            // Products take polynomials with masks of their own.
-            let apart = |half: Ciphertext| {
-                if half.layout.bodies > 1 { self.split_mask(&bare(half)) } else { Ok(bare(half)) }
-            };
-            halves.into_iter().map(apart).collect()
-        })
-    }
-
-    /// `re + i im`.
-    fn joined_halves(&self, halves: Vec<Ciphertext>) -> Result<Ciphertext, CkksError> {
-        self.stage(stages::JOIN, || {
-            let (one, i) = (Complex64::new(1.0, 0.0), Complex64::i());
-            match &halves[..] {
-                [re, im] => self.linear_combination(&[(re, one), (im, i)], re.scale),
-                [re] => Ok(re.clone()),
-                _ => Err(CkksError::Internal { operation: TO_SLOTS }),
-            }
-        })
-    }
-}
-
-impl BootstrapPlan {
-    /// What a chain cannot do on which slots-to-coefficients comes last.
-    fn order_error(&self, remedy: &str) -> CkksError {
-        let reason = format!("its segment \"{SLOTS_TO_COEFFS}\" puts slots to coefficients last: {remedy}");
-        CkksError::NotBootstrappable { params: self.params.spec().name.clone(), reason }
-    }
-
-    /// `x` with the slots of the transforms: the numbers of its own slots repeat in them.
-    fn spread(&self, x: Ciphertext) -> Ciphertext {
-        if self.transform_slots == self.slots {
-            return x;
-        }
-        let complex = x.is_complex();
-        bare(x, self.transform_slots, complex)
-    }
-
-    /// The cost of raising `polys` polynomials.
-    fn raise_cost(&self, polys: usize) -> crate::keys::Cost {
-        let (degree, polys) = (self.params.degree(), polys as f64);
-        let mut cost = self.params.transforms_cost(Level(0), degree).times(polys);
-        cost += self.params.transforms_cost(self.raised_level, degree).times(polys);
-        cost
+        Ok(())
     }
 }

@@ -9,7 +9,7 @@ use super::plan::MamboPlan;
 use super::{MAMBO, Placement};
 use crate::arrays::memory::check_free;
 use crate::arrays::{Ciphertext, Encoding, Estimate, Layout, Order, Padding};
-use crate::circuits::bootstrap::{BootstrapPlan, STAGES};
+use crate::circuits::bootstrap::BootstrapPlan;
 use crate::circuits::matrix_plan::PlannedMatrix;
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
@@ -147,7 +147,7 @@ impl Evaluator {
         let pairs = plan.pairs_reals(!x.is_complex(), polys);
         let size = if pairs { 2 * bootstrap.group() } else { bootstrap.group() };
         let groups = if x.is_symbol() { 1 } else { polys.div_ceil(size) };
-        let stages = groups * bootstrap.rounds() * STAGES;
+        let stages = groups * bootstrap.stage_count();
         let low = match plan.placement() {
             Placement::Inside => {
                 // How many steps the product has is not known yet.
@@ -206,12 +206,11 @@ impl Evaluator {
             .estimated(|_| Estimate::unknown());
         let fresh = self.in_groups(&[low], size, &mut of_stages, |own, tick| {
             let [own] = own else { return Err(CkksError::Internal { operation: MAMBO }) };
-            let fresh = if pairs && own.layout().bundles() > 1 {
+            Ok(vec![if pairs && own.layout().bundles() > 1 {
                 self.bootstrapped_in_pairs(own, bootstrap, tick)?
             } else {
                 self.bootstrapped_coefficients(own, bootstrap, tick)?
-            };
-            if tick(STAGES, STAGES) { Ok(vec![fresh]) } else { Err(CkksError::Cancelled) }
+            }])
         })?;
         let fresh = fresh.into_iter().next().ok_or(CkksError::Internal { operation: MAMBO })?;
         // A real matrix leaves real numbers real.
@@ -251,7 +250,7 @@ impl Evaluator {
             order: x.layout().order,
             ..*joined.layout()
         };
-        let halves = self.reduced_halves(&joined.laid_out(layout), plan, progress)?;
+        let halves = self.half_bootstrap_apart(&joined.laid_out(layout), plan, progress)?;
         let [re, im] = &halves[..] else { return Err(CkksError::Internal { operation: MAMBO }) };
         let own = re.bundles().iter().chain(im.bundles().iter().skip(2 * count - bundles)).cloned().collect();
         let layout = Layout { complex: false, bodies: 1, ..*x.layout() };

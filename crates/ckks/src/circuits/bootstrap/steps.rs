@@ -1,0 +1,237 @@
+//! What each step of a bootstrap does to an array, on data or on symbols.
+
+use clathrate_lattice::Level;
+use rustfft::num_complex::Complex64;
+
+use super::SLOTS_TO_COEFFS;
+use super::plan::{BOOTSTRAP, BootstrapPlan};
+use super::raise::RaiseMethod;
+use super::stage::{Stage, Step};
+use crate::arrays::{BodyAxis, Ciphertext, Encoding, Layout, SecretName};
+use crate::circuits::linear::LinearTransformPlan;
+use crate::error::CkksError;
+use crate::evaluation::Evaluator;
+use crate::progress::Progress;
+
+/// The operation's name in errors.
+pub(super) const TO_SLOTS: &str = "a move from coefficients to slots";
+
+/// Calls `progress` with the stages done; an error where it says to stop.
+pub(super) fn tell(progress: Progress<'_>, done: usize, all: usize) -> Result<(), CkksError> {
+    if progress(done, all) { Ok(()) } else { Err(CkksError::Cancelled) }
+}
+
+/// `x` as an array without padding in natural order, in slots: the stages work on slots whatever they hold.
+pub(super) fn bare(x: Ciphertext, capacity: usize, complex: bool) -> Ciphertext {
+    let x = x.read_as_slots(capacity);
+    let layout = Layout { complex, ..x.layout };
+    x.laid_out(layout)
+}
+
+impl Evaluator {
+    /// Runs `stages` one after the other. `progress` is called before each and at the end, with those done and
+    /// their number.
+    pub(super) fn run_stages(
+        &self,
+        stages: &[Stage],
+        plan: &BootstrapPlan,
+        parts: Vec<Ciphertext>,
+        progress: Progress<'_>,
+    ) -> Result<Vec<Ciphertext>, CkksError> {
+        let fresh = stages.iter().enumerate().try_fold(parts, |parts, (done, stage)| {
+            tell(progress, done, stages.len())?;
+            self.stage(stage.name, || {
+                stage.steps.iter().try_fold(parts, |parts, step| step.run(self, plan, parts))
+            })
+        })?;
+        tell(progress, stages.len(), stages.len())?;
+        Ok(fresh)
+    }
+
+    /// As [`Evaluator::run_stages`], for stages that make one array of one.
+    pub(super) fn run_stages_on(
+        &self,
+        stages: &[Stage],
+        plan: &BootstrapPlan,
+        x: Ciphertext,
+        progress: Progress<'_>,
+    ) -> Result<Ciphertext, CkksError> {
+        self.run_stages(stages, plan, vec![x], progress)?
+            .pop()
+            .ok_or(CkksError::Internal { operation: BOOTSTRAP })
+    }
+
+    /// The polynomials of `x` as rows under masks of the plan's bodies; `x` itself where its masks are shared
+    /// already.
+    pub(super) fn shared(&self, x: Ciphertext, plan: &BootstrapPlan) -> Result<Ciphertext, CkksError> {
+        if plan.bodies == 1 || x.secret != SecretName::Main {
+            return Ok(x);
+        }
+        let (rows, columns) = (x.layout.bundles(), x.layout.capacity);
+        let layout = Layout { rows, columns, chunks: 1, ..x.layout }.with_padding(x.padding());
+        let x = x.rearranged(vec![rows, columns], layout);
+        self.share_mask_along(&x, plan.bodies, Some(BodyAxis::Rows))
+    }
+
+    /// The linear maps of `maps`, from the level and at the scale of `x`.
+    fn map_by(&self, x: Ciphertext, maps: &[LinearTransformPlan]) -> Result<Ciphertext, CkksError> {
+        let x = match maps.first().filter(|first| first.input_level() < x.level) {
+            Some(first) => self.restrict(&x, first.input_level())?.into_owned(),
+            None => x,
+        };
+        maps.iter().try_fold(x, |x, map| self.map_slots(&x, map))
+    }
+
+    /// The phase of coefficients at level 0, read as integers `v = m + q0 I`, modulo the primes of the raised
+    /// level: the numbers are the embedding of `v / (q0 R)`, or its image under the first map from
+    /// coefficients to slots.
+    fn mod_raise(&self, x: &Ciphertext, plan: &BootstrapPlan) -> Result<Ciphertext, CkksError> {
+        let scale = plan.raise.scale;
+        let (lift, guard) = match &plan.raise.method {
+            RaiseMethod::Mapped(transform) => {
+                return Ok(bare(transform.run(self, x, scale)?, plan.transform_slots, true));
+            }
+            RaiseMethod::Plain { lift, guard } => (lift, *guard),
+        };
+        let terms = x.params.slot_count() / plan.transform_slots;
+        self.spend(x, || Ok(plan.raise_cost(x.polys_per_bundle())))?;
+        let raised = x.try_map(plan.raise.level, scale / terms as f64, |bundle| {
+            let mut raised = bundle.raise(lift)?;
+            raised.mul_integer_assign(guard);
+            Ok(raised)
+        })?;
+        let raised =
+            if x.secret.is_ephemeral() { self.change_secret(&raised, plan.mapped_secret())? } else { raised };
+        // The sum over the rotations by multiples of the number of slots removes the coefficients between
+        // those of the subring.
+        let mut sum = bare(raised, plan.params.slot_count(), true);
+        let mut step = plan.transform_slots;
+        while step < plan.params.slot_count() {
+            let rotated = self
+                .rotate_slots(&sum, &[step as i64])?
+                .pop()
+                .ok_or(CkksError::Internal { operation: TO_SLOTS })?;
+            sum = self.add(&sum, &rotated)?;
+            step *= 2;
+        }
+        Ok(bare(sum.at_scale(scale), plan.transform_slots, true))
+    }
+
+    /// The real and the imaginary parts of the slots, as arrays of real numbers; the real parts alone for a
+    /// plan of real numbers.
+    pub(super) fn split_re_im(
+        &self,
+        x: &Ciphertext,
+        plan: &BootstrapPlan,
+    ) -> Result<Vec<Ciphertext>, CkksError> {
+        let (one, i) = (Complex64::new(1.0, 0.0), Complex64::i());
+        let conjugate = self.conjugate(x)?;
+        let mut parts = vec![self.linear_combination(&[(x, one), (&conjugate, one)], x.scale)?];
+        if plan.both_halves() {
+            parts.push(self.linear_combination(&[(x, -i), (&conjugate, i)], x.scale)?);
+        }
+        // The sums are twice the parts.
+        let scale = 2.0 * x.scale;
+        Ok(parts.into_iter().map(|part| bare(part.at_scale(scale), plan.transform_slots, false)).collect())
+    }
+
+    /// `re + i im`; of one array, the array.
+    pub(super) fn join_re_im(&self, parts: &[Ciphertext]) -> Result<Ciphertext, CkksError> {
+        match parts {
+            [re, im] => {
+                self.linear_combination(&[(re, Complex64::from(1.0)), (im, Complex64::i())], re.scale)
+            }
+            [re] => Ok(re.clone()),
+            _ => Err(CkksError::Internal { operation: BOOTSTRAP }),
+        }
+    }
+}
+
+impl Step {
+    /// What the step makes of an array, or of the arrays of real and of imaginary parts.
+    fn run(
+        self,
+        evaluator: &Evaluator,
+        plan: &BootstrapPlan,
+        parts: Vec<Ciphertext>,
+    ) -> Result<Vec<Ciphertext>, CkksError> {
+        match self {
+            Self::SplitReIm => match &parts[..] {
+                [x] => return evaluator.split_re_im(x, plan),
+                _ => return Err(CkksError::Internal { operation: BOOTSTRAP }),
+            },
+            Self::JoinReIm => return Ok(vec![evaluator.join_re_im(&parts)?]),
+            _ => (),
+        }
+        parts.into_iter().map(|x| self.run_on(evaluator, plan, x)).collect()
+    }
+
+    /// As [`Step::run`], of a step that makes one array of each.
+    fn run_on(
+        self,
+        evaluator: &Evaluator,
+        plan: &BootstrapPlan,
+        x: Ciphertext,
+    ) -> Result<Ciphertext, CkksError> {
+        match self {
+            Self::Enter => {
+                let x = plan.spread(evaluator.entry(&x, plan)?);
+                // Another scale is refused before masks are shared.
+                let first = plan.to_coefficients.first().filter(|_| !plan.slots_last());
+                first.map_or(Ok(()), |first| first.check_scale(x.scale))?;
+                Ok(x)
+            }
+            Self::ShareMasks(_) => evaluator.shared(x, plan),
+            Self::SplitMasks(_) => {
+                if x.layout.bodies > 1 {
+                    evaluator.split_mask(&x)
+                } else {
+                    Ok(x)
+                }
+            }
+            Self::SlotsToCoeffs => evaluator.map_by(x, &plan.to_coefficients),
+            Self::CoeffsToSlots => evaluator.map_by(x, &plan.to_slots),
+            Self::ReadAsCoeffs(order) => {
+                let layout = Layout { encoding: Encoding::Coefficients, complex: true, order, ..x.layout };
+                let padding = x.padding();
+                Ok(x.laid_out(layout.with_padding(padding)))
+            }
+            Self::Rescale => {
+                let (shape, layout) = (x.shape.clone(), x.layout);
+                let scale = plan.params.step_product(x.level) * plan.message_scale();
+                let all = bare(x, plan.transform_slots, true);
+                let scaled = evaluator.linear_combination(&[(&all, Complex64::from(1.0))], scale)?;
+                Ok(evaluator.rescale(&scaled)?.rearranged(shape, layout))
+            }
+            Self::Encapsulate => evaluator.change_secret(&x, plan.sparse_secret()),
+            Self::ModRaise => evaluator.mod_raise(&x, plan),
+            Self::EvalMod => plan.reduction.run(evaluator, &x),
+            Self::SplitReIm | Self::JoinReIm => Err(CkksError::Internal { operation: TO_SLOTS }),
+        }
+    }
+}
+
+impl BootstrapPlan {
+    /// What a chain cannot do on which slots-to-coefficients comes last.
+    pub(super) fn order_error(&self, remedy: &str) -> CkksError {
+        let reason = format!("its segment \"{SLOTS_TO_COEFFS}\" puts slots to coefficients last: {remedy}");
+        CkksError::NotBootstrappable { params: self.params.spec().name.clone(), reason }
+    }
+
+    /// `x` with the slots of the transforms: the numbers of its own slots repeat in them.
+    fn spread(&self, x: Ciphertext) -> Ciphertext {
+        if self.transform_slots == self.slots {
+            return x;
+        }
+        let complex = x.is_complex();
+        bare(x, self.transform_slots, complex)
+    }
+
+    /// The cost of raising `polys` polynomials.
+    fn raise_cost(&self, polys: usize) -> crate::keys::Cost {
+        let (degree, polys) = (self.params.degree(), polys as f64);
+        let mut cost = self.params.transforms_cost(Level(0), degree).times(polys);
+        cost += self.params.transforms_cost(self.raise.level, degree).times(polys);
+        cost
+    }
+}
