@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, ClassVar, SupportsIndex, cast, final, overload
 
@@ -13,8 +13,9 @@ from ._assume import warn_unbounded
 from ._evaluation_keys import EvaluationKeys
 from ._layout import Layout
 from ._pickle import rebuild_symbol
+from ._reading import numbers, refuse_matrix
 from ._text import report_html
-from ._unreadable import Unreadable, refuse_divisor, refuse_exponent
+from ._unreadable import Unreadable, factor, operand, refuse_divisor, refuse_exponent
 from ._wrapping import Stored, unwrap, wrap
 
 if TYPE_CHECKING:
@@ -79,27 +80,35 @@ class Ciphertext(Stored, Unreadable, of=native.Ciphertext):
     __pandas_priority__: ClassVar[int] = 5000
     __hash__ = None  # type: ignore[assignment]
 
+    def _operated(self, operator: Callable[[Any], native.Ciphertext], other: Any) -> Ciphertext:
+        """What an operator of the extension gives."""
+        given = operand(other)
+        if given is NotImplemented:
+            return cast("Ciphertext", NotImplemented)
+        refuse_matrix(other)
+        return Ciphertext._of(operator(given))
+
     def __add__(self, other: Ciphertext | ArrayLike) -> Ciphertext:
-        return self._of_operator(self._native.__add__(unwrap(other)))
+        return self._operated(self._native.__add__, other)
 
     def __radd__(self, other: ArrayLike) -> Ciphertext:
-        return self._of_operator(self._native.__radd__(unwrap(other)))
+        return self._operated(self._native.__add__, other)
 
     def __sub__(self, other: Ciphertext | ArrayLike) -> Ciphertext:
-        return self._of_operator(self._native.__sub__(unwrap(other)))
+        return self._operated(self._native.__sub__, other)
 
     def __rsub__(self, other: ArrayLike) -> Ciphertext:
-        return self._of_operator(self._native.__rsub__(unwrap(other)))
+        return self._operated(self._native.__rsub__, other)
 
     def __mul__(self, other: Ciphertext | ArrayLike) -> Ciphertext:
-        return self._of_operator(self._native.__mul__(unwrap(other)))
+        return self._operated(self._native.__mul__, other)
 
     def __rmul__(self, other: ArrayLike) -> Ciphertext:
-        return self._of_operator(self._native.__rmul__(unwrap(other)))
+        return self._operated(self._native.__mul__, other)
 
     def __truediv__(self, other: Plain) -> Ciphertext:
         refuse_divisor(other)
-        return self._of_operator(self._native.__truediv__(other))
+        return self._operated(self._native.__truediv__, other)
 
     def __pow__(self, exponent: float, modulus: None = None) -> Ciphertext:
         refuse_exponent(exponent)
@@ -118,10 +127,10 @@ class Ciphertext(Stored, Unreadable, of=native.Ciphertext):
     @overload
     def __matmul__(self, other: ArrayLike) -> Ciphertext | Any: ...
     def __matmul__(self, other: Any) -> Any:
-        return wrap(self._native.__matmul__(unwrap(other)))
+        return wrap(self._native.__matmul__(factor(other)))
 
     def __rmatmul__(self, other: ArrayLike) -> Ciphertext:
-        return self._of_operator(self._native.__rmatmul__(unwrap(other)))
+        return Ciphertext._of(self._native.__rmatmul__(factor(other)))
 
     def __getitem__(self, index: Any) -> Ciphertext:
         return Ciphertext._of(self._native.__getitem__(index))
@@ -339,7 +348,8 @@ class Ciphertext(Stored, Unreadable, of=native.Ciphertext):
         >>> float(secret_key.decrypt(x.dot([1.0, 1.0, 0.5])).round(4))
         6.0
         """
-        return self._of_operator(self._native.dot(unwrap(other)))
+        product: Ciphertext = self.__matmul__(other)
+        return product
 
     def reshape(self, *shape: Any) -> Ciphertext:
         """The same numbers in another shape, as `numpy.reshape`, where every row stays a row.
@@ -398,7 +408,7 @@ class Ciphertext(Stored, Unreadable, of=native.Ciphertext):
         >>> print(X.explain_matmul(np.eye(2)).splitlines()[1])
         each row has polynomials and masks of its own: no key, and no change of the rows
         """
-        return self._native.explain_matmul(weights)
+        return self._native.explain_matmul(numbers(weights))
 
     def matmul(self, weights: ArrayLike, weight_scale: float | None = None, progress: Progress = None) -> Ciphertext:
         """The product `W @ ct` of a plain real matrix and an encrypted matrix, with control over the scale.
@@ -443,7 +453,7 @@ class Ciphertext(Stored, Unreadable, of=native.Ciphertext):
         array([[3., 4.],
                [1., 2.]])
         """
-        return Ciphertext._of(self._native.matmul(unwrap(weights), weight_scale, progress))
+        return Ciphertext._of(self._native.matmul(factor(weights), weight_scale, progress))
 
     def multiply(self, other: Ciphertext, rescale: bool = True) -> Ciphertext:
         """The product of two ciphertexts, element by element, rescaled in the same step.

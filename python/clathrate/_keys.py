@@ -10,6 +10,7 @@ from ._assume import warn_insecure, warn_unbounded
 from ._ciphertext import Ciphertext
 from ._evaluation_keys import EvaluationKeys
 from ._params import Params
+from ._reading import numbers
 from ._wrapping import Stored, Wrapped, unwrap
 
 if TYPE_CHECKING:
@@ -194,7 +195,7 @@ class SecretKey(Wrapped, of=native.SecretKey):
             warn_unbounded()
         return Ciphertext._of(
             self._native.encrypt(
-                array,
+                numbers(array),
                 encoding,
                 level,
                 scale,
@@ -743,7 +744,7 @@ class PublicKey(Stored, of=native.PublicKey):
         warn_insecure(self.params.security_bits)
         if bound is None:
             warn_unbounded()
-        return Ciphertext._of(self._native.encrypt(array, encoding, level, scale, progress, lanes=lanes, bound=bound))
+        return Ciphertext._of(self._native.encrypt(numbers(array), encoding, level, scale, progress, lanes=lanes, bound=bound))
 
     @property
     def fingerprint(self) -> str:

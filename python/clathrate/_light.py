@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NoReturn, SupportsIndex, final
 from . import _native as native
 from ._assume import warn_insecure
 from ._ciphertext import Ciphertext
+from ._reading import numbers as as_numbers
 from ._wrapping import Wrapped, unwrap
 
 if TYPE_CHECKING:
@@ -177,7 +178,7 @@ class LightClient(Wrapped, of=native.LightClient):
         3
         """
         warn_insecure(self._native.security_bits)
-        return self._native.encrypt(numbers, counter)
+        return self._native.encrypt(as_numbers(numbers), counter)
 
     def decrypt(self, reply: bytes) -> NDArray[np.float64]:
         """The numbers of a server's answer.

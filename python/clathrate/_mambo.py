@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, final
 
 from . import _native as native
 from ._ciphertext import Ciphertext
+from ._reading import numbers
 from ._wrapping import Plan, Wrapped, remembered, unwrap
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ class MamboPlan(Plan, of=native.MamboPlan):
         self._hold(
             native.MamboPlan(
                 unwrap(params),
-                weights,
+                numbers(weights),
                 columns,
                 is_complex=is_complex,
                 bodies=bodies,
@@ -357,4 +358,4 @@ def mambo(weights: ArrayLike, array: Ciphertext, columns: SupportsIndex | None =
     >>> float(owner.decrypt(cl.mambo(W, x, columns=256))[0, 0].round(4))
     0.1875
     """
-    return Ciphertext._of(native.mambo(weights, unwrap(array), columns))
+    return Ciphertext._of(native.mambo(numbers(weights), unwrap(array), columns))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, SupportsIndex, final
 from . import _native as native
 from ._ciphertext import Ciphertext
 from ._needs import Needs
+from ._reading import numbers
 from ._text import report_html
 from ._wrapping import Plan, Wrapped, remembered, unwrap
 
@@ -122,7 +123,7 @@ class MatrixPlan(Plan, of=native.MatrixPlan):
         self._hold(
             native.MatrixPlan(
                 unwrap(params),
-                weights,
+                numbers(weights),
                 columns,
                 level=level,
                 lanes=lanes,

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, cast, final, overload
 
+import numpy as np
+
 from . import _native as native
 from ._ciphertext import Ciphertext
+from ._reading import numbers
 from ._reports import Report
 from ._wrapping import Plan, Valued, unwrap, wrap
+from .errors import DataError, ShapeError
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
     from ._params import Params
@@ -61,7 +65,7 @@ class Polynomial(Valued, of=native.Polynomial):
     def __init__(
         self, coefficients: ArrayLike, basis: Literal["power", "chebyshev"] = "power", domain: tuple[float, float] = (-1.0, 1.0)
     ) -> None:
-        self._hold(native.Polynomial(coefficients, basis, domain))
+        self._hold(native.Polynomial(numbers(coefficients), basis, domain))
 
     @classmethod
     def fit(
@@ -112,14 +116,17 @@ class Polynomial(Valued, of=native.Polynomial):
         >>> cl.Polynomial.fit(np.tanh, domain=(-4, 4), error=1e-3).degree
         19
         """
-        return cls._of(native.Polynomial.fit(function, degree, domain, error=error))
+        if (degree is None) == (error is None):
+            raise TypeError("a fit takes either a degree or an error: `fit(f, 15)` or `fit(f, error=1e-3)`")
+        values = _values_at(function, native.Polynomial.fit_points(degree, domain))
+        return cls._of(native.Polynomial.of_values(values, domain, error))
 
     @overload
     def __call__(self, x: Ciphertext, /) -> Ciphertext: ...
     @overload
     def __call__(self, x: ArrayLike, /) -> Any: ...
     def __call__(self, x: Any, /) -> Any:
-        return wrap(self._native(x._native if isinstance(x, Ciphertext) else x))
+        return wrap(self._native(x._native if isinstance(x, Ciphertext) else numbers(x)))
 
     def plan(
         self,
@@ -322,3 +329,37 @@ class PolynomialExplanation(Report):
         1
         """
         return self._dict()
+
+
+def _values_at(function: Callable[[Any], Any], points: NDArray[np.float64]) -> NDArray[Any]:
+    """The values of a function of arrays or of numbers, one for each point."""
+    try:
+        found = function(points.copy())
+    except (TypeError, ValueError) as error:
+        # A function of numbers does not take arrays: `math.exp`, or one with an `if`.
+        try:
+            found = [_number(function(float(point))) for point in points]
+        except Exception as second:
+            raise second from error
+    values = np.asarray(numbers(found))
+    if values.ndim > 1:
+        raise ShapeError(f"the function's values have shape {list(values.shape)}: give them along one axis")
+    # A constant function may answer with one number.
+    values = np.full(len(points), values.reshape(-1)[0]) if values.size == 1 else values
+    if len(values) != len(points):
+        raise ShapeError(f"the function gave {_counted(len(values), 'value')} for {_counted(len(points), 'point')}: give one for each")
+    return values
+
+
+def _number(value: Any) -> Any:
+    """One number; an integer beyond double precision is infinite, which a fit refuses."""
+    try:
+        return numbers(value)
+    except DataError:
+        if not isinstance(value, int):
+            raise
+        return math.inf if value > 0 else -math.inf
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"

@@ -8,6 +8,7 @@ from . import _native as native
 from ._ciphertext import Ciphertext
 from ._params import Params
 from ._pickle import rebuild, rebuild_transform
+from ._reading import numbers
 from ._text import report_html
 from ._wrapping import Plan, Wrapped, pickled, unwrap, wrap
 
@@ -50,7 +51,7 @@ class LinearTransform(Wrapped, of=native.LinearTransform):
     _native: native.LinearTransform
 
     def __init__(self, matrix: ArrayLike) -> None:
-        self._hold(native.LinearTransform(matrix))
+        self._hold(native.LinearTransform(numbers(matrix)))
 
     @classmethod
     def from_diagonals(cls, diagonals: dict[SupportsIndex, ArrayLike], slots: SupportsIndex) -> LinearTransform:
@@ -78,14 +79,14 @@ class LinearTransform(Wrapped, of=native.LinearTransform):
         >>> cl.LinearTransform.from_diagonals({0: [1.0], 1: [0.5]}, 4)(np.array([1.0, 2.0, 3.0, 4.0]))
         array([2. , 3.5, 5. , 4.5])
         """
-        return cls._of(native.LinearTransform.from_diagonals(diagonals, slots))
+        return cls._of(native.LinearTransform.from_diagonals({shift: numbers(diagonal) for shift, diagonal in diagonals.items()}, slots))
 
     @overload
     def __call__(self, row: Ciphertext, /) -> Ciphertext: ...
     @overload
     def __call__(self, row: ArrayLike, /) -> NDArray[np.float64] | NDArray[np.complex128]: ...
     def __call__(self, row: Any, /) -> Any:
-        return wrap(self._native(row._native if isinstance(row, Ciphertext) else row))
+        return wrap(self._native(row._native if isinstance(row, Ciphertext) else numbers(row)))
 
     def plan(
         self,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, final, overload
 
 from . import _native as native
 from ._ciphertext import Ciphertext
-from ._unreadable import UnreadableView, refuse_divisor
+from ._unreadable import UnreadableView, factor, operand, refuse_divisor
 from ._wrapping import Wrapped, unwrap, wrap
 
 if TYPE_CHECKING:
@@ -205,14 +205,14 @@ class TransposedCiphertext(Wrapped, UnreadableView, of=native.TransposedCipherte
         array([[0.5, 0.5],
                [1.5, 1. ]])
         """
-        return wrap(self._native.matmul(unwrap(other), progress))
+        return wrap(self._native.matmul(factor(other), progress))
 
     @overload
     def __matmul__(self, other: Ciphertext) -> Ciphertext: ...
     @overload
     def __matmul__(self, other: TransposedCiphertext | ArrayLike) -> TransposedCiphertext: ...
     def __matmul__(self, other: Any) -> Any:
-        return wrap(self._native.__matmul__(unwrap(other)))
+        return wrap(self._native.matmul(factor(other), None))
 
     def __rmatmul__(self, other: ArrayLike) -> Ciphertext:
         return self.to_rows().__rmatmul__(other)
@@ -224,26 +224,28 @@ class TransposedCiphertext(Wrapped, UnreadableView, of=native.TransposedCipherte
         return TransposedCiphertext._of(self._native.__getitem__(index))
 
     def __add__(self, other: TransposedCiphertext | ArrayLike) -> TransposedCiphertext:
-        return self._of_operator(self._native.__add__(unwrap(other)))
+        return TransposedCiphertext._of(self._native.__add__(_summand(other)))
 
     def __radd__(self, other: ArrayLike) -> TransposedCiphertext:
-        return self._of_operator(self._native.__radd__(unwrap(other)))
+        return TransposedCiphertext._of(self._native.__add__(_summand(other)))
 
     def __sub__(self, other: TransposedCiphertext | ArrayLike) -> TransposedCiphertext:
-        return self._of_operator(self._native.__sub__(unwrap(other)))
+        return TransposedCiphertext._of(self._native.__sub__(_summand(other)))
 
     def __rsub__(self, other: ArrayLike) -> TransposedCiphertext:
-        return self._of_operator(self._native.__rsub__(unwrap(other)))
+        return TransposedCiphertext._of(self._native.__rsub__(_summand(other)))
 
     def __mul__(self, other: float) -> TransposedCiphertext:
-        return self._of_operator(self._native.__mul__(unwrap(other)))
+        given = operand(other)
+        return TransposedCiphertext._of(self._native.__mul__(other if given is NotImplemented else given))
 
     def __rmul__(self, other: float) -> TransposedCiphertext:
-        return self._of_operator(self._native.__rmul__(unwrap(other)))
+        return self * other
 
     def __truediv__(self, other: float) -> TransposedCiphertext:
         refuse_divisor(other)
-        return self._of_operator(self._native.__truediv__(other))
+        given = operand(other)
+        return TransposedCiphertext._of(self._native.__truediv__(other if given is NotImplemented else given))
 
     def __neg__(self) -> TransposedCiphertext:
         return TransposedCiphertext._of(self._native.__neg__())
@@ -256,3 +258,10 @@ class TransposedCiphertext(Wrapped, UnreadableView, of=native.TransposedCipherte
 
     def __repr__(self) -> str:
         return f"{self.T!r}.T"
+
+
+def _summand(other: Any) -> Any:
+    given = operand(other)
+    if given is NotImplemented:
+        raise TypeError("a view takes plain numbers, and views")
+    return given

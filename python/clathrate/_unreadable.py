@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from . import _native as native
+from ._reading import numbers, plain, refuse_library_of_caller
 
 if TYPE_CHECKING:
     import numpy as np
@@ -46,26 +45,14 @@ def _refuse_view(what: str) -> NoReturn:
     )
 
 
-def _refuse_library() -> None:
-    """Names the array library whose code reads a ciphertext as numbers, directly or through NumPy, and what to do instead."""
-    frame = sys._getframe(2)
-    while frame is not None:
-        module = str(frame.f_globals.get("__name__", ""))
-        refusal = native.refusal_of_library(module)
-        if refusal is not None:
-            raise TypeError(refusal)
-        if module != "numpy" and not module.startswith("numpy."):
-            return
-        frame = frame.f_back  # type: ignore[assignment]
-
-
 class Unreadable:
     """NumPy's protocols of an encrypted array. What is refused is hidden from type checkers, so that they refuse it too."""
 
     __slots__ = ()
+    _native: Any
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> NDArray[np.object_]:
-        _refuse_library()
+        refuse_library_of_caller()
         raise TypeError(_NO_NUMBERS)
 
     def __array_function__(self, function: Any, types: Any, arguments: Any, keywords: Any) -> Any:
@@ -141,7 +128,7 @@ class UnreadableView(Unreadable):
     __slots__ = ()
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> NDArray[np.object_]:
-        _refuse_library()
+        refuse_library_of_caller()
         _refuse_view("no numbers are read, and no function of numbers is taken,")
 
     if not TYPE_CHECKING:
@@ -154,3 +141,13 @@ class UnreadableView(Unreadable):
 
         def __pow__(self, exponent: object, modulus: object = None) -> NoReturn:
             _refuse_view("no power is taken")
+
+
+def operand(other: Any) -> Any:
+    """The other side of an operator, for the extension; `NotImplemented` for objects with operators of their own."""
+    return other._native if isinstance(other, Unreadable) else plain(other)
+
+
+def factor(other: Any) -> Any:
+    """The other side of a matrix product, for the extension."""
+    return other._native if isinstance(other, Unreadable) else numbers(other)

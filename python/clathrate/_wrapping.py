@@ -63,12 +63,6 @@ class Wrapped:
         made._native = native
         return made
 
-    @classmethod
-    def _of_operator(cls, native: Any) -> Self:
-        """As `_of`, for what an operator gives, which may be `NotImplemented`."""
-        result: Self = native if native is NotImplemented else cls._of(native)
-        return result
-
     def __repr__(self) -> str:
         return repr(self._native)
 

@@ -24,7 +24,6 @@ mod files;
 mod inbox;
 mod keys;
 mod layout;
-mod libraries;
 mod light;
 mod linear;
 mod machine;
@@ -72,8 +71,6 @@ mod _native {
     use crate::keys::PySecretKey;
     #[pymodule_export]
     use crate::layout::PyLayout;
-    #[pymodule_export]
-    use crate::libraries::refusal_of_library;
     #[pymodule_export]
     use crate::light::{PyLightClient, PyReceiver};
     #[pymodule_export]

@@ -6,9 +6,8 @@ use clathrate_arith::text::counted;
 use clathrate_ckks::keys::Values;
 use clathrate_ckks::{Polynomial, PolynomialBasis, PolynomialPlan, RankSteps};
 use numpy::Complex64;
-use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyComplex, PyTuple};
+use pyo3::types::PyTuple;
 
 use crate::arrays::{array, to_numpy};
 use crate::ciphertext::PyCiphertext;
@@ -34,44 +33,9 @@ fn vector(data: &Bound<'_, PyAny>, what: &str) -> PyResult<Vec<Complex64>> {
     Ok(array.values.into_complex())
 }
 
-/// One number.
-fn number(value: &Bound<'_, PyAny>) -> PyResult<Complex64> {
-    match value.cast::<PyComplex>() {
-        Ok(value) => Ok(Complex64::new(value.real(), value.imag())),
-        Err(_) => value.extract::<Real>().map(|Real(value)| value.into()),
-    }
-}
-
 /// Complex numbers, or real ones where all imaginary parts are zero by construction.
 fn values(numbers: Vec<Complex64>, complex: bool) -> Values {
     if complex { Values::Complex(numbers) } else { Values::Real(numbers.into_iter().map(|z| z.re).collect()) }
-}
-
-/// The values of a Python function of numbers or of arrays at points.
-fn values_at(function: &Bound<'_, PyAny>, points: Vec<f64>) -> PyResult<Vec<Complex64>> {
-    let (py, count) = (function.py(), points.len());
-    let whole = to_numpy(py, Values::Real(points.clone()), &[count])?;
-    let values = match function.call1((whole,)) {
-        Ok(values) => vector(&values, "the function's values")?,
-        // A function of numbers does not take arrays: `math.exp`, or one with an `if`.
-        Err(error) if error.is_instance_of::<PyTypeError>(py) || error.is_instance_of::<PyValueError>(py) => {
-            let values: PyResult<Vec<Complex64>> =
-                points.iter().map(|&point| number(&function.call1((point,))?)).collect();
-            values.inspect_err(|second| second.set_cause(py, Some(error)))?
-        }
-        Err(error) => return Err(error),
-    };
-    // A constant function may answer with one number.
-    let values = if values.len() == 1 { vec![values[0]; count] } else { values };
-    if values.len() != count {
-        let message = format!(
-            "the function gave {} for {}: give one for each",
-            counted(values.len(), "value"),
-            counted(count, "point")
-        );
-        return Err(exception(py, "ShapeError", message));
-    }
-    Ok(values)
 }
 
 #[pymethods]
@@ -87,29 +51,29 @@ impl PyPolynomial {
     }
 
     #[staticmethod]
-    fn fit(
-        py: Python<'_>,
-        function: &Bound<'_, PyAny>,
-        degree: Option<Whole>,
-        domain: (Real, Real),
-        error: Option<Real>,
-    ) -> PyResult<Self> {
+    fn fit_points(py: Python<'_>, degree: Option<Whole>, domain: (Real, Real)) -> PyResult<Bound<'_, PyAny>> {
         let domain = (domain.0.0, domain.1.0);
-        let points = match (degree, error) {
-            (Some(Whole(degree)), None) => {
+        let points = match degree {
+            Some(Whole(degree)) => {
                 let degree = usize::try_from(degree)
                     .map_err(|_| out_of_range(py, "`degree`", degree, "use 0 or more"))?;
                 Polynomial::fit_points(degree, domain)
             }
-            (None, Some(_)) => Polynomial::points_within(domain),
-            _ => {
-                return Err(PyTypeError::new_err(
-                    "a fit takes either a degree or an error: `fit(f, 15)` or `fit(f, error=1e-3)`",
-                ));
-            }
+            None => Polynomial::points_within(domain),
         };
         let points = points.map_err(|error| raise(py, error))?;
-        let values = values_at(function, points)?;
+        let count = points.len();
+        to_numpy(py, Values::Real(points), &[count])
+    }
+
+    #[staticmethod]
+    fn of_values(
+        py: Python<'_>,
+        values: &Bound<'_, PyAny>,
+        domain: (Real, Real),
+        error: Option<Real>,
+    ) -> PyResult<Self> {
+        let (domain, values) = ((domain.0.0, domain.1.0), vector(values, "the function's values")?);
         let fitted = match error {
             None => Polynomial::from_fit_values(&values, domain),
             Some(Real(error)) => Polynomial::from_values_within(&values, error, domain),

@@ -5,20 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use clathrate_ckks::evaluation::broadcasting::common_shape;
 use clathrate_ckks::keys::Values;
 use clathrate_ckks::{Encoding, Padding};
-use pyo3::exceptions::{PyValueError, PyZeroDivisionError};
+use pyo3::exceptions::{PyTypeError, PyValueError, PyZeroDivisionError};
 use pyo3::prelude::*;
-use pyo3::types::PyNotImplemented;
 
 use super::object::PyCiphertext;
 use super::operand::Operand;
 use super::transposed::PyTransposed;
-use crate::arrays::{Array, array, is_numeric};
+use crate::arrays::{Array, shape};
 use crate::errors::{exception, raise, raise_for_array};
 use crate::run::detached_with;
 use crate::values::{inverted, negated, scalar};
-
-/// Result of an operator: a ciphertext, or Python's `NotImplemented`.
-type OperatorResult<'py> = PyResult<Bound<'py, PyAny>>;
 
 /// The operations' names in errors.
 const ADDITION: &str = "addition";
@@ -31,17 +27,9 @@ const LARGEST_INTEGER: f64 = 1.3e36;
 /// Exponents end here: more levels than the longest chain has.
 const LARGEST_EXPONENT: f64 = 4_294_967_296.0;
 
-/// The number of axes of plain numbers; none for anything else.
-fn axes(other: &Bound<'_, PyAny>) -> PyResult<Option<usize>> {
-    if other.is_instance_of::<PyCiphertext>() || other.is_instance_of::<PyTransposed>() || !is_numeric(other)?
-    {
-        return Ok(None);
-    }
-    Ok(Some(array(other)?.shape.len()))
-}
-
-fn not_implemented(py: Python<'_>) -> OperatorResult<'_> {
-    Ok(PyNotImplemented::get(py).to_owned().into_any())
+/// Whether plain numbers have one axis.
+fn is_vector(other: &Bound<'_, PyAny>) -> PyResult<bool> {
+    Ok(shape(other)?.len() == 1)
 }
 
 impl PyCiphertext {
@@ -171,81 +159,62 @@ impl PyCiphertext {
 
 #[pymethods]
 impl PyCiphertext {
-    fn __add__<'py>(&self, py: Python<'py>, other: &Bound<'py, PyAny>) -> OperatorResult<'py> {
-        let sum = match Operand::new(other)? {
+    fn __add__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
+        match Operand::new(other)? {
             Operand::Ciphertext(other) => {
-                self.zip(py, other.get(), ADDITION, |evaluator, x, y| evaluator.add(x, y))?
+                self.zip(py, other.get(), ADDITION, |evaluator, x, y| evaluator.add(x, y))
             }
             Operand::Scalar(value) | Operand::Integer(value) => {
-                self.add_values(py, scalar(value), ADDITION, false)?
+                self.add_values(py, scalar(value), ADDITION, false)
             }
-            Operand::Array(array) => self.add_values(py, array, ADDITION, false)?,
-            Operand::Other => return not_implemented(py),
-        };
-        Ok(Bound::new(py, sum)?.into_any())
+            Operand::Array(array) => self.add_values(py, array, ADDITION, false),
+        }
     }
 
-    fn __radd__<'py>(&self, py: Python<'py>, other: &Bound<'py, PyAny>) -> OperatorResult<'py> {
-        self.__add__(py, other)
-    }
-
-    fn __sub__<'py>(&self, py: Python<'py>, other: &Bound<'py, PyAny>) -> OperatorResult<'py> {
-        let difference = match Operand::new(other)? {
-            Operand::Ciphertext(other) => self.minus(py, other.get())?,
+    fn __sub__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
+        match Operand::new(other)? {
+            Operand::Ciphertext(other) => self.minus(py, other.get()),
             Operand::Scalar(value) | Operand::Integer(value) => {
-                self.add_values(py, scalar(value), SUBTRACTION, true)?
+                self.add_values(py, scalar(value), SUBTRACTION, true)
             }
-            Operand::Array(array) => self.add_values(py, array, SUBTRACTION, true)?,
-            Operand::Other => return not_implemented(py),
-        };
-        Ok(Bound::new(py, difference)?.into_any())
+            Operand::Array(array) => self.add_values(py, array, SUBTRACTION, true),
+        }
     }
 
-    fn __rsub__<'py>(&self, py: Python<'py>, other: &Bound<'py, PyAny>) -> OperatorResult<'py> {
+    fn __rsub__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
         let array = match Operand::new(other)? {
             Operand::Scalar(value) | Operand::Integer(value) => scalar(value),
             Operand::Array(array) => array,
-            Operand::Ciphertext(_) | Operand::Other => return not_implemented(py),
+            Operand::Ciphertext(other) => return other.get().minus(py, self),
         };
-        let difference = self.__neg__(py)?.add_values(py, array, SUBTRACTION, false)?;
-        Ok(Bound::new(py, difference)?.into_any())
+        self.__neg__(py)?.add_values(py, array, SUBTRACTION, false)
     }
 
-    fn __mul__<'py>(&self, py: Python<'py>, other: &Bound<'py, PyAny>) -> OperatorResult<'py> {
-        let product = match Operand::new(other)? {
-            Operand::Ciphertext(other) => self.times(py, other.get())?,
-            Operand::Scalar(value) => self.multiply_by(py, value)?,
-            Operand::Integer(value) => self.multiply_integer(py, value)?,
-            Operand::Array(array) => self.multiply_values(py, array, PRODUCT, false)?,
-            Operand::Other => return not_implemented(py),
-        };
-        Ok(Bound::new(py, product)?.into_any())
+    fn __mul__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
+        match Operand::new(other)? {
+            Operand::Ciphertext(other) => self.times(py, other.get()),
+            Operand::Scalar(value) => self.multiply_by(py, value),
+            Operand::Integer(value) => self.multiply_integer(py, value),
+            Operand::Array(array) => self.multiply_values(py, array, PRODUCT, false),
+        }
     }
 
-    fn __rmul__<'py>(&self, py: Python<'py>, other: &Bound<'py, PyAny>) -> OperatorResult<'py> {
-        self.__mul__(py, other)
-    }
-
-    fn __truediv__<'py>(&self, py: Python<'py>, other: &Bound<'py, PyAny>) -> OperatorResult<'py> {
-        let quotient = match Operand::new(other)? {
+    fn __truediv__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
+        match Operand::new(other)? {
             Operand::Scalar(0.0) | Operand::Integer(0.0) => {
-                return Err(PyZeroDivisionError::new_err("division of a ciphertext by zero"));
+                Err(PyZeroDivisionError::new_err("division of a ciphertext by zero"))
             }
             Operand::Scalar(value) | Operand::Integer(value)
                 if value.is_finite() && !value.recip().is_finite() =>
             {
-                return Err(exception(
-                    py,
-                    "DataError",
-                    format!("the divisor {value:e} has no finite inverse: scale it up"),
-                ));
+                let message = format!("the divisor {value:e} has no finite inverse: scale it up");
+                Err(exception(py, "DataError", message))
             }
-            Operand::Scalar(value) if value.is_infinite() => self.multiply_by(py, value)?,
-            Operand::Scalar(value) | Operand::Integer(value) => self.multiply_by(py, value.recip())?,
-            Operand::Array(array) => self.multiply_values(py, array, "a division", true)?,
-            Operand::Ciphertext(_) | Operand::Other => return not_implemented(py),
-        };
-        Ok(Bound::new(py, quotient)?.into_any())
+            Operand::Scalar(value) if value.is_infinite() => self.multiply_by(py, value),
+            Operand::Scalar(value) | Operand::Integer(value) => self.multiply_by(py, value.recip()),
+            Operand::Array(array) => self.multiply_values(py, array, "a division", true),
+            Operand::Ciphertext(_) => Err(PyTypeError::new_err("a ciphertext is no divisor")),
+        }
     }
 
     #[pyo3(name = "power")]
@@ -265,32 +234,31 @@ impl PyCiphertext {
         self.map(py, |evaluator, x| evaluator.negate(x))
     }
 
-    fn __rmatmul__<'py>(&self, py: Python<'py>, other: &Bound<'py, PyAny>) -> OperatorResult<'py> {
+    fn __rmatmul__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
         let in_slots = self.data.encoding() == Encoding::Slots;
         let vector = self.data.shape().len() == 1;
-        let product = if vector && axes(other)? == Some(1) {
-            self.dot_plain(py, other)?
+        if vector && is_vector(other)? {
+            self.dot_plain(py, other)
         } else if vector && in_slots {
-            self.image(py, other, false)?
+            self.image(py, other, false)
         } else {
-            self.matmul(py, other, None, None)?
-        };
-        Ok(Bound::new(py, product)?.into_any())
+            self.matmul(py, other, None, None)
+        }
     }
 
-    fn __matmul__<'py>(&self, py: Python<'py>, other: &Bound<'py, PyAny>) -> OperatorResult<'py> {
+    fn __matmul__<'py>(&self, py: Python<'py>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         if self.data.shape().len() == 1 {
             if let Ok(other) = other.cast::<Self>()
                 && other.get().data.shape().len() == 1
             {
                 return Ok(Bound::new(py, self.dot_encrypted(py, other.get())?)?.into_any());
             }
-            if axes(other)? == Some(1) {
+            if is_vector(other)? {
                 return Ok(Bound::new(py, self.dot_plain(py, other)?)?.into_any());
             }
         } else if self.data.encoding() == Encoding::Slots {
             let vector = other.cast::<Self>().ok().filter(|other| other.get().data.shape().len() == 1);
-            if vector.is_some() || axes(other)? == Some(1) {
+            if vector.is_some() || is_vector(other)? {
                 return Ok(Bound::new(py, self.times_vector(py, other, vector.map(|vector| vector.get()))?)?
                     .into_any());
             }

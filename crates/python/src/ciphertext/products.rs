@@ -12,7 +12,7 @@ use pyo3::types::PySlice;
 
 use super::object::PyCiphertext;
 use super::transposed::PyTransposed;
-use crate::arrays::{array, is_whole, matrix};
+use crate::arrays::{array, is_whole, matrix, shape};
 use crate::errors::{check_scale, exception, raise, raise_for_array};
 use crate::numbers::Real;
 use crate::run::{detached, detached_with, with_progress};
@@ -72,13 +72,7 @@ const BLOCK_BYTES: usize = 1 << 26;
 /// The rows of a matrix that are multiplied at a time: all of them, unless the array is mapped from a file or
 /// too large to be copied whole.
 fn row_blocks(weights: &Bound<'_, PyAny>) -> PyResult<Vec<Range<usize>>> {
-    let numpy = weights.py().import("numpy")?;
-    if !weights.is_instance(&numpy.getattr("ndarray")?)? {
-        return Ok(Vec::new());
-    }
-    let Ok((rows, columns)) = weights.getattr("shape")?.extract::<(usize, usize)>() else {
-        return Ok(Vec::new());
-    };
+    let [rows, columns] = shape(weights)?[..] else { return Ok(Vec::new()) };
     let height = (BLOCK_BYTES / 8 / columns.max(1)).max(1);
     Ok((0..rows).step_by(height).map(|start| start..rows.min(start + height)).collect())
 }
@@ -188,7 +182,7 @@ impl PyCiphertext {
             let product = self.times_all(py, &evaluator, weights, weight_scale, progress)?;
             return self.beside(py, product);
         }
-        let shape: Vec<usize> = weights.getattr("shape")?.extract()?;
+        let shape = shape(weights)?;
         if self.data.shape().len() != 2 || self.data.shape()[0] != shape[1] {
             let remedy = format!("the right operand is an encrypted matrix of {}", counted(shape[1], "row"));
             let right = self.data.shape().to_vec();

@@ -585,10 +585,6 @@ impl PyCiphertext {
         squares.scaled_sums(py, along, keepdims, (!masked).then_some(share))
     }
 
-    fn dot<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        slf.call_method1("__matmul__", (other,))
-    }
-
     #[pyo3(signature = (*shape))]
     fn reshape(&self, py: Python<'_>, shape: &Bound<'_, PyTuple>) -> PyResult<Self> {
         let axes: Wholes = match shape.len() {

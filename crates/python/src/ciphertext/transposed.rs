@@ -5,7 +5,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
 use super::object::PyCiphertext;
-use crate::arrays::{Array, array, is_numeric, is_whole, to_numpy};
+use crate::arrays::{array, is_array, is_number, is_whole, shape, to_numpy};
 use crate::errors::raise;
 use crate::numbers::Real;
 use crate::run::with_progress;
@@ -27,9 +27,6 @@ impl PyTransposed {
             Err(_) if other.is_instance_of::<PyCiphertext>() => {
                 let message = "a view of the transposed matrix combines with views: take `.T` of both, or `to_rows()`, which switches keys";
                 return Err(PyTypeError::new_err(message));
-            }
-            Err(_) if !is_numeric(other)? => {
-                return Err(PyTypeError::new_err("a view takes plain numbers, and views"));
             }
             Err(_) => {
                 // Numbers broadcast along the rows of the view, as everywhere, before they are transposed.
@@ -65,7 +62,6 @@ fn transposed_factor<'py>(
     x: &Bound<'py, PyAny>,
     left: Vec<usize>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let numpy = py.import("numpy")?;
     let refuse = |right: Vec<usize>| {
         let rows = left.last().copied().unwrap_or(0);
         let vector = if right.len() == 1 && right[0] == rows {
@@ -76,22 +72,12 @@ fn transposed_factor<'py>(
         let remedy = format!("the right matrix has two axes, and {rows} rows{vector}");
         raise(py, CkksError::Shape { operation: "a matrix product", left: left.clone(), right, remedy })
     };
-    // Arrays are transposed as they are: a large one is read in parts, and one with a mask is refused where
-    // it is read.
-    if x.is_instance(&numpy.getattr("ndarray")?)? {
-        let shape: Vec<usize> = x.getattr("shape")?.extract()?;
-        if shape.len() != 2 || left.last() != shape.first() {
-            return Err(refuse(shape));
-        }
-        return x.getattr("T");
-    }
-    let Array { values, shape, whole } = array(x)?;
+    // An array is transposed as it is: a large one is read in parts.
+    let shape = shape(x)?;
     if shape.len() != 2 || left.last() != shape.first() {
         return Err(refuse(shape));
     }
-    let transposed = to_numpy(py, values, &shape)?.getattr("T")?;
-    // The type says whether the product takes a level.
-    if whole { transposed.call_method1("astype", ("int64",)) } else { Ok(transposed) }
+    x.getattr("T")
 }
 
 impl PyCiphertext {
@@ -229,16 +215,8 @@ impl PyTransposed {
         Ok(Bound::new(py, Self::of(py, product)?)?.into_any())
     }
 
-    fn __matmul__<'py>(&self, py: Python<'py>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        self.matmul(py, other, None)
-    }
-
     fn __add__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
         self.operator(py, "__add__", other)
-    }
-
-    fn __radd__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
-        self.operator(py, "__radd__", other)
     }
 
     fn __sub__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
@@ -251,7 +229,7 @@ impl PyTransposed {
 
     fn __mul__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
         let encrypted = other.is_instance_of::<Self>() || other.is_instance_of::<PyCiphertext>();
-        if encrypted || (is_numeric(other)? && !array(other)?.shape.is_empty()) {
+        if encrypted || is_array(other) {
             return Err(PyTypeError::new_err(ENTRY_BY_ENTRY));
         }
         // The number's type says whether the product takes a level.
@@ -264,12 +242,8 @@ impl PyTransposed {
         self.operator(py, "__mul__", &factor)
     }
 
-    fn __rmul__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
-        self.__mul__(py, other)
-    }
-
     fn __truediv__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
-        if is_numeric(other)? && array(other)?.shape.is_empty() {
+        if is_number(other) {
             return self.operator(py, "__truediv__", other);
         }
         Err(PyTypeError::new_err(ENTRY_BY_ENTRY))
