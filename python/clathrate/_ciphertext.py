@@ -11,6 +11,7 @@ import numpy as np
 from . import _native as native
 from ._assume import warn_unbounded
 from ._evaluation_keys import EvaluationKeys
+from ._indexing import item
 from ._layout import Layout
 from ._pickle import rebuild_symbol
 from ._reading import numbers, refuse_matrix
@@ -133,7 +134,7 @@ class Ciphertext(Stored, Unreadable, of=native.Ciphertext):
         return Ciphertext._of(self._native.__rmatmul__(factor(other)))
 
     def __getitem__(self, index: Any) -> Ciphertext:
-        return Ciphertext._of(self._native.__getitem__(index))
+        return Ciphertext._of(item(self._native, index))
 
     @property
     def T(self) -> TransposedCiphertext | Any:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, final, overload
 
 from . import _native as native
 from ._ciphertext import Ciphertext
+from ._indexing import item_of_view
 from ._unreadable import UnreadableView, factor, operand, refuse_divisor
 from ._wrapping import Wrapped, unwrap, wrap
 
@@ -221,7 +222,8 @@ class TransposedCiphertext(Wrapped, UnreadableView, of=native.TransposedCipherte
         return self.shape[0]
 
     def __getitem__(self, index: Any) -> TransposedCiphertext:
-        return TransposedCiphertext._of(self._native.__getitem__(index))
+        picked: TransposedCiphertext = wrap(item_of_view(self._native.T, index).T)
+        return picked
 
     def __add__(self, other: TransposedCiphertext | ArrayLike) -> TransposedCiphertext:
         return TransposedCiphertext._of(self._native.__add__(_summand(other)))
