@@ -1,63 +1,43 @@
-"""Writes the table of docs/performance.md from bench/results/*.json.
-
-    python bench/overview.py            # write it
-    python bench/overview.py --check    # fail if the page differs from the results
-
-Sits in bench/; standard library only.
-"""
+"""Writes the table of docs/performance.md from bench/results/*.json: python bench/overview.py. Sits in bench/ above report.py."""
 
 from __future__ import annotations
 
-import argparse
-import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
-from tables import BENCH, OURS, RESULTS, grid, machine_line, number, parse_rows, unique
+from report import grid, number
+from rows import BENCH, OURS, RESULTS, machine_line, parse_rows
 
 PAGE = BENCH.parent / "docs" / "performance.md"
 BEGIN, END = "<!-- OVERVIEW: written by bench/overview.py -->", "<!-- END OF OVERVIEW -->"
 
-
-@dataclass(frozen=True)
-class Line:
-    """A line of the table: what is done, and the row of results/NAME.json that says how long it takes."""
-
-    what: str
-    name: str
-    params: str
-    work: str
-
-
+# Lines of the table: what is done, and the results, parameter set and work that say how long it takes.
 LINES = (
-    Line("encode as many numbers as there are slots", "ckks", "n14", "encode"),
-    Line("encrypt them", "ckks", "n14", "encrypt"),
-    Line("decrypt and decode them", "ckks", "n14", "decrypt_decode"),
-    Line("a sum of ciphertexts", "ckks", "n14", "add"),
-    Line("a product of ciphertexts, relinearised and rescaled", "ckks", "n14", "multiply_relinearise_rescale"),
-    Line("a rotation", "ckks", "n14", "rotate"),
-    Line("a bootstrap", "bootstrap", "boot_n15", "bootstrap"),
-    Line("a bootstrap", "bootstrap", "boot_default", "bootstrap"),
+    ("encode as many numbers as there are slots", "ckks", "n14", "encode"),
+    ("encrypt them", "ckks", "n14", "encrypt"),
+    ("decrypt and decode them", "ckks", "n14", "decrypt_decode"),
+    ("a sum of ciphertexts", "ckks", "n14", "add"),
+    ("a product of ciphertexts, relinearised and rescaled", "ckks", "n14", "multiply_relinearise_rescale"),
+    ("a rotation", "ckks", "n14", "rotate"),
+    ("a bootstrap", "bootstrap", "boot_n15", "bootstrap"),
+    ("a bootstrap", "bootstrap", "boot_default", "bootstrap"),
 )
 
 
-def overview(lines: Sequence[Line] = LINES, results: Path = RESULTS) -> str:
+def overview(lines: Sequence[tuple[str, str, str, str]] = LINES, results: Path = RESULTS) -> str:
     """The table, and what it was measured on.
 
     Errors: ValueError for a line without a row of ours in the results, or with more than one.
     """
-    read = {name: parse_rows((results / f"{name}.json").read_text()) for name in unique(line.name for line in lines)}
+    read = {name: parse_rows((results / f"{name}.json").read_text()) for _, name, _, _ in lines}
     body = []
-    for line in lines:
-        rows = [row for row in read[line.name][1] if (row["params"], row["work"], row["who"]) == (line.params, line.work, OURS)]
+    for what, name, params, work in lines:
+        rows = [row for row in read[name][1] if (row["params"], row["work"], row["who"]) == (params, work, OURS)]
         if len(rows) != 1 or "absent" in rows[0]:
-            raise ValueError(
-                f"results/{line.name}.json has {len(rows)} rows of {OURS} for {line.work} of {line.params}: one with a time is needed"
-            )
-        body.append([line.what, f"`{rows[0]['extra']['preset']}`", str(rows[0]["extra"]["degree"]), number(rows[0]["median_ms"])])
+            raise ValueError(f"results/{name}.json has {len(rows)} rows of {OURS} for {work} of {params}: one with a time is needed")
+        body.append([what, f"`{rows[0]['extra']['preset']}`", str(rows[0]["extra"]["degree"]), number(rows[0]["median_ms"])])
     measured = [f"- [{name}](../bench/results/{name}.md): {machine_line(about)}" for name, (about, _) in read.items()]
-    return "\n".join([*grid(["operation", "parameters", "degree", "milliseconds"], body), "", "Measured on:", "", *measured])
+    return "\n".join([grid(["operation", "parameters", "degree", "milliseconds"], body), "", "Measured on:", "", *measured])
 
 
 def filled(page: str, table: str) -> str:
@@ -71,21 +51,6 @@ def filled(page: str, table: str) -> str:
     return f"{before}{BEGIN}\n\n{table}\n\n{END}{rest.partition(END)[2]}"
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Command line."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--check", action="store_true", help="write nothing, and fail if the page differs")
-    options = parser.parse_args(arguments)
-    page = PAGE.read_text(encoding="utf-8")
-    expected = filled(page, overview())
-    if options.check:
-        if page != expected:
-            print(f"{PAGE} differs from the results: run python bench/overview.py", file=sys.stderr)
-        return int(page != expected)
-    PAGE.write_text(expected, encoding="utf-8")
-    print(PAGE)
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    PAGE.write_text(filled(PAGE.read_text(encoding="utf-8"), overview()), encoding="utf-8")
+    print(PAGE)

@@ -1,30 +1,58 @@
-"""Runs the programs of one benchmark one after the other and writes its results.
+"""Runs the programs of a page one after the other and writes its results: rows, tables and plots.
 
-Sits in bench/; standard library only; knows nothing of what the programs measure. Example:
+    python bench/run.py keyswitch             # as `make bench SET=keyswitch`
+    python bench/run.py keyswitch --pages     # measures nothing: writes the page again from its rows; without a name, all pages
+    python bench/run.py matrix --keep --part clathrate 600 "target/release/clathrate-bench --set matrix --only matrix_own"
 
-    python3 bench/run.py ckks --part clathrate 240 "target/release/clathrate-bench" \
-                              --part peers 600 "python3 bench/peers/run.py run"
-
-Each program prints rows (see bench/tables.py) on standard output. With QUICK=1 in the environment, which the programs
-read too, the time limits shrink from a total of 15 minutes to one of 2, other totals likewise. A program that fails or
-runs out of time keeps the rows it printed and adds one that says so.
+Sits in bench/ above report.py; bench/pages/PAGE.toml says which programs run, with which time limits. Each program prints rows (see
+bench/rows.py) on standard output. With QUICK=1 in the environment, which the programs read too, the time limits shrink from a total of 15
+minutes to one of 2, other totals likewise, and results have names of their own. A program that fails or runs out of time keeps the rows
+that it printed and adds one that says so.
 """
 
 from __future__ import annotations
 
 import argparse
 import shlex
+import subprocess
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
-from limited import quick, run_limited
-from tables import RESULTS, Row, absent_row, parse_printed, with_earlier, write_results
+from limited import ROOT, quick, run_limited
+from report import Page, pages, write_page
+from rows import RESULTS, Row, absent_row, parse_printed, with_earlier, write_rows
 
-ROOT = Path(__file__).resolve().parent.parent
-TOTAL_SECONDS = 900.0
-QUICK_SECONDS = 120.0
+TOTAL_SECONDS, QUICK_SECONDS = 900.0, 120.0
+OURS = "target/release/clathrate-bench"
+
+Step = tuple[str, float, list[str]]
+
+
+def now(declared: dict[str, Any]) -> bool:
+    """Whether a run or step belongs to a run of this length."""
+    return declared.get("when", "") in ("", "quick" if quick() else "not quick")
+
+
+def words(command: str, **more: str) -> list[str]:
+    """A declared command, with what stands in it for the programs."""
+    python = shlex.quote(sys.executable)
+    return shlex.split(command.format(python=python, ours=OURS, peers=f"{python} bench/peers/run.py", **more))
+
+
+def steps(run: dict[str, Any], device: str = "") -> list[Step]:
+    """Who prints rows, seconds and command of each step; a step that says nobody's rows comes first and has no limit."""
+    found: list[Step] = []
+    for step in filter(now, run["steps"]):
+        for preset in run["presets"] if "{preset}" in step["command"] else [""]:
+            more = {"preset": preset, "only": run.get("only", ""), "device": f"--device {device}" if device else ""}
+            found.append((step.get("who", ""), float(step.get("seconds", 0)), words(step["command"], **more)))
+    return sorted(found, key=lambda step: step[0] != "")
+
+
+def name_of(page: Page, run: dict[str, Any]) -> str:
+    """The name of a run's results."""
+    return str(run.get("results", page.name)) + ("-quick" if quick() and not run.get("same_when_quick") else "")
 
 
 def rows_of(who: str, command: list[str], seconds: float) -> tuple[dict[str, Any], list[Row]]:
@@ -40,34 +68,58 @@ def rows_of(who: str, command: list[str], seconds: float) -> tuple[dict[str, Any
     return about, rows
 
 
-def main() -> int:
-    """Command line: run.py NAME --part WHO SECONDS COMMAND [--part ...]."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("name", help="results are written to bench/results/NAME.json and NAME.md")
-    parser.add_argument("--part", nargs=3, action="append", required=True, metavar=("WHO", "SECONDS", "COMMAND"), help="a program")
-    parser.add_argument(
-        "--total", type=float, default=TOTAL_SECONDS, metavar="SECONDS", help="time for all programs [default: %(default)g]"
-    )
-    parser.add_argument("--print", action="store_true", help="print the table too")
-    parser.add_argument("--keep", action="store_true", help="keep rows of works that are not measured, with the date and commit of theirs")
-    options = parser.parse_args()
-    total = options.total * QUICK_SECONDS / TOTAL_SECONDS if quick() else options.total
-    scale = total / options.total
-    deadline = time.monotonic() + total
+def measured(parts: list[Step], total: float) -> tuple[dict[str, Any], list[Row]]:
+    """The machine, if a program tells, and the rows of all programs within a time limit."""
     about: dict[str, Any] = {}
     rows: list[Row] = []
-    for who, limit, command in options.part:
-        seconds = min(float(limit) * scale, deadline - time.monotonic())
-        print(f"bench: {who}, at most {max(seconds, 0):.0f} s: {command}", file=sys.stderr, flush=True)
-        part_about, part_rows = rows_of(who, shlex.split(command), seconds)
+    scale = QUICK_SECONDS / TOTAL_SECONDS if quick() else 1.0
+    deadline = 0.0
+    for who, limit, command in parts:
+        if not who:
+            subprocess.run(command, cwd=ROOT, check=True)
+            continue
+        deadline = deadline or time.monotonic() + total * scale
+        seconds = min(limit * scale, deadline - time.monotonic())
+        print(f"bench: {who}, at most {max(seconds, 0):.0f} s: {shlex.join(command)}", file=sys.stderr, flush=True)
+        part_about, part_rows = rows_of(who, command, seconds)
         about |= part_about
         rows += part_rows
-    if options.keep:
-        rows, about = with_earlier(rows, about, RESULTS / f"{options.name}.json")
-    json_path, table_path = write_results(options.name, rows, about)
-    if options.print:
-        print(table_path.read_text())
-    print(f"bench: wrote {json_path.relative_to(ROOT)} and {table_path.relative_to(ROOT)}", file=sys.stderr)
+    return about, rows
+
+
+def main() -> int:
+    """Command line: run.py [PAGE] [options]."""
+    known = {page.name: page for page in pages()}
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("page", nargs="?", choices=known, help="bench/pages/PAGE.toml")
+    parser.add_argument("--device", default="", help="passed on to programs that measure devices")
+    parser.add_argument(
+        "--part", nargs=3, action="append", metavar=("WHO", "SECONDS", "COMMAND"), help="a program, in place of the declared"
+    )
+    parser.add_argument("--keep", action="store_true", help="keep rows of works that are not measured, with the date and commit of theirs")
+    parser.add_argument("--pages", action="store_true", help="measure nothing, write pages from rows that are there")
+    parser.add_argument("--no-plots", action="store_true", help="tables only: needs no matplotlib")
+    options = parser.parse_args()
+    if not (options.page or options.pages):
+        parser.error("which page? " + ", ".join(known))
+    for page in [known[options.page]] if options.page else known.values():
+        for run in filter(now, page.declared["run"]):
+            if options.part and run.get("results", page.name) != page.name:
+                continue
+            path = RESULTS / f"{name_of(page, run)}.json"
+            if not options.pages:
+                parts = [(who, float(seconds), shlex.split(command)) for who, seconds, command in options.part or []]
+                about, rows = measured(parts or steps(run, options.device), run["total"])
+                if options.keep:
+                    rows, about = with_earlier(rows, about, path)
+                write_rows(path, rows, about)
+            if path.exists():
+                written = write_page(path, not options.no_plots)
+                print(*(file.relative_to(ROOT) for file in (path, *written)), sep="\n", file=sys.stderr)
+                if run.get("print") and not options.pages:
+                    print(written[0].read_text())
+            if "after" in run:
+                subprocess.run(words(run["after"]), cwd=ROOT, check=True)
     return 0
 
 

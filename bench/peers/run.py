@@ -26,7 +26,7 @@ ROOT = HERE.parent.parent
 sys.path.insert(0, str(HERE.parent))
 
 from limited import quick, run_limited  # noqa: E402
-from tables import Row, absent_row, parse_rows  # noqa: E402
+from rows import Row, absent_row, parse_rows  # noqa: E402
 
 CACHE = ROOT / ".cache" / "peers"
 QUICK_PARAMS = ("n14",)

@@ -117,8 +117,8 @@ impl AlignedWords {
         Self::try_zeroed(len).unwrap_or_else(|| OutOfMemory { bytes: (len as u64).saturating_mul(8) }.raise())
     }
 
-    /// Overwrites all words with zeroes by volatile stores, which the compiler cannot remove. The stores are
-    /// of vectors where the machine has them, because stores of single words take twice as long.
+    /// Overwrites all words with zeroes by volatile stores, which the compiler cannot remove. On x86-64 they
+    /// are 128-bit stores, because stores of single words take twice as long.
     pub fn zeroize(&mut self) {
         #[cfg(target_arch = "x86_64")]
         {
@@ -152,7 +152,7 @@ impl AlignedWords {
         pointer.map(|pointer| Self { pointer, len, capacity: len })
     }
 
-    /// The first `len` of the allocated words, of which there are as many.
+    /// The same allocation with length `len`, at most its capacity.
     fn resized(mut self, len: usize) -> Self {
         assert!(len <= self.capacity, "a buffer of {} words has no {len}", self.capacity);
         self.len = len;
@@ -207,13 +207,13 @@ impl fmt::Debug for AlignedWords {
     }
 }
 
-/// Recycles buffers by length, up to a byte budget. When the budget is exceeded, the buffers that lie idle
-/// for the longest time are freed. Of one length, the buffer that was returned last is handed out first, so
-/// that those which a computation no longer needs become the oldest.
+/// Recycles buffers by length, up to a byte budget. When the budget is exceeded, the buffers that have been
+/// idle longest are freed. The pool hands out the buffer of a length that was returned last, so that buffers
+/// which a computation no longer needs grow old.
 ///
-/// The lengths of large buffers are rounded up ([`rounded_up`]), and a large buffer serves any length from
-/// half its own up, so that the arrays of neighbouring levels, whose lengths differ by a few rows, use the
-/// same buffers: otherwise a circuit that descends through the levels finds no buffer to reuse.
+/// The lengths of large buffers are rounded up ([`rounded_up`]), and a large buffer serves requests for at
+/// least half of its length. So arrays of neighbouring levels, whose lengths differ by a few rows, use the
+/// same buffers; otherwise a circuit that descends through the levels would find no buffer to reuse.
 #[derive(Debug)]
 pub struct Pool {
     shelves: Mutex<Shelves>,
@@ -224,15 +224,15 @@ pub struct Pool {
 
 #[derive(Debug, Default)]
 struct Shelves {
-    /// Idle buffers of one length each, the one that was returned first at the front, with the times of their
-    /// return; a few dozen lengths at most.
+    /// For each length, the idle buffers and the times of their return, oldest first; a few dozen lengths at
+    /// most.
     by_len: Vec<(usize, VecDeque<(u64, AlignedWords)>)>,
     bytes: usize,
-    /// How many buffers were returned so far: the time.
+    /// How many buffers were returned so far; serves as the clock.
     returned: u64,
 }
 
-/// Lengths between two powers of two that large buffers have.
+/// Number of lengths of large buffers from one power of two to the next.
 const LENGTHS_PER_OCTAVE: usize = 4;
 
 /// The length that a buffer of `len` words is allocated with: for large buffers, the next multiple of a
@@ -376,7 +376,7 @@ mod tests {
         };
         let pool = Pool::new(8 * 100);
         (1..=5).for_each(|mark| pool.put(marked(20, mark)));
-        // One buffer of a length that is in use all the time keeps no other of this length from being freed.
+        // Constant use of one buffer does not keep the other buffers of its length from being freed.
         for _ in 0..3 {
             let recent = pool.take(20);
             assert_eq!(recent[0], 5);

@@ -107,8 +107,8 @@ impl Automorphism {
         self.apply_eval_from(out, 0, x);
     }
 
-    /// The words of `phi(x)` from `start` on, as many as `out` has; `start` and the length are multiples of 8
-    /// or the whole row. `x` is a row in Eval form.
+    /// Writes words `start..start + out.len()` of `phi(x)`, for a row `x` in Eval form. `start` and the
+    /// length are multiples of 8, or `out` is the complete row.
     pub fn apply_eval_from(&self, out: &mut [u64], start: usize, x: &[u64]) {
         match &self.eval {
             EvalOrder::Words(source) => {
@@ -123,9 +123,9 @@ impl Automorphism {
         }
     }
 
-    /// The first word of the aligned block of `length` words, a power of two, that the block of `phi(x)` from
-    /// `start` on is made of; `start` is a multiple of `length`. The words are in Eval form, where the low
-    /// bits of an exponent determine those of its multiple.
+    /// In Eval form, the aligned block of `phi(x)` at `start` is a permutation of an aligned block of `x`,
+    /// because the low bits of an exponent determine the low bits of its multiples. Returns the first word of
+    /// that block of `x`. `length`, the words of a block, is a power of two; `start` is a multiple of it.
     #[must_use]
     pub fn source_of(&self, start: usize, length: usize) -> usize {
         let word = match &self.eval {
@@ -135,8 +135,8 @@ impl Automorphism {
         word / length * length
     }
 
-    /// As [`Automorphism::apply_eval_from`], from the words of `x` that start at `from`, as
-    /// [`Automorphism::source_of`] tells.
+    /// [`Automorphism::apply_eval_from`] where `x` holds only the words from `from` on, the result of
+    /// [`Automorphism::source_of`].
     pub fn apply_eval_within(&self, out: &mut [u64], start: usize, x: &[u64], from: usize) {
         match &self.eval {
             EvalOrder::Words(source) => {

@@ -1,7 +1,8 @@
 //! Packed residues: eight words of `bits` bits each in `bits` bytes, and runs of such vectors.
 //!
-//! A switching key is read from memory once per switch; packed 36-bit residues take 36 bytes where words take 64. Eight residues end at a byte for
-//! every `bits`, so packed vectors are addressed by bytes. Lane `k` starts at bit `k bits`; all is little-endian. `bits = 64` means plain words.
+//! A switching key is read from memory once per switch; eight 36-bit residues take 36 bytes packed, and 64
+//! bytes as words. Eight residues end at a byte for every `bits`, so packed vectors are addressed by bytes.
+//! Lane `k` starts at bit `k bits`; all is little-endian. `bits = 64` means plain words.
 
 /// Residues per packed vector.
 pub const VECTOR: usize = 8;
@@ -21,8 +22,8 @@ pub struct Run<'a> {
     pub bits: u32,
     /// Bytes from one vector's slots to the next one's.
     pub stride: usize,
-    /// The bytes of the run that is read after this one and has the same shape, to be prefetched; empty where
-    /// that run follows directly.
+    /// The bytes of the run of the same shape that is read after this one, to be prefetched; empty where that
+    /// run follows in memory.
     pub next: &'a [u8],
 }
 
@@ -34,7 +35,7 @@ impl<'a> Run<'a> {
         Self { bytes: &self.bytes[at..], next: self.next.get(at..).unwrap_or_default(), ..*self }
     }
 
-    /// This run, after which `next` is read, perhaps of other factors; a run of another shape is not
+    /// This run with `next`, possibly a run of other factors, to be prefetched. A run of another shape is not
     /// prefetched.
     #[must_use]
     pub fn before(self, next: Run<'a>) -> Self {
@@ -68,8 +69,7 @@ pub fn packed_bits(bits: u32) -> u32 {
 #[must_use]
 pub fn unpack(bytes: &[u8], bits: u32) -> [u64; VECTOR] {
     let mask = u64::MAX >> (64 - bits);
-    // From the first byte of a lane on there are eight bytes, except at the end of a slice that was cut
-    // short.
+    // Eight bytes follow the first byte of a lane, except near the end of a slice.
     let word = |at: usize| match bytes[at..].first_chunk() {
         Some(word) => u64::from_le_bytes(*word),
         None => bytes[at..].iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte)),

@@ -7,8 +7,8 @@
 //!    of the engine.
 //! 2. [`Rows`] and [`RowsMut`] are borrowed runs of rows of a buffer. Engines take views, so one polynomial
 //!    of a ciphertext needs no copy.
-//! 3. The memory behind a buffer is [`Memory`]: the host's, or that of an engine with an address space of its
-//!    own ([`DeviceMemory`]). Copying, comparing, overwriting and freeing go through the owner of the memory.
+//! 3. The memory behind a buffer is [`Memory`]: the host's or a device's ([`DeviceMemory`]). Copying,
+//!    comparing, overwriting and freeing go through the owner of the memory.
 //! 4. Code above this crate passes views to the engine and never reads the words. Residues enter and leave
 //!    only by [`crate::Engine::upload`] and [`crate::Engine::download`].
 //! 5. The methods that access the words (`host`, `row` and similar ones) are for engines that compute on the
@@ -29,9 +29,9 @@ const FOREIGN: &str = "these residues are in another engine's memory: download t
 /// The panic message where words are to be written that belong to a file.
 const READ_ONLY: &str = "these words are those of a mapped file, which are only read";
 
-/// Words in the memory of an engine that has an address space of its own. Dropping the value frees the words.
+/// Words in a device's memory, which the host cannot address. Dropping the value frees the words.
 pub trait DeviceMemory: Send + Sync + fmt::Debug {
-    /// The value itself, so that its engine can recognise it.
+    /// The value as `Any`, so that its engine can recognise it.
     fn as_any(&self) -> &dyn Any;
 
     /// A copy of all words.
@@ -46,11 +46,11 @@ pub trait DeviceMemory: Send + Sync + fmt::Debug {
 
 /// The memory that holds the words of a buffer or of packed factors.
 pub enum Memory {
-    /// In the host's memory.
+    /// Words in the host's memory.
     Host(AlignedWords),
-    /// Those of a mapped file, which can only be read: of packed factors.
+    /// Words of a mapped file, which can only be read; used for packed factors.
     Mapped(MappedWords),
-    /// In the memory of an engine of another kind.
+    /// Words in a device's memory.
     Device(Box<dyn DeviceMemory>),
 }
 
@@ -126,8 +126,7 @@ impl Buffer {
         Self { memory: Memory::Host(pool.take(rows * degree)), rows, degree, pool: Arc::downgrade(pool) }
     }
 
-    /// A buffer in the memory of an engine with an address space of its own, which holds `rows * degree`
-    /// words there.
+    /// A buffer of `rows * degree` words in a device's memory.
     #[must_use]
     pub fn on_device(memory: Box<dyn DeviceMemory>, rows: usize, degree: usize) -> Self {
         Self { memory: Memory::Device(memory), rows, degree, pool: Weak::new() }
@@ -322,8 +321,7 @@ impl<'a> Rows<'a> {
         (0..self.rows.checked_div(rows).unwrap_or(0)).map(move |i| self.slice(i * rows..(i + 1) * rows))
     }
 
-    /// The memory of an engine of another kind, and the first word of this view in it; `None` for host
-    /// memory.
+    /// The device's memory and the first word of this view in it; `None` for host memory.
     #[must_use]
     pub fn device(&self) -> Option<(&'a dyn DeviceMemory, usize)> {
         match self.place {
@@ -464,8 +462,7 @@ impl<'a> RowsMut<'a> {
         chunks.into_iter()
     }
 
-    /// The memory of an engine of another kind, and the first word of this view in it; `None` for host
-    /// memory.
+    /// The device's memory and the first word of this view in it; `None` for host memory.
     #[must_use]
     pub fn device(&self) -> Option<(&'a dyn DeviceMemory, usize)> {
         match &self.place {

@@ -6,8 +6,8 @@
 //! x c = sum_i y_i D/q_i - z D,      z = round(sum_i y_i / q_i)       (centred, exact)
 //! ```
 //!
-//! so a target residue is `sum_i y_i [D/q_i]_p + z [-D]_p`: a row of a matrix with one column more than there
-//! are sources. The caller chooses the constants `c_i`, so that a product with the inverse factors of a
+//! so a target residue is `sum_i y_i [D/q_i]_p + z [-D]_p`: a row of a matrix with one column per source and
+//! one for `z`. The caller chooses the constants `c_i`, so that a product with the inverse factors of a
 //! gadget costs nothing extra. Source: [klss, sec. 2.2, Eqs. (3), (4)]; differs: the representative is
 //! centred, in `[-D/2, D/2]`.
 
@@ -51,7 +51,7 @@ pub struct BaseConversion {
     engine_tables: Option<EngineTables>,
 }
 
-/// Tables in the memory of an engine, of a type that only this engine knows.
+/// Tables of an engine in its own memory, of a type that only this engine knows.
 #[derive(Clone)]
 pub struct EngineTables(Arc<dyn Any + Send + Sync>);
 

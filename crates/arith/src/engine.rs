@@ -51,8 +51,8 @@ pub struct GadgetInput<'a> {
     pub values: Option<Rows<'a>>,
 }
 
-/// A polynomial over the moduli of the quotient and possibly others, and the rows that belong to the moduli
-/// of the quotient.
+/// A polynomial over the moduli of the quotient and possibly others, with the index of its row for each
+/// modulus of the quotient.
 #[derive(Debug, Clone, Copy)]
 pub struct Dividend<'a> {
     /// The residues.
@@ -100,17 +100,16 @@ pub struct PlaintextSum<'a> {
     pub inputs: &'a [usize],
 }
 
-/// What the permuted products of [`Engine::hoisted_products`] are made of.
+/// The operands that the products of [`Engine::hoisted_products`] share.
 #[derive(Debug, Clone, Copy)]
 pub struct Hoisted<'a> {
     /// The left factors, with one row per modulus.
     pub digits: &'a [Rows<'a>],
     /// A polynomial for each column, with one row per constant.
     pub lifted: &'a [Rows<'a>],
-    /// How many of the first columns get nothing of their polynomial added to a product.
+    /// The first `masks` columns of a product do not add their polynomial of `lifted`.
     pub masks: usize,
-    /// What the polynomials are multiplied with, modulo each of the first moduli; they are zero modulo the
-    /// others.
+    /// The factors of `lifted` modulo each of the first moduli. Modulo the other moduli, `lifted` is zero.
     pub constants: &'a [u64],
 }
 
@@ -119,14 +118,14 @@ pub struct Hoisted<'a> {
 pub struct PermutedProduct<'a> {
     /// The automorphism that follows the product.
     pub phi: &'a Automorphism,
-    /// The right factors, of one group and as many columns as there are polynomials.
+    /// The right factors: one group, and one column per polynomial of [`Hoisted::lifted`].
     pub factors: &'a Factors,
     /// For each modulus, the row of the factors that has this modulus.
     pub rows: &'a [usize],
 }
 
-/// Runs `work`, whose operations a device may take as one: for the steps of one operation, such as a key
-/// switch, on one thread. Others see its results when it is done.
+/// Runs `work` and lets the engine queue its operations as one submission to the device. Used for the steps
+/// of one operation, such as a key switch. Other threads may read the results after `together` returns.
 pub fn together<T>(engine: &dyn Engine, work: impl FnOnce() -> T) -> T {
     struct Open<'a>(&'a dyn Engine, bool);
     impl Drop for Open<'_> {
@@ -155,7 +154,7 @@ pub trait Engine: Send + Sync + Debug {
     /// A description for people: the kernels in use and the number of threads.
     fn describe(&self) -> String;
 
-    /// The kind of memory that the engine's buffers are in. Engines of one kind read each other's buffers.
+    /// The kind of memory that holds the engine's buffers. Engines of one kind read each other's buffers.
     fn memory_kind(&self) -> &'static str;
 
     /// An engine of the same kind and for the same moduli at another degree; each of the two can read the
@@ -167,20 +166,20 @@ pub trait Engine: Send + Sync + Debug {
     /// degree`.
     fn at_degree(&self, degree: usize) -> Result<Arc<dyn Engine>, ArithError>;
 
-    /// Waits until all operations that were called before are done, for whoever measures time. Engines that
-    /// compute at once have nothing to wait for.
+    /// Waits until all operations called before are done, so that time can be measured. An engine that
+    /// computes within the call has nothing to wait for.
     fn finish(&self) {}
 
-    /// Lets the engine hold back what this thread calls until the matching [`Engine::end_together`]; see
+    /// Lets the engine queue this thread's operations until the matching [`Engine::end_together`]; see
     /// [`together`].
     fn begin_together(&self) {}
 
-    /// Sends off what is held back: before other threads get a result of an operation that is not done, such
-    /// as a key that is derived for all of them.
+    /// Submits this thread's queued operations. Needed before another thread reads a result of an operation
+    /// that has not ended, such as a derived key in a shared cache.
     fn submit(&self) {}
 
-    /// Ends [`Engine::begin_together`]. Where `keep` is false, the results are not wanted: the operation is
-    /// given up.
+    /// Ends [`Engine::begin_together`] and submits the queued operations, or drops them where `keep` is false
+    /// because the operation was cancelled.
     fn end_together(&self, keep: bool) {
         let _ = keep;
     }
@@ -198,8 +197,8 @@ pub trait Engine: Send + Sync + Debug {
     /// remainders as integers in limbs.
     fn divides_by_limbs(&self, sources: usize, targets: usize, polys: usize) -> bool;
 
-    /// Whether [`Engine::combine_fractions`] multiplies fractions whole, as integers, and not in floating
-    /// point, with an error that is smaller.
+    /// Whether [`Engine::combine_fractions`] multiplies fractions as integers, with a smaller error than in
+    /// floating point.
     fn multiplies_whole_fractions(&self) -> bool {
         false
     }
@@ -209,13 +208,13 @@ pub trait Engine: Send + Sync + Debug {
     /// A buffer of `rows` rows, all zero.
     fn zeroed(&self, rows: usize) -> Buffer;
 
-    /// A buffer of `rows` rows with unspecified contents, for outputs that are overwritten whole.
+    /// A buffer of `rows` rows with unspecified contents, for outputs that are overwritten completely.
     fn scratch(&self, rows: usize) -> Buffer;
 
-    /// Residues from the host: `fill` writes each row of `out`.
+    /// Copies residues from the host: `fill` writes each row of `out`.
     fn upload_rows(&self, out: RowsMut<'_>, fill: FillRow<'_>);
 
-    /// Residues from the host, row after row.
+    /// Copies residues from the host, row after row.
     fn upload(&self, out: RowsMut<'_>, words: &[u64]) {
         let degree = out.degree();
         assert_eq!(words.len(), out.rows() * degree, "as many words as the rows have");
@@ -224,7 +223,7 @@ pub trait Engine: Send + Sync + Debug {
         });
     }
 
-    /// Residues to the host, row after row; borrowed if they are in the host's memory already.
+    /// Copies residues to the host, row after row; borrows them if they are in the host's memory already.
     fn download<'a>(&self, x: Rows<'a>) -> Cow<'a, [u64]>;
 
     /// `out <- x`.
@@ -279,8 +278,9 @@ pub trait Engine: Send + Sync + Debug {
     /// `x <- x * w` with one constant per modulus.
     fn mul_constants_assign(&self, x: RowsMut<'_>, constants: &[u64], moduli: &[usize]);
 
-    /// `x <- x + y * w` with one constant per modulus. `y` holds polynomials over `moduli`; `x` holds as
-    /// many, each over `moduli` and possibly further moduli, whose rows do not change.
+    /// `x <- x + y * w` with one constant per modulus. `x` and `y` hold equally many polynomials: those of
+    /// `y` are over `moduli`, those of `x` over `moduli` and possibly further moduli, whose rows do not
+    /// change.
     fn add_mul_constants_assign(&self, x: RowsMut<'_>, y: Rows<'_>, constants: &[u64], moduli: &[usize]);
 
     /// `out[p] <- sum_j terms[p][j].0 * terms[p][j].1` for every polynomial `p` of `out`, element by element,
@@ -311,8 +311,8 @@ pub trait Engine: Send + Sync + Debug {
     ) -> Result<(), ArithError>;
 
     /// `out[i] <- sum_r c(r, positions[i]) right[r]` with `c(r, p)` the coefficient of `X^p` in `left[r]`, a
-    /// polynomial in Coeff form, exactly. The rows of `right` and `out` are those of one or more polynomials
-    /// in either form, as many in each; `moduli` are those of one polynomial.
+    /// polynomial in Coeff form, exactly. Each entry of `right` and `out` holds the same number of
+    /// polynomials, in either form; `moduli` are the moduli of one polynomial.
     ///
     /// # Errors
     /// [`ArithError::Shape`] where the operands do not fit each other; [`ArithError::TooLarge`] for a residue
@@ -328,8 +328,8 @@ pub trait Engine: Send + Sync + Debug {
 
     /// `out ~ (Q' / Q) (left right mod Q) mod Q'` in floating point, for polynomials in Coeff form that each
     /// hold `product.lanes` rows of the matrices: [`crate::product::FractionProduct`]. `right` is over the
-    /// moduli `from`, `out` over `to`, and `Q'` is the product of the latter. Rows of `out` that the matrix
-    /// does not have become zero.
+    /// moduli `from`, `out` over `to`, and `Q'` is the product of the latter. Rows of `out` beyond the rows
+    /// of the matrix become zero.
     ///
     /// # Errors
     /// [`ArithError::Shape`] where the matrix does not fit `out` and `right`.
@@ -348,13 +348,13 @@ pub trait Engine: Send + Sync + Debug {
     /// Zero factors with one row per entry of `moduli`, in this engine's memory.
     fn zeroed_factors(&self, shape: FactorShape, moduli: &[usize]) -> Factors;
 
-    /// Factors that are in the host's memory or in a mapped file, brought to where this engine computes: an
-    /// engine of the host leaves them where they are.
+    /// Copies factors from the host's memory or a mapped file to the memory of this engine. An engine that
+    /// computes on the host returns them unchanged.
     fn adopt_factors(&self, factors: Factors) -> Factors {
         factors
     }
 
-    /// The words of factors, as [`Engine::adopt_factors`] takes them.
+    /// The words of factors in the host's layout, the inverse of [`Engine::adopt_factors`].
     fn factor_words<'a>(&self, factors: &'a Factors) -> Cow<'a, [u64]> {
         Cow::Borrowed(factors.memory().host())
     }
@@ -369,8 +369,8 @@ pub trait Engine: Send + Sync + Debug {
         source_rows: &[usize],
     );
 
-    /// Factors (of one group) whose term `t` is the sum of the terms `terms[t]` of `base`, over the rows
-    /// `rows` of `base`.
+    /// Factors of one group whose term `t` is the sum of the terms `terms[t]` of `base`. Their rows are the
+    /// rows `rows` of `base`.
     fn sum_factors(&self, base: &Factors, terms: &[Vec<usize>], rows: &[usize]) -> Factors;
 
     /// The sum of the given terms of one group, unpacked: one polynomial per column of `columns`, over the
@@ -384,9 +384,9 @@ pub trait Engine: Send + Sync + Debug {
         rows: &[usize],
     ) -> Buffer;
 
-    /// `out[g * columns + p] <- sum_t xs[t] * factors[groups[g], t, p]`, element by element, over as many
-    /// terms as there are `xs`, which may be fewer than the factors'. Row `i` of inputs and outputs belongs
-    /// to row `rows[i]` of the factors.
+    /// `out[g * columns + p] <- sum_t xs[t] * factors[groups[g], t, p]`, element by element, over the first
+    /// `xs.len()` terms of the factors. Row `i` of inputs and outputs belongs to row `rows[i]` of the
+    /// factors.
     fn factor_products(
         &self,
         out: RowsMut<'_>,
@@ -397,9 +397,9 @@ pub trait Engine: Send + Sync + Debug {
         moduli: &[usize],
     );
 
-    /// As [`Engine::factor_products`] with the images of `inputs` under `phis` for `xs`, those under one
-    /// automorphism together (`t = phi * inputs + input`), and one group of factors. Inputs, in Eval form,
-    /// and outputs have one row per entry of `moduli`.
+    /// [`Engine::factor_products`] where `xs` are the images of all inputs under the first automorphism, then
+    /// under the second one and so on (`t = phi * inputs + input`), with one group of factors. Inputs, in
+    /// Eval form, and outputs have one row per entry of `moduli`.
     fn permuted_factor_products(
         &self,
         out: RowsMut<'_>,
@@ -417,10 +417,10 @@ pub trait Engine: Send + Sync + Debug {
         self.factor_products(out, &xs, factors, &[0], rows, moduli);
     }
 
-    /// As [`Engine::factor_products`] with the digits of `inputs` for `xs`, digit by digit (`t = digit *
-    /// inputs + input`). The digits are extended, transformed and multiplied row by row, so that they are
-    /// never stored as a whole. The result is bit for bit that of [`Engine::convert`],
-    /// [`Engine::forward_ntt`] and [`Engine::factor_products`].
+    /// [`Engine::factor_products`] where `xs` are the first digits of all inputs, then their second digits
+    /// and so on (`t = digit * inputs + input`). The digits are extended, transformed and multiplied for a
+    /// few rows at a time, so that no digit is stored with all of its rows. The result is bit for bit that of
+    /// [`Engine::convert`], [`Engine::forward_ntt`] and [`Engine::factor_products`].
     ///
     /// The polynomials of `out` and the digits have one row per entry of `moduli`.
     fn gadget_products(
@@ -438,8 +438,8 @@ pub trait Engine: Send + Sync + Debug {
     /// polynomial `p` of the inputs.
     ///
     /// A plaintext `b` of a smaller degree `n` stands for `b(X^(N/n))`, whose Eval form has each value of `b`
-    /// `N/n` times. The values are repeated block by block, so that no plaintext of degree `N` is stored as a
-    /// whole.
+    /// `N/n` times. The values are repeated block by block, so that no complete plaintext of degree `N` is
+    /// stored.
     ///
     /// Shapes: all `out[s]` and `xs[i]` hold equally many polynomials. Polynomials of `out[s]` have one row
     /// per entry of `moduli`. Polynomials of an input may have fewer rows, which belong to the first moduli;
@@ -452,9 +452,14 @@ pub trait Engine: Send + Sync + Debug {
         moduli: &[usize],
     );
 
-    /// [`Engine::plaintext_products`] of the inputs `x_t = phi_t(sum_j digits[j] factors_t[j] + lifted *
-    /// constants)`, where the first `masks` columns have the sum alone; without a product, `x_t = lifted *
-    /// constants` in all columns. All in Eval form.
+    /// [`Engine::plaintext_products`] whose inputs are permuted products with keys, in Eval form:
+    ///
+    /// ```text
+    /// x_t = phi_t(sum_j digits[j] * factors_t[j] + lifted * constants)
+    /// ```
+    ///
+    /// The first `masks` columns omit `lifted * constants`. For an entry `None` of `products`, `x_t = lifted *
+    /// constants` in all columns.
     ///
     /// The result is bit for bit that of [`Engine::factor_products`], [`Engine::add_mul_constants_assign`],
     /// [`Engine::automorphism`] and [`Engine::plaintext_products`]. An engine that overrides this need not
@@ -493,7 +498,7 @@ pub trait Engine: Send + Sync + Debug {
     // Changes of the modulus.
 
     /// Prepares the conversion of `x * c` from the moduli `sources` to the moduli `targets`, `constants[i]`
-    /// being `c` modulo source `i`. An engine with memory of its own adds tables there
+    /// being `c` modulo source `i`. An engine of a device adds tables in the device's memory
     /// ([`BaseConversion::with_engine_tables`]).
     ///
     /// Returns `None` when a source modulus is not coprime to the others.
@@ -519,8 +524,8 @@ pub trait Engine: Send + Sync + Debug {
     /// ```
     ///
     /// row by row, with one constant `w` per target; a missing part counts as zero. With `transform`, the
-    /// result is in Eval form; only then may inputs have an Eval part. The result is bit for bit that of the
-    /// separate operations. It holds the quotients one after another.
+    /// result is in Eval form; only then may inputs have an Eval part. The result, which holds the quotients
+    /// one after another, is bit for bit that of the separate operations.
     fn divide_all(
         &self,
         conversion: &BaseConversion,
@@ -551,8 +556,8 @@ pub trait Engine: Send + Sync + Debug {
         moduli: &[usize],
     );
 
-    /// As [`Engine::join_components`] with [`Twist::Positive`], for parts that hold as many polynomials as
-    /// `out`: polynomial `q` of `out` is joined from polynomial `q` of every part.
+    /// [`Engine::join_components`] with [`Twist::Positive`], where polynomial `q` of `out` is joined from
+    /// polynomial `q` of every part.
     fn join_samples(&self, form: Form, out: RowsMut<'_>, parts: &[Rows<'_>], moduli: &[usize]) {
         for (q, target) in out.chunks(moduli.len()).enumerate() {
             let own: Vec<Rows<'_>> =
@@ -561,11 +566,11 @@ pub trait Engine: Send + Sync + Debug {
         }
     }
 
-    /// The masks of `g` samples as fewer polynomials, in one pass: joined as [`Engine::join_samples`] does,
-    /// then every `k` neighbours of them joined with [`Twist::Negative`]. In Coeff form: `out[q] <- sum_(p,
-    /// c) X^(k brv(p) - brv(c)) parts[p][q k + c](X^(k g))`.
+    /// Joins the masks of `g` samples in one pass: as [`Engine::join_samples`] does, then every `k`
+    /// neighbouring results with [`Twist::Negative`]. In Coeff form: `out[q] <- sum_(p, c) X^(k brv(p) -
+    /// brv(c)) parts[p][q k + c](X^(k g))`.
     ///
-    /// Shapes: every part holds `k` polynomials for each of `out`, of degree `degree / (k g)`.
+    /// Shapes: for each polynomial of `out`, every part holds `k` polynomials of degree `degree / (k g)`.
     fn join_masks(&self, out: RowsMut<'_>, parts: &[Rows<'_>], moduli: &[usize]);
 
     /// Swaps word `c` of row `t` of `x[r]` with word `r` of row `t` of `x[c]`: transposes the matrix of each
@@ -586,7 +591,7 @@ pub trait Engine: Send + Sync + Debug {
     /// `out <- x(X^g)`, `g = N / n` for `x` of degree `n`.
     fn repeat(&self, form: Form, out: RowsMut<'_>, x: Rows<'_>);
 
-    /// Component 0 of each polynomial of `x`, of `out`'s degree `n`: in Eval form the means of `g = N / n`
+    /// Writes component 0, of degree `n`, of each polynomial of `x`: in Eval form the means of `g = N / n`
     /// neighbours, in Coeff form every `g`-th coefficient.
     fn first_component(&self, form: Form, out: RowsMut<'_>, x: Rows<'_>, moduli: &[usize]);
 

@@ -1,4 +1,4 @@
-//! What can go wrong on the ground floor.
+//! The errors of this crate.
 
 use thiserror::Error;
 
@@ -93,8 +93,8 @@ pub enum ArithError {
 
 /// The system has no memory for an array of the host.
 ///
-/// Operations on residues have no results, so it is the payload of a panic ([`OutOfMemory::raise`]), as
-/// [`DeviceError`] is. The fronts, which catch panics, tell it as an error.
+/// Operations on residues return no `Result`, so this error, like [`DeviceError`], is the payload of a panic
+/// ([`OutOfMemory::raise`]). The bindings and the command line catch the panic and report the error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("the system has no memory for {} more: use fewer arrays or keys at a time, or a lower degree, or free some", counted(*bytes, "byte"))]
 pub struct OutOfMemory {
@@ -111,9 +111,8 @@ impl OutOfMemory {
 
 /// Why a device could not do what was asked of it.
 ///
-/// Operations of the engine seam give no results, as operations on the host's memory do not, so an engine of
-/// a device raises this error as the payload of a panic ([`DeviceError::raise`]), and the fronts, which catch
-/// panics, tell it as an error.
+/// Operations of an engine return no `Result`, so an engine of a device raises this error as the payload of a
+/// panic ([`DeviceError::raise`]). The bindings and the command line catch the panic and report the error.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum DeviceError {
     /// Not enough memory.
@@ -131,10 +130,10 @@ pub enum DeviceError {
         free: u64,
         /// All bytes of the device, or of the limit.
         total: u64,
-        /// Whether a limit that was set leaves no room, not the device itself.
+        /// Whether the limit that was set, and not the device's memory, was exceeded.
         limited: bool,
     },
-    /// The device, or the way to it, is not there.
+    /// The device or its driver is missing.
     #[error("{reason}")]
     Missing {
         /// What is missing, and the remedy.

@@ -1,17 +1,16 @@
 //! The right-hand factors of many inner products, laid out for one pass through memory.
 //!
-//! A switching key is `groups x terms x columns` rows of residues under each modulus. A key switch reads all
-//! of the key once, which on a fast core takes most of its time. So residues are packed to the width of their
-//! modulus, and the data that one block of coefficients needs is contiguous, so that it is read as one
-//! stream. The indices, outermost first:
+//! A switching key is `groups x terms x columns` rows of residues under each modulus. A key switch reads the
+//! key once, which takes most of the time of a switch on a fast core. So residues are packed to the width of
+//! their modulus, and the factors of one block of coefficients are contiguous. The indices, outermost first:
 //!
 //! ```text
 //! row (modulus) > block of coefficients > group > vector of 8 coefficients > term > column
 //! ```
 //!
 //! A product sums over terms; a product over the first few terms reads a prefix of each vector's slots.
-//! Columns are the polynomials of the result that share those terms; groups are sets of columns that a call
-//! may leave out.
+//! Columns are the polynomials of the result that share those terms; groups are sets of columns, of which a
+//! call may omit some.
 
 use std::fmt;
 
@@ -82,8 +81,8 @@ impl FactorLayout {
         Self { shape, degree, rows, bytes: offset }
     }
 
-    /// The first residue in `words`, the memory of such factors, that is not below its row's bound: row,
-    /// place within the row in the order of the memory, value.
+    /// Finds the first residue in `words`, the memory of factors of this layout, that is not below the bound
+    /// of its row. Returns the row, the place within the row in the order of the memory, and the value.
     ///
     /// # Panics
     /// Where the words are too few.
@@ -172,7 +171,7 @@ impl Factors {
         &self.layout
     }
 
-    /// The memory that the words are in.
+    /// The memory that holds the words.
     #[must_use]
     pub fn memory(&self) -> &Memory {
         &self.memory

@@ -1,10 +1,10 @@
-//! Clathrate's ground floor: moduli, primes, negacyclic transforms, kernels per instruction set, and the
-//! engine seam.
+//! The lowest layer of Clathrate: moduli, primes, negacyclic transforms, kernels for each instruction set,
+//! and the engine interface.
 //!
-//! Everything above this crate is `forbid(unsafe_code)`, but for one promise that the Python front makes for
-//! its callers ([`mapped::TrustedMap`]); what `unsafe` the CPU and the system need is here, in [`kernels`],
-//! [`aligned`], [`mapped`], [`process`], [`product`] and [`secrecy`]. The crate knows nothing of ciphertexts:
-//! it works on rows of residues, each row with its own modulus.
+//! The crates above forbid `unsafe` code, except for one promise that the Python bindings make for their
+//! callers ([`mapped::TrustedMap`]). The `unsafe` code for the CPU and the operating system is in
+//! [`kernels`], [`aligned`], [`mapped`], [`process`], [`product`] and [`secrecy`]. The crate knows nothing of
+//! ciphertexts: it computes with rows of residues, each row under its own modulus.
 //!
 //! The layers, lowest first: [`modulus`], [`bit_packing`], [`limbs`] -> [`kernels`] -> [`ntt`] -> [`factors`]
 //! -> [`conversion`], [`automorphism`] -> [`engine`].

@@ -1,16 +1,15 @@
-//! A digit written as an integer in limbs: computed once from its residues, then reduced modulo the many
-//! moduli that the digit is extended to.
+//! Writes a digit as an integer in limbs, which is computed once from the digit's residues and then reduced
+//! modulo each of the moduli to which the digit is extended.
 //!
 //! `r` residues give `x = sum_i y_i D/q_i - z D` ([`crate::conversion`]). Without limbs, each of dozens of
-//! target moduli computes this sum of `r + 1` terms again. If the integer `x + H >= 0` is written in `m`
-//! limbs of 48 bits, a target sums only `m` terms, the first with weight 1:
+//! target moduli computes a sum of `r + 1` terms. If the integer `x + H >= 0` is written in `m` limbs of 48
+//! bits, a target sums only `m` terms, the first with weight 1:
 //!
 //! ```text
 //! x mod p = u_0 + sum_l u_l [2^48l]_p + [-H]_p,      x + H = sum_l u_l 2^48l
 //! ```
 //!
-//! Four primes of 36 bits make three limbs: two products per target instead of five. The integer is computed
-//! once.
+//! Four primes of 36 bits make three limbs: two products per target instead of five.
 
 use crate::modulus::{Modulus, Multiplier};
 
@@ -20,26 +19,26 @@ pub const LIMB_BITS: u32 = 48;
 /// Bytes of a limb that is not the highest.
 pub const LIMB_BYTES: usize = 6;
 
-/// Most bits of the highest limb, so that it stays below 2^52 as an operand of a product.
+/// Largest number of bits of the highest limb, which must stay below 2^52 as an operand of a product.
 pub const TOP_BITS: u32 = 51;
 
-/// Most limbs of a form.
+/// Largest number of limbs of a form.
 pub const MAX_LIMBS: usize = 16;
 
-/// Most sources: the accumulators of a limb hold this many terms.
+/// Largest number of sources: the accumulators of a limb hold this many terms.
 pub const MAX_SOURCES: usize = 64;
 
-/// Most bits of a source modulus.
+/// Largest number of bits of a source modulus.
 pub const SOURCE_BITS: u32 = 52;
 
 /// The floating-point quotient may be off by one near the boundary, so a centred value can exceed `D/2`
 /// slightly; the offset reserves `D` over this power of two.
 const SLACK_BITS: u32 = 32;
 
-/// Least number of targets per source for which converting a division's remainders to limbs pays.
+/// Smallest number of targets per source for which converting a division's remainders to limbs pays.
 const DIVISION_TARGETS: usize = 3;
 
-/// Least number of words of quotients for which limbs pay: fewer words stay in the caches, where separate
+/// Smallest number of words of quotients for which limbs pay. Fewer words fit the caches, where separate
 /// steps are as fast.
 const DIVISION_WORDS: usize = 1 << 19;
 
@@ -50,7 +49,7 @@ pub fn serve_division(sources: usize, targets: usize, polys: usize, degree: usiz
     targets >= DIVISION_TARGETS * sources && polys * targets * degree >= DIVISION_WORDS
 }
 
-/// The constants by which residues of some moduli are converted to limbs.
+/// The constants that convert residues of the source moduli to limbs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LimbForm {
     /// Per source: the limbs of `D/q_i`.
@@ -120,7 +119,7 @@ fn fit(x: &[u64], count: usize) -> Vec<u64> {
 }
 
 impl LimbForm {
-    /// The form for the given source moduli; `None` where they are too many or too wide.
+    /// The form for the given source moduli; `None` where there are too many or they are too wide.
     #[must_use]
     pub fn new(moduli: &[u64], centred: bool) -> Option<Self> {
         if moduli.is_empty() || moduli.len() > MAX_SOURCES || moduli.iter().any(|q| q >> SOURCE_BITS > 0) {

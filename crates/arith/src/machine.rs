@@ -11,7 +11,7 @@ pub fn processor() -> String {
     name.map_or_else(|| std::env::consts::ARCH.to_owned(), |(_, name)| name.trim().to_owned())
 }
 
-/// The vector features that kernels need, each with whether this processor has it.
+/// The vector features that kernels use, and whether this processor has each.
 #[must_use]
 pub fn features() -> Vec<(&'static str, bool)> {
     #[cfg(target_arch = "x86_64")]
@@ -39,13 +39,14 @@ pub struct Memory {
     pub free_bytes: u64,
 }
 
-/// The environment variable with the most bytes that this process may use, as a whole number.
+/// The environment variable with the largest number of bytes that this process may use, an integer.
 pub const MEMORY_LIMIT: &str = "CLATHRATE_MEMORY_LIMIT";
 
-/// The environment variable with the most bytes that this process may use on each device, as a whole number.
+/// The environment variable with the largest number of bytes that this process may use on each device, an
+/// integer.
 pub const DEVICE_MEMORY_LIMIT: &str = "CLATHRATE_DEVICE_MEMORY_LIMIT";
 
-/// The limit in `variable` ([`MEMORY_LIMIT`], [`DEVICE_MEMORY_LIMIT`]), or the text that is no whole number;
+/// The limit in `variable` ([`MEMORY_LIMIT`], [`DEVICE_MEMORY_LIMIT`]), or the text that is not an integer;
 /// `None` where the variable is empty or not set.
 #[must_use]
 pub fn limit_in(variable: &str) -> Option<Result<u64, String>> {

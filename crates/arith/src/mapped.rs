@@ -45,11 +45,10 @@ pub enum ViewError {
     BigEndian,
 }
 
-/// The promise that nothing changes a file while it is mapped, without which no file is mapped.
+/// The caller's promise that nothing changes a file while it is mapped. Every mapping requires it.
 ///
-/// A mapping shows the file, not a copy, and the compiler takes for granted that the words behind a `&[u64]`
-/// stay as they are. Only whoever opens a file can know that they do, so that program says so, in the only
-/// word of `unsafe` that mapping a file takes:
+/// A mapping shows the file itself, and the compiler assumes that the words behind a `&[u64]` do not change.
+/// Only the caller can know that nothing writes to the file, and states it in `unsafe` code:
 ///
 /// ```
 /// use clathrate_arith::mapped::{MappedFile, TrustedMap};
@@ -82,10 +81,10 @@ impl TrustedMap {
     /// The promise.
     ///
     /// # Safety
-    /// As long as a mapping of a file that is opened with it lives, no program writes to the file or shortens
-    /// it, this one included. (Otherwise bytes that were checked become others, and an access beyond a
-    /// shortened file kills the process: SIGBUS on Unix.) Replacing the file by renaming another over it
-    /// changes nothing: the mapping keeps the old contents.
+    /// As long as a mapping made with this promise exists, no program, this one included, writes to the file
+    /// or shortens it. (Otherwise bytes change after they were checked, and an access beyond the end of a
+    /// shortened file kills the process: SIGBUS on Unix.) Renaming another file over it is allowed: the
+    /// mapping keeps the old contents.
     #[must_use]
     pub const unsafe fn promised() -> Self {
         Self(())
@@ -94,14 +93,14 @@ impl TrustedMap {
 
 /// A regular file mapped read-only; dereferences to its bytes, which begin at a page boundary.
 ///
-/// For files that nothing changes, as [`TrustedMap`] promises. Where others may write in place, copy the
-/// bytes with [`AlignedBytes::filled`] or [`words_filled`] instead.
+/// For files that do not change, as [`TrustedMap`] promises. Where another program may write to the file,
+/// copy the bytes with [`AlignedBytes::filled`] or [`words_filled`] instead.
 pub struct MappedFile {
     map: Mmap,
 }
 
 impl MappedFile {
-    /// Maps `file`, whole.
+    /// Maps all of `file`.
     ///
     /// # Errors
     /// `InvalidInput` if it is not a regular file (a directory, a pipe, a device); otherwise the operating
@@ -116,7 +115,7 @@ impl MappedFile {
         Ok(Self { map })
     }
 
-    /// Opens `path` and maps it, whole.
+    /// Opens `path` and maps all of it.
     pub fn open(path: &Path, promise: TrustedMap) -> io::Result<Self> {
         // Checked before opening, because opening a pipe would wait for its writer.
         if !std::fs::metadata(path)?.is_file() {
@@ -139,7 +138,7 @@ impl fmt::Debug for MappedFile {
     }
 }
 
-/// Words of a mapped file, in place; the file stays mapped while they live.
+/// Words of a mapped file, in place. The file stays mapped as long as this value exists.
 #[derive(Debug, Clone)]
 pub struct MappedWords {
     file: Arc<MappedFile>,
@@ -147,7 +146,7 @@ pub struct MappedWords {
 }
 
 impl MappedWords {
-    /// The words that the bytes `bytes` of `file` are.
+    /// The bytes `bytes` of `file` as words.
     ///
     /// # Panics
     /// Where the range reaches beyond the file.
@@ -165,12 +164,12 @@ impl Deref for MappedWords {
     }
 }
 
-/// Words read from a file: copied, or where they are.
+/// Words of a file: copied to memory, or mapped.
 #[derive(Debug)]
 pub enum FileWords {
-    /// In memory of their own.
+    /// Words in the host's memory.
     Copied(AlignedWords),
-    /// In a mapped file.
+    /// Words in a mapped file.
     Mapped(MappedWords),
 }
 
@@ -289,8 +288,8 @@ fn fill<R: Read + ?Sized>(source: &mut R, target: &mut [u8]) -> io::Result<usize
     Ok(filled)
 }
 
-/// `count` words from the little-endian bytes that `fill` writes, one piece of at most 256 KiB after the
-/// other, so that no memory is touched long before it is filled.
+/// `count` words from the little-endian bytes that `fill` writes, in pieces of at most 256 KiB, so that
+/// memory is touched only shortly before it is filled.
 ///
 /// # Errors
 /// `OutOfMemory` if the system refuses the memory; else the error of `fill`.

@@ -1,8 +1,8 @@
 //! Counts the passes over rows that an engine executes, so that algorithms can be compared with the papers'
 //! cost tables.
 //!
-//! The loops that execute a pass report it, inside fused operations too, so that a count is an observation
-//! and not a formula. An engine without a meter checks one `Option` for each row.
+//! The loops that execute a pass report it, inside fused operations too, so counts are observed and not
+//! calculated. An engine without a meter checks one `Option` for each row.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -29,7 +29,7 @@ pub struct ProductCounts {
     pub products: usize,
     /// Multiply-adds of the floating-point products.
     pub multiply_adds: usize,
-    /// Digits that weights and residues are cut into, each converted to a double.
+    /// Digits of weights and residues, each converted to a double.
     pub digits: usize,
     /// Number of results that are read: results of floating-point products that are added to integer sums or
     /// reduced modulo the prime, and integer sums that are reduced.
@@ -70,7 +70,7 @@ impl Counts {
     }
 }
 
-/// Sums up passes, which any thread can add.
+/// Sums of passes, to which any thread can add.
 #[derive(Debug, Default)]
 pub struct Meter {
     passes: [AtomicUsize; 5],

@@ -52,7 +52,7 @@ impl NttTable {
     }
 }
 
-/// The forward transform straight from its definition, in n^2 multiplications: the reference for tests.
+/// The forward transform by its definition, in n^2 multiplications: the reference for tests.
 ///
 /// # Errors
 /// [`ArithError::NoRootOfUnity`].

@@ -1,12 +1,11 @@
-//! Whether this is the process in which something was made, or a copy of it that a fork made.
+//! Detects whether this process created an object, or is a fork of the process that did.
 //!
-//! Sits beside [`mapped`](crate::mapped), because a page of memory that a fork clears needs `unsafe`. The
-//! number of a process does not tell: a child in a PID namespace of its own, as of a container, can have its
-//! parent's.
+//! In this crate because a page of memory that a fork clears needs `unsafe`. The process number is not
+//! enough: a child in another PID namespace, such as a container, can have its parent's number.
 
 use std::fmt;
 
-/// A mark that holds in the process that made it, and in no process that is forked from it later.
+/// A mark that is valid in the process that made it, and not in processes that are forked from it later.
 ///
 /// On Linux (4.14 and later) it is a page of memory that the system clears in the child; elsewhere the number
 /// of the process.
@@ -49,7 +48,7 @@ impl fmt::Debug for ProcessMark {
 mod page {
     use std::ptr::NonNull;
 
-    /// What is mapped: the system rounds it up to a page.
+    /// Bytes to map; the system rounds them up to a page.
     const BYTES: usize = 1;
 
     /// A page whose first byte is 1 in the process that made it, and 0 in its children.
@@ -97,7 +96,7 @@ mod page {
 
 #[cfg(not(target_os = "linux"))]
 mod page {
-    /// There are no such pages.
+    /// Other systems have no such pages.
     pub(super) enum Page {}
 
     impl Page {
@@ -115,14 +114,14 @@ mod page {
 mod tests {
     use super::*;
 
-    /// What `work` says in a forked process. The exit code carries it.
+    /// Runs `work` in a forked process, and returns its result by the exit code.
     fn in_a_child(work: impl FnOnce() -> bool) -> bool {
         // SAFETY: the child allocates nothing, takes no lock, and ends by `_exit`.
         let child = unsafe { libc::fork() };
         assert!(child >= 0, "no fork");
         if child == 0 {
             let code = i32::from(work());
-            // SAFETY: ends the child at once, without what the test program would do at its end.
+            // SAFETY: ends the child immediately, without the exit handlers of the test program.
             unsafe { libc::_exit(code) };
         }
         let mut status = 0;
@@ -137,9 +136,9 @@ mod tests {
         let mark = ProcessMark::here();
         assert!(mark.page.is_some(), "this system clears no pages");
         assert!(mark.holds());
-        // The page alone decides, so a child with its parent's number is told apart as any other.
+        // Only the page counts, so a child with its parent's process number is detected too.
         assert!(!in_a_child(|| mark.holds()));
-        // A child's own mark holds there, and a grandchild has neither.
+        // A mark made in the child is valid there; in a grandchild neither mark is valid.
         assert!(in_a_child(|| {
             let own = ProcessMark::here();
             own.holds() && !in_a_child(|| own.holds() || mark.holds())

@@ -1,18 +1,17 @@
-//! Where a process leaves secrets: on its stack, and in the image of its memory that the system writes to a
-//! disk.
+//! Removes secrets from the stack, and keeps them out of core dumps.
 
-/// More than a hash function uses of the stack.
+/// More bytes than a hash function uses on the stack.
 const CLEARED_BYTES: usize = 16 * 1024;
 
-/// Overwrites the stack below the caller, where calls before may have left copies of secrets: those that
-/// other libraries make, a hash function for example, and nobody can name.
+/// Overwrites the stack below the caller, where earlier calls, such as a hash function of another library,
+/// may have left copies of secrets.
 #[inline(never)]
 pub fn clear_stack() {
     std::hint::black_box(&mut [0u8; CLEARED_BYTES]);
 }
 
-/// Keeps the system from writing this process's memory, secrets among it, to a disk where the process ends by
-/// a fault. Other systems than Unix decide by themselves.
+/// Forbids the system to write this process's memory, with its secrets, to a core dump. Has no effect on
+/// systems other than Unix.
 pub fn forbid_core_dumps() {
     #[cfg(unix)]
     {

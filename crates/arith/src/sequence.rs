@@ -1,6 +1,6 @@
 //! Fixed data for self-tests and timings, the same on every machine.
 
-/// A fixed sequence of words, a different one for each seed (SplitMix64).
+/// A sequence of words that depends only on the seed (SplitMix64).
 pub fn words(seed: u64) -> impl Iterator<Item = u64> {
     (1..).map(move |i: u64| {
         let mut z = seed.wrapping_add(i).wrapping_mul(0x9E37_79B9_7F4A_7C15);
@@ -10,7 +10,7 @@ pub fn words(seed: u64) -> impl Iterator<Item = u64> {
     })
 }
 
-/// A fixed sequence of numbers in [-1, 1), a different one for each seed.
+/// A sequence of numbers in [-1, 1) that depends only on the seed.
 pub fn numbers(seed: u64) -> impl Iterator<Item = f64> {
     words(seed).map(|word| (word >> 11) as f64 / (1u64 << 52) as f64 - 1.0)
 }

@@ -1,4 +1,4 @@
-//! Words for messages.
+//! Numbers and nouns in messages.
 
 use std::fmt::Display;
 

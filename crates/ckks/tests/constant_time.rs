@@ -30,7 +30,7 @@ mod on_linux {
 
     use clathrate_arith::primes::largest_primes;
     use clathrate_arith::{Automorphism, CpuEngine, GaloisElement, Isa};
-    use clathrate_ckks::keys::{HonestEvaluator, Operation};
+    use clathrate_ckks::keys::{HonestEvaluator, Operation, Switch};
     use clathrate_ckks::light::{LightOptions, Receiver};
     use clathrate_ckks::prelude::*;
     use clathrate_ckks::{ModuleShape, SecretName};
@@ -418,23 +418,25 @@ mod on_linux {
     fn owners_keys(desk: &Desk) {
         let owner = desk.owner("insecure_tiny");
         let device = SecretName::Device(7);
-        let pack = |under| Operation::Pack {
-            from: ModuleShape { degree: 1, rank: 64 },
-            to: 64,
-            under,
-            onto: SecretName::Main,
+        let pack = |under| {
+            Operation::Switch(Switch::Pack {
+                from: ModuleShape { degree: 1, rank: 64 },
+                to: 64,
+                under,
+                onto: SecretName::Main,
+            })
         };
         make(
             &owner,
             [
                 Operation::Multiply,
-                Operation::Conjugate,
-                Operation::Rotate(3),
-                Operation::FormatSwitch { from: 1, to: 2 },
-                Operation::BodyParts { bodies: 2, degree: 16 },
-                Operation::RotateBodies { bodies: 2, steps: 1 },
-                Operation::ConjugateBodies(2),
-                Operation::ChangeSecret(SecretName::Main, device),
+                Operation::Conjugate(SecretName::Main),
+                Operation::Rotate { secret: SecretName::Main, steps: 3 },
+                Operation::Switch(Switch::FormatSwitch { from: 1, to: 2 }),
+                Operation::Switch(Switch::BodyParts { bodies: 2, degree: 16 }),
+                Operation::Rotate { secret: SecretName::Bodies(2), steps: 1 },
+                Operation::Conjugate(SecretName::Bodies(2)),
+                Operation::Switch(Switch::ChangeSecret { from: SecretName::Main, to: device }),
                 pack(SecretName::Main),
                 pack(device),
             ],
@@ -445,16 +447,23 @@ mod on_linux {
     fn keys_of_ranks(desk: &Desk) {
         make(
             &desk.owner("insecure_dpad"),
-            [Operation::Multiply, Operation::Rotate(1), Operation::ReduceRank(2)],
+            [
+                Operation::Multiply,
+                Operation::Rotate { secret: SecretName::Main, steps: 1 },
+                Operation::ReduceRank(2),
+            ],
         );
-        make(&desk.owner("insecure_rank3"), [Operation::Multiply, Operation::Conjugate]);
+        make(&desk.owner("insecure_rank3"), [Operation::Multiply, Operation::Conjugate(SecretName::Main)]);
     }
 
     fn ephemeral_keys(desk: &Desk) {
         let (main, short) = (SecretName::Main, SecretName::Ephemeral);
         make(
             &desk.owner("insecure_boot"),
-            [Operation::ChangeSecret(main, short), Operation::ChangeSecret(short, main)],
+            [
+                Operation::Switch(Switch::ChangeSecret { from: main, to: short }),
+                Operation::Switch(Switch::ChangeSecret { from: short, to: main }),
+            ],
         );
     }
 

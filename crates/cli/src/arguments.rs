@@ -1,4 +1,4 @@
-//! The command line as its users see it: verbs, options, help.
+//! The command line: verbs, options and their help texts.
 
 use std::path::{Path, PathBuf};
 
@@ -22,15 +22,15 @@ pub struct Arguments {
     pub global: Global,
 }
 
-/// What follows the list of verbs.
+/// The text below the list of verbs.
 fn help() -> String {
     format!(
         "A file that is read or written can be -, standard input or output, and one that is read can be a pipe.\n\n{EXIT_CODES}"
     )
 }
 
-/// The name of a device, which is looked for later. Numbers are those of clients' secrets, which belong
-/// elsewhere.
+/// Reads the name of a device, which is opened later. A number alone is refused, because it is probably meant
+/// for `--client`.
 fn parse_device(text: &str) -> Result<String, String> {
     if text.starts_with(|first: char| first.is_ascii_digit()) {
         return Err(format!(
@@ -62,13 +62,13 @@ pub struct Global {
     /// Worker threads [default: one per core]
     #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,
-    /// Where to compute: cpu, cuda (NVIDIA's first device), cuda:1, ..
+    /// The device that computes: cpu, cuda (the first NVIDIA device), cuda:1, ..
     #[arg(long, global = true, value_name = "DEVICE", default_value = PROCESSOR, value_parser = parse_device)]
     pub device: String,
-    /// Print nothing but errors, and JSON where asked for
+    /// Print only errors, and JSON if --json is given
     #[arg(long, global = true)]
     pub quiet: bool,
-    /// Most bytes of the tables of parameters [default: 268435456]
+    /// Largest size of the tables of parameters, in bytes [default: 268435456]
     #[arg(long, global = true, value_name = "BYTES")]
     pub table_bytes: Option<usize>,
 }
@@ -76,7 +76,7 @@ pub struct Global {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Verb {
-    /// Parameter sets: list, explain, save to a file
+    /// List, explain and save parameter sets
     Params {
         /// What to do with them.
         #[command(subcommand)]
@@ -88,70 +88,69 @@ pub enum Verb {
     Encrypt(Encrypt),
     /// Multiply a plaintext matrix by an encrypted one
     Matmul(Matmul),
-    /// Add to an encrypted array: another one, a plain array, or a number
+    /// Add an encrypted array, a plain array or a number to an encrypted array
     Add(Add),
-    /// Multiply an encrypted array, entry by entry: by another one, a plain array, or a number
+    /// Multiply an encrypted array entry by entry with an encrypted array, a plain array or a number
     Multiply(Multiply),
-    /// Rotate the rows of an encrypted array in slots to the left, each within its length rounded up to a
-    /// power of two, with zeros behind its numbers
+    /// Rotate the rows of an encrypted array in slots to the left. Each row is rotated within its length
+    /// rounded up to a power of two, with zeros after its numbers
     Rotate(Rotate),
-    /// Add up the numbers of each row of an encrypted array, or its rows
+    /// Add up the numbers of each row of an encrypted array, or add up its rows
     Sum(Sum),
-    /// Compute a polynomial of every entry of an encrypted array in slots
+    /// Evaluate a polynomial at every entry of an encrypted array in slots
     Polynomial(PolynomialOf),
-    /// Bring an encrypted array to another level, rank or degree; the numbers stay
+    /// Bring an encrypted array to another level, rank or degree, with the same numbers
     Convert(Convert),
     /// Bring an encrypted array back to a high level
     Bootstrap(Bootstrap),
-    /// Bring messages of light clients to slots, as they come: from a folder, or from standard input
+    /// Convert messages of light clients to arrays in slots, as they arrive in a folder or on standard input
     ///
-    /// Every message is stored in the inbox before it is acknowledged, so that nothing acknowledged is lost
-    /// when the program ends, however it ends. A batch is computed when there are as many numbers as
-    /// --samples says, or when the deadline of the oldest one comes near. The results are OUTPUT/00000001.clt
-    /// and so on, each with whose numbers it has, in their order, in a .json file beside it. Clients take
-    /// turns in batches, and at most 65536 numbers of one client wait, or two batches where these are more.
+    /// Every message is stored in the inbox before it is acknowledged, so no acknowledged message is lost,
+    /// even if the program is killed. A batch is computed when --samples numbers have arrived, or in time for
+    /// the deadline of the oldest number. The results are OUTPUT/00000001.clt and so on; a .json file beside
+    /// each lists the clients and counters of its numbers, in order. Clients take turns in batches. At most
+    /// 65536 numbers of one client wait, or two batches if that is more.
     ///
-    /// Standard input has one JSON object in a line, {"introduction": BASE64} or {"message": BASE64}; each
-    /// line has an answer on standard output. In a folder, files are given names that end in .introduction or
-    /// .message when they are whole; the server takes them over, which hides them, and removes them when they
-    /// are stored; those that are refused are renamed to end in .refused.
+    /// Each line of standard input is a JSON object, {"introduction": BASE64} or {"message": BASE64}, and is
+    /// answered by a line on standard output. In a folder, a client gives a complete file a name that ends in
+    /// .introduction or .message. The server renames it to a hidden name, and removes it when it is stored; a
+    /// refused file gets the ending .refused.
     Pack(Pack),
-    /// Decrypt to a NumPy array, for the owner of the key
+    /// Decrypt to a NumPy array, for the owner of the key only
     ///
-    /// The numbers carry an error that depends on the secret key. Neither they nor whether decryption failed
-    /// may reach whoever computed the ciphertext, or its friends: with changed ciphertexts, each file read or
-    /// refused gives a part of the key away.
+    /// The numbers carry an error that depends on the secret key. Tell nobody who may be in contact with the
+    /// party that computed the ciphertext either the numbers or whether decryption failed: with manipulated
+    /// ciphertexts, each answer gives a part of the key away.
     ///
-    /// With --share the numbers may be shown to others: noise hides the error of an evaluator that computed
-    /// what was asked. It does not hide the key from one that did not, which is why --share needs your word,
-    /// --honest-evaluator. Where you cannot give it, compute the result again, or have a second evaluator do
-    /// so, and compare both first (`clathrate compare`).
+    /// With --share the numbers may be shown to others: noise hides the error of a server that computed what
+    /// you asked. It does not protect the key against a server that deviated, so --share needs your
+    /// confirmation, --honest-evaluator. If you cannot confirm it, compute the result again, or let a second
+    /// server do so, and compare both results first (`clathrate compare`).
     Decrypt(Decrypt),
-    /// Say whether two encrypted arrays are the same to the last bit, and where not
+    /// Say whether two encrypted arrays are equal bit for bit, and where they differ
     ///
-    /// Evaluators of one version that compute the same on the same files write the same array, on every
-    /// processor. So a result that was computed twice shows whether it is what was asked for. Machines with
-    /// one version plan alike, on processors.
+    /// Servers with the same version that take the same steps on the same files write the same array, on
+    /// every processor. So computing a result twice shows whether it is what you asked for.
     Compare(Compare),
-    /// Print the tag of a file under a name, by which the owner of the key knows the file again
+    /// Print the tag of a file and a name, by which the owner of the key recognises the file later
     ///
-    /// Whoever stores the file cannot make the tag of another file, or of this one under another name. Keep
-    /// the tag, and compare it before you use the file again: it is another one where the file was changed,
-    /// exchanged or set back to an older one.
+    /// Only the owner can make the tag of a file, or of the same file under another name. Keep the tag, and
+    /// compare it before you use the file again: the tag differs if the file was changed, exchanged or
+    /// replaced by an older version.
     Tag(Tag),
-    /// Say what a file holds and check all of it
+    /// Describe and check the contents of a file
     Inspect(Inspect),
-    /// Say what this machine runs, and test it
+    /// Describe the processor, kernels and devices of this machine, and test them
     Doctor,
-    /// Measure this machine's kernels, a few seconds, so that predicted times are its own
+    /// Measure this machine's kernels for a few seconds, so that predicted times fit it
     ///
-    /// The profile is kept in the user's cache directory, or in the file that the environment variable
-    /// CLATHRATE_PROFILE names. Where that is `none`, no profile is read or stored.
+    /// The profile is stored in the user's cache directory, or in the file that the environment variable
+    /// CLATHRATE_PROFILE names. If it is `none`, no profile is read or stored.
     Tune(Tune),
 }
 
 impl Verb {
-    /// The files that it reads.
+    /// The files that the verb reads.
     pub fn inputs(&self) -> Vec<&Path> {
         let (params, files): (&str, Vec<&PathBuf>) = match self {
             Self::Params {
@@ -184,7 +183,7 @@ impl Verb {
         std::iter::once(Path::new(params)).chain(files.into_iter().map(PathBuf::as_path)).collect()
     }
 
-    /// The files that it writes.
+    /// The files that the verb writes.
     pub fn outputs(&self) -> Vec<&Path> {
         match self {
             Self::Params { action: ParamsAction::Save { output, .. } } => vec![output],
@@ -230,10 +229,10 @@ pub enum ParamsAction {
         /// A preset, a specification (.toml) or a parameter file
         #[arg(value_name = "NAME|FILE")]
         source: String,
-        /// Whether a file may protect nothing.
+        /// Whether a file may have insecure parameters.
         #[command(flatten)]
         accepted: Accepted,
-        /// How each level switches instead: method, digits, predicted times, bytes
+        /// Show for each level how keys are switched: method, digits, predicted times, bytes
         #[arg(long)]
         plan: bool,
     },
@@ -242,7 +241,7 @@ pub enum ParamsAction {
         /// A preset, a specification (.toml) or a parameter file
         #[arg(value_name = "NAME|FILE")]
         source: String,
-        /// Whether a file may protect nothing.
+        /// Whether a file may have insecure parameters.
         #[command(flatten)]
         accepted: Accepted,
         /// The parameter file to write
@@ -251,21 +250,21 @@ pub enum ParamsAction {
     },
 }
 
-/// Where parameters come from.
+/// The source of parameters.
 #[derive(Debug, Clone, Args)]
 pub struct ParamsSource {
     /// A preset, a specification (.toml) or a parameter file
     #[arg(long, value_name = "NAME|FILE")]
     pub params: String,
-    /// Whether a file may protect nothing.
+    /// Whether a file may have insecure parameters.
     #[command(flatten)]
     pub accepted: Accepted,
 }
 
-/// What is accepted of parameters in a file, which others may have written.
+/// Which parameters are accepted from a file, which others may have written.
 #[derive(Debug, Clone, Copy, Args)]
 pub struct Accepted {
-    /// Take parameters from a file though they have less than 128 bits of security, for tests only
+    /// Accept parameters from a file with less than 128 bits of security, for tests only
     #[arg(long)]
     pub allow_insecure: bool,
 }
@@ -287,8 +286,8 @@ pub struct Keygen {
     /// The evaluation keys to write
     #[arg(long, value_name = "FILE", requires = "needs")]
     pub evaluation: Option<PathBuf>,
-    /// The key to write by which `pack` knows what this owner's light clients send; readable by its owner
-    /// only
+    /// The authentication key to write, with which `pack` checks the messages of this owner's light clients;
+    /// readable by its owner only
     #[arg(long, value_name = "FILE")]
     pub authentication: Option<PathBuf>,
     /// With a key for products of ciphertexts
@@ -306,45 +305,45 @@ pub struct Keygen {
     /// With a key for complex conjugation
     #[arg(long, requires = "evaluation")]
     pub conjugate: bool,
-    /// With keys for rotations by powers of two at the temporary rank: any rotation is made of them
+    /// With keys for rotations by powers of two at the temporary rank, of which any rotation is composed
     #[arg(long, requires = "evaluation")]
     pub power_rotations: bool,
-    /// With keys for reductions to these ranks, one after the other, and the same keys at each of them
+    /// With keys for reductions to these ranks, one after another, and all keys at each of these ranks
     #[arg(long, value_name = "RANKS", value_delimiter = ',', requires = "evaluation")]
     pub ranks: Vec<usize>,
-    /// Let ranks go down by less than half: keys for many such steps are a possible weakness
+    /// Allow reductions that do not halve the rank; keys for many such steps are a possible weakness
     #[arg(long, requires = "ranks")]
     pub single_steps: bool,
-    /// With keys for the conversion to rank 1 and the higher degree, from each rank, and the same keys there
+    /// With keys for the conversion from each rank to rank 1 at a higher degree, and all keys there
     #[arg(long, requires = "evaluation")]
     pub to_rlwe: bool,
-    /// With keys that bring N bundles under one mask and take them apart again
+    /// With keys that bring N bundles under one mask and separate them again
     #[arg(long, value_name = "N", value_parser = body_count(), requires = "evaluation")]
     pub shared_mask: Option<u16>,
-    /// Make the evaluation keys of bootstraps of arrays with N slots in each polynomial, or with all slots
+    /// With the keys for bootstraps of arrays with N slots in each polynomial, or with all slots
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "0", requires = "evaluation")]
     pub bootstrap: Option<usize>,
-    /// With the keys of `pack` for N numbers at once
+    /// With the keys for `pack` with N numbers in a batch
     #[arg(long, value_name = "N", requires = "evaluation")]
     pub samples: Option<usize>,
-    /// Which samples.
+    /// The kind of samples.
     #[command(flatten)]
     pub kind: SampleKind,
-    /// Most bytes that the keys of bootstraps, and those of `pack`, may take in memory each, more than in the
-    /// file; fewer keys take more time [default: by the parameters]
+    /// Largest size in memory of the keys of bootstraps, and of the keys of `pack`, in bytes (their files are
+    /// smaller); fewer keys take more time [default: by the parameters]
     #[arg(long, value_name = "BYTES", requires = "limited")]
     pub key_bytes: Option<usize>,
-    /// Highest level the evaluation keys serve [default: that of encrypt]
+    /// Highest level of the evaluation keys [default: that of encrypt]
     #[arg(long, value_name = "L", requires = "evaluation")]
     pub level: Option<usize>,
-    /// Let the secret key share N results (`decrypt --share`) and no more; its file counts them [default:
-    /// nobody counts]
+    /// Let the secret key share at most N results (`decrypt --share`), which its file counts [default: not
+    /// counted]
     #[arg(long, value_name = "N", conflicts_with = "existing")]
     pub share_budget: Option<u64>,
-    /// Make further keys for the secret key that is there already
+    /// Make further keys for an existing secret key
     #[arg(long, conflicts_with = "force")]
     pub existing: bool,
-    /// Replace a secret key: what it encrypted is lost
+    /// Replace a secret key; everything encrypted with it is lost
     #[arg(long)]
     pub force: bool,
 }
@@ -352,14 +351,14 @@ pub struct Keygen {
 /// The samples of light clients.
 #[derive(Debug, Args)]
 pub struct SampleKind {
-    /// How many numbers of a sample share a mask, a power of two
+    /// Numbers of a sample that share a mask, a power of two
     #[arg(long, value_name = "N", default_value_t = 1, requires = "samples")]
     pub sample_degree: usize,
-    /// The numbers of the clients' secrets (`device=` in Python); each further one takes a key, and packing
-    /// once more in a batch that has samples under it [default: the owner's secret]
+    /// The numbers of the clients' secrets (`device=` in Python). Each further secret takes a key, and the
+    /// time of packing in each batch with samples under it [default: the owner's secret]
     #[arg(long, value_name = "NUMBERS", value_delimiter = ',', requires = "samples", value_parser = clap::value_parser!(u64).range(..1 << 62))]
     pub client: Vec<u64>,
-    /// Put two consecutive numbers into each slot, as real and imaginary part; always so above a degree of 1
+    /// Put two consecutive numbers into each slot, as real and imaginary part; always done at degrees above 1
     #[arg(long, requires = "samples")]
     pub pairs: bool,
 }
@@ -373,33 +372,33 @@ pub struct Pack {
     /// Evaluation keys, made with `keygen --samples` and the same options
     #[arg(long, value_name = "FILE")]
     pub evaluation: PathBuf,
-    /// The key of the clients' owner that `keygen --authentication` made: what no client of that owner sent
-    /// is refused
+    /// The owner's authentication key, made with `keygen --authentication`; messages that no client of this
+    /// owner made are refused
     #[arg(long, value_name = "FILE")]
     pub authentication: PathBuf,
-    /// Where messages come from: a folder, or - for standard input
+    /// The source of messages: a folder, or - for standard input
     #[arg(long, value_name = "FOLDER|-")]
     pub from: PathBuf,
-    /// The file that keeps messages until their results are stored; it is made where there is none
+    /// The file that keeps messages until their results are stored; created if it does not exist
     #[arg(long, value_name = "FILE")]
     pub inbox: PathBuf,
-    /// The folder for results; it is made where there is none
+    /// The folder for results; created if it does not exist
     #[arg(long, value_name = "FOLDER")]
     pub output: PathBuf,
     /// Numbers in a batch
     #[arg(long, value_name = "N")]
     pub samples: usize,
-    /// Which samples.
+    /// The kind of samples.
     #[command(flatten)]
     pub kind: SampleKind,
-    /// As given to `keygen --key-bytes`
+    /// The value given to `keygen --key-bytes`
     #[arg(long, value_name = "BYTES")]
     pub key_bytes: Option<usize>,
-    /// When the result of a message is due, which a batch that is not full then begins in time for [default:
-    /// full batches only, and the rest at the end]
+    /// Time from the arrival of a message to its result. A batch that is not full begins in time for it
+    /// [default: only full batches, and the remaining numbers at the end]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub deadline: Option<f64>,
-    /// End when nothing has come into the folder for so long [default: go on until the program is stopped]
+    /// End when no file has arrived in the folder for this time [default: run until stopped]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub idle: Option<f64>,
 }
@@ -415,7 +414,7 @@ fn body_count() -> clap::builder::RangedI64ValueParser<u16> {
     clap::value_parser!(u16).range(1..=MOST_BODIES as i64)
 }
 
-/// How entries sit in polynomials.
+/// How entries are put into polynomials.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub enum EncodingName {
     /// Element-wise products; degree / 2 numbers per ciphertext
@@ -448,26 +447,26 @@ pub struct Encrypt {
     /// The ciphertext to write
     #[arg(long, value_name = "FILE")]
     pub output: PathBuf,
-    /// How entries are packed [default: coefficients for real matrices, else slots]
+    /// The encoding of entries [default: coefficients for real matrices, otherwise slots]
     #[arg(long)]
     pub encoding: Option<EncodingName>,
-    /// The level to encrypt at [default: the highest, and below the levels of bootstraps]
+    /// The level of the ciphertext [default: the highest level, below those of bootstraps]
     #[arg(long, value_name = "L")]
     pub level: Option<usize>,
-    /// Put N polynomials under one mask, with a secret key: chunks of a row where it needs several, else rows
+    /// Put N polynomials under one mask, with a secret key: the chunks of a long row, otherwise rows
     /// [default: 1, under the main secret]
     #[arg(long, value_name = "N", value_parser = body_count())]
     pub bodies: Option<u16>,
-    /// How many consecutive rows share a polynomial: a number, or `most` for as many as fit [default: 1]
+    /// Number of consecutive rows that share a polynomial, or `most` for as many as fit [default: 1]
     #[arg(long, value_name = "N", value_parser = parse_lanes)]
     pub lanes: Option<Lanes>,
-    /// The largest magnitude that the numbers may have, which everybody sees; computations that might exceed
-    /// the modulus are then refused [default: none]
+    /// The largest magnitude of the numbers, which is public; computations that might exceed the modulus are
+    /// then refused [default: none]
     #[arg(long, value_name = "X")]
     pub bound: Option<f64>,
 }
 
-/// What a computation on one encrypted array reads and writes.
+/// The files of a computation on one encrypted array.
 #[derive(Debug, Args)]
 pub struct On {
     /// Parameters.
@@ -500,12 +499,12 @@ pub struct Operand {
     /// A plain array, .npy; shapes broadcast as in NumPy
     #[arg(long, value_name = "FILE")]
     pub plain: Option<PathBuf>,
-    /// A number; a product with one that is written without a point takes no level
+    /// A number; a product with an integer, written without a point, takes no level
     #[arg(long, value_name = "X", allow_hyphen_values = true, value_parser = number)]
     pub number: Option<Number>,
 }
 
-/// A number as it is written.
+/// A number and how it was written.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Number {
     /// Without a point or an exponent.
@@ -515,7 +514,7 @@ pub enum Number {
 }
 
 impl Number {
-    /// Its value.
+    /// The value.
     pub fn value(self) -> f64 {
         match self {
             Self::Whole(value) => value as f64,
@@ -538,7 +537,7 @@ pub struct Add {
     /// The array.
     #[command(flatten)]
     pub on: On,
-    /// What is added.
+    /// The operand to add.
     #[command(flatten)]
     pub operand: Operand,
     /// Subtract the operand instead
@@ -552,10 +551,10 @@ pub struct Multiply {
     /// The array.
     #[command(flatten)]
     pub on: On,
-    /// What it is multiplied by.
+    /// The operand to multiply with.
     #[command(flatten)]
     pub operand: Operand,
-    /// Keep level and scale as the product leaves them
+    /// Do not rescale the product
     #[arg(long)]
     pub no_rescale: bool,
 }
@@ -566,7 +565,7 @@ pub struct Rotate {
     /// The array.
     #[command(flatten)]
     pub on: On,
-    /// How far; negative numbers rotate to the right
+    /// The number of places; negative numbers rotate to the right
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub steps: i64,
 }
@@ -577,7 +576,7 @@ pub struct Sum {
     /// The array.
     #[command(flatten)]
     pub on: On,
-    /// 0 adds the rows of a matrix to each other, without a key; 1 the numbers of each row, to one column, in
+    /// 0 adds up the rows of a matrix, without a key; 1 adds up the numbers of each row, giving a column, in
     /// slots by rotations
     #[arg(long, value_name = "0|1", default_value_t = 1, value_parser = clap::value_parser!(u8).range(0..=1))]
     pub axis: u8,
@@ -635,11 +634,11 @@ pub struct Bootstrap {
     /// File to write
     #[arg(long, value_name = "FILE")]
     pub output: PathBuf,
-    /// Bootstrap the error that is left once more, N - 1 times: more precise, for a level each [default: by
-    /// the parameters]
+    /// Number of rounds: each round after the first bootstraps the remaining error, which adds precision and
+    /// takes a level [default: by the parameters]
     #[arg(long, value_name = "N")]
     pub rounds: Option<usize>,
-    /// As given to `keygen --key-bytes`
+    /// The value given to `keygen --key-bytes`
     #[arg(long, value_name = "BYTES")]
     pub key_bytes: Option<usize>,
     /// Print the plan: levels, precision, probability of failure, keys, predicted times
@@ -653,7 +652,7 @@ pub struct Matmul {
     /// Parameters.
     #[command(flatten)]
     pub params: ParamsSource,
-    /// The left matrix, real, .npy; a product with one of an integer type takes no level
+    /// The left matrix, real, .npy; a product with a matrix of an integer type takes no level
     #[arg(long, value_name = "FILE")]
     pub weights: PathBuf,
     /// The right matrix, encrypted
@@ -662,7 +661,7 @@ pub struct Matmul {
     /// The ciphertext to write
     #[arg(long, value_name = "FILE")]
     pub output: PathBuf,
-    /// Keep level and scale as the product leaves them
+    /// Do not rescale the product
     #[arg(long)]
     pub no_rescale: bool,
 }
@@ -685,21 +684,21 @@ pub struct Decrypt {
     /// Add noise that hides the error, so that the numbers may be shown to others
     #[arg(long)]
     pub share: bool,
-    /// With --share: your word that the ciphertext is what you asked to be computed
+    /// With --share: confirm that the ciphertext is the result of the computation that you asked for
     #[arg(long, requires = "share")]
     pub honest_evaluator: bool,
-    /// With --share: your bound on how far the numbers may be from the exact ones [default: what the
-    /// ciphertext states]
+    /// With --share: your bound on the errors of the numbers [default: the bound that the ciphertext states]
     #[arg(long, value_name = "X", requires = "share")]
     pub error_bound: Option<f64>,
-    /// With --share: how many results this key will share in all, at least its budget [default: its budget,
-    /// or 1 without one]
+    /// With --share: the total number of results that this key will share, at least its budget [default: its
+    /// budget, or 1 without one]
     #[arg(long, value_name = "N", requires = "share", value_parser = clap::value_parser!(u64).range(1..))]
     pub queries: Option<u64>,
-    /// With --share: the statistical distance of all shared results from such without errors is at most 2^-N
+    /// With --share: the statistical distance of all shared results from results without errors is at most
+    /// 2^-N
     #[arg(long, value_name = "N", default_value_t = 40, requires = "share")]
     pub statistical_bits: u32,
-    /// With --share: how many bits behind the point have to be right
+    /// With --share: the number of bits after the binary point that must be correct
     #[arg(long, value_name = "N", default_value_t = 8, requires = "share")]
     pub correct_bits: u32,
 }
@@ -713,7 +712,7 @@ pub struct Compare {
     /// An encrypted array
     #[arg(long, value_name = "FILE")]
     pub input: PathBuf,
-    /// The same one, computed again
+    /// The same array, computed again
     #[arg(long, value_name = "FILE")]
     pub with: PathBuf,
 }
@@ -730,7 +729,7 @@ pub struct Tag {
     /// Any file
     #[arg(long, value_name = "FILE")]
     pub input: PathBuf,
-    /// What the file is to be, such as its path and date
+    /// A name for the file, such as its path and date
     #[arg(long, value_name = "TEXT", default_value = "")]
     pub name: String,
 }
@@ -745,7 +744,7 @@ pub struct Inspect {
 /// Arguments of `tune`.
 #[derive(Debug, Args)]
 pub struct Tune {
-    /// Print what was measured, and store nothing
+    /// Print the measured times without storing them
     #[arg(long)]
     pub dry_run: bool,
 }

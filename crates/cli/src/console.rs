@@ -1,5 +1,5 @@
-//! What a command says: results on stdout, warnings and progress on stderr, as the global options ask. Where
-//! the command writes a file to stdout, results go to stderr.
+//! The output of a command: results on stdout, warnings and progress on stderr, as the global options choose.
+//! If the command writes a file to stdout, results go to stderr.
 
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
@@ -15,7 +15,7 @@ use crate::failure::Failure;
 /// Work shorter than this shows no bar.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// Where a command's words go.
+/// The output of a command.
 #[derive(Debug)]
 pub struct Console {
     json: bool,
@@ -24,7 +24,7 @@ pub struct Console {
 }
 
 impl Console {
-    /// As the options ask; `stdout_taken` where an output file goes to stdout.
+    /// The output that the options choose; `stdout_taken` if an output file goes to stdout.
     pub const fn new(global: &Global, stdout_taken: bool) -> Self {
         Self { json: global.json, quiet: global.quiet, stdout_taken }
     }
@@ -37,7 +37,7 @@ impl Console {
         if self.quiet { Ok(()) } else { self.print(&text.to_string()) }
     }
 
-    /// One JSON object on a line of its own, at once.
+    /// Prints one JSON object on one line, and flushes it.
     pub fn line(&self, document: &impl Serialize) -> Result<(), Failure> {
         let text = serde_json::to_string(document).map_err(|error| print_failure(error.into()))?;
         self.print(&text)
@@ -51,8 +51,8 @@ impl Console {
         }
         let mut stdout = io::stdout().lock();
         match writeln!(stdout, "{text}").and_then(|()| stdout.flush()) {
-            // Whoever read has enough (`clathrate params list | head -1`): the command ends as it would have,
-            // and says nothing.
+            // The reader has closed the pipe (`clathrate params list | head -1`): the command ends without an
+            // error.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
             done => done.map_err(print_failure),
         }
@@ -66,7 +66,7 @@ impl Console {
         }
     }
 
-    /// A bar for work that may take long; it shows on a terminal only.
+    /// A bar for work that may take long, shown only on a terminal.
     pub fn progress(&self, what: &'static str) -> Bar {
         let enabled = !self.json && !self.quiet && io::stderr().is_terminal();
         Bar { what, enabled, started: Instant::now(), bar: None }
@@ -77,7 +77,7 @@ fn print_failure(source: io::Error) -> Failure {
     Failure::Io { path: PathBuf::from("(stdout)"), action: "write to", source }
 }
 
-/// A progress bar that appears when the work turns out to be long.
+/// A progress bar that appears after [`PATIENCE`].
 #[derive(Debug)]
 pub struct Bar {
     what: &'static str,
@@ -87,7 +87,7 @@ pub struct Bar {
 }
 
 impl Bar {
-    /// What the library calls with (done, total); never asks to stop.
+    /// The callback for the library, called with (done, total). It never stops the work.
     pub fn callback(&mut self) -> impl FnMut(usize, usize) -> bool {
         move |done, total| {
             if self.enabled && self.bar.is_none() && done < total && self.started.elapsed() > PATIENCE {

@@ -1,6 +1,7 @@
-//! What ends a command early: one type, one name per kind for programs, one exit code per kind for scripts.
+//! The errors of the command: one type, with a name per kind for programs and an exit code per kind for
+//! scripts.
 //!
-//! Above `streams` and `npy`, whose errors it takes in; everything else returns these.
+//! It includes the errors of `streams` and `npy`; all other modules return it.
 
 use std::io;
 use std::path::PathBuf;
@@ -54,7 +55,7 @@ pub enum Failure {
     File {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The error.
         source: Box<CkksError>,
     },
     /// An `.npy` file that cannot be read.
@@ -62,7 +63,7 @@ pub enum Failure {
     Array {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The error.
         source: ArrayError,
     },
     /// The operating system refused.
@@ -70,7 +71,7 @@ pub enum Failure {
     Io {
         /// The file.
         path: PathBuf,
-        /// What was tried.
+        /// The action that failed.
         action: &'static str,
         /// The reason.
         source: io::Error,
@@ -78,30 +79,30 @@ pub enum Failure {
     /// Arguments that do not go together.
     #[error("{0}")]
     Usage(String),
-    /// A secret key would be lost, or might be.
+    /// A secret key would or might be lost.
     #[error("{} {what}: {remedy}", path.display())]
     Exists {
         /// The file.
         path: PathBuf,
-        /// What is there.
+        /// What exists at the path.
         what: &'static str,
         /// What to do instead.
         remedy: &'static str,
     },
-    /// A secret key is stored, and what belongs to it could not be.
+    /// The secret key was stored, but its other keys could not be.
     #[error("{source}. The new secret key is in {}: make its other keys with --existing", secret.display())]
     Partly {
-        /// Where the secret key is.
+        /// The file of the secret key.
         secret: PathBuf,
-        /// Why the rest is missing.
+        /// Why the other keys could not be stored.
         source: Box<Failure>,
     },
-    /// Two arrays that were to be the same.
+    /// Two arrays that should be equal.
     #[error("{} and {} are {comparison}", input.display(), with.display())]
     Different {
-        /// The one.
+        /// The first array.
         input: PathBuf,
-        /// The other.
+        /// The second array.
         with: PathBuf,
         /// Where they differ.
         comparison: Comparison,
@@ -119,12 +120,13 @@ pub enum Failure {
     SelfTest {
         /// Tests that failed.
         failed: usize,
-        /// All of them.
+        /// All tests.
         total: usize,
     },
 }
 
-/// An error whose remedy is an option of the command: the library's own words name its arguments.
+/// The text of an error, with the command's options as the remedy where the library's text names arguments of
+/// functions.
 fn in_options(error: &CkksError) -> String {
     let text = error.to_string();
     match error {

@@ -1,4 +1,4 @@
-//! Opening inputs, guarding and preparing outputs; parameters by name or file.
+//! Opens inputs, protects and prepares outputs, and finds parameters by name or file.
 
 use std::path::Path;
 
@@ -21,7 +21,7 @@ pub fn open(path: &Path) -> Result<FileReader<'static>, Failure> {
         source,
     })?;
     match stream {
-        // While it is read, the stream is in memory twice.
+        // The stream is in memory twice while it is read.
         Some(mut stream) => FileReader::from_stream(&mut *stream, streams::free_memory() / 2),
         None => FileReader::open(path),
     }
@@ -37,12 +37,12 @@ pub fn load<T>(
     read(&reader).map_err(|error| Failure::file(path, error))
 }
 
-/// The parameters that `source` names: a preset, a specification in TOML, or a parameter file. Whoever asks
-/// for a preset by its name knows it; in a file, sets below 128 bits of security are taken where the caller
-/// accepts that.
+/// The parameters that `source` names: a preset, a specification in TOML, or a parameter file. Presets may be
+/// insecure, because their names say so; sets below 128 bits of security from a file are refused unless
+/// `accepted` allows them.
 ///
 /// # Errors
-/// Those of the file, of the specification, or of an unknown name.
+/// Errors of the file or the specification; an unknown name.
 pub fn params(source: &str, accepted: Accepted, runtime: &Runtime) -> Result<Params, Failure> {
     let path = Path::new(source);
     if preset_names().iter().any(|name| name == source) {
@@ -61,7 +61,7 @@ pub fn params(source: &str, accepted: Accepted, runtime: &Runtime) -> Result<Par
         return Params::received(spec, accepted.allow_insecure, runtime)
             .map_err(|error| Failure::file(path, error));
     }
-    // A name without a dot or a separator that is no file was meant as a preset.
+    // A name without a dot or a separator that is no file was meant to be a preset.
     if !streams::is_stdin(path) && !path.exists() && !source.contains(['.', '/', '\\']) {
         preset(source)?;
     }
@@ -83,10 +83,10 @@ pub fn guard(path: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Writes `value` to a temporary file; `finish` on the result puts it at `path`.
+/// Writes `value` to a temporary file; `finish` on the result moves it to `path`.
 ///
 /// # Errors
-/// Those of the writer.
+/// Errors of the writer.
 pub fn prepare(path: &Path, value: &impl Stored) -> Result<FileWriter<OutputFile>, Failure> {
     let failed = |error| Failure::file(path, CkksError::File(error));
     let label = value.file_label();
@@ -96,21 +96,20 @@ pub fn prepare(path: &Path, value: &impl Stored) -> Result<FileWriter<OutputFile
     Ok(writer)
 }
 
-/// Writes `value` to `path`: a regular file whole or not at all, a pipe or a device in one stream. The file's
-/// length in bytes.
+/// Writes `value` to `path`: a regular file completely or not at all, a pipe or a device as a stream. Returns
+/// the length in bytes.
 ///
 /// # Errors
-/// `Failure::Exists` for a secret key in the way; those of the writer.
+/// `Failure::Exists` where `path` holds a secret key; errors of the writer.
 pub fn save(path: &Path, value: &impl Stored) -> Result<u64, Failure> {
     guard(path)?;
     prepare(path, value)?.finish().map_err(|error| Failure::file(path, CkksError::File(error)))
 }
 
-/// Refuses early what could not be written in the end, before hours of work: makes the temporary file of an
-/// output, and removes it.
+/// Checks before hours of work that an output can be written: creates its temporary file and removes it.
 ///
 /// # Errors
-/// `Failure::Exists`; those of [`streams::create`].
+/// `Failure::Exists`; errors of [`streams::create`].
 pub fn check_output(path: &Path) -> Result<(), Failure> {
     guard(path)?;
     streams::create(path, true).map(drop).map_err(|error| Failure::file(path, CkksError::File(error)))

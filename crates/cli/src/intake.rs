@@ -1,9 +1,9 @@
-//! Where messages of light clients come from: lines of standard input, or files of a folder.
+//! The source of messages of light clients: lines of standard input, or files of a folder.
 //!
 //! ```text
-//! lines    {"introduction": BASE64} or {"message": BASE64}, one JSON object in a line; each has an answer on standard output
-//! folder   NAME.introduction and NAME.message, which are given these names when they are whole; they are taken over by another name and removed when they are stored;
-//!          one that is refused is renamed to NAME.message.refused
+//! lines    {"introduction": BASE64} or {"message": BASE64}, one JSON object in a line, answered by a line on standard output
+//! folder   NAME.introduction and NAME.message, complete files; the intake renames each to a hidden name, and
+//!          removes it when it is stored; a refused file is renamed to NAME.message.refused
 //! ```
 
 use std::borrow::Cow;
@@ -21,41 +21,41 @@ use serde::Deserialize;
 
 use crate::failure::Failure;
 
-/// Most items of one look, so that a batch that is ready does not wait for all of them.
+/// Largest number of items that are read at a time, so that a full batch does not wait for all of them.
 const MOST_ITEMS: usize = 4096;
 
-/// Most bytes of one look, beside its last item.
+/// Largest number of bytes that are read at a time, without the last item.
 const MOST_LOOK_BYTES: usize = 1 << 23;
 
-/// Most bytes of a line or a file.
+/// Largest number of bytes of a line or a file.
 const MOST_BYTES: u64 = 1 << 23;
 
-/// Lines that are read ahead, of [`PLACE_BYTES`] bytes at most; longer ones take several places.
+/// Places of the queue of lines that are read ahead. A line takes one place for each [`PLACE_BYTES`] bytes.
 const LINES_AHEAD: usize = 16;
 
-/// Bytes of a line in one place of those that are read ahead.
+/// Bytes of a line per place of the queue.
 const PLACE_BYTES: usize = MOST_BYTES as usize / LINES_AHEAD;
 
-/// Ends of the names of files.
+/// Endings of the names of files.
 const INTRODUCTION: &str = ".introduction";
 const MESSAGE: &str = ".message";
 
-/// First part of the names of files that are taken over and not yet dealt with.
+/// Prefix of the names of files that are taken over and not yet stored or refused.
 const TAKEN: &str = ".taken-";
 
 /// The file that tells other servers that the folder is served.
 const LOCK: &str = ".clathrate-pack.lock";
 
-/// What an item holds.
+/// The content of an item.
 #[derive(Debug)]
 pub enum Content {
     /// A client's introduction.
     Introduction(Vec<u8>),
     /// A message.
     Message(Vec<u8>),
-    /// Neither, and why.
+    /// Neither; the reason.
     Malformed(String),
-    /// It was taken out.
+    /// The content was moved out.
     Nothing,
 }
 
@@ -64,20 +64,20 @@ pub enum Content {
 pub struct Item {
     /// The line's number, or the file's name.
     pub name: String,
-    /// What it holds.
+    /// The content.
     pub content: Content,
-    /// The file as it is named now.
+    /// The file that was taken over.
     claim: Option<Claim>,
 }
 
 /// A file that was taken over.
 #[derive(Debug, Clone)]
 struct Claim {
-    /// Where it is.
+    /// The path now.
     path: PathBuf,
-    /// Its name before.
+    /// The name before.
     name: String,
-    /// Whether it is looked at for the first time.
+    /// Whether it has not been read before.
     first: bool,
 }
 
@@ -87,19 +87,19 @@ pub struct Folder {
     path: PathBuf,
     /// Locked while the folder is served.
     _lock: File,
-    /// When something was last found.
+    /// The time when a file was last found.
     last: Instant,
-    /// Without anything for this long, it ends.
+    /// The intake ends after this time without a file.
     idle: Option<Duration>,
-    /// Files that were taken over, by an earlier run or to be looked at again.
+    /// Files that were taken over by an earlier run, or are to be read again.
     again: Vec<Claim>,
-    /// Files that are looked at again when there is room for what they hold.
+    /// Files that are read again when fewer numbers of their clients wait.
     held: Vec<Claim>,
     /// Makes names unique.
     serial: u64,
 }
 
-/// Where messages come from.
+/// A source of messages.
 #[derive(Debug)]
 pub enum Intake {
     /// Lines that a thread reads.
@@ -112,7 +112,7 @@ impl Intake {
     /// Lines of standard input.
     pub fn lines() -> Self {
         let (send, receive) = sync_channel(LINES_AHEAD);
-        // It may be in the middle of a read when the program ends, and so nothing waits for it.
+        // The thread may be blocked in a read when the program ends, so nothing joins it.
         thread::spawn(move || {
             let mut input = io::stdin().lock();
             for number in 1u64.. {
@@ -122,7 +122,8 @@ impl Intake {
                     Err(error) => Err(error),
                 };
                 let failed = item.is_err();
-                // So that what is read ahead takes no more memory than one longest line.
+                // Fills further places, so that lines in the queue take no more memory than one line of
+                // maximal length.
                 let more = item.as_ref().map_or(0, |item| item.bytes() / PLACE_BYTES);
                 let fillers = (0..more.min(LINES_AHEAD))
                     .map(|_| Ok(Item { name: String::new(), content: Content::Nothing, claim: None }));
@@ -137,8 +138,8 @@ impl Intake {
     /// Files of the folder `path`, which no other server serves.
     ///
     /// # Errors
-    /// `Failure::Io` where it cannot be read or written to; [`CkksError::OutOfRange`] where another server
-    /// has it.
+    /// `Failure::Io` where the folder cannot be read or written to; [`CkksError::OutOfRange`] where another
+    /// server serves it.
     pub fn folder(path: &Path, idle: Option<Duration>) -> Result<Self, Failure> {
         let failed = |action| move |source| Failure::Io { path: path.to_owned(), action, source };
         let found = fs::read_dir(path).map_err(failed("read the folder"))?;
@@ -156,7 +157,7 @@ impl Intake {
         for entry in found {
             let path = entry.map_err(failed("read the folder"))?.path();
             let known = path.file_name().map(|name| name.to_string_lossy().into_owned());
-            // What an earlier run took over: its prefix, a number, the name.
+            // Names of files that an earlier run took over: prefix, number, name.
             let name = known
                 .as_deref()
                 .and_then(|name| name.strip_prefix(TAKEN)?.split_once('-'))
@@ -176,10 +177,10 @@ impl Intake {
         }))
     }
 
-    /// What has come, after waiting for it for at most `patience`; and whether it was the last.
+    /// The items that have arrived, after waiting for at most `patience`, and whether the intake has ended.
     ///
     /// # Errors
-    /// `Failure::Io` where nothing can be read any more.
+    /// `Failure::Io` where reading fails.
     pub fn next(&mut self, patience: Duration) -> Result<(Vec<Item>, bool), Failure> {
         match self {
             Self::Lines(receive) => {
@@ -212,8 +213,8 @@ impl Intake {
         }
     }
 
-    /// Puts an item back that may be understood at the next look, and says whether it will come again: a
-    /// file, once. Its client's introduction may have come while the folder was read.
+    /// Puts an item back whose client's introduction may have arrived while the folder was read. Returns
+    /// whether it will be read again: a file is, once.
     pub fn put_back(&mut self, item: &Item) -> bool {
         match (self, &item.claim) {
             (Self::Folder(folder), Some(claim)) if claim.first => {
@@ -224,23 +225,23 @@ impl Intake {
         }
     }
 
-    /// Puts an item back until [`Intake::release`], and says whether it will come again: a file. Too many
-    /// numbers of its client wait.
+    /// Puts an item back until [`Intake::release`], because too many numbers of its client wait. Returns
+    /// whether it will be read again: a file is.
     pub fn hold(&mut self, item: &Item) -> bool {
         let (Self::Folder(folder), Some(claim)) = (self, &item.claim) else { return false };
         folder.held.push(claim.clone());
         true
     }
 
-    /// Looks at files again that were held, because fewer numbers wait.
+    /// Reads held files again, because fewer numbers wait.
     pub fn release(&mut self) {
         if let Self::Folder(folder) = self {
             folder.again.append(&mut folder.held);
         }
     }
 
-    /// An item is dealt with: a file that was stored is removed, a refused one set aside under a name that is
-    /// free. What went wrong with that, which loses nothing: the next run finds it.
+    /// Ends the work on an item: removes a file that was stored, and renames a refused file. An error loses
+    /// nothing, because the next run finds the file.
     pub fn settle(&mut self, item: &Item, refused: bool) -> Result<(), String> {
         let (Self::Folder(folder), Some(claim)) = (self, &item.claim) else { return Ok(()) };
         let done = if refused {
@@ -267,7 +268,7 @@ impl Item {
 }
 
 impl Folder {
-    /// Takes over files that are there, and reads them.
+    /// Takes over the files of the folder and reads them.
     fn look(&mut self) -> Result<Vec<Item>, Failure> {
         let mut claims = std::mem::take(&mut self.again);
         claims.extend(self.claim()?);
@@ -280,7 +281,7 @@ impl Folder {
                 Ok(Err(reason)) => Content::Malformed(reason),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 Err(_) if claim.first => {
-                    // Perhaps it can be read at the next look.
+                    // It is tried once more.
                     self.again.push(Claim { first: false, ..claim });
                     continue;
                 }
@@ -297,8 +298,8 @@ impl Folder {
         Ok(items)
     }
 
-    /// Gives files that are there names that nobody else uses, introductions first: who puts another file in
-    /// the same place later loses neither.
+    /// Renames files of the folder to names that only this server uses, introductions first, so that a later
+    /// file of the same name replaces none of them.
     fn claim(&mut self) -> Result<Vec<Claim>, Failure> {
         let failed = |source| Failure::Io { path: self.path.clone(), action: "read the folder", source };
         let mut found: Vec<(bool, String, PathBuf)> = Vec::new();
@@ -307,11 +308,11 @@ impl Folder {
             let Some(name) = path.file_name().map(|name| name.to_string_lossy().into_owned()) else {
                 continue;
             };
-            // A hidden file is one that is being written.
+            // Hidden files may be incomplete.
             if !name.starts_with('.') && (name.ends_with(INTRODUCTION) || name.ends_with(MESSAGE)) {
                 found.push((name.ends_with(MESSAGE), name, path));
             }
-            // Whoever fills the folder does not fill the memory.
+            // Bounds the memory, however many files the folder has.
             if found.len() == 2 * MOST_ITEMS {
                 found.sort();
                 found.truncate(MOST_ITEMS);
@@ -325,7 +326,7 @@ impl Folder {
             let path = self.path.join(format!("{TAKEN}{:020}-{name}", self.serial));
             match fs::rename(&from, &path) {
                 Ok(()) => claims.push(Claim { path, name, first: true }),
-                // Whoever put it there has taken it away.
+                // The file was removed meanwhile.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(source) => return Err(Failure::Io { path: from, action: "take over", source }),
             }
@@ -364,8 +365,8 @@ fn read_line(input: &mut impl BufRead) -> io::Result<Option<Content>> {
     Ok(Some(content(&line)))
 }
 
-/// What a line says. Text of any other form is refused where it begins to differ, so that a long line takes
-/// no more memory than its text.
+/// The content of a line. Other JSON is refused at the first difference, so that a long line takes no more
+/// memory than its text.
 #[derive(Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Line<'l> {
@@ -395,7 +396,7 @@ fn decoded(text: &str, field: &str, content: impl FnOnce(Vec<u8>) -> Content) ->
     }
 }
 
-/// The bytes of a regular file, or what it is instead.
+/// The bytes of a regular file, or the reason why it is refused.
 fn read_file(path: &Path) -> io::Result<Result<Vec<u8>, String>> {
     let about = fs::symlink_metadata(path)?;
     if !about.is_file() {

@@ -1,5 +1,5 @@
-//! The `clathrate` command as a function: parses, runs one verb, and turns what went wrong into a message and
-//! an exit code. The program and the Python package call it.
+//! The `clathrate` command as a function: parses the arguments, runs one verb, and converts an error to a
+//! message and an exit code. The program and the Python package call it.
 //!
 //! Layers, lowest first: `streams`, `npy`, `failure`, `arguments`, `console`, `files` and `intake`, `verbs`.
 #![forbid(unsafe_code)]
@@ -26,18 +26,18 @@ use arguments::{Arguments, Verb};
 use console::Console;
 use failure::Failure;
 
-/// Runs the command line `arguments`, of which the first is the program's name; the exit code.
+/// Runs the command line `arguments`, of which the first is the program's name. Returns the exit code.
 #[must_use]
 pub fn command(arguments: &[OsString]) -> u8 {
     let parsed = match Arguments::try_parse_from(arguments) {
         Ok(parsed) => parsed,
         Err(error) if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
-            // With stdout closed, nobody reads it.
+            // Stdout may be closed.
             let _ = error.print();
             return 0;
         }
         Err(error) => {
-            // The options did not parse, so whether they hold this one is looked up by hand.
+            // The options did not parse, so `--json` is looked up separately.
             if arguments.iter().any(|argument| argument == "--json") {
                 let text = error.render().to_string();
                 let message =
@@ -52,8 +52,8 @@ pub fn command(arguments: &[OsString]) -> u8 {
     match catch_unwind(AssertUnwindSafe(|| run(&parsed))) {
         Ok(Ok(())) => 0,
         Ok(Err(failure)) => report(&failure, json),
-        // What a device refuses, or the system has no memory for, comes as a panic, because operations on
-        // residues have no results.
+        // Errors of a device and missing memory are panics, because operations on residues return no
+        // `Result`.
         Err(panic) => match panic.downcast::<DeviceError>() {
             Ok(error) => report(&Failure::Core(CkksError::Device(*error)), json),
             Err(panic) => match panic.downcast::<OutOfMemory>() {
@@ -66,13 +66,13 @@ pub fn command(arguments: &[OsString]) -> u8 {
 
 fn report(failure: &Failure, json: bool) -> u8 {
     let text = if json { failure.json().to_string() } else { format!("error: {failure}") };
-    // With stderr closed the exit code still says it.
+    // Stderr may be closed; the exit code remains.
     let _ = writeln!(std::io::stderr(), "{text}");
     failure.kind().1
 }
 
-/// Refuses two files in one stream, files on a terminal, and folders that are none; whether standard output
-/// is taken.
+/// Refuses two files on one stream, binary files on a terminal, and `-` for the inbox or the folder of
+/// `pack`. Returns whether a file is written to standard output.
 fn takes_streams_once(verb: &Verb) -> Result<bool, Failure> {
     let read = verb.inputs().into_iter().filter(|path| streams::is_stdin(path)).count();
     if read > 1 {
@@ -103,14 +103,14 @@ fn takes_streams_once(verb: &Verb) -> Result<bool, Failure> {
 }
 
 fn run(arguments: &Arguments) -> Result<(), Failure> {
-    // Before any file is opened, which would take its number.
+    // Checked before any file is opened, because it would get the descriptor of standard output.
     if streams::stdout_is_closed() {
         return Err(Failure::Usage(
             "standard output is closed, so results would be lost: open it, or send it to /dev/null"
                 .to_owned(),
         ));
     }
-    // Secret keys and plain numbers will be in memory.
+    // The memory will hold secret keys and plain numbers.
     secrecy::forbid_core_dumps();
     let stdout_taken = takes_streams_once(&arguments.verb)?;
     let console = Console::new(&arguments.global, stdout_taken);

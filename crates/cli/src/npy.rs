@@ -1,9 +1,9 @@
-//! Arrays from and to `.npy` files: every numeric type NumPy writes but extended floats, C and Fortran order,
+//! Arrays from and to `.npy` files: all numeric types of NumPy except extended floats, C and Fortran order,
 //! up to two axes.
 //!
-//! `npyz` parses; what it takes on trust is checked here first: the header's length and nesting, the shape's
-//! product, and that the file holds exactly the bytes that dtype and shape ask for. Nothing is allocated by a
-//! size the file merely claims.
+//! `npyz` parses files. This module first checks what `npyz` does not: the length and nesting of the header,
+//! the product of the shape, and that the file holds exactly the bytes that dtype and shape need. No
+//! allocation depends on a size that a file only claims.
 
 use clathrate_arith::text::counted;
 use std::fs::File;
@@ -21,22 +21,22 @@ use crate::streams;
 
 /// Longest header, as in NumPy itself.
 const HEADER_LIMIT_BYTES: usize = 10_000;
-/// Most opening brackets in a header: arrays of numbers have two.
+/// Largest number of opening brackets in a header: arrays of numbers have two.
 const BRACKET_LIMIT: usize = 32;
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
 
 /// An array in row-major order.
 #[derive(Debug, PartialEq)]
 pub struct Array {
-    /// Its shape: at most two axes.
+    /// The shape, of at most two axes.
     pub shape: Vec<usize>,
-    /// Its numbers.
+    /// The numbers.
     pub values: Values,
-    /// Whether its type is one of integers or of truth values.
+    /// Whether the type is an integer type or bool.
     pub whole: bool,
 }
 
-/// What can be wrong with an `.npy` file.
+/// Errors of `.npy` files.
 #[derive(Debug, Error)]
 pub enum ArrayError {
     /// Another kind of file.
@@ -53,13 +53,13 @@ pub enum ArrayError {
         "dtype {dtype} is not supported: use bool, integers of 8 to 64 bits, float16, float32, float64, complex64 or complex128"
     )]
     Dtype {
-        /// The type as the file has it.
+        /// The type that the file states.
         dtype: String,
     },
     /// More axes than two.
     #[error("the array has {axes} axes {shape:?}: use at most two, e.g. array.reshape(rows, -1)")]
     Axes {
-        /// How many.
+        /// The number of axes.
         axes: usize,
         /// The shape.
         shape: Vec<u64>,
@@ -71,10 +71,10 @@ pub enum ArrayError {
         shape: Vec<u64>,
         /// Bytes needed.
         expected: u64,
-        /// Bytes there are.
+        /// Bytes in the file.
         found: u64,
     },
-    /// A stream that goes on after the array.
+    /// A stream with bytes after the array.
     #[error("the stream goes on after the array of shape {shape:?}, which has {} of data: write one array alone", counted(*expected, "byte"))]
     Longer {
         /// The shape.
@@ -82,7 +82,7 @@ pub enum ArrayError {
         /// Bytes of data.
         expected: u64,
     },
-    /// A stream that announces more than there is memory for.
+    /// A stream that states a size beyond the free memory.
     #[error("the array of shape {shape:?} has {}, and only {} are free: send fewer rows, or write it to a file", counted(*expected, "byte"), counted(*free, "byte"))]
     Memory {
         /// The shape.
@@ -111,7 +111,7 @@ pub enum ArrayError {
 /// Reads the array at `path`.
 ///
 /// # Errors
-/// [`ArrayError::Io`] where the operating system refuses, the others for what the file holds.
+/// [`ArrayError::Io`] for errors of the operating system; other kinds for the contents of the file.
 pub fn read(path: &Path) -> Result<Array, ArrayError> {
     let io = |action, source| ArrayError::Io { action, source };
     if let Some(stream) = streams::input(path).map_err(|source| io("open", source))? {
@@ -125,8 +125,8 @@ pub fn read(path: &Path) -> Result<Array, ArrayError> {
     parse(BufReader::new(file), Some(about.len()))
 }
 
-/// Reads an array from a file of `total` bytes, or from a stream of unknown length, of which no more is read
-/// than the array and one byte.
+/// Reads an array from a file of `total` bytes, or from a stream of unknown length, of which at most the
+/// array and one more byte are read.
 pub fn parse(mut source: impl Read, total: Option<u64>) -> Result<Array, ArrayError> {
     let head = read_head(&mut source)?;
     let header = NpyHeader::from_reader(&head[..]).map_err(|error| header_error(error.to_string()))?;
@@ -162,7 +162,7 @@ pub fn parse(mut source: impl Read, total: Option<u64>) -> Result<Array, ArrayEr
             }
         }
     }
-    // Below 2^64 bytes that are there, or for which there is room: the sizes fit.
+    // The file holds these bytes, or they fit the free memory, so the sizes fit a usize.
     let shape: Vec<usize> = shape.iter().map(|&axis| axis as usize).collect();
     let order = header.order();
     let mut source = source.take(expected.saturating_add(1));
@@ -187,7 +187,7 @@ fn header_shape(shape: &[usize]) -> Vec<u64> {
     shape.iter().map(|&axis| axis as u64).collect()
 }
 
-/// The numbers, of the type that `kind` and the bytes of an item say.
+/// Reads the numbers, whose type `kind` and the bytes of an item give.
 fn values(
     npy: NpyFile<impl Read>,
     (kind, item_bytes): (TypeChar, u64),
@@ -216,12 +216,12 @@ fn values(
 }
 
 fn header_error(reason: impl Into<String>) -> ArrayError {
-    // A hostile header must not become a hostile message.
+    // A hostile header must not put control characters into a message.
     let printable = |c: char| if c.is_control() { '?' } else { c };
     ArrayError::Header { reason: reason.into().chars().take(200).map(printable).collect() }
 }
 
-/// Magic, version and header text, checked for what the parser would take on trust.
+/// Magic, version and header text, with the checks that the parser omits.
 fn read_head(source: &mut impl Read) -> Result<Vec<u8>, ArrayError> {
     let mut head = Vec::new();
     let mut take = |count: usize, head: &mut Vec<u8>| -> Result<(), ArrayError> {
@@ -250,8 +250,8 @@ fn read_head(source: &mut impl Read) -> Result<Vec<u8>, ArrayError> {
     if text.chars().filter(|c| "([{".contains(*c)).count() > BRACKET_LIMIT {
         return Err(header_error("it is nested too deeply"));
     }
-    // The parser multiplies the axes without a check; so that it finds the ones checked here, there is one
-    // plain `shape`.
+    // The parser multiplies the axes without a check. There must be exactly one `shape`, so that it uses the
+    // axes that are checked here.
     if text.matches("shape").count() > 1 || text.contains('\\') {
         return Err(header_error("it says more than an array's header does"));
     }
@@ -292,8 +292,8 @@ fn elements<T: Deserialize, U: Copy>(
     Ok(stored)
 }
 
-/// Writes an array, float64 or complex128 in C order; a regular file at `path` has it whole or stays as it
-/// was. The file's length in bytes.
+/// Writes an array as float64 or complex128 in C order. A regular file at `path` is replaced completely or
+/// not at all. Returns the length in bytes.
 ///
 /// # Errors
 /// [`FileError::Io`].

@@ -1,4 +1,4 @@
-//! Names that stand for streams: `-`, which is standard input or output, and pipes and devices that are read.
+//! Names of streams: `-` for standard input or output, and pipes and devices.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
@@ -27,8 +27,8 @@ pub fn is_stdout(path: &Path) -> bool {
 /// Whether this process was started without a standard output. What is printed then vanishes without an
 /// error.
 ///
-/// A program of its own never is: Rust opens `/dev/null` in place of closed streams. A process of Python's
-/// can be.
+/// The program `clathrate` never is, because Rust opens `/dev/null` in place of closed streams. A Python
+/// process can be.
 pub fn stdout_is_closed() -> bool {
     #[cfg(unix)]
     let duplicate = std::os::fd::AsFd::as_fd(&io::stdout()).try_clone_to_owned();
@@ -37,16 +37,15 @@ pub fn stdout_is_closed() -> bool {
     duplicate.is_err()
 }
 
-/// Whether something is at `path` that writing would replace: pipes and character devices stay.
+/// Whether writing to `path` would replace a file. Pipes and character devices are not replaced.
 pub fn is_occupied(path: &Path) -> bool {
     let replaced = |about: Metadata| about.is_file() || about.is_symlink();
-    // Links are followed; one that leads nowhere is in the way itself.
+    // Links are followed; a broken link counts as a file.
     !is_stdout(path)
         && std::fs::metadata(path).or_else(|_| std::fs::symlink_metadata(path)).is_ok_and(replaced)
 }
 
-/// Where writing to `path` puts a file, whatever the path is called: links are followed, and folders named in
-/// one way.
+/// The canonical path of the file to which writing to `path` leads: links are followed.
 pub fn place(path: &Path) -> PathBuf {
     const MOST_LINKS: usize = 40;
     let mut path = path.to_path_buf();
@@ -66,16 +65,16 @@ pub fn input_name(path: PathBuf) -> PathBuf {
     if is_dash(&path) { PathBuf::from("(stdin)") } else { path }
 }
 
-/// The stream that `path` stands for, opened; nothing where it is a file, a folder or missing. A pipe without
-/// a writer is waited for.
+/// Opens the stream that `path` names; `None` for a file, a folder or a missing path. Waits for the writer of
+/// a pipe.
 ///
 /// # Errors
-/// Those of opening it.
+/// Errors of opening the stream.
 pub fn input(path: &Path) -> io::Result<Option<Box<dyn Read>>> {
     if is_dash(path) {
         return Ok(Some(Box::new(io::stdin())));
     }
-    // What cannot be asked about is refused where it is opened as a file.
+    // Other errors occur when the path is opened as a file.
     match std::fs::metadata(path) {
         Ok(about) if !about.is_file() && !about.is_dir() => {
             Ok(Some(if is_stdin(path) { Box::new(io::stdin()) } else { Box::new(File::open(path)?) }))
@@ -84,12 +83,12 @@ pub fn input(path: &Path) -> io::Result<Option<Box<dyn Read>>> {
     }
 }
 
-/// Begins the file at `path`, or what standard output gets.
+/// Creates the file at `path`, or the output to standard output.
 pub fn create(path: &Path, private: bool) -> Result<OutputFile, FileError> {
     if is_dash(path) { OutputFile::stdout(private) } else { OutputFile::create(path, private) }
 }
 
-/// The most bytes that a stream may bring: what is free now.
+/// The limit on the bytes of a stream: the free memory.
 pub fn free_memory() -> u64 {
     machine::memory().map_or(u64::MAX, |memory| memory.free_bytes)
 }

@@ -1,4 +1,4 @@
-// All kernels, as one translation unit: what NVRTC compiles, and what host.cpp includes.
+// All kernels in one translation unit, which NVRTC compiles and host.cpp includes.
 #include "elementwise.cuh"
 #include "conversion.cuh"
 #include "transform.cuh"

@@ -2,7 +2,7 @@
 #pragma once
 #include "modular.cuh"
 
-// In Eval form: slot i holds the value at psi^(2 brv(i) + 1), so slot i of the image is the slot of the exponent times g.
+// In Eval form, slot i holds the value at psi^(2 brv(i) + 1), so slot i of the image is the slot of x whose exponent is that exponent times g.
 // out, x, words, log_degree, g
 KERNEL(automorphism_eval, DEFAULT_UNITS) {
     ARGUMENTS;
@@ -16,7 +16,7 @@ KERNEL(automorphism_eval, DEFAULT_UNITS) {
     }
 }
 
-// In Coeff form: coefficient j of the image comes from coefficient j / g, with the sign of X^n = -1. `g` here is the inverse modulo 2n.
+// In Coeff form, coefficient j of the image is coefficient j / g of x, with the sign of X^n = -1. 1 / g is the inverse modulo 2n.
 // out, x, words, log_degree, inverse of g, table, count, moduli..
 KERNEL(automorphism_coeff, DEFAULT_UNITS) {
     ARGUMENTS;

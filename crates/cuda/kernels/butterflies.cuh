@@ -4,7 +4,7 @@
 // - words of 32 bits, by the same butterflies, for moduli below 2^30: 8 instructions on every device;
 // - doubles, for moduli below 2^50, where a device multiplies doubles at half of its full rate: 8 instructions.
 //
-// Which of them a modulus takes is decided where its tables are made (`tables.rs`), by what the device is fast at.
+// `tables.rs` chooses the arithmetic of a modulus by its size and by what the device computes fast.
 #pragma once
 #include "modular.cuh"
 
@@ -39,7 +39,8 @@ struct WordButterflies {
     }
 };
 
-// The same in words of 32 bits, for q below 2^30: values below 4q fit them. A factor is a word of 64 bits, its quotient floor(value 2^32 / q) above its value.
+// The same in words of 32 bits, which hold values below 4q for q below 2^30. A factor is a word of 64 bits: the quotient floor(value 2^32 / q) in the
+// upper half, the value in the lower half.
 struct ShortButterflies {
     typedef u32 Value;
     u32 q;
@@ -78,19 +79,20 @@ struct ShortButterflies {
     }
 };
 
-// Whole numbers of any sign, as doubles. A product x w is h + l, its rounded value and the rest; t is x w / q rounded to a whole number, wrong by at
-// most 1/2 + |x| 2^-52. So h + l - t q is at most (1/2 + |x| 2^-52) q in magnitude, and all of it is exact while |x| is at most 2^51.
+// Signed integers as doubles. A product x w is h + l, its rounded value and the rounding error; t is x w / q rounded to an integer, with an error of at
+// most 1/2 + |x| 2^-52. So |h + l - t q| <= (1/2 + |x| 2^-52) q, and the computation is exact while |x| <= 2^51.
 //
-// Magnitudes in units of q. A settled value has 1/2. Forward, from settled values and for q below 2^50: 1.13, 1.91 and 2.9 after one, two and three
-// stages. For q below 2^46 nothing is settled on the way: residues that enter are below 1, and 17 stages stay below 11, which is less than 2^50. Inverse,
-// sums double: 1 and 2 after two stages, which is 2^51 for q below 2^50, so that values are settled before the third one; below 2^46 it may reach 4.
+// Magnitudes in units of q, where settled (centred) values are at most 1/2. Forward, from settled values and for q < 2^50: 1.13, 1.91 and 2.9 after one,
+// two and three stages. For q < 2^46, forward transforms settle no values between stages: residues are below 1 at the start and below 11 after 17
+// stages, which is less than 2^50. Inverse transforms double the sums: 1 and 2 after two stages. For q < 2^50 the latter is 2^51, so values are settled
+// before the third stage; for q < 2^46 they may reach 4.
 struct DoubleButterflies {
     typedef double Value;
     double q, reciprocal;
     u64 table;
     bool large; // q is above 2^46
 
-    // x w rounded to a whole number, for |x w| up to 2^51: the sum with 1.5 2^52 has no bits behind the point.
+    // x w rounded to an integer, for |x w| up to 2^51: the sum with 1.5 2^52 has no fractional bits.
     static DEVICE_METHOD double whole(double x, double w) { return add_rounded(fused(x, w, 6755399441055744.0), -6755399441055744.0); }
     DEVICE_METHOD double settled(double x) const { return fused(-whole(x, reciprocal), q, x); }
     DEVICE_METHOD double product(double x, double w) const {

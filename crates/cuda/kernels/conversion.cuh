@@ -2,8 +2,8 @@
 #pragma once
 #include "modular.cuh"
 
-// The tables of a conversion, as `conversion_tables` writes them: sources, targets and whether it is centred; then for each source
-// (modulus, factor, its quotient, 1 / modulus as a double); then for each target its modulus and a weight for each column (a source, and z).
+// The tables of a conversion (`conversion_tables` writes them): numbers of sources and targets, 1 if centred, 0; then for each source (modulus, factor,
+// its quotient, 1 / modulus as a double); then for each target its modulus and a weight for each column (each source, then z if centred).
 #define CONVERSION_HEAD 4
 #define SOURCE_WORDS 4
 
@@ -16,7 +16,7 @@ DEVICE void scale_sources(u64* columns, u64 stride, const u64* x, u64 log_degree
         const Multiplier w = {own[1], own[2]};
         const u64 y = mul_shoup(x[(i << log_degree) | word], w, load_modulus(table, own[0]).q);
         columns[i * stride] = y;
-        // In the order of the sources, as on the CPU, so that all engines round alike.
+        // Sums in the order of the sources, as on the CPU, so that all engines round alike.
         fraction = add_rounded(fraction, mul_rounded(to_double(y), as_double(own[3])));
     }
     if (tables[2]) columns[sources * stride] = round_to_even(fraction);
@@ -39,7 +39,7 @@ DEVICE u64 weighted_sum(const u64* columns, u64 stride, const u64* tables, u64 t
     const u64* const own = args + 2 + size * (u64)BLOCK_Y;                   \
     if (word >= 1ull << log_degree) continue
 
-// The columns of a conversion as rows, so that several launches share them: column j is row j of out.
+// Stores the columns of a conversion, so that several launches share them: column j is row j of out.
 // (out, x, tables)..
 KERNEL(prepare_columns, DEFAULT_UNITS) {
     ARGUMENTS;
@@ -49,7 +49,7 @@ KERNEL(prepare_columns, DEFAULT_UNITS) {
     }
 }
 
-// A target of a conversion, less a row y if there is one.
+// A target of a conversion, minus a row y if y is given.
 // (columns, tables, target, out, y)..
 KERNEL(convert_columns, DEFAULT_UNITS) {
     ARGUMENTS;

@@ -1,5 +1,5 @@
-// Changes of the degree. In Eval form they are stages of the transform (`arith::kernels::components`); in Coeff form a component is every g-th
-// coefficient, in bit-reversed order.
+// Changes of the degree. In Eval form they are stages of the transform (`arith::kernels::components`). In Coeff form a component consists of every g-th
+// coefficient; components are in bit-reversed order.
 #pragma once
 #include "modular.cuh"
 
@@ -19,7 +19,7 @@ KERNEL(join_eval, DEFAULT_UNITS) {
             const u64 table = args[4] ? m.inverse : m.forward;
             u64 x[MOST_PARTS];
             for (u32 p = 0; p < parts; ++p) x[p] = source(own[1 + p])[j];
-            // Neighbours are joined: results of length 2, 4, .. words for each j, in place.
+            // Joins neighbours in place: results have 2, 4, .. words for each j.
             for (u32 length = 1; length < parts; length *= 2) {
                 for (u32 first = 0; first < parts; first += 2 * length) {
                     u64 joined[MOST_PARTS];
@@ -73,8 +73,8 @@ KERNEL(split_eval, DEFAULT_UNITS) {
     }
 }
 
-// Coefficient `gap j + r` of a row is coefficient j of the part whose place, bit-reversed, is r; with the negative twist it is that of X^-r.
-// The address of a part's row: parts[place], or for samples, parts[place] + the row.
+// Coefficient `gap j + r` of a row is coefficient j of the part whose place, bit-reversed, is r; with the negative twist, the part that is multiplied
+// by X^-(gap - r).
 // out, log_degree, log_gap, negative twist, table, rows, count, then moduli.., then for each row the addresses of its parts..
 KERNEL(join_coeff, DEFAULT_UNITS) {
     ARGUMENTS;
@@ -87,7 +87,7 @@ KERNEL(join_coeff, DEFAULT_UNITS) {
             const u64 r = i & (gap - 1), j = i >> log_gap;
             u64 value;
             if (args[3] && r != 0) {
-                // X^-(gap - r) Y^(j + 1) = X^(gap j + r); the last one is Y^n' = -1 times word 0.
+                // X^-(gap - r) Y^(j + 1) = X^(gap j + r). For the last j, Y^(j + 1) = -1, with word 0.
                 const u64 small = 1ull << (log_degree - log_gap);
                 const u64* const part = source(parts[bit_reverse((u32)(gap - r), log_gap)]);
                 value = j + 1 < small ? part[j + 1] : negate_mod(part[0], load_modulus(args[4], args[7 + short_remainder(row, args[6])]).q);
@@ -99,7 +99,7 @@ KERNEL(join_coeff, DEFAULT_UNITS) {
     }
 }
 
-// The inverse of join_coeff: word index of x goes to its part.
+// The inverse of join_coeff: writes each word of x to its part.
 // x, log_degree, log_gap, negative twist, table, rows, count, then moduli.., then for each row the addresses of its parts..
 KERNEL(split_coeff, DEFAULT_UNITS) {
     ARGUMENTS;
@@ -122,7 +122,7 @@ KERNEL(split_coeff, DEFAULT_UNITS) {
     }
 }
 
-// Samples of a small degree as polynomials in Coeff form: every part holds as many rows as out, row after row.
+// Joins samples of a small degree to polynomials in Coeff form. Every part holds as many rows as out, row after row.
 // out, log_degree, log_gap, words of out, then the addresses of the parts..
 KERNEL(join_samples, DEFAULT_UNITS) {
     ARGUMENTS;
@@ -148,7 +148,7 @@ KERNEL(join_masks, DEFAULT_UNITS) {
         if (index < args[5]) {
             const u64 row = index >> log_degree, basis = args[6], poly = short_quotient(row, basis), modulus = short_remainder(row, basis);
             const u64 i = index & ((1ull << log_degree) - 1);
-            // Coefficient i has the exponent k e - c' with c' below k; X^n = -1 where e is the number of all multiples of k.
+            // The exponent i is k e - below, with `below` less than k. Where k e = n, X^n = -1.
             const u64 k = 1ull << log_k, below = (k - (i & (k - 1))) & (k - 1);
             u64 e = (i + below) >> log_k;
             const u32 log_e = log_degree - log_k;

@@ -1,4 +1,4 @@
-// The language of the kernels: CUDA C++, and the same text as plain C++ on the host.
+// The dialect of the kernels, which compiles as CUDA C++ and, on the host, as plain C++.
 //
 // A kernel is a function of a block. It runs as *units* (CUDA: threads), which meet at barriers:
 //
@@ -10,17 +10,17 @@
 //         EACH_UNIT { .. }
 //     }
 //
-// Code outside EACH_UNIT is the same for all units of a block. A value that a unit computes does not outlive its EACH_UNIT, so it goes through
-// memory. This costs a kernel nothing here, because what lies between two barriers of a transform starts from shared memory anyway, and it lets the
-// host run a block as plain loops, fast enough for the tests of all layers.
+// Code outside EACH_UNIT is the same for all units of a block. A value that a unit computes lives only within its EACH_UNIT, so values pass from one
+// EACH_UNIT to the next in memory. Transforms read shared memory after each barrier anyway, so this costs nothing, and the host can run a block as
+// plain loops, fast enough for the tests of all layers.
 //
-// The host has two ways to run a block (host.cpp): a loop over the units between barriers, or a thread for each unit with real barriers, in which
-// the thread sanitizer finds a barrier that is missing.
+// The host (host.cpp) runs a block as a loop over the units between barriers, or as a thread for each unit with real barriers, for which the thread
+// sanitizer reports a missing barrier.
 #pragma once
 
 #define DEFAULT_UNITS 256
 
-// Words that are passed with a launch; more of them go through memory.
+// Largest number of words that are passed with a launch; longer lists of arguments are passed in memory.
 #define INLINE_WORDS 480
 
 #ifdef __CUDACC__
@@ -30,8 +30,8 @@ typedef long long i64;
 typedef unsigned int u32;
 
 struct Arguments {
-    u64 elsewhere; // the address of the words, if they are too many
-    u64 first_row; // what BLOCK_Y counts from
+    u64 elsewhere; // the address of the words, if there are more than INLINE_WORDS; else 0
+    u64 first_row; // added to the block's index in y
     u64 words[INLINE_WORDS];
 };
 
@@ -76,11 +76,11 @@ typedef uint64_t u64;
 typedef int64_t i64;
 typedef uint32_t u32;
 
-// A block on the host. In a loop over the units, `first..last` are all of them; as a thread for each unit, a range of one.
+// A block on the host. `first..last` are all units where a loop runs them, and one unit where each unit is a thread.
 struct Block {
     u32 x, y, units, first, last;
     u64* shared;
-    void (*wait)(void*); // the barrier; none for a loop
+    void (*wait)(void*); // waits at the barrier; null for a loop
     void* barrier;
     const u64* args;
     void sync() const { if (wait) wait(barrier); }
@@ -101,7 +101,7 @@ struct Block {
 #define BLOCK_Y block.y
 #define UNITS block.units
 #define EACH_UNIT for (u32 unit = block.first; unit < block.last; ++unit)
-// Tests leave out one barrier after another; the number of a barrier is its place in the text.
+// Tests build without one of the barriers, which are numbered in the order of the text.
 #define SYNC do { if (__COUNTER__ != DROPPED_BARRIER) block.sync(); } while (0)
 #define NOT_UNROLLED
 #define UNROLLED(count)
@@ -138,13 +138,13 @@ DEVICE u64 to_word(double x) { return (u64)x; }
 
 #endif
 
-// The words of a launch as pointers.
+// Addresses as pointers.
 DEVICE const u64* source(u64 address) { return (const u64*)address; }
 DEVICE u64* target(u64 address) { return (u64*)address; }
 
 // `i` with its lowest `bits` bits in reverse order.
 DEVICE u32 bit_reverse(u32 i, u32 bits) { return bits == 0 ? 0 : reverse_bits(i) >> (32 - bits); }
 
-// Of numbers below 2^32, such as numbers of rows: devices divide longer ones by a subroutine.
+// For numbers below 2^32, such as numbers of rows: devices divide longer numbers by a subroutine.
 DEVICE u32 short_quotient(u64 x, u64 y) { return (u32)x / (u32)y; }
 DEVICE u32 short_remainder(u64 x, u64 y) { return (u32)x % (u32)y; }

@@ -102,7 +102,7 @@ KERNEL(reduce_signed, DEFAULT_UNITS) {
         if (i < args[2]) {
             const Modulus m = load_modulus(args[4], args[5 + (i >> args[3])]);
             const u64 value = source(args[1])[i & ((1ull << args[3]) - 1)];
-            // Secrets and errors come here, so the sign is applied by a mask and not by a branch.
+            // Values may be secrets or errors, so the sign is applied by a mask and not by a branch.
             const u64 negative = 0 - (value >> 63);
             const u64 magnitude = reduce_word((value ^ negative) - negative, m);
             target(args[0])[i] = (negate_mod(magnitude, m.q) & negative) | (magnitude & ~negative);
@@ -110,7 +110,7 @@ KERNEL(reduce_signed, DEFAULT_UNITS) {
     }
 }
 
-// Whether the words of x and y are equal: sets *flag to 1 where they are not.
+// Sets *flag to 1 where words of x and y differ.
 // x, y, words, flag
 KERNEL(compare, DEFAULT_UNITS) {
     ARGUMENTS;

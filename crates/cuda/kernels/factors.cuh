@@ -1,5 +1,5 @@
-// Packed factors, such as switching keys. In a device's memory each slot (group, term, column) of a row is a *plane*: its residues one behind the
-// other, `bits` bits each, so that units with neighbouring coefficients read neighbouring words, and a product reads each word of a key once. The
+// Packed factors, such as switching keys. In a device's memory each slot (group, term, column) of a row is a *plane*: its residues of `bits` bits
+// each, one after another, so that units with neighbouring coefficients read neighbouring words, and a product reads each word of a key once. The
 // planes of one row follow one another, group by group, term by term. (The host's layout interleaves slots for vector registers.)
 #pragma once
 #include "modular.cuh"
@@ -9,14 +9,15 @@ struct PackedRow {
     u64 address, plane, bits;
 };
 
-// Without a branch, so that several are on their way at a time: the next word is read even where the residue ends before it, and is behind every plane.
+// Residue i of a slot. Has no branch, so that several loads are in flight: it reads the next word even where the residue ends before it. Every plane
+// is followed by a word that may be read.
 DEVICE u64 unpack(const PackedRow& row, u64 slot, u64 i) {
     const u64 at = i * row.bits, shift = at & 63;
     const u64* const words = source(row.address) + slot * row.plane + (at >> 6);
     return (words[0] >> shift | words[1] << 1 << (63 - shift)) & (~0ull >> (64 - row.bits));
 }
 
-// One word of a plane: `residue(i)` for all coefficients i of which it holds bits.
+// One word of a plane, from `residue(i)` for all coefficients i of which it holds bits.
 template <class Residue> DEVICE u64 pack_word(u64 word, u64 bits, u64 degree, const Residue& residue) {
     if (bits == 64) return residue(word);
     u64 value = 0;
@@ -27,7 +28,7 @@ template <class Residue> DEVICE u64 pack_word(u64 word, u64 bits, u64 degree, co
     return value;
 }
 
-// The sum of some rows of residues, as a value for `pack_word`.
+// The sum of several rows of residues, as an argument of `pack_word`.
 struct SumOfRows {
     const u64* parts; // addresses
     u64 count, offset, q;
@@ -38,7 +39,7 @@ struct SumOfRows {
     }
 };
 
-// The sum of some slots of a row.
+// The sum of several slots of a row, as an argument of `pack_word`.
 struct SumOfSlots {
     const u64* slots;
     u64 count, columns, column;
@@ -65,7 +66,7 @@ KERNEL(pack_sums, DEFAULT_UNITS) {
     }
 }
 
-// Term short_quotient(BLOCK_Y, columns) of out <- the sum of terms of the source, for one row: both have one group and as many columns.
+// Term short_quotient(BLOCK_Y, columns) of out <- the sum of terms of the source, for one row. Both have one group and equally many columns.
 // address of out's planes, plane, bits, degree, q, source's address, plane, bits, columns, terms, then starts (terms + 1), then terms..
 KERNEL(sum_packed, DEFAULT_UNITS) {
     ARGUMENTS;
@@ -95,23 +96,24 @@ KERNEL(unpack_sums, DEFAULT_UNITS) {
     }
 }
 
-// The most columns that a unit sums at a time, and the outputs of one group that share its reading of the left factors.
+// Largest number of columns that a unit sums at a time; their sums share one reading of the left factors.
 #define COLUMNS_TOGETHER 4
 
-// Registers for two blocks of DEFAULT_UNITS on a multiprocessor: what is on its way takes more of them than units that wait.
+// A launch bound that leaves registers for only two blocks of DEFAULT_UNITS on a multiprocessor: several loads in flight per unit, which need
+// registers, are faster than more units.
 #define PRODUCT_UNITS 512
 
-// The sums of one group's products for `COUNT` columns, of which the first is column `first`, at coefficient i of one row.
+// The sums of one group's products for `COUNT` columns from column `first` on, at coefficient i of one row.
 struct FactorProducts {
     const u64* xs; // addresses of rows
-    u64 terms, columns, slot, place; // of the first factor; of the coefficient in the left factors
+    u64 terms, columns, slot, place; // slot: of the first factor; place: of the coefficient in the left factors
     PackedRow row;
 
     template <u32 COUNT> DEVICE_METHOD void sum(Wide* sums, u64 first, u64 i, const Modulus& m) const {
         for (u32 p = 0; p < COUNT; ++p) sums[p] = {0, 0};
         for (u64 begin = 0; begin < terms; begin += LAZY_TERMS) {
             const u64 end = least(begin + LAZY_TERMS, terms);
-            // What is loaded does not wait for the sums: several terms are on their way at a time.
+            // Loads do not wait for the sums, so several terms are in flight.
             UNROLLED(COUNT <= 2 ? 4 : 2)
             for (u64 t = begin; t < end; ++t) {
                 const u64 x = source(xs[t])[place];
@@ -153,7 +155,7 @@ KERNEL(factor_products, PRODUCT_UNITS) {
     }
 }
 
-// The most polynomials of an input that a unit sums at a time.
+// Largest number of polynomials of an input that a unit sums at a time.
 #define POLYS_TOGETHER 4
 
 // out[p] <- sum_t xs[t][p] plaintexts[t], for one sum, row BLOCK_Y of `rows`; a plaintext's degree is that of out divided by 1 << log_gap.
@@ -175,7 +177,7 @@ KERNEL(plaintext_products, DEFAULT_UNITS) {
                 u64 added = 0;
                 for (u64 t = 0; t < terms; ++t) {
                     const u64 each = inputs[2 * t + 1];
-                    // The input is zero modulo the primes that it does not have.
+                    // The input is zero modulo primes beyond its rows.
                     if (r >= each) continue;
                     const u64 y = unpack(row, t, i >> args[6]);
                     for (u32 p = 0; p < POLYS_TOGETHER; ++p)

@@ -60,12 +60,13 @@ int clathrate_host_kernel(const char* name) {
     return -1;
 }
 
-// The most units that a block of kernel number `kernel` has.
+// The largest number of units of a block of kernel number `kernel`.
 u32 clathrate_host_units(int kernel) { return entries[kernel].units; }
 
-// Runs the blocks `first..last` of a grid of `width` blocks in x, whose rows count from `first_row`; `shared` are `shared_words` words for each. With `threads`, each unit is a thread.
+// Runs the blocks `first..last` of a grid of `width` blocks in x, whose rows count from `first_row`. A block has `shared_words` words of shared memory.
+// With `threads`, each unit is a thread.
 void clathrate_host_launch(int kernel, u64 first, u64 last, u32 width, u32 first_row, u32 units, u64 shared_words, const u64* args, bool threads) {
-    // What a block leaves in shared memory must not help the next one.
+    // Every block starts with invalid words in shared memory, so that no block can use the results of the previous block.
     std::vector<u64> shared(shared_words);
     for (u64 block = first; block < last; ++block) {
         std::fill(shared.begin(), shared.end(), 0x5ca1ab1e5ca1ab1eull);

@@ -62,7 +62,7 @@ KERNEL(combine_coefficients, DEFAULT_UNITS) {
     }
 }
 
-// A number modulo 2^128.
+// sum <- sum + (high 2^64 + low) w mod 2^128.
 DEVICE void add_wide_product(Wide& sum, u64 low, u64 high, u64 w) {
     const u64 product = low * w, carry = mul_high(low, w);
     sum.low += product;
@@ -84,7 +84,7 @@ KERNEL(fractions, DEFAULT_UNITS) {
                 const u64* const own = args + 5 + 3 * i;
                 const u64 u = x[(i << log_degree) | word];
                 if (u > own[0] / 2) {
-                    // A negative multiple: of the negated unit.
+                    // A negative residue multiplies the negated unit.
                     const u64 low = 0 - own[1], high = ~own[2] + (own[1] == 0);
                     add_wide_product(sum, low, high, own[0] - u);
                 } else {
@@ -98,8 +98,8 @@ KERNEL(fractions, DEFAULT_UNITS) {
     }
 }
 
-// Row r of the product, column c: the sum of left[r][j] fraction[j][c] modulo 1, rounded down to 64 bits, times Q' modulo each target. Rows that the
-// matrix does not have are zero.
+// Row r of the product, column c: the sum of left[r][j] fraction[j][c] modulo 1, rounded down to 64 bits, times Q' modulo each target. Rows beyond
+// those of the matrix are zero.
 // left, fractions, rows of the matrix, inner, log_degree, lanes, table, targets, polys, then (modulus, floor(Q' / 2^64), Q' mod 2^64).., addresses of out..
 KERNEL(combine_fractions, DEFAULT_UNITS) {
     ARGUMENTS;

@@ -1,10 +1,10 @@
-// Arithmetic modulo one odd modulus below 2^61: the same formulas as those of the CPU's specification (`arith::modulus`).
+// Arithmetic modulo one odd modulus below 2^61, with the formulas of the CPU's specification (`arith::modulus`).
 //
-// Residues are words of 64 bits, with quotients by Shoup's and Barrett's methods; transforms may take doubles (`butterflies.cuh`).
+// Residues are words of 64 bits, reduced by Shoup's and Barrett's methods; transforms may use doubles (`butterflies.cuh`).
 #pragma once
 #include "dialect.h"
 
-// One modulus of an engine, as `Tables` writes it.
+// One modulus of an engine; `Tables` in `tables.rs` writes it.
 struct Modulus {
     u64 q;
     u64 barrett_high; // floor(2^128 / q)
@@ -13,8 +13,8 @@ struct Modulus {
     u64 inverse;
     u64 inverse_degree; // 1 / n, and its quotient
     u64 inverse_degree_quotient;
-    u64 butterflies; // their arithmetic: BY_WORDS, BY_DOUBLES or BY_SHORT_WORDS
-    u64 forward_factors; // the address of n powers for that arithmetic; not read BY_WORDS, which takes the pairs above
+    u64 butterflies; // the arithmetic of the butterflies: BY_WORDS, BY_DOUBLES or BY_SHORT_WORDS
+    u64 forward_factors; // the address of n powers for that arithmetic; unused for BY_WORDS, which reads the pairs above
     u64 inverse_factors;
 };
 
@@ -27,12 +27,12 @@ struct Multiplier {
     u64 value, quotient;
 };
 
-// A sum of products.
+// A number of 128 bits, such as a sum of products.
 struct Wide {
     u64 low, high;
 };
 
-// Sums of products of residues are reduced after so many terms, a power of two: each product is below 2^122.
+// Number of terms, a power of two, after which a sum of products of residues is reduced: each product is below 2^122.
 #define LAZY_TERMS 32
 
 DEVICE u64 least(u64 x, u64 y) { return x < y ? x : y; }
@@ -83,7 +83,7 @@ DEVICE u64 mul_mod(u64 x, u64 y, const Modulus& m) {
     return reduce_wide(product, m);
 }
 
-// Adds term number `index` to a sum of any number of products of reduced residues, which begins with zero and ends with `reduce_wide`.
+// Adds term number `index` to a sum of any number of products of reduced residues. The caller starts from zero and reduces the sum by `reduce_wide`.
 DEVICE void add_term(Wide& sum, u64 index, u64 x, u64 y, const Modulus& m) {
     if ((index & (LAZY_TERMS - 1)) == LAZY_TERMS - 1) {
         sum.low = reduce_wide(sum, m);

@@ -1,9 +1,10 @@
-// Runs the transforms with a thread for each unit, for the thread sanitizer: scripts/sanitize_kernels.py builds it with every barrier, and without one of them.
+// Runs the transforms with a thread for each unit under the thread sanitizer. scripts/sanitize_kernels.py builds it with all barriers, and without each
+// one of them in turn.
 #include "host.cpp"
 
 #include <cstdio>
 
-// A row of 2^8 words in tiles of 2^5: 2^3 rows of 2^5 columns, and columns in tiles of 2^2 lanes. Which numbers are transformed does not matter here.
+// A polynomial of 2^8 words is a matrix of 2^3 rows and 2^5 columns. Tiles have 2^5 words: a row, or 2^2 columns. The values do not matter here.
 int main() {
     const u64 log_degree = 8, log_height = 3, log_lanes = 2, degree = 1ull << log_degree, q = 65537;
     std::vector<u64> pairs(2 * degree, 3), powers(degree), x(degree), y(degree);

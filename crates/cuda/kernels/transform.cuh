@@ -1,21 +1,21 @@
 // The negacyclic transform, natural order to bit-reversed order.
 //
-// A row is a matrix of `1 << log_height` rows and as many columns as remain. The first `log_height` stages of the forward transform work on columns, the others on
-// rows, which are contiguous. A pass loads a tile into shared memory, does all its stages there, up to three for each barrier, and stores it. A
-// polynomial that fits one tile takes the pass over rows alone. The first pass of a forward transform may compute what it loads, a base conversion, so that
-// extended digits are not stored before they are transformed.
+// A polynomial of degree n is a matrix of `1 << log_height` rows and `n >> log_height` columns. The first `log_height` stages of the forward transform
+// work on columns, the others on rows, which are contiguous. A pass loads a tile into shared memory, computes its stages there, up to three between two
+// barriers, and stores it. A polynomial that fits one tile needs only the pass over rows. The first pass of a forward transform may compute a base
+// conversion as its input, so that extended digits are not stored before they are transformed.
 #pragma once
 #include "butterflies.cuh"
 #include "conversion.cuh"
 
-// The stages of a tile: `1 << log_rows` rows of `1 << log_lanes` columns, of which it transforms the rows; it is tile number `tile` of its first
-// stage, which has `1 << first` blocks in the whole row.
+// The stages of a tile of `1 << log_rows` rows and `1 << log_lanes` columns, each of which is transformed. The first stage has `1 << first` blocks in
+// the polynomial; the tile is block number `tile` of them.
 struct Stages {
     u32 log_rows, log_lanes, first;
     u32 tile;
 };
 
-// Where the values are that a unit works on in K stages from stage t of the tile on.
+// The places of the values that a unit transforms in K stages from stage t of the tile on.
 template <int K> struct Group {
     u64* base;
     u64 step;
@@ -92,7 +92,7 @@ template <class A> DEVICE void inverse_tile(BLOCK_ARGUMENT u64* data, const Stag
     }
 }
 
-// The tile that a block transforms, and where its words are in the row.
+// The tile that a block transforms, and the places of its words in the polynomial.
 struct Tile {
     Stages stages;
     u32 words, log_degree, log_height;
@@ -116,13 +116,13 @@ DEVICE Tile tile_of_columns(u32 log_degree, u32 log_height, u32 log_lanes, u32 b
     return tile;
 }
 
-// What a pass loads: the words of a row.
+// An input of a pass: the words of a row.
 struct Row {
     const u64* words;
     DEVICE_METHOD u64 operator()(u64 place) const { return words[place]; }
 };
 
-// What a pass loads: a target of a base conversion, less a row y if there is one.
+// An input of a pass: a target of a base conversion, minus a row y if y is given.
 struct Converted {
     const u64* columns;
     const u64* tables;
@@ -135,7 +135,7 @@ struct Converted {
     }
 };
 
-// A pass of the forward transform; the first one takes residues, the last one leaves them.
+// A pass of the forward transform. The first pass reads residues, the last pass writes residues.
 template <class A, class Load>
 DEVICE void forward_pass(BLOCK_ARGUMENT u64* data, const Tile& tile, const A& a, const Load& load, u64* to, bool first, bool last) {
     EACH_UNIT {
@@ -196,7 +196,7 @@ DEVICE void inverse_with(BLOCK_ARGUMENT u64* data, const Tile& tile, const Modul
     }
 }
 
-// All kernels here: log_degree, log_height, log_lanes, table, then the entries of each row. A block works on tile BLOCK_X of row BLOCK_Y.
+// Arguments of the kernels below: log_degree, log_height, log_lanes, table, then the entries of each row. A block works on tile BLOCK_X of row BLOCK_Y.
 #define TRANSFORM_ROW(size)                                                            \
     const u64* const own = args + 4 + size * (u64)BLOCK_Y;                             \
     const u32 log_degree = (u32)args[0], log_height = (u32)args[1];                    \
@@ -204,7 +204,7 @@ DEVICE void inverse_with(BLOCK_ARGUMENT u64* data, const Tile& tile, const Modul
     u64* const to = target(own[0]);                                                    \
     SHARED(u64, data)
 
-// Most units of a block; `transform.rs` keeps to them.
+// Largest number of units of a block, as in `transform.rs`.
 #define ROW_UNITS 512
 #define COLUMN_UNITS 256
 

@@ -1,11 +1,11 @@
-//! How many bytes of a device's memory are allocated, and how many may be.
+//! Counts and limits the bytes of a device's memory that a process allocates.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use clathrate_arith::DeviceError;
 
-/// The bytes that one process has of a device, under a limit. Threads that allocate at one moment do not
-/// exceed it together.
+/// The bytes of a device that one process has allocated, with a limit. The check and the count are one atomic
+/// step, so that concurrent threads cannot exceed the limit together.
 #[derive(Debug)]
 pub(crate) struct Budget {
     allocated: AtomicU64,
@@ -13,15 +13,15 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    /// Nothing allocated, and no limit.
+    /// A budget without allocations and without a limit.
     pub(crate) const fn unlimited() -> Self {
         Self { allocated: AtomicU64::new(0), limit: AtomicU64::new(u64::MAX) }
     }
 
-    /// Counts `bytes` as allocated, before they are.
+    /// Counts `bytes` as allocated. To be called before the allocation.
     ///
     /// # Errors
-    /// [`DeviceError::OutOfMemory`] where they do not fit the limit; then they do not count.
+    /// [`DeviceError::OutOfMemory`] where they exceed the limit; then they are not counted.
     pub(crate) fn take(&self, bytes: u64, device: impl FnOnce() -> String) -> Result<(), DeviceError> {
         let limit = self.limit.load(Ordering::Relaxed);
         let fits = |allocated: u64| allocated.checked_add(bytes).filter(|&sum| sum <= limit);
@@ -36,13 +36,13 @@ impl Budget {
         )
     }
 
-    /// As [`Budget::take`], whatever the limit is.
+    /// [`Budget::take`] without the check of the limit.
     #[cfg(any(feature = "driver", test))]
     pub(crate) fn take_unlimited(&self, bytes: u64) {
         self.allocated.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// Bytes that were taken are free again, or could not be allocated.
+    /// No longer counts `bytes`: they were freed or could not be allocated.
     pub(crate) fn give_back(&self, bytes: u64) {
         self.allocated.fetch_sub(bytes, Ordering::Relaxed);
     }
@@ -52,7 +52,7 @@ impl Budget {
         self.allocated.load(Ordering::Relaxed)
     }
 
-    /// From now on at most `bytes` bytes count as allocated at a time; those that do already stay.
+    /// Sets the limit. Bytes that are already counted stay counted.
     pub(crate) fn set_limit(&self, bytes: u64) {
         self.limit.store(bytes, Ordering::Relaxed);
     }

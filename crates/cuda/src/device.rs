@@ -7,8 +7,7 @@ use std::fmt::Debug;
 
 use clathrate_arith::DeviceError;
 
-/// The arithmetic of butterflies that a device is fast at; the others, and all moduli that are too long for
-/// these, take words of 64 bits.
+/// The arithmetic in which a device computes butterflies fast. All other butterflies use words of 64 bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Butterflies {
     /// Words of 32 bits for moduli below 2^30.
@@ -17,14 +16,14 @@ pub struct Butterflies {
     pub doubles: bool,
 }
 
-/// What one block can have.
+/// The limits of blocks and grids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Most units of a block.
+    /// Largest number of units (threads) of a block.
     pub units: u32,
-    /// Most words of shared memory of a block.
+    /// Largest number of words of shared memory of a block.
     pub shared_words: u32,
-    /// Most blocks of a grid in its second direction.
+    /// Largest number of blocks of a grid in y.
     pub grid_y: u32,
 }
 
@@ -35,7 +34,8 @@ pub(crate) struct Launch {
     pub kernel: &'static str,
     /// Blocks in x and y.
     pub grid: (u32, u32),
-    /// What the kernel counts its blocks in y from: grids that are too high come in several launches.
+    /// The row at which the kernel starts to count its blocks in y: a grid that is too high takes several
+    /// launches.
     pub first_row: u32,
     /// Units of a block.
     pub units: u32,
@@ -46,7 +46,7 @@ pub(crate) struct Launch {
 }
 
 impl Launch {
-    /// The launches that this one takes where a grid has at most `grid_y` blocks in its second direction.
+    /// This launch, divided into launches of at most `grid_y` blocks in y.
     pub fn pieces(self, grid_y: u32) -> impl Iterator<Item = Self> {
         let (width, height) = self.grid;
         (0..height).step_by(grid_y.max(1) as usize).map(move |first| Self {
@@ -57,11 +57,11 @@ impl Launch {
     }
 }
 
-/// A device with memory of its own, which the engines of this crate compute on.
+/// A device with a separate memory, on which the engines of this crate compute.
 ///
-/// Only this crate can address the memory or launch a kernel ([`Addressed`]), because both take addresses
-/// that nothing checks: elsewhere, safe code cannot read, write or free memory that is not its own. Buffers
-/// reach a device by way of [`DeviceEngine`](crate::DeviceEngine).
+/// Only this crate can address the memory or launch a kernel ([`Addressed`]), because addresses are not
+/// checked and safe code elsewhere must not reach memory that it does not own. Other crates use a device
+/// through [`DeviceEngine`](crate::DeviceEngine).
 ///
 /// ```
 /// # #[cfg(feature = "host-device")] {
@@ -72,7 +72,7 @@ impl Launch {
 /// # }
 /// ```
 ///
-/// The following do not compile, not on a device nor on any type that is one:
+/// The following do not compile, neither on a device nor on any type that implements this trait:
 ///
 /// ```compile_fail,E0624
 /// use clathrate_cuda::{Device, HostDevice};
@@ -104,25 +104,25 @@ impl Launch {
     reason = "only this crate may use addresses of a device, and only its devices are devices"
 )]
 pub trait Device: Addressed {
-    /// Its name for people.
+    /// The name to be shown to users.
     fn name(&self) -> String;
 
-    /// The kind of its memory; see [`clathrate_arith::Engine::memory_kind`].
+    /// The kind of the device's memory; see [`clathrate_arith::Engine::memory_kind`].
     fn memory_kind(&self) -> &'static str;
 
-    /// What one block can have.
+    /// The limits of blocks and grids.
     fn limits(&self) -> Limits;
 
-    /// The arithmetic of butterflies that it is fast at.
+    /// The arithmetic in which the device computes butterflies fast.
     fn butterflies(&self) -> Butterflies;
 
-    /// Waits until all that was asked before is done.
+    /// Waits until all copies and launches called before are done.
     ///
     /// # Errors
     /// [`DeviceError::Failed`].
     fn finish(&self) -> Result<(), DeviceError>;
 
-    /// Whether kernels that come together run as one graph, on a device that has graphs.
+    /// Sets whether kernels that are submitted together run as one graph, on a device that has graphs.
     ///
     /// # Errors
     /// [`DeviceError::Failed`].
@@ -131,33 +131,33 @@ pub trait Device: Addressed {
         Ok(())
     }
 
-    /// Bytes that are allocated now.
+    /// Bytes that this process has allocated.
     fn allocated_bytes(&self) -> u64;
 
-    /// Limits what this process may allocate from now on; `u64::MAX` for all that the device has. What is
-    /// allocated stays.
+    /// Limits the bytes that this process may have allocated; `u64::MAX` sets no limit. Existing allocations
+    /// stay.
     fn set_memory_limit(&self, bytes: u64);
 }
 
-/// What a device does with addresses of its memory. The caller answers for them: an address comes from
-/// [`Addressed::allocate`] of this device, is not freed yet, and has room for the words.
+/// The operations of a device on addresses of its memory. The caller guarantees that an address comes from
+/// [`Addressed::allocate`] of this device, is not yet freed, and has room for the words.
 pub(crate) trait Addressed: Send + Sync + Debug {
-    /// The address of `words` words with any contents; an address that is not 0 for no words.
+    /// Allocates `words` words with unspecified contents. Returns an address other than 0, for 0 words too.
     ///
     /// # Errors
     /// [`DeviceError::OutOfMemory`].
     fn allocate(&self, words: usize) -> Result<u64, DeviceError>;
 
-    /// Frees what [`Addressed::allocate`] gave.
+    /// Frees an allocation of [`Addressed::allocate`].
     fn free(&self, address: u64, words: usize);
 
     /// Copies words from the host.
     ///
     /// # Errors
-    /// [`DeviceError::Failed`], as in the methods below.
+    /// [`DeviceError::Failed`].
     fn write(&self, address: u64, words: &[u64]) -> Result<(), DeviceError>;
 
-    /// Copies words to the host, after all that was asked before.
+    /// Copies words to the host, after all copies and launches called before.
     ///
     /// # Errors
     /// [`DeviceError::Failed`].
@@ -175,13 +175,13 @@ pub(crate) trait Addressed: Send + Sync + Debug {
     /// [`DeviceError::Failed`].
     fn zero(&self, address: u64, words: usize) -> Result<(), DeviceError>;
 
-    /// Runs a kernel, whose words are those that it reads.
+    /// Runs a kernel. The caller guarantees that the arguments are those that the kernel reads.
     ///
     /// # Errors
     /// [`DeviceError::Failed`].
     fn launch(&self, launch: &Launch) -> Result<(), DeviceError>;
 
-    /// Runs kernels one after another; a device may take them as one.
+    /// Runs kernels one after another; a device may run them as one graph.
     ///
     /// # Errors
     /// [`DeviceError::Failed`].

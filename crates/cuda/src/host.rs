@@ -1,8 +1,7 @@
-//! The host device: the kernels compiled as C++, run by this machine's processor, in memory that only the
-//! device addresses.
+//! The host device, for tests: the kernels compiled as C++ and run by this machine's processor.
 //!
-//! A block is a loop over its units between barriers, or a thread for each unit with real barriers
-//! ([`HostDevice::with_threads`]), which is slow and for small tests.
+//! A block runs as a loop over its units between barriers. With [`HostDevice::with_threads`] it runs as one
+//! thread for each unit with real barriers, which is slow and meant for small tests.
 
 use std::collections::HashMap;
 use std::ffi::{CString, c_char, c_int};
@@ -30,7 +29,7 @@ unsafe extern "C" {
     );
 }
 
-/// What fresh memory holds: no kernel may rely on zeroes.
+/// The contents of new allocations: no kernel may rely on zeroes.
 const STALE: u64 = 0xdead_beef_dead_beef;
 
 /// A device on the host, for tests.
@@ -40,12 +39,12 @@ pub struct HostDevice {
     butterflies: Butterflies,
     threads: bool,
     budget: Budget,
-    /// Calls that are left before the device fails.
+    /// Calls that succeed before the device fails.
     calls_left: AtomicU64,
     /// The memory, by address.
     space: Mutex<HashMap<u64, Vec<u64>>>,
     kernels: Mutex<HashMap<&'static str, HostKernel>>,
-    /// Launches that came together, of each [`Addressed::run`].
+    /// The number of launches of each call of [`Addressed::run`].
     runs: Mutex<Vec<usize>>,
 }
 
@@ -53,7 +52,7 @@ pub struct HostDevice {
 #[derive(Debug, Clone, Copy)]
 struct HostKernel {
     number: c_int,
-    /// The most units of a block.
+    /// Largest number of units of a block.
     units: u32,
 }
 
@@ -80,14 +79,14 @@ impl HostDevice {
         self
     }
 
-    /// The same device with other limits, so that small degrees take the ways of large ones.
+    /// The same device with other limits, so that small degrees use the code for large degrees.
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// The same device with other butterflies.
+    /// The same device with other fast arithmetic of butterflies.
     #[must_use]
     pub fn with_butterflies(mut self, butterflies: Butterflies) -> Self {
         self.butterflies = butterflies;
@@ -101,13 +100,12 @@ impl HostDevice {
         self
     }
 
-    /// From now on the device takes so many calls, then fails as one that is gone; `u64::MAX` for as many as
-    /// come.
+    /// Fails every call after the next `calls` calls; `u64::MAX` for no failures.
     pub fn fail_after(&self, calls: u64) {
         self.calls_left.store(calls, Ordering::Relaxed);
     }
 
-    /// Counts a call; an error where none is left.
+    /// Counts a call, and fails it where `calls_left` is 0.
     fn take_call(&self, call: &'static str) -> Result<(), DeviceError> {
         match self.calls_left.load(Ordering::Relaxed) {
             u64::MAX => Ok(()),
@@ -127,7 +125,7 @@ impl HostDevice {
         self.space.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How many launches came together, for each time that some did, since the last call.
+    /// The number of launches of each submission since this method was last called.
     pub fn take_runs(&self) -> Vec<usize> {
         std::mem::take(&mut *self.runs.lock().unwrap_or_else(PoisonError::into_inner))
     }

@@ -1,22 +1,21 @@
-//! Clathrate's second engine: an [`arith::Engine`](clathrate_arith::Engine) whose residues are in the memory
-//! of a device.
+//! An [`arith::Engine`](clathrate_arith::Engine) for GPUs: the residues are in the memory of a device.
 //!
 //! The layers, lowest first:
 //!
-//! - `kernels/*.cuh`: the kernels, in CUDA C++ that is plain C++ on the host, too (`kernels/dialect.h`), one
-//!   file for each idea;
-//! - [`device`]: what a device must do: memory, copies, launches. Whatever takes an address is this crate's
-//!   alone;
-//! - `budget`: how much memory of a device is allocated, and may be;
-//! - [`nvidia`] (feature `driver`): devices of NVIDIA's;
+//! - `kernels/*.cuh`: the kernels, in CUDA C++ that also compiles as plain C++ on the host
+//!   (`kernels/dialect.h`);
+//! - [`device`]: the interface of a device: memory, copies, launches. Methods that take addresses are private
+//!   to this crate;
+//! - `budget`: counts and limits the memory of a device that a process allocates;
+//! - [`nvidia`] (feature `driver`): NVIDIA GPUs;
 //! - [`host`] (feature `host-device`): the kernels on this machine's processor, for tests;
-//! - `queue`: launches that are held back, to be given to a device as one;
-//! - [`memory`]: words in a device's memory, as the engine seam takes them;
-//! - [`engine`]: the operations of the seam as launches.
+//! - `queue`: collects the launches of an operation and submits them together;
+//! - [`memory`]: words in a device's memory, which buffers and packed factors hold;
+//! - [`engine`]: the operations of the engine interface as launches.
 //!
-//! Every operation gives the bits of the CPU's engine, but for
-//! [`Engine::combine_fractions`](clathrate_arith::Engine::combine_fractions), whose last bits depend on the
-//! order of floating-point sums there, and which is exact modulo 2^128 here.
+//! Every operation gives the same bits as on the CPU engine, except for
+//! [`Engine::combine_fractions`](clathrate_arith::Engine::combine_fractions): its last bits depend on the
+//! order of floating-point sums on the CPU, and it is exact modulo 2^128 on a device.
 #![warn(unnameable_types)]
 
 #[cfg(any(feature = "driver", feature = "host-device"))]

@@ -16,7 +16,7 @@ pub struct Allocation {
     block: Arc<Block>,
 }
 
-/// A piece of a device's memory, freed when dropped.
+/// One allocation of a device's memory, freed when dropped.
 pub(crate) struct Block {
     device: Arc<dyn Device>,
     address: u64,
@@ -29,13 +29,13 @@ impl Drop for Block {
     }
 }
 
-/// The result, or the error as the engine seam tells it.
+/// The value, or a panic with the error, as [`DeviceError`] describes.
 pub(crate) fn or_panic<T>(result: Result<T, DeviceError>) -> T {
     result.unwrap_or_else(|error| error.raise())
 }
 
 impl Allocation {
-    /// Space for `words` words, with any contents.
+    /// Allocates `words` words with unspecified contents.
     ///
     /// # Errors
     /// [`DeviceError::OutOfMemory`].
@@ -44,12 +44,12 @@ impl Allocation {
         Ok(Self { block: Arc::new(Block { device: device.clone(), address, words }) })
     }
 
-    /// As [`Allocation::try_new`], for the engine seam.
+    /// [`Allocation::try_new`] for operations that return no `Result`.
     pub(crate) fn new(device: &Arc<dyn Device>, words: usize) -> Self {
         or_panic(Self::try_new(device, words))
     }
 
-    /// The given words.
+    /// Allocates memory and copies `words` to it.
     pub(crate) fn of(device: &Arc<dyn Device>, words: &[u64]) -> Self {
         let allocation = Self::new(device, words.len());
         or_panic(device.write(allocation.address(), words));
@@ -78,7 +78,7 @@ impl Allocation {
         &self.block.device
     }
 
-    /// The allocation behind a seam's memory.
+    /// The allocation that `memory` is.
     pub(crate) fn behind(memory: &dyn DeviceMemory) -> &Self {
         memory.as_any().downcast_ref().expect(FOREIGN)
     }
@@ -131,17 +131,17 @@ impl DeviceMemory for Allocation {
     }
 
     fn zeroize(&self) {
-        // Secrets are overwritten when they are dropped, where nothing may unwind: the memory of a device
-        // that fails is gone with it.
+        // Runs in destructors of secrets, which must not unwind, so an error is ignored: the memory of a
+        // device that failed is lost.
         drop(self.device().zero(self.address(), self.words()));
     }
 }
 
-/// Units of a block whose units do not depend on one another.
+/// Units of a block in kernels whose units do not share memory.
 pub(crate) const DEFAULT_UNITS: u32 = 256;
 
-/// The address of the first word of a view, all of which is in the memory behind it: a buffer takes its shape
-/// from whoever makes it.
+/// The address of the first word of a view. Checks that the view lies within its memory, because a buffer's
+/// shape is chosen by its creator.
 pub(crate) fn address(x: &Rows<'_>) -> u64 {
     let (memory, first) = x.device().expect(FOREIGN);
     let allocation = Allocation::behind(memory);
@@ -154,7 +154,7 @@ pub(crate) fn address(x: &Rows<'_>) -> u64 {
     allocation.address() + first as u64 * 8
 }
 
-/// The address of the first word of a view that is written.
+/// [`address`] of a writable view.
 pub(crate) fn address_mut(x: &RowsMut<'_>) -> u64 {
     address(&x.view())
 }

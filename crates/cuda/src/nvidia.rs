@@ -1,7 +1,6 @@
-//! NVIDIA's devices through the driver, which is opened at run time. The kernels come as PTX, which the
-//! driver compiles for its device.
+//! NVIDIA GPUs. The driver is opened at run time, and compiles the kernels from PTX for its device.
 //!
-//! One stream for each device: copies, launches and frees take effect in the order of the calls, and only
+//! Each device has one stream, so copies, launches and frees take effect in the order of the calls. Only
 //! [`Addressed::read`] waits.
 
 use std::collections::HashMap;
@@ -19,37 +18,38 @@ use crate::device::{Addressed, Butterflies, Device, Launch, Limits};
 /// The kernels, made by `scripts/device_kernels.py`.
 const PTX: &str = include_str!("../kernels/kernels.ptx");
 
-/// The CUDA version whose drivers take this PTX: 1000 times the major version, 10 times the minor one.
+/// The first CUDA version whose drivers accept the PTX: 1000 times the major version plus 10 times the minor
+/// version.
 const LEAST_DRIVER: c_int = 12_020;
 
-/// The least compute capability.
+/// The smallest compute capability that is supported.
 const LEAST_CAPABILITY: (c_int, c_int) = (8, 0);
 
-/// What to do without a driver.
+/// The remedy in messages about a missing or old driver.
 const REMEDY: &str =
     "install NVIDIA's driver, version 535 or later, or compute on the processor (device=\"cpu\")";
 
-/// Devices whose rate of doubles is at least one in so many of that of floats take butterflies of doubles:
-/// those for computing, at 2; for graphics it is 32 or 64.
+/// Largest ratio of the throughputs of floats and doubles at which butterflies use doubles. It is 2 on
+/// devices for computing, and 32 or 64 on devices for graphics.
 const FAST_DOUBLES: c_int = 2;
 
-/// Words that are passed with a launch; `INLINE_WORDS` of `kernels/dialect.h`.
+/// Largest number of words that are passed with a launch; `INLINE_WORDS` of `kernels/dialect.h`.
 const INLINE_WORDS: usize = 480;
 
-/// Most words of shared memory that a transform uses: a polynomial of degree 2^14.
+/// Largest number of words of shared memory that a transform uses: a polynomial of degree 2^14.
 const MOST_SHARED_WORDS: u32 = 1 << 14;
 
-/// Most graphs that are kept: with more kinds of runs than that, all are made anew.
+/// Largest number of graphs that are kept. If it is exceeded, all graphs are dropped.
 const MOST_GRAPHS: usize = 256;
 
-/// Most kernels of a graph: longer runs, such as those that derive a key, are rare, and their graphs take
-/// memory.
+/// Largest number of kernels of a graph. Longer runs, such as those that derive a key, are rare, and their
+/// graphs would take memory.
 const LONGEST_GRAPH: usize = 128;
 
 /// A kernel of a graph, as the driver takes it.
 type NodeParameters = sys::CUDA_KERNEL_NODE_PARAMS_v2;
 
-/// What a kernel takes: `struct Arguments` of `kernels/dialect.h`.
+/// The parameter of every kernel: `struct Arguments` of `kernels/dialect.h`.
 #[repr(C)]
 struct Arguments {
     elsewhere: u64,
@@ -57,8 +57,8 @@ struct Arguments {
     words: [u64; INLINE_WORDS],
 }
 
-/// The arguments of a launch, and the memory of those that are too many, which is freed after what was
-/// launched before this is dropped.
+/// The arguments of a launch. More than [`INLINE_WORDS`] words are in the device's memory. Dropping the value
+/// queues the free of that memory in the stream, behind the launch.
 struct StagedArguments<'a> {
     device: &'a NvidiaDevice,
     arguments: Box<Arguments>,
@@ -66,7 +66,7 @@ struct StagedArguments<'a> {
 }
 
 impl StagedArguments<'_> {
-    /// What a kernel gets.
+    /// The pointer that the driver takes.
     fn pointer(&mut self) -> *mut c_void {
         (&raw mut *self.arguments).cast()
     }
@@ -80,25 +80,26 @@ impl Drop for StagedArguments<'_> {
     }
 }
 
-/// A device of NVIDIA's. All engines of a process share one value for each device.
+/// An NVIDIA GPU. All engines of a process share one value for each device.
 #[derive(Debug)]
 pub struct NvidiaDevice {
     name: String,
     kind: &'static str,
     limits: Limits,
     butterflies: Butterflies,
-    /// Whether the device reads ordinary memory of the host by itself, so that copies need not be staged.
+    /// Whether the device reads pageable memory of the host directly, so that drivers may omit staging.
     reads_host_memory: bool,
     handles: Handles,
     kernels: Mutex<HashMap<&'static str, Kernel>>,
-    /// The graphs of runs of kernels, by the kernels' names; nothing where runs are launches one by one.
+    /// The graphs of runs, by the names of the kernels of a run; `None` where kernels are launched one by
+    /// one.
     graphs: Mutex<Option<HashMap<Vec<&'static str>, Graph>>>,
     budget: Budget,
     /// The process that opened the device: the driver does not survive a fork.
     process: u32,
 }
 
-/// What the driver gave. The driver allows its use on any thread.
+/// Handles of the driver, which may be used on any thread.
 #[derive(Debug)]
 struct Handles {
     context: sys::CUcontext,
@@ -107,11 +108,11 @@ struct Handles {
     pool: sys::CUmemoryPool,
 }
 
-/// A kernel that was looked up.
+/// The driver's handle of a kernel.
 #[derive(Debug, Clone, Copy)]
 struct Kernel(sys::CUfunction);
 
-/// A graph of kernels, each after the one before it.
+/// A graph of kernels that run one after another.
 #[derive(Debug)]
 struct Graph {
     graph: sys::CUgraph,
@@ -132,22 +133,22 @@ impl Graph {
         for own in parameters {
             let mut node = std::ptr::null_mut();
             let before = made.nodes.last().map_or(std::ptr::null(), std::ptr::from_ref);
-            // SAFETY: the graph is there, the node before is its, and the driver copies the parameters.
+            // SAFETY: the graph exists and owns the previous node, and the driver copies the parameters.
             unsafe {
                 sys::cuGraphAddKernelNode_v2(&mut node, made.graph, before, made.nodes.len().min(1), own)
             }
             .result()?;
             made.nodes.push(node);
         }
-        // SAFETY: the graph is whole.
+        // SAFETY: the graph is complete.
         unsafe { sys::cuGraphInstantiateWithFlags(&mut made.runnable, made.graph, 0) }.result()?;
         Ok(made)
     }
 
-    /// Gives the kernels other arguments and sizes, from the next launch on.
+    /// Sets other arguments and sizes for the kernels, which take effect at the next launch.
     ///
     /// # Safety
-    /// As [`Graph::new`], for as many of the same kernels.
+    /// As [`Graph::new`]; the kernels are those of the graph, in the same order.
     unsafe fn update(&self, parameters: &[NodeParameters]) -> Result<(), DriverError> {
         self.nodes.iter().zip(parameters).try_for_each(|(&node, own)| {
             // SAFETY: the node is the graph's, and the driver copies the parameters.
@@ -158,8 +159,8 @@ impl Graph {
 
 impl Drop for Graph {
     fn drop(&mut self) {
-        // SAFETY: what was made is destroyed once; the driver lets a running graph end first. Where it fails,
-        // the next call says so.
+        // SAFETY: each handle is destroyed once, and the driver lets a running graph end first. An error is
+        // ignored: the next call reports it.
         unsafe {
             if !self.runnable.is_null() {
                 let _ = sys::cuGraphExecDestroy(self.runnable);
@@ -171,7 +172,7 @@ impl Drop for Graph {
     }
 }
 
-// SAFETY: as for the handles below; a lock is held while a graph is used.
+// SAFETY: as for `Handles` below; a lock is held while a graph is used.
 unsafe impl Send for Graph {}
 
 // SAFETY: the driver's handles are not bound to threads; each call makes the context current first.
@@ -185,7 +186,7 @@ fn missing(reason: impl Into<String>) -> DeviceError {
     DeviceError::Missing { reason: reason.into() }
 }
 
-/// The driver's words for an error.
+/// The driver's text and name of an error.
 fn words(error: DriverError) -> String {
     let text = |found: Result<&std::ffi::CStr, DriverError>| {
         found.map_or_else(|_| format!("{:?}", error.0), |text| text.to_string_lossy().into_owned())
@@ -193,8 +194,8 @@ fn words(error: DriverError) -> String {
     format!("{} ({})", text(error.error_string()), text(error.error_name()))
 }
 
-/// Makes a context current on this thread until it is dropped, and then the one that was before: other
-/// libraries of the program have their own.
+/// Makes a context current on this thread. Dropping the value restores the previous context, because other
+/// libraries of the program use their own.
 struct Current;
 
 impl Current {
@@ -207,12 +208,12 @@ impl Current {
 impl Drop for Current {
     fn drop(&mut self) {
         let mut context = std::ptr::null_mut();
-        // SAFETY: takes off what `push` put on; where it fails, the next call says so.
+        // SAFETY: pops the context that `push` pushed. An error is ignored: the next call reports it.
         let _ = unsafe { sys::cuCtxPopCurrent_v2(&mut context) };
     }
 }
 
-/// Whether the driver is there and new enough.
+/// Checks that the driver exists and is new enough.
 fn check_driver() -> Result<(), DeviceError> {
     // SAFETY: loads a library; it is NVIDIA's driver or nothing.
     if !unsafe { sys::is_culib_present() } {
@@ -237,7 +238,7 @@ fn check_driver() -> Result<(), DeviceError> {
     check_version(version)
 }
 
-/// Refuses drivers that do not take the PTX.
+/// Refuses drivers that do not accept the PTX.
 fn check_version(version: c_int) -> Result<(), DeviceError> {
     if version >= LEAST_DRIVER {
         return Ok(());
@@ -249,7 +250,7 @@ fn check_version(version: c_int) -> Result<(), DeviceError> {
     )))
 }
 
-/// Refuses devices of which the PTX is not.
+/// Refuses devices that the PTX does not support.
 fn check_capability(device: &str, (major, minor): (c_int, c_int)) -> Result<(), DeviceError> {
     if (major, minor) >= LEAST_CAPABILITY {
         return Ok(());
@@ -260,10 +261,10 @@ fn check_capability(device: &str, (major, minor): (c_int, c_int)) -> Result<(), 
     )))
 }
 
-/// How many devices the driver has.
+/// The number of devices that the driver lists.
 ///
 /// # Errors
-/// [`DeviceError::Missing`] without a driver, or with one that is too old.
+/// [`DeviceError::Missing`] where there is no driver or it is too old.
 pub fn count() -> Result<usize, DeviceError> {
     check_driver()?;
     let count = result::device::get_count()
@@ -271,7 +272,7 @@ pub fn count() -> Result<usize, DeviceError> {
     Ok(count.max(0) as usize)
 }
 
-/// The devices that the driver has, each as its name or the reason why it is not used. Nothing is opened.
+/// For each device of the driver its name, or the reason why it is not supported. Opens no device.
 pub fn list() -> Result<Vec<Result<String, DeviceError>>, DeviceError> {
     let describe = |ordinal: usize| {
         let failed = |error: DriverError| DeviceError::Failed {
@@ -294,11 +295,11 @@ pub fn list() -> Result<Vec<Result<String, DeviceError>>, DeviceError> {
 }
 
 impl NvidiaDevice {
-    /// Device number `ordinal`, opened at the first call.
+    /// Device number `ordinal`. The first call opens it.
     ///
     /// # Errors
-    /// [`DeviceError::Missing`] without a driver or such a device, or where either is too old;
-    /// [`DeviceError::Failed`] where the driver refuses it.
+    /// [`DeviceError::Missing`] where there is no driver or no such device, or either is too old;
+    /// [`DeviceError::Failed`] where a call of the driver fails.
     pub fn open(ordinal: usize) -> Result<Arc<Self>, DeviceError> {
         static OPENED: Mutex<Vec<(usize, Arc<NvidiaDevice>)>> = Mutex::new(Vec::new());
         let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -347,8 +348,8 @@ impl NvidiaDevice {
         let _current = Current::push(context).map_err(failed("starting a context"))?;
         let stream = result::stream::create(result::stream::StreamKind::NonBlocking)
             .map_err(failed("creating a stream"))?;
-        // What is freed stays with the process, so that the next allocation takes no call of the system.
-        // SAFETY: the device comes from the driver; the threshold is one word.
+        // Freed memory stays with the process, so that the next allocation needs no system call. SAFETY: the
+        // device comes from the driver; the threshold is one word.
         let pool = unsafe {
             let pool =
                 result::device::get_default_mem_pool(device).map_err(failed("asking for its memory"))?;
@@ -378,7 +379,7 @@ impl NvidiaDevice {
         })
     }
 
-    /// Bytes that are free on the device, and all of them. What this process has freed stays in its pool, and
+    /// Free bytes and total bytes of the device. Memory that this process has freed stays in its pool and
     /// counts as free.
     ///
     /// # Errors
@@ -399,7 +400,7 @@ impl NvidiaDevice {
         })
     }
 
-    /// Refuses a process that is a copy of the one that opened the device.
+    /// Refuses calls in a fork of the process that opened the device.
     fn check_process(&self, call: &'static str) -> Result<(), DeviceError> {
         if std::process::id() == self.process {
             return Ok(());
@@ -422,12 +423,13 @@ impl NvidiaDevice {
         run().map_err(|error| DeviceError::Failed { device: self.name(), call, reason: words(error) })
     }
 
-    /// How many graphs there are.
+    /// The number of graphs that are kept.
     pub fn graphs(&self) -> usize {
         self.graphs.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map_or(0, HashMap::len)
     }
 
-    /// Allocates bytes that the budget has counted; those that there is no room for do not count any more.
+    /// Allocates bytes that the budget has counted already. If the allocation fails, they are no longer
+    /// counted.
     fn allocate_counted(&self, needed: u64) -> Result<u64, DeviceError> {
         let mut full = false;
         let allocated = self.call("allocating memory", || {
@@ -446,14 +448,14 @@ impl NvidiaDevice {
         })
     }
 
-    /// The words of a launch as the driver takes them.
+    /// The arguments of a launch in the form that the driver takes.
     fn arguments(&self, launch: &Launch) -> Result<StagedArguments<'_>, DeviceError> {
         let inline =
             Arguments { elsewhere: 0, first_row: u64::from(launch.first_row), words: [0; INLINE_WORDS] };
         let mut staged =
             StagedArguments { device: self, arguments: Box::new(inline), count: launch.args.len() };
         if launch.args.len() > INLINE_WORDS {
-            // A few kibibytes for the length of a launch are no matter of the limit.
+            // The limit does not apply to a few kibibytes that are freed after the launch.
             let needed = launch.args.len() as u64 * 8;
             self.budget.take_unlimited(needed);
             staged.arguments.elsewhere = self.allocate_counted(needed)?;
@@ -510,7 +512,7 @@ impl Device for NvidiaDevice {
         self.call("waiting", || unsafe { result::stream::synchronize(self.handles.stream) })
     }
 
-    /// A graph saves the device most of the time between two kernels, which matters where they are short.
+    /// A graph removes most of the idle time between two kernels, which matters where kernels are short.
     fn set_graphs(&self, on: bool) -> Result<(), DeviceError> {
         self.call("dropping graphs", || {
             let mut graphs = self.graphs.lock().unwrap_or_else(PoisonError::into_inner);
@@ -536,10 +538,10 @@ impl Addressed for NvidiaDevice {
     }
 
     fn free(&self, address: u64, words: usize) {
-        // SAFETY: the address comes from `allocate`, and what uses it is ahead of this call in the stream.
+        // SAFETY: the address comes from `allocate`, and its uses precede this call in the stream.
         let freed =
             self.call("freeing memory", || unsafe { result::free_async(address, self.handles.stream) });
-        // Where the driver fails, the next call says so: a destructor cannot.
+        // An error is ignored, because destructors call this: the next call reports it.
         drop(freed);
         self.budget.give_back(words.max(1) as u64 * 8);
     }
@@ -550,7 +552,7 @@ impl Addressed for NvidiaDevice {
         }
         // SAFETY: an address of this device's memory with room for the words, as [`Addressed`] asks of its
         // callers, which are all in this crate. The words are read before the call returns: drivers stage
-        // ordinary memory of the host, and where the device could read it by itself the stream is waited for.
+        // pageable memory of the host, and where the device reads it directly, the call waits for the stream.
         self.call("copying to the device", || unsafe {
             result::memcpy_htod_async(address, words, self.handles.stream)?;
             if self.reads_host_memory { result::stream::synchronize(self.handles.stream) } else { Ok(()) }
@@ -660,7 +662,8 @@ impl Addressed for NvidiaDevice {
         });
         let runnable = graphs.get(&names).filter(|_| ready.is_ok()).map(|graph| graph.runnable);
         let Some(runnable) = runnable else {
-            // Nothing has run: kernels one by one need no graph. Where the device is gone, they say so.
+            // No kernel has run yet, so they are launched one by one. If the device failed, the launches
+            // report it.
             self.call("dropping a graph", || {
                 graphs.remove(&names);
                 Ok(())
@@ -668,7 +671,7 @@ impl Addressed for NvidiaDevice {
             drop((held, arguments));
             return launches.iter().try_for_each(|launch| self.launch(launch));
         };
-        // SAFETY: the graph is there while the lock is held, and the stream is this device's.
+        // SAFETY: the graph exists while the lock is held, and the stream is this device's.
         self.call("running a graph", || unsafe { sys::cuGraphLaunch(runnable, self.handles.stream) }.result())
     }
 }
@@ -677,7 +680,7 @@ impl Addressed for NvidiaDevice {
 mod tests {
     use super::*;
 
-    /// Every kernel that the host knows is in the PTX, with bounds that its launches keep to.
+    /// The kernels of `kernels.list` and those of the PTX are the same.
     #[test]
     fn all_kernels_are_in_the_ptx() {
         let names = include_str!("../kernels/kernels.list")
@@ -692,7 +695,7 @@ mod tests {
             count += 1;
         }
         assert_eq!(PTX.matches(".entry ").count(), count);
-        // What drivers from LEAST_DRIVER on and devices from LEAST_CAPABILITY on take.
+        // The versions that drivers from LEAST_DRIVER and devices from LEAST_CAPABILITY on accept.
         assert!(
             PTX.contains("\n.version 8.2\n.target sm_80\n"),
             "other compilers made kernels.ptx than requirements/cuda.txt names"

@@ -1,9 +1,9 @@
-//! Launches that are held back while an operation is put together, and given to the device as one.
+//! Queues the launches of an operation, and submits them to the device together.
 //!
-//! A thread opens a queue for a device ([`Queued::open`]); until it closes it, its launches wait, and with
-//! them the memory that it frees. Whatever else it asks of the device, but for memory, first sends off what
-//! waits, so that everything still takes effect in the order of the calls. Other threads are not held back,
-//! and need not be: they cannot have the results of an operation that is not finished.
+//! Each thread has a queue for each device. While it is open ([`Queued::open`]), launches and frees of this
+//! thread are queued. Every other call except an allocation first submits the queue, so that all calls take
+//! effect in their order. Launches of other threads are not queued, and cannot read results of this thread's
+//! operation before it ends.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -13,18 +13,18 @@ use clathrate_arith::DeviceError;
 use crate::device::{Addressed, Butterflies, Device, Launch, Limits};
 use crate::memory::Block;
 
-/// What waits for one device.
+/// One thread's queue for one device.
 struct Waiting {
-    /// The address of the device's value.
+    /// Identifies the device: the address of its value in this process.
     device: usize,
-    /// How often the queue was opened.
+    /// Number of calls of `open` that are not yet closed.
     depth: usize,
     launches: Vec<Launch>,
     /// Address and words.
     freed: Vec<(u64, usize)>,
-    /// Memory of others that launches read.
+    /// Shared memory that queued launches read.
     kept: Vec<Arc<Block>>,
-    /// The first failure: whoever met it may have been a destructor, which cannot tell.
+    /// The first error of a submission. It may have occurred in a destructor, which cannot report it.
     failed: Option<DeviceError>,
 }
 
@@ -32,7 +32,7 @@ thread_local! {
     static WAITING: RefCell<Vec<Waiting>> = const { RefCell::new(Vec::new()) };
 }
 
-/// A device whose launches can wait.
+/// A device with a queue for each thread.
 #[derive(Debug)]
 pub(crate) struct Queued {
     inner: Arc<dyn Device>,
@@ -47,15 +47,15 @@ impl Queued {
         Arc::as_ptr(&self.inner).cast::<()>() as usize
     }
 
-    /// Works on what waits, if this thread's queue is open.
+    /// Calls `work` on this thread's queue, if it is open.
     fn waiting<T>(&self, work: impl FnOnce(&mut Waiting) -> T) -> Option<T> {
-        // While a thread ends, its queues are gone.
+        // The thread-local queues may be destroyed already while a thread ends.
         let found = WAITING
             .try_with(|all| all.borrow_mut().iter_mut().find(|own| own.device == self.key()).map(work));
         found.ok().flatten()
     }
 
-    /// Holds this thread's launches back.
+    /// Opens this thread's queue.
     pub(crate) fn open(&self) {
         if self.waiting(|own| own.depth += 1).is_none() {
             let own = Waiting {
@@ -70,10 +70,11 @@ impl Queued {
         }
     }
 
-    /// Ends one [`Queued::open`]; the last one sends off what waits, or drops it where `keep` is false.
+    /// Ends one [`Queued::open`]. The outermost `close` submits the queue. Where `keep` is false, queued
+    /// launches are dropped.
     ///
     /// # Errors
-    /// Those of the device, since the queue was opened.
+    /// The first error of the device since the queue was opened.
     pub(crate) fn close(&self, keep: bool) -> Result<(), DeviceError> {
         let last = self.waiting(|own| {
             own.depth -= 1;
@@ -85,7 +86,7 @@ impl Queued {
         if last != Some(true) {
             return Ok(());
         }
-        // Closed before anything is sent off, so that nothing waits for ever, whatever comes.
+        // The queue is removed before it is submitted, so that it is closed even if the submission fails.
         let own = WAITING.with(|all| {
             let mut all = all.borrow_mut();
             all.iter().position(|own| own.device == self.key()).map(|place| all.swap_remove(place))
@@ -101,7 +102,7 @@ impl Queued {
         if launches.is_empty() { Ok(()) } else { self.inner.run(launches) }
     }
 
-    /// Keeps `memory` until what waits is sent off: another thread may free it meanwhile.
+    /// Keeps `memory` allocated until the queue is submitted, because another thread may drop it before.
     pub(crate) fn keep(&self, memory: &Arc<Block>) {
         self.waiting(|own| {
             if !own.kept.iter().any(|kept| Arc::ptr_eq(kept, memory)) {
@@ -110,7 +111,7 @@ impl Queued {
         });
     }
 
-    /// Sends off what waits.
+    /// Submits the queue.
     ///
     /// # Errors
     /// Those of the device.
@@ -118,7 +119,7 @@ impl Queued {
         let taken = self.waiting(|own| (std::mem::take(&mut own.launches), std::mem::take(&mut own.kept)));
         let Some((launches, kept)) = taken else { return Ok(()) };
         let sent = self.run_now(&launches);
-        // Adds to what is freed, where this was the last owner.
+        // Queues frees of the blocks of which this was the last owner.
         drop(kept);
         let freed = self.waiting(|own| std::mem::take(&mut own.freed)).unwrap_or_default();
         freed.into_iter().for_each(|(address, words)| self.inner.free(address, words));
@@ -167,7 +168,7 @@ impl Device for Queued {
 impl Addressed for Queued {
     fn allocate(&self, words: usize) -> Result<u64, DeviceError> {
         match self.inner.allocate(words) {
-            // There may be room when what waits to be freed is.
+            // Submitting the queue frees memory.
             Err(DeviceError::OutOfMemory { .. })
                 if self.waiting(|own| !own.freed.is_empty() || !own.kept.is_empty()) == Some(true) =>
             {
@@ -200,7 +201,7 @@ impl Addressed for Queued {
     }
 
     fn zero(&self, address: u64, words: usize) -> Result<(), DeviceError> {
-        // What is overwritten may be a secret, whatever became of the launches before.
+        // The memory may hold a secret, so it is overwritten even if the submission fails.
         let sent = self.send();
         self.inner.zero(address, words)?;
         sent

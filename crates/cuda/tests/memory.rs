@@ -1,6 +1,6 @@
-//! The memory of a device: residues come and go by upload and download alone, and buffers live and die there.
-//! Whatever above the engine seam reads residues in another way fails on this engine, which the tests of the
-//! layers above run on.
+//! The memory of a device: residues enter and leave it only by upload and download. Code above the engine
+//! that reads residues in another way panics on this engine, with which the tests of the upper crates run
+//! too.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ fn engine() -> (Arc<HostDevice>, DeviceEngine) {
     (device.clone(), DeviceEngine::new(device, DEGREE, &moduli).expect("engine"))
 }
 
-/// Whether `work` panics, without a word.
+/// Whether `work` panics.
 fn panics<T>(work: impl FnOnce() -> T) -> bool {
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).is_err()
 }
@@ -32,7 +32,7 @@ fn residues_come_back_as_they_went_and_cannot_be_reached_otherwise() {
     assert_eq!(*engine.download(x.view().slice(1..3)), words[DEGREE..3 * DEGREE]);
     assert!(panics(|| x.host().len()) && panics(|| x.row(0).len()) && panics(|| x.view().host().len()));
     assert!(panics(|| x.clone().view_mut().host().len()) && panics(|| x.clone().row_mut(0).len()));
-    // Nor does another engine compute with them.
+    // An engine does not compute with the memory of another engine.
     let cpu = CpuEngine::new(DEGREE, &[97], Isa::Scalar).expect("engine");
     assert!(panics(|| cpu.negate_assign(x.clone().view_mut(), &[0])));
     assert!(panics(|| engine.negate_assign(cpu.zeroed(1).view_mut(), &[0])));

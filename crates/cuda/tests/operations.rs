@@ -1,5 +1,5 @@
-//! Every operation of the device's engine, run by the host device, bit for bit that of the CPU's engine, in
-//! as many passes over rows.
+//! Compares every operation of the device's engine on the host device with the CPU engine: equal bits and
+//! equally many passes over rows.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ fn check(degree: usize, gap: usize, device: HostDevice) {
     };
     let found = outcomes(&engine(degree), &engine(degree / gap));
     assert_same(&found, &expected, &what);
-    // Products of matrices are other ones: words are multiplied as they are, not as floating-point digits.
+    // Counts of matrix products differ: this engine multiplies words, not floating-point digits.
     let (expected, found) = (expected_passes.take(), passes.take());
     assert_eq!(
         Counts { product: ProductCounts::default(), ..found },
@@ -77,7 +77,7 @@ fn a_thread_for_each_unit_gives_the_same() {
     check(1 << 6, 2, HostDevice::default().with_limits(limits).with_threads());
 }
 
-/// Rows on which sums of butterflies grow the most, and rows of edges.
+/// Rows on which the sums of butterflies grow largest, and rows of extreme residues.
 fn extreme_rows(degree: usize, q: u64) -> Vec<Vec<u64>> {
     let by = |residue: &dyn Fn(usize) -> u64| (0..degree).map(residue).collect::<Vec<u64>>();
     vec![
@@ -114,8 +114,8 @@ fn transforms_of_extreme_rows_equal_the_cpus_for_primes_at_every_border() {
     }
 }
 
-/// A kernel reads what it is told to read, so whatever is not there is refused before: shapes beyond the
-/// memory behind them, moduli, rows, terms and columns that do not exist.
+/// Kernels check no addresses, so the engine refuses invalid arguments before a launch: views beyond their
+/// memory, and moduli, rows, terms and columns that do not exist.
 #[test]
 fn what_is_not_there_is_refused_before_a_kernel_reads_it() {
     use clathrate_arith::{Buffer, FactorShape, Rows};
@@ -131,7 +131,7 @@ fn what_is_not_there_is_refused_before_a_kernel_reads_it() {
     let refused = |what: &str, work: &mut dyn FnMut()| {
         assert!(catch_unwind(AssertUnwindSafe(work)).is_err(), "{what} must be refused");
     };
-    // A control: the same calls, with what is there.
+    // A control: the same calls with valid arguments.
     engine.add_assign(x.view_mut(), y.view(), &[0, 1]);
     engine.forward_ntt(x.view_mut(), &[0, 1]);
     drop((

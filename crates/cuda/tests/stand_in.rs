@@ -1,10 +1,10 @@
-//! [`NvidiaDevice`] on a stand-in for NVIDIA's driver (`driver/driver.cpp`), which puts work off until it is
-//! waited for: every operation bit for bit the processor's, kernel by kernel and in graphs, and what a device
-//! does that is full or gone.
+//! [`NvidiaDevice`] on a stand-in for NVIDIA's driver (`driver/driver.cpp`), which defers work until a call
+//! waits for it. Compares every operation bit for bit with the CPU engine, with single launches and with
+//! graphs, and tests errors of a device without memory and of a failed device.
 //!
-//! A program of its own, because a process loads the driver once: it builds the stand-in as `libcuda.so` and
-//! starts itself again with that library in front. Where `CLATHRATE_TEST_ENGINE` names NVIDIA's device, the
-//! operations are compared on the driver that is there, which is a real device's where the machine has one.
+//! This is a separate program, because a process loads the driver once. It builds the stand-in as
+//! `libcuda.so` and starts itself again with that library first in the search path. Where
+//! `CLATHRATE_TEST_ENGINE` names an NVIDIA device, it compares the operations on the machine's own driver.
 
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -16,7 +16,7 @@ use clathrate_cuda::{Device, DeviceEngine, NvidiaDevice};
 use clathrate_testkit::conformance::{assert_same, moduli, outcomes};
 use clathrate_testkit::engines::ENGINE_VARIABLE;
 
-/// Set in the process that has the stand-in.
+/// Set in the process that uses the stand-in.
 const WITHIN: &str = "CLATHRATE_TEST_STAND_IN";
 
 fn main() -> ExitCode {
@@ -31,7 +31,7 @@ fn main() -> ExitCode {
         assert_eq!(stand_in("stand_in_graphs", 0), 0, "graphs that nobody destroys");
         return ExitCode::SUCCESS;
     }
-    // Programs that run tests ask for their names.
+    // Test runners list the tests first.
     if std::env::args().any(|argument| argument == "--list") {
         return ExitCode::SUCCESS;
     }
@@ -101,7 +101,7 @@ fn operations_equal_the_cpus() {
             let (large, small) = (engine(degree), engine(degree / 2));
             let what = format!("degree 2^{log}, graphs {graphs}");
             assert_same(&outcomes(&large, &small), &expected, &what);
-            // Held back as far as results are not asked for.
+            // With launches queued until a result is read.
             assert_same(
                 &together(&large, || outcomes(&large, &small)),
                 &expected,
@@ -115,8 +115,8 @@ fn operations_equal_the_cpus() {
     assert_eq!(device.allocated_bytes(), 0);
 }
 
-/// Sums of products that are computed in graphs over and over, with new addresses each time, and while other
-/// threads compute too.
+/// Computes sums of products in graphs repeatedly, with new addresses each time, while other threads compute
+/// too.
 fn results_do_not_depend_on_when_work_is_done() {
     let device = device();
     device.set_graphs(true).expect("graphs");
@@ -193,9 +193,9 @@ fn devices_with_a_limit_say_so() {
     assert_eq!(device.allocated_bytes(), 0);
 }
 
-/// The stand-in's own functions, found in the library that the process has loaded.
+/// Calls a test function of the stand-in in the library that the process has loaded.
 fn stand_in(name: &str, argument: u64) -> u64 {
-    // SAFETY: the stand-in has these functions, which take a word or nothing and give a word or nothing.
+    // SAFETY: the stand-in has these functions, which take at most one word and return at most one word.
     unsafe {
         let library = libloading::Library::new("libcuda.so").expect("the stand-in");
         let function: libloading::Symbol<'_, unsafe extern "C" fn(u64) -> u64> =
@@ -224,7 +224,7 @@ fn graphs_that_the_driver_refuses_are_done_without() {
     let engine = DeviceEngine::new(device.clone(), 16, &moduli(16)).expect("engine");
     device.set_graphs(true).expect("graphs");
     let words: Vec<u64> = (1..17).collect();
-    // When a graph is made, when it is changed, and again.
+    // Refuses the creation of a graph, then its update, then again.
     for refused in [1, 0, 1, 2, 0] {
         stand_in("stand_in_refuse_graphs", refused);
         assert_eq!(there_and_back(&engine, &words), words);

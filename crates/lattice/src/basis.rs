@@ -1,11 +1,11 @@
-//! Which moduli a polynomial has, and in which order.
+//! The moduli of a polynomial, in order.
 
 use std::sync::Arc;
 
 use crate::error::LatticeError;
 use crate::ring::Ring;
 
-/// An ordered set of moduli of a ring, by index: which row of a polynomial has which modulus.
+/// An ordered set of moduli of a ring, by index. Row `i` of a polynomial has modulus `indices()[i]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Basis(Arc<[usize]>);
 
@@ -28,7 +28,7 @@ impl Basis {
         self.0.len()
     }
 
-    /// Whether it has no modulus.
+    /// Whether the basis is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -52,11 +52,11 @@ impl Basis {
         Self::new(self.0.iter().chain(other.0.iter()).copied())
     }
 
-    /// Refuses a basis that `ring` does not have.
+    /// Checks that this is a basis of `ring`.
     ///
     /// # Errors
-    /// [`LatticeError::EmptyShape`] without primes; [`LatticeError::BasisMismatch`] where the ring lacks one,
-    /// or one is repeated.
+    /// [`LatticeError::EmptyShape`] where the basis is empty; [`LatticeError::BasisMismatch`] where the ring
+    /// lacks a prime or a prime is repeated.
     pub fn check(&self, ring: &Ring) -> Result<(), LatticeError> {
         if self.is_empty() {
             return Err(LatticeError::EmptyShape { what: "the number of primes", got: 0 });
@@ -68,13 +68,13 @@ impl Basis {
         Ok(())
     }
 
-    /// `c` modulo each of its moduli in `ring`.
+    /// `c` modulo each modulus of the basis.
     #[must_use]
     pub fn residues_of(&self, ring: &Ring, c: i128) -> Vec<u64> {
         self.0.iter().map(|&i| ring.moduli()[i].reduce_i128(c)).collect()
     }
 
-    /// Bits of the product of its moduli in `ring`.
+    /// `log2` of the product of the moduli.
     #[must_use]
     pub fn log2(&self, ring: &Ring) -> f64 {
         self.0.iter().map(|&i| (ring.moduli()[i].value() as f64).log2()).sum()

@@ -54,8 +54,7 @@ pub struct Bundle<D: Domain> {
     /// The mask, then the bodies.
     polys: Polys<D>,
     rank: usize,
-    /// The seed that the mask was expanded from, as long as the mask is unchanged; files store the seed
-    /// instead of the mask.
+    /// The seed of the mask, as long as the mask is unchanged; files store the seed instead of the mask.
     seed: Option<MaskSeed>,
 }
 
@@ -181,7 +180,7 @@ impl<D: Domain> Bundle<D> {
         self.polys.bytes()
     }
 
-    /// The seed that the mask expands from, or `None` if there was none or the mask may have changed since.
+    /// The seed of the mask; `None` if it was not made from a seed or may have changed since.
     #[must_use]
     pub fn seed(&self) -> Option<MaskSeed> {
         self.seed
@@ -265,7 +264,7 @@ impl<D: Domain> Bundle<D> {
         Ok(())
     }
 
-    /// `self + other`, in one pass over memory; a clone followed by an addition in place would take two.
+    /// `self + other`, in one pass over memory.
     pub fn sum(&self, other: &Self) -> Result<Self, LatticeError> {
         self.check_same_shape(other)?;
         let mut sum = Self {
@@ -335,8 +334,8 @@ impl<D: Domain> Bundle<D> {
         Self::combine_with_progress(left, inputs, &mut || true).map(Option::unwrap_or_default)
     }
 
-    /// As [`Bundle::combine`]. `progress` is called before each of the `(k + m) * primes` rows of residues;
-    /// if it returns `false`, the work stops and the result is `None`.
+    /// [`Bundle::combine`] with `progress` called before each of the `(k + m) * primes` rows of residues. If
+    /// it returns `false`, the work stops and the result is `None`.
     pub fn combine_with_progress(
         left: &LeftMatrix,
         inputs: &[&Self],
@@ -372,7 +371,7 @@ impl<D: Domain> Bundle<D> {
     }
 }
 
-/// Checks that a bundle of `polys` polynomials in all has a mask and a body.
+/// Checks that a bundle of `polys` polynomials has a mask and a body.
 fn check_shape(Rank(rank): Rank, polys: usize) -> Result<(), LatticeError> {
     for (what, got) in [("the rank", rank), ("the number of bodies", polys.saturating_sub(rank))] {
         if got == 0 {
@@ -383,8 +382,8 @@ fn check_shape(Rank(rank): Rank, polys: usize) -> Result<(), LatticeError> {
 }
 
 impl Bundle<Coeff> {
-    /// A bundle of one body whose residues `words` writes: called with the number of a polynomial, that of a
-    /// prime in the basis, and the `n` residues there. The mask's polynomials come first.
+    /// A bundle of one body whose residues `words` writes. The arguments of `words` are the index of a
+    /// polynomial (mask first), the index of a prime in the basis, and the `n` residues to write.
     ///
     /// # Errors
     /// [`LatticeError::EmptyShape`] for rank 0; [`LatticeError::BasisMismatch`] where the ring lacks a prime
@@ -493,8 +492,8 @@ impl Bundle<Eval> {
         self.bodies_mut().at(body).add_assign(message)
     }
 
-    /// `self * p` for a plaintext polynomial, in one pass over memory; a clone followed by a product in place
-    /// would take two. `p` may have more primes than the bundle.
+    /// `self * p` for a plaintext polynomial, in one pass over memory. `p` may have more primes than the
+    /// bundle.
     ///
     /// # Errors
     /// [`LatticeError::BasisMismatch`] where `p` lacks a prime; [`LatticeError::RingMismatch`].
@@ -548,8 +547,9 @@ fn mask_times_secret(
 }
 
 /// The mask of `rank` polynomials that `seed` expands to. The residues of polynomial `i` modulo the ring's
-/// modulus number `index` are the stream of (seed, i, index), so any subset of rows can be expanded alone.
-/// They are read as Eval form; the mask is uniform in Coeff form too, because the transform is a bijection.
+/// modulus number `index` are the stream of (seed, i, index), so any subset of rows can be expanded
+/// separately. They are the Eval form; the mask is uniform in Coeff form too, because the transform is a
+/// bijection.
 #[must_use]
 pub fn expand_mask(seed: &MaskSeed, ring: &Ring, basis: &Basis, rank: usize) -> Polys<Eval> {
     let mut mask = Polys::scratch(ring, basis, rank);
@@ -557,7 +557,7 @@ pub fn expand_mask(seed: &MaskSeed, ring: &Ring, basis: &Basis, rank: usize) -> 
     mask
 }
 
-/// As [`expand_mask`], written to existing polynomials.
+/// [`expand_mask`] into existing polynomials.
 fn expand_into(seed: &MaskSeed, mask: PolysMut<'_, Eval>) {
     let (ring, indices) = (mask.ring(), mask.basis().indices());
     ring.engine().upload_rows(mask.into_rows(), &|row, words| {
@@ -567,8 +567,8 @@ fn expand_into(seed: &MaskSeed, mask: PolysMut<'_, Eval>) {
     });
 }
 
-/// `target <-` a polynomial of independent Gaussian errors, sigma = 3.2. It is written where its sum with
-/// other terms is wanted, so that no polynomial of errors alone is left in memory.
+/// `target <-` a polynomial of independent Gaussian errors, sigma = 3.2. The caller adds other terms in
+/// place, so that no polynomial of errors alone remains in memory.
 pub(crate) fn set_gaussian(target: &mut PolyMut<'_, Eval>, rng: &mut SecretRng) {
     let mut errors = zeroize::Zeroizing::new(vec![0i64; target.ring().degree()]);
     rng.gaussian(&mut errors);

@@ -47,8 +47,7 @@ impl Chain {
         Self::with_auxiliary(ring, step_lengths, 0)
     }
 
-    /// As [`Chain::new`], but the last `auxiliary` moduli of the ring are neither ciphertext nor special
-    /// primes.
+    /// [`Chain::new`] where the last `auxiliary` moduli of the ring are auxiliary primes.
     pub fn with_auxiliary(
         ring: Ring,
         step_lengths: &[usize],
@@ -57,8 +56,8 @@ impl Chain {
         Self::with_temporary(ring, step_lengths, 0, auxiliary)
     }
 
-    /// As [`Chain::with_auxiliary`], but the `temporary` moduli before the auxiliary ones are temporary
-    /// primes: special primes in [`Chain::widened`] chains only.
+    /// [`Chain::with_auxiliary`] where the `temporary` moduli before the auxiliary primes are temporary
+    /// primes, which only [`Chain::widened`] makes special primes.
     pub fn with_temporary(
         ring: Ring,
         step_lengths: &[usize],
@@ -107,14 +106,14 @@ impl Chain {
         Ok(Self { special: self.special.start..end, temporary: end..self.temporary.end, ..self.clone() })
     }
 
-    /// The chain of levels `0..=most` with the primes of index range `special` as its special ones: some of
-    /// this chain's special primes, or of the primes of its higher levels. It is used for keys to a secret
-    /// that is not secure over the whole modulus. Its gadget is that of its own `Q`, so its keys work with no
-    /// other chain.
+    /// The chain of levels `0..=most` whose special primes are those with indices `special`: special primes
+    /// of this chain or primes of its higher levels. It is used for keys to a secret that is not secure over
+    /// the full modulus. Its gadget belongs to its own product of primes `Q`, so its keys work with no other
+    /// chain.
     ///
     /// # Errors
     /// [`LatticeError::LevelOutOfRange`]; [`LatticeError::NoSpecialPrimes`] where `special` is empty;
-    /// [`LatticeError::BasisMismatch`] where a prime of it belongs to the levels that are kept, or is beyond
+    /// [`LatticeError::BasisMismatch`] where `special` contains a prime of levels `0..=most`, or one beyond
     /// this chain's special primes.
     pub fn narrowed(&self, most: Level, special: Range<usize>) -> Result<Self, LatticeError> {
         self.check_level(most)?;
@@ -127,8 +126,8 @@ impl Chain {
         Ok(Self { steps: self.steps[..=most.0].to_vec(), special, ..self.clone() })
     }
 
-    /// The chain with the first `count` special primes as a further step; `None` unless a special prime
-    /// remains.
+    /// The chain with the first `count` special primes as a further step; `None` where `count` is 0 or no
+    /// special prime remains.
     pub(crate) fn moved_special(&self, count: usize) -> Option<Self> {
         let start = self.special.start + count;
         if count == 0 || start >= self.special.end {
@@ -192,7 +191,7 @@ impl Chain {
         Basis::new(self.temporary.end..self.ring.moduli().len())
     }
 
-    /// Basis of the whole modulus `Q` of the gadget: all ciphertext primes, then all special primes.
+    /// Basis of the gadget's modulus `Q`: all ciphertext primes, then all special primes.
     #[must_use]
     pub fn whole_basis(&self) -> Basis {
         self.key_basis(self.max_level())

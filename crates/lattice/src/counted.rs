@@ -1,15 +1,15 @@
-//! Samples whose mask is expanded from a seed and a counter: the two halves of an encryption by a device that
-//! holds a secret and a counter, and nothing of a ring.
+//! Samples whose mask is expanded from a seed and a counter, for a device that holds a secret and a counter
+//! but no ring: the device's computation of the body, and the receiver's expansion of the mask.
 //!
 //! A sample of degree `n` and rank `k` under the counter `c` has the mask whose residues modulo the ring's
 //! modulus number `index` are the stream of (seed, c, index), polynomial after polynomial, in Coeff form. The
-//! device computes the body from the stream, `b = m + e - <a, s>`, word by word; the receiver expands the
-//! same stream into a bundle. With `n = 1` a sample is an LWE sample.
+//! device computes the body `b = m + e - <a, s>` from the stream, word by word; the receiver expands the same
+//! stream into a bundle. With `n = 1` a sample is an LWE sample.
 //!
-//! A counter must not be used twice with one seed: the difference of two bodies under one mask is the
+//! A counter must not be used twice with one seed: the difference of two bodies with one mask reveals the
 //! difference of the messages and errors.
 //!
-//! Source: [hermes, sec. 5.4], the client's half.
+//! Source: [hermes, sec. 5.4], the client's part.
 
 use clathrate_arith::Modulus;
 use zeroize::Zeroizing;
@@ -29,9 +29,9 @@ const BLOCK: usize = 1024;
 /// `<a, s>` modulo `modulus`, which is number `index` of the ring, for the mask of counter `counter`: `n`
 /// residues.
 ///
-/// `secret` has the `k n` coefficients of the polynomials of the secret, one after the other, `n` a power of
-/// two. Neither branches nor addresses depend on them. The result is secret: with the public mask it reveals
-/// the secret.
+/// `secret` holds the `k n` coefficients of the secret, polynomial after polynomial; `n` is a power of two.
+/// Neither branches nor addresses depend on them. The result is secret: with the public mask it reveals the
+/// secret.
 #[must_use]
 pub fn mask_times_secret(
     seed: &MaskSeed,
@@ -67,8 +67,8 @@ pub fn reduced(modulus: &Modulus, sum: i128) -> u64 {
 }
 
 impl Bundle<Coeff> {
-    /// The sample with the mask of counter `counter` and the body that `body` writes: called with the number
-    /// of a modulus of the ring and its `n` residues.
+    /// The sample with the mask of counter `counter` and the body that `body` writes. The arguments of `body`
+    /// are the index of a modulus of the ring and the `n` residues to write.
     ///
     /// # Errors
     /// [`LatticeError::EmptyShape`] for rank 0; [`LatticeError::BasisMismatch`] where the ring lacks a prime

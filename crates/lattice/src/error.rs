@@ -8,8 +8,8 @@ use crate::sampling::SamplingError;
 
 /// Errors of the lattice layer.
 ///
-/// Operations check rings, bases, ranks, bodies and levels of their operands. `# Errors` of an operation says
-/// what is special to it; it also has the errors of the operations that it consists of.
+/// Operations check rings, bases, ranks, bodies and levels of their operands. `# Errors` of an operation
+/// lists the errors that are special to it; it also returns the errors of the operations that it calls.
 #[derive(Debug, Error, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum LatticeError {
@@ -35,12 +35,12 @@ pub enum LatticeError {
         /// Bodies of the right operand.
         right: usize,
     },
-    /// Another number of polynomials than an operation takes.
+    /// A wrong number of polynomials.
     #[error("{what} takes {}, got {got}", counted(*expected, "polynomial"))]
     PolynomialCount {
         /// The operation.
         what: &'static str,
-        /// The number that it takes.
+        /// The number that the operation takes.
         expected: usize,
         /// The number given.
         got: usize,
@@ -103,7 +103,7 @@ pub enum LatticeError {
         "the key reaches level {key_level}, the input is at level {level}: drop the input's level or generate the key higher"
     )]
     KeyLevelTooLow {
-        /// Highest level the key serves.
+        /// Highest level of the key.
         key_level: usize,
         /// Level of the input.
         level: usize,
@@ -171,7 +171,7 @@ pub enum LatticeError {
         /// The value given.
         got: usize,
     },
-    /// Packed residues that are not as many words as their shape takes.
+    /// Packed residues whose number of words does not fit their shape.
     #[error("packed residues of this shape take {expected} words, got {found}")]
     WordCount {
         /// The words that the shape takes.

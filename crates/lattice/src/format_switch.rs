@@ -1,5 +1,5 @@
-//! Format switches: from several bundles, each with its own mask, to one bundle whose bodies share a mask,
-//! and back.
+//! Format switches: convert several bundles with different masks to one bundle whose bodies share a mask, and
+//! back.
 //!
 //! ```text
 //! (a_b; b_b) under s_b, b in 0..m    ->    (a'; b'_0 .. b'_{m-1}) under s'_0 .. s'_{m-1}
@@ -7,13 +7,13 @@
 //! ```
 //!
 //! The forward direction is one switch of all masks together, with the secrets `s_b` on the block diagonal of
-//! its matrix. Its key has `m k` inputs and `m` bodies, so it grows with `m^2`. In the recursive version,
-//! pairs of bundles are switched, then pairs of the results and so on, with one key for each round; these
-//! keys together grow with `m`. The backward direction is an ordinary change of secret for each body; all of
-//! them share one decomposition of the mask.
+//! its matrix. Its key has `m k` inputs and `m` bodies, so it grows with `m^2`. The recursive version
+//! switches pairs of bundles, then pairs of the results and so on, with one key for each round; the total
+//! size of the keys grows with `m`. The backward direction is a change of secret for each body, all with one
+//! decomposition of the mask.
 //!
-//! Source: [pcmm-mambo, sec. 3.2 (forward), 3.3 (recursive), 3.4 (backward)]; differs: any rank, bundles of
-//! any numbers of bodies, secrets that may differ from bundle to bundle, groups of any size.
+//! Source: [pcmm-mambo, sec. 3.2 (forward), 3.3 (recursive), 3.4 (backward)]; differs: any rank, any number
+//! of bodies, bundles under different secrets, groups of any size.
 
 use crate::bundle::Bundle;
 use crate::chain::{Chain, Level};
@@ -25,8 +25,8 @@ use crate::secret::SecretKey;
 use crate::switch::{Digits, SecretMatrix, SwitchKey, Switcher};
 
 impl SwitchKey {
-    /// A key that switches bundles under the secrets `from`, in this order, to one bundle under `to`, which
-    /// has as many bodies as the secrets `from` together.
+    /// A key that switches bundles under the secrets `from`, in this order, to one bundle under `to`, whose
+    /// number of bodies is the sum of theirs.
     ///
     /// # Errors
     /// As [`SwitchKey::generate`]; [`LatticeError::EmptyShape`] without secrets.
@@ -78,13 +78,12 @@ impl Bundle<Eval> {
         })
     }
 
-    /// As [`Bundle::format_switch`], in several rounds with one key each. A round switches groups of
-    /// neighbouring bundles, as many as its key takes; the last round leaves one bundle.
+    /// [`Bundle::format_switch`] in several rounds with one key each. A round switches groups of neighbouring
+    /// bundles; its key determines their size. The last round gives one bundle.
     ///
     /// # Errors
-    /// As [`Bundle::format_switch`]; [`LatticeError::KeyInputs`] where the bundles of a round do not make
-    /// whole groups; [`LatticeError::BodiesMismatch`] where the last round leaves several bundles, which have
-    /// fewer bodies than asked for.
+    /// As [`Bundle::format_switch`]; [`LatticeError::KeyInputs`] where the bundles of a round cannot be
+    /// divided into groups; [`LatticeError::BodiesMismatch`] where the last round gives several bundles.
     pub fn format_switch_recursive(
         bundles: &[&Self],
         switcher: &Switcher,
@@ -115,15 +114,15 @@ impl Bundle<Eval> {
         Ok(first)
     }
 
-    /// One bundle for each body, under the secret that its key switches to: `keys[b]` was made by
+    /// One bundle for each body, under the target secret of its key: `keys[b]` was made by
     /// [`SwitchKey::change_of_secret`] from the secret of body `b`.
     ///
     /// The mask is decomposed once. Cost, for each body: one product of the digits with its key and one
     /// mod-down.
     ///
     /// # Errors
-    /// [`LatticeError::BodiesMismatch`] where there is not one key for each body, or a key's result has
-    /// several; as [`Switcher::inner_product`].
+    /// [`LatticeError::BodiesMismatch`] where the number of keys is not that of the bodies, or a key's result
+    /// has several bodies; as [`Switcher::inner_product`].
     pub fn format_switch_back(
         &self,
         switcher: &Switcher,

@@ -1,4 +1,4 @@
-//! The gadget, the same at every level: component `j` of a key encrypts `T * Q / D_j` over the whole modulus.
+//! The gadget, which is the same at every level: component `j` of a key encrypts `T * Q / D_j` modulo `Q`.
 //!
 //! `Q` is the product of *all* primes of the chain, special ones included, and `D_j` a base digit: a run of
 //! consecutive primes. Modulo a prime of `D_j` the entry is `Q / D_j`, modulo every other prime it is 0, so
@@ -28,8 +28,8 @@ pub struct Gadget {
 }
 
 impl Gadget {
-    /// Digits of consecutive primes, each as long as `max_bits` allows and at least one prime. The bound is
-    /// in bits rather than in primes, because a chain may mix 60- and 40-bit primes.
+    /// Digits of consecutive primes, each with as many primes as `max_bits` allows and at least one. The
+    /// bound is in bits rather than in primes, because a chain may mix 60- and 40-bit primes.
     #[must_use]
     pub fn by_bits(chain: &Chain, max_bits: f64) -> Self {
         let bits_of = |index: usize| (chain.ring().moduli()[index].value() as f64).log2();

@@ -1,5 +1,5 @@
-//! Rotations whose results are not yet divided by `P`: the baby and giant steps of a linear transform with
-//! double hoisting.
+//! Rotations without the division by `P`: the baby and giant steps of a linear transform with double
+//! hoisting.
 //!
 //! ```text
 //! sum_g phi_g( sum_b d_{g,b} phi_b(x) )
@@ -10,7 +10,7 @@
 //!    digits with the key of `phi_b`; for the identity, [`Extended::lift_of`] gives `P x`.
 //! 3. [`Extended::linear_combination`] or [`Extended::packed_combinations`]: the inner sum of each giant step
 //!    `g`.
-//! 4. [`Extended::rotate`]: the giant step. Its mask alone is divided by `P`, decomposed and switched; its
+//! 4. [`Extended::rotate`]: the giant step. Only the mask is divided by `P`, decomposed and switched; the
 //!    bodies stay over `P Q_l`.
 //! 5. [`Extended::add_assign`], then one [`Switcher::mod_down`] or [`Switcher::mod_down_rescale`].
 //!
@@ -28,8 +28,7 @@ use crate::poly::Eval;
 use crate::shape::{Bodies, Rank};
 use crate::switch::{Digits, Extended, SwitchKey, SwitchTables, Switcher};
 
-/// Checks that the result of the key switch has the rank and the number of bodies of the bundle that is
-/// switched.
+/// Checks that the result of a switch with `key` has the given rank and number of bodies.
 pub(crate) fn check_shape(
     key: &SwitchKey,
     Rank(rank): Rank,
@@ -50,7 +49,7 @@ impl Bundle<Eval> {
     ///
     /// # Errors
     /// As [`Switcher::inner_product`]; [`LatticeError::RankMismatch`], [`LatticeError::BodiesMismatch`] where
-    /// the key is of another shape; [`LatticeError::RingMismatch`] for an automorphism of another degree.
+    /// the key has another shape; [`LatticeError::RingMismatch`] for an automorphism of another degree.
     pub fn rotate_extended(
         &self,
         phi: &Automorphism,
@@ -68,7 +67,7 @@ impl Bundle<Eval> {
 
 impl Extended {
     /// An encryption of `phi` of the messages, under the same secret and still over `P Q_l`. `tables` are the
-    /// tables that this sum was computed with; `key` was made by [`SwitchKey::automorphism`].
+    /// tables with which this sum was computed; `key` was made by [`SwitchKey::automorphism`].
     ///
     /// The mask is divided by `P`, with rounding, and switched; the bodies are not divided. The added noise
     /// is `P` times the noise of a complete switch, without the rounding error of the bodies.

@@ -4,10 +4,10 @@
 //! sum_t p_t x_t        for bundles x_t of one rank and number of bodies and plaintexts p_t in Eval form
 //! ```
 //!
-//! The products of all terms are accumulated without reductions in between, prime by prime, so that no single
-//! product is stored. Plaintexts are either polynomials of the bundles' ring ([`Bundle::linear_combination`])
-//! or packed polynomials of the bundles' ring or of a subring ([`Bundle::packed_combinations`]). All give the
-//! same residues bit for bit.
+//! The products of all terms are summed lazily, prime by prime, so that no single product is stored.
+//! Plaintexts are either polynomials of the bundles' ring ([`Bundle::linear_combination`]) or packed
+//! polynomials of the bundles' ring or of a subring ([`Bundle::packed_combinations`]). All give the same
+//! residues bit for bit.
 
 use clathrate_arith::{ArithError, Factor2, PlaintextSum, Rows, RowsMut};
 
@@ -79,10 +79,10 @@ impl Bundle<Eval> {
     ///
     /// # Errors
     /// [`LatticeError::EmptyShape`] without bundles; as [`Bundle::check_same_shape`] where they differ;
-    /// [`LatticeError::InputOutOfRange`] where a combination names a bundle that is not there,
-    /// [`ArithError::Shape`] where it does not name one for each plaintext; [`LatticeError::BasisMismatch`]
-    /// where plaintexts lack a prime; [`LatticeError::RingMismatch`], [`LatticeError::DegreeChange`] where
-    /// they belong to no subring of the bundles' ring.
+    /// [`LatticeError::InputOutOfRange`] where an index of a combination is out of range,
+    /// [`ArithError::Shape`] where it does not have one index for each plaintext;
+    /// [`LatticeError::BasisMismatch`] where plaintexts lack a prime; [`LatticeError::RingMismatch`],
+    /// [`LatticeError::DegreeChange`] where the plaintexts belong to no subring of the bundles' ring.
     pub fn packed_combinations(
         bundles: &[&Self],
         combinations: &[PackedCombination<'_>],
@@ -128,8 +128,8 @@ pub(crate) fn combine_packed(
     out.into_iter().map(|polys| Bundle::from_polys(polys, first.rank())).collect()
 }
 
-/// Refuses combinations that do not fit bundles of `ring` over `basis`; returns the rows of the plaintexts
-/// that are those of `basis`.
+/// Refuses combinations that do not fit bundles of `ring` over `basis`. Returns, for each combination, the
+/// rows of its plaintexts for the primes of `basis`.
 pub(crate) fn check_combinations(
     ring: &Ring,
     basis: &Basis,

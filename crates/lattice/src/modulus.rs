@@ -25,7 +25,7 @@ pub struct Division {
     kept: Basis,
     conversion: BaseConversion,
     /// `-1 / D` modulo each kept prime. The quotient is computed as `(remainder - x) * (-1/D)`, so that it
-    /// overwrites the remainder's buffer.
+    /// can overwrite the remainder's buffer.
     negative_inverse: Vec<u64>,
 }
 
@@ -55,11 +55,11 @@ impl<'a> Parts<'a> {
 }
 
 impl Division {
-    /// Division by the product of `divisors`, leaving `kept`.
+    /// Division by the product of `divisors`, with a quotient over `kept`.
     ///
     /// # Errors
-    /// [`LatticeError::BasisMismatch`] where the two share a prime or the ring lacks one;
-    /// [`LatticeError::EmptyShape`] where one is empty.
+    /// [`LatticeError::BasisMismatch`] where the bases share a prime or the ring lacks a prime;
+    /// [`LatticeError::EmptyShape`] where a basis is empty.
     pub fn new(ring: &Ring, divisors: &Basis, kept: &Basis) -> Result<Self, LatticeError> {
         divisors.check(ring)?;
         kept.check(ring)?;
@@ -138,8 +138,8 @@ impl Division {
         engine.copy_rows(x.view_mut(), &rows, sums.view(), &(0..rows.len()).collect::<Vec<_>>());
     }
 
-    /// The quotients of several polynomials, which the engine divides together, prime by prime; in Eval form
-    /// if `transform`. Refuses parts that lack a prime.
+    /// The quotients of several polynomials, in Eval form if `transform`. The engine divides all of them at
+    /// one prime before the next. Refuses parts that lack a prime.
     fn quotients(&self, parts: Parts<'_>, transform: bool) -> Result<Buffer, LatticeError> {
         let coeff_rows = parts.coeff().map(|x| self.kept_rows(x)).transpose()?.unwrap_or_default();
         let eval_rows = parts.eval().map(|x| self.kept_rows(x)).transpose()?.unwrap_or_default();
@@ -197,14 +197,14 @@ impl Division {
         Ok(Polys::from_buffer(&self.ring, &self.kept, self.quotients(Parts::Eval(x), true)?))
     }
 
-    /// `round((x + y) / D)` in Eval form for every polynomial, from a part in Coeff and a part in Eval form;
-    /// `y` is zero modulo the divisors it lacks. Cost for each polynomial: one inverse transform per divisor
-    /// that `y` has, one forward transform per kept prime.
+    /// `round((x + y) / D)` in Eval form for every polynomial, from a part in Coeff form and a part in Eval
+    /// form. `y` counts as zero modulo divisors that it lacks. Cost for each polynomial: one inverse
+    /// transform per divisor that `y` has, one forward transform per kept prime.
     ///
     /// # Errors
-    /// [`LatticeError::BasisMismatch`] where `x` lacks one of the primes, or `y` a kept one;
+    /// [`LatticeError::BasisMismatch`] where `x` lacks one of the primes, or `y` lacks a kept prime;
     /// [`LatticeError::RingMismatch`]; [`LatticeError::RankMismatch`], [`LatticeError::BodiesMismatch`] where
-    /// the two differ in shape.
+    /// the shapes differ.
     pub fn divide_parts(
         &self,
         x: &Bundle<Coeff>,
@@ -231,7 +231,7 @@ impl Division {
 }
 
 impl Chain {
-    /// The division that a rescale from `level` does.
+    /// The division of a rescale from `level`.
     ///
     /// # Errors
     /// [`LatticeError::NoLevelLeft`] at level 0; [`LatticeError::LevelOutOfRange`].

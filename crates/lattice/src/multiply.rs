@@ -1,6 +1,6 @@
 //! Operations that need a switch: products of bundles, rotations, changes of secret.
 //!
-//! Each operation is a few lines around one call of the switch, at every rank.
+//! Each operation calls the switch once, at every rank.
 
 use std::sync::Arc;
 
@@ -27,12 +27,12 @@ pub struct Tensor {
 }
 
 impl Tensor {
-    /// The tensor of these polynomials: those that are multiplied by `s_i` in the phase, then the body, then
-    /// those multiplied by `s_i s_j`, `i <= j` in lexicographic order.
+    /// The tensor of the given polynomials: the terms of `s_i` in the phase, then the body, then the terms of
+    /// `s_i s_j`, `i <= j` in lexicographic order.
     ///
     /// # Errors
-    /// [`LatticeError::EmptyShape`] for rank 0; [`LatticeError::PolynomialCount`] for another number of
-    /// polynomials than the rank asks for.
+    /// [`LatticeError::EmptyShape`] for rank 0; [`LatticeError::PolynomialCount`] where the number of
+    /// polynomials does not fit the rank.
     pub fn from_polys(polys: Polys<Eval>, Rank(rank): Rank) -> Result<Self, LatticeError> {
         if rank == 0 {
             return Err(LatticeError::EmptyShape { what: "the rank", got: 0 });
@@ -48,7 +48,7 @@ impl Tensor {
         Ok(Self { polys, rank })
     }
 
-    /// The terms that are multiplied by `s_i s_j` in the phase, `i <= j` in lexicographic order.
+    /// The terms of `s_i s_j` in the phase, `i <= j` in lexicographic order.
     #[must_use]
     pub fn quadratic(&self) -> PolysRef<'_, Eval> {
         self.polys.view().range(self.rank + 1..self.polys.len())
@@ -57,7 +57,7 @@ impl Tensor {
     /// `self <- self + other`: products that share one relinearisation.
     ///
     /// # Errors
-    /// [`LatticeError::RankMismatch`], [`LatticeError::BasisMismatch`] where they do not fit.
+    /// [`LatticeError::RankMismatch`]; [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`].
     pub fn add_assign(&mut self, other: &Self) -> Result<(), LatticeError> {
         if self.rank != other.rank {
             return Err(LatticeError::RankMismatch { left: self.rank, right: other.rank });
@@ -68,8 +68,8 @@ impl Tensor {
     /// `self <- self + bundle`: adds a bundle, which needs no relinearisation, to a sum of products.
     ///
     /// # Errors
-    /// [`LatticeError::RankMismatch`], [`LatticeError::ManyBodies`], [`LatticeError::BasisMismatch`] where it
-    /// does not fit.
+    /// [`LatticeError::RankMismatch`]; [`LatticeError::ManyBodies`]; [`LatticeError::RingMismatch`],
+    /// [`LatticeError::BasisMismatch`].
     pub fn add_bundle(&mut self, bundle: &Bundle<Eval>) -> Result<(), LatticeError> {
         if self.rank != bundle.rank() {
             return Err(LatticeError::RankMismatch { left: self.rank, right: bundle.rank() });
@@ -83,7 +83,7 @@ impl Tensor {
         self.polys.view_mut().split_at(self.rank + 1).0.add_assign(bundle.view())
     }
 
-    /// The terms that need no switch: the terms that are multiplied by `s_i` in the phase, then the body.
+    /// The terms that need no switch: the terms of `s_i` in the phase, then the body.
     pub(crate) fn terms(&self) -> PolysRef<'_, Eval> {
         self.polys.view().range(0..self.rank + 1)
     }
@@ -94,7 +94,7 @@ impl Tensor {
         self.rank
     }
 
-    /// Refuses keys whose result has another shape than the terms that it is added to.
+    /// Refuses keys whose result has another shape than [`Tensor::terms`].
     fn check_key(&self, key: &SwitchKey) -> Result<(), LatticeError> {
         if key.rank() != self.rank {
             return Err(LatticeError::RankMismatch { left: self.rank, right: key.rank() });
@@ -105,7 +105,7 @@ impl Tensor {
         Ok(())
     }
 
-    /// The bundle with this tensor's phase, still over the extended modulus and `P` times as large.
+    /// A bundle over the extended modulus whose phase is `P` times this tensor's.
     fn relinearise_extended(&self, switcher: &Switcher, key: &SwitchKey) -> Result<Extended, LatticeError> {
         self.check_key(key)?;
         let mut sum = switcher.product(&self.quadratic().iter().collect::<Vec<_>>(), key)?;
@@ -117,7 +117,7 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Switcher::inner_product`]; [`LatticeError::RankMismatch`], [`LatticeError::BodiesMismatch`] where
-    /// the key's result is of another shape.
+    /// the key's result has another shape.
     pub fn relinearise(&self, switcher: &Switcher, key: &SwitchKey) -> Result<Bundle<Eval>, LatticeError> {
         self.check_key(key)?;
         switcher.chain().ring().together(|| {
@@ -128,7 +128,7 @@ impl Tensor {
     }
 
     /// Relinearises and rescales with one division by `P q_l`, which takes fewer transforms and one rounding
-    /// less than two divisions.
+    /// fewer than two divisions.
     ///
     /// # Errors
     /// As [`Tensor::relinearise`]; [`LatticeError::NoLevelLeft`] at level 0.
@@ -178,7 +178,8 @@ impl Bundle<Eval> {
         self.ring().together(|| self.tensor(other)?.relinearise(switcher, key))
     }
 
-    /// Decomposes every mask polynomial by `plan`; all rotations of one bundle can share the digits.
+    /// Decomposes every mask polynomial with the tables `plan`; all rotations of one bundle can share the
+    /// digits.
     pub fn decompose_mask(
         &self,
         switcher: &Switcher,
@@ -199,10 +200,12 @@ impl Bundle<Eval> {
         Ok(switched)
     }
 
-    /// The same messages under another secret: a change of key, a rank-down, a ring switch's inner step.
+    /// The same messages under another secret: a change of secret, a rank-down, or the switch within a ring
+    /// switch.
     ///
     /// # Errors
-    /// As [`Switcher::switch`]; [`LatticeError::BodiesMismatch`] where the key has other bodies.
+    /// As [`Switcher::switch`]; [`LatticeError::BodiesMismatch`] where the key's result has another number of
+    /// bodies.
     pub fn switch_secret(&self, switcher: &Switcher, key: &SwitchKey) -> Result<Self, LatticeError> {
         self.ring().together(|| self.finish(switcher.switch(&self.mask().iter().collect::<Vec<_>>(), key)?))
     }
@@ -221,7 +224,7 @@ impl Bundle<Eval> {
         self.ring().together(|| Ok(self.switch_secret(switcher, key)?.automorphism(phi)))
     }
 
-    /// As [`Bundle::rotate`], from this bundle's digits, which are computed once for many rotations
+    /// [`Bundle::rotate`] from this bundle's digits, which are computed once for many rotations
     /// ([`Bundle::decompose_mask`]).
     ///
     /// # Errors
@@ -259,9 +262,9 @@ impl SwitchKey {
         Self::generate(chain, gadget, level, &matrix, secret, rng)
     }
 
-    /// A key for `phi`: switches from `s` to `phi^-1(s)`, so that the switch comes first and the automorphism
-    /// permutes its few results instead of its many digits. Source: [klss, sec. 4.3], [dpad-he, sec. 3.1];
-    /// differs: the papers permute first; the message is the same.
+    /// A key for `phi`: switches from `s` to `phi^-1(s)`. The automorphism follows the switch, so that it
+    /// permutes the few results of the switch and not the many digits. Source: [klss, sec. 4.3], [dpad-he,
+    /// sec. 3.1]; differs: the papers permute first; the message is the same.
     pub fn automorphism(
         chain: &Chain,
         gadget: &Gadget,
@@ -275,7 +278,7 @@ impl SwitchKey {
         Self::change_of_secret(chain, gadget, level, secret, &secret.automorphism(&inverse), rng)
     }
 
-    /// A key that switches from one secret to another, of any rank: a change of key or a rank-down.
+    /// A key that switches from one secret to another, each of any rank.
     pub fn change_of_secret(
         chain: &Chain,
         gadget: &Gadget,
@@ -306,11 +309,11 @@ pub(crate) fn inverse_automorphism(phi: &Automorphism) -> Result<Automorphism, L
 /// `g^-1` modulo `2n`: the element of the inverse automorphism at degree `n`.
 ///
 /// # Errors
-/// [`LatticeError::Arith`] where `g` is no element of the degree.
+/// [`LatticeError::Arith`] where `g` is not below `2n`.
 pub fn inverse_element(element: GaloisElement, degree: usize) -> Result<GaloisElement, LatticeError> {
     let (mask, element) = (2 * degree - 1, element.value());
-    // Newton's iteration doubles the number of correct bits in each step; it starts with three, because g g =
-    // 1 mod 8 for odd g.
+    // Newton's iteration doubles the number of correct bits in each step. It starts with three correct bits,
+    // because g g = 1 mod 8 for odd g.
     let mut inverse = element;
     for _ in 0..usize::BITS.ilog2() {
         inverse = inverse.wrapping_mul(2usize.wrapping_sub(element.wrapping_mul(inverse)));

@@ -1,9 +1,9 @@
-//! Closed-form noise: variances per coefficient, named like the operations they describe.
+//! Closed formulas for the noise of each operation, as variances per coefficient.
 //!
 //! Model: error coefficients are independent and centred; residues modulo a large number are uniform. Every
 //! figure is the *variance* of one coefficient of the phase error, in units of the plaintext's integers.
-//! [`bound`] turns a variance into a bound that holds for all coefficients with a stated probability. Tests
-//! measure every operation against these.
+//! [`bound`] converts a variance to a bound that holds for all coefficients with a given probability. Tests
+//! compare measured noise of every operation with these formulas.
 //!
 //! The `canonical_` figures are heuristic bounds from the literature on the canonical embedding norm, the
 //! largest `|e(zeta)|` over the roots `zeta` of `X^n + 1`. The variance of `e(zeta)` is `n` times a
@@ -78,16 +78,16 @@ impl NoiseModel {
         self.coalesced_products(inputs, &single(log2_digits))
     }
 
-    /// The same for merged digits `(log2 D_j, len_j)`, each multiplied with the sum of `len_j` key
-    /// components: `sigma^2 R n sum_j len_j D_j^2 / 12`, because the errors of the components add up. Source:
-    /// [level-aware, sec. 4.3, Noise Analysis]; differs: variances, not maxima.
+    /// [`NoiseModel::switch_products`] for merged digits `(log2 D_j, len_j)`, each multiplied with the sum of
+    /// `len_j` key components: `sigma^2 R n sum_j len_j D_j^2 / 12`, because the errors of the components add
+    /// up. Source: [level-aware, sec. 4.3, Noise Analysis]; differs: variances, not maxima.
     #[must_use]
     pub fn coalesced_products(&self, inputs: usize, digits: &[(f64, usize)]) -> f64 {
         self.products_over(inputs, digits, 0.0)
     }
 
-    /// The same divided by `P^2`. Each digit is divided before it is squared, because the square of a digit
-    /// of 512 or more bits overflows a double.
+    /// [`NoiseModel::coalesced_products`] divided by `P^2`. Each digit is divided before it is squared,
+    /// because the square of a digit of 512 or more bits overflows a double.
     #[must_use]
     pub fn products_over(&self, inputs: usize, digits: &[(f64, usize)], log2_special: f64) -> f64 {
         let digits: f64 = digits
@@ -97,14 +97,14 @@ impl NoiseModel {
         ERROR_STANDARD_DEVIATION.powi(2) * (inputs * self.degree) as f64 * digits / 12.0
     }
 
-    /// The noise that a whole switch adds: the noise of its products, divided by `P^2`, plus the rounding of
-    /// the mod-down.
+    /// The noise that a switch adds: the noise of its products, divided by `P^2`, plus the rounding of the
+    /// mod-down.
     #[must_use]
     pub fn switch(&self, inputs: usize, log2_digits: &[f64], log2_special: f64) -> f64 {
         self.coalesced_switch(inputs, &single(log2_digits), log2_special)
     }
 
-    /// The noise that a whole switch adds with merged digits, given as in [`NoiseModel::coalesced_products`].
+    /// The noise that a switch adds with merged digits, given as in [`NoiseModel::coalesced_products`].
     #[must_use]
     pub fn coalesced_switch(&self, inputs: usize, digits: &[(f64, usize)], log2_special: f64) -> f64 {
         self.products_over(inputs, digits, log2_special) + self.rounding()
@@ -130,8 +130,8 @@ impl NoiseModel {
 
     /// The noise that `count` rotations at a temporary rank and the rank-down add: for each rotation, the
     /// products of a switch divided by `P^` and the rounding at rank `k^ = k + high`; then a switch with
-    /// special modulus `P`. The first rotation has `k` inputs that are not zero, the others have `k^`.
-    /// Source: [dpad-he, Algorithm 2]
+    /// special modulus `P`. The first rotation has `k` non-zero inputs, the others have `k^`. Source:
+    /// [dpad-he, Algorithm 2]
     #[must_use]
     pub fn rank_hoisted_rotation(
         &self,
@@ -146,8 +146,7 @@ impl NoiseModel {
         products + count as f64 * at_high.rounding() + self.coalesced_switch(high, base.0, base.1)
     }
 
-    /// A worst-case bound of every coefficient of a switch's error, for ternary secrets and whatever the
-    /// random choices:
+    /// A worst-case bound of every coefficient of a switch's error, for all ternary secrets and all errors:
     ///
     /// ```text
     /// (1 + k n) / 2  +  R n ||e|| sum_j len_j D_j / (2 P)
@@ -169,9 +168,8 @@ impl NoiseModel {
         (inputs * self.degree) as f64 * ERROR_BOUND as f64 * digits / 2.0
     }
 
-    /// As [`NoiseModel::switch_limit`], for a cross-relinearisation with one mod-down: the products of the
-    /// first stage, the rounding of the polynomials that the rank-down switches, and the rank-down as a whole
-    /// switch.
+    /// [`NoiseModel::switch_limit`] for a cross-relinearisation with one mod-down: the products of the first
+    /// stage, the rounding of the polynomials that the rank-down switches, and the switch of the rank-down.
     #[must_use]
     pub fn cross_relinearisation_limit(
         &self,
@@ -184,7 +182,7 @@ impl NoiseModel {
         self.products_limit(inputs, wide.0, wide.1) + high_rounding + self.switch_limit(high, base.0, base.1)
     }
 
-    /// As [`NoiseModel::switch_limit`], for the rotations of [`NoiseModel::rank_hoisted_rotation`].
+    /// [`NoiseModel::switch_limit`] for the rotations of [`NoiseModel::rank_hoisted_rotation`].
     #[must_use]
     pub fn rank_hoisted_rotation_limit(
         &self,
@@ -208,8 +206,8 @@ impl NoiseModel {
     /// sqrt(n / 12)` for the rounding of the body, and one product of a rounding and a secret for each mask
     /// polynomial. The last term is `8 sqrt(2) k n / 3` for ternary secrets, whose variance is 2/3. For a
     /// digit merged from `len` base digits, the error is `sqrt(len)` times as large. Source: [dpad-he, Lemma
-    /// 3.1]; we follow the lemma's derivation: its proof prints the bound of a product as `16 sigma_1 sigma_2
-    /// n^2` and the body's rounding as `sqrt(3) n`, but continues with `n` and `sqrt(3 n)`.
+    /// 3.1]; differs: the lemma's proof prints the bound of a product as `16 sigma_1 sigma_2 n^2` and the
+    /// body's rounding as `sqrt(3) n`, but continues with `n` and `sqrt(3 n)`, which are used here.
     #[must_use]
     pub fn canonical_switch(&self, inputs: usize, digits: &[(f64, usize)], log2_special: f64) -> f64 {
         self.canonical_products(inputs, digits, log2_special) + self.canonical_rounding()
@@ -229,16 +227,16 @@ impl NoiseModel {
         (3.0 * degree).sqrt() + 16.0 * mask * (self.secret_variance / 12.0).sqrt()
     }
 
-    /// The same bound of a cross-relinearisation: a switch of `inputs` polynomials to rank `k^ = k + high`,
-    /// then one of `high` polynomials to rank `k`.
+    /// [`NoiseModel::canonical_switch`] for a cross-relinearisation: a switch of `inputs` polynomials to rank
+    /// `k^ = k + high`, then one of `high` polynomials to rank `k`.
     ///
     /// ```text
     /// 8 mu sigma R n max_j D^_j / (sqrt(3) P^)  +  8 d sigma (k^ - k) n max_j D_j / (sqrt(3) P)  +  2 sqrt(3 n)  +  16 (k^ + k) n sqrt(E[s^2] / 12)
     /// ```
     ///
-    /// This bound counts the roundings of two mod-downs. Our cross-relinearisation rounds the `k^ - k`
-    /// additional polynomials once and the other `k + 1` once, so its bound by the same rules would be
-    /// smaller by `sqrt(3 n)` and `16 k n sqrt(E[s^2] / 12)`. Source: [dpad-he, Lemma 3.2].
+    /// This bound counts the roundings of two mod-downs. The cross-relinearisation of this crate rounds every
+    /// polynomial only once, so its bound by the same rules would be smaller by `sqrt(3 n)` and `16 k n
+    /// sqrt(E[s^2] / 12)`. Source: [dpad-he, Lemma 3.2].
     #[must_use]
     pub fn canonical_cross_relinearisation(
         &self,
@@ -252,9 +250,8 @@ impl NoiseModel {
     }
 }
 
-/// By how much [`NoiseModel::canonical_cross_relinearisation`] is below [`NoiseModel::canonical_switch`] for
-/// a relinearisation of ternary secrets at rank `k`, where digits are as large as the special moduli that
-/// divide them away:
+/// The difference of [`NoiseModel::canonical_switch`] and [`NoiseModel::canonical_cross_relinearisation`] for
+/// a relinearisation of ternary secrets at rank `k`, where digits are as large as the special moduli:
 ///
 /// ```text
 /// (4 / sqrt(3)) sigma n ((d - mu) k (k + 1) - 2 d (k^ - k))  -  sqrt(3 n)  -  8 sqrt(2) k^ n / 3
@@ -262,7 +259,7 @@ impl NoiseModel {
 ///
 /// Source: [dpad-he, sec. 3.4]; differs: the paper leaves out `sigma`, `2 d (k^ - k)` and `sqrt(3 n)`. The
 /// noise of the rank-down's products is of the same order as the gain: with `k^ = 2 k` there is a gain only
-/// if `d (k - 1) > mu (k + 1)`, hence never at rank 1.
+/// if `d (k - 1) > mu (k + 1)`, so never at rank 1.
 #[must_use]
 pub fn canonical_gain(Degree(degree): Degree, ranks: (Rank, Rank), digits: usize, wide_digits: usize) -> f64 {
     let ((Rank(rank), Rank(high)), degree) = (ranks, degree as f64);

@@ -1,4 +1,5 @@
-//! Products of two matrices of residues whose rows are polynomials, the left one read by coefficients.
+//! Products of two matrices of residues whose rows are polynomials, where the left matrix is read by
+//! coefficients.
 //!
 //! With polynomials `l_r` and `x_r`, row after row,
 //!
@@ -7,7 +8,7 @@
 //! ```
 //!
 //! is row `p` of `L^T X` for the matrix `L` of the coefficients of the `l_r`. It is the sum of the outer
-//! products of `l_r` with `x_r`: the step that products of two encrypted matrices consist of.
+//! products of `l_r` with `x_r`, the step of which products of two encrypted matrices consist.
 
 use clathrate_arith::product::COLUMN_BAND;
 use clathrate_arith::{Rows, RowsMut};
@@ -17,16 +18,16 @@ use crate::poly::{Basis, Coeff, Eval, PolyRef};
 use crate::polys::{Polys, PolysRef};
 use crate::ring::Ring;
 
-/// `y_p` of the positions `positions`, exactly, where each `x_r` is one or more polynomials, as many for
-/// each.
+/// `y_p` for each `p` in `positions`, exactly. Each `x_r` is one or more polynomials, the same number for
+/// every `r`.
 ///
 /// `progress` is called before each [`COLUMN_BAND`] positions; if it returns `false`, the work stops and the
 /// result is `None`.
 ///
 /// # Errors
 /// [`LatticeError::EmptyShape`] without rows; [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`]
-/// where polynomials differ; [`LatticeError::Arith`] where there are not as many `left` as `right`, or for a
-/// position beyond the degree.
+/// where rings or bases differ; [`LatticeError::Arith`] where the lengths of `left` and `right` differ, or
+/// for a position beyond the degree.
 pub fn outer_products(
     left: &[PolyRef<'_, Coeff>],
     positions: &[usize],

@@ -1,8 +1,8 @@
 //! Plaintext polynomials packed to the width of their primes.
 //!
-//! A linear transform reads its plaintexts from memory once per use, so their size bounds its speed. Packed,
-//! a residue modulo a 36-bit prime takes 36 bits instead of 64. The products of [`crate::linear_combination`]
-//! and [`crate::switch::Extended`] read packed plaintexts in place.
+//! A linear transform reads its plaintexts from memory, so their size bounds its speed. A packed residue
+//! modulo a 36-bit prime takes 36 bits instead of 64. The products of [`crate::linear_combination`] and
+//! [`crate::switch::Extended`] read packed plaintexts in place.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -20,8 +20,8 @@ use crate::ring::Ring;
 /// combination, in the order of its terms.
 ///
 /// They belong to the ring of the bundles that they multiply or to a subring of it ([`Ring::subring`]), over
-/// the primes of those bundles and any others: plaintexts over the primes of a high level, or over the
-/// extended modulus `P Q_l`, serve lower levels too.
+/// the primes of those bundles and possibly others: plaintexts over the primes of a high level, or over the
+/// extended modulus `P Q_l`, multiply bundles of lower levels too.
 #[derive(Clone)]
 pub struct PackedPlaintexts {
     ring: Ring,
@@ -48,7 +48,7 @@ impl PackedPlaintexts {
         Ok(Self { ring, basis, factors: Arc::new(factors) })
     }
 
-    /// Words that `count` plaintexts of `ring` over `basis` take, as [`PackedPlaintexts::words`] gives them.
+    /// The length of [`PackedPlaintexts::words`] for `count` plaintexts of `ring` over `basis`.
     #[must_use]
     pub fn word_count(ring: &Ring, basis: &Basis, count: usize) -> usize {
         Self::layout(ring, basis, count).words()
@@ -64,7 +64,7 @@ impl PackedPlaintexts {
     }
 
     /// The first residue of packed plaintexts in `words` that is not below its prime: its row, its place
-    /// within the row, its value. `None` where there is none, or the words are too few.
+    /// within the row, its value. `None` where all are below, or there are too few words.
     #[must_use]
     pub fn first_not_reduced(
         ring: &Ring,
@@ -77,19 +77,19 @@ impl PackedPlaintexts {
         if words.len() < layout.words() { None } else { layout.first_not_below(words, &primes) }
     }
 
-    /// The packed residues, in the layout of [`clathrate_arith::factors`]; bytes between and after the rows
-    /// are of no meaning.
+    /// The packed residues in the layout of [`clathrate_arith::factors`]. Bytes between and after the rows
+    /// have no meaning.
     #[must_use]
     pub fn words(&self) -> Cow<'_, [u64]> {
         self.ring.engine().factor_words(&self.factors)
     }
 
     /// `count` plaintexts from their packed residues ([`PackedPlaintexts::words`]), which may stay in a
-    /// mapped file. Residues are not checked: products with those that are not reduced are wrong.
+    /// mapped file. Residues are not checked; if some are not reduced, products are wrong.
     ///
     /// # Errors
-    /// [`LatticeError::EmptyShape`] without plaintexts; [`LatticeError::BasisMismatch`] for a prime that the
-    /// ring does not have; [`LatticeError::WordCount`] for another number of words.
+    /// [`LatticeError::EmptyShape`] without plaintexts; [`LatticeError::BasisMismatch`] where the ring lacks
+    /// a prime; [`LatticeError::WordCount`] where the number of words differs.
     pub fn from_words(
         ring: &Ring,
         basis: &Basis,

@@ -1,7 +1,8 @@
-//! Packing: many samples of a small degree become one of a larger degree, at equal dimension of the result.
+//! Packing: many samples of a small degree become one sample of a larger degree, whose dimension is that of
+//! the ring.
 //!
-//! A step of packing (ModPack) takes `g` samples of degree `n` and rank `K` under one secret and gives one of
-//! degree `n' = g n` and rank `k' = N / n'`:
+//! A step of packing (ModPack) takes `g` samples of degree `n` and rank `K` under one secret and gives one
+//! sample of degree `n' = g n` and rank `k' = N / n'`:
 //!
 //! ```text
 //! 1. combine       b(X) = sum_p X^brv(p) b_p(X^g), and so each of the K mask polynomials: a sample of degree n' and rank K under the secrets s_t(X^g)
@@ -10,14 +11,14 @@
 //! 4. extract       degree n', rank k'
 //! ```
 //!
-//! The column method is the step from degree 1 to degree `N`. Several steps one after another, with samples
-//! of middle degrees in between, take fewer keys: a step has `K / k'` inputs ([`Packing`]).
+//! The column method is the step from degree 1 to degree `N`. Several steps with intermediate degrees need
+//! smaller keys: a step has `K / k'` inputs ([`Packing`]).
 //!
-//! Samples are joined and embedded by one call of the engine for all polynomials, so that LWE samples need
-//! one handle each and not one for each word, and a run of words of a sample becomes a run of coefficients.
+//! One call of the engine joins and embeds all polynomials of all samples, so that an LWE sample needs one
+//! handle and not one for each word.
 //!
 //! Source: [hermes, sec. 4.3 (ModPack), 4.4 (BaseHERMES)]; differs: the order of components, in which steps
-//! nest ([`crate::degree`]); fewer samples than a step takes are filled up with zeroes.
+//! nest ([`crate::degree`]); missing samples count as zero.
 
 use std::ops::Range;
 
@@ -36,8 +37,8 @@ use crate::secret::SecretKey;
 use crate::shape::{Bodies, Degree, Rank};
 use crate::switch::{SecretMatrix, SwitchKey, Switcher};
 
-/// One step of packing: `target / degree` samples of degree `degree` and rank `rank` become one of degree
-/// `target`, by a switch at degree `large`.
+/// One step of packing: `target / degree` samples of degree `degree` and rank `rank` become one sample of
+/// degree `target`, by a switch at degree `large`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PackingStep {
     degree: usize,
@@ -47,8 +48,8 @@ pub struct PackingStep {
 }
 
 impl PackingStep {
-    /// The step from samples of degree `n` and rank `K` to one of degree `target`, in the ring of degree
-    /// `large`.
+    /// The step from samples of degree `n` and rank `K` to one sample of degree `target`, in the ring of
+    /// degree `large`.
     ///
     /// # Errors
     /// [`LatticeError::DegreeChange`] unless the three degrees divide one another in powers of two, the first
@@ -72,11 +73,12 @@ impl PackingStep {
         Ok(Self { degree, rank, target, large })
     }
 
-    /// The steps from samples of degree `n` and rank `K` to the ring of degree `large`, with samples of the
-    /// ranks `midpoints`, falling, in between; without midpoints it is one step, the column method.
+    /// The steps from samples of degree `n` and rank `K` to the ring of degree `large`, through samples of
+    /// the ranks `midpoints` in descending order. Without midpoints it is one step, the column method.
     ///
     /// # Errors
-    /// [`LatticeError::DegreeChange`] for midpoints that do not fall or do not fit; as [`PackingStep::new`].
+    /// [`LatticeError::DegreeChange`] for midpoints that do not descend or do not divide one another; as
+    /// [`PackingStep::new`].
     pub fn all(
         degree: Degree,
         rank: Rank,
@@ -101,7 +103,7 @@ impl PackingStep {
         Ok(steps)
     }
 
-    /// How many samples become one.
+    /// Number of samples that a step packs.
     #[must_use]
     pub fn count(&self) -> usize {
         self.target / self.degree
@@ -131,14 +133,14 @@ impl PackingStep {
         self.large / self.target
     }
 
-    /// Polynomials that the switch takes.
+    /// Number of polynomials that the switch takes.
     #[must_use]
     pub fn inputs(&self) -> usize {
         self.rank / self.result_rank()
     }
 
-    /// The secret that the key switches from, for samples under `from`: `s_t(X^g)` of its polynomials, of
-    /// which as many as the result's rank make one of degree `large`.
+    /// The secret from which the key switches, for samples under `from`: the polynomials `s_t(X^g)`, of which
+    /// each group of [`PackingStep::result_rank`] is embedded as one polynomial of degree `large`.
     ///
     /// # Errors
     /// [`LatticeError::ManyBodies`]; [`LatticeError::DegreeChange`], [`LatticeError::RankMismatch`] for a
@@ -167,12 +169,12 @@ impl PackingStep {
         raised.combine_degree(self.large)
     }
 
-    /// A key of the step for samples under `from`, of levels up to `level`, to samples under the parts of
-    /// `to`, a secret of the chain's degree and of rank 1.
+    /// A key of the step for samples under `from`, at levels up to `level`. The result is under the
+    /// components of `to`, a secret of the chain's degree and of rank 1.
     ///
     /// # Errors
-    /// [`LatticeError::RankMismatch`] where `to` has another rank than 1; as [`PackingStep::inputs_secret`]
-    /// and [`SwitchKey::generate`].
+    /// [`LatticeError::RankMismatch`] where the rank of `to` is not 1; as [`PackingStep::inputs_secret`] and
+    /// [`SwitchKey::generate`].
     pub fn key(
         &self,
         chain: &Chain,
@@ -190,16 +192,16 @@ impl PackingStep {
         SwitchKey::generate(chain, gadget, level, &matrix, to, rng)
     }
 
-    /// One sample of degree `n'` whose messages are those of the samples: `m(X) = sum_p X^brv(p) m_p(X^gap)`,
-    /// for `p` from 0 on; missing samples, and those behind the last one, count as zero. A sample is `K`
-    /// polynomials of the mask and one body. Its secret is `to.split_degree(n')` ([`PackingStep::key`]).
+    /// One sample of degree `n'` with the messages of all samples: `m(X) = sum_p X^brv(p) m_p(X^gap)`.
+    /// Entries `None` and entries beyond the end of `samples` count as zero. A sample consists of `K` mask
+    /// polynomials and one body. Its secret is `to.split_degree(n')` ([`PackingStep::key`]).
     ///
     /// The added noise is that of one switch of [`PackingStep::inputs`] polynomials.
     ///
     /// # Errors
-    /// [`LatticeError::EmptyShape`] without samples; [`LatticeError::DegreeChange`] for too many, or samples
-    /// of another degree; [`LatticeError::RankMismatch`], [`LatticeError::BasisMismatch`],
-    /// [`LatticeError::RingMismatch`] where samples differ from each other or from the step's; as
+    /// [`LatticeError::EmptyShape`] without samples; [`LatticeError::DegreeChange`] for too many samples or
+    /// samples of another degree; [`LatticeError::RankMismatch`], [`LatticeError::BasisMismatch`],
+    /// [`LatticeError::RingMismatch`] where samples differ from one another or from the step's shape; as
     /// [`Switcher::switch_coeff`].
     pub fn pack(
         &self,
@@ -210,7 +212,7 @@ impl PackingStep {
         self.pack_in(&switcher.chain().ring().subring(self.target)?, samples, switcher, key)
     }
 
-    /// [`PackingStep::pack`] with the ring of the result's degree.
+    /// [`PackingStep::pack`] in `middle`, the ring of the result's degree.
     fn pack_in(
         &self,
         middle: &Ring,
@@ -276,8 +278,8 @@ impl PackingStep {
     }
 }
 
-/// Samples packed by `steps`, each with its key: sample `p` of the first step's samples at `X^brv(p)`.
-/// Missing samples count as zero.
+/// Packs samples by all `steps`, each with its key. Sample `p` goes to `X^brv(p)`. Missing samples count as
+/// zero.
 ///
 /// # Errors
 /// [`LatticeError::EmptyShape`] where all samples are missing; [`LatticeError::DegreeChange`] for too many
@@ -320,16 +322,16 @@ pub fn pack_places(
     round.into_iter().next().flatten().ok_or_else(none)
 }
 
-/// Steps of packing with their keys, from samples of a small degree to one of the chain's degree.
+/// Steps of packing with their keys, from samples of a small degree to one sample of the chain's degree.
 #[derive(Debug)]
 pub struct Packing {
     steps: Vec<(PackingStep, SwitchKey)>,
 }
 
 impl Packing {
-    /// Keys for samples under `from` to the ring of the chain under `to`, with samples of the ranks
-    /// `midpoints`, falling, in between; without them, the column method. The secrets of the midpoints are
-    /// the parts of `to`.
+    /// Keys for samples under `from` to the ring of the chain under `to`, through samples of the ranks
+    /// `midpoints` in descending order; without midpoints, the column method. The secrets of the midpoints
+    /// consist of the components of `to`.
     pub fn generate(
         chain: &Chain,
         gadget: &Gadget,
@@ -358,15 +360,15 @@ impl Packing {
         &self.steps
     }
 
-    /// How many samples fit into the ring.
+    /// Number of samples that fit the ring.
     #[must_use]
     pub fn count(&self) -> usize {
         self.steps.iter().map(|(step, _)| step.count()).product()
     }
 
-    /// One sample of the chain's degree: message `c` of the samples, counted from 0, is at `X^c` of each
-    /// block of `X^count`: for samples of degree 1 it is coefficient `c`. What is missing is zero. A sample
-    /// is `K` polynomials of the mask and one body: the view of a bundle, or a sample of a
+    /// One sample of the chain's degree with the message `sum_c X^c m_c(X^count)` for the messages `m_c` of
+    /// the samples: for samples of degree 1, `m_c` is coefficient `c`. Missing samples count as zero. A
+    /// sample consists of `K` mask polynomials and one body: the view of a bundle, or a sample of a
     /// [`SampleBatch`](crate::SampleBatch).
     pub fn pack(
         &self,
@@ -379,7 +381,7 @@ impl Packing {
         if samples.len() > count {
             return pack_places(&steps, &samples.iter().copied().map(Some).collect::<Vec<_>>(), switcher);
         }
-        // Component p of all steps together is at X^brv(p).
+        // All steps together put sample p at X^brv(p).
         let place = |index: usize| samples.get(bit_reverse(index, count.trailing_zeros())).copied();
         pack_places(&steps, &(0..count).map(place).collect::<Vec<_>>(), switcher)
     }

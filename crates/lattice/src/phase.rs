@@ -1,4 +1,4 @@
-//! Phases: `b_i + <a, s_i>`, what a bundle holds under its secret. Decryption decodes them.
+//! Phases `b_i + <a, s_i>` of bundles, which a decryption decodes.
 
 use clathrate_arith::Rows;
 
@@ -10,8 +10,8 @@ use crate::polys::Polys;
 use crate::ring::Ring;
 use crate::secret::{SecretKey, SecretPoly};
 
-/// A secret in Eval form modulo the primes of a basis, so that many decryptions transform it once. It is as
-/// good as the secret itself, and is overwritten when it is dropped.
+/// A secret in Eval form modulo the primes of a basis, so that it is transformed once for many decryptions.
+/// It reveals the secret, and is overwritten when it is dropped.
 #[derive(Debug)]
 pub struct EvalSecret {
     ring: Ring,
@@ -37,13 +37,13 @@ impl Bundle<Eval> {
     /// The phase of each body: `b_i + <a, s_i>`.
     ///
     /// # Errors
-    /// [`LatticeError::SecretShape`] where the secret does not fit.
+    /// [`LatticeError::SecretShape`] where rank, bodies or degree differ.
     pub fn phase(&self, secret: &SecretKey) -> Result<Vec<Poly<Eval>>, LatticeError> {
         self.check_secret((secret.rank(), secret.bodies(), secret.degree()))?;
         self.phase_over(&secret.to_eval(self.ring(), self.basis())?)
     }
 
-    /// The phases modulo the primes of the secret's form alone, without a copy of the bundle over them.
+    /// The phases modulo the primes of `secret`, without a copy of the bundle over these primes.
     pub fn phase_over(&self, secret: &EvalSecret) -> Result<Vec<Poly<Eval>>, LatticeError> {
         self.check_secret((secret.rank, secret.bodies.len(), secret.ring.degree()))?;
         let mut phases = Polys::scratch(self.ring(), &secret.basis, self.body_count());
@@ -55,9 +55,9 @@ impl Bundle<Eval> {
     /// the secret may both have further primes.
     ///
     /// # Errors
-    /// [`LatticeError::SecretShape`] where the secret does not fit; [`LatticeError::BodiesMismatch`] where
-    /// `out` has another number of polynomials than there are bodies; [`LatticeError::BasisMismatch`] where a
-    /// prime of `out` is missing; [`LatticeError::RingMismatch`].
+    /// [`LatticeError::SecretShape`] where rank, bodies or degree differ; [`LatticeError::BodiesMismatch`]
+    /// where `out` does not have one polynomial for each body; [`LatticeError::BasisMismatch`] where the
+    /// bundle or the secret lacks a prime of `out`; [`LatticeError::RingMismatch`].
     pub fn phases_into(&self, secret: &EvalSecret, out: &mut Polys<Eval>) -> Result<(), LatticeError> {
         self.check_secret((secret.rank, secret.bodies.len(), secret.ring.degree()))?;
         if out.len() != self.body_count() {
@@ -71,8 +71,8 @@ impl Bundle<Eval> {
         let missing =
             |basis: &Basis| LatticeError::BasisMismatch { left: out.basis().len(), right: basis.len() };
         let rows_of = |basis: &Basis| basis.rows_of(out.basis().indices()).ok_or_else(|| missing(basis));
-        // Left factors have the primes of the result, right factors may have more: the secret is on the left
-        // unless it has more.
+        // Left factors have the primes of the result; right factors may have more. The secret is the left
+        // factor if it has no further primes.
         let secret_is_left = secret.basis == *out.basis();
         if !secret_is_left && self.basis() != out.basis() {
             return self.restrict(out.basis())?.phases_into(secret, out);

@@ -216,7 +216,7 @@ impl PolyRef<'_, Coeff> {
 }
 
 impl PolyRef<'_, Eval> {
-    /// A copy in Coeff form, in one pass over memory; a clone followed by a transform would take two.
+    /// A copy in Coeff form, in one pass over memory.
     #[must_use]
     pub fn to_coeff(&self) -> Poly<Coeff> {
         Poly::from_buffer(
@@ -343,7 +343,7 @@ impl<'a, D: Domain> PolyMut<'a, D> {
 }
 
 impl PolyMut<'_, Eval> {
-    /// `self <-` the polynomial with these signed coefficients, `degree` of them.
+    /// `self <-` the polynomial with the given `degree` signed coefficients.
     pub(crate) fn set_signed(&mut self, values: &[i64]) {
         let (engine, indices) = (self.ring.engine(), self.basis.indices());
         engine.reduce_signed(self.rows.reborrow(), values, indices);
@@ -554,7 +554,7 @@ impl Poly<Eval> {
         Poly { ring: self.ring, basis: self.basis, data: self.data, domain: PhantomData }
     }
 
-    /// A copy in Coeff form, in one pass over memory; a clone followed by a transform would take two.
+    /// A copy in Coeff form, in one pass over memory.
     #[must_use]
     pub fn to_coeff(&self) -> Poly<Coeff> {
         self.view().to_coeff()

@@ -195,7 +195,7 @@ impl<D: Domain> Polys<D> {
         self.view().to_vec()
     }
 
-    /// The same residues, read as those of the other form.
+    /// The same residues, read as the other form.
     #[must_use]
     pub(crate) fn read_as<E: Domain>(self) -> Polys<E> {
         Polys { ring: self.ring, basis: self.basis, data: self.data, domain: PhantomData }
@@ -359,7 +359,7 @@ impl<'a, D: Domain> PolysRef<'a, D> {
 }
 
 impl<'a> PolysRef<'a, Eval> {
-    /// The same residues in Coeff form, where the two forms are one: at degree 1.
+    /// The same residues in Coeff form at degree 1, where both forms are equal; otherwise `None`.
     #[must_use]
     pub fn as_coeff(&self) -> Option<PolysRef<'a, Coeff>> {
         let same = PolysRef { ring: self.ring, basis: self.basis, rows: self.rows, domain: PhantomData };
@@ -368,7 +368,7 @@ impl<'a> PolysRef<'a, Eval> {
 }
 
 impl PolysRef<'_, Eval> {
-    /// Copies in Coeff form, in one pass over memory; a copy followed by a transform would take two.
+    /// Copies in Coeff form, in one pass over memory.
     #[must_use]
     pub fn to_coeff(&self) -> Polys<Coeff> {
         Polys::from_buffer(

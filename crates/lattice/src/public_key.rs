@@ -33,7 +33,7 @@ impl PublicKey {
         Ok(Self { zeroes })
     }
 
-    /// A key from its encryptions of zero.
+    /// A key from stored encryptions of zero.
     ///
     /// # Errors
     /// [`LatticeError::EmptyShape`] without encryptions; [`LatticeError::RankMismatch`] where their number is

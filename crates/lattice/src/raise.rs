@@ -7,7 +7,7 @@
 //!
 //! A bundle with phase `m` modulo `q0` becomes one with phase `m + q0 I` for a polynomial `I` of small
 //! coefficients; bootstrapping removes `q0 I` afterwards. The modulus `q0` may be a product of several
-//! primes. The lift is centred, so `I` is as small as can be.
+//! primes. The lift is centred, so that `I` is as small as possible.
 
 use std::sync::Arc;
 
@@ -34,11 +34,12 @@ pub struct Raise {
 }
 
 impl Raise {
-    /// The lift from the primes `from` to the primes `to`. Both may have primes in common, as when a
-    /// ciphertext at level 0 is raised to a high level.
+    /// The lift from the primes `from` to the primes `to`. They may have common primes, as when a ciphertext
+    /// at level 0 is raised to a high level.
     ///
     /// # Errors
-    /// [`LatticeError::EmptyShape`], [`LatticeError::BasisMismatch`] where one is no basis of `ring`.
+    /// [`LatticeError::EmptyShape`], [`LatticeError::BasisMismatch`] where `from` or `to` is not a basis of
+    /// `ring`.
     pub fn new(ring: &Ring, from: &Basis, to: &Basis) -> Result<Self, LatticeError> {
         from.check(ring)?;
         to.check(ring)?;
@@ -85,7 +86,7 @@ impl Raise {
     pub fn raise_coeffs(&self, x: PolysRef<'_, Coeff>) -> Result<Polys<Coeff>, LatticeError> {
         self.check(x)?;
         let mut out = Polys::scratch(&self.ring, &self.to, x.len());
-        // For a prime of both moduli, the conversion returns the input's residues, so it can write all rows.
+        // The conversion reproduces the residues modulo common primes, so it can write all rows.
         let rows: Vec<usize> = (0..self.to.len()).collect();
         for (x, out) in x.iter().zip(out.view_mut()) {
             self.ring.engine().convert(&self.conversion, x.rows(), out.into_rows(), &rows);
@@ -112,7 +113,7 @@ impl Bundle<Eval> {
         Self::from_polys(raise.raise_all(self.view())?, self.rank())
     }
 
-    /// As [`Bundle::raise`], to the extended modulus `P Q_l` of `frame`, which must be the large modulus of
+    /// [`Bundle::raise`] to the extended modulus `P Q_l` of `frame`, which must be the large modulus of
     /// `raise`. The mod-down divides the lifted phase by `P`.
     ///
     /// # Errors

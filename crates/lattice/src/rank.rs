@@ -9,8 +9,8 @@ use crate::poly::Domain;
 use crate::polys::Polys;
 
 impl<D: Domain> Bundle<D> {
-    /// The same samples at rank `rank`, the new mask polynomials zero: valid under every secret that extends
-    /// the old one.
+    /// The same samples at rank `rank`, with new mask polynomials that are zero: valid under every secret
+    /// that extends the old one.
     ///
     /// # Errors
     /// [`LatticeError::RankUp`] where `rank` is below the bundle's rank.

@@ -47,7 +47,7 @@ impl Ring {
         &*self.engine
     }
 
-    /// Runs the steps of one operation, which a device may take as one; see [`clathrate_arith::together`].
+    /// Runs `work`, whose operations a device may take as one submission; see [`clathrate_arith::together`].
     pub(crate) fn together<T>(&self, work: impl FnOnce() -> T) -> T {
         together(self.engine(), work)
     }

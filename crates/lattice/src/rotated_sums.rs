@@ -1,8 +1,9 @@
-//! Sums of rotations, each of the sum before it: `(1 + phi_k) .. (1 + phi_1) x`, as they add up all slots.
+//! Repeated sums of a bundle and its rotation: `(1 + phi_k) .. (1 + phi_1) x`, which for example adds up all
+//! slots.
 //!
-//! Only the mask of a sum is decomposed again, so that only the mask is divided by `P` after each switch. The
-//! bodies stay over `P Q_l`, where `phi (P b + v)` needs no division, and are divided once, at the end: `k -
-//! 1` mod-downs of every body are saved, and their rounding. The giant steps of double hoisting do the same
+//! Only the mask of a sum is decomposed for the next rotation, so only the mask is divided by `P` after each
+//! switch. The bodies stay over `P Q_l`, where automorphisms apply too, and are divided once at the end. This
+//! saves `k - 1` mod-downs of every body and their rounding. The giant steps of double hoisting do the same
 //! for rotations of different sums ([`crate::switch::Extended::rotate`]).
 
 use std::sync::Arc;
@@ -20,7 +21,7 @@ use crate::switch::{SwitchKey, SwitchTables, Switcher};
 
 impl Bundle<Eval> {
     /// `(1 + phi_k) .. (1 + phi_1)` of the messages of a bundle at the level of `tables`, under the same
-    /// secret. Each key was made by [`SwitchKey::automorphism`], and `tables` serve all of them
+    /// secret. Each key was made by [`SwitchKey::automorphism`], and `tables` fit all of them
     /// ([`Switcher::tables_for_keys`]).
     ///
     /// Cost: a decomposition, a product with a key and a mod-down of the mask for each rotation, and one

@@ -1,31 +1,31 @@
-//! Products of a known matrix with rows that share a mask, by keys that are made for the matrix before any
-//! row is there.
+//! Products of a plain matrix with encrypted rows that share a mask, by keys that are made for the matrix in
+//! advance.
 //!
-//! `m` bodies share a mask `a`. A body is a polynomial of degree `N` that holds `k` rows of the matrix `M`,
-//! row `(c, r)` of body `c` at the powers of `X` that are `r` modulo `k`. With `e_r` the component at these
-//! powers, of degree `N / k`, a row of the product `W M` is
+//! `m` bodies share a mask `a`. A body is a polynomial of degree `N` that holds `k` rows of the matrix `M`:
+//! row `(c, r)` is in body `c`, at the powers of `X` that are `r` modulo `k`. Let `e_r` be the component of
+//! degree `N / k` at these powers. A row of the product `W M` is
 //!
 //! ```text
 //! sum_(c,r) w_(c,r) e_r(b_c + a s_c)  =  sum_(c,r) w_(c,r) e_r(b_c)  +  sum_l e_l(a) sum_(c,p) w_(c, l + p) Y^[l + p >= k] e_p(s_c)
 //! ```
 //!
-//! with `Y = X^k`. The first sum is a product of `W` with numbers. The second is linear in the `k` components
-//! of `a`, and its factors depend on `W` and on the secrets alone. So a key that switches `e_l(a)(X^k)` from
-//! these factors to one secret is made once for `W`: a combination of the keys that switch from
-//! `e_p(s_c)(X^k)` ([`SecretMatrix::parts`](crate::switch::SecretMatrix::parts)), by the entries of `W`. `k`
-//! rows of the product are one polynomial again, and one key: their factors are multiplied by `X^t` and
-//! added.
+//! with `Y = X^k`. The first sum is a product of `W` with the bodies. The second sum is linear in the `k`
+//! components of `a`, and its factors depend only on `W` and the secrets. So a key that switches
+//! `e_l(a)(X^k)` from these factors to one secret is made once for `W`, as a combination, with the entries of
+//! `W`, of keys that switch from `e_p(s_c)(X^k)`
+//! ([`SecretMatrix::parts`](crate::switch::SecretMatrix::parts)). `k` rows of the product are one polynomial
+//! and take one key: row `t` of the `k` is multiplied by `X^t`.
 //!
-//! The product of `W` with the bodies wants only the highest bits ([`FractionProduct`]), because a rescale
-//! follows. So `W M` takes a decomposition of the mask, a product with keys and a mod-down for each `k` rows,
-//! and one product of matrices in floating point.
+//! Only the highest bits of the product of `W` with the bodies are computed ([`FractionProduct`]), because a
+//! rescale follows. So `W M` takes a decomposition of the mask, a product with keys and a mod-down for each
+//! `k` rows, and one floating-point product of matrices.
 //!
-//! Several masks (of more than `m k` rows) add up: their components are switched together.
+//! More than `m k` rows have several masks, whose components are switched together.
 //!
 //! Source: [pcmm-mambo, sec. 4.3, App. B (Algorithms 3 and 4), sec. 5]; differs: the two algorithms are one
-//! (`k` = 1 is Algorithm 3); the rows of the result come back as ciphertexts of degree `N` in one switch,
-//! without ModPack; the components of `a` and not those of the secrets are embedded, so that rows of one
-//! polynomial need the keys of one secret; the division by `P` and the rescale are one.
+//! (`k` = 1 is Algorithm 3); one switch gives the rows of the result as ciphertexts of degree `N`, without
+//! ModPack; the components of `a` and not those of the secrets are embedded, so that rows of one polynomial
+//! need the keys of one secret; the division by `P` and the rescale are one division.
 
 use clathrate_arith::kernels::scalar::bit_reverse;
 use clathrate_arith::product::{FractionProduct, LeftMatrix};
@@ -40,11 +40,11 @@ use crate::polys::Polys;
 use crate::ring::Ring;
 use crate::switch::{Digits, SwitchKey, SwitchMethod, Switcher};
 
-/// Rows of the weights that keys are combined for at a time: a bound on the memory that takes. The entries of
-/// the key are unpacked again for each block.
+/// Rows of the weights for which keys are combined at a time, which bounds the memory. The entries of the key
+/// are unpacked again for each block.
 const ROW_BLOCK: usize = 1024;
 
-/// How rows lie under masks.
+/// The distribution of rows to polynomials and masks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RowShape {
     /// Rows in a polynomial, a power of two.
@@ -54,13 +54,13 @@ pub struct RowShape {
 }
 
 impl RowShape {
-    /// Masks that `rows` rows are under.
+    /// Number of masks for `rows` rows.
     #[must_use]
     pub fn masks(self, rows: usize) -> usize {
         rows.div_ceil(self.lanes * self.bodies)
     }
 
-    /// Polynomials that `rows` rows take.
+    /// Number of polynomials for `rows` rows.
     #[must_use]
     pub fn polys(self, rows: usize) -> usize {
         rows.div_ceil(self.lanes)
@@ -74,21 +74,21 @@ pub struct PreparedMatrix {
     left: LeftMatrix,
     shift: u32,
     shape: RowShape,
-    /// For each polynomial of the result, the key of the components of all masks.
+    /// For each polynomial of the result, the key for the components of all masks.
     keys: Vec<SwitchKey>,
 }
 
 impl PreparedMatrix {
     /// Makes the keys for products with `left`, whose entries are multiples of `2^shift`, from `key`, which
     /// switches the parts of the secrets of all bodies ([`crate::switch::SecretMatrix::parts`], of degree `N
-    /// / lanes`). `progress` is called with the number of steps done and that of all; if it returns `false`,
+    /// / lanes`). `progress` is called with the numbers of completed and of all steps; if it returns `false`,
     /// the work stops and the result is `None`.
     ///
-    /// Cost: `lanes masks` exact products of `left` with all entries of `key`. Memory: the result, and
-    /// unpacked the entries of `key` for one digit and those of 1024 rows of the result.
+    /// Cost: `lanes masks` exact products of `left` with all entries of `key`. Memory: the result and,
+    /// unpacked, the entries of `key` for one digit and the entries of 1024 rows of the result.
     ///
     /// # Errors
-    /// [`LatticeError::KeyInputs`] where the key is of another number of bodies or lanes;
+    /// [`LatticeError::KeyInputs`] where the key was made for another number of bodies or lanes;
     /// [`LatticeError::DegreeChange`] where the lanes do not divide the degree.
     pub fn new(
         left: &LeftMatrix,
@@ -107,7 +107,7 @@ impl PreparedMatrix {
         let (masks, polys, digits) = (shape.masks(left.inner()), shape.polys(left.rows()), key.digit_count());
         let monomial = |power: usize| monomial(ring, key, power);
         let shifts: Vec<Poly<Eval>> = (0..lanes).map(monomial).collect();
-        // Multiplication by Y; of polynomials without lanes, which are never shifted so far, it is not used.
+        // Multiplication by Y, which only polynomials with several lanes need.
         let wrap = if lanes > 1 { Some(monomial(lanes)) } else { None };
         let block = (ROW_BLOCK / lanes).max(1);
         let total = polys.div_ceil(block) * digits * lanes * masks;
@@ -121,8 +121,7 @@ impl PreparedMatrix {
                     (0..key.inputs()).map(|input| key.entry(input, digit)).collect();
                 for component in 0..lanes {
                     if let Some(wrap) = wrap.as_ref().filter(|_| component > 0) {
-                        // From now on component + p reaches the number of lanes for p = lanes - component,
-                        // too.
+                        // From this component on, component + p >= lanes also for p = lanes - component.
                         inputs
                             .iter_mut()
                             .skip(lanes - component)
@@ -174,11 +173,12 @@ impl PreparedMatrix {
         Ok(Some(Self { left: left.shifted_down(shift), shift, shape, keys }))
     }
 
-    /// A matrix and keys that were taken apart ([`PreparedMatrix::left`], [`PreparedMatrix::keys`]).
+    /// A prepared matrix from its parts ([`PreparedMatrix::left`], [`PreparedMatrix::keys`]), for example
+    /// from a file.
     ///
     /// # Errors
-    /// [`LatticeError::KeyInputs`] where there is not one key for each polynomial of the result, or one is
-    /// for another number of components.
+    /// [`LatticeError::KeyInputs`] where there is not one key for each polynomial of the result, or a key was
+    /// made for another number of components.
     pub fn from_parts(
         left: LeftMatrix,
         shift: u32,
@@ -195,19 +195,19 @@ impl PreparedMatrix {
         Ok(Self { left, shift, shape, keys })
     }
 
-    /// For each polynomial of the result, the key of the components of all masks.
+    /// For each polynomial of the result, the key for the components of all masks.
     #[must_use]
     pub fn keys(&self) -> &[SwitchKey] {
         &self.keys
     }
 
-    /// The matrix, divided by the power of two that its entries are multiples of.
+    /// The matrix, divided by `2^shift`.
     #[must_use]
     pub fn left(&self) -> &LeftMatrix {
         &self.left
     }
 
-    /// How rows lie under masks.
+    /// The distribution of rows to polynomials and masks.
     #[must_use]
     pub fn shape(&self) -> RowShape {
         self.shape
@@ -219,16 +219,16 @@ impl PreparedMatrix {
         self.keys.iter().map(SwitchKey::bytes).sum()
     }
 
-    /// The rows of the product as bundles of one body, `lanes` rows in each, one level below: the product is
-    /// rescaled. `bundles` are the masks with their bodies, in the order of their rows. `progress` is called
-    /// with the number of polynomials done and that of all; if it returns `false`, the result is `None`.
+    /// The rescaled product, one level below, as bundles of one body with `lanes` rows each. `bundles` are
+    /// the masks with their bodies, in the order of their rows. `progress` is called with the numbers of
+    /// completed and of all polynomials; if it returns `false`, the result is `None`.
     ///
     /// Cost: for each mask `lanes` decompositions; for each polynomial of the result the products of all
     /// digits with a key and one mod-down; one or two floating-point products of matrices.
     ///
     /// # Errors
-    /// [`LatticeError::EmptyShape`] without bundles; [`LatticeError::BodiesMismatch`] where there are not as
-    /// many as the matrix needs, or with other bodies; [`LatticeError::NoLevelLeft`] at level 0; as
+    /// [`LatticeError::EmptyShape`] without bundles; [`LatticeError::BodiesMismatch`] where their number or
+    /// their numbers of bodies do not fit the matrix; [`LatticeError::NoLevelLeft`] at level 0; as
     /// [`Switcher::inner_product`].
     pub fn multiply(
         &self,
@@ -283,7 +283,7 @@ impl PreparedMatrix {
         Ok(Some(results))
     }
 
-    /// The product of the matrix with the bodies, divided as a rescale to `kept` does.
+    /// The product of the matrix with the bodies, rescaled to the primes `kept`.
     fn product_of_bodies(
         &self,
         bundles: &[&Bundle<Eval>],
@@ -315,12 +315,12 @@ impl PreparedMatrix {
 /// `X^power` over the modulus of a key.
 fn monomial(ring: &Ring, key: &SwitchKey, power: usize) -> Poly<Eval> {
     let mut coefficients = vec![0; ring.degree()];
-    // X^N = -1, where every row of a polynomial is one coefficient.
+    // The power is N where every row has one coefficient, and X^N = -1.
     coefficients[power % ring.degree()] = if power < ring.degree() { 1 } else { -1 };
     Poly::from_signed(ring, key.basis(), &coefficients).into_eval()
 }
 
-/// The variances of a coefficient of a product, in units of the result: what adds up to its error.
+/// The parts of the error of a product: variances of a coefficient, in units of the result.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ProductNoise {
     /// The errors of the rows, combined and rescaled.
@@ -334,11 +334,11 @@ pub struct ProductNoise {
 }
 
 impl ProductNoise {
-    /// The noise of the polynomial with the rows `weights` (sums of squares of the integer weights, at most
-    /// `lanes` of them), the row with the largest noise: rows whose errors have the variance `variance`; a
-    /// rescale that divides by `2^log2_step`; keys with these digits and special modulus; a result modulo
-    /// `2^log2_modulus`; a floating-point product with this deviation, a fraction of the modulus, in so many
-    /// ranges.
+    /// The noise of a polynomial of the result, for its row with the largest noise. `weights` holds the sum
+    /// of squared integer weights of each of its rows; `variance` is that of the errors of the encrypted
+    /// rows; a rescale divides by `2^log2_step`; the keys have the given digits and special modulus; the
+    /// result is modulo `2^log2_modulus`; the floating-point product has the given deviation, as a fraction
+    /// of the modulus, and number of ranges.
     #[must_use]
     pub fn of(
         model: &NoiseModel,
@@ -364,7 +364,7 @@ impl ProductNoise {
         }
     }
 
-    /// The variance of the whole error.
+    /// The variance of the total error.
     #[must_use]
     pub fn total(&self) -> f64 {
         self.input + self.switch + self.rounding + self.float

@@ -1,8 +1,8 @@
 //! Many LWE samples in one allocation.
 //!
-//! A sample of dimension `k` is a bundle of degree 1, rank `k` and one body: `k + 1` words per prime.
-//! Separate bundles would need an allocation for each of, say, 2^16 samples. Here all samples are stored one
-//! after another, mask then body, so that an operation on all of them is one call of the engine.
+//! A sample of dimension `k` is a bundle of degree 1, rank `k` and one body: `k + 1` words per prime. A batch
+//! of, for example, 2^16 samples is one allocation instead of 2^16: samples are stored one after another,
+//! mask then body, so that an operation on all samples is one call of the engine.
 
 use crate::bundle::Bundle;
 use crate::error::LatticeError;
@@ -65,7 +65,7 @@ impl SampleBatch {
         Ok(samples)
     }
 
-    /// A batch of one sample, in the bundle's own allocation.
+    /// A batch of one sample, without a copy of the bundle.
     ///
     /// # Errors
     /// [`LatticeError::RingMismatch`] unless the degree is 1; [`LatticeError::BodiesMismatch`] unless the
@@ -154,7 +154,7 @@ impl SampleBatch {
     /// # Errors
     /// [`LatticeError::BodyOutOfRange`] where `index` is out of range; [`LatticeError::RankMismatch`],
     /// [`LatticeError::BodiesMismatch`], [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`]
-    /// where the bundle is of another shape.
+    /// where the bundle has another shape.
     pub fn set(&mut self, index: usize, bundle: &Bundle<Coeff>) -> Result<(), LatticeError> {
         let first = self.place(index)?;
         check_bodies(bundle)?;

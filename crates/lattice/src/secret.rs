@@ -92,7 +92,7 @@ impl SecretKey {
     /// A key from stored coefficients: `bodies * rank` polynomials of `degree` coefficients, body-major.
     ///
     /// # Errors
-    /// [`LatticeError::EmptyShape`] where there are none, or not `bodies * rank * degree`;
+    /// [`LatticeError::EmptyShape`] where the number of coefficients is 0 or not `bodies * rank * degree`;
     /// [`LatticeError::SecretTooLarge`].
     pub fn from_coefficients(
         Degree(degree): Degree,
@@ -141,7 +141,7 @@ impl SecretKey {
         Err(LatticeError::RingMismatch { left: self.degree, right: ring.degree() })
     }
 
-    /// How the coefficients were drawn.
+    /// The distribution of the coefficients.
     #[must_use]
     pub fn distribution(&self) -> SecretDistribution {
         self.distribution
@@ -209,7 +209,7 @@ impl SecretKey {
             coefficients.extend_from_slice(&body[..rank * self.degree]);
         }
         let distribution = match self.distribution {
-            // On average, a fraction of the polynomials has the same fraction of the weight.
+            // On average, a part of the polynomials has the proportional part of the weight.
             SecretDistribution::FixedWeight(weight) => SecretDistribution::FixedWeight(
                 ((weight as u128 * rank as u128 + self.rank as u128 / 2) / self.rank as u128) as usize,
             ),
@@ -242,8 +242,8 @@ impl SecretKey {
             (SecretDistribution::UniformTernary, SecretDistribution::UniformTernary) => {
                 SecretDistribution::UniformTernary
             }
-            // Otherwise the sum of the expected weights, because this sum gives the right variance for the
-            // whole secret.
+            // Otherwise the sum of the expected weights, which gives the correct variance of the joined
+            // secret.
             _ => SecretDistribution::FixedWeight(self.expected_weight() + extra.expected_weight()),
         };
         let rank = Rank(self.rank() + extra.rank());

@@ -1,9 +1,9 @@
-//! The three numbers of a shape, a type each: ring degree, rank and number of bodies.
+//! One type for each number of a shape: ring degree, rank and number of bodies.
 //!
 //! A bundle has a mask of `k` polynomials (its rank) and `m` bodies, all of them of `n` coefficients (the
-//! ring degree). Functions that take several of these numbers, or one of them beside a count, take these
-//! types, so that the compiler refuses arguments in the wrong order. Functions with one such argument and
-//! accessors use plain numbers.
+//! ring degree). Functions with several of these numbers, or one of them and a count, take these types, so
+//! that the compiler refuses arguments in the wrong order. Functions with one such argument and accessors use
+//! plain numbers.
 //!
 //! ```
 //! use clathrate_lattice::{Bodies, Degree, LatticeError, Rank, SecretDistribution, SecretKey, SecretRng};
@@ -33,7 +33,7 @@ pub struct Degree(pub usize);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Rank(pub usize);
 
-/// Number of bodies `m` that share one mask; each body has a secret of its own.
+/// Number of bodies `m` that share one mask. Each body has its own secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Bodies(pub usize);
 

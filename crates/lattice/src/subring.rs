@@ -1,10 +1,9 @@
 //! Subrings: plaintexts whose slots repeat with a short period.
 //!
 //! A polynomial `b(X^g)`, `g = N / n`, of the ring of degree `N` is a polynomial `b` of the subring of degree
-//! `n`. The values at the `N` evaluation points repeat: in Eval form each value of `b` stands `g` times in a
-//! row. A vector of `N / 2` slots with period `p` encodes to such a polynomial with `n = 2 p`, so its
-//! plaintext needs `2 p` words for each prime in place of `N`, and an encoding of `p` slots in place of `N /
-//! 2`.
+//! `n`. In Eval form, each of the `n` values of `b` occurs `g` times in succession. A vector of `N / 2` slots
+//! with period `p` encodes to such a polynomial with `n = 2 p`, so its plaintext needs `2 p` words for each
+//! prime instead of `N`, and an encoding of `p` slots instead of `N / 2`.
 //!
 //! [`Ring::subring`] makes the ring in which such plaintexts are encoded and transformed,
 //! [`crate::PackedPlaintexts`] holds them, and the products of [`crate::linear_combination`] and

@@ -1,9 +1,11 @@
 //! Switching through a temporary rank: a product at a higher rank with fewer digits, then one rank-down.
 //! [dpad-he, sec. 3.2, 3.5]
 //!
-//! Keys over a larger special modulus `P^` have fewer digits, but need a larger dimension to be as secure.
-//! They are therefore under `s || s'`, of rank `k^ > k`. The result is brought back to rank `k` by switching
-//! its `k^ - k` additional mask polynomials from `s'` to `s`, over the ordinary modulus.
+//! Keys over a larger special modulus `P^` have fewer digits, but need a larger dimension for the same
+//! security. They are therefore under `s
+//!
+//! s'`, of rank `k^ > k`. A rank-down switches the `k^ - k` additional mask polynomials of the result from
+//! `s'` to `s`, over the ordinary modulus.
 //!
 //! ```text
 //! cross-relinearise   R = k (k + 1) / 2 inputs s_i s_j,  mu digits over P^ Q_l  ->  s || s'
@@ -28,7 +30,7 @@ use crate::sampling::SecretRng;
 use crate::secret::SecretKey;
 use crate::switch::{Extended, SecretMatrix, SwitchKey, Switcher};
 
-/// A temporary rank: the switchers of both chains, and the key that leads back to the ordinary rank.
+/// A temporary rank: the switchers of both chains, and the key of the rank-down.
 #[derive(Debug, Clone, Copy)]
 pub struct TemporaryRank<'a> {
     /// The switcher of the widened chain, for keys of the temporary rank.
@@ -40,7 +42,7 @@ pub struct TemporaryRank<'a> {
 }
 
 impl TemporaryRank<'_> {
-    /// Refuses keys of the temporary rank that the rank-down key cannot bring to `rank`.
+    /// Refuses keys of the temporary rank that do not fit a rank-down to `rank` with `self.down`.
     fn check(&self, key: &SwitchKey, rank: usize) -> Result<(), LatticeError> {
         if self.down.rank() == rank && key.rank() > rank && self.down.inputs() == key.rank() - rank {
             return Ok(());
@@ -59,8 +61,8 @@ impl TemporaryRank<'_> {
         self.base.product_coeff(&high.iter().collect::<Vec<_>>(), self.down)
     }
 
-    /// Brings `product`, which is at the temporary rank, down to `rank`; the result is not yet divided by the
-    /// special modulus.
+    /// The rank-down of `product`, which is at the temporary rank, to `rank`; not yet divided by the special
+    /// modulus.
     fn land(&self, mut product: Extended, rank: usize) -> Result<Extended, LatticeError> {
         let high = product.take_mask(rank)?;
         product.join(self.descend(high.view())?)
@@ -80,7 +82,7 @@ impl Tensor {
     /// Algorithm 1]
     ///
     /// # Errors
-    /// As [`Switcher::product`]; [`LatticeError::RankDownKey`] where the two keys do not belong together.
+    /// As [`Switcher::product`]; [`LatticeError::RankDownKey`] where the ranks of the two keys do not fit.
     pub fn cross_relinearise(
         &self,
         temporary: TemporaryRank<'_>,
@@ -93,7 +95,7 @@ impl Tensor {
             .together(|| temporary.wide.mod_down(&self.cross_extended(temporary, up)?))
     }
 
-    /// As [`Tensor::cross_relinearise`], followed by a rescale; both divide together, by `P^ q_l`.
+    /// [`Tensor::cross_relinearise`] and a rescale, with one division by `P^ q_l`.
     ///
     /// # Errors
     /// As [`Tensor::cross_relinearise`]; [`LatticeError::NoLevelLeft`] at level 0.
@@ -115,7 +117,7 @@ impl Bundle<Eval> {
     /// [dpad-he, sec. 3.1.1, RankReduce]
     ///
     /// # Errors
-    /// As [`Switcher::switch`]; [`LatticeError::RankDownKey`] where the key does not lead from this rank to
+    /// As [`Switcher::switch`]; [`LatticeError::RankDownKey`] where the key does not switch from this rank to
     /// `rank`.
     pub fn reduce_rank(
         &self,
@@ -150,7 +152,7 @@ impl Bundle<Eval> {
     /// relinearisation.
     ///
     /// # Errors
-    /// As [`Bundle::rotate`]; [`LatticeError::RankDownKey`] where keys do not belong together.
+    /// As [`Bundle::rotate`]; [`LatticeError::RankDownKey`] where the ranks of the keys do not fit.
     pub fn rotate_rank_hoisted(
         &self,
         steps: &[(&Automorphism, &SwitchKey)],

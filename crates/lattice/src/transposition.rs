@@ -8,18 +8,17 @@
 //! ```
 //!
 //! because `sum_h X^(h (c - j))` is `n` for `c = j` and 0 for the other `c` below `n`. So a transposition
-//! takes one automorphism for each row, all of them different, and no other switch. Composed of about `2
-//! sqrt(n)` automorphisms, each takes two or three switches.
+//! takes `n` different automorphisms and no other switch. With keys for about `2 sqrt(n)` automorphisms, each
+//! automorphism takes two or three switches.
 //!
-//! The sums are discrete Fourier transforms whose roots of unity are powers of `X`. In Eval form a power of
-//! `X` is a number at each place, a power of the root `zeta` of that place, and `F_g` at `zeta` is `sum_i
-//! zeta^(i g) m_i(zeta)`: a value of the polynomial whose coefficients are the `m_i(zeta)`. So the sums at
-//! one place are a transform of the ring's degree, followed by an automorphism, which brings `zeta^g` to
-//! place `g`. Between matrices whose rows are polynomials, and those whose rows are places, lies a
-//! transposition of words.
+//! The sums are discrete Fourier transforms whose roots of unity are powers of `X`. In Eval form, each place
+//! has a root `zeta`, and the value of `F_g` there is `sum_i zeta^(i g) m_i(zeta)`: a value of the polynomial
+//! with the coefficients `m_i(zeta)`. So the sums at one place are a transform of the ring's degree, followed
+//! by an automorphism that moves the value at `zeta^g` to place `g`. A transposition of words converts
+//! between matrices whose rows are polynomials and matrices whose rows are places.
 //!
 //! The sums are divided by `n` modulo the primes before the automorphisms, so errors of the rows keep their
-//! size; those of the switches, one for each `h`, add up.
+//! size. The errors of the `n` switches add up.
 //!
 //! Source: the problem is that of Park (EUROCRYPT 2025), "Ciphertext-ciphertext matrix multiplication: fast
 //! for large matrices"; the formula is derived here.
@@ -32,7 +31,7 @@ use crate::multiply::inverse_element;
 use crate::poly::{Coeff, Domain, Eval};
 use crate::polys::Polys;
 
-/// An automorphism `X -> X^(+-5^steps)`: a rotation of the slots, then perhaps a conjugation.
+/// An automorphism `X -> X^(+-5^steps)`: a rotation of the slots, possibly followed by a conjugation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SlotAutomorphism {
     /// The rotation, in `0..n/2`.
@@ -42,32 +41,32 @@ pub struct SlotAutomorphism {
 }
 
 impl SlotAutomorphism {
-    /// All automorphisms of degree `degree`.
+    /// All automorphisms at degree `degree`.
     pub fn all(degree: usize) -> impl Iterator<Item = Self> {
         (0..degree / 2).flat_map(|steps| [false, true].map(|conjugate| Self { steps, conjugate }))
     }
 
-    /// `h`: the power of `X` that `X` is sent to.
+    /// The exponent `h` of `X -> X^h`.
     fn power(self, degree: usize) -> usize {
         let power = GaloisElement::rotation(self.steps as i64, degree).value();
         if self.conjugate { 2 * degree - power } else { power }
     }
 }
 
-/// The transposed matrix of the rows `rows`, one for each power of `X`: of the result the rows `wanted`.
-/// Absent rows are zero. Each row is one or more polynomials, as many for each, which are transposed alike:
-/// mask and body of a ciphertext.
+/// The rows `wanted` of the transposed matrix of `rows`, which has one entry for each power of `X`. Rows
+/// `None` are zero. Every row has the same number of polynomials, such as mask and body of a ciphertext, and
+/// each of them is transposed.
 ///
 /// `automorphism` applies an automorphism to the message of a ciphertext under the same secret. It is called
-/// for every automorphism, also for the identity, and may return ciphertexts of another number of polynomials
-/// than it gets: a mask without a body has the body 0.
+/// for every automorphism, including the identity, and may return another number of polynomials than it gets:
+/// a mask without a body counts as one with body 0.
 ///
 /// Cost: a transform of each row's polynomials before the automorphisms and one after them, and two
 /// transpositions of all words each.
 ///
 /// # Errors
-/// [`LatticeError::PolynomialCount`] unless there is an entry of `rows` for each power of `X`, or where rows
-/// have different numbers of polynomials; [`LatticeError::EmptyShape`] without any row;
+/// [`LatticeError::PolynomialCount`] where `rows` does not have an entry for each power of `X`, or rows have
+/// different numbers of polynomials; [`LatticeError::EmptyShape`] where all rows are `None`;
 /// [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`] where rows differ; the errors of
 /// `automorphism`.
 pub fn transpose<E: From<LatticeError>>(
@@ -89,7 +88,7 @@ pub fn transpose<E: From<LatticeError>>(
         ring.moduli()[index].inverse(degree as u64).expect("the degree is a power of two, the primes are odd")
     };
     let inverse: Vec<u64> = basis.indices().iter().map(inverse).collect();
-    // Entry i of a list by powers of X is for the power of place i in Eval form.
+    // The place whose root is psi^power. Lists are in the order of places.
     let place = |power: usize| bit_reverse((power - 1) / 2, degree.trailing_zeros());
     let mut automorphic: Vec<Option<Polys<Eval>>> = (0..degree).map(|_| None).collect();
     for by in SlotAutomorphism::all(degree) {
@@ -136,7 +135,7 @@ fn transpose_words<D: Domain>(rows: &mut [Polys<D>]) -> Result<(), LatticeError>
     Ok(())
 }
 
-/// `X -> X^e` for the place `place` of Eval form, whose root is `psi^e`.
+/// `X -> X^e`, or its inverse, where `psi^e` is the root of place `place` in Eval form.
 fn automorphism_of(place: usize, degree: usize, inverse: bool) -> Result<Automorphism, LatticeError> {
     let element = GaloisElement::new(2 * bit_reverse(place, degree.trailing_zeros()) + 1, degree)?;
     Ok(Automorphism::new(if inverse { inverse_element(element, degree)? } else { element }, degree))

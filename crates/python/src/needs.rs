@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use clathrate_ckks::keys::{KeyLevel, Operation};
+use clathrate_ckks::keys::{KeyLevel, Operation, Switch};
 use clathrate_ckks::{KeyNeeds, SecretName};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -35,7 +35,7 @@ fn collect_ranks(needs: &KeyNeeds, ranks: &mut BTreeSet<usize>) {
 /// How many bodies are brought under one mask, each with the level.
 fn brought_together(needs: &KeyNeeds) -> BTreeMap<usize, KeyLevel> {
     let count = |(operation, key_level)| match operation {
-        Operation::FormatSwitch { from: 1, to } => Some((to, key_level)),
+        Operation::Switch(Switch::FormatSwitch { from: 1, to }) => Some((to, key_level)),
         _ => None,
     };
     needs.operations().filter_map(count).collect()
@@ -45,12 +45,16 @@ fn brought_together(needs: &KeyNeeds) -> BTreeMap<usize, KeyLevel> {
 /// level.
 fn taken_apart(needs: &KeyNeeds) -> BTreeMap<usize, KeyLevel> {
     let out = |count, index| {
-        needs.key_level_of(Operation::ChangeSecret(SecretName::Body { count, index }, SecretName::Main))
+        needs.key_level_of(Operation::Switch(Switch::ChangeSecret {
+            from: SecretName::Body { count, index },
+            to: SecretName::Main,
+        }))
     };
     let first = |(operation, key_level)| match operation {
-        Operation::ChangeSecret(SecretName::Body { count, index: 0 }, SecretName::Main) => {
-            Some((count, key_level))
-        }
+        Operation::Switch(Switch::ChangeSecret {
+            from: SecretName::Body { count, index: 0 },
+            to: SecretName::Main,
+        }) => Some((count, key_level)),
         _ => None,
     };
     needs
@@ -65,13 +69,13 @@ fn report_of_bodies<'py>(py: Python<'py>, needs: &KeyNeeds) -> PyResult<BTreeMap
     let mut reports = BTreeMap::<usize, Bound<'py, PyDict>>::new();
     for (operation, key_level) in needs.operations() {
         match operation {
-            Operation::RotateBodies { bodies, steps } => {
+            Operation::Rotate { secret: SecretName::Bodies(bodies), steps } => {
                 let report = reports.entry(bodies).or_insert_with(|| PyDict::new(py));
                 let rotations = report.get_item("rotations")?.unwrap_or_else(|| PyDict::new(py).into_any());
                 rotations.set_item(steps, level(key_level))?;
                 report.set_item("rotations", rotations)?;
             }
-            Operation::ConjugateBodies(bodies) => {
+            Operation::Conjugate(SecretName::Bodies(bodies)) => {
                 reports
                     .entry(bodies)
                     .or_insert_with(|| PyDict::new(py))
@@ -88,7 +92,7 @@ fn report<'py>(py: Python<'py>, needs: &KeyNeeds) -> PyResult<Bound<'py, PyDict>
     let report = PyDict::new(py);
     let single = [
         ("relinearise", Operation::Multiply),
-        ("conjugate", Operation::Conjugate),
+        ("conjugate", Operation::Conjugate(SecretName::Main)),
         ("power_rotations", Operation::RotateByPowers),
     ];
     for (name, key_level) in
@@ -120,14 +124,17 @@ fn report<'py>(py: Python<'py>, needs: &KeyNeeds) -> PyResult<Bound<'py, PyDict>
     }
     let others = PyDict::new(py);
     for (operation, key_level) in needs.operations() {
-        let apart = matches!(operation, Operation::ChangeSecret(SecretName::Body { .. }, SecretName::Main));
+        let apart = matches!(
+            operation,
+            Operation::Switch(Switch::ChangeSecret { from: SecretName::Body { .. }, to: SecretName::Main })
+        );
         let other = matches!(
             operation,
-            Operation::ChangeSecret(..)
-                | Operation::RaiseToSlots(_)
-                | Operation::Pack { .. }
-                | Operation::BodyParts { .. }
-                | Operation::FormatSwitch { from: 2.., .. }
+            Operation::Switch(Switch::ChangeSecret { .. })
+                | Operation::Switch(Switch::RaiseToSlots(_))
+                | Operation::Switch(Switch::Pack { .. })
+                | Operation::Switch(Switch::BodyParts { .. })
+                | Operation::Switch(Switch::FormatSwitch { from: 2.., .. })
         );
         if other && !apart {
             others.set_item(operation.to_string(), level(key_level))?;
@@ -168,9 +175,10 @@ fn describe(needs: &KeyNeeds) -> String {
     let apart = taken_apart(needs);
     parts.extend(needs.operations().filter_map(|(operation, level)| match operation {
         // The changes of secret of all bodies are one operation here.
-        Operation::ChangeSecret(SecretName::Body { count, index }, SecretName::Main)
-            if apart.contains_key(&count) =>
-        {
+        Operation::Switch(Switch::ChangeSecret {
+            from: SecretName::Body { count, index },
+            to: SecretName::Main,
+        }) if apart.contains_key(&count) => {
             (index == 0).then(|| format!("take {count} bodies apart: {}", key_level(level)))
         }
         _ => Some(format!("{operation}: {}", key_level(level))),
@@ -276,7 +284,7 @@ impl PyNeeds {
 
     #[getter]
     fn conjugate(&self) -> bool {
-        self.needs.key_level_of(Operation::Conjugate).is_some()
+        self.needs.key_level_of(Operation::Conjugate(SecretName::Main)).is_some()
     }
 
     #[getter]

@@ -1,4 +1,4 @@
-//! The operations of the engine seam on reproducible operands: what engines are compared by, word for word.
+//! Runs the operations of an engine on reproducible operands, so that engines can be compared word for word.
 
 use clathrate_arith::primes::largest_primes;
 use clathrate_arith::product::LeftMatrix;
@@ -8,15 +8,15 @@ use clathrate_arith::{
     Rows, RowsMut, Twist,
 };
 
-/// Every class of kernel; the last two are foreign moduli.
+/// Bits of the moduli, with every class of kernel; polynomials have the first five.
 const WIDTHS: [u32; 7] = [36, 29, 45, 49, 60, 46, 50];
 
-/// Moduli that polynomials have.
+/// The moduli of the polynomials.
 const OWN: [usize; 5] = [0, 1, 2, 3, 4];
 
 const ALL: [usize; 7] = [0, 1, 2, 3, 4, 5, 6];
 
-/// Reproducible words, no claim to be random (xorshift).
+/// Reproducible words (xorshift); not for cryptography.
 struct Words(u64);
 
 impl Words {
@@ -27,7 +27,7 @@ impl Words {
         self.0
     }
 
-    /// A residue: an edge now and then, else any.
+    /// A residue: sometimes an extreme one, otherwise a random one.
     fn residue(&mut self, q: u64) -> u64 {
         match self.next() % 8 {
             0 => 0,
@@ -41,7 +41,7 @@ impl Words {
 /// A result: the operation's name and the words.
 pub type Outcome = (&'static str, Vec<u64>);
 
-/// The engines of one run, and what their operations gave.
+/// The engines of one run, and the results of their operations.
 struct Run<'a> {
     engine: &'a dyn Engine,
     small: &'a dyn Engine,
@@ -62,8 +62,8 @@ pub fn moduli(degree: usize) -> Vec<u64> {
     moduli
 }
 
-/// The results of all operations but [`Engine::combine_fractions`], whose last bits engines need not share.
-/// Both engines are for [`moduli`]; the degree of `small` divides that of `engine`.
+/// The results of all operations except [`Engine::combine_fractions`], whose last bits may differ between
+/// engines. Both engines are for [`moduli`]; the degree of `small` divides that of `engine`.
 #[must_use]
 pub fn outcomes(engine: &dyn Engine, small: &dyn Engine) -> Vec<Outcome> {
     let seed = (engine.degree() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
@@ -77,10 +77,10 @@ pub fn outcomes(engine: &dyn Engine, small: &dyn Engine) -> Vec<Outcome> {
     run.results
 }
 
-/// Fails at the first word in which two lists of outcomes differ.
+/// Compares two lists of outcomes.
 ///
 /// # Panics
-/// Where they differ, with the operation and the place.
+/// At the first word that differs, with the operation and the place.
 pub fn assert_same(found: &[Outcome], expected: &[Outcome], what: &str) {
     assert_eq!(found.len(), expected.len());
     for ((name, found), (_, expected)) in found.iter().zip(expected) {
@@ -213,7 +213,8 @@ impl Run<'_> {
             let shape = FactorShape { groups, terms: terms + 1, columns, packed: true };
             let mut factors = e.zeroed_factors(shape, basis);
             let rows: Vec<usize> = (0..basis.len()).collect();
-            // A few polynomials in turn: the largest degree makes a hundred of them too many.
+            // Repeats a few polynomials, because a hundred different ones take too long at the largest
+            // degree.
             let sources: Vec<Buffer> = (0..3).map(|_| self.random(1, basis)).collect();
             for group in 0..groups {
                 let slots: Vec<Vec<Rows<'_>>> = (0..shape.slots())
@@ -264,7 +265,7 @@ impl Run<'_> {
         let e = self.engine;
         let rows: Vec<usize> = (0..OWN.len()).collect();
         let (whole, short) = (self.packed(false, 2, 1), self.packed(true, 3, 1));
-        // A file's words, and back to where the engine computes.
+        // The words that a file stores.
         let stored = e.factor_words(&whole).into_owned();
         self.results.push(("factor words", stored));
         let xs = [self.random(2, &OWN), self.random(2, &OWN[..3]), self.random(2, &OWN)];

@@ -1,21 +1,21 @@
-//! The engines that the tests of the layers above compute on.
+//! The engines that the tests of the upper crates use.
 
 use std::sync::{Arc, LazyLock};
 
 use clathrate_arith::{CpuEngine, Engine, Modulus};
 use clathrate_cuda::{Device, DeviceEngine, HostDevice, NvidiaDevice};
 
-/// The variable that chooses the engine of the tests: `host-device`, `cuda` and `cuda-graphs` for
-/// NVIDIA's first device (or the stand-in for its driver), with kernels one by one or in graphs, or absent
-/// for the CPU's.
+/// The environment variable that chooses the engine of the tests: `host-device`; `cuda` or `cuda-graphs` for
+/// the first NVIDIA device (or the stand-in for its driver), with kernels one by one or in graphs; `cpu` or
+/// not set for the CPU engine.
 pub const ENGINE_VARIABLE: &str = "CLATHRATE_TEST_ENGINE";
 
-/// The engine that tests of the layers above compute on: `inner` itself, or as [`ENGINE_VARIABLE`] says, a
-/// device's for the same moduli. The host cannot read the memory of any device's engine, so that code which
-/// passes its tests there reaches residues through the engine's operations alone.
+/// The engine that tests of the upper crates use: `inner`, or the engine of a device for the same degree and
+/// moduli, as [`ENGINE_VARIABLE`] chooses. The host cannot read the memory of a device, so code that passes
+/// its tests there accesses residues only through the engine's operations.
 ///
 /// # Panics
-/// For another value of the variable: a test run on the wrong engine would prove nothing.
+/// For an unknown value of the variable, because a test with the wrong engine would prove nothing.
 #[must_use]
 pub fn test_engine(inner: CpuEngine) -> Arc<dyn Engine> {
     match std::env::var(ENGINE_VARIABLE).as_deref() {
@@ -29,11 +29,11 @@ pub fn test_engine(inner: CpuEngine) -> Arc<dyn Engine> {
     }
 }
 
-/// The engine of the host device for the moduli, degree and meter of `inner`. All engines of a process are of
-/// one device, as those of a graphics card are.
+/// The engine of the host device for the moduli, degree and meter of `inner`. All engines of a process share
+/// one device, as those of a GPU do.
 ///
 /// # Panics
-/// Where a degree that the CPU's engine takes is refused.
+/// Where the engine refuses the degree of `inner`.
 #[must_use]
 pub fn device_engine(inner: &CpuEngine) -> DeviceEngine {
     static DEVICE: LazyLock<Arc<HostDevice>> = LazyLock::new(Arc::default);

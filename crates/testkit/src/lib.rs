@@ -1,5 +1,5 @@
-//! Clathrate's test kit: a big-integer oracle, the operations by which engines are compared, and the choice
-//! of the engine that tests compute on. For tests only; nothing in the product depends on it.
+//! Clathrate's test kit: a big-integer oracle, the operations with which engines are compared, and the choice
+//! of the engine that tests use. No other crate depends on it except in tests.
 #![forbid(unsafe_code)]
 
 pub mod conformance;

@@ -46,7 +46,7 @@ pub fn compose(rows: &[&[u64]], moduli: &[Modulus]) -> Vec<BigInt> {
         .collect()
 }
 
-/// `compose`, centred.
+/// [`compose`] with results centred modulo `Q`.
 #[must_use]
 pub fn compose_centred(rows: &[&[u64]], moduli: &[Modulus]) -> Vec<BigInt> {
     let q = product(moduli);

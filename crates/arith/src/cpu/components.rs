@@ -40,8 +40,8 @@ pub(super) fn join(
     });
 }
 
-/// Rows of the result that are written together: the words that a sample has for them are a few neighbouring
-/// cache lines.
+/// Rows of the result that are written together: each sample contributes a few neighbouring cache lines to
+/// them.
 const SAMPLE_ROWS: usize = 128;
 
 /// Side of the squares of words that are transposed at a time: a cache line.
@@ -96,7 +96,8 @@ pub(super) fn join_samples(
     });
 }
 
-/// Words of a sample that are read together, of several polynomials of the result where one takes fewer.
+/// Words of a sample that are read together. Where a polynomial of the result takes fewer, several
+/// polynomials are written together.
 const SAMPLE_WORDS: usize = 128;
 
 pub(super) fn join_masks(engine: &CpuEngine, out: RowsMut<'_>, parts: &[Rows<'_>], moduli: &[usize]) {
@@ -111,7 +112,7 @@ pub(super) fn join_masks(engine: &CpuEngine, out: RowsMut<'_>, parts: &[Rows<'_>
     assert!((rows / neighbours).is_multiple_of(basis) && small > 0, "one row per modulus");
     assert!(parts.iter().all(|part| part.rows() == rows && part.degree() == small), "samples of one shape");
     let parts: Vec<&[u64]> = parts.iter().map(Rows::host).collect();
-    // Where the neighbours lie that follow one another in the result, from the end of their run of words.
+    // The offsets in a sample of neighbours whose words follow one another in the result, in that order.
     let places: Vec<usize> =
         (0..neighbours).map(|c| bit_reverse(c, neighbours.trailing_zeros()) * basis * small).collect();
     let tile = (SAMPLE_WORDS / (neighbours * small)).max(1) * basis;
@@ -169,8 +170,8 @@ pub(super) fn transpose_all(engine: &CpuEngine, x: &mut [RowsMut<'_>]) {
     let mut matrices: Vec<Vec<&mut [u64]>> =
         (0..rows).map(|_| operands.iter_mut().filter_map(Iterator::next).collect()).collect();
     engine.each(&mut matrices, |_, matrix| {
-        // Blocks, so that a run of words that is read or written is longer than a cache line, and squares in
-        // them.
+        // In blocks, so that runs that are read or written are longer than a cache line, and in squares
+        // within a block.
         for first in (0..degree).step_by(TRANSPOSED) {
             for second in (first..degree).step_by(TRANSPOSED) {
                 for i in (first..degree.min(first + TRANSPOSED)).step_by(SQUARE) {

@@ -7,8 +7,7 @@ use crate::aligned::AlignedWords;
 use crate::buffer::{Rows, RowsMut};
 use crate::conversion::{BaseConversion, Rounding};
 
-/// Coefficients per block of a base conversion, so few that a dozen rows of a block stay in the first-level
-/// cache.
+/// Coefficients per block of a base conversion: a dozen rows of a block fit the first-level cache.
 pub(super) const CONVERSION_BLOCK: usize = 512;
 
 impl CpuEngine {
@@ -61,7 +60,7 @@ impl CpuEngine {
         self.count_conversion(conversion, targets.len());
     }
 
-    /// A base conversion of whole rows: target `t` goes to row `out_rows[t]` of `out`.
+    /// A base conversion of complete rows: target `t` goes to row `out_rows[t]` of `out`.
     pub(super) fn convert_rows(
         &self,
         conversion: &BaseConversion,

@@ -24,7 +24,8 @@ pub(super) struct Term<'a> {
     pub(super) limbs: bool,
 }
 
-/// The prepared terms of a call, each in limbs, in columns or in both, as the rows of the result read it.
+/// The prepared terms of a call: each in limbs, in columns or in both, depending on what the transforms of
+/// the result's rows read.
 pub(super) struct PreparedTerms {
     /// Terms in limbs, one after another in one allocation, so that they lie in huge pages: the limbs are
     /// streamed once per row of the result, and the hardware prefetcher stops at the end of a page.

@@ -57,7 +57,7 @@ impl<'a> Task<'a> {
         self.engine.moduli[self.conversion.targets[target]].multiplier(self.constants[target])
     }
 
-    /// Computes rows of the quotient of input `index`, each given with its target, one whole row after
+    /// Computes rows of the quotient of input `index`, each given with its target, one complete row after
     /// another.
     fn whole_rows(&self, rows: &mut [(usize, &mut [u64])], index: usize) {
         let (degree, input, columns) =
@@ -104,8 +104,8 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// The remainder of input `index` in limbs, as `target` reads it, or `None` if it reads columns; which of
-    /// the two is the same for all inputs.
+    /// The remainder of input `index` in the limbs that `target` reads, or `None` if the target reads
+    /// columns. The choice is the same for all inputs.
     fn limbs(&'a self, index: usize, target: usize) -> Option<Limbs<'a>> {
         let (form, weights) = self.conversion.limbs.as_ref()?;
         let (split, words) =
@@ -158,8 +158,7 @@ impl<'a> Task<'a> {
                         index > 0,
                         [ahead, Ahead::default()],
                     );
-                    // Bypasses the caches, because so many quotients and their dividends would evict one
-                    // another.
+                    // Bypasses the caches, where the quotients and their dividends would evict one another.
                     kernel.quotient(&mut out[start..start + block], words, part, w, true);
                 }
             }

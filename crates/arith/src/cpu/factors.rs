@@ -114,11 +114,11 @@ pub(super) fn check(
     assert!(rows.iter().zip(moduli).all(|(&row, &modulus)| own[row] == modulus), "rows of the same moduli");
 }
 
-/// Words of each image that stay near the processor until they are multiplied: those of 128 images take 512
-/// KiB.
+/// Words of each image that stay in the second-level cache until they are multiplied: blocks of 128 images
+/// take 512 KiB.
 const PERMUTED_BLOCK: usize = 512;
 
-/// The images are computed block by block, in the cache, and are never stored as a whole.
+/// Computes the images block by block in the cache, so that no complete image is stored.
 pub(super) fn permuted_products(
     engine: &CpuEngine,
     out: RowsMut<'_>,

@@ -18,7 +18,7 @@ use crate::kernels::split::{Ahead, RADIX, VECTOR, head_place, head_words};
 use crate::meter::Pass;
 use crate::modulus::Multiplier;
 
-/// Most rows that are extended from one reading of a digit.
+/// Largest number of rows that are extended from one reading of a digit.
 const ROWS: usize = 2;
 
 /// Cap on buffered rows, summed over all terms. It bounds a thread's scratch memory; at least one row per
@@ -32,12 +32,12 @@ const LONG_DIGITS: (usize, usize) = (1 << 21, 6);
 /// The limits `ROWS` and `WAITING` for long digits.
 const LONG_ROWS: (usize, usize) = (4, 192);
 
-/// Most terms that are buffered for one pass over the keys. If there are more terms, each pass reads pieces
-/// of the keys, and reads the results again.
+/// Largest number of terms that are buffered for one pass over the keys. If there are more terms, each pass
+/// reads a part of the keys and reads the results again.
 const TERMS: usize = 64;
 
-/// Most bytes of factors that tails prefetch: as many as a product reads before its own prefetching takes
-/// effect. Prefetching more delays the tails by as much as it saves.
+/// Largest number of bytes of factors that tails prefetch: what a product reads before its own prefetching
+/// takes effect. Prefetching more delays the tails by as much as it saves the product.
 const AHEAD: usize = 1 << 16;
 
 /// Words of heads from which on the heads are written past the caches, because heads, digits and factors
@@ -48,7 +48,7 @@ const FAR_WORDS: usize = 1 << 19;
 /// cache until the next row reads them.
 const TILE: usize = 32;
 
-/// The data of one task: the inputs of the call and the digits prepared from them.
+/// The data that all tasks of a call share: its inputs and the digits prepared from them.
 struct Task<'a> {
     engine: &'a CpuEngine,
     inputs: &'a [GadgetInput<'a>],
@@ -144,8 +144,8 @@ impl<'a> Task<'a> {
         states
     }
 
-    /// The words from `start` on of row `row` of a term in Eval form: in `head` if they are finished there,
-    /// else computed in `block`.
+    /// The words from `start` on of row `row` of a term in Eval form: a part of `head` if the transform is
+    /// complete, else computed in `block`.
     fn finish<'b>(
         &self,
         block: &'b mut [u64],

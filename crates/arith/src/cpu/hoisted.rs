@@ -2,9 +2,9 @@
 //! block.
 //!
 //! An automorphism in Eval form maps aligned blocks of `2^b` words to aligned blocks, because the low bits of
-//! an exponent determine the low bits of its multiple. So a block of all permuted products is computed from
-//! one block of the digits for each product, permuted, and multiplied with the plaintexts, while it is in the
-//! cache; permuted products never exist as a whole.
+//! an exponent determine the low bits of its multiple. So each block of a permuted product depends on one
+//! block of the digits. The block is computed, permuted and multiplied with the plaintexts while it is in the
+//! cache, and no complete permuted product is stored.
 
 use super::plaintext::{self, Block};
 use super::{CpuEngine, rows_of_all};
@@ -12,7 +12,7 @@ use crate::buffer::RowsMut;
 use crate::engine::{Hoisted, PermutedProduct, PlaintextSum};
 use crate::meter::Pass;
 
-/// Words of each permuted product that stay near the processor until they are multiplied: those of 32
+/// Words of each permuted product that stay in the second-level cache until they are multiplied: blocks of 32
 /// products of two columns take 256 KiB.
 const BLOCK: usize = 512;
 
@@ -51,7 +51,7 @@ pub(super) fn products(
             {
                 let Some((PermutedProduct { phi, .. }, factors)) = product.as_ref().zip(run(place, start))
                 else {
-                    // The unturned input, which is zero modulo the further moduli.
+                    // The input without a product or automorphism; it is zero modulo the further moduli.
                     if let Some(w) = multiplier {
                         for (poly, target) in input.lifted.iter().zip(target.chunks_exact_mut(block)) {
                             target.fill(0);
@@ -64,8 +64,8 @@ pub(super) fn products(
                 let left: Vec<&[u64]> =
                     input.digits.iter().map(|digit| &digit.row(row)[from..from + block]).collect();
                 let mut targets: Vec<&mut [u64]> = scratch.chunks_exact_mut(block).collect();
-                // Every product reads factors of its own in an order of its own, so what follows a run in
-                // memory is not what is read next.
+                // Hardware prefetching does not help: the run that is read next belongs to the next product
+                // and is not contiguous with this one.
                 let next = (place + 1..products.len()).find_map(|other| run(other, start));
                 kernel.dot_packed(
                     &mut targets,

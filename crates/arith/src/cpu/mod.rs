@@ -41,13 +41,12 @@ mod threads;
 
 pub use threads::Threads;
 
-/// Least bytes of idle buffers that an engine keeps for reuse: products of high rank take about as much at
-/// degree 2^13, too.
+/// Smallest budget in bytes for idle buffers: at degree 2^13, products of high rank need about this much.
 const POOL_BYTES: usize = 1 << 30;
 
-/// Bytes of idle buffers that an engine keeps for each coefficient of its ring: 2 GiB at degree 2^16, about
-/// fifty ciphertexts of a deep circuit. Memory that is returned to the system costs a page fault, and on
-/// virtual machines much more, each time that it is used again.
+/// Budget in bytes for idle buffers, per coefficient of the ring: 2 GiB at degree 2^16, about fifty
+/// ciphertexts of a deep circuit. Memory that was returned to the system costs a page fault, and on virtual
+/// machines much more, when it is allocated again.
 const POOL_BYTES_PER_COEFFICIENT: usize = 32 << 10;
 
 /// Coefficients per block of an inner product.
@@ -60,8 +59,8 @@ const SHORT_ROWS: usize = 4096;
 /// Primes below the first bound have the fastest transform, primes below the second bound the next fastest.
 const CLASS_BITS: [f64; 2] = [45.9, 50.0];
 
-/// The class of a prime whose transforms take one time on processors ([`Engine::transform_class`]); it
-/// depends on the prime's length alone.
+/// The class of a prime by the speed of its transforms on processors ([`Engine::transform_class`]). It
+/// depends only on the size of the prime.
 #[must_use]
 pub fn transform_class(modulus: &Modulus) -> usize {
     let bits = (modulus.value() as f64).log2();
@@ -435,8 +434,7 @@ impl Engine for CpuEngine {
         assert_eq!(out.rows(), terms.len() * rows, "one list of factors per output");
         assert_eq!(right_rows.len(), rows, "one row index per modulus");
         assert!(terms.iter().flatten().all(|(x, _)| x.rows() == rows), "one row per modulus");
-        // All outputs of one row are computed together, in blocks, so that the factors that they share stay
-        // in the cache.
+        // All outputs of one row are computed together, in blocks, so that shared factors stay in the cache.
         let several = terms.len() > 1;
         let mut by_row = rows_of_all(out.host(), rows, degree);
         self.each(&mut by_row, |i, outputs| {

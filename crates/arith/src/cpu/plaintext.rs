@@ -13,7 +13,8 @@ use crate::kernels::RowKernel;
 use crate::kernels::components::repeat;
 use crate::meter::Pass;
 
-/// Coefficients for which the plaintexts of a smaller degree are expanded at a time: 32 of them take 128 KiB.
+/// Coefficients of plaintexts of a smaller degree that are expanded at a time: blocks of 32 plaintexts take
+/// 128 KiB.
 const EXPANDED_BLOCK: usize = 512;
 
 /// The number of polynomials of each input. Asserts that the shapes fit each other, which the caller
@@ -153,7 +154,7 @@ impl Block<'_> {
         let (plaintexts, inputs): (&Factors, &[usize]) = (self.sum.plaintexts, self.sum.inputs);
         for (poly, output) in outputs.iter_mut().enumerate() {
             let (mut term, mut written) = (0, false);
-            // Adjacent terms are one product; terms whose input is zero separate such runs.
+            // Adjacent terms are one product; a term whose input is zero ends it.
             while term < inputs.len() {
                 let present = inputs[term..].iter().map_while(|&input| self.input(input));
                 let left: Vec<&[u64]> =

@@ -1,4 +1,4 @@
-//! The threads of an engine. A forked process has none of them, so it makes its own.
+//! The threads of an engine. A forked process does not inherit them, so it starts its own.
 
 use std::process;
 use std::sync::{Arc, OnceLock};
@@ -12,7 +12,7 @@ pub struct Threads {
     /// The process that the threads belong to.
     process: u32,
     pool: rayon::ThreadPool,
-    /// The threads of a process that was forked from that one; none where the system refuses them.
+    /// The threads of a process forked from `process`; `None` where the system refuses them.
     forked: OnceLock<Option<Box<Self>>>,
 }
 
@@ -34,13 +34,13 @@ impl Threads {
         Ok(Self { count, process: process::id(), pool, forked: OnceLock::new() })
     }
 
-    /// How many there are.
+    /// The number of threads.
     pub(super) fn count(&self) -> usize {
         self.count
     }
 
-    /// The threads of this process; `None` where a forked process gets none, so that the calling thread does
-    /// the work.
+    /// The threads of this process; `None` where the system refuses threads to a forked process, so that the
+    /// calling thread does the work.
     pub(super) fn pool(&self) -> Option<&rayon::ThreadPool> {
         if process::id() == self.process {
             return Some(&self.pool);

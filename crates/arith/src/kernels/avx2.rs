@@ -14,9 +14,9 @@
 //! last addition.
 //!
 //! # Ranges of the transforms (signed integers held in doubles)
-//! - Forward, **narrow** (`(L + 2) q <= 2^51` for `L` stages): `(x, y) <- (x + r, x - r)` adds at most `q` per stage to a start
-//!   below `q`; factors stay below `(L + 1) q`. **Wide**: `x` is first reduced to `|x| <= q/2 + 1`, so values stay below
-//!   `3q/2 + 1 <= 2q < 2^51`.
+//! - Forward, **narrow** (`(L + 2) q <= 2^51` for `L` stages): `(x, y) <- (x + r, x - r)` adds at most `q`
+//!   per stage to a start below `q`; factors stay below `(L + 1) q`. **Wide**: `x` is first reduced to
+//!   `|x| <= q/2 + 1`, so values stay below `3q/2 + 1 <= 2q < 2^51`.
 //! - Inverse: sums are reduced at every stage to `|x| <= q/2 + 1`, products are at most `q`: differences stay
 //!   within `2q`.
 //!

@@ -60,8 +60,8 @@ impl BlockPermutation {
         self.blocks[start / BLOCK] as usize / ORDERS * BLOCK
     }
 
-    /// Writes the permuted row to `out`: the words from `start` on, as many as `out` has, whole blocks. `x`
-    /// are the words of the row from `from` on; the blocks that are read are among them.
+    /// Writes words `start..start + out.len()` of the permuted row to `out`, in units of blocks. `x` holds
+    /// the words of the row from `from` on, which include the blocks that are read.
     pub fn apply_within(&self, out: &mut [u64], start: usize, x: &[u64], from: usize) {
         assert!(
             start.is_multiple_of(BLOCK) && out.len().is_multiple_of(BLOCK) && from.is_multiple_of(BLOCK),

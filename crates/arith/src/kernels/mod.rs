@@ -1,9 +1,9 @@
 //! Kernels: the operations on rows of residues modulo one prime, implemented once per instruction set.
 //!
-//! [`scalar`] is the specification: readable, and for every modulus below 2^61. On fully reduced inputs every
-//! other kernel gives the same results bit for bit, and is tested for that. A kernel is chosen once, when a
-//! row's table is built ([`build`]), and holds twiddles and constants in its own format; no call detects the
-//! machine's features again.
+//! [`scalar`] is the specification: readable, and valid for every modulus below 2^61. Every other kernel
+//! gives the same results bit for bit on fully reduced inputs, and is tested for that. A kernel is chosen
+//! once, when the table of a modulus is built ([`build`]). It holds twiddles and constants in its own format,
+//! and no call detects the machine's features again.
 
 use std::fmt::Debug;
 
@@ -58,10 +58,10 @@ impl Isa {
         }
     }
 
-    /// The fastest this machine can run, or the one forced by [`FORCE_VARIABLE`].
+    /// The fastest instruction set that this machine can run, or the one named by [`FORCE_VARIABLE`].
     ///
     /// # Errors
-    /// [`ArithError::IsaUnavailable`] where the forced one is unknown or missing here.
+    /// [`ArithError::IsaUnavailable`] where the named instruction set is unknown or this machine lacks it.
     pub fn detect() -> Result<Isa, ArithError> {
         match std::env::var(FORCE_VARIABLE) {
             Ok(name) if !name.is_empty() => Self::named(&name),
@@ -72,7 +72,7 @@ impl Isa {
     /// The instruction set called `name`, if this machine has it.
     ///
     /// # Errors
-    /// [`ArithError::IsaUnavailable`] where it is unknown or missing here.
+    /// [`ArithError::IsaUnavailable`] where it is unknown or this machine lacks it.
     pub fn named(name: &str) -> Result<Isa, ArithError> {
         let available = Self::available();
         available.iter().copied().find(|isa| isa.name() == name).ok_or_else(|| ArithError::IsaUnavailable {

@@ -1,4 +1,4 @@
-//! The portable kernel and the specification of all others: Harvey's lazy butterflies on 64-bit words.
+//! The portable kernel, which specifies all other kernels: Harvey's lazy butterflies on 64-bit words.
 //!
 //! Range within the transforms: `[0, 4q)` forward, `[0, 2q)` inverse; because `q < 2^61`, `4q` fits a word.
 

@@ -1,6 +1,6 @@
 //! The forward transform in two parts, for rows that stream through the caches: a head of four stages over
-//! the whole row, which can include a digit's base extension, then tails on independent blocks, each finished
-//! while it is in the first-level cache.
+//! the complete row, which can include a digit's base extension, then tails on independent blocks, each
+//! computed in the first-level cache.
 //!
 //! # A digit's limbs
 //! A head of radix 16 combines the words `i, i + n/16, .., i + 15 n/16`. A digit, in limbs
@@ -94,8 +94,8 @@ impl<'a> Ahead<'a> {
 
 /// The forward transform of one modulus and degree in two parts; [`super::RowKernel::split`].
 ///
-/// Between head and tails, the words are lazily reduced in the kernel's own way, in sixteen rows
-/// [`head_stride`] apart.
+/// Between head and tails, the words are in sixteen rows [`head_stride`] apart, lazily reduced with a range
+/// that depends on the kernel.
 pub trait SplitTransform: Send + Sync + Debug {
     /// Whether [`SplitTransform::digit_head`] accepts digits of this form.
     fn takes(&self, form: &LimbForm) -> bool;
@@ -123,8 +123,8 @@ pub trait SplitTransform: Send + Sync + Debug {
     fn head(&self, out: &mut [u64], x: &[u64]);
 
     /// The remaining stages of the transform for the words of `out`, the first of which is word `start` of
-    /// the row; `start` and the length of `out` are multiples of a sixteenth of the degree. `x` is the whole
-    /// output of the head. The result is that of [`super::RowKernel::forward`].
+    /// the row; `start` and the length of `out` are multiples of a sixteenth of the degree. `x` is the output
+    /// of the head. The result is that of [`super::RowKernel::forward`].
     ///
     /// Prefetches `ahead` while computing, because the transform leaves memory bandwidth unused. The block's
     /// factors are prefetched too, unless they are `near`, that is, in the cache because another tail of the

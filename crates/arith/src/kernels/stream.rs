@@ -1,5 +1,5 @@
-//! The sum of a run of words, read with the widest loads available. Benchmarks compare with its speed as the
-//! speed of reading memory.
+//! Sums a run of words with the widest loads available. Benchmarks use its speed as the speed of reading
+//! memory.
 //!
 //! Eight independent sums are computed, so that additions do not wait for each other and only the memory
 //! limits the speed.
@@ -16,11 +16,11 @@ pub fn wrapping_sum(words: &[u64]) -> u64 {
     #[cfg(target_arch = "x86_64")]
     {
         if is_x86_feature_detected!("avx512f") {
-            // SAFETY: the feature is there.
+            // SAFETY: the machine has the feature.
             return unsafe { sum_512(words) };
         }
         if is_x86_feature_detected!("avx2") {
-            // SAFETY: the feature is there.
+            // SAFETY: the machine has the feature.
             return unsafe { sum_256(words) };
         }
     }
@@ -87,7 +87,7 @@ mod tests {
             assert_eq!(wrapping_sum(&words[..len]), plain, "{len} words");
             #[cfg(target_arch = "x86_64")]
             if is_x86_feature_detected!("avx2") {
-                // SAFETY: the feature is there.
+                // SAFETY: the machine has the feature.
                 assert_eq!(unsafe { sum_256(&words[..len]) }, plain, "{len} words, 256 bits");
             }
         }

@@ -1,5 +1,5 @@
-//! Products of an integer matrix with residues of which only the highest bits of the result are wanted: in
-//! floating point, one product of matrices or two.
+//! Products of an integer matrix with residues of which only the highest bits are computed, by one or two
+//! floating-point products of matrices.
 //!
 //! ```text
 //! out ~ (Q' / Q) (W U mod Q)  mod Q'          for Q' a product of some of the primes of Q
@@ -7,26 +7,26 @@
 //!
 //! A matrix `U` of integers modulo `Q` is read as fractions `U / Q`, modulo 1. `W U / Q` modulo 1 is computed
 //! in double precision, and its multiple by `Q'` is the result. So the product and the division that follows
-//! it take one floating-point product, where exact products take several for each prime.
+//! it take one or two floating-point products, where exact products take several for each prime.
 //!
 //! Steps:
 //!
 //! 1. *Fractions.* `u / Q mod 1 = sum_i u_i ((Q / q_i)^-1 mod q_i) / q_i mod 1`, with 128 bits after the
-//!    binary point, which wrap around at 1. A residue is centred, and what one unit of it adds is rounded to
-//!    the nearest: so the errors, at most `|u_i| 2^-129`, have no common sign. Weights that are multiples of
-//!    a power of two shift the fractions instead.
-//! 2. *Product.* With one product the fraction is rounded to a double. With two, the upper part has `h` bits,
-//!    so few that its sums are exact, and the lower part, the next 64 bits rounded to a double, is `2^-h / 2`
-//!    at most.
-//! 3. *Modulo 1.* `y - round(y)` is exact in double precision. Inner dimensions above [`RANGE`] are cut, and
-//!    the ranges are added modulo 1.
+//!    binary point, which wrap around at 1. Residues are centred, and the factor of `u_i` is rounded to the
+//!    nearest, so the errors, at most `|u_i| 2^-129`, have no common sign. Weights that are multiples of a
+//!    power of two shift the fractions instead.
+//! 2. *Product.* With one product the fraction is rounded to a double. With two, the upper part has only `h`
+//!    bits, so that its sums are exact; the lower part is the next 64 bits, rounded to a double, and at most
+//!    `2^-h / 2`.
+//! 3. *Modulo 1.* `y - round(y)` is exact in double precision. Inner dimensions above [`RANGE`] are divided
+//!    into ranges, whose sums are added modulo 1.
 //! 4. *Result.* The fraction times `Q'`, rounded down, for each prime of `Q'`.
 //!
-//! The last bits depend on the order of the sums, which the `gemm` crate chooses for each kind of processor;
-//! they do not depend on the number of threads, because the tiles do not.
+//! The last bits depend on the order of the sums, which the `gemm` crate chooses for each kind of processor.
+//! They do not depend on the number of threads, because the tiles do not depend on it.
 //!
 //! Source: [pcmm-mambo, sec. 5]; differs: fractions of residues modulo several primes, a second product for
-//! more precision, ranges that are added modulo 1.
+//! more precision, ranges whose sums are added modulo 1.
 
 use super::loops::{self, Width};
 use super::{LeftMatrix, View, at_least_one, gemm_rows, report, same};
@@ -37,7 +37,7 @@ use crate::modulus::Modulus;
 /// Inner dimension of one floating-point product.
 pub const RANGE: usize = 4096;
 
-/// Largest shift, so that constants are computed in double words.
+/// Largest shift with which the constants are computed in double words.
 pub const MOST_SHIFT: u32 = 60;
 
 /// Widest tile: columns of one floating-point product, times products.
@@ -51,20 +51,20 @@ const ROW_BLOCK: usize = 1024;
 
 /// How a product of fractions is computed, and how polynomials hold the rows of the matrices.
 ///
-/// With `lanes` > 1 a polynomial holds as many neighbouring rows: row `r` is in polynomial `r / lanes`, its
-/// entry `c` is the coefficient `c lanes + r % lanes`.
+/// A polynomial holds `lanes` neighbouring rows: row `r` is in polynomial `r / lanes`, and its entry `c` is
+/// the coefficient `c lanes + r % lanes`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FractionProduct {
     /// Rows of a matrix that one polynomial holds.
     pub lanes: usize,
     /// Floating-point products: 1 or 2.
     pub products: usize,
-    /// The weights are the entries of the left matrix times `2^shift`: fractions are shifted instead, modulo
+    /// The weights are the entries of the left matrix times `2^shift`. Fractions are shifted instead, modulo
     /// 1, which is exact.
     pub shift: u32,
 }
 
-/// The residues that fractions are made of.
+/// The primes of the residues from which fractions are computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FractionPrimes {
     /// Bits of the largest prime.
@@ -74,29 +74,29 @@ pub struct FractionPrimes {
 }
 
 impl FractionPrimes {
-    /// Standard deviation of what is lost where one unit of a centred residue is rounded, at most half a unit
-    /// of 2^-128.
+    /// Standard deviation of a fraction's error. It comes from rounding the factors of the residues, each by
+    /// at most 2^-129.
     fn units(self) -> f64 {
         (self.count as f64).sqrt() * 2f64.powi(self.bits as i32 - 129) / 6.0
     }
 }
 
 impl FractionProduct {
-    /// Bits of the upper part of a fraction: as many as keep its sums exact, for entries of magnitude at most
-    /// `max_abs`, `inner` of them in a row; 0 where there are none, so that two products give no more than
-    /// one.
+    /// Bits of the upper part of a fraction with which its sums are exact, for rows of `inner` entries of
+    /// magnitude at most `max_abs`. If it is 0, two products are no more precise than one.
     #[must_use]
     pub fn upper_bits(inner: usize, max_abs: u64) -> u32 {
         let terms = inner.clamp(1, RANGE).next_power_of_two().trailing_zeros();
         let weight = 64 - max_abs.max(1).leading_zeros();
-        // |upper| <= 2^(h - 1) in units of 2^-h, so that every sum is at most 2^(terms + weight + h - 1) <= 2^53 of these units.
+        // |upper| <= 2^(h - 1) in units of 2^-h, so that every sum is at most 2^(terms + weight + h - 1) <=
+        // 2^53 of these units.
         54u32.saturating_sub(terms + weight).min(40)
     }
 
     /// Predicted standard deviation of the result's error, as a fraction of `Q'`, for rows of entries with
     /// this sum of squares and uniform fractions. Every addition rounds a partial sum, which grows as the
-    /// square root of the number of its terms; `gemm` may sum in any order, and the order assumed here is the
-    /// worst, one term after the other. Infinite for two products without an upper part.
+    /// square root of the number of its terms. `gemm` may sum in any order; the prediction assumes the worst
+    /// order, one term after another. Infinite for two products without an upper part.
     #[must_use]
     pub fn deviation(&self, inner: usize, max_abs: u64, sum_of_squares: f64, primes: FractionPrimes) -> f64 {
         let inner = inner.max(1);
@@ -112,26 +112,26 @@ impl FractionProduct {
         // A rounding is uniform within half a unit of the last place: 0.4 * 2^-53 of the rounded number on
         // average.
         let rounding = 0.4 * 2f64.powi(-53);
-        // Partial sums have the mean square i / range of the whole; the roundings of all of them add up to
+        // Partial sum i has i / range of the mean square of the full sum, so the squared roundings add up to
         // range / 2.
         let float = sum * rounding * ((range + 1.0) / 2.0 + 1.0).sqrt() * ranges.sqrt();
         let size = if self.products == 1 { 1.0 } else { 2f64.powi(-(upper as i32)) };
-        // The words behind the last that is used.
+        // The bits below the 64 bits that are used.
         let words = size * 2f64.powi(-64);
         let inputs = sum_of_squares.sqrt() * words.hypot(primes.units());
         // The result has 64 bits behind the binary point for each range.
         (float * size).hypot(inputs).hypot(2f64.powi(-64) * ranges)
     }
 
-    /// As [`FractionProduct::deviation`], for engines that multiply all 128 bits of a fraction as integers
+    /// [`FractionProduct::deviation`] for engines that multiply all 128 bits of a fraction as integers
     /// ([`crate::Engine::multiplies_whole_fractions`]).
     #[must_use]
     pub fn deviation_of_whole_fractions(sum_of_squares: f64, primes: FractionPrimes) -> f64 {
         (sum_of_squares.sqrt() * primes.units()).hypot(2f64.powi(-64))
     }
 
-    /// What one unit of a residue modulo each of `moduli` adds to a fraction, modulo `2^128`; for engines
-    /// with products of their own.
+    /// For each of `moduli`, the factor by which a residue is multiplied to give its part of the fraction,
+    /// modulo `2^128`. For engines that implement the product themselves.
     ///
     /// # Errors
     /// [`ArithError::Shape`] where a modulus is not coprime to the others, [`ArithError::TooLarge`] for a
@@ -141,14 +141,14 @@ impl FractionProduct {
         Ok(sources(moduli, self.shift)?.into_iter().map(|source| source.unit).collect())
     }
 
-    /// For each of `moduli`, whose product is `Q'`: `floor(Q' / 2^64)` modulo it, and `Q' mod 2^64`. A
-    /// fraction `F 2^-64` is `F` times the former, and `floor(F 2^-64 ..)` of the latter.
+    /// For each prime `q` of `moduli`, whose product is `Q'`: `w = floor(Q' / 2^64) mod q` and `r = Q' mod
+    /// 2^64`. The multiple of a fraction `F 2^-64` by `Q'` is `F w + floor(F r / 2^64)` modulo `q`.
     #[must_use]
     pub fn multiples(moduli: &[&Modulus]) -> Vec<(u64, u64)> {
         targets(moduli).into_iter().map(|target| (target.whole, target.rest)).collect()
     }
 
-    /// Floating-point products that one after the other take the inner dimension.
+    /// Number of ranges into which the inner dimension is divided.
     #[must_use]
     pub fn ranges(inner: usize) -> usize {
         inner.max(1).div_ceil(RANGE)
@@ -166,8 +166,8 @@ impl FractionProduct {
     }
 }
 
-/// A prime, and what one unit of its residue adds to a fraction: `2^(128 + shift) ((Q / q)^-1 mod q) / q`,
-/// rounded, modulo `2^128`.
+/// A prime, and the factor of its residue in a fraction: `2^(128 + shift) ((Q / q)^-1 mod q) / q`, rounded,
+/// modulo `2^128`.
 #[derive(Clone, Copy)]
 struct Source {
     modulus: u64,
@@ -189,7 +189,7 @@ fn sources(moduli: &[&Modulus], shift: u32) -> Result<Vec<Source>, ArithError> {
         let (upper, rest) = ((u128::from(value) << 64) / q, (u128::from(value) << 64) % q);
         let (lower, last) = ((rest << 64) / q, (rest << 64) % q);
         let mut unit = ((upper << 64) + lower) << shift;
-        // Below the 128 bits: the shift brings further bits in.
+        // The shift moves further bits into the 128 bits.
         let (more, behind) = ((last << shift) / q, (last << shift) % q);
         unit = unit.wrapping_add(more).wrapping_add(u128::from(2 * behind >= q));
         Ok(Source { modulus: modulus.value(), unit })
@@ -219,7 +219,7 @@ fn targets<'m>(moduli: &[&'m Modulus]) -> Vec<Target<'m>> {
     moduli.iter().map(own).collect()
 }
 
-/// What all tiles share.
+/// The data that all tiles share.
 struct Job<'a> {
     product: FractionProduct,
     left: &'a LeftMatrix,
@@ -263,7 +263,7 @@ fn check_shift(shift: u32) -> Result<(), ArithError> {
 /// `out ~ (Q' / Q) (W U mod Q) mod Q'`. `right[p]` holds the rows of polynomial `p` modulo the primes `from`,
 /// in Coeff form; `out` likewise modulo `to`.
 ///
-/// Places of the result without a row are zero.
+/// Coefficients of the result beyond the rows of the matrix are zero.
 ///
 /// # Errors
 /// [`ArithError::Shape`] where polynomials and matrix do not fit each other; [`ArithError::TooLarge`] for two
@@ -314,7 +314,7 @@ pub(crate) fn multiply(
         meter,
     };
     let columns = degree / lanes;
-    // Independent of the number of threads, so that the result is.
+    // Does not depend on the number of threads, so neither does the result.
     let width = (columns / 8).clamp(NARROWEST, WIDEST / product.products).min(columns);
     let tiles = tiles(out, columns, width, lanes);
     super::share_out(tiles, threads, Workspace::default, |tile, workspace| {
@@ -401,8 +401,8 @@ impl Job<'_> {
         }
     }
 
-    /// The fractions of the tile's columns, of the rows `start..start + inner`; the upper and lower parts of
-    /// a row are side by side.
+    /// Computes the fractions of the rows `start..start + inner` in the tile's columns. The upper and the
+    /// lower parts of a row are side by side.
     fn convert(&self, workspace: &mut Workspace, start: usize, inner: usize, tile: &Tile) {
         let (lanes, parts, columns) = (self.product.lanes, self.product.products, tile.columns);
         let stacked = columns * parts;

@@ -8,7 +8,7 @@
 use super::split::Slices;
 use crate::modulus::Modulus;
 
-/// Elements processed together, so few that their temporaries stay in the first-level cache.
+/// Elements processed together: their temporaries fit the first-level cache.
 const CHUNK: usize = 128;
 
 /// `1.5 * 2^52`: adding it rounds a double of magnitude below `2^51` to an integer, ties to even, held in the
@@ -45,7 +45,7 @@ impl Width {
         widths
     }
 
-    /// The fastest of them.
+    /// The fastest width of this machine.
     pub(crate) fn detect() -> Width {
         Self::available().last().copied().unwrap_or(Width::Portable)
     }
@@ -111,8 +111,8 @@ per_width! {
 }
 
 per_width! {
-    /// Doubles of the fractions of lane `lane` of `lanes`, in `[-1/2, 1/2]`; with `upper` the nearest
-    /// multiples of `2^-upper`, and after them the rests.
+    /// Fractions of one lane as doubles in `[-1/2, 1/2]`; `lane` is (the lane, the number of lanes). With
+    /// `upper`, the nearest multiples of `2^-upper`, followed by the remainders.
     doubles_of_fractions => doubles_of_fractions_body<>(out: &mut [f64], fractions: &[u128], lane: (usize, usize), upper: Option<u32>) -> ()
 }
 
@@ -123,7 +123,7 @@ per_width! {
 
 per_width! {
     /// The multiples `F whole + floor(F rest / 2^64) mod q` of the centred fractions `F 2^-64`, at the places
-    /// of one lane of `out`, added to what is there if `add`.
+    /// of one lane of `out`, to which they are added if `add`.
     multiples_of_fractions => multiples_of_fractions_body<>(
         out: &mut [u64], lane: (usize, usize), fractions: &[u64], factors: (u64, u64), add: bool, modulus: &Modulus) -> ()
 }

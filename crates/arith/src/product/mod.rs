@@ -1,12 +1,12 @@
 //! Exact products of an integer matrix with matrices of residues, computed in floating point.
 //!
 //! [`multiply_mod`] is `out <- W U mod q` for a matrix `W` of signed integers and rows `U_j` of residues: it
-//! cuts both into digits so small that every floating-point operation is exact ([`SplitPlan`] has the proof),
-//! multiplies the digits by FP64 products of the `gemm` crate, and combines the sums modulo `q`.
-//! [`multiply_f64`] is one such product alone, to compare with. [`FractionProduct`] computes only the highest
-//! bits, in one or two products.
+//! splits both into digits small enough that every floating-point operation is exact ([`SplitPlan`] has the
+//! proof), multiplies the digits by FP64 products of the `gemm` crate, and combines the sums modulo `q`.
+//! [`multiply_f64`] is one such product, for comparisons. [`FractionProduct`] computes only the highest bits,
+//! in one or two products.
 //!
-//! Sits beside the transforms, above [`crate::modulus`]; does not depend on rings: a row is a row of words.
+//! Depends on [`crate::modulus`], not on transforms or rings: a row is a row of words.
 
 mod fractions;
 mod loops;
@@ -38,13 +38,13 @@ const ROW_BLOCK: usize = 1024;
 /// take up to 2.3 times as long, most of it outside the passes, on fresh memory).
 const STACKED_COLUMNS: usize = 256;
 
-/// Minimum columns of a tile. Tiles are narrowed down to this width so that every thread gets one; below it,
-/// the rows are divided among threads instead.
+/// Minimum columns of a tile. Tiles are narrowed down to this width so that every thread gets a tile. If that
+/// is not enough, the rows are divided among the threads too.
 const MIN_COLUMNS: usize = 64;
 
 /// A plaintext integer matrix, ready for exact products with rows of residues.
 ///
-/// Shapes: rows x inner, row-major. Range: `|w| <= 2^52`. Holds one `f64` per entry, which is exact and is
+/// Shapes: rows x inner, row-major. Range: `|w| <= 2^52`. Holds one `f64` per entry. It is exact, and is
 /// multiplied directly if the plan has one slice.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LeftMatrix {
@@ -96,7 +96,7 @@ impl LeftMatrix {
     /// The rows `rows` of the matrix whose columns are those named, with a column of zeroes for each `None`.
     ///
     /// # Errors
-    /// [`ArithError::Shape`] for rows or columns that the matrix does not have, or none.
+    /// [`ArithError::Shape`] where the selection is empty or beyond the matrix.
     pub fn select(&self, rows: Range<usize>, columns: &[Option<usize>]) -> Result<Self, ArithError> {
         at_least_one("selected rows of the left matrix (at least one)", rows.len())?;
         at_least_one("selected columns of the left matrix (at least one)", columns.len())?;
@@ -196,8 +196,8 @@ impl LeftMatrix {
 /// `right` in `[0, q)`; results in `[0, q)`. Cost: [`SplitPlan::gemm_count`] floating-point products of the
 /// full size, and a few passes over `right` and `out`. In addition to the arguments (and the packing buffers
 /// of `gemm`), it allocates at most 8 MiB per thread, and one `f64` copy of the weights per slice where
-/// [`SplitPlan::left`] has several. `threads` workers share the tiles of `out` (0 counts as 1); the result is
-/// the same for any number.
+/// [`SplitPlan::left`] has several. `threads` workers share the tiles of `out` (0 counts as 1); their number
+/// does not change the result.
 ///
 /// # Errors
 /// [`ArithError::Shape`] where the rows do not fit each other or there are no columns,
@@ -247,7 +247,7 @@ pub(crate) fn multiply_metered(
     share_out(tiles, threads, Workspace::default, |tile, workspace| job.tile(tile, workspace))
 }
 
-/// Runs `work` on every job, on at most `threads` threads, each with a workspace of its own.
+/// Runs `work` on every job, on at most `threads` threads with one workspace each.
 fn share_out<J: Send, W>(
     jobs: Vec<J>,
     threads: usize,
@@ -276,7 +276,7 @@ fn share_out<J: Send, W>(
     })
 }
 
-/// `left * right` in double precision, one thread: the plain product that exact ones are measured against.
+/// `left * right` in double precision on one thread: the baseline for measurements of exact products.
 ///
 /// Shapes: `left` rows x inner, `right` inner x columns, both row-major.
 ///
@@ -358,14 +358,14 @@ struct Tile<'a> {
     rows: Vec<&'a mut [u64]>,
 }
 
-/// Cuts the product into tiles of at most `widest` columns, at least one per thread where that leaves each
-/// enough to do.
+/// Divides the product into tiles of at most `widest` columns, at least one per thread where the tiles stay
+/// wide enough.
 fn tiles<'a>(out: &'a mut [&mut [u64]], columns: usize, widest: usize, threads: usize) -> Vec<Tile<'a>> {
     let mut blocks = columns.div_ceil(widest).next_multiple_of(threads);
     if columns / blocks < MIN_COLUMNS {
         blocks = columns.div_ceil(widest);
     }
-    // Widths are whole vectors, because a partial vector costs the products as much as a whole one.
+    // Widths are multiples of a vector, because a partial vector takes as long as a full one.
     let width = columns.div_ceil(blocks).next_multiple_of(8);
     let blocks = columns.div_ceil(width);
     let band = if blocks >= threads { out.len() } else { out.len().div_ceil(threads.div_ceil(blocks)) };

@@ -1,4 +1,4 @@
-//! Products of two matrices of residues, the left one read by columns.
+//! Products of two matrices of residues, of which the left one is read by columns.
 
 use super::{LeftMatrix, MAX_WEIGHT, SplitPlan, multiply_metered, same};
 use crate::error::ArithError;
@@ -8,10 +8,10 @@ use crate::modulus::Modulus;
 /// Rows of the product that are computed at a time: a bound on the memory of the left factor.
 pub const BAND: usize = 1024;
 
-/// Bits of the lower part of a residue of a modulus above 2^53, whose centred residues are no weights.
+/// Bits of the lower part of a residue of a modulus above 2^53, whose centred residues exceed [`MAX_WEIGHT`].
 const LOW_BITS: u32 = 30;
 
-/// Whether centred residues of `modulus` are weights.
+/// Whether centred residues of `modulus` are at most [`MAX_WEIGHT`].
 fn one_part(modulus: &Modulus) -> bool {
     modulus.value() / 2 <= MAX_WEIGHT
 }
@@ -20,8 +20,8 @@ fn one_part(modulus: &Modulus) -> bool {
 /// `L^T R` for matrices of residues `L` and `R`.
 ///
 /// Shapes: `left` inner rows of words; each of `right` inner rows of columns words; each of `out` as many
-/// rows of columns words as there are `positions`. Range: residues below `q`. Above 2^53 the left factor is
-/// cut into two parts of magnitude at most 2^30, with a product each.
+/// rows of columns words as there are `positions`. Range: residues below `q`. For moduli above 2^53 the left
+/// factor is split into two parts of magnitude at most 2^30, with one product each.
 ///
 /// # Errors
 /// [`ArithError::Shape`], [`ArithError::TooLarge`] as [`super::multiply_mod`].

@@ -1,7 +1,7 @@
-//! How an exact product is cut into floating-point products: bounds, costs, and the proof that nothing is
-//! rounded.
+//! Splits an exact product into floating-point products: bounds, costs, and the proof that no operation
+//! rounds.
 //!
-//! Sits below [`super`]; does not depend on how matrices are stored.
+//! Does not depend on how matrices are stored.
 
 use crate::meter::ProductCounts;
 use crate::text::counted;
@@ -17,10 +17,10 @@ const QUOTIENT_LIMIT: u128 = 1 << 46;
 
 /// Cost of one more inner block, in multiply-adds per output element: the pass that adds its sums to the
 /// integer accumulators, and the start of a product (measured on AVX-512 at 512 and 1024: blocks of 32, 16
-/// and 8 take 1.4, 1.8 and 2.5 times as long as whole ones, which 12 to 13 explains).
+/// and 8 take 1.4, 1.8 and 2.5 times as long as undivided dimensions, which 12 to 13 explains).
 const BLOCK_OVERHEAD: u128 = 13;
 
-/// How a signed integer is cut into balanced digits, lowest first: `x = sum_j digit_j 2^(bits j)`.
+/// The decomposition of a signed integer into balanced digits, lowest first: `x = sum_j digit_j 2^(bits j)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Slices {
     /// Number of digits, at least 1.
@@ -57,7 +57,7 @@ impl Slices {
     }
 }
 
-/// How a product with moduli of a given size is split, such that every floating-point operation in it is
+/// The decomposition of a product with moduli of a given size in which every floating-point operation is
 /// exact.
 ///
 /// With balanced digits ([`Slices`]) `u = sum_j u_j 2^(b j)` of the centred residues and `w = sum_i w_i 2^(c
@@ -88,9 +88,9 @@ impl Slices {
 ///    at most `1/2`. So `|T - z q| < q < 2^61`, the value of `T - z q` modulo `2^64` determines it, and
 ///    adding `q` when it is negative gives a residue in `[0, q)`.
 ///
-/// Source: [pcmm-mambo, sec. 7.1, App. C]; differs: digits are balanced (a bit less each), the weights may be
-/// cut too, the inner dimension may be cut where that saves a product, and the combination is reduced with
-/// one quotient instead of 93-bit integers.
+/// Source: [pcmm-mambo, sec. 7.1, App. C]; differs: digits are balanced (one bit shorter), the weights may be
+/// split too, the inner dimension may be divided where that saves a product, and the combination is reduced
+/// with one quotient instead of 93-bit integers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SplitPlan {
     pub(crate) left: Slices,
@@ -183,13 +183,13 @@ impl SplitPlan {
         self.left.count * self.right.count
     }
 
-    /// How the weights are cut.
+    /// The digits of the weights.
     #[must_use]
     pub fn left(&self) -> Slices {
         self.left
     }
 
-    /// How the centred residues are cut.
+    /// The digits of the centred residues.
     #[must_use]
     pub fn right(&self) -> Slices {
         self.right

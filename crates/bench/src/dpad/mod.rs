@@ -1,9 +1,9 @@
 //! `clathrate-bench --set dpad`: RNS-CKKS, ModHE and DPad-HE at the paper's parameters. [dpad-he, sec. 5]
 //!
-//! Sits above [`crate::timing`]; prints rows that `bench/dpad.py` lays out as the paper's tables. [`sets`]
-//! names the parameters, [`setting`] is one set with its secret and switchers, [`circuit`] ciphertexts of
-//! known numbers, [`multiply`] times products, [`rotations`] rotations one after the other, [`conversion`]
-//! moves between MLWE and RLWE, [`squaring`] repeated squaring through all levels.
+//! Sits above [`crate::timing`]; prints rows that `bench/pages/dpad.toml` lays out as the paper's tables.
+//! [`sets`] names the parameters, [`setting`] is one set with its secret and switchers, [`circuit`]
+//! ciphertexts of known numbers, [`multiply`] times products, [`rotations`] rotations one after the other,
+//! [`conversion`] moves between MLWE and RLWE, [`squaring`] repeated squaring through all levels.
 
 mod circuit;
 mod conversion;

@@ -1,9 +1,9 @@
 //! `clathrate-bench --set keyswitch`: every way to switch at every level, as the two papers on key switching
 //! measure theirs.
 //!
-//! Sits above [`crate::timing`]; prints rows that `bench/keyswitch.py` lays out as the papers' tables.
-//! [`setting`] is one parameter set with its key, [`cells`] says what is measured, [`sweep`] measures fixed
-//! choices, [`split`] where their time goes, [`planned`] the plan's, [`operations`] whole products and
+//! Sits above [`crate::timing`]; prints rows that `bench/pages/keyswitch.toml` lays out as the papers'
+//! tables. [`setting`] is one parameter set with its key, [`cells`] says what is measured, [`sweep`] measures
+//! fixed choices, [`split`] where their time goes, [`planned`] the plan's, [`operations`] whole products and
 //! rotations, [`polynomial`] polynomials of ciphertexts.
 
 mod cells;

@@ -34,7 +34,7 @@ use clathrate_lattice::{Bundle, Coeff, Eval, Level, Poly, PolyRef, Polys, PolysR
 use crate::arrays::estimate::Along;
 use crate::arrays::memory::check_free;
 use crate::arrays::places::Place;
-use crate::arrays::{Ciphertext, Encoding, Layout};
+use crate::arrays::{Ciphertext, Encoding, Layout, SecretName};
 use crate::error::CkksError;
 use crate::evaluation::evaluator::{Evaluator, KeyQuery};
 use crate::keys::{Cost, Found, KeyLevel, KeyNeeds, Operation};
@@ -62,9 +62,12 @@ impl Steps {
     /// The operations, each with how many switches of a transposition it does.
     fn operations(self) -> Vec<(Operation, usize)> {
         let giant = self.slots / self.baby;
-        let babies = (1..self.baby).map(|steps| (Operation::Rotate(steps as i64), 2 * giant));
-        let giants = (1..giant).map(|steps| (Operation::Rotate((steps * self.baby) as i64), 2 * self.baby));
-        babies.chain(giants).chain([(Operation::Conjugate, self.slots)]).collect()
+        let babies = (1..self.baby)
+            .map(|steps| (Operation::Rotate { secret: SecretName::Main, steps: steps as i64 }, 2 * giant));
+        let giants = (1..giant).map(|steps| {
+            (Operation::Rotate { secret: SecretName::Main, steps: (steps * self.baby) as i64 }, 2 * self.baby)
+        });
+        babies.chain(giants).chain([(Operation::Conjugate(SecretName::Main), self.slots)]).collect()
     }
 }
 
@@ -129,7 +132,7 @@ impl Params {
         let mut variance = 0.0;
         for (operation, switches) in steps.operations() {
             let key_level = evaluator.key_level(self, operation, level);
-            let baby = matches!(operation, Operation::Rotate(by) if by < steps.baby as i64);
+            let baby = matches!(operation, Operation::Rotate { secret: SecretName::Main, steps: by } if by < steps.baby as i64);
             variance += (if baby { equal * switches } else { switches }) as f64
                 * (self.operation_variance_by(operation, level, key_level)? + self.noise_model().rounding());
         }

@@ -27,7 +27,7 @@ use crate::arrays::{BodyAxis, Ciphertext, Encoding, Estimate, Layout, SecretName
 use crate::error::CkksError;
 use crate::evaluation::arithmetic::check_factor;
 use crate::evaluation::evaluator::{Evaluator, LevelsNeeded};
-use crate::keys::Operation;
+use crate::keys::{Operation, Switch};
 use crate::parameters::Params;
 use crate::progress::Progress;
 
@@ -472,7 +472,12 @@ impl Evaluator {
         if layout.axis != BodyAxis::Rows || layout.bodies == 1 {
             return false;
         }
-        let out = |index| Operation::ChangeSecret(SecretName::Body { count, index }, SecretName::Main);
+        let out = |index| {
+            Operation::Switch(Switch::ChangeSecret {
+                from: SecretName::Body { count, index },
+                to: SecretName::Main,
+            })
+        };
         x.is_symbol() || (0..count).all(|index| self.holds(x, out(index)))
     }
 

@@ -15,7 +15,7 @@ use super::evaluator::{Evaluator, KeyQuery};
 use crate::arrays::ciphertext::check_bodies;
 use crate::arrays::{BodyAxis, Ciphertext, SecretName};
 use crate::error::CkksError;
-use crate::keys::{Found, HeldKey, KeyName, Operation, format_switch_rounds};
+use crate::keys::{Found, HeldKey, KeyName, Operation, Switch, format_switch_rounds};
 
 /// The operation's name in errors.
 const SHARE: &str = "bringing bundles under one mask";
@@ -46,8 +46,8 @@ impl Evaluator {
     ) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         x.check_main(SHARE)?;
-        let in_rounds =
-            !self.holds(x, Operation::FormatSwitch { from: 1, to: bodies }) && self.holds_rounds(x, bodies);
+        let in_rounds = !self.holds(x, Operation::Switch(Switch::FormatSwitch { from: 1, to: bodies }))
+            && self.holds_rounds(x, bodies);
         if in_rounds {
             self.share_mask_in_rounds(x, bodies, axis)
         } else {
@@ -59,7 +59,7 @@ impl Evaluator {
     pub(crate) fn holds_rounds(&self, x: &Ciphertext, bodies: usize) -> bool {
         format_switch_rounds(bodies)
             .into_iter()
-            .all(|(from, to)| self.holds(x, Operation::FormatSwitch { from, to }))
+            .all(|(from, to)| self.holds(x, Operation::Switch(Switch::FormatSwitch { from, to })))
     }
 
     /// As [`Evaluator::share_mask_along`], in rounds ([`format_switch_rounds`]): each brings a few bundles
@@ -91,7 +91,7 @@ impl Evaluator {
     ) -> Result<Ciphertext, CkksError> {
         let from = x.layout.bodies;
         let layout = x.layout.with_bodies(bodies, axis)?;
-        let operation = Operation::FormatSwitch { from, to: bodies };
+        let operation = Operation::Switch(Switch::FormatSwitch { from, to: bodies });
         let found = self.keys_of(KeyQuery::new(SHARE, operation, x).switching(layout.bundles()))?;
         let mut shared = Vec::with_capacity(if x.is_symbol() { 0 } else { layout.bundles() });
         if let Some(key) = found.as_ref().map(|found| only(found, SHARE)).transpose()? {
@@ -129,7 +129,12 @@ impl Evaluator {
             return Err(CkksError::Conversion { operation: SPLIT, reason });
         };
         let layout = x.layout.with_bodies(1, None)?;
-        let out = |index| Operation::ChangeSecret(SecretName::Body { count, index }, SecretName::Main);
+        let out = |index| {
+            Operation::Switch(Switch::ChangeSecret {
+                from: SecretName::Body { count, index },
+                to: SecretName::Main,
+            })
+        };
         // The last bundles may have bodies without entries, which are left out.
         let held_in = |body: usize| {
             (0..x.layout.bundles()).filter(|&index| x.layout.polynomial_at(index, body).is_some()).count()
@@ -160,8 +165,10 @@ impl Evaluator {
         let split = Ciphertext { secret: SecretName::Main, ..x.with_layout(layout, bundles) };
         // All bodies of a bundle share one decomposition of the mask.
         for index in 1..count {
-            let name =
-                KeyName::ChangeSecret { from: SecretName::Body { count, index }, to: SecretName::Main };
+            let name = KeyName::Switch(Switch::ChangeSecret {
+                from: SecretName::Body { count, index },
+                to: SecretName::Main,
+            });
             let shared = held_in(index) as f64 / x.layout.bundles() as f64;
             let key_level = self.key_level(&x.params, out(index), x.level);
             self.spend(x, || {
@@ -201,7 +208,7 @@ impl Evaluator {
 
     /// As [`Evaluator::change_secret`], to any secret that there are keys for.
     pub(crate) fn switched_secret(&self, x: &Ciphertext, to: SecretName) -> Result<Ciphertext, CkksError> {
-        let operation = Operation::ChangeSecret(x.secret, to);
+        let operation = Operation::Switch(Switch::ChangeSecret { from: x.secret, to });
         let found = self.keys_of(KeyQuery::new(CHANGE, operation, x))?;
         let bundles = found
             .iter()

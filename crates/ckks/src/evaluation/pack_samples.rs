@@ -17,7 +17,7 @@ use super::evaluator::{Evaluator, KeyQuery};
 use super::moves::{Members, check_convertible, members_of};
 use crate::arrays::{Ciphertext, Layout, SecretName};
 use crate::error::CkksError;
-use crate::keys::{Found, HeldKey, Operation};
+use crate::keys::{Found, HeldKey, Operation, Switch};
 use crate::parameters::Params;
 use crate::shape::ModuleShape;
 
@@ -156,11 +156,13 @@ impl Evaluator {
             x.check_main(PACK)?;
         }
         let Packed { target, onto, shape, layout } = packed;
-        let operation = |number: usize, step: &PackingStep| Operation::Pack {
-            from: ModuleShape { degree: step.degree(), rank: step.rank() },
-            to: step.target(),
-            under: if number == 0 { x.secret } else { *onto },
-            onto: *onto,
+        let operation = |number: usize, step: &PackingStep| {
+            Operation::Switch(Switch::Pack {
+                from: ModuleShape { degree: step.degree(), rank: step.rank() },
+                to: step.target(),
+                under: if number == 0 { x.secret } else { *onto },
+                onto: *onto,
+            })
         };
         let gap = target.degree() / x.params.degree();
         let members: Members = members.into_iter().map(by_reversed_bits).collect();

@@ -1,14 +1,13 @@
 //! Rotations and conjugation of the slots. Several rotations of one ciphertext share its decomposition
 //! (hoisting).
 
-use clathrate_arith::GaloisElement;
 use clathrate_lattice::{Bundle, Eval, SwitchKey};
 use rustfft::num_complex::Complex64;
 
 use super::evaluator::{Evaluator, KeyQuery, check_slots};
-use crate::arrays::{Ciphertext, Estimate, Layout, Order, Padding, SecretName};
+use crate::arrays::{Ciphertext, Estimate, Layout, Order, Padding};
 use crate::error::CkksError;
-use crate::keys::{Found, HeldKey, KeyName, Operation};
+use crate::keys::{Found, HeldKey, Operation};
 
 /// The operation's name in errors.
 const ROTATION: &str = "a rotation";
@@ -122,13 +121,7 @@ impl Evaluator {
     fn rotated_symbols(&self, x: &Ciphertext, steps: &[i64]) -> Result<Vec<Ciphertext>, CkksError> {
         let (period, slots) = (x.layout.period() as i64, x.params.slot_count() as i64);
         let moving: Vec<i64> = steps.iter().copied().filter(|steps| steps.rem_euclid(period) != 0).collect();
-        let name = |steps: i64| {
-            let element = GaloisElement::rotation(steps.rem_euclid(slots), x.params.degree());
-            match x.secret {
-                SecretName::Bodies(bodies) => KeyName::BodiesAutomorphism { bodies, element },
-                _ => KeyName::Automorphism(element),
-            }
-        };
+        let name = |steps: i64| x.params.rotation_key(x.secret, steps.rem_euclid(slots));
         for &steps in moving.iter().skip(1) {
             let key_level = Operation::rotation(x.secret, steps)
                 .map_or(x.level, |operation| self.key_level(&x.params, operation, x.level));

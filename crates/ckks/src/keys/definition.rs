@@ -17,7 +17,7 @@ use clathrate_lattice::{
     Basis, Chain, Eval, Gadget, Level, Poly, PolyRef, Ring, SecretDistribution, SecretKey, Switcher,
 };
 
-use super::name::{KeyName, RaisedMap, SecretName};
+use super::name::{KeyName, RaisedMap, SecretName, Switch};
 pub use crate::arrays::layout::MOST_BODIES;
 use crate::encoding::dft;
 use crate::encoding::encode::diagonal_to_poly;
@@ -125,7 +125,7 @@ impl Params {
     pub fn key_definition(&self, name: KeyName) -> Result<KeyDefinition, CkksError> {
         use KeyName as Name;
         use SecretName::{Main, Temporary};
-        self.check_switching(matches!(name, Name::Pack { onto: SecretName::Packing, .. }))?;
+        self.check_switching(matches!(name, Name::Switch(Switch::Pack { onto: SecretName::Packing, .. })))?;
         let rank = self.rank();
         let main = || SecretView::whole(Main, rank);
         let temporary =
@@ -155,17 +155,19 @@ impl Params {
                 let high = temporary("a way back from the temporary rank")?.rank;
                 base(Contribution::Linear(SecretView::part(Temporary, rank..high)), main())
             }
-            Name::Automorphism(element) => {
-                let target = SecretView { galois: Some(inverse(element, self.degree())?), ..main() };
-                KeyDefinition { automorphism: Some(element), ..base(Contribution::Linear(main()), target) }
-            }
-            Name::TemporaryAutomorphism(element) => {
-                let source = SecretView::whole(Temporary, temporary("rotations by powers of two")?.rank);
+            Name::Automorphism { secret, element } => {
+                let source = match secret {
+                    Temporary => SecretView::whole(Temporary, temporary("rotations by powers of two")?.rank),
+                    Main | SecretName::Bodies(_) => self.secret_view(secret)?,
+                    _ => {
+                        let reason = format!("no keys of automorphisms are made for the secret \"{secret}\"");
+                        return Err(CkksError::Conversion { operation: "an automorphism", reason });
+                    }
+                };
                 let target = SecretView { galois: Some(inverse(element, self.degree())?), ..source.clone() };
-                KeyDefinition {
-                    automorphism: Some(element),
-                    ..widened(base(Contribution::Linear(source), target))
-                }
+                let own = base(Contribution::Linear(source), target);
+                let own = KeyDefinition { automorphism: Some(element), ..own };
+                if secret == Temporary { widened(own) } else { own }
             }
             Name::ReduceRank(low) => {
                 if low == 0 || low >= rank {
@@ -180,7 +182,7 @@ impl Params {
                 );
                 KeyDefinition { most: lower.max_level(), params: lower, ..definition }
             }
-            Name::ChangeSecret { from, to } => {
+            Name::Switch(Switch::ChangeSecret { from, to }) => {
                 if [from, to].contains(&SecretName::Packing) {
                     // Its keys are those of packing alone, over a short modulus.
                     let reason =
@@ -209,12 +211,7 @@ impl Params {
                     _ => definition,
                 }
             }
-            Name::BodiesAutomorphism { bodies, element } => {
-                let source = self.secret_view(SecretName::Bodies(bodies))?;
-                let target = SecretView { galois: Some(inverse(element, self.degree())?), ..source.clone() };
-                KeyDefinition { automorphism: Some(element), ..base(Contribution::Linear(source), target) }
-            }
-            Name::RaiseToSlots(map) => {
+            Name::Switch(Switch::RaiseToSlots(map)) => {
                 let mapped_raise = self.mapped_raise().ok_or(CkksError::NoEphemeralSecret)?;
                 self.check_raised_map(map)?;
                 let (source, target) = match map.bodies {
@@ -229,7 +226,7 @@ impl Params {
                     ..base(contribution, self.secret_view(target)?)
                 }
             }
-            Name::Pack { from, to, under, onto } => {
+            Name::Switch(Switch::Pack { from, to, under, onto }) => {
                 let refused = |reason: String| Err(CkksError::Conversion { operation: "packing", reason });
                 if !matches!(onto, Main | SecretName::Ephemeral | SecretName::Packing) {
                     return refused(format!(
@@ -267,11 +264,11 @@ impl Params {
                     _ => definition,
                 }
             }
-            Name::BodyParts { bodies, degree } => {
+            Name::Switch(Switch::BodyParts { bodies, degree }) => {
                 self.check_body_parts(degree)?;
                 base(Contribution::Parts(self.secret_view(SecretName::Bodies(bodies))?, degree), main())
             }
-            Name::FormatSwitch { from, to } => {
+            Name::Switch(Switch::FormatSwitch { from, to }) => {
                 let source = if from == 1 { main() } else { self.secret_view(SecretName::Bodies(from))? };
                 let target = self.secret_view(SecretName::Bodies(to))?;
                 if from == 0 || !to.is_multiple_of(from) || (to == from && from > 1) {

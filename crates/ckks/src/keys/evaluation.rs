@@ -7,7 +7,7 @@ use clathrate_arith::{Automorphism, GaloisElement};
 use clathrate_lattice::{Level, SwitchKey, Switcher, TemporaryRank};
 
 use super::definition::KeyDefinition;
-use super::name::{KeyAddress, KeyName};
+use super::name::{KeyAddress, KeyName, SecretName};
 use super::needs::{KeyLevel, KeyNeeds};
 use super::route::{Operation, Route};
 use crate::error::CkksError;
@@ -347,7 +347,9 @@ impl EvaluationKeys {
     /// Whether every rotation can be composed of rotations by powers of two at the temporary rank.
     #[must_use]
     pub fn has_powers(&self) -> bool {
-        self.own().names().any(|name| matches!(name, KeyName::TemporaryAutomorphism(_)))
+        self.own()
+            .names()
+            .any(|name| matches!(name, KeyName::Automorphism { secret: SecretName::Temporary, .. }))
     }
 
     /// Bytes in memory, masks expanded.
@@ -376,13 +378,19 @@ impl<'k> KeysOfShape<'k> {
     /// The key of a rotation by exactly `steps`, if the set has one.
     #[must_use]
     pub fn rotation(self, steps: i64) -> Option<&'k SwitchKey> {
-        self.get(KeyName::Automorphism(GaloisElement::rotation(steps, self.shape.degree)))
+        self.get(KeyName::Automorphism {
+            secret: SecretName::Main,
+            element: GaloisElement::rotation(steps, self.shape.degree),
+        })
     }
 
     /// The conjugation key, if the set has one.
     #[must_use]
     pub fn conjugation(self) -> Option<&'k SwitchKey> {
-        self.get(KeyName::Automorphism(GaloisElement::conjugation(self.shape.degree)))
+        self.get(KeyName::Automorphism {
+            secret: SecretName::Main,
+            element: GaloisElement::conjugation(self.shape.degree),
+        })
     }
 
     /// The ranks to which the set has reduction keys, ascending.

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use clathrate_lattice::{SecretRng, SwitchKey};
 
 use super::evaluation::{EvaluationKeys, HeldKey};
-use super::name::{KeyAddress, KeyName};
+use super::name::{KeyAddress, KeyName, Switch};
 use super::needs::KeyNeeds;
 use super::secret::SecretKey;
 use crate::arrays::memory::check_free;
@@ -69,7 +69,9 @@ impl SecretKey {
             let owner = self.relative(&self.params.with_keys_at(address.shape)?)?;
             let (chain, gadget) = (definition.chain()?, definition.gadget()?);
             let source = match definition.name {
-                KeyName::Pack { from, under, .. } => Cow::Owned(owner.of_samples(under, from)?),
+                KeyName::Switch(Switch::Pack { from, under, .. }) => {
+                    Cow::Owned(owner.of_samples(under, from)?)
+                }
                 _ => owner.named(definition.source().secret)?,
             };
             let target = owner.named(definition.target.secret)?;

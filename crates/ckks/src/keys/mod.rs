@@ -28,7 +28,7 @@ pub use budget::{SecretKeyMetadata, Shares};
 pub use definition::KeyDefinition;
 pub(crate) use evaluation::Found;
 pub use evaluation::{EvaluationKeys, HeldKey, KeysOfShape};
-pub use name::{KeyAddress, KeyName, RaisedMap, SecretName};
+pub use name::{KeyAddress, KeyName, RaisedMap, SecretName, Switch};
 pub use needs::{Descent, KeyLevel, KeyNeeds, format_switch_rounds};
 pub use options::{EncryptOptions, Lanes};
 pub use price::{Cost, TransformCosts};

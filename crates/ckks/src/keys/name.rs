@@ -26,27 +26,32 @@ pub enum KeyName {
     DirectRelinearise,
     /// From the additional polynomials of the temporary secret to `s`. [dpad-he, sec. 3.2]
     RankDown,
-    /// For the automorphism `X -> X^g`: from `s` to the secret that the automorphism maps to `s`.
-    Automorphism(GaloisElement),
-    /// As [`KeyName::Automorphism`], at the temporary rank. [dpad-he, sec. 3.5]
-    TemporaryAutomorphism(GaloisElement),
+    /// For the automorphism `X -> X^g`: from a secret to the one that the automorphism maps to it. Keys exist
+    /// for the main secret, for the secrets of bodies under one mask [pcmm-mambo, sec. 6.1], and at the
+    /// temporary rank [dpad-he, sec. 3.5].
+    Automorphism {
+        /// The secret.
+        secret: SecretName,
+        /// The automorphism.
+        element: GaloisElement,
+    },
     /// From the last polynomials of `s` to its first polynomials, for a reduction to this rank. [dpad-he,
     /// sec. 3.1.1]
     ReduceRank(usize),
     /// From one secret to another.
+    Switch(Switch),
+}
+
+/// A switch from one secret to another, which one key serves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Switch {
+    /// Of whole ciphertexts.
     ChangeSecret {
         /// The secret switched from.
         from: SecretName,
         /// The secret switched to.
         to: SecretName,
-    },
-    /// For the automorphism `X -> X^g` of bundles of several bodies under one mask: from each body's secret
-    /// `s_b` to the secret that the automorphism maps to `s_b`. [pcmm-mambo, sec. 6.1]
-    BodiesAutomorphism {
-        /// How many bodies share the mask.
-        bodies: usize,
-        /// The automorphism.
-        element: GaloisElement,
     },
     /// From bundles of `from` bodies under one mask each to one bundle of `to` bodies: `to / from` bundles
     /// together, under `s` where they have one body. [pcmm-mambo, sec. 3.2, 3.3]
@@ -132,13 +137,25 @@ impl fmt::Display for KeyName {
             Self::CrossRelinearise => f.write_str("cross-relinearise"),
             Self::DirectRelinearise => f.write_str("direct-relinearise"),
             Self::RankDown => f.write_str("rank-down"),
-            Self::Automorphism(element) => write!(f, "automorphism {}", element.value()),
-            Self::TemporaryAutomorphism(element) => write!(f, "temporary-automorphism {}", element.value()),
-            Self::ReduceRank(rank) => write!(f, "reduce-rank {rank}"),
-            Self::ChangeSecret { from, to } => write!(f, "change-secret {from} {to}"),
-            Self::BodiesAutomorphism { bodies, element } => {
-                write!(f, "bodies-automorphism {bodies} {}", element.value())
+            Self::Automorphism { secret, element } => {
+                match secret {
+                    SecretName::Main => f.write_str("automorphism")?,
+                    SecretName::Temporary => f.write_str("temporary-automorphism")?,
+                    SecretName::Bodies(bodies) => write!(f, "bodies-automorphism {bodies}")?,
+                    other => write!(f, "automorphism-of {other}")?,
+                }
+                write!(f, " {}", element.value())
             }
+            Self::ReduceRank(rank) => write!(f, "reduce-rank {rank}"),
+            Self::Switch(switch) => switch.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for Switch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ChangeSecret { from, to } => write!(f, "change-secret {from} {to}"),
             Self::FormatSwitch { from: 1, to } => write!(f, "format-switch {to}"),
             Self::FormatSwitch { from, to } => write!(f, "format-switch {from} {to}"),
             Self::Pack { from, to, under: SecretName::Main, onto: SecretName::Main } => {
@@ -182,38 +199,42 @@ impl KeyName {
             ["cross-relinearise"] => Self::CrossRelinearise,
             ["direct-relinearise"] => Self::DirectRelinearise,
             ["rank-down"] => Self::RankDown,
-            ["automorphism", value] => Self::Automorphism(element(value)?),
-            ["temporary-automorphism", value] => Self::TemporaryAutomorphism(element(value)?),
-            ["reduce-rank", rank] => Self::ReduceRank(count(rank)?),
-            ["change-secret", from, to] => Self::ChangeSecret { from: secret(from)?, to: secret(to)? },
-            ["bodies-automorphism", bodies, value] => {
-                Self::BodiesAutomorphism { bodies: count(bodies)?, element: element(value)? }
+            ["automorphism", value] => {
+                Self::Automorphism { secret: SecretName::Main, element: element(value)? }
             }
-            ["format-switch", to] => Self::FormatSwitch { from: 1, to: count(to)? },
-            ["format-switch", from, to] => Self::FormatSwitch { from: count(from)?, to: count(to)? },
+            ["temporary-automorphism", value] => {
+                Self::Automorphism { secret: SecretName::Temporary, element: element(value)? }
+            }
+            ["bodies-automorphism", bodies, value] => {
+                Self::Automorphism { secret: SecretName::Bodies(count(bodies)?), element: element(value)? }
+            }
+            ["reduce-rank", rank] => Self::ReduceRank(count(rank)?),
+            ["change-secret", from, to] => {
+                Self::Switch(Switch::ChangeSecret { from: secret(from)?, to: secret(to)? })
+            }
+            ["format-switch", to] => Self::Switch(Switch::FormatSwitch { from: 1, to: count(to)? }),
+            ["format-switch", from, to] => {
+                Self::Switch(Switch::FormatSwitch { from: count(from)?, to: count(to)? })
+            }
             ["pack", from, to, ref secrets @ ..] if secrets.len() <= 2 => {
                 let of = |place: usize| {
                     secrets.get(place).map_or(Ok(SecretName::Main), |name: &&str| secret(name))
                 };
-                Self::Pack {
+                Self::Switch(Switch::Pack {
                     from: from.parse().map_err(|_: String| unknown())?,
                     to: count(to)?,
                     under: of(0)?,
                     onto: of(1)?,
-                }
+                })
             }
             ["body-parts", bodies, degree] => {
-                Self::BodyParts { bodies: count(bodies)?, degree: count(degree)? }
+                Self::Switch(Switch::BodyParts { bodies: count(bodies)?, degree: count(degree)? })
             }
             ["raise-to-slots", slots, layers, log2_scale, ref bodies @ ..] if bodies.len() <= 1 => {
                 let small = |value: &str| value.parse::<u32>().map_err(|_| unknown());
                 let bodies = bodies.first().map_or(Ok(1), |bodies| count(bodies))?;
-                Self::RaiseToSlots(RaisedMap {
-                    slots: count(slots)?,
-                    layers: small(layers)?,
-                    log2_scale: small(log2_scale)?,
-                    bodies,
-                })
+                let (slots, layers, log2_scale) = (count(slots)?, small(layers)?, small(log2_scale)?);
+                Self::Switch(Switch::RaiseToSlots(RaisedMap { slots, layers, log2_scale, bodies }))
             }
             _ => return Err(unknown()),
         };

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use clathrate_lattice::Level;
 use serde::{Deserialize, Serialize};
 
-use super::name::SecretName;
+use super::name::{SecretName, Switch};
 use super::route::Operation;
 use crate::arrays::layout::MOST_BODIES;
 use crate::shape::ModuleShape;
@@ -160,16 +160,15 @@ impl KeyNeeds {
     /// Complex conjugation.
     #[must_use]
     pub fn conjugate(self, key_level: KeyLevel) -> Self {
-        self.operation(Operation::Conjugate, key_level)
+        self.operation(Operation::Conjugate(SecretName::Main), key_level)
     }
 
     /// Rotations by `steps`, left when positive. A rotation by 0 needs no key.
     #[must_use]
     pub fn rotations(self, steps: impl IntoIterator<Item = i64>, key_level: KeyLevel) -> Self {
-        steps
-            .into_iter()
-            .filter(|&step| step != 0)
-            .fold(self, |needs, step| needs.operation(Operation::Rotate(step), key_level))
+        steps.into_iter().filter(|&step| step != 0).fold(self, |needs, step| {
+            needs.operation(Operation::Rotate { secret: SecretName::Main, steps: step }, key_level)
+        })
     }
 
     /// Any rotation, from keys of the powers of two alone, left and right, at the temporary rank. [dpad-he,
@@ -189,7 +188,7 @@ impl KeyNeeds {
     /// A change from one secret to another.
     #[must_use]
     pub fn change_secret(self, from: SecretName, to: SecretName, key_level: KeyLevel) -> Self {
-        self.operation(Operation::ChangeSecret(from, to), key_level)
+        self.operation(Operation::Switch(Switch::ChangeSecret { from, to }), key_level)
     }
 
     /// Bringing `bodies` bundles under one mask, and taking each of them out again.
@@ -198,10 +197,14 @@ impl KeyNeeds {
     /// refuses them.
     #[must_use]
     pub fn shared_mask(self, bodies: usize, key_level: KeyLevel) -> Self {
-        let out =
-            |index| Operation::ChangeSecret(SecretName::Body { count: bodies, index }, SecretName::Main);
+        let out = |index| {
+            Operation::Switch(Switch::ChangeSecret {
+                from: SecretName::Body { count: bodies, index },
+                to: SecretName::Main,
+            })
+        };
         (0..bodies.min(MOST_BODIES)).fold(
-            self.operation(Operation::FormatSwitch { from: 1, to: bodies }, key_level),
+            self.operation(Operation::Switch(Switch::FormatSwitch { from: 1, to: bodies }), key_level),
             |needs, index| needs.operation(out(index), key_level),
         )
     }
@@ -211,16 +214,16 @@ impl KeyNeeds {
     #[must_use]
     pub fn shared_mask_in_rounds(self, bodies: usize, key_level: KeyLevel) -> Self {
         let rounds = format_switch_rounds(bodies);
-        rounds
-            .into_iter()
-            .fold(self, |needs, (from, to)| needs.operation(Operation::FormatSwitch { from, to }, key_level))
+        rounds.into_iter().fold(self, |needs, (from, to)| {
+            needs.operation(Operation::Switch(Switch::FormatSwitch { from, to }), key_level)
+        })
     }
 
     /// Products of known matrices with rows of degree `degree` that share a mask, in `bodies` polynomials
     /// ([`crate::circuits::prepared::PreparedPlan`]).
     #[must_use]
     pub fn prepared_matrix(self, bodies: usize, degree: usize, key_level: KeyLevel) -> Self {
-        self.operation(Operation::BodyParts { bodies, degree }, key_level)
+        self.operation(Operation::Switch(Switch::BodyParts { bodies, degree }), key_level)
     }
 
     /// Rotations of arrays of `bodies` bodies under one mask.
@@ -231,15 +234,16 @@ impl KeyNeeds {
         steps: impl IntoIterator<Item = i64>,
         key_level: KeyLevel,
     ) -> Self {
-        let need =
-            |needs: Self, steps: i64| needs.operation(Operation::RotateBodies { bodies, steps }, key_level);
+        let need = |needs: Self, steps: i64| {
+            needs.operation(Operation::Rotate { secret: SecretName::Bodies(bodies), steps }, key_level)
+        };
         steps.into_iter().filter(|&step| step != 0).fold(self, need)
     }
 
     /// Complex conjugation of arrays of `bodies` bodies under one mask.
     #[must_use]
     pub fn conjugation_of_bodies(self, bodies: usize, key_level: KeyLevel) -> Self {
-        self.operation(Operation::ConjugateBodies(bodies), key_level)
+        self.operation(Operation::Conjugate(SecretName::Bodies(bodies)), key_level)
     }
 
     /// Allows reductions of the rank by less than half. Such reductions must be requested explicitly, because
@@ -322,7 +326,11 @@ impl KeyNeeds {
     /// Rotation steps and their levels.
     pub fn rotation_steps(&self) -> impl Iterator<Item = (i64, KeyLevel)> {
         self.operations().filter_map(|(operation, key_level)| {
-            if let Operation::Rotate(steps) = operation { Some((steps, key_level)) } else { None }
+            if let Operation::Rotate { secret: SecretName::Main, steps } = operation {
+                Some((steps, key_level))
+            } else {
+                None
+            }
         })
     }
 

@@ -3,10 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use clathrate_arith::GaloisElement;
 use clathrate_lattice::Level;
 
-use super::name::{KeyAddress, KeyName, SecretName};
+use super::name::{KeyAddress, KeyName, SecretName, Switch};
 use super::needs::{Descent, KeyLevel, KeyNeeds};
 use super::route::{Operation, check_reduction, trace_operations};
 use crate::error::CkksError;
@@ -172,15 +171,19 @@ impl Params {
             most = self.key_definition(KeyName::ReduceRank(to))?.most;
             check_reduction(self.shape(), to, single_steps)?;
         }
-        let ephemeral = matches!(operation, Operation::ChangeSecret(_, to) if to.is_ephemeral());
+        let ephemeral =
+            matches!(operation, Operation::Switch(Switch::ChangeSecret { to, .. }) if to.is_ephemeral());
         if ephemeral
-            || matches!(operation, Operation::Pack { onto: SecretName::Ephemeral | SecretName::Packing, .. })
+            || matches!(
+                operation,
+                Operation::Switch(Switch::Pack { onto: SecretName::Ephemeral | SecretName::Packing, .. })
+            )
         {
             most = Level(0);
         }
-        if let Operation::RaiseToSlots(map) = operation {
+        if let Operation::Switch(Switch::RaiseToSlots(map)) = operation {
             // The key is over all primes whatever level it raises to.
-            let name = KeyName::RaiseToSlots(map);
+            let name = KeyName::Switch(Switch::RaiseToSlots(map));
             required.require(KeyAddress { shape: self.shape(), name }, self.key_definition(name)?.most);
             return Ok(());
         }
@@ -198,23 +201,11 @@ impl Params {
     fn impossible(&self, operation: Operation) -> CkksError {
         let name = match operation {
             Operation::Multiply => KeyName::Relinearise,
-            Operation::Conjugate => KeyName::Automorphism(GaloisElement::conjugation(self.degree())),
-            Operation::Rotate(steps) => KeyName::Automorphism(GaloisElement::rotation(steps, self.degree())),
-            Operation::RotateByPowers => {
-                KeyName::TemporaryAutomorphism(GaloisElement::rotation(1, self.degree()))
-            }
+            Operation::Conjugate(secret) => self.conjugation_key(secret),
+            Operation::Rotate { secret, steps } => self.rotation_key(secret, steps),
+            Operation::RotateByPowers => self.rotation_key(SecretName::Temporary, 1),
             Operation::ReduceRank(rank) => KeyName::ReduceRank(rank),
-            Operation::ChangeSecret(from, to) => KeyName::ChangeSecret { from, to },
-            Operation::FormatSwitch { from, to } => KeyName::FormatSwitch { from, to },
-            Operation::RaiseToSlots(map) => KeyName::RaiseToSlots(map),
-            Operation::Pack { from, to, under, onto } => KeyName::Pack { from, to, under, onto },
-            Operation::BodyParts { bodies, degree } => KeyName::BodyParts { bodies, degree },
-            Operation::ConjugateBodies(bodies) => {
-                KeyName::BodiesAutomorphism { bodies, element: GaloisElement::conjugation(self.degree()) }
-            }
-            Operation::RotateBodies { bodies, steps } => {
-                KeyName::BodiesAutomorphism { bodies, element: GaloisElement::rotation(steps, self.degree()) }
-            }
+            Operation::Switch(switch) => KeyName::Switch(switch),
         };
         let unknown = || CkksError::NoKey {
             operation: operation.to_string(),

@@ -13,7 +13,7 @@ use clathrate_arith::text::counted;
 use clathrate_lattice::Level;
 use serde::{Deserialize, Serialize};
 
-use super::name::{KeyAddress, KeyName, RaisedMap, SecretName};
+use super::name::{KeyAddress, KeyName, RaisedMap, SecretName, Switch};
 use crate::error::CkksError;
 use crate::parameters::Params;
 use crate::shape::ModuleShape;
@@ -24,80 +24,45 @@ use crate::shape::ModuleShape;
 pub enum Operation {
     /// A product of ciphertexts.
     Multiply,
-    /// Complex conjugation of the slots.
-    Conjugate,
-    /// A rotation of the slots by this many places, left when positive.
-    Rotate(i64),
+    /// Complex conjugation of the slots of arrays under this secret.
+    Conjugate(SecretName),
+    /// A rotation of the slots.
+    Rotate {
+        /// The secret of the array.
+        secret: SecretName,
+        /// The number of places, left when positive.
+        steps: i64,
+    },
     /// Any rotation, from keys of rotations by powers of two at the temporary rank.
     RotateByPowers,
     /// A reduction to this rank.
     ReduceRank(usize),
-    /// A change from one secret to another.
-    ChangeSecret(SecretName, SecretName),
-    /// Bringing bundles of `from` bodies each under one mask, `to / from` of them.
-    FormatSwitch {
-        /// Bodies of each bundle.
-        from: usize,
-        /// Bodies of the result, a multiple.
-        to: usize,
-    },
-    /// One step of packing samples: from a degree to a higher one, at rank 1.
-    Pack {
-        /// Degree and rank of the samples.
-        from: ModuleShape,
-        /// Degree of the result.
-        to: usize,
-        /// The secret of the samples: the main one, a device's, that of a smaller ring of packing, or of
-        /// later steps `onto`.
-        under: SecretName,
-        /// The secret of the result: the main one, the ephemeral one, or that of a ring of packing.
-        onto: SecretName,
-    },
-    /// Products of a known matrix with rows under shared masks, by keys that are combined for the matrix.
-    BodyParts {
-        /// How many bodies share a mask.
-        bodies: usize,
-        /// Degree of a row.
-        degree: usize,
-    },
-    /// The modulus raise with the first map from coefficients to slots.
-    RaiseToSlots(RaisedMap),
-    /// Complex conjugation of the slots of this many bodies under one mask.
-    ConjugateBodies(usize),
-    /// A rotation of the slots of bodies under one mask.
-    RotateBodies {
-        /// How many bodies share the mask.
-        bodies: usize,
-        /// The number of places, left when positive.
-        steps: i64,
-    },
+    /// A switch that one key serves.
+    Switch(Switch),
 }
 
 impl Operation {
     /// Whether its keys are those of a ring of packing ([`Params::packing_ring`]), which has no others.
     pub(crate) fn is_in_packing_ring(self) -> bool {
-        matches!(self, Self::Pack { onto: SecretName::Packing, .. })
+        matches!(self, Self::Switch(Switch::Pack { onto: SecretName::Packing, .. }))
     }
 
     /// A rotation of an array under `secret`; `None` where no keys rotate under it.
     #[must_use]
     pub fn rotation(secret: SecretName, steps: i64) -> Option<Self> {
-        match secret {
-            SecretName::Main => Some(Self::Rotate(steps)),
-            SecretName::Bodies(bodies) => Some(Self::RotateBodies { bodies, steps }),
-            _ => None,
-        }
+        has_automorphisms(secret).then_some(Self::Rotate { secret, steps })
     }
 
     /// A conjugation of an array under `secret`; `None` where no keys conjugate under it.
     #[must_use]
     pub fn conjugation(secret: SecretName) -> Option<Self> {
-        match secret {
-            SecretName::Main => Some(Self::Conjugate),
-            SecretName::Bodies(bodies) => Some(Self::ConjugateBodies(bodies)),
-            _ => None,
-        }
+        has_automorphisms(secret).then_some(Self::Conjugate(secret))
     }
+}
+
+/// Whether keys of automorphisms are made for arrays under `secret`.
+fn has_automorphisms(secret: SecretName) -> bool {
+    matches!(secret, SecretName::Main | SecretName::Bodies(_))
 }
 
 /// The keys of one operation at one level.
@@ -132,51 +97,46 @@ impl fmt::Display for Operation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Multiply => f.write_str("relinearise"),
-            Self::Conjugate => f.write_str("conjugate"),
-            Self::Rotate(steps) => write!(f, "rotate {steps}"),
-            Self::RotateByPowers => f.write_str("rotate by powers of two"),
-            Self::ReduceRank(rank) => write!(f, "reduce to rank {rank}"),
-            Self::ChangeSecret(from, to) => write!(f, "change the secret from {from} to {to}"),
-            Self::FormatSwitch { from: 1, to } => write!(f, "bring {to} bundles under one mask"),
-            Self::FormatSwitch { from, to } => {
-                write!(
-                    f,
-                    "bring {} bundles of {from} bodies under one mask",
-                    to.checked_div(*from).unwrap_or(0)
-                )
+            Self::Conjugate(SecretName::Bodies(bodies)) => {
+                write!(f, "conjugate {bodies} bodies under one mask")
             }
-            Self::Pack { from, to, under, onto } => {
-                let name = |secret: &SecretName| {
-                    if *secret == SecretName::Main { String::new() } else { format!(" under {secret}") }
-                };
-                write!(
-                    f,
-                    "pack samples of degree and rank {from}{} to degree {to}{}",
-                    name(under),
-                    name(onto)
-                )
-            }
-            Self::BodyParts { bodies, degree } => {
-                write!(
-                    f,
-                    "multiply a known matrix with rows of degree {degree}, {} under one mask",
-                    counted(*bodies, "polynomial")
-                )
-            }
-            Self::RaiseToSlots(RaisedMap { slots, layers, bodies: 1, .. }) => {
-                write!(f, "raise the modulus with {layers} layers to {slots} slots")
-            }
-            Self::RaiseToSlots(RaisedMap { slots, layers, bodies, .. }) => {
-                write!(
-                    f,
-                    "raise the modulus of {bodies} bodies under one mask with {layers} layers to {slots} slots"
-                )
-            }
-            Self::ConjugateBodies(bodies) => write!(f, "conjugate {bodies} bodies under one mask"),
-            Self::RotateBodies { bodies, steps } => {
+            Self::Conjugate(_) => f.write_str("conjugate"),
+            Self::Rotate { secret: SecretName::Bodies(bodies), steps } => {
                 write!(f, "rotate {bodies} bodies under one mask by {steps}")
             }
+            Self::Rotate { steps, .. } => write!(f, "rotate {steps}"),
+            Self::RotateByPowers => f.write_str("rotate by powers of two"),
+            Self::ReduceRank(rank) => write!(f, "reduce to rank {rank}"),
+            Self::Switch(switch) => f.write_str(&described(*switch)),
         }
+    }
+}
+
+/// A switch in words.
+fn described(switch: Switch) -> String {
+    match switch {
+        Switch::ChangeSecret { from, to } => format!("change the secret from {from} to {to}"),
+        Switch::FormatSwitch { from: 1, to } => format!("bring {to} bundles under one mask"),
+        Switch::FormatSwitch { from, to } => {
+            format!("bring {} bundles of {from} bodies under one mask", to.checked_div(from).unwrap_or(0))
+        }
+        Switch::Pack { from, to, under, onto } => {
+            let name = |secret: SecretName| {
+                if secret == SecretName::Main { String::new() } else { format!(" under {secret}") }
+            };
+            let (under, onto) = (name(under), name(onto));
+            format!("pack samples of degree and rank {from}{under} to degree {to}{onto}")
+        }
+        Switch::BodyParts { bodies, degree } => format!(
+            "multiply a known matrix with rows of degree {degree}, {} under one mask",
+            counted(bodies, "polynomial")
+        ),
+        Switch::RaiseToSlots(RaisedMap { slots, layers, bodies: 1, .. }) => {
+            format!("raise the modulus with {layers} layers to {slots} slots")
+        }
+        Switch::RaiseToSlots(RaisedMap { slots, layers, bodies, .. }) => format!(
+            "raise the modulus of {bodies} bodies under one mask with {layers} layers to {slots} slots"
+        ),
     }
 }
 
@@ -228,37 +188,31 @@ impl Params {
         let single = |name: KeyName| known(name).then(|| Route::InTurn(vec![at(name)]));
         match operation {
             Operation::Multiply => self.product_route(level, &known),
-            Operation::Conjugate => single(KeyName::Automorphism(GaloisElement::conjugation(self.degree()))),
-            Operation::Rotate(steps) => {
-                self.rotation_route(steps, period as i64, &KeyName::Automorphism, &known)
-            }
-            Operation::ConjugateBodies(bodies) => single(KeyName::BodiesAutomorphism {
-                bodies,
-                element: GaloisElement::conjugation(self.degree()),
-            }),
-            Operation::RotateBodies { bodies, steps } => self.rotation_route(
-                steps,
-                period as i64,
-                &|element| KeyName::BodiesAutomorphism { bodies, element },
-                &known,
-            ),
+            Operation::Conjugate(secret) => single(self.conjugation_key(secret)),
+            Operation::Rotate { secret, steps } => self.rotation_route(secret, steps, period as i64, &known),
             Operation::RotateByPowers => {
                 let up: Vec<KeyAddress> = self
                     .power_elements()
                     .into_iter()
-                    .map(|g| at(KeyName::TemporaryAutomorphism(g)))
+                    .map(|element| at(KeyName::Automorphism { secret: SecretName::Temporary, element }))
                     .collect();
                 let all = up.iter().all(|&key| has(key, level)) && known(KeyName::RankDown);
                 all.then(|| Route::TemporaryRank { up, down: at(KeyName::RankDown) })
             }
             Operation::ReduceRank(rank) => self.reduction_route(rank, level, has).map(Route::InTurn),
-            Operation::ChangeSecret(from, to) if from == to => Some(Route::Nothing),
-            Operation::ChangeSecret(from, to) => single(KeyName::ChangeSecret { from, to }),
-            Operation::FormatSwitch { from, to } => single(KeyName::FormatSwitch { from, to }),
-            Operation::Pack { from, to, under, onto } => single(KeyName::Pack { from, to, under, onto }),
-            Operation::BodyParts { bodies, degree } => single(KeyName::BodyParts { bodies, degree }),
-            Operation::RaiseToSlots(map) => single(KeyName::RaiseToSlots(map)),
+            Operation::Switch(Switch::ChangeSecret { from, to }) if from == to => Some(Route::Nothing),
+            Operation::Switch(switch) => single(KeyName::Switch(switch)),
         }
+    }
+
+    /// The key of a conjugation under `secret`.
+    pub(crate) fn conjugation_key(&self, secret: SecretName) -> KeyName {
+        KeyName::Automorphism { secret, element: GaloisElement::conjugation(self.degree()) }
+    }
+
+    /// The key of a rotation under `secret`.
+    pub(crate) fn rotation_key(&self, secret: SecretName, steps: i64) -> KeyName {
+        KeyName::Automorphism { secret, element: GaloisElement::rotation(steps, self.degree()) }
     }
 
     /// The route of a product. Where keys of the ordinary rank are secure over the widened chain, a direct
@@ -278,24 +232,23 @@ impl Params {
         if self.direct(level).is_some() { direct().or_else(through) } else { through().or_else(direct) }
     }
 
-    /// The keys of a rotation; `name` is the key of an automorphism under the ciphertext's secret. The
-    /// temporary rank serves the main secret alone.
+    /// The keys of a rotation under `secret`. The temporary rank serves the main secret alone.
     fn rotation_route(
         &self,
+        secret: SecretName,
         steps: i64,
         period: i64,
-        name: &dyn Fn(GaloisElement) -> KeyName,
         known: &dyn Fn(KeyName) -> bool,
     ) -> Option<Route> {
-        let (degree, slots) = (self.degree(), self.slot_count() as i64);
+        let slots = self.slot_count() as i64;
         let at = |name: KeyName| KeyAddress { shape: self.shape(), name };
         // At degree 1 there are no slots.
         let residue = steps.checked_rem_euclid(period)?;
         if residue == 0 {
             return Some(Route::Nothing);
         }
-        let own = |steps: i64| name(GaloisElement::rotation(steps, degree));
-        let temporary = |steps: i64| KeyName::TemporaryAutomorphism(GaloisElement::rotation(steps, degree));
+        let own = |steps: i64| self.rotation_key(secret, steps);
+        let temporary = |steps: i64| self.rotation_key(SecretName::Temporary, steps);
         let equal = (0..slots / period).map(|times| residue + times * period);
         if let Some(steps) = std::iter::once(steps).chain(equal).find(|&steps| known(own(steps))) {
             return Some(Route::InTurn(vec![at(own(steps))]));
@@ -307,7 +260,7 @@ impl Params {
             let terms = sums.iter().find(|terms| terms.iter().all(|&term| known(name(term))))?;
             Some(terms.iter().map(|&term| at(name(term))).collect::<Vec<_>>())
         };
-        if matches!(own(0), KeyName::Automorphism(_))
+        if secret == SecretName::Main
             && known(KeyName::RankDown)
             && let Some(up) = by(&temporary)
         {
@@ -373,8 +326,8 @@ impl Params {
     pub(crate) fn missing_key(&self, operation: Operation, held: impl Iterator<Item = KeyName>) -> CkksError {
         match operation {
             Operation::Multiply => CkksError::NoRelinearisationKey,
-            Operation::Conjugate => CkksError::NoConjugationKey,
-            Operation::Rotate(steps) => {
+            Operation::Conjugate(SecretName::Main) => CkksError::NoConjugationKey,
+            Operation::Rotate { secret: SecretName::Main, steps } => {
                 CkksError::NoRotationKey { steps, available: list(self.signed_steps(held)) }
             }
             Operation::RotateByPowers => {
@@ -385,13 +338,7 @@ impl Params {
                     .filter_map(|name| if let KeyName::ReduceRank(rank) = name { Some(rank) } else { None });
                 CkksError::NoReductionKey { from: self.rank(), to, available: list(ranks) }
             }
-            Operation::ChangeSecret(..)
-            | Operation::FormatSwitch { .. }
-            | Operation::ConjugateBodies(_)
-            | Operation::RotateBodies { .. }
-            | Operation::Pack { .. }
-            | Operation::BodyParts { .. }
-            | Operation::RaiseToSlots(_) => CkksError::NoKey {
+            Operation::Conjugate(_) | Operation::Rotate { .. } | Operation::Switch(_) => CkksError::NoKey {
                 operation: operation.to_string(),
                 shape: self.shape(),
                 available: list(held),
@@ -402,9 +349,10 @@ impl Params {
     /// The rotation steps among `names`, in `[0, slots)`, ascending.
     pub(crate) fn rotation_steps(&self, names: impl Iterator<Item = KeyName>) -> Vec<i64> {
         let elements: std::collections::BTreeSet<usize> = names
-            .filter_map(
-                |name| if let KeyName::Automorphism(element) = name { Some(element.value()) } else { None },
-            )
+            .filter_map(|name| match name {
+                KeyName::Automorphism { secret: SecretName::Main, element } => Some(element.value()),
+                _ => None,
+            })
             .collect();
         let (degree, mut element) = (self.degree(), 1usize);
         let mut steps = Vec::new();

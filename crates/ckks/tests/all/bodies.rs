@@ -7,7 +7,7 @@ use clathrate_ckks::circuits::matrix::Weights;
 use clathrate_ckks::error::ErrorKind;
 use clathrate_ckks::file::{FileReader, Stored};
 use clathrate_ckks::keys::{
-    EncryptOptions, HonestEvaluator, KeyLevel, KeyName, Values, format_switch_rounds,
+    EncryptOptions, HonestEvaluator, KeyLevel, KeyName, Switch, Values, format_switch_rounds,
 };
 use clathrate_ckks::{
     BodyAxis, Ciphertext, CkksError, Encoding, EvaluationKeys, Evaluator, KeyNeeds, Order, Params,
@@ -632,7 +632,10 @@ fn keys_of_bodies_come_back_from_files_and_serve() {
         let keys = sk.evaluation_keys(&needs).expect("keys");
         let names: Vec<KeyName> = keys.own().names().collect();
         assert_eq!(
-            names.iter().filter(|name| matches!(name, KeyName::BodiesAutomorphism { bodies: 3, .. })).count(),
+            names
+                .iter()
+                .filter(|name| matches!(name, KeyName::Automorphism { secret: SecretName::Bodies(3), .. }))
+                .count(),
             2
         );
         for name in names {
@@ -690,7 +693,10 @@ fn dry_runs_name_the_keys_of_shared_masks() {
             (dry.shape(), dry.layout(), dry.level(), dry.secret())
         );
         assert_eq!(
-            recorder.needs().key_level_of(clathrate_ckks::keys::Operation::FormatSwitch { from: 1, to: 3 }),
+            recorder.needs().key_level_of(clathrate_ckks::keys::Operation::Switch(Switch::FormatSwitch {
+                from: 1,
+                to: 3
+            })),
             Some(KeyLevel::Level(top.0))
         );
         let layout = *x.layout();
@@ -953,7 +959,7 @@ fn keys_of_rounds_grow_with_the_number_of_bodies_and_serve_under_their_names() {
         let (rounds, direct) = (
             bytes(&KeyNeeds::new().shared_mask_in_rounds(bodies, KeyLevel::Top)),
             bytes(&KeyNeeds::new().operation(
-                clathrate_ckks::keys::Operation::FormatSwitch { from: 1, to: bodies },
+                clathrate_ckks::keys::Operation::Switch(Switch::FormatSwitch { from: 1, to: bodies }),
                 KeyLevel::Top,
             )),
         );
@@ -986,7 +992,7 @@ fn keys_of_rounds_grow_with_the_number_of_bodies_and_serve_under_their_names() {
         "bodies:4"
     );
     for (from, to) in [(0, 4), (3, 8), (4, 4), (2, 0)] {
-        let name = KeyName::FormatSwitch { from, to };
+        let name = KeyName::Switch(Switch::FormatSwitch { from, to });
         assert_refused!(params.key_definition(name), CkksError::OutOfRange { .. }, "bodies");
     }
 }

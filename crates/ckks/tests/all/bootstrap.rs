@@ -7,7 +7,7 @@ use crate::common::*;
 use clathrate_ckks::circuits::bootstrap::{BootstrapOptions, BootstrapPlan};
 use clathrate_ckks::encoding::dft;
 use clathrate_ckks::file::Stored;
-use clathrate_ckks::keys::{EncryptOptions, Values};
+use clathrate_ckks::keys::{EncryptOptions, SecretName, Values};
 use clathrate_ckks::parameters::Switching;
 use clathrate_ckks::{CkksError, Complex64, Encoding, Evaluator, KeyNeeds, Order, Params, Runtime};
 use clathrate_lattice::Level;
@@ -140,7 +140,8 @@ fn missing_keys_are_listed_before_the_work() {
     let (late, early): (Vec<_>, Vec<_>) = needs.operations().partition(|(operation, _)| {
         matches!(
             operation,
-            clathrate_ckks::keys::Operation::Multiply | clathrate_ckks::keys::Operation::Conjugate
+            clathrate_ckks::keys::Operation::Multiply
+                | clathrate_ckks::keys::Operation::Conjugate(SecretName::Main)
         )
     });
     let most = early

@@ -6,7 +6,7 @@ use crate::common::*;
 use clathrate_arith::{Counts, GaloisElement};
 use clathrate_ckks::circuits::bootstrap::{BootstrapOptions, BootstrapPlan};
 use clathrate_ckks::file::{FileReader, Stored};
-use clathrate_ckks::keys::{EncryptOptions, KeyLevel, KeyName, RaisedMap, Values};
+use clathrate_ckks::keys::{EncryptOptions, KeyLevel, KeyName, RaisedMap, Switch, Values};
 use clathrate_ckks::{
     BodyAxis, Ciphertext, CkksError, Complex64, Encoding, EvaluationKeys, Evaluator, KeyNeeds, Level,
     SecretName,
@@ -373,8 +373,9 @@ fn keys_of_a_batch_are_secure() {
         let params = crate::common::params(name);
         let (top, element) = (params.max_level(), GaloisElement::conjugation(params.degree()));
         for bodies in [2, 4, 8, 16, 32, 64, 128] {
-            let definition =
-                params.key_definition(KeyName::BodiesAutomorphism { bodies, element }).expect("a definition");
+            let definition = params
+                .key_definition(KeyName::Automorphism { secret: SecretName::Bodies(bodies), element })
+                .expect("a definition");
             let charged = definition.security_bits(top).expect("bits") - (bodies as f64).log2();
             assert_eq!(
                 definition.check_security(top).is_ok(),
@@ -419,10 +420,10 @@ fn keys_of_a_batch_are_stored_and_missed_like_others() {
     let sk = secret(&params, 6);
     let plan = BootstrapPlan::with_options(&params, options(2, true)).expect("plan");
     let keys = sk.evaluation_keys(&plan.needs().expect("needs")).expect("keys");
-    assert!(
-        keys.iter()
-            .any(|(address, _)| matches!(address.name, KeyName::RaiseToSlots(RaisedMap { bodies: 2, .. })))
-    );
+    assert!(keys.iter().any(|(address, _)| matches!(
+        address.name,
+        KeyName::Switch(Switch::RaiseToSlots(RaisedMap { bodies: 2, .. }))
+    )));
     let bytes = keys.to_file_bytes().expect("a file");
     let again = EvaluationKeys::from_reader(&FileReader::from_bytes(&bytes).expect("readable"), &params)
         .expect("keys");

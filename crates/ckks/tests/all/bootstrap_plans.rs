@@ -5,7 +5,7 @@ use crate::common::bootstraps::*;
 use crate::common::measure::*;
 use crate::common::*;
 use clathrate_ckks::circuits::bootstrap::{BootstrapOptions, BootstrapPlan};
-use clathrate_ckks::keys::{EncryptOptions, Operation, Values};
+use clathrate_ckks::keys::{EncryptOptions, Operation, SecretName, Values};
 use clathrate_ckks::{CkksError, Complex64, Encoding, Evaluator, KeyNeeds, Order, Padding, Params};
 use clathrate_lattice::Level;
 
@@ -161,7 +161,9 @@ fn few_slots_share_the_transforms_and_keys_of_all() {
         );
         let needs = plan.needs().expect("needs");
         for (missing, _) in needs.rotation_steps().step_by(7) {
-            let rest = needs.operations().filter(|(operation, _)| *operation != Operation::Rotate(missing));
+            let rest = needs.operations().filter(|(operation, _)| {
+                *operation != Operation::Rotate { secret: SecretName::Main, steps: missing }
+            });
             let rest = rest
                 .fold(KeyNeeds::new(), |needs, (operation, key_level)| needs.operation(operation, key_level));
             let mut stages = 0;

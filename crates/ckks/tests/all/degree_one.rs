@@ -388,7 +388,10 @@ fn dry_runs_name_the_keys_of_packing() {
                 KeyNeeds::new().relative(rlwe, &expected)
             })
         );
-        assert!(needs.relatives().next().is_some() || needs.key_level_of(Operation::Conjugate).is_some());
+        assert!(
+            needs.relatives().next().is_some()
+                || needs.key_level_of(Operation::Conjugate(SecretName::Main)).is_some()
+        );
         let data = noise(count, 4);
         let x = encrypt_as(&sk, &Values::Real(data.clone()), &[count], coefficients(), 11);
         let real = circuit(&evaluator(&sk, &needs), &x).expect("the needs suffice");

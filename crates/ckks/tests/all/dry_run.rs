@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use crate::common::measure::phases;
 use crate::common::{custom, encrypt_as, evaluator, params, ramp, secret};
 use clathrate_ckks::circuits::polynomial::UNIT_DOMAIN;
-use clathrate_ckks::keys::{EncryptOptions, Operation, Values};
+use clathrate_ckks::keys::{EncryptOptions, Operation, SecretName, Values};
 use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, Params, Polynomial, PolynomialBasis};
 use clathrate_lattice::Level;
 use rustfft::num_complex::Complex64;
@@ -125,8 +125,11 @@ fn cost_is_booked_under_the_stages_of_the_circuit() {
         recorder.recorded().cost().nanoseconds
     };
     let (apart, together) = (rotations(&[&[1], &[2]]), rotations(&[&[1, 2]]));
-    let shared =
-        params.operation_cost(Operation::Rotate(1), params.max_level()).expect("a cost").nanoseconds * 2.0;
+    let shared = params
+        .operation_cost(Operation::Rotate { secret: SecretName::Main, steps: 1 }, params.max_level())
+        .expect("a cost")
+        .nanoseconds
+        * 2.0;
     assert!(
         (apart - shared).abs() < 1.0 && together < 0.95 * apart && together > 0.4 * apart,
         "{together} against {apart}"

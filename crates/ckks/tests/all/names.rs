@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::common::{params, secret};
 use clathrate_arith::GaloisElement;
-use clathrate_ckks::keys::{KeyAddress, KeyLevel, KeyName, Operation, SecretName};
+use clathrate_ckks::keys::{KeyAddress, KeyLevel, KeyName, Operation, SecretName, Switch};
 use clathrate_ckks::{CkksError, Encoding, Evaluator, KeyNeeds, ModuleShape, Params, ParamsSpec, SecretKey};
 use clathrate_lattice::{Level, SecretDistribution, SecretRng};
 
@@ -30,22 +30,38 @@ fn all_names(degree: usize) -> Vec<KeyName> {
         SecretName::Body { count: 3, index: 2 },
         SecretName::Device(7),
     ];
-    let changes =
-        secrets.iter().flat_map(|&from| secrets.iter().map(move |&to| KeyName::ChangeSecret { from, to }));
+    let changes = secrets
+        .iter()
+        .flat_map(|&from| secrets.iter().map(move |&to| KeyName::Switch(Switch::ChangeSecret { from, to })));
     let single = [
         KeyName::Relinearise,
         KeyName::CrossRelinearise,
         KeyName::DirectRelinearise,
         KeyName::RankDown,
-        KeyName::Automorphism(element),
-        KeyName::TemporaryAutomorphism(GaloisElement::conjugation(degree)),
+        KeyName::Automorphism { secret: SecretName::Main, element },
+        KeyName::Automorphism { secret: SecretName::Temporary, element: GaloisElement::conjugation(degree) },
         KeyName::ReduceRank(2),
-        KeyName::FormatSwitch { from: 1, to: 5 },
-        KeyName::FormatSwitch { from: 2, to: 6 },
-        KeyName::Pack { from: shape, to: 8, under: SecretName::Main, onto: SecretName::Main },
-        KeyName::Pack { from: shape, to: 8, under: SecretName::Device(u64::MAX), onto: SecretName::Main },
-        KeyName::Pack { from: shape, to: 8, under: SecretName::Device(7), onto: SecretName::Ephemeral },
-        KeyName::Pack { from: shape, to: 8, under: SecretName::Main, onto: SecretName::Ephemeral },
+        KeyName::Switch(Switch::FormatSwitch { from: 1, to: 5 }),
+        KeyName::Switch(Switch::FormatSwitch { from: 2, to: 6 }),
+        KeyName::Switch(Switch::Pack { from: shape, to: 8, under: SecretName::Main, onto: SecretName::Main }),
+        KeyName::Switch(Switch::Pack {
+            from: shape,
+            to: 8,
+            under: SecretName::Device(u64::MAX),
+            onto: SecretName::Main,
+        }),
+        KeyName::Switch(Switch::Pack {
+            from: shape,
+            to: 8,
+            under: SecretName::Device(7),
+            onto: SecretName::Ephemeral,
+        }),
+        KeyName::Switch(Switch::Pack {
+            from: shape,
+            to: 8,
+            under: SecretName::Main,
+            onto: SecretName::Ephemeral,
+        }),
     ];
     single.into_iter().chain(changes).collect()
 }
@@ -78,7 +94,7 @@ fn names_are_written_and_read_back() {
     {
         assert_eq!(SecretName::parse(text), None, "{text}");
     }
-    let odd = Operation::FormatSwitch { from: 0, to: 4 };
+    let odd = Operation::Switch(Switch::FormatSwitch { from: 0, to: 4 });
     assert!(odd.to_string().contains("0 bodies"), "printed before it is refused: {odd}");
 }
 
@@ -174,8 +190,11 @@ fn keys_to_the_ephemeral_secret_are_bound_to_the_base_step() {
         KeyNeeds::new().change_secret(to.0, to.1, KeyLevel::Top).change_secret(back.0, back.1, KeyLevel::Top);
     let keys = owner.evaluation_keys(&needs).expect("keys");
     let held = |(from, to)| {
-        keys.get(KeyAddress { shape: params.shape(), name: KeyName::ChangeSecret { from, to } })
-            .expect("made")
+        keys.get(KeyAddress {
+            shape: params.shape(),
+            name: KeyName::Switch(Switch::ChangeSecret { from, to }),
+        })
+        .expect("made")
     };
     let narrow = held(to);
     assert_eq!((narrow.key().level(), narrow.definition().most), (Level(0), Level(0)));
@@ -358,7 +377,10 @@ fn a_dry_run_tells_how_often_each_key_is_used() {
     let mut uses = uses;
     uses.sort();
     assert_eq!(uses, expected);
-    assert_eq!(recorder.needs().key_level_of(Operation::Rotate(2)), Some(KeyLevel::Level(top - 1)));
+    assert_eq!(
+        recorder.needs().key_level_of(Operation::Rotate { secret: SecretName::Main, steps: 2 }),
+        Some(KeyLevel::Level(top - 1))
+    );
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::common::*;
 use clathrate_ckks::circuits::matrix_plan::{MatrixMethod, MatrixOptions, MatrixPlan};
 use clathrate_ckks::circuits::prepared::Arrangement;
 use clathrate_ckks::file::{FileReader, Stored};
-use clathrate_ckks::keys::{KeyName, Values};
+use clathrate_ckks::keys::{KeyName, Switch, Values};
 use clathrate_ckks::{CkksError, EvaluationKeys, Evaluator, Level, Params, SecretName};
 
 fn options(ring: Option<usize>, lanes: Option<usize>) -> MatrixOptions {
@@ -111,9 +111,15 @@ fn the_fastest_ring_is_chosen_and_its_keys_are_few() {
     let (mut down, mut up) = (0, 0);
     for (address, _) in keys.iter() {
         match address.name {
-            KeyName::ChangeSecret { from: SecretName::Main, to: SecretName::Embedded(_) } => down += 1,
-            KeyName::Pack { under: SecretName::Packing, onto: SecretName::Main, .. } => up += 1,
-            KeyName::Pack { under: SecretName::Packing, onto: SecretName::Packing, .. } => {}
+            KeyName::Switch(Switch::ChangeSecret { from: SecretName::Main, to: SecretName::Embedded(_) }) => {
+                down += 1
+            }
+            KeyName::Switch(Switch::Pack { under: SecretName::Packing, onto: SecretName::Main, .. }) => {
+                up += 1
+            }
+            KeyName::Switch(Switch::Pack {
+                under: SecretName::Packing, onto: SecretName::Packing, ..
+            }) => {}
             other => panic!("{other}"),
         }
     }
@@ -154,7 +160,10 @@ fn rings_of_products_are_secure() {
         let smaller_ring = params.smaller_ring().unwrap_or_else(|| panic!("{name} has level 1"));
         for log in 9..params.degree().ilog2() {
             let degree = 1 << log;
-            let name_of = KeyName::ChangeSecret { from: SecretName::Main, to: SecretName::Embedded(degree) };
+            let name_of = KeyName::Switch(Switch::ChangeSecret {
+                from: SecretName::Main,
+                to: SecretName::Embedded(degree),
+            });
             let headroom = clathrate_lattice::security::max_log2_qp(
                 degree,
                 128,
@@ -216,13 +225,13 @@ fn what_has_no_ring_is_refused() {
     // The secret of a smaller ring is come under from the main one alone, and left by packing.
     let (from, to) = (SecretName::Embedded(512), SecretName::Main);
     assert_refused!(
-        params.key_definition(KeyName::ChangeSecret { from, to }),
+        params.key_definition(KeyName::Switch(Switch::ChangeSecret { from, to })),
         CkksError::Conversion { .. },
         "by packing"
     );
     let (from, to) = (SecretName::Ephemeral, SecretName::Embedded(512));
     assert_refused!(
-        params.key_definition(KeyName::ChangeSecret { from, to }),
+        params.key_definition(KeyName::Switch(Switch::ChangeSecret { from, to })),
         CkksError::Conversion { .. },
         "from the main one"
     );

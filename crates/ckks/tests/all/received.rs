@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::common::*;
 use clathrate_ckks::error::ErrorKind;
 use clathrate_ckks::file::{FileReader, Stored};
-use clathrate_ckks::keys::{EncryptOptions, KeyLevel, KeyName, Values};
+use clathrate_ckks::keys::{EncryptOptions, KeyLevel, KeyName, Switch, Values};
 use clathrate_ckks::parameters::{EngineFactory, Segment, preset, presets};
 use clathrate_ckks::{CkksError, Encoding, KeyNeeds, Params, ParamsSpec, Runtime};
 use clathrate_lattice::Level;
@@ -104,7 +104,9 @@ fn keys_and_encryptions_are_gated_by_figures_and_not_by_marks() {
         let wanted = params.security_bits().min(128.0);
         let mut gates = Vec::new();
         for bodies in [2, 4, 8, 16, 64, 512, 4096] {
-            let key = params.key_definition(KeyName::FormatSwitch { from: 1, to: bodies }).expect("a key");
+            let key = params
+                .key_definition(KeyName::Switch(Switch::FormatSwitch { from: 1, to: bodies }))
+                .expect("a key");
             for level in [0, params.max_level().0].map(Level) {
                 let bits = (key.security_bits(level).expect("bits") - (bodies as f64).log2()).max(0.0);
                 let gate = key.check_security(level);

@@ -6,7 +6,7 @@ use crate::common::*;
 use clathrate_ckks::circuits::samples::{SamplesOptions, SamplesPlan};
 use clathrate_ckks::circuits::transcipher::PreparedSamples;
 use clathrate_ckks::file::{FileReader, Stored};
-use clathrate_ckks::keys::{KeyLevel, KeyName, Operation, Values};
+use clathrate_ckks::keys::{KeyLevel, KeyName, Operation, Switch, Values};
 use clathrate_ckks::outside::{OutsideModulus, OutsideSamples, Phase};
 use clathrate_ckks::{
     Ciphertext, CkksError, EvaluationKeys, Evaluator, KeyNeeds, ModuleShape, Params, SecretKey, SecretName,
@@ -578,15 +578,20 @@ fn rings_of_packing_are_secure() {
         }
         // What such a ring does not protect is refused where keys are made.
         let from = ModuleShape { degree: 1, rank: 2048 };
-        let pack =
-            Operation::Pack { from, to: 2048, under: SecretName::Device(1), onto: SecretName::Packing };
+        let pack = Operation::Switch(Switch::Pack {
+            from,
+            to: 2048,
+            under: SecretName::Device(1),
+            onto: SecretName::Packing,
+        });
         let needs =
             KeyNeeds::new().relative(shape(2048), &KeyNeeds::new().operation(pack, KeyLevel::Level(0)));
         assert!(params.required_keys(&needs).is_err(), "{name}: keys at degree 2048");
         assert!(params.packing_ring().is_none(), "the whole ring has the ordinary keys");
         // No other way leads under that secret, where there are ordinary keys, too.
         let half = params.relative(shape(params.degree() / 2)).expect("a shape");
-        let change = KeyName::ChangeSecret { from: SecretName::Device(1), to: SecretName::Packing };
+        let change =
+            KeyName::Switch(Switch::ChangeSecret { from: SecretName::Device(1), to: SecretName::Packing });
         assert_refused!(half.key_definition(change), CkksError::Conversion { .. }, "by packing alone");
     }
 }

@@ -1,4 +1,4 @@
-//! `clathrate bootstrap`: the same numbers at a high level.
+//! `clathrate bootstrap`: brings an array to a high level.
 
 use clathrate_ckks::{BootstrapOptions, BootstrapPlan, Ciphertext, EvaluationKeys, Evaluator, Runtime};
 

@@ -1,4 +1,4 @@
-//! `clathrate compare`: whether two encrypted arrays are the same to the last bit.
+//! `clathrate compare`: compares two encrypted arrays bit for bit.
 
 use clathrate_ckks::{Ciphertext, Runtime};
 use serde_json::json;
@@ -8,7 +8,7 @@ use crate::console::Console;
 use crate::failure::Failure;
 use crate::files;
 
-/// Runs the verb; arrays that differ are a failure, so that scripts stop there.
+/// Runs the verb. Arrays that differ are a failure, so that scripts stop.
 pub fn run(arguments: &Compare, console: &Console, runtime: &Runtime) -> Result<(), Failure> {
     let (input, with) = (&arguments.input, &arguments.with);
     let params = files::params(&arguments.params.params, arguments.params.accepted, runtime)?;

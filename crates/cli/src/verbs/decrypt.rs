@@ -1,4 +1,5 @@
-//! `clathrate decrypt`: a ciphertext file to a NumPy array, for the owner or, with noise, for others.
+//! `clathrate decrypt`: decrypts a ciphertext file to a NumPy array, for the owner or, with noise, for
+//! others.
 
 use clathrate_ckks::keys::{HonestEvaluator, Shares};
 use clathrate_ckks::{Ciphertext, Runtime, SecretKey};
@@ -10,14 +11,14 @@ use crate::console::Console;
 use crate::failure::Failure;
 use crate::{files, npy};
 
-/// The noise of a shared result, and what it promises.
+/// The noise of a shared result, and the guarantees that follow.
 struct Sharing {
     flood_bits: u32,
     queries: u64,
     correct_bits: f64,
 }
 
-/// How a result is shared as the arguments ask; nothing where it is for the owner.
+/// The noise that the arguments ask for; `None` without `--share`.
 fn sharing(
     arguments: &Decrypt,
     secret: &SecretKey,
@@ -26,7 +27,7 @@ fn sharing(
     if !arguments.share {
         return Ok(None);
     }
-    // The noise of each result is for all that the key may share.
+    // The noise of each result is sized for all results that the key may share.
     let budget = secret.shares().map_or(1, |shares| shares.budget);
     let queries = arguments.queries.unwrap_or(1).max(budget).max(1);
     let flood_bits = ciphertext
@@ -76,7 +77,7 @@ pub fn run(arguments: &Decrypt, console: &Console, runtime: &Runtime) -> Result<
     console.result(text, &document)
 }
 
-/// What was promised of a shared result, in words and as fields.
+/// The guarantees for a shared result, as text and as fields.
 fn describe(
     sharing: &Sharing,
     statistical_bits: u32,

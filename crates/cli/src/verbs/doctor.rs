@@ -1,4 +1,4 @@
-//! `clathrate doctor`: what this machine runs, and whether it computes rightly.
+//! `clathrate doctor`: describes this machine and tests whether it computes correctly.
 
 use clathrate_arith::kernels::FORCE_VARIABLE;
 use clathrate_arith::{Isa, machine};
@@ -14,7 +14,7 @@ use crate::failure::Failure;
 pub fn run(console: &Console, runtime: &Runtime) -> Result<(), Failure> {
     let kernels = Isa::available();
     let forced = std::env::var(FORCE_VARIABLE).ok().filter(|name| !name.is_empty());
-    // An impossible wish is an error of its own, before anything is tested with it.
+    // A forced instruction set that the machine lacks is an error before any test.
     let chosen = Isa::detect().map_err(CkksError::from)?;
     let profile = tune::stored(&runtime.kernels()?);
     let devices = devices();

@@ -1,4 +1,4 @@
-//! `clathrate encrypt`: a NumPy array to a ciphertext file.
+//! `clathrate encrypt`: encrypts a NumPy array to a ciphertext file.
 
 use std::path::Path;
 

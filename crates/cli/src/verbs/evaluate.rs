@@ -1,6 +1,6 @@
-//! `clathrate add`, `multiply`, `rotate`, `sum`, `polynomial` and `convert`: computations on encrypted
-//! arrays, files in and files out. Products are rescaled; inputs that are products are rescaled before they
-//! are used by anything but sums and products with integers.
+//! `clathrate add`, `multiply`, `rotate`, `sum`, `polynomial` and `convert`: computations on files of
+//! encrypted arrays. Products are rescaled. Inputs that are products not yet rescaled are rescaled first,
+//! except for sums and products with integers.
 
 use std::path::Path;
 
@@ -17,14 +17,14 @@ use crate::console::Console;
 use crate::failure::Failure;
 use crate::{files, npy};
 
-/// What a computation has read.
+/// The inputs of a computation.
 struct Loaded {
     params: Params,
     evaluator: Evaluator,
     input: Ciphertext,
 }
 
-/// The other operand, read.
+/// The other operand.
 enum Other {
     Encrypted(Box<Ciphertext>),
     Plain { values: Values, shape: Vec<usize> },
@@ -56,11 +56,11 @@ impl Loaded {
             let array = npy::read(path).map_err(|error| Failure::array(path, error))?;
             return Ok(Other::Plain { values: array.values, shape: array.shape });
         }
-        // One of the three is there, as the options say.
+        // The parser ensures that one of the three options is given.
         Ok(Other::Number(operand.number.unwrap_or(Number::Whole(0))))
     }
 
-    /// The input and plain numbers, both repeated to the shape that they have together.
+    /// The input and the plain numbers, both repeated to their common shape.
     fn with_values(
         &self,
         (values, shape): (&Values, &[usize]),

@@ -1,5 +1,4 @@
-//! `clathrate inspect`: what a file says about itself, and whether each part of it is intact. Needs no
-//! parameters and no key.
+//! `clathrate inspect`: describes a file and checks each of its parts. Needs no parameters and no key.
 
 use clathrate_arith::text::counted;
 use clathrate_ckks::Layout;
@@ -32,7 +31,7 @@ const fn kind_name(kind: FileKind) -> &'static str {
     }
 }
 
-/// The layout and the secret of an array, in words; nothing for other files.
+/// The layout and the secret of an array as text; nothing for other files.
 fn of_array(metadata: &Value) -> Vec<String> {
     let layout = metadata.get("layout").and_then(|layout| Layout::deserialize(layout).ok());
     let secret = metadata.get("secret").and_then(Value::as_str);
@@ -44,7 +43,7 @@ fn of_array(metadata: &Value) -> Vec<String> {
         .collect()
 }
 
-/// Runs the verb: the whole report first, then the error if a section is damaged.
+/// Runs the verb: prints the complete report, then an error if a section is damaged.
 pub fn run(arguments: &Inspect, console: &Console) -> Result<(), Failure> {
     let path = &arguments.file;
     let reader = files::open(path)?;
@@ -79,7 +78,8 @@ pub fn run(arguments: &Inspect, console: &Console) -> Result<(), Failure> {
         sections.push(json!({ "name": section.name(), "bytes": section.length, "intact": checked.is_ok() }));
         damage = damage.or(checked.err());
     }
-    // Whoever is given a public key compares it with what its owner says; a damaged one has none.
+    // Users compare the fingerprint of a public key with the one that its owner states. A damaged key has
+    // none.
     let fingerprint =
         (label.kind == FileKind::PublicKey && damage.is_none()).then(|| fingerprint(&reader).ok()).flatten();
     lines.extend(fingerprint.iter().map(|print| format!("  fingerprint {print}")));

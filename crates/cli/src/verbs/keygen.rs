@@ -1,4 +1,4 @@
-//! `clathrate keygen`: a secret key, and what others need to encrypt for it and to compute under it.
+//! `clathrate keygen`: makes a secret key, and the keys with which others encrypt for it and compute.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use crate::console::Console;
 use crate::failure::Failure;
 use crate::{files, streams};
 
-/// Runs the verb: everything is made before anything gets its name, the secret key first.
+/// Runs the verb: makes all keys before it moves any file to its name, the secret key first.
 pub fn run(arguments: &Keygen, console: &Console, runtime: &Runtime) -> Result<(), Failure> {
     let outputs = [
         Some(&arguments.secret),
@@ -64,8 +64,8 @@ pub fn run(arguments: &Keygen, console: &Console, runtime: &Runtime) -> Result<(
     if let Some(path) = &arguments.authentication {
         prepared.push(("authentication", path, files::prepare(path, &secret.authentication_key())?));
     }
-    // No key gets anywhere before its secret is stored. Pipes and devices may refuse to the end, files hardly
-    // do, so these come last.
+    // The secret key is stored before all other keys. Files come last, because writing to pipes and devices
+    // is more likely to fail.
     prepared.sort_by_key(|(what, _, writer)| (*what != "secret", !writer.is_stream()));
     let is_new = !arguments.existing
         && !streams::is_stdout(&arguments.secret)
@@ -74,7 +74,7 @@ pub fn run(arguments: &Keygen, console: &Console, runtime: &Runtime) -> Result<(
     for (what, path, writer) in prepared {
         let bytes = writer.finish().map_err(|error| {
             let source = Failure::file(path, CkksError::File(error));
-            // A secret key that nothing belongs to yet is worth nothing.
+            // A new secret key without any other key is removed again.
             let gone = is_new && written.len() == 1 && std::fs::remove_file(&arguments.secret).is_ok();
             let stays = !arguments.existing && !written.is_empty() && !gone;
             if stays {
@@ -110,12 +110,12 @@ pub fn run(arguments: &Keygen, console: &Console, runtime: &Runtime) -> Result<(
     console.result(text.join("\n"), &document)
 }
 
-/// Refuses before any work what would destroy a key or could not be written.
+/// Refuses, before any work, outputs that would destroy a key or cannot be written.
 fn check_outputs(arguments: &Keygen) -> Result<(), Failure> {
     if !arguments.existing {
         let path = &arguments.secret;
         if !arguments.force && streams::is_occupied(path) {
-            // Whatever is there: a name given for a secret key is not overwritten unasked.
+            // An existing file of any kind is not overwritten by a secret key without --force.
             let (what, remedy) = if holds_secret_key(path) {
                 (
                     "holds a secret key",

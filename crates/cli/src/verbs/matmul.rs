@@ -1,4 +1,4 @@
-//! `clathrate matmul`: a plaintext matrix times an encrypted one; needs no key.
+//! `clathrate matmul`: multiplies a plain matrix by an encrypted matrix, without a key.
 
 use clathrate_ckks::circuits::matrix::Weights;
 use clathrate_ckks::keys::Values;
@@ -33,11 +33,11 @@ pub fn run(arguments: &Matmul, console: &Console, runtime: &Runtime) -> Result<(
     let evaluator = Evaluator::new(&params);
     let settled = evaluator.settled(&input)?;
     let input = evaluator.with_levels(&settled, 1)?;
-    // Integers are multiplied as they are, which takes no level.
+    // Integers need no scale, so the product takes no level.
     let prepared = if weights.whole {
         Weights::new(rows, inner, values, 1.0)
     } else {
-        // First what is no fault of the weights' file.
+        // Errors that do not concern the weights' file come first.
         evaluator.weight_scale(&input)?;
         evaluator.encode_weights(rows, inner, values, &input)
     }

@@ -1,4 +1,4 @@
-//! The verbs, one file each; and what several of them say.
+//! The verbs, one file each, and their common output.
 
 pub mod bootstrap;
 pub mod compare;
@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 
 use crate::console::Console;
 
-/// Warns of parameters that protect nothing.
+/// Warns of insecure parameters.
 fn warn_insecure(console: &Console, params: &Params) {
     if params.is_insecure() {
         let bits = match params.security_bits() {
@@ -34,7 +34,7 @@ fn warn_insecure(console: &Console, params: &Params) {
     }
 }
 
-/// A ciphertext in words.
+/// A ciphertext as text.
 fn describe(ciphertext: &Ciphertext) -> String {
     format!(
         "shape {:?}, {}, level {}, scale 2^{:.2}, {}",
@@ -46,7 +46,7 @@ fn describe(ciphertext: &Ciphertext) -> String {
     )
 }
 
-/// How many bundles a ciphertext has, and how many bodies share a mask where they are several.
+/// The number of bundles of a ciphertext, and the number of bodies under a mask if it is above 1.
 fn bundles(ciphertext: &Ciphertext) -> String {
     let bundles = counted(ciphertext.bundles().len(), "polynomial bundle");
     match ciphertext.layout().bodies {
@@ -55,7 +55,7 @@ fn bundles(ciphertext: &Ciphertext) -> String {
     }
 }
 
-/// A ciphertext written to a file, for programs.
+/// The JSON description of a ciphertext that was written to a file.
 fn document(ciphertext: &Ciphertext, path: &Path, bytes: u64) -> Value {
     json!({
         "output": path,
@@ -74,7 +74,7 @@ fn document(ciphertext: &Ciphertext, path: &Path, bytes: u64) -> Value {
     })
 }
 
-/// A number of bytes for people.
+/// A number of bytes as text.
 fn size(bytes: u64) -> String {
     let bytes = bytes as f64;
     match bytes {

@@ -1,16 +1,16 @@
-//! `clathrate pack`: messages of light clients, from a folder or from standard input, become encrypted arrays
-//! at a high level.
+//! `clathrate pack`: converts messages of light clients, from a folder or from standard input, to encrypted
+//! arrays at a high level.
 //!
 //! ```text
 //! intake     lines of standard input, or files of a folder          -> introductions and messages
-//! inbox      stores them, then they are acknowledged                -> survives any end of the program
+//! inbox      stores them, then they are acknowledged                -> survives a killed program
 //! worker     packs and bootstraps a batch, while messages come in   -> NUMBER.clt and NUMBER.json
 //! ```
 //!
-//! Both files of a batch are stored under hidden names; then the batch is done, and the files get their
-//! names. Where the program ends before it is done, the next run computes the batch again, under the same
-//! number; where it ends afterwards, the next run gives the files their names. So each sample comes once,
-//! whatever is done with results that are there.
+//! Both files of a batch are stored under hidden names; then the inbox marks the batch as done, and the files
+//! are renamed. If the program ends before the batch is done, the next run computes it again under the same
+//! number; if it ends afterwards, the next run renames the files. So each sample is in exactly one result,
+//! even if earlier results were moved away.
 
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
@@ -37,14 +37,14 @@ use crate::failure::Failure;
 use crate::files;
 use crate::intake::{Content, Intake, Item};
 
-/// How long the service waits for messages before it looks after its batches.
+/// How long the service waits for messages before it checks its batches.
 const PATIENCE: Duration = Duration::from_millis(20);
 
-/// Batches of one client's numbers that may wait, where they are more than an inbox lets wait by itself.
+/// Batches of one client's numbers that may wait, if that is more than the inbox's default limit.
 const CLIENT_BATCHES: usize = 2;
 
-/// Clients whose numbers may wait, where each has as many as it may; messages beyond these stay where they
-/// are until a batch is done.
+/// Number of clients at their limit whose numbers may wait together; further messages are not read until a
+/// batch is done.
 const FULL_CLIENTS: usize = 4;
 
 impl SampleKind {
@@ -132,7 +132,7 @@ pub fn run(arguments: &Pack, console: &Console, runtime: &Runtime) -> Result<(),
     service.serve(&evaluator, &mut intake)
 }
 
-/// A deadline that can be met.
+/// Checks that the deadline can be met.
 fn deadline(seconds: f64, least: Duration, count: usize) -> Result<Duration, Failure> {
     let least = least.as_secs_f64();
     if seconds < least {
@@ -151,10 +151,10 @@ fn io(path: &Path, action: &'static str, source: std::io::Error) -> Failure {
     Failure::Io { path: path.to_owned(), action, source }
 }
 
-/// What a batch became, and how long that took.
+/// A batch, its result, and the time that it took.
 type Computed = (Batch, Result<Ciphertext, CkksError>, Duration);
 
-/// The folder of results. It belongs to one inbox, and one program uses it at a time.
+/// The folder of results. It belongs to one inbox and is used by one program at a time.
 struct Output {
     folder: PathBuf,
     /// Locked while the folder is used.
@@ -206,17 +206,17 @@ impl Output {
         Ok(Self { folder: folder.to_owned(), _owner: owner })
     }
 
-    /// The files of batch `number`: the array, and whose samples it has.
+    /// The files of batch `number`: the array, and the list of its samples.
     fn names(&self, number: u64) -> [PathBuf; 2] {
         ["clt", "json"].map(|extension| self.folder.join(format!("{number:08}.{extension}")))
     }
 
-    /// The same before the batch is done.
+    /// The hidden names of these files before the batch is done.
     fn hidden(&self, number: u64) -> [PathBuf; 2] {
         ["clt", "json"].map(|extension| self.folder.join(format!(".{number:08}.{extension}")))
     }
 
-    /// Gives the files of a batch that is done their names. Whether there were any without.
+    /// Renames the files of a batch that is done. Returns whether any had a hidden name.
     fn publish(&self, number: u64) -> Result<bool, Failure> {
         let mut any = false;
         for (from, to) in self.hidden(number).iter().zip(self.names(number)) {
@@ -239,17 +239,17 @@ struct Service<'a> {
     authentication: AuthenticationKey,
     plan: Arc<SamplesPlan>,
     owner: KeyId,
-    /// Those that there are keys for.
+    /// The secrets for which there are keys.
     secrets: Vec<SecretName>,
     inbox: Inbox,
-    /// Most numbers of one client that may wait.
+    /// Largest number of numbers of one client that may wait.
     limit: usize,
-    /// Whether a message had no room since the last batch began: then the next one does not wait until it is
-    /// full.
+    /// Whether a message was refused for lack of room since the last batch began: then the next batch does
+    /// not wait until it is full.
     crowded: bool,
     output: Output,
     deadline: Option<Duration>,
-    /// How long a batch takes: as predicted, or as long as the longest one took.
+    /// The expected time of a batch: predicted, then the longest measured time.
     expected: Duration,
     longest: Duration,
     /// Whether messages are lines, each of which has an answer.
@@ -258,7 +258,7 @@ struct Service<'a> {
 }
 
 impl Service<'_> {
-    /// Gives the files of the last batch their names, if the program ended before it could.
+    /// Renames the files of the last batch, if the program ended before it did.
     fn recover(&mut self) -> Result<(), Failure> {
         let number = self.inbox.batches();
         if number == 0 || !self.output.publish(number)? {
@@ -271,7 +271,7 @@ impl Service<'_> {
         self.announce(&array, report)
     }
 
-    /// Takes in messages and computes batches until the intake ends and nothing waits.
+    /// Stores messages and computes batches until the intake ends and no message waits.
     fn serve(&mut self, evaluator: &Evaluator, intake: &mut Intake) -> Result<(), Failure> {
         let plan = self.plan.clone();
         let most = FULL_CLIENTS * self.limit / self.plan.samples().degree();
@@ -321,7 +321,7 @@ impl Service<'_> {
         self.plan.count() / self.plan.samples().degree()
     }
 
-    /// Whether a batch is to begin.
+    /// Whether a batch should begin.
     fn is_due(&self, ended: bool) -> bool {
         let waiting = self.inbox.waiting();
         let late = || {
@@ -338,7 +338,7 @@ impl Service<'_> {
             match std::mem::replace(&mut item.content, Content::Nothing) {
                 Content::Message(bytes) => messages.push((item, bytes)),
                 Content::Introduction(bytes) => {
-                    // A client's messages are behind its introduction.
+                    // A client's messages follow its introduction.
                     self.accept(std::mem::take(&mut messages), intake)?;
                     let known = self.introduce(&bytes)?;
                     self.answer(&item, known.map(|id| json!({ "client": hex(&id) })), intake)?;
@@ -354,7 +354,7 @@ impl Service<'_> {
         self.accept(messages, intake)
     }
 
-    /// The client's name, or why it is refused.
+    /// Introduces a client; returns its id, or why it is refused.
     fn introduce(&mut self, introduction: &[u8]) -> Result<Result<ClientId, Failure>, Failure> {
         let checked = Receiver::new(&self.params, introduction, &self.authentication)
             .and_then(|receiver| self.plan.check_client(&receiver, self.owner, &self.secrets));
@@ -362,14 +362,14 @@ impl Service<'_> {
             return Ok(Err(error.into()));
         }
         match self.inbox.introduce(introduction) {
-            // No other message can be stored either.
+            // The inbox cannot be written, so no other message can be stored either.
             Err(error @ CkksError::File(_)) => Err(error.into()),
             answer => Ok(answer.map_err(Failure::from)),
         }
     }
 
     fn accept(&mut self, messages: Vec<(Item, Vec<u8>)>, intake: &mut Intake) -> Result<(), Failure> {
-        // A message may have been seen before its client's introduction.
+        // A message may have been read before its client's introduction.
         let comes_again = |item: &Item, bytes: &[u8], intake: &mut Intake| {
             self.inbox.client_of(bytes).is_none() && intake.put_back(item)
         };
@@ -384,7 +384,8 @@ impl Service<'_> {
             self.crowded |= matches!(answer, Err(CkksError::OutOfRange { what: TOO_MANY_WAITING, .. }));
             let answer = match answer {
                 Ok(stored) => Ok(json!({ "stored": stored })),
-                // Stored by a run that ended before it could say so, or sent again for want of an answer.
+                // The message was stored by a run that ended before its answer, or was sent again because no
+                // answer arrived.
                 Err(_) if self.inbox.knows(bytes) => Ok(json!({ "stored": 0, "known": true })),
                 Err(CkksError::OutOfRange { what: TOO_MANY_WAITING, .. }) if intake.hold(item) => continue,
                 Err(error) => Err(error.into()),
@@ -394,7 +395,7 @@ impl Service<'_> {
         Ok(())
     }
 
-    /// Says what became of an item.
+    /// Answers an item, and ends the work on it.
     fn answer(
         &self,
         item: &Item,
@@ -414,7 +415,7 @@ impl Service<'_> {
         }
     }
 
-    /// Writes a result and whose samples it has; then the batch is done, and the files get their names.
+    /// Writes a result and the list of its samples, marks the batch as done, and renames the files.
     fn store(&mut self, batch: Batch, result: &Ciphertext, took: Duration) -> Result<(), Failure> {
         let number = self.inbox.batches() + 1;
         let ([array, description], [hidden, hidden_description]) =
@@ -458,7 +459,7 @@ impl Service<'_> {
         self.announce(&array, report)
     }
 
-    /// Says that a result is there.
+    /// Reports a result.
     fn announce(&self, array: &Path, mut report: Value) -> Result<(), Failure> {
         if let Some(own) = report.as_object_mut() {
             own.remove("samples");
@@ -474,7 +475,7 @@ impl Service<'_> {
     }
 }
 
-/// Whole, or not at all.
+/// Writes a JSON file, completely or not at all.
 fn write_json(path: &Path, document: &Value) -> Result<(), Failure> {
     let failed = |error: clathrate_ckks::file::FileError| Failure::file(path, CkksError::File(error));
     let mut file = OutputFile::create(path, false).map_err(failed)?;

@@ -41,7 +41,7 @@ pub fn run(action: &ParamsAction, console: &Console, runtime: &Runtime) -> Resul
     }
 }
 
-/// Specifications only: a list builds no tables.
+/// Reads only specifications, so that no tables are built.
 fn list(console: &Console) -> Result<(), Failure> {
     let presets = presets()?;
     let security = |preset: &Preset| match preset.security_bits() {
@@ -81,8 +81,8 @@ pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The first sentence of a text, without its full stop: it ends before a capital letter, which "sec. 3" does
-/// not have.
+/// The first sentence of a text, without its full stop. A sentence ends where a capital letter follows, so
+/// not after "sec.".
 fn first_sentence(text: &str) -> &str {
     let ends = |&(at, _): &(usize, &str)| text[at + 2..].starts_with(char::is_uppercase);
     text.match_indices(". ").find(ends).map_or(text, |(at, _)| &text[..at]).trim_end_matches('.')

@@ -1,5 +1,5 @@
-//! Quick self-tests: every kernel against the transform's definition and the scalar kernel, and each
-//! operation of a tiny encrypted computation against the clear one.
+//! Quick self-tests: compare every kernel with the transform's definition and the scalar kernel, and each
+//! operation of a small encrypted computation with the plain computation.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Param
 /// One test's outcome.
 #[derive(Debug)]
 pub struct Outcome {
-    /// What was tested.
+    /// The test.
     pub name: String,
     /// Why it failed, if it did.
     pub problem: Option<String>,
@@ -24,13 +24,13 @@ pub struct Outcome {
 /// Degree of the comparison of kernels: several passes of every kernel's blocks.
 const DEGREE: usize = 1 << 12;
 
-/// Degree of the comparison with the definition, which takes its square of multiplications.
+/// Degree of the comparison with the definition, which takes degree^2 multiplications.
 const SMALL_DEGREE: usize = 1 << 8;
 
-/// Prime sizes at the borders of the kernels' ranges.
+/// Bits of primes near the bounds of the kernels' ranges.
 const PRIME_BITS: [u32; 7] = [30, 36, 40, 45, 46, 49, 60];
 
-/// Largest error a slot of the tiny computation may have: 2^-20 at a scale of 2^40.
+/// Largest error of a slot of the small computation: 2^-20 at a scale of 2^40.
 const TOLERANCE: f64 = 1.0 / 1_048_576.0;
 
 /// Runs all tests.
@@ -46,8 +46,8 @@ pub fn run(kernels: &[Isa], runtime: &Runtime) -> Vec<Outcome> {
     outcomes
 }
 
-/// Transforms of one kernel by their definition; transforms, products and sums bit for bit those of the
-/// scalar one.
+/// Compares one kernel's transforms with their definition, and its transforms, products and sums bit for bit
+/// with the scalar kernel's.
 fn kernel(isa: Isa) -> Outcome {
     let mut problem = None;
     for bits in PRIME_BITS {
@@ -100,7 +100,7 @@ fn compare(isa: Isa, bits: u32) -> Result<Option<&'static str>, clathrate_arith:
 
 fn compare_values(values: &[f64], expected: impl Fn(usize) -> f64) -> Option<String> {
     let error = values.iter().enumerate().map(|(i, value)| (value - expected(i)).abs()).fold(0.0, f64::max);
-    // Written so that NaN is a failure.
+    // With this order of the comparison, NaN is a failure.
     if error <= TOLERANCE && !values.is_empty() {
         None
     } else {

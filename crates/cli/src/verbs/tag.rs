@@ -1,4 +1,4 @@
-//! `clathrate tag`: what the owner of a key knows a file by that is stored elsewhere.
+//! `clathrate tag`: prints the tag by which the owner of a key recognises a file that is stored elsewhere.
 
 use clathrate_ckks::{Runtime, SecretKey};
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! `clathrate tune`: measures this machine's kernels and stores what every later plan goes by.
+//! `clathrate tune`: measures this machine's kernels and stores the profile for predicted times.
 
 use clathrate_ckks::{Runtime, tune};
 use clathrate_lattice::switch::MachineProfile;
@@ -14,7 +14,7 @@ pub fn run(arguments: &Tune, console: &Console, runtime: &Runtime) -> Result<(),
     if cfg!(debug_assertions) {
         console.warn("this is a debug build: its times are not those of a release build");
     }
-    // Where nothing can be stored, nothing is measured.
+    // Fails before the measurement if the profile cannot be stored.
     if !arguments.dry_run {
         tune::place_to_store(&kernels)?;
     }
@@ -31,7 +31,7 @@ pub fn run(arguments: &Tune, console: &Console, runtime: &Runtime) -> Result<(),
     console.result(format!("{}\n{last}", table(&profile)), &json!({ "output": path, "profile": profile }))
 }
 
-/// The profile for people.
+/// The profile as a table.
 fn table(profile: &MachineProfile) -> String {
     let mut lines = vec![
         format!("{}; microseconds per row of residues, one thread of a processor", profile.source),

@@ -1,4 +1,4 @@
-//! The engine's state: its device, its tables, and what all operations share.
+//! The engine's state, and methods that all operations share.
 
 use std::sync::Arc;
 
@@ -59,7 +59,7 @@ impl DeviceEngine {
         self.degree.trailing_zeros()
     }
 
-    /// A buffer with any contents.
+    /// A buffer with unspecified contents.
     pub(super) fn fresh(&self, rows: usize) -> Buffer {
         Buffer::on_device(Box::new(Allocation::new(&self.device, rows * self.degree)), rows, self.degree)
     }
@@ -71,8 +71,8 @@ impl DeviceEngine {
         }
     }
 
-    /// The words of launches of operations on whole views: number of words, log2 of the words of a row, the
-    /// moduli and their table.
+    /// The first arguments of kernels that process a complete view: the number of words, and log2 of the
+    /// words of a row.
     pub(super) fn rowwise(&self, rows: usize, degree: usize) -> [u64; 2] {
         [(rows * degree) as u64, u64::from(degree.trailing_zeros())]
     }

@@ -9,9 +9,9 @@ use crate::memory::{Allocation, address, address_mut};
 use super::base::DeviceEngine;
 use super::tables::conversion_tables;
 
-/// The columns of some conversions, which launches read.
+/// The columns of several conversions in the device's memory.
 pub(super) struct Columns {
-    /// The memory of all columns; without conversions none.
+    /// The memory of all columns.
     _memory: Buffer,
     /// For each conversion the address of its first column.
     pub(super) rows: Vec<u64>,
@@ -40,13 +40,14 @@ impl DeviceEngine {
         Some(conversion.with_engine_tables(EngineTables::new(Allocation::of(&self.device, &words))))
     }
 
-    /// Reports the products of a base conversion to `rows` rows; one from a single source counts none.
+    /// Reports the products of a base conversion to `rows` rows. A conversion from a single source counts
+    /// none.
     pub(super) fn count_conversion(&self, conversion: &BaseConversion, rows: usize) {
         let sources = conversion.sources().len();
         self.count(Pass::Conversion, if sources > 1 { sources * rows } else { 0 });
     }
 
-    /// The columns of conversions, each of its own residues.
+    /// Computes the columns of conversions, each with the residues that it converts.
     pub(super) fn prepare(&self, conversions: &[(&BaseConversion, Rows<'_>)]) -> Columns {
         let memory = self.fresh(conversions.iter().map(|(conversion, _)| conversion.columns()).sum());
         let mut at = address(&memory.view());

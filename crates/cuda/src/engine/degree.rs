@@ -47,7 +47,7 @@ impl DeviceEngine {
             if parts <= MAX_PARTS {
                 return self.join_pass(out, &rows, small, twist, moduli);
             }
-            // Neighbours first; as many parts at a time as leave the last pass at most the most.
+            // Joins neighbours first, with at least two parts left for the last pass.
             let together = MAX_PARTS.min(parts / 2);
             let left = parts / together;
             let joined = Allocation::new(&self.device, count * parts * small);
@@ -206,8 +206,8 @@ impl DeviceEngine {
         }
     }
 
-    /// The inverse of [`DeviceEngine::join_rows`]: the first passes split into eight, so that the last ones
-    /// write the parts.
+    /// The inverse of [`DeviceEngine::join_rows`]. A pass splits each row into at most [`MAX_PARTS`] rows;
+    /// the last passes write the parts.
     fn split_rows(&self, x: u64, rows: Vec<Vec<u64>>, small: usize, twist: Twist, moduli: &[usize]) {
         let count = rows.len();
         let parts = rows.first().map_or(1, Vec::len);
@@ -223,7 +223,7 @@ impl DeviceEngine {
         let firsts: Vec<Vec<u64>> =
             (0..count).map(|row| (0..together).map(|part| place(row, part)).collect()).collect();
         self.split_pass(x, &firsts, length, twist, moduli);
-        // Each of the results is split further; they lie one behind the other.
+        // Splits each of the results, which lie one after another in `between`, further.
         let rest: Vec<Vec<u64>> =
             rows.iter().flat_map(|parts| parts.chunks(left).map(<[u64]>::to_vec)).collect();
         let own: Vec<usize> =

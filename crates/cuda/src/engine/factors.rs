@@ -1,4 +1,4 @@
-//! Packed factors in planes: `kernels/factors.cuh` says how they lie in memory.
+//! Packed factors in planes, a layout that `kernels/factors.cuh` describes.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -14,18 +14,18 @@ use crate::memory::{Allocation, address, address_mut, or_panic};
 use super::base::DeviceEngine;
 use super::launches::words;
 
-/// Words of digits that are extended at a time at least, where there are so many: what the second-level cache
-/// of a large device holds, so that products find them there.
+/// Words of digits that fit the second-level cache of a large device. Digits of this many words are extended
+/// together, so that products read them from the cache.
 const CACHED_WORDS: usize = 1 << 22;
 
-/// Words of results that a launch computes at least, where the digits of so many are not too long: a large
-/// device works on about 130 000 at a time.
+/// Words of results per launch that fill a large device, which computes about 130 000 words at a time. Used
+/// where the digits of so many results have at most [`DIGIT_WORDS`] words.
 const FILLING_WORDS: usize = 1 << 19;
 
-/// The most words of digits that are extended for that.
+/// Largest number of words of digits that are extended to fill a launch.
 const DIGIT_WORDS: usize = 1 << 26;
 
-/// A word that products may read beyond the last plane.
+/// Words that products may read beyond the last plane.
 const PADDING: usize = 1;
 
 /// The planes of a set of factors.
@@ -61,7 +61,7 @@ fn allocation(factors: &Factors) -> &Allocation {
     }
 }
 
-/// One packed vector of one slot of the host's layout.
+/// The place of one packed vector of one slot in the host's layout.
 struct PackedVector {
     row: usize,
     /// The first byte.
@@ -73,7 +73,7 @@ struct PackedVector {
     lanes: usize,
 }
 
-/// Visits all vectors of the host's layout.
+/// Calls `visit` for all packed vectors of the host's layout.
 fn each_vector(layout: &FactorLayout, mut visit: impl FnMut(PackedVector)) {
     let (slots, degree) = (layout.shape().slots(), layout.degree());
     for row in 0..layout.row_count() {
@@ -105,7 +105,7 @@ fn write_bits(words: &mut [u64], at: usize, bits: u32, value: u64) {
     }
 }
 
-/// The words of host factors as planes.
+/// Converts the words of factors from the host's layout to planes.
 fn to_planes(factors: &Factors, planes: &Planes) -> Vec<u64> {
     let bytes: &[u8] = bytemuck::cast_slice(factors.memory().host());
     let mut out = vec![0; planes.words];
@@ -119,7 +119,7 @@ fn to_planes(factors: &Factors, planes: &Planes) -> Vec<u64> {
     out
 }
 
-/// The words of the host's layout from planes.
+/// Converts planes to words in the host's layout.
 fn from_planes(layout: &FactorLayout, planes: &Planes, words: &[u64]) -> Vec<u64> {
     let mut out = vec![0; layout.words()];
     let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut out);
@@ -146,12 +146,12 @@ fn starts(lengths: impl Iterator<Item = usize>) -> Vec<u64> {
 }
 
 impl DeviceEngine {
-    /// Address, words of a plane and bits of row `row` of factors, beginning with group `group`, for a
-    /// launch.
+    /// The arguments for row `row` of factors from group `group` on: address, words of a plane, bits of a
+    /// residue.
     fn packed_row(&self, factors: &Factors, planes: &Planes, row: usize, group: usize) -> [u64; 3] {
         let start = planes.starts[row] + group * factors.shape().slots() * planes.lengths[row];
         let allocation = allocation(factors);
-        // Keys are shared, and those that were derived are dropped when others need the room.
+        // Keys are shared, and another thread may drop a derived key to make room for others.
         self.queue.keep(allocation.block());
         [allocation.address() + start as u64 * 8, planes.lengths[row] as u64, u64::from(planes.bits[row])]
     }
@@ -255,8 +255,8 @@ impl DeviceEngine {
         out
     }
 
-    /// Products of rows `span` of the results: `xs[t]` is the address of term `t`, whose row `row -
-    /// span.start` belongs to row `row` of the results.
+    /// Products for the rows `span` of the results. `xs[t]` is the address of term `t`, whose row `i` belongs
+    /// to row `span.start + i` of the results.
     fn products_of_rows(
         &self,
         out: &RowsMut<'_>,
@@ -311,9 +311,8 @@ impl DeviceEngine {
         );
     }
 
-    /// The digits of some rows are extended, transformed and multiplied before those of the next rows: of so
-    /// many that the device has enough to do at a time, and of more where its cache holds them. Every residue
-    /// of a key is read once.
+    /// Extends, transforms and multiplies the digits for some rows of the results at a time: enough rows to
+    /// fill the device, and more where the cache holds their digits. Every residue of a key is read once.
     pub(super) fn gadget(
         &self,
         out: &RowsMut<'_>,
@@ -431,7 +430,7 @@ impl DeviceEngine {
                 args.extend([address(&xs[input]), (xs[input].rows() / polys) as u64]);
             }
             self.each_word_of("plaintext_products", self.degree, moduli.len(), args);
-            // Inputs that are zero modulo a prime count no product there.
+            // A product with an input that is zero modulo a prime is not counted.
             self.count(Pass::Hadamard, sum.inputs.iter().map(|&input| xs[input].rows()).sum());
         }
     }

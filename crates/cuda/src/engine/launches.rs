@@ -1,4 +1,4 @@
-//! Launches of kernels whose units do not depend on one another.
+//! Launches of kernels whose units do not share memory.
 
 use crate::device::Launch;
 use crate::memory::{DEFAULT_UNITS, or_panic};
@@ -15,7 +15,7 @@ impl DeviceEngine {
         self.each_word_of(kernel, words, 1, args);
     }
 
-    /// Runs a kernel, in as many launches as its grid takes.
+    /// Runs a kernel, in several launches where the grid exceeds the device's limit in y.
     pub(super) fn launch(&self, launch: Launch) {
         launch.pieces(self.device.limits().grid_y).for_each(|piece| or_panic(self.device.launch(&piece)));
     }
@@ -30,8 +30,7 @@ impl DeviceEngine {
         self.launch(Launch { kernel, grid, first_row: 0, units, shared_words: 0, args });
     }
 
-    /// One unit for each word of each row of a list. The words of the launch are `head`, then the entries of
-    /// the rows.
+    /// One unit for each word of each row of a list. The arguments are `head`, then the entries of the list.
     pub(super) fn each_listed<const N: usize>(&self, kernel: &'static str, head: &[u64], rows: &[[u64; N]]) {
         let args = head.iter().chain(rows.iter().flatten()).copied().collect();
         self.each_word_of(kernel, self.degree, rows.len(), args);
@@ -42,13 +41,14 @@ impl DeviceEngine {
         [u64::from(self.log_degree()), self.tables.address()]
     }
 
-    /// Indices of moduli as words. All are of this engine, because kernels read its table of them.
+    /// Indices of moduli as words. Checks that they are indices of this engine, because kernels read its
+    /// table with them.
     pub(super) fn moduli_words<'m>(&self, moduli: &'m [usize]) -> impl Iterator<Item = u64> + use<'m> {
         assert!(moduli.iter().all(|&modulus| modulus < self.moduli.len()), "moduli of this engine");
         words(moduli)
     }
 
-    /// Modulus, value and quotient of a factor.
+    /// The index of the modulus, the value and the quotient of a factor.
     pub(super) fn factor(&self, modulus: usize, value: u64) -> [u64; 3] {
         let factor = self.moduli[modulus].multiplier(value);
         [modulus as u64, factor.value, factor.quotient]

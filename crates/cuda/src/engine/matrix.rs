@@ -95,8 +95,7 @@ impl DeviceEngine {
         Ok(())
     }
 
-    /// In integers modulo 2^128, which is exact up to the fractions' own last bits: a device that multiplies
-    /// words needs no floating point.
+    /// Computes in integers modulo 2^128, so that the only error is that of the fractions.
     pub(super) fn combined_fractions(
         &self,
         out: &[RowsMut<'_>],

@@ -1,7 +1,9 @@
-//! The operations of the engine seam as launches of kernels.
+//! The operations of the engine interface as launches of kernels.
 //!
-//! [`base`]: the engine's state; [`tiling`]: how transforms are cut; [`tables`]: constants in the device's memory; [`launches`]: grids; [`transform`]: passes of transforms; [`convert`]: base conversions and divisions;
-//! [`factors`]: packed factors and the products with them; [`degree`]: components; [`matrix`]: products of plain matrices.
+//! [`base`]: the engine's state; [`tiling`]: the tiles of transforms; [`tables`]: constants in the device's
+//! memory; [`launches`]: grids; [`transform`]: passes of transforms; [`convert`]: base conversions and
+//! divisions; [`factors`]: packed factors and their products; [`degree`]: components; [`matrix`]: products of
+//! plain matrices.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -56,7 +58,8 @@ impl DeviceEngine {
         (0..rows).map(row).collect()
     }
 
-    /// A buffer of words that depend on single words of `x`: the kernels of automorphisms and monomials.
+    /// A buffer each of whose words depends on one word of `x`; for the kernels of automorphisms and
+    /// monomials.
     fn moved(&self, kernel: &'static str, x: Rows<'_>, exponent: usize, moduli: &[usize]) -> Buffer {
         let out = self.fresh(x.rows());
         let mut args = vec![address(&out.view()), address(&x)];
@@ -71,7 +74,7 @@ impl DeviceEngine {
 /// The inverse of an odd number modulo a power of two, by Newton's iteration.
 fn inverse_modulo(odd: usize, power_of_two: usize) -> usize {
     let mut inverse = 1usize;
-    // Each step doubles the bits that are right, from one on.
+    // Each step doubles the number of correct bits, from one on.
     for _ in 0..usize::BITS.trailing_zeros() {
         inverse = inverse.wrapping_mul(2usize.wrapping_sub(odd.wrapping_mul(inverse)));
     }
@@ -114,7 +117,7 @@ impl Engine for DeviceEngine {
 
     fn end_together(&self, keep: bool) {
         let closed = self.queue.close(keep);
-        // Where the operation is given up already, there is nothing to tell.
+        // The errors of a cancelled operation are ignored.
         if keep {
             or_panic(closed);
         }
@@ -520,7 +523,7 @@ impl Engine for DeviceEngine {
         args.push(self.tables.address());
         args.extend(self.moduli_words(moduli));
         self.each_word("reduce_signed", out.rows() * out.degree(), args);
-        // What is reduced may be a secret, and freed memory is used again.
+        // The integers may be a secret, and freed memory is used again.
         DeviceMemory::zeroize(&uploaded);
     }
 }

@@ -11,7 +11,7 @@ use crate::memory::Allocation;
 /// Words of one modulus; `struct Modulus` of `kernels/modular.cuh`.
 const MODULUS_WORDS: usize = 10;
 
-/// Moduli below this many bits can have butterflies of doubles, and of words of 32 bits;
+/// The bits below which a modulus can have butterflies of doubles, and of words of 32 bits;
 /// `kernels/butterflies.cuh`.
 const DOUBLE_BITS: u32 = 50;
 const SHORT_BITS: u32 = 30;
@@ -28,7 +28,7 @@ pub(super) enum Arithmetic {
 }
 
 impl Arithmetic {
-    /// What the transforms of a modulus take on a device.
+    /// The arithmetic for the transforms of a modulus on a device.
     pub(super) fn of(modulus: &Modulus, device: Butterflies) -> Self {
         let below = |bits: u32| modulus.value() >> bits == 0;
         match () {
@@ -38,7 +38,8 @@ impl Arithmetic {
         }
     }
 
-    /// A power of a root as its butterflies read it; none where they read pairs of words.
+    /// A power of a root in the form that the butterflies read; `None` for words of 64 bits, which read a
+    /// value and its quotient.
     fn factor(self, power: u64, modulus: &Modulus) -> Option<u64> {
         match self {
             Self::Words => None,
@@ -52,7 +53,7 @@ impl Arithmetic {
 #[derive(Debug)]
 pub(super) struct Tables {
     moduli: Allocation,
-    /// What the addresses in the table point to.
+    /// The factors to which the addresses in the table point.
     _factors: Vec<Allocation>,
 }
 
@@ -108,7 +109,7 @@ impl Tables {
     }
 }
 
-/// The tables of a conversion, as `kernels/conversion.cuh` reads them.
+/// The tables of a conversion in the layout of `kernels/conversion.cuh`.
 pub(super) fn conversion_tables(conversion: &BaseConversion, moduli: &[Modulus]) -> Vec<u64> {
     let (sources, targets) = (conversion.sources(), conversion.targets());
     let centred = conversion.rounding() == Rounding::Centred;

@@ -1,12 +1,13 @@
-//! How transforms are cut into tiles that fit the memory that a block shares.
+//! Divides transforms into tiles that fit the shared memory of a block.
 
-/// Columns of a tile of columns: neighbouring units read neighbouring words.
+/// log2 of the columns of a tile of columns: neighbouring units read neighbouring words.
 const LOG_LANES: u32 = 4;
 
-/// How a transform is cut.
+/// The tiles of a transform, whose words are read as a matrix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Tiling {
-    /// log2 of the rows of the matrix: stages that work on columns; 0 where one tile holds all.
+    /// log2 of the rows of the matrix, the number of stages that work on columns; 0 where one tile holds the
+    /// polynomial.
     pub(super) log_height: u32,
     /// log2 of the columns of a tile of columns.
     pub(super) log_lanes: u32,
@@ -19,7 +20,7 @@ impl Tiling {
         if log_degree <= log_tile {
             return Self { log_height: 0, log_lanes: 0 };
         }
-        // About as many stages in both passes, and tiles that fit.
+        // Both passes have about the same number of stages, and their tiles fit.
         let log_height = (log_degree / 2).max(log_degree - log_tile).min(log_tile);
         let log_lanes = LOG_LANES.min(log_degree - log_height).min(log_tile - log_height);
         Self { log_height, log_lanes }

@@ -1,25 +1,27 @@
-//! Transforms: one launch for rows that fit the memory that a block shares, two launches for longer ones.
+//! Transforms: one launch for rows that fit the shared memory of a block, two launches for longer rows.
 
 use crate::device::Launch;
 
 use super::base::DeviceEngine;
 use super::tiling::Tiling;
 
-/// Most units of a block of the passes; `ROW_UNITS` and `COLUMN_UNITS` of `kernels/transform.cuh`.
+/// Largest number of units of a block in each pass; `ROW_UNITS` and `COLUMN_UNITS` of
+/// `kernels/transform.cuh`.
 const ROW_UNITS: u32 = 512;
 const COLUMN_UNITS: u32 = 256;
 
-/// Values that a unit transforms at a time: fewer units than that leave some idle.
+/// Values that a unit transforms at a time. A block has one unit for each group of them, so that no unit is
+/// idle.
 const VALUES: u32 = 8;
 
 /// A row of a transform: the addresses of result and input, which may be equal, and the modulus.
 pub(super) type TransformRow = [u64; 3];
 
-/// A row of a transform of what a base conversion gives: the addresses of the result, the columns and the
-/// tables, the target, the address of a row that is subtracted or 0, and the modulus.
+/// A row of a base conversion and the transform of its result: the addresses of the result, the columns and
+/// the tables, the index of the target, the address of a row that is subtracted or 0, and the modulus.
 pub(super) type ConvertedRow = [u64; 6];
 
-/// What the blocks of a pass work on.
+/// The shape of the tiles of a pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Tiles {
     Rows,
@@ -81,7 +83,7 @@ impl DeviceEngine {
     }
 }
 
-/// The same rows from their results.
+/// The same rows, with the results as inputs.
 fn in_place(rows: &[TransformRow]) -> Vec<TransformRow> {
     rows.iter().map(|&[out, _, modulus]| [out, out, modulus]).collect()
 }

@@ -1,6 +1,6 @@
-// A stand-in for NVIDIA's driver, for tests of src/nvidia.rs on machines without one: the functions of the driver that it calls, with the kernels run by this
-// machine's processor. Work is put into the stream and done when somebody waits for it, or when much has come together, so that whatever relies on work being done
-// at once fails. Wrong calls are refused as the driver refuses them.
+// A stand-in for NVIDIA's driver, for tests of src/nvidia.rs on machines without a GPU: the functions of the driver that nvidia.rs calls, with kernels
+// run by this machine's processor. Calls only queue their work in the stream. The work is done when a call waits for the stream or the queue is long,
+// so that code which relies on earlier execution fails. Wrong calls are refused with the driver's error codes.
 #include "../../kernels/host.cpp"
 
 #include <cstdio>
@@ -16,15 +16,15 @@ enum Result { SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, INVALID_CONTEXT
 
 struct Item {
     std::function<void()> work;
-    bool always; // also where the device is gone
+    bool always; // done even after the device has failed
 };
 
 std::recursive_mutex all;
 std::vector<Item> stream;
-std::map<u64, std::unique_ptr<std::vector<u64>>> memory; // what the process has, freed or not yet
+std::map<u64, std::unique_ptr<std::vector<u64>>> memory; // allocations whose free has not been executed
 std::map<u64, bool> allocated;                           // addresses that may be used in calls
 u64 used = 0, most = 0;
-u64 calls_left = ~0ull; // before the device is gone
+u64 calls_left = ~0ull; // calls that succeed before the device fails
 thread_local std::vector<void*> contexts;
 int context_value, pool_value, stream_value, module_value;
 
@@ -33,11 +33,11 @@ u64 total() {
     return text ? std::strtoull(text, nullptr, 10) : 4ull << 30;
 }
 
-// Every call on a device: with a context, and while it is there.
+// Checks that a context is current and that the device has not failed.
 int check() {
     if (contexts.empty()) return INVALID_CONTEXT;
     if (calls_left == 0) {
-        // What it was asked for before is not done any more.
+        // The queued work is dropped.
         for (const Item& item : stream)
             if (item.always) item.work();
         stream.clear();
@@ -74,7 +74,7 @@ struct Function {
 
 std::map<std::string, std::unique_ptr<Function>> functions;
 
-// `struct Arguments` of the dialect on a device.
+// `struct Arguments` of kernels/dialect.h on a device.
 struct DeviceArguments {
     u64 elsewhere, first_row, words[INLINE_WORDS];
 };
@@ -124,14 +124,14 @@ struct RunnableGraph {
     std::vector<Work> work;
 };
 
-u64 graphs = 0;         // that are alive
-u64 graphs_refused = 0; // calls that make or change graphs and that have no memory, from now on
+u64 graphs = 0;         // graphs that exist
+u64 graphs_refused = 0; // number of next calls that make or change graphs and fail for lack of memory
 
 } // namespace
 
 extern "C" {
 
-// For tests: from now on so many calls succeed.
+// For tests: fails every call after the next `calls` calls.
 void stand_in_fail_after(u64 calls) { calls_left = calls; }
 void stand_in_refuse_graphs(u64 calls) { graphs_refused = calls; }
 u64 stand_in_graphs() { return graphs; }
@@ -172,7 +172,7 @@ int cuMemPoolGetAttribute(void* pool, int attribute, u64* value) {
 }
 int cuMemGetInfo_v2(size_t* free, size_t* bytes) {
     const std::lock_guard<std::recursive_mutex> lock(all);
-    // The pool keeps what it had.
+    // The pool keeps its largest size so far.
     return *bytes = total(), *free = total() - most, check();
 }
 int cuModuleLoadData(void** module, const char* text) {
@@ -213,7 +213,7 @@ int cuMemFreeAsync(u64 address, void*) {
     return put([=] {
         auto& words = *memory[address];
         used -= words.size() * 8;
-        // Whoever still reads it reads this.
+        // Marks the words, so that a later read of them is noticed.
         std::fill(words.begin(), words.end(), 0xbadf00dbadf00d00ull);
         memory.erase(address);
     }, true);
@@ -222,7 +222,7 @@ int cuMemcpyHtoDAsync_v2(u64 to, const void* from, size_t bytes, void*) {
     const std::lock_guard<std::recursive_mutex> lock(all);
     if (!is_there(to, bytes)) return INVALID_VALUE;
     if (const int refused = check()) return refused;
-    // A device that reads the host's memory by itself reads it late.
+    // A device that reads the host's memory directly reads it when the work is done.
     if (std::getenv("STAND_IN_READS_HOST")) return put([=] { std::memcpy((void*)to, from, bytes); });
     std::vector<char> staged((const char*)from, (const char*)from + bytes);
     return put([=] { std::memcpy((void*)to, staged.data(), bytes); });
@@ -265,7 +265,7 @@ int cuGraphCreate(Graph** graph, unsigned) {
 }
 int cuGraphAddKernelNode_v2(Node** node, Graph* graph, Node* const* before, size_t count, const NodeParameters* parameters) {
     const std::lock_guard<std::recursive_mutex> lock(all);
-    // Each after the one before it, as launches in a stream.
+    // Each node depends on the previous one, as launches in a stream do.
     if (count != (graph->nodes.empty() ? 0u : 1u) || (count && before[0] != graph->nodes.back().get())) return INVALID_VALUE;
     if (const int refused = parameters->work().refusal()) return refused;
     graph->work.push_back(parameters->work());

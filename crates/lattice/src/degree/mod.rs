@@ -1,5 +1,5 @@
-//! Moves of the degree at equal `n * k`, in either form: combining and splitting through the subring
-//! `Z[X^gap]`.
+//! Changes the degree `n` of polynomials, and of bundles at equal `n * k`, in either form: combines and
+//! splits them over the subring `Z[X^gap]`.
 //!
 //! `R_N` is a free module over `R_n` (`Y = X^gap`, `gap = N / n` a power of two) of rank `gap`. A product
 //! with a secret becomes a matrix product, so an RLWE sample at degree `N` gives MLWE samples of rank `gap`
@@ -13,8 +13,8 @@
 //! masks                a = sum_p X^-brv(p) a_p(Y)
 //! ```
 //!
-//! ([`SecretKey::split_degree`], [`Poly::split_components`]; [`Poly::split_mask`]), so that the component 0
-//! of `a s` is `sum_p a_p s_p`. In this order moves nest: splitting by 2 twice is splitting by 4. They also
+//! ([`SecretKey::split_degree`], [`Poly::split_components`]; [`Poly::split_mask`]), so that component 0 of `a
+//! s` is `sum_p a_p s_p`. In this order the moves nest: splitting by 2 twice is splitting by 4. They also
 //! commute with halving the rank: the first half of the `2^t` components of a polynomial are the components
 //! of its even powers.
 //!
@@ -31,8 +31,8 @@
 //! `rho(s)` is not `rho` of half of `s`.
 //!
 //! Source: [hermes, sec. 2.2 and 4.2], [dpad-he, sec. 4.1]; differs: the order of components, the twist on
-//! the masks, and `epsilon` in Eval form: the paper leaves this open; here it is a mean of neighbouring
-//! slots.
+//! the masks, and `epsilon` in Eval form, which the papers leave open and which is a mean of neighbouring
+//! slots here.
 
 pub mod coeff;
 pub mod eval;
@@ -48,26 +48,26 @@ use crate::ring::Ring;
 use crate::secret::SecretKey;
 use crate::shape::{Bodies, Degree, Rank};
 
-/// The operation that a form must implement itself, because engines do not offer it in both forms.
+/// The operation that each form implements itself, because engines do not offer it in both forms.
 pub trait DegreeMove: Domain {
     /// Every polynomial times `X^power`, `power` in `[0, 2 N)`.
     ///
     /// # Errors
-    /// None but those of products of polynomials over one basis.
+    /// Those of products of polynomials over one basis.
     fn shift(polys: PolysRef<'_, Self>, power: usize) -> Result<Polys<Self>, LatticeError>;
 }
 
-/// `x(X^gap)` of every polynomial, in the ring of `out`.
+/// `x(X^gap)` for every polynomial `x`, in the ring of `out`.
 fn repeat<D: Domain>(out: PolysMut<'_, D>, x: PolysRef<'_, D>) {
     out.ring().engine().repeat(D::FORM, out.into_rows(), x.rows());
 }
 
-/// The component of every polynomial at place 0, in the ring of `out`.
+/// Component 0 of every polynomial, in the ring of `out`.
 fn first<D: Domain>(out: PolysMut<'_, D>, x: PolysRef<'_, D>) {
     x.ring().engine().first_component(D::FORM, out.into_rows(), x.rows(), x.basis().indices());
 }
 
-/// `sum_p X^(+-brv(p)) parts[p](X^gap)` of every `gap` parts, in the ring of `out`.
+/// `sum_p X^(+-brv(p)) parts[p](X^gap)` for every `gap` consecutive parts, in the ring of `out`.
 fn join<D: Domain>(out: PolysMut<'_, D>, parts: &[PolyRef<'_, D>], twist: Twist) {
     let (ring, indices) = (out.ring(), out.basis().indices());
     let parts: Vec<Rows<'_>> = parts.iter().map(PolyRef::rows).collect();
@@ -80,7 +80,7 @@ fn split<D: Domain>(out: PolysMut<'_, D>, x: PolysRef<'_, D>, twist: Twist) {
     x.ring().engine().split_components(D::FORM, &mut parts, x.rows(), twist, x.basis().indices());
 }
 
-/// Checks that `target` divides `degree` into a power-of-two gap and returns the gap.
+/// The gap `degree / target`, which must be a power of two.
 fn gap_of(
     Degree(degree): Degree,
     Degree(target): Degree,
@@ -93,7 +93,7 @@ fn gap_of(
     Ok(degree / target)
 }
 
-/// The gap between `degree` and a larger `target`; it must divide the rank.
+/// The gap `target / degree`, a power of two that must divide the rank.
 fn gap_up(degree: Degree, target: Degree, rank: Rank) -> Result<usize, LatticeError> {
     let refused =
         LatticeError::DegreeChange { degree: degree.0, rank: rank.0, target: target.0, what: "rank" };
@@ -256,14 +256,14 @@ impl<D: DegreeMove> Poly<D> {
 }
 
 impl<D: DegreeMove> Bundle<D> {
-    /// The MLWE sample, of rank `k gap` at degree `n = N / gap`, whose messages are `epsilon` of this
-    /// bundle's messages: their component at place 0.
+    /// The MLWE sample, of rank `k gap` at degree `n = N / gap`, whose messages are component 0 of this
+    /// bundle's messages (`epsilon`).
     ///
     /// ```text
     /// epsilon(b + sum_j a_j s_j) = epsilon(b) + sum_(j, p) a_(j, p) s_(j, p)    for s_j = sum_p X^brv(p) s_(j, p)(Y), a_j = sum_p X^-brv(p) a_(j, p)(Y)
     /// ```
     ///
-    /// Its secret is [`SecretKey::split_degree`]. One pass over the values in Eval form.
+    /// Its secret is [`SecretKey::split_degree`]. Cost in Eval form: one pass over the values.
     ///
     /// # Errors
     /// [`LatticeError::DegreeChange`] where the degrees do not fit; [`LatticeError::RingMismatch`] where the
@@ -281,8 +281,8 @@ impl<D: DegreeMove> Bundle<D> {
     /// The MLWE sample of component `component` of this bundle's messages: [`Bundle::extract`] of
     /// `X^-brv(component)` times the bundle.
     ///
-    /// The secret is the same for all components. In Eval form, a component other than 0 costs one transform
-    /// of a monomial and one product more.
+    /// The secret is the same for all components. In Eval form, a component other than 0 costs an additional
+    /// transform of a monomial and a product.
     ///
     /// # Errors
     /// As [`Bundle::extract`]; [`LatticeError::ComponentOutOfRange`].
@@ -296,8 +296,7 @@ impl<D: DegreeMove> Bundle<D> {
         self.extract_from(shifted.view(), small)
     }
 
-    /// The components at place 0 of `polys`, which are as many as this bundle's polynomials, in the ring
-    /// `small`.
+    /// [`Bundle::extract`] of `polys`, the mask and bodies of a bundle of this shape.
     fn extract_from(&self, polys: PolysRef<'_, D>, small: &Ring) -> Result<Self, LatticeError> {
         let rank = self.rank() * (self.ring().degree() / small.degree());
         let mut out = Polys::scratch(small, self.basis(), rank + self.body_count());
@@ -312,7 +311,7 @@ impl<D: DegreeMove> Bundle<D> {
     /// [`SecretKey::combine_degree`].
     ///
     /// The other components of the messages are unspecified, because they depend on the mask; the traces over
-    /// the rotations that fix `X^gap` remove them. One pass over the values in Eval form.
+    /// the rotations that fix `X^gap` remove them. Cost in Eval form: one pass over the values.
     ///
     /// # Errors
     /// [`LatticeError::DegreeChange`] where the gap does not divide the rank or is no power of two;
@@ -341,7 +340,7 @@ impl<D: DegreeMove> Bundle<D> {
 
 impl SecretKey {
     /// The same secret as a vector of `rank * gap` polynomials of degree `degree`: `s_j = sum_p X^brv(p)
-    /// s_(j, p)(X^gap)`, `s_(j, p)` at place `j gap + p`.
+    /// s_(j, p)(X^gap)`, where polynomial `j gap + p` is `s_(j, p)`.
     ///
     /// # Errors
     /// [`LatticeError::DegreeChange`] where the degrees do not fit.

@@ -67,7 +67,8 @@ impl SecretRng {
     /// Range: `|e| <= ERROR_BOUND` = 32; statistical distance from the ideal distribution below 2^-78 per
     /// value. Constant time.
     pub fn gaussian(&mut self, out: &mut [i64]) {
-        // Each sample takes exactly 16 bytes, so the samples do not depend on how `out` is cut into calls.
+        // Each sample takes exactly 16 bytes, so the samples do not depend on how a request is divided into
+        // calls.
         let mut bytes = Zeroizing::new([0u8; BLOCK * SAMPLE_BYTES]);
         for block in out.chunks_mut(BLOCK) {
             self.fill_bytes(&mut bytes[..block.len() * SAMPLE_BYTES]);

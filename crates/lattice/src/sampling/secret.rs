@@ -15,7 +15,7 @@ use super::sorting::sort_oblivious;
 use super::xof::MaskSeed;
 
 const KEY_BYTES: usize = 32;
-/// Bytes per refill: 64 whole blocks of the cipher, so that its vector code never handles a partial batch.
+/// Bytes per refill: 64 blocks of the cipher, so that its vector code never handles a partial batch.
 const REFILL_BYTES: usize = 4096;
 /// Bytes below this give one ternary value each: 255 = 3 * 85, so each value comes from exactly 85 byte
 /// values.

@@ -28,7 +28,8 @@ const MAX_READ_BYTES: usize = 16 * 1024;
 /// Reads are multiples of this: sixteen 64-byte blocks, which the widest vector code produces at once.
 const READ_STEP_BYTES: usize = 1024;
 const WORD_BYTES: usize = 8;
-/// Words tested for rejection at once; for moduli well below 2^61 nearly all batches are accepted as a whole.
+/// Words tested for rejection at once; for moduli well below 2^61, all words of nearly every batch are
+/// accepted.
 const BATCH: usize = 16;
 
 /// 256-bit public seed of a mask. Files store the seed instead of the mask.

@@ -10,11 +10,11 @@
 //! - **Dimension** between two rows: `floor(d min(L_0/d_0, L_1/d_1))` and at least `L_0`. This takes the
 //!   ratio `L/d` to be nowhere below both its neighbours; it rises or falls slowly from row to row.
 //!   Dimensions above the last row count as the last.
-//! - **Bits** between two points `(L_1, b_1)` and `(L_2, b_2)` with `L_1 > L > L_2`: the lesser of two curves
-//!   that are lines in `x = 1/L`, the chord and the ray `b_1 L_1 x`; less half a bit, rounded down to 0.1,
-//!   and at least `b_1`. Where guessing decides (`b_2 L_2 < b_1 L_1`), bits are concave in `x`, and the chord
-//!   is below them; where it does not, `b L` falls as `L` grows as for uniform secrets, and the ray is below
-//!   them. The half bit covers rows that are straight in `x` to the rounding of `L`.
+//! - **Bits** between two points `(L_1, b_1)` and `(L_2, b_2)` with `L_1 > L > L_2`: the smaller of two
+//!   curves that are lines in `x = 1/L`, the chord and the ray `b_1 L_1 x`; minus half a bit, rounded down to
+//!   0.1, and at least `b_1`. Where guessing attacks decide (`b_2 L_2 < b_1 L_1`), bits are concave in `x`,
+//!   so the chord is a lower bound. Elsewhere `b L` falls as `L` grows, as for uniform secrets, so the ray is
+//!   a lower bound. The half bit covers rows that are straight in `x` up to the rounding of `L`.
 //! - **Below 128 bits**: [`bits_above`]. A log2(QP) below the smallest of the table counts as the smallest.
 //!
 //! The unit tests check these assumptions on all rows.
@@ -41,7 +41,7 @@ pub(super) fn bits(dimension: usize, log2_qp: f64, weight: usize) -> f64 {
     }
 }
 
-/// Bits between two neighbouring points, `upper` the one of larger log2(QP).
+/// Bits between two neighbouring points, of which `upper` has the larger log2(QP).
 fn between(upper: (f64, f64), lower: (f64, f64), log2_qp: f64) -> f64 {
     let ((l1, b1), (l2, b2)) = (upper, lower);
     if log2_qp >= l1 {
@@ -52,7 +52,7 @@ fn between(upper: (f64, f64), lower: (f64, f64), log2_qp: f64) -> f64 {
     (((chord.min(ray) - MARGIN_BITS) * 10.0).floor() / 10.0).max(b1)
 }
 
-/// The points (log2(QP), bits) that bound a secret from below: log2(QP) descending, bits ascending.
+/// The points (log2(QP), bits) that are lower bounds for a secret: log2(QP) descending, bits ascending.
 fn points(dimension: usize, weight: usize) -> Vec<(f64, f64)> {
     if weight > largest_weight(dimension) {
         return Vec::new();
@@ -206,8 +206,8 @@ mod tests {
 
     #[test]
     fn no_row_is_above_what_attacks_without_guessing_leave() {
-        // Primal and dual attacks see a secret by its size s: log2(QP) may be larger by log2(s) for as many
-        // bits.
+        // Primal and dual attacks depend on the size s of a secret: with a size s times smaller, log2(QP)
+        // must be smaller by log2(s) for the same bits.
         for row in &TABLES.fixed_weight {
             for (column, &bits) in row.budgets.iter().zip(&LEVELS) {
                 for &(h, budget) in column {

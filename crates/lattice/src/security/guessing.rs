@@ -1,28 +1,28 @@
-//! How secure a secret of fixed weight is against an attack that the table does not have: a guess at the
-//! square root of its cost.
+//! Security of fixed-weight secrets against an attack that the table does not cover: guessing at the square
+//! root of its cost.
 //!
-//! The table's attacks guess coefficients of the secret one by one, or by a meet in the middle that succeeds
-//! with the probability that is known for it. Newer work claims to lose less. This file asks what would be
-//! left if a meet in the middle lost nothing, which favours the attacker:
+//! The table's attacks guess coefficients of the secret one by one, or by a meet in the middle with its known
+//! probability of success. Newer work claims a higher probability. This file estimates the security if a meet
+//! in the middle always succeeded, which favours the attacker:
 //!
-//! - Of `n` coefficients the attacker sets `z` aside and guesses them, with at most `w` of them not zero:
-//!   `sum_i C(z, i) 2^i` guesses, of which the square root is tried. To try one costs `d^2`, as Babai's
-//!   algorithm does.
+//! - The attacker guesses `z` of the `n` coefficients, of which at most `w` are non-zero: `sum_i C(z, i) 2^i`
+//!   guesses, of which the square root is tried. A try costs `d^2`, as Babai's algorithm does.
 //! - The rest is a lattice problem (uSVP, geometric series assumption) with `n - z` coefficients and `h - w`
 //!   non-zero ones, in the best dimension `d`: block size `b`, which costs `8 d 2^(0.292 b + 16.4)` [BDGL16].
-//! - The guess is right with the probability that at most `w` of the `h` non-zero coefficients are among the
-//!   `z`, times the `n` rotations of the secret, which cost nothing. Both steps are repeated until it is.
+//! - A guess is correct with the probability that at most `w` of the `h` non-zero coefficients are among the
+//!   `z`, times the `n` rotations of the secret, which cost nothing. Both steps are repeated until a guess is
+//!   correct.
 //!
-//! Not a lower bound: it says how far the table's figure depends on the losses of the meet in the middle.
-//! Memory is not counted, either.
+//! The result is not a lower bound. It shows how much the table's figure depends on the losses of the meet in
+//! the middle. Memory is not counted.
 
 use std::f64::consts::{E, LN_2, LOG2_E, PI};
 
 use crate::sampling::ERROR_STANDARD_DEVIATION;
 
-/// The block size from which on the root Hermite factor's formula holds.
+/// The smallest block size for which the formula of the root Hermite factor holds.
 const LEAST_BLOCK: f64 = 50.0;
-/// How many numbers of guessed coefficients are tried at first, and how many between two of them.
+/// Numbers of values of `z` that are tried: at first, and then between two of them.
 const COARSE: usize = 128;
 const FINE: usize = 16;
 
@@ -40,8 +40,8 @@ pub(super) fn bits(dimension: usize, log2_qp: f64, weight: usize) -> f64 {
     least(&mut (from..to).step_by((step / FINE).max(1)), coarse).0
 }
 
-/// log2 of the cost with `guessed` coefficients set aside, for the best weight among them; what costs more
-/// than `most` is not looked at.
+/// log2 of the cost with `guessed` guessed coefficients, for the best weight among them. Costs above `most`
+/// are skipped.
 fn cost(dimension: usize, log2_qp: f64, weight: usize, guessed: usize, most: f64) -> f64 {
     let (n, z) = (dimension as f64, guessed as f64);
     let least_weight = weight.saturating_sub(dimension - guessed);
@@ -54,7 +54,7 @@ fn cost(dimension: usize, log2_qp: f64, weight: usize, guessed: usize, most: f64
         if guesses / 2.0 > most.min(best) {
             break;
         }
-        // The block size falls slowly as the weight does, so the one before bounds it.
+        // The block size falls slowly with the weight, so the previous block size is an upper bound.
         let (size, lattice) = least_block(n - z, rest.max(1.0), log2_qp, block);
         block = Some(size);
         let reduction = 0.292 * size + 16.4 + (8.0 * lattice).log2();
@@ -64,11 +64,11 @@ fn cost(dimension: usize, log2_qp: f64, weight: usize, guessed: usize, most: f64
     best
 }
 
-/// The least block size that solves the lattice problem of `n` coefficients of which `weight` are not zero,
-/// and the dimension of the lattice. `above` bounds the size.
+/// The smallest block size that solves the lattice problem of `n` coefficients of which `weight` are
+/// non-zero, and the dimension of the lattice. `above` is an upper bound of the size.
 fn least_block(n: f64, weight: f64, log2_qp: f64, above: Option<f64>) -> (f64, f64) {
     let (log_q, scaling) = (log2_qp * LN_2, (ERROR_STANDARD_DEVIATION / (weight / n).sqrt()).ln());
-    // The dimension in which a lattice of this block size is best, and whether the block size suffices there.
+    // The best dimension for this block size, and whether the block size suffices there.
     let lattice = |block: f64| {
         let delta = log_root_hermite(block);
         let best = (n * (log_q - scaling).max(0.0) / delta).sqrt();
@@ -89,7 +89,7 @@ fn least_block(n: f64, weight: f64, log2_qp: f64, above: Option<f64>) -> (f64, f
     (high, lattice(high).1)
 }
 
-/// The natural logarithm of the root Hermite factor that a block size reaches.
+/// The natural logarithm of the root Hermite factor of a block size.
 fn log_root_hermite(block: f64) -> f64 {
     ((block / (2.0 * PI * E)).ln() + (PI * block).ln() / block) / (2.0 * (block - 1.0))
 }
@@ -109,7 +109,7 @@ fn log2_choose(n: f64, k: f64) -> f64 {
     }
 }
 
-/// ln(n!), by Stirling's series, which has ten digits from 10 on.
+/// ln(n!), by Stirling's series, which is correct to ten digits from n = 10 on.
 fn log_factorial(n: f64) -> f64 {
     if n < 10.0 {
         return (2..=n as u32).map(|i| f64::from(i).ln()).sum();
@@ -170,7 +170,7 @@ mod tests {
         assert!(bits(65536, 120.0, 32) > bits(32768, 120.0, 32));
     }
 
-    /// An independent implementation of the model gave these figures.
+    /// The expected figures are from an independent implementation of the model.
     #[test]
     fn figures_are_within_two_bits_of_another_implementations() {
         for (dimension, log2_qp, expected) in [

@@ -10,7 +10,7 @@
 //! across the rotations of a secret: `n r` in the ring of that dimension, only `n` in the module. The ring's
 //! row is therefore a lower bound for the module.
 //!
-//! Each key is gated by its own dimension, modulus and secret, short-lived sparse secrets included. The
+//! Each key is checked with its own dimension, modulus and secret, including temporary sparse secrets. The
 //! security of a scheme is the minimum over its keys.
 
 mod fixed_weight;
@@ -74,7 +74,7 @@ impl fmt::Display for Estimate {
 pub struct Covered {
     /// Module dimension, degree times rank.
     pub dimension: usize,
-    /// How the secret is drawn.
+    /// The distribution of the secret.
     pub distribution: SecretDistribution,
     /// The largest log2(QP) with 128 bits, an integer.
     pub log2_qp: f64,
@@ -108,7 +108,7 @@ pub fn estimate(dimension: usize, log2_qp: f64, distribution: SecretDistribution
 /// Estimated bits of a secret of `dimension` (degree times rank) at `log2_qp`, rounded down; 0 where the
 /// table does not cover them.
 ///
-/// [`estimate`] tells "not covered" from a number and names the nearest combination that is covered.
+/// For secrets that are not covered, [`estimate`] names the nearest combination that is.
 #[must_use]
 pub fn estimated_bits(dimension: usize, log2_qp: f64, distribution: SecretDistribution) -> f64 {
     // No modulus has such a size: zero or negative, infinite, not a number.
@@ -128,9 +128,9 @@ pub fn estimated_bits(dimension: usize, log2_qp: f64, distribution: SecretDistri
     }
 }
 
-/// Bits of a secret of `dimension` at `log2_qp` against attackers whose meet in the middle loses nothing,
-/// where [`estimated_bits`] counts the losses that are known: `guessing.rs` has the model. At most
-/// [`estimated_bits`], and less for secrets of a small fixed weight alone. Nothing is gated by this figure.
+/// Bits of a secret of `dimension` at `log2_qp` against attackers whose meet in the middle always succeeds,
+/// whereas [`estimated_bits`] counts its known probability of success: `guessing.rs` has the model. At most
+/// [`estimated_bits`], and less only for secrets of a small fixed weight. No check uses this figure.
 #[must_use]
 pub fn bits_against_ideal_guessing(dimension: usize, log2_qp: f64, distribution: SecretDistribution) -> f64 {
     let estimated = estimated_bits(dimension, log2_qp, distribution);
@@ -170,8 +170,8 @@ pub fn max_log2_qp(dimension: usize, bits: u32, distribution: SecretDistribution
     Some(f64::from(most))
 }
 
-/// The combination with 128 bits that is nearest to a secret of `dimension`: the same secret where the table
-/// has it, else the nearest dimension and weight that it has.
+/// The combination with 128 bits that is nearest to a secret of `dimension`: the same secret if the table
+/// covers it, otherwise the nearest dimension and weight in the table.
 #[must_use]
 pub fn nearest_covered(dimension: usize, distribution: SecretDistribution) -> Covered {
     let (dimension, distribution) = match distribution {
@@ -193,8 +193,8 @@ pub fn nearest_covered(dimension: usize, distribution: SecretDistribution) -> Co
     Covered { dimension, distribution, log2_qp }
 }
 
-/// Whether a fixed weight is so near to the mean weight `2 d / 3` of a uniform ternary secret that the rows
-/// of these apply: from the mean up to `3 d / 4`.
+/// Whether the rows of uniform ternary secrets apply to a fixed weight: from their mean weight `2 d / 3` up
+/// to `3 d / 4`.
 fn counts_as_uniform(dimension: usize, weight: usize) -> bool {
     dimension - dimension / 3 <= weight && weight <= largest_weight(dimension)
 }
@@ -205,8 +205,8 @@ fn largest_weight(dimension: usize) -> usize {
     dimension / 4 * 3
 }
 
-/// A lower bound of the bits at `log2_qp`, which is at least `budget`, the largest tabulated log2(QP); the
-/// table has `bits` bits there.
+/// A lower bound of the bits at `log2_qp`, which is at least `budget`, the largest tabulated log2(QP), where
+/// the table has `bits` bits.
 ///
 /// With `x = 1 / log2(QP)` it is the line `bits (1 - 1.125 (1 - budget x))`. Where bits are concave in `x`,
 /// they are above the ray through the origin, `bits budget x`, which is above this line. Where they are

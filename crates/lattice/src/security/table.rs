@@ -1,5 +1,5 @@
-//! The table `data/security.csv` in memory. Which rows bound a key is decided in `uniform.rs` and
-//! `fixed_weight.rs`.
+//! The table `data/security.csv` in memory. `uniform.rs` and `fixed_weight.rs` choose the rows that bound a
+//! key.
 
 use std::sync::LazyLock;
 
@@ -21,7 +21,7 @@ pub(super) struct WeightRow {
     pub budgets: [Vec<(usize, f64)>; LEVELS.len()],
 }
 
-/// A single estimate for a secret of fixed weight: the bits at this very log2(QP).
+/// A single estimate for a secret of fixed weight: the bits at exactly this log2(QP).
 pub(super) struct Run {
     pub dimension: usize,
     pub weight: usize,

@@ -10,13 +10,14 @@ use super::representation::KeyRepresentation;
 use super::{coalesce, klss};
 use crate::error::LatticeError;
 
-/// A derived key may be dropped for another one when the cache has been asked more than this many times per
-/// stored derived key since its last use. Keys in steady use are never dropped for each other: otherwise a
-/// loop whose keys exceed the budget by one would derive every key anew in each round.
+/// A derived key may be dropped for another one when, since its last use, the cache has been asked more than
+/// this many times per stored derived key. So keys in regular use do not displace one another: otherwise a
+/// loop whose keys exceed the budget by one would derive every key again in each round.
 const STALE_ROUNDS: u64 = 4;
 
-/// Keeps derived keys within a byte budget. When the budget is spent, derived keys out of use are dropped. If
-/// all are in use, the cache refuses the new one, and the caller switches with the generated key.
+/// Keeps derived keys within a byte budget. When the budget is exhausted, the cache drops derived keys that
+/// have not been used for long. If all have been used recently, it refuses the new key, and the caller
+/// switches with the generated key.
 #[derive(Debug)]
 pub struct DerivedKeyCache {
     budget: usize,
@@ -65,7 +66,7 @@ impl DerivedKeyCache {
         state.clock
     }
 
-    /// `key` in `representation`, derived if the budget has room; `None` if the budget has no room.
+    /// `key` in `representation`, derived and kept if the budget has room for it; otherwise `None`.
     pub(super) fn admit(
         &self,
         representation: &Arc<KeyRepresentation>,
@@ -83,16 +84,15 @@ impl DerivedKeyCache {
             }
             state.clock
         };
-        // The lock is not held here: two threads may derive the same representation at once, and one of the
-        // results is dropped.
+        // The lock is not held here: if two threads derive the same representation, one of the results is
+        // dropped.
         let factors = derive(representation, key).map(Arc::new)?;
         key.ring().engine().submit();
         self.keep(representation, key, &factors, now);
         Ok(Some(factors))
     }
 
-    /// `key` in `representation`. If the budget has no room to keep a derived key, it is derived for this one
-    /// use.
+    /// `key` in `representation`. If the budget has no room, the key is derived for this one use.
     pub(super) fn get(
         &self,
         representation: &Arc<KeyRepresentation>,
@@ -104,8 +104,7 @@ impl DerivedKeyCache {
         }
     }
 
-    /// `key` in `representation` if no work is needed: the generated key is used unchanged, or the
-    /// representation has been derived before.
+    /// `key` in `representation` if that is the generated key or is stored already.
     fn find(&self, representation: &KeyRepresentation, key: &SwitchKey) -> Option<Arc<Factors>> {
         if representation.is_base() {
             return Some(key.factors().clone());
@@ -126,7 +125,7 @@ impl DerivedKeyCache {
         if !known {
             state.keys.push(Arc::downgrade(key.derived()));
         }
-        // Other threads may have used up the budget since the room was made.
+        // Other threads may have used the budget since `make_room`.
         if state.bytes() + factors.bytes() <= self.budget {
             key.derived().keep(representation, factors, now);
         }
@@ -138,7 +137,8 @@ impl State {
         self.keys.iter().filter_map(Weak::upgrade).map(|key| key.bytes()).sum()
     }
 
-    /// Drops derived keys out of use until `bytes` more fit the budget; returns whether they fit.
+    /// Drops derived keys that have not been used for long until `bytes` more fit the budget; returns whether
+    /// they fit.
     fn make_room(&mut self, budget: usize, bytes: usize) -> bool {
         let keys: Vec<Arc<DerivedKeys>> = self.keys.iter().filter_map(Weak::upgrade).collect();
         let mut total = self.bytes();
@@ -157,8 +157,8 @@ impl State {
     }
 }
 
-/// Derives the key in `representation` from the generated key: merges components and, for KLSS, cuts the
-/// results into key digits.
+/// Derives the key in `representation` from the generated key: merges components and, for KLSS, decomposes
+/// the results into key digits.
 fn derive(representation: &KeyRepresentation, key: &SwitchKey) -> Result<Factors, LatticeError> {
     let foreign =
         || LatticeError::KeyGadget { key_digits: key.digit_count(), digits: representation.runs.len() };

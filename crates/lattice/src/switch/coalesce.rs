@@ -1,4 +1,4 @@
-//! Level-aware switching: merging gadget components as primes become unused. [level-aware]
+//! Level-aware switching: merges gadget components at levels that leave primes unused. [level-aware]
 //!
 //! Primes of steps that a level no longer uses serve as further special primes. A longer special modulus
 //! allows longer digits, and the key component of a longer digit is the sum of the components of the base
@@ -8,7 +8,7 @@
 //! sum_j d_j (Q / D_j),  d_j = [u / (Q / (P D_j))] mod D_j
 //! ```
 //!
-//! holds for any partition of the primes into digits. So the merged key is derived from the generated one
+//! holds for any partition of the primes into digits. So the merged key is derived from the generated key
 //! without the secret.
 
 use std::ops::Range;
@@ -21,24 +21,25 @@ use crate::gadget::Gadget;
 use crate::poly::Basis;
 use crate::ring::Ring;
 
-/// Bits by which a part of a base digit must be shorter than a whole one may be. The special primes of whole
-/// digits are what the parameters were made for, and switches with them have their noise; those chosen for a
-/// part must not add to it. So many bits, for one input, make the noise of the key less than that of the
-/// rounding under any but the sparsest secrets.
+/// Margin in bits, for one input, for a base digit of which `level` has only a part of the primes: that part
+/// must be this much shorter than the bound on complete digits. The parameters' noise is that of complete
+/// digits, and a switch with a part and fewer special primes must not exceed it. With this margin the key's
+/// noise is below the rounding noise, except under the sparsest secrets.
 const PART_MARGIN_BITS: f64 = 8.0;
 
-/// Neighbouring base digits merged into digits of at most `max_bits`, as runs of base digits, over the base
-/// digits that a key for levels up to `level` has. [level-aware, sec. 3.2]
+/// Merges neighbouring base digits of a key for levels up to `level` into digits of at most `max_bits`,
+/// returned as runs of base digits. [level-aware, sec. 3.2]
 ///
-/// A digit that stands alone may be longer, if its primes that `level` has are not: `d_j` needs the right
-/// residue modulo these alone, so it is a number below their product. This is what lets a low level, whose
-/// modulus is shorter than one base digit, take few special primes; it must leave [`PART_MARGIN_BITS`], and
-/// half a bit for each doubling of the number of inputs. Runs count whole digits, so that those of a lower
-/// level are the first ones of a higher level, and one key serves both.
+/// An unmerged base digit may exceed `max_bits` if its primes at `level` do not: `d_j` needs the correct
+/// residues modulo these primes only, so it is below their product. So a low level, whose modulus is shorter
+/// than one base digit, needs few special primes. The primes at `level` must be shorter than `max_bits` by
+/// [`PART_MARGIN_BITS`], and by half a bit for each doubling of the number of inputs. Runs are measured by
+/// complete digits, so that the runs of a lower level are the first runs of a higher level, and one key
+/// serves both.
 ///
 /// # Errors
-/// [`LatticeError::DigitTooLarge`] where the primes of a base digit that `level` has are more bits, with the
-/// margin for a part.
+/// [`LatticeError::DigitTooLarge`] where a base digit exceeds `max_bits`, and so do its primes at `level`
+/// plus the margin.
 pub fn merged_digits(
     chain: &Chain,
     gadget: &Gadget,
@@ -73,8 +74,8 @@ pub fn merged_digits(
     Ok(runs)
 }
 
-/// The primes of a key for levels up to `key_level` that can be special at `level`: those outside every base
-/// digit in use at `level`.
+/// The primes of a key for levels up to `key_level` that can be special primes at `level`: those in no base
+/// digit that `level` uses.
 #[must_use]
 pub fn free_primes(chain: &Chain, gadget: &Gadget, level: Level, key_level: Level) -> Basis {
     let used = &gadget.digits()[..gadget.digit_count(chain, level)];
@@ -88,8 +89,8 @@ pub fn free_primes(chain: &Chain, gadget: &Gadget, level: Level, key_level: Leve
     )
 }
 
-/// The terms of the generated key that each term of the merged key is the sum of, in the order in which keys
-/// are stored: digit by digit, then input by input.
+/// For each term of the merged key, the terms of the generated key of which it is the sum. Terms are in the
+/// order in which keys are stored: digit by digit, then input by input.
 pub(super) fn merged_terms(runs: &[Range<usize>], inputs: usize) -> Vec<Vec<usize>> {
     let term = |run: &Range<usize>, input: usize| run.clone().map(|digit| digit * inputs + input).collect();
     runs.iter().flat_map(|run| (0..inputs).map(move |input| term(run, input))).collect()

@@ -28,7 +28,7 @@ const LIMB_SOURCES: f64 = 1.6;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MachineProfile {
-    /// Where the numbers come from, in words.
+    /// The origin of the numbers, as a text for users.
     pub source: String,
     /// Instruction set whose kernels were measured; `None` in the built-in model, which is used for every
     /// instruction set.
@@ -48,8 +48,7 @@ pub struct MachineProfile {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MatrixTimes {
-    /// Fixed time of one product modulo one prime, beside its counted operations: choosing how numbers are
-    /// cut into digits, and starting the product.
+    /// Fixed time of one product modulo one prime, in addition to its counted operations.
     pub start: f64,
     /// One multiply-add of the floating-point products.
     pub multiply_add: f64,
@@ -66,8 +65,8 @@ pub struct MatrixTimes {
 pub struct KernelTimes {
     /// Ring degree.
     pub degree: usize,
-    /// A transform, by class of prime ([`clathrate_arith::Engine::transform_class`]); on a processor: below
-    /// 2^45.9, below 2^50, any.
+    /// A transform, by class of prime ([`clathrate_arith::Engine::transform_class`]); on a processor: primes
+    /// below 2^45.9, below 2^50, above.
     pub transform: [f64; 3],
     /// One source of one target of a base conversion.
     pub convert: f64,
@@ -99,12 +98,11 @@ pub struct SwitchCounts {
     pub products: f64,
     /// Bytes of key read.
     pub key_bytes: f64,
-    /// The same counts as a processor with every kernel would have them, where they depend on the engine;
-    /// prices use these.
+    /// The counts that depend on the engine, for a processor with all kernels; prices use them.
     pub priced: PricedCounts,
 }
 
-/// The counts of a switch that depend on the engine, as a processor with every kernel has them.
+/// The counts of a switch that depend on the engine, for a processor with all kernels.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct PricedCounts {
     /// Transforms, by class of prime on a processor.
@@ -116,9 +114,9 @@ pub struct PricedCounts {
 }
 
 impl SwitchCounts {
-    /// The time that plans compare, in nanoseconds at `degree`: by the built-in model and by the counts of a
-    /// processor, whatever machine and engine compute. Owners and evaluators so choose the same methods and
-    /// the same keys.
+    /// The time that plans compare, in nanoseconds at `degree`. It uses the built-in model and the counts of
+    /// a processor, independent of the machine and engine, so that owners and servers choose the same methods
+    /// and keys.
     #[must_use]
     pub fn price(&self, degree: usize) -> f64 {
         let PricedCounts { transforms, division_conversions, division_limbs } = self.priced;
@@ -144,7 +142,7 @@ impl AddAssign for SwitchCounts {
     }
 }
 
-/// The prices of plans.
+/// The profile with which plans are priced.
 static REFERENCE: LazyLock<MachineProfile> = LazyLock::new(MachineProfile::built_in);
 
 impl MachineProfile {
@@ -178,24 +176,24 @@ impl MachineProfile {
         }
     }
 
-    /// The built-in model, by which plans choose methods and keys on every machine: it belongs to the version
-    /// of this library, and no measurement changes it.
+    /// The built-in model, with which plans choose methods and keys on every machine. It is fixed for a
+    /// version of this library; measurements do not change it.
     #[must_use]
     pub fn reference() -> &'static Self {
         &REFERENCE
     }
 
     /// The built-in model of a large graphics processor, computed and not measured: 132 multiprocessors at
-    /// 1.7 GHz that issue 64 instructions a cycle, of which half are of use; memory of 3.3 TB/s; a cache of
-    /// 50 MB. A butterfly takes 27 instructions of 32 bits, 8 for moduli below 2^30, or 8 of `doubles` for
-    /// moduli below 2^50, which are then issued at the same rate.
+    /// 1.7 GHz that issue 64 instructions a cycle, of which half do arithmetic; memory of 3.3 TB/s; a cache
+    /// of 50 MB. A butterfly takes 27 instructions of 32 bits, or 8 for moduli below 2^30. With `doubles`, it
+    /// takes 8 instructions on doubles for moduli below 2^50, which are issued at the same rate.
     #[must_use]
     pub fn built_in_device(doubles: bool) -> Self {
         let rate = 132.0 * 64.0 * 1.7 / 2.0;
         let bandwidth = 3_300.0;
         let at = |log_degree: u32| {
             let words = f64::from(1u32 << log_degree);
-            // A butterfly for each pair of words in each stage; rows longer than 2^14 go through memory
+            // A butterfly for each pair of words in each stage; rows longer than 2^14 are read and written
             // twice.
             let moved = words * if log_degree > 14 { 32.0 } else { 16.0 } / bandwidth;
             let transform =
@@ -248,9 +246,9 @@ impl MachineProfile {
             + counts.sums as f64 * times.sum
     }
 
-    /// Nanoseconds that memory traffic adds to an operation which reads and writes arrays of these sizes
-    /// once; none if the arrays fit the cache. A written byte counts twice, because the processor fetches a
-    /// cache line before it writes to the line.
+    /// Nanoseconds that memory traffic adds to an operation that reads and writes arrays of these sizes once;
+    /// 0 if the arrays fit the cache. A written byte counts twice, because the processor fetches a cache line
+    /// before it writes to the line.
     #[must_use]
     pub fn memory_nanoseconds(&self, read_bytes: f64, written_bytes: f64) -> f64 {
         if read_bytes + written_bytes > self.cache_bytes {
@@ -289,7 +287,7 @@ struct Work<'a> {
     primes: usize,
     /// For each digit in use, its primes that belong to the level.
     digits: Vec<Vec<usize>>,
-    /// The level's primes and the special ones.
+    /// The level's primes and the special primes.
     extended: Vec<usize>,
 }
 
@@ -316,7 +314,7 @@ impl<'a> Work<'a> {
         (primes.iter().map(|&index| self.bits_of(index)).sum::<f64>() / LIMB_BITS).ceil() - 0.5
     }
 
-    /// The primes that digits and keys are multiplied over.
+    /// The primes modulo which digits and keys are multiplied.
     fn product_primes(&self) -> &[usize] {
         self.representation.klss.as_ref().map_or(&self.extended[..], |digits| digits.auxiliary.indices())
     }
@@ -353,9 +351,9 @@ pub(super) fn decomposition_counts(
     counts
 }
 
-/// Counts of a switch at `level` by keys in `representation`, from Eval to Eval form, of `inputs` polynomials
-/// to `columns`: the decomposition, the products and the mod-down. [klss, Table 1], with the transforms
-/// around it
+/// Counts of a switch at `level` by keys in `representation`, of `inputs` polynomials to `columns`, from Eval
+/// to Eval form: the decomposition, the products and the mod-down. [klss, Table 1], with the transforms from
+/// and to Eval form.
 #[must_use]
 pub(super) fn counts(
     chain: &Chain,
@@ -423,7 +421,7 @@ pub(super) fn division_counts(
 }
 
 /// Counts of the work that is saved if a product in `representation` shares one mod-down with a product over
-/// the special primes `other`: one division by the special primes that both have.
+/// the special primes `other`: one division by the common special primes.
 #[must_use]
 pub(super) fn shared_mod_down_counts(
     chain: &Chain,

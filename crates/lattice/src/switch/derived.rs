@@ -1,4 +1,4 @@
-//! The representations that have been derived from one switching key.
+//! Stores the representations that have been derived from one switching key.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -6,8 +6,8 @@ use clathrate_arith::Factors;
 
 use super::representation::KeyRepresentation;
 
-/// The representations derived from one key. They live and die with the key and can be dropped at any time:
-/// the next use derives them again.
+/// The representations derived from one key. They are dropped with the key, or at any time before: the next
+/// use derives them again.
 #[derive(Debug, Default)]
 pub struct DerivedKeys(Mutex<Vec<DerivedKey>>);
 
@@ -62,7 +62,7 @@ impl DerivedKeys {
         }
     }
 
-    /// The cache's clock at the least recent use of any of them.
+    /// The cache's clock at the last use of the representation that has been unused longest.
     pub(super) fn oldest(&self) -> Option<u64> {
         self.lock().iter().map(|derived| derived.used).min()
     }

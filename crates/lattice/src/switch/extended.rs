@@ -1,8 +1,8 @@
 //! The result of a switch before its mod-down: a bundle over the extended modulus `P Q_l` whose phase is `P`
 //! times as large.
 //!
-//! The hybrid method leaves this bundle in Eval form, the KLSS method in Coeff form. A sum keeps one part in
-//! each form, so that products of both methods, and terms that need no switch, share one mod-down and no part
+//! The hybrid method gives this bundle in Eval form, the KLSS method in Coeff form. A sum keeps one part in
+//! each form, so that products of both methods and terms that need no switch share one mod-down, and no part
 //! is transformed only to be added to the other.
 
 use std::borrow::Cow;
@@ -16,14 +16,14 @@ use crate::polys::{Polys, PolysRef};
 use crate::ring::Ring;
 use crate::shape::{Bodies, Rank};
 
-/// `P` times a switched bundle, to be added up with others before one mod-down.
+/// `P` times a switched bundle, which can be added to others before one mod-down.
 #[derive(Debug, Clone)]
 pub struct Extended {
     pub(super) frame: Arc<Frame>,
     /// Over the extended basis.
     pub(super) coeff: Option<Bundle<Coeff>>,
-    /// Over the extended basis, or over the level's primes and only some (or none) of the special primes. The
-    /// part is zero modulo the special primes that it lacks, so no rows are stored or transformed for them.
+    /// Over the level's primes and all, some or none of the special primes. The part is zero modulo the
+    /// special primes that it lacks, so it has no rows for them.
     pub(super) eval: Option<Bundle<Eval>>,
 }
 
@@ -47,7 +47,7 @@ where
 }
 
 impl Extended {
-    /// The extended modulus that this sum is over.
+    /// The extended modulus of this sum.
     #[must_use]
     pub fn frame(&self) -> &Arc<Frame> {
         &self.frame
@@ -56,7 +56,7 @@ impl Extended {
     /// `self <- self + other`: products that share one mod-down. [klss, sec. 4; lazy key switching]
     ///
     /// # Errors
-    /// [`LatticeError::BasisMismatch`] where the two were made by different plans; shape errors.
+    /// [`LatticeError::BasisMismatch`] where levels or special primes differ; ring and shape errors.
     pub fn add_assign(&mut self, other: &Self) -> Result<(), LatticeError> {
         if !self.frame.ring().same_as(other.frame.ring()) {
             return Err(LatticeError::RingMismatch {
@@ -80,8 +80,7 @@ impl Extended {
         add(&mut self.coeff, other.coeff.as_ref(), Bundle::add_assign)?;
         let frame = &self.frame;
         add(&mut self.eval, other.eval.as_ref(), |own, other| {
-            // The two parts may lack different special primes, so both are widened to the whole extended
-            // basis.
+            // The parts may lack different special primes, so both are extended to all of them.
             if own.basis() != other.basis() {
                 *own = frame.widen(own)?.into_owned();
                 return own.add_assign(&*frame.widen(other)?);
@@ -90,8 +89,8 @@ impl Extended {
         })
     }
 
-    /// `self <- self + P terms`, for terms over the level's modulus that need no switch: the mask's
-    /// polynomials, then the bodies.
+    /// `self <- self + P terms`, for terms over the level's modulus that need no switch. Terms are mask
+    /// polynomials, then bodies.
     ///
     /// # Errors
     /// [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`] where a term is not over the level's
@@ -106,7 +105,7 @@ impl Extended {
         self.add_lifted_polys(Polys::copied(terms)?.view())
     }
 
-    /// As [`Extended::add_lifted`], for terms in one allocation.
+    /// [`Extended::add_lifted`] for terms in one allocation.
     pub fn add_lifted_polys(&mut self, terms: PolysRef<'_, Eval>) -> Result<(), LatticeError> {
         self.check_count(terms.len())?;
         self.check_term(terms.ring(), terms.basis())?;
@@ -174,8 +173,8 @@ impl Extended {
     }
 
     /// Removes the mask's polynomials from index `rank` on and returns them, divided by the special modulus,
-    /// in Coeff form. A decomposition starts in Coeff form, so this saves the transforms to Eval form and
-    /// back. [`Extended::split_mask`] removes the whole mask. [dpad-he, Fig. 2]
+    /// in Coeff form, in which a decomposition starts. [`Extended::split_mask`] removes the complete mask.
+    /// [dpad-he, Fig. 2]
     ///
     /// # Errors
     /// [`LatticeError::NothingBeyondRank`] where the mask has no polynomial from `rank` on, or none would be
@@ -188,7 +187,7 @@ impl Extended {
         self.cut_mask(rank)
     }
 
-    /// As [`Extended::take_mask`], but `rank` may be 0, which leaves the bodies alone.
+    /// [`Extended::take_mask`] where `rank` may be 0, which removes the complete mask.
     pub(super) fn cut_mask(&mut self, rank: usize) -> Result<Polys<Coeff>, LatticeError> {
         let frame = &self.frame;
         // If there is no part in Eval form, the division reads the polynomials in place.
@@ -225,7 +224,7 @@ impl Extended {
     /// The sum over the extended modulus as one bundle in Eval form.
     ///
     /// # Errors
-    /// None but those of arithmetic on bundles of one shape.
+    /// Those of arithmetic on bundles of one shape.
     pub fn to_eval(&self) -> Result<Bundle<Eval>, LatticeError> {
         let mut sum = self.coeff.clone().map(Bundle::into_eval);
         let eval = self.eval.as_ref().map(|eval| self.frame.widen(eval)).transpose()?;
@@ -233,7 +232,7 @@ impl Extended {
         sum.ok_or(LatticeError::EmptyShape { what: "the number of products", got: 0 })
     }
 
-    /// As [`Extended::to_eval`], without a copy where the whole sum is in Eval form.
+    /// [`Extended::to_eval`] without a copy where the sum has only a part in Eval form.
     pub fn into_eval(self) -> Result<Bundle<Eval>, LatticeError> {
         match (self.coeff, self.eval) {
             (None, Some(eval)) if eval.basis() == self.frame.extended() => Ok(eval),

@@ -7,9 +7,8 @@
 //! plaintexts over `P Q_l`, and sums of both.
 //!
 //! The KLSS method leaves its results in Coeff form, where polynomials cannot be multiplied residue by
-//! residue. The products here therefore first transform such a part to Eval form, with one forward transform
-//! per polynomial and prime. Call [`Extended::into_eval_form`] on an input of several products, so that it is
-//! transformed only once.
+//! residue. The products here first transform such a part to Eval form, with one forward transform per
+//! polynomial and prime. [`Extended::into_eval_form`] transforms an input of several products once.
 //!
 //! Source: double hoisting of Bossuat, Mouchet, Troncoso-Pastoriza, Hubaux (EUROCRYPT 2021), sec. 4.2;
 //! differs: any rank, any number of bodies, both methods.
@@ -29,7 +28,7 @@ use crate::poly::{Basis, Coeff, Domain, Eval, Poly};
 use crate::polys::{Polys, PolysMut, PolysRef};
 use crate::shape::{Bodies, Rank};
 
-/// The bodies of an [`Extended`] whose mask was taken away, to be added to the switched mask.
+/// The bodies of an [`Extended`] whose mask was removed, to be added to the switched mask.
 #[derive(Debug, Clone)]
 pub struct ExtendedBodies {
     frame: Arc<Frame>,
@@ -39,11 +38,11 @@ pub struct ExtendedBodies {
     eval: Option<Polys<Eval>>,
 }
 
-/// Inputs in Eval form; an input that is already in Eval form is borrowed.
+/// Inputs in Eval form; inputs that were in Eval form already are borrowed.
 type EvalForms<'a> = Vec<Cow<'a, Bundle<Eval>>>;
 
 impl ExtendedBodies {
-    /// The modulus that the bodies are over.
+    /// The extended modulus of the bodies.
     #[must_use]
     pub fn frame(&self) -> &Arc<Frame> {
         &self.frame
@@ -80,7 +79,7 @@ impl Extended {
         Ok(Self { frame: frame.clone(), coeff: None, eval: Some(bundle) })
     }
 
-    /// `P x` for a bundle `x` over the level's modulus: a term that needs no switch.
+    /// `P x` for a bundle `x` over the level's modulus, which needs no switch.
     ///
     /// # Errors
     /// [`LatticeError::RingMismatch`], [`LatticeError::BasisMismatch`] where the bundle is not over the
@@ -134,8 +133,7 @@ impl Extended {
         }
     }
 
-    /// `phi(self)`: the sum under an automorphism, now under the secrets `phi(s_i)`. Commutes with the
-    /// mod-down.
+    /// `phi(self)`, under the secrets `phi(s_i)`. Commutes with the mod-down.
     ///
     /// # Errors
     /// [`LatticeError::RingMismatch`] for an automorphism of another degree.
@@ -160,7 +158,7 @@ impl Extended {
     /// polynomial and prime for KLSS.
     ///
     /// # Errors
-    /// None but those of arithmetic on bundles of one shape.
+    /// Those of arithmetic on bundles of one shape.
     pub fn into_eval_form(self) -> Result<Self, LatticeError> {
         if self.coeff.is_none() {
             return Ok(self);
@@ -199,9 +197,9 @@ impl Extended {
     /// `sum_t p_t x_t` for plaintext polynomials over the primes of `P Q_l` and any others, in one pass over
     /// the residues.
     ///
-    /// Cost: one product for each term, polynomial and prime of `P Q_l`; of `Q_l` alone for terms that are
-    /// zero modulo the special primes ([`Extended::lift_of`]). Parts in Coeff form are transformed first,
-    /// each time: see [`Extended::into_eval_form`].
+    /// Cost: one product for each term, polynomial and prime of `P Q_l`, or of `Q_l` for terms that are zero
+    /// modulo the special primes ([`Extended::lift_of`]). Every call transforms parts in Coeff form: see
+    /// [`Extended::into_eval_form`].
     ///
     /// # Errors
     /// [`LatticeError::EmptyShape`] without terms; [`LatticeError::BasisMismatch`] where terms are of
@@ -232,14 +230,15 @@ impl Extended {
     /// Several linear combinations of the same inputs with packed plaintexts, of this ring or of a subring:
     /// `sum_t x_(inputs[t]) * plaintexts[t]` for each.
     ///
-    /// All combinations are computed in one pass, prime by prime, so that the inputs are read once: for the
-    /// giant steps of a linear transform, whose inputs are the baby steps. Cost: as
+    /// All combinations are computed in one pass, prime by prime, so that the inputs are read once. Used for
+    /// the giant steps of a linear transform, whose inputs are the baby steps. Cost: as
     /// [`Extended::linear_combination`] for each.
     ///
     /// # Errors
     /// As [`Extended::linear_combination`]; [`LatticeError::InputOutOfRange`],
     /// [`clathrate_arith::ArithError::Shape`] where a combination does not name one of the inputs for each
-    /// plaintext; [`LatticeError::DegreeChange`] where the plaintexts' degree is no subring's.
+    /// plaintext; [`LatticeError::DegreeChange`] where the degree of the plaintexts does not divide the
+    /// ring's.
     pub fn packed_combinations(
         inputs: &[&Self],
         combinations: &[PackedCombination<'_>],
@@ -255,14 +254,14 @@ impl Extended {
         Ok(sums.into_iter().map(|sum| Self { frame: frame.clone(), coeff: None, eval: Some(sum) }).collect())
     }
 
-    /// All inputs in Eval form, at least one, and the modulus that they share.
+    /// All inputs in Eval form, and their common modulus. Refuses an empty list.
     fn eval_forms<'a>(inputs: &[&'a Self]) -> Result<(&'a Arc<Frame>, EvalForms<'a>), LatticeError> {
         let first = inputs.first().ok_or(LatticeError::EmptyShape { what: "the number of terms", got: 0 })?;
         inputs.iter().try_for_each(|x| check_frame(&first.frame, &x.frame))?;
         Ok((&first.frame, inputs.iter().map(|x| x.eval_form()).collect::<Result<_, _>>()?))
     }
 
-    /// `self <- self + P bodies`, for bodies over the level's modulus: a switch takes only the mask, so the
+    /// `self <- self + P bodies`, for bodies over the level's modulus. A switch reads only the mask, so the
     /// bodies are added separately.
     pub fn add_lifted_bodies(&mut self, bodies: PolysRef<'_, Eval>) -> Result<(), LatticeError> {
         if bodies.len() != self.body_count() {
@@ -286,7 +285,7 @@ impl Extended {
     /// conversion. The phase changes by the mask's rounding.
     ///
     /// # Errors
-    /// None but those of arithmetic on bundles of one shape.
+    /// Those of arithmetic on bundles of one shape.
     pub fn split_mask(mut self) -> Result<(Polys<Coeff>, ExtendedBodies), LatticeError> {
         let mask = self.cut_mask(0)?;
         let (coeff, eval) = (self.coeff.map(Bundle::into_polys), self.eval.map(Bundle::into_polys));
@@ -352,7 +351,7 @@ fn with_zero_mask<D: Domain>(
 }
 
 impl<D: Domain> Bundle<D> {
-    /// Refuses an operand whose rank or number of bodies differs; the primes may differ.
+    /// Refuses an operand of another rank or number of bodies; the primes may differ.
     fn check_shape_of(&self, other: &Self) -> Result<(), LatticeError> {
         if self.rank() != other.rank() {
             return Err(LatticeError::RankMismatch { left: self.rank(), right: other.rank() });

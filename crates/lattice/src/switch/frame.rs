@@ -1,5 +1,5 @@
-//! The extended modulus `P Q_l`, over which a switch computes its products, and the divisions by `P` that end
-//! the switch.
+//! The extended modulus `P Q_l`, modulo which a switch computes its products, and the divisions by `P` that
+//! end the switch.
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
@@ -12,7 +12,7 @@ use crate::poly::{Basis, Domain, Eval};
 use crate::polys::{Polys, PolysMut, PolysRef};
 use crate::ring::Ring;
 
-/// A level's primes and some special ones: the extended modulus `P Q_l`.
+/// The extended modulus `P Q_l`: a level's primes and some special primes.
 #[derive(Debug)]
 pub struct Frame {
     ring: Ring,
@@ -74,7 +74,7 @@ impl Frame {
         Self::with_step(&self.ring, self.level, self.basis.clone(), Basis::new(special), self.step.clone())
     }
 
-    /// Whether all special primes of `other` are among this one's, at the same level of the same ring.
+    /// Whether this frame has all special primes of `other`, at the same level of the same ring.
     #[must_use]
     pub fn holds(&self, other: &Self) -> bool {
         self.ring.same_as(&other.ring)
@@ -145,7 +145,7 @@ impl Frame {
         );
     }
 
-    /// Extends a bundle over the level's primes, or over these and some special primes, to the whole extended
+    /// Extends a bundle over the level's primes, and possibly some of the special primes, to the extended
     /// basis; the new rows are zero.
     pub(super) fn widen<'a, D: Domain>(&self, x: &'a Bundle<D>) -> Result<Cow<'a, Bundle<D>>, LatticeError> {
         if *x.basis() == self.extended {
@@ -154,8 +154,7 @@ impl Frame {
         Bundle::from_polys(self.widen_polys(x.view())?, x.rank()).map(Cow::Owned)
     }
 
-    /// Extends polynomials over a part of the extended basis to the whole extended basis; the new rows are
-    /// zero.
+    /// Extends polynomials over a part of the extended basis to the extended basis; the new rows are zero.
     pub(super) fn widen_polys<D: Domain>(&self, x: PolysRef<'_, D>) -> Result<Polys<D>, LatticeError> {
         if *x.basis() == self.extended {
             return Ok(x.to_polys());
@@ -170,8 +169,8 @@ impl Frame {
     }
 
     /// Multiplies a bundle of `narrow`, a frame with fewer special primes, by the product of the special
-    /// primes that `narrow` lacks. The result stays over the bundle's own basis, because it is zero modulo
-    /// the missing primes.
+    /// primes that `narrow` lacks. The result keeps the bundle's basis, because it is zero modulo the missing
+    /// primes.
     pub(super) fn lift<D: Domain>(&self, narrow: &Self, mut x: Bundle<D>) -> Bundle<D> {
         let lacking = Basis::new(
             self.special.indices().iter().copied().filter(|&i| narrow.special.row_of(i).is_none()),

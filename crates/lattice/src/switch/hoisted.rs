@@ -1,10 +1,10 @@
 //! Baby steps of a linear transform, fused with the products that follow them.
 //!
-//! The rotations of one ciphertext before their mod-down, all together, take as much memory as there are baby
-//! steps; a plaintext product reads them once and they are gone. [`Switcher::hoisted_combinations`] has the
-//! engine compute and multiply them in one operation, so that they stay near the processor and need not exist
-//! as a whole. The results are those of [`crate::Bundle::rotate_extended`] and
-//! [`Extended::packed_combinations`], bit for bit.
+//! The baby steps, rotations of one ciphertext before their mod-down, take much memory and are read only
+//! once, by the products with plaintexts. In [`Switcher::hoisted_combinations`] the engine computes and
+//! multiplies them in one operation, so that they stay in the cache and are never stored completely. The
+//! results are those of [`crate::Bundle::rotate_extended`] and [`Extended::packed_combinations`], bit for
+//! bit.
 
 use clathrate_arith::{Automorphism, Hoisted, PermutedProduct, PlaintextSum, Rows};
 
@@ -22,10 +22,12 @@ use crate::polys::{Polys, PolysMut};
 pub type BabyStep<'a> = Option<(&'a Automorphism, &'a SwitchKey)>;
 
 impl Switcher {
-    /// Several linear combinations, with packed plaintexts, of rotations of one bundle: `sum_t x_(inputs[t]) * plaintexts[t]` over `P Q_l` for each combination,
-    /// where `x_b` is `P phi_b(x)`, or `P x`.
+    /// Several linear combinations, with packed plaintexts, of rotations of one bundle:
+    /// `sum_t x_(inputs[t]) * plaintexts[t]` over `P Q_l` for each combination, where `x_b` is `P phi_b(x)`,
+    /// or `P x`.
     ///
-    /// `digits` are the bundle's ([`Bundle::decompose_mask`]), by tables of the hybrid method.
+    /// `digits` are the digits of the bundle's mask ([`Bundle::decompose_mask`]) with tables of the hybrid
+    /// method.
     ///
     /// # Errors
     /// As [`Bundle::rotate_extended`] and [`Extended::packed_combinations`]; [`LatticeError::KeyGadget`] for

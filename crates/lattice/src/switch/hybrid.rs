@@ -1,9 +1,9 @@
-//! The hybrid method: each digit is extended to the whole modulus `P Q_l` and multiplied there. Decomposition
-//! and products serve the KLSS method too.
+//! The hybrid method: each digit is extended to the modulus `P Q_l` and multiplied there. The KLSS method
+//! uses the same decomposition and products.
 //!
-//! The exact conversion centres digits, in `[-D/2, D/2]`. Any method that computes the same sum of the same
-//! integer digits therefore gives the same result bit for bit. Source: [klss, sec. 4.2]; differs: centred
-//! digits, level-free gadget.
+//! The exact conversion gives centred digits, in `[-D/2, D/2]`. All methods that compute the same sum of
+//! these integer digits give the same result bit for bit. Source: [klss, sec. 4.2]; differs: centred digits,
+//! level-free gadget.
 
 use std::sync::Arc;
 
@@ -84,7 +84,7 @@ pub(super) fn decompose(
     Digits { tables: tables.clone(), polys }
 }
 
-/// The part of a key that a switch by one [`SwitchTables`] reads.
+/// The part of a key that a switch with one [`SwitchTables`] reads.
 pub(super) struct Reading {
     pub(super) factors: Arc<Factors>,
     pub(super) groups: Vec<usize>,
@@ -93,7 +93,7 @@ pub(super) struct Reading {
     columns: usize,
 }
 
-/// The part of `key` that a switch of `inputs` polynomials by `tables` reads; `factors` is the key in the
+/// The part of `key` that a switch of `inputs` polynomials with `tables` reads; `factors` is the key in the
 /// representation of `tables`.
 pub(super) fn reading(
     tables: &SwitchTables,
@@ -114,7 +114,7 @@ pub(super) fn reading(
     Ok(Reading { factors, groups, rows, rank: key.rank(), columns: key.columns() })
 }
 
-/// Refuses keys that do not serve `tables`.
+/// Refuses keys that do not fit `tables`.
 pub(super) fn check_key(tables: &SwitchTables, inputs: usize, key: &SwitchKey) -> Result<(), LatticeError> {
     if inputs == 0 || inputs != key.inputs() {
         return Err(LatticeError::KeyInputs { key_inputs: key.inputs(), inputs });
@@ -138,8 +138,8 @@ fn bundle_of<D: Domain>(tables: &SwitchTables, rank: usize, out: Buffer) -> Resu
     Bundle::from_polys(Polys::from_buffer(tables.ring(), tables.extended(), out), rank)
 }
 
-/// Brings sums over the product basis to the extended basis: KLSS recombines them, the hybrid method computes
-/// in the extended basis already.
+/// Converts sums over the product basis to the extended basis: the KLSS method recombines them; in the hybrid
+/// method the bases are the same.
 fn finish(tables: &Arc<SwitchTables>, reading: &Reading, sums: Buffer) -> Result<Extended, LatticeError> {
     let (coeff, eval): (Option<Bundle<Coeff>>, Option<Bundle<Eval>>) = match &tables.recombination {
         None => (None, Some(bundle_of(tables, reading.rank, sums)?)),
@@ -161,7 +161,7 @@ fn scratch(tables: &SwitchTables, reading: &Reading) -> Buffer {
     tables.ring().engine().scratch(reading.groups.len() * reading.columns * tables.product_basis.len())
 }
 
-/// The products of key and digits that have been computed before.
+/// The products of a key with digits that have been computed before.
 pub(super) fn inner_product(
     tables: &Arc<SwitchTables>,
     inputs: &[&Digits],
@@ -183,7 +183,7 @@ pub(super) fn inner_product(
     finish(tables, reading, out)
 }
 
-/// Decomposition and products in one pass, for inputs whose digits no other key needs.
+/// Decomposition and products in one pass, for inputs whose digits are multiplied by one key only.
 pub(super) fn product(
     tables: &Arc<SwitchTables>,
     inputs: &[GadgetInput<'_>],

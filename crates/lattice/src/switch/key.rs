@@ -27,7 +27,7 @@ use crate::shape::{Bodies, Rank};
 /// Domain-separation string of the seeds of a key's entries.
 const ENTRY_DOMAIN: &str = "clathrate switch key entry v1";
 
-/// A switching key: `R x d` bundles over the key's whole modulus, masks from one seed, held as packed
+/// A switching key: `R x d` bundles over the key's modulus with masks from one seed, stored as packed
 /// factors.
 #[derive(Debug, Clone)]
 pub struct SwitchKey {
@@ -38,9 +38,9 @@ pub struct SwitchKey {
     inputs: usize,
     digits: usize,
     rank: usize,
-    /// Absent for a combination of keys, whose masks are no expansion of a seed.
+    /// `None` for a combination of keys, whose masks do not come from one seed.
     seed: Option<MaskSeed>,
-    /// Term `digit * inputs + input`; columns are the mask, then the bodies.
+    /// Terms are entries, entry `(i, j)` at `j * inputs + i`; columns are the mask, then the bodies.
     factors: Arc<Factors>,
     derived: Arc<DerivedKeys>,
 }
@@ -105,10 +105,11 @@ impl SwitchKey {
         Self::from_entries(chain, gadget, level, matrix.inputs(), Some(seed), &entries)
     }
 
-    /// A key from its seed and its bodies (`bodies[i * digits + j][b]`), as files store it.
+    /// A key from its seed and its bodies (`bodies[i * digits + j][b]`), which files store.
     ///
     /// # Errors
-    /// [`LatticeError::KeyGadget`], [`LatticeError::EmptyShape`] and their like where the parts do not fit.
+    /// [`LatticeError::KeyGadget`], [`LatticeError::KeyInputs`], [`LatticeError::BodiesMismatch`] where
+    /// numbers of digits, inputs or bodies do not fit; ring, basis and level errors.
     pub fn from_bodies(
         chain: &Chain,
         gadget: &Gadget,
@@ -153,12 +154,12 @@ impl SwitchKey {
         Self::from_entries(chain, gadget, level, inputs, Some(seed), &entries)
     }
 
-    /// A key from its entries, input-major: entry `(i, j)` at `i * digits + j`. Linear combinations of
-    /// entries of keys are entries of a key for the same combinations of their secrets, with the combinations
+    /// A key from its entries, input-major: entry `(i, j)` at `i * digits + j`. A linear combination of
+    /// entries of keys is an entry of a key for the same combination of their secrets, with that combination
     /// of their errors.
     ///
     /// # Errors
-    /// [`LatticeError::KeyInputs`] without entries; [`LatticeError::BasisMismatch`] and its like where
+    /// [`LatticeError::KeyInputs`] without entries; [`LatticeError::BasisMismatch`] and shape errors where
     /// entries differ.
     pub(crate) fn from_entries(
         chain: &Chain,
@@ -224,19 +225,19 @@ impl SwitchKey {
         ))
     }
 
-    /// The packed residues, in the layout of [`clathrate_arith::factors`]; bytes between and after the rows
-    /// are of no meaning.
+    /// The packed residues in the layout of [`clathrate_arith::factors`]. Bytes between and after the rows
+    /// have no meaning.
     #[must_use]
     pub fn words(&self) -> Cow<'_, [u64]> {
         self.ring.engine().factor_words(&self.factors)
     }
 
     /// A combination of keys from its packed residues ([`SwitchKey::words`]), which may stay in a mapped
-    /// file. Residues are not checked: switches with those that are not reduced are wrong.
+    /// file. Residues are not checked; if some are not reduced, switches give wrong results.
     ///
     /// # Errors
-    /// As [`SwitchKey::layout_of`]; [`LatticeError::WordCount`] for another number of words;
-    /// [`LatticeError::KeyInputs`] without inputs or columns beyond the rank.
+    /// As [`SwitchKey::layout_of`]; [`LatticeError::WordCount`] where the number of words differs;
+    /// [`LatticeError::KeyInputs`] where there are no inputs or no bodies.
     pub fn from_words(
         (chain, gadget): (&Chain, &Gadget),
         level: Level,
@@ -281,7 +282,7 @@ impl SwitchKey {
         &self.gadget
     }
 
-    /// How many polynomials the key switches together: `R`.
+    /// The number `R` of polynomials that the key switches together.
     #[must_use]
     pub fn inputs(&self) -> usize {
         self.inputs
@@ -311,7 +312,7 @@ impl SwitchKey {
         self.factors.shape().columns
     }
 
-    /// The seed of all masks; absent for a combination of keys, which cannot be stored as a seed and bodies.
+    /// The seed of all masks; `None` for a combination of keys, which cannot be stored as a seed and bodies.
     #[must_use]
     pub fn seed(&self) -> Option<MaskSeed> {
         self.seed

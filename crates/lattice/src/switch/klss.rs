@@ -1,8 +1,8 @@
-//! The steps that only the KLSS method has: cutting keys into digits over auxiliary primes, and bringing sums
-//! back to the extended modulus.
+//! The steps of the KLSS method: decomposing keys into digits over auxiliary primes, and converting sums back
+//! to the extended modulus.
 //!
-//! A key polynomial `u` over the key's modulus is cut into key digits `v_j = [u] mod D~_j`, centred. With
-//! digits `b_i` of the input,
+//! A key polynomial `u` over the key's modulus is decomposed into centred key digits `v_j = [u] mod D~_j`.
+//! With digits `b_i` of the input,
 //!
 //! ```text
 //! sum_i b_i u_i  =  sum_i b_i v_ij   mod D~_j,
@@ -77,8 +77,8 @@ impl Recombination {
     }
 }
 
-/// Merges the key's components by `terms` and cuts them into key digits over the auxiliary primes; `None`
-/// where the key lacks a prime. [klss, sec. 4.4, "alternatively"]
+/// Merges the key's components by `terms` and decomposes them into key digits over the auxiliary primes;
+/// `None` where the key lacks a prime. [klss, sec. 4.4, "alternatively"]
 pub(super) fn derive(key_digits: &KeyDigits, key: &SwitchKey, terms: &[Vec<usize>]) -> Option<Factors> {
     let (engine, columns) = (key.ring().engine(), key.columns());
     let KeyDigits { digits, auxiliary, .. } = key_digits;

@@ -1,4 +1,5 @@
-//! How one level switches: hybrid or KLSS, how many special primes, whether gadget components are merged.
+//! The method of switching at one level: hybrid or KLSS, the number of special primes, whether gadget
+//! components are merged.
 
 use crate::chain::Chain;
 
@@ -9,8 +10,8 @@ pub struct SwitchMethod {
     /// Number of special primes: the last primes of the key, including primes of steps that the level no
     /// longer uses. On a chain of equal primes this is the digit length `r` of the papers.
     pub special: usize,
-    /// Whether neighbouring base digits are merged into the longest digits that the special modulus can
-    /// divide away. [level-aware, sec. 3.2]
+    /// Whether neighbouring base digits are merged into the longest digits that the special modulus allows.
+    /// [level-aware, sec. 3.2]
     pub coalesced: bool,
     /// Length `r~` of KLSS key digits, in primes of the chain's largest size; `None` for the hybrid method.
     /// [klss, sec. 3]
@@ -18,14 +19,14 @@ pub struct SwitchMethod {
 }
 
 impl SwitchMethod {
-    /// The hybrid method with the key exactly as it was generated: the chain's own special primes and
-    /// unmerged base digits.
+    /// The hybrid method with the generated key unchanged: the chain's special primes and unmerged base
+    /// digits.
     #[must_use]
     pub fn as_made(chain: &Chain) -> Self {
         Self { special: chain.special_basis().len(), coalesced: false, key_digit: None }
     }
 
-    /// The hybrid method with `special` special primes and the longest digits that these allow.
+    /// The hybrid method with `special` special primes and the longest digits that they allow.
     #[must_use]
     pub fn hybrid(special: usize) -> Self {
         Self { special, coalesced: true, key_digit: None }

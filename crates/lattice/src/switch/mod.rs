@@ -1,7 +1,7 @@
-//! The one switch: everything non-linear that happens to a bundle.
+//! Key switching: relinearisation, rotation, changes of the secret and of the rank are one operation.
 //!
-//! It takes `R` polynomials `u_i` whose contribution to body `b`'s phase is `u_i * T[i][b]`, with `T` known
-//! only to the key's owner, and returns a bundle under new secrets with the same contribution:
+//! A switch takes `R` polynomials `u_i` that contribute `u_i * T[i][b]` to the phase of body `b`, where only
+//! the key's owner knows `T`, and returns a bundle under new secrets with the same contribution:
 //!
 //! ```text
 //! b'_b + <a', s'_b>  ~  sum_i u_i * T[i][b]
@@ -16,8 +16,8 @@
 //! | rank-down, rank-reduce | k^ - k | s'_i | rank k |
 //! | many bodies | k | s_{b,i} | m bodies, one mask |
 //!
-//! Steps: decompose, inner product, mod-down. Each step can be shared: one decomposition serves many keys
-//! (hoisting), one mod-down many products.
+//! Steps: decompose, inner product, mod-down. One decomposition can serve many keys (hoisting), and one
+//! mod-down many products.
 //!
 //! The modules, lowest first:
 //!

@@ -1,5 +1,5 @@
-//! Chooses the switching method of each level: one fixed method, or the fastest that a cost model and a
-//! memory limit allow.
+//! Chooses the switching method of each level: one fixed method, or the fastest method by a cost model within
+//! a memory limit.
 
 use std::collections::HashMap;
 
@@ -27,7 +27,7 @@ pub enum SwitchPolicy {
 /// Finds the fastest method of each level by a cost model, within a memory limit for derived keys.
 #[derive(Debug)]
 pub struct Planner {
-    /// The machine to be fast on; absent for prices that are the same everywhere.
+    /// The machine to plan for; `None` for prices that are the same on every machine.
     profile: Option<MachineProfile>,
     columns: usize,
     expansion: f64,
@@ -79,14 +79,14 @@ impl Planner {
         Self { profile: Some(profile), columns, expansion }
     }
 
-    /// As [`Planner::new`], by prices that are the same on every machine ([`SwitchCounts::price`]), so that
-    /// results are equal bit for bit.
+    /// [`Planner::new`] with prices that are the same on every machine ([`SwitchCounts::price`]), so that all
+    /// machines choose the same methods and compute the same bits.
     #[must_use]
     pub fn by_prices(columns: usize, expansion: f64) -> Self {
         Self { profile: None, columns, expansion }
     }
 
-    /// The profile that the planner plans by.
+    /// The profile by which the planner predicts times.
     #[must_use]
     pub fn profile(&self) -> &MachineProfile {
         self.profile.as_ref().unwrap_or(MachineProfile::reference())
@@ -164,8 +164,8 @@ impl Planner {
         self.map_of(chain, gadget, key_level, inputs, Self::methods(chain))
     }
 
-    /// The fastest hybrid method at each level for keys of level `key_level` with one input: for sums that
-    /// plaintexts multiply before the mod-down.
+    /// The fastest hybrid method at each level for keys of level `key_level` with one input. Used for sums
+    /// that are multiplied by plaintexts before the mod-down.
     #[must_use]
     pub fn hybrid_map(&self, chain: &Chain, gadget: &Gadget, key_level: Level) -> MethodMap {
         let hybrid = Self::methods(chain).into_iter().filter(|method| method.key_digit.is_none()).collect();
@@ -188,8 +188,8 @@ impl Planner {
         let mut allowed = vec![true; methods.len()];
         let (mut chosen, mut bytes) = Self::best(&levels, &allowed);
         let total = |chosen: &[&Candidate]| chosen.iter().map(|c| c.nanoseconds).sum::<f64>();
-        // While the derived keys exceed the limit, drop the method whose loss costs the least time per byte
-        // that it frees. Methods that no level prefers are dropped first.
+        // Drops methods that no level prefers. Then, while the derived keys exceed the limit, drops the
+        // method that costs the least time per freed byte.
         for method in 0..methods.len() {
             allowed[method] = method == as_made || chosen.iter().any(|c| c.method == method);
         }

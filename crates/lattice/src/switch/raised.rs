@@ -1,17 +1,16 @@
-//! Linear maps of raised polynomials: a switch of inputs that are small integers, and therefore need no
-//! decomposition.
+//! Linear maps of raised polynomials: switches of inputs that are small integers and need no decomposition.
 //!
-//! The mask `a` of a raised ciphertext is an integer below `q0 / 2`, known modulo every prime. Its
-//! automorphisms are as small. A key with one gadget digit that covers the whole ciphertext modulus can
-//! multiply them as they are, because the noise `a e` is far below the special modulus:
+//! The mask `a` of a raised ciphertext is an integer below `q0 / 2`, known modulo every prime. Its images
+//! under automorphisms are as small. They can be multiplied without decomposition by a key with one gadget
+//! digit for all ciphertext primes, because the noise `a e` is far below the special modulus:
 //!
 //! ```text
 //! sum_j phi_j(a) key_j,    key_j encrypts P' T_j
 //! ```
 //!
 //! has the phase `P' sum_j phi_j(a) T_j`. With `T_j = round(t nu_j) s`, `t` a product of primes, the division
-//! by `P' t` makes of it `sum_j phi_j(a) nu_j s`: a linear map of the mask and a change of its secret, for
-//! the price of the products and one mod-down. [`Chain::with_lowest_special_step`] gives the chain on which
+//! by `P' t` gives the phase `sum_j phi_j(a) nu_j s`: a linear map of the mask and a change of its secret, at
+//! the cost of the products and one mod-down. [`Chain::with_lowest_special_step`] gives the chain on which
 //! `t` is the highest step.
 //!
 //! Source: [bootstrapping study], sec. 3.2; the idea is that of ePrint 2025/1403 and 2025/1298.
@@ -33,7 +32,7 @@ use crate::polys::{Polys, PolysRef};
 
 impl Chain {
     /// The chain whose highest step consists of the first `count` special primes, and whose special primes
-    /// are the others. Keys over all of its primes are over the primes of this chain's keys.
+    /// are the others. Keys for the highest levels of both chains are over the same primes.
     ///
     /// # Errors
     /// [`LatticeError::NoSpecialPrimes`] unless a special prime remains.
@@ -52,8 +51,8 @@ impl Gadget {
 
 impl Switcher {
     /// `sum_j sum_i phi_j(inputs_i) key_(j, i)`: `P'` times a bundle of this chain's highest level, for
-    /// inputs that are small integers modulo all primes of the key. The key has an input for each pair, those
-    /// of one automorphism together, and one digit ([`Gadget::single`]).
+    /// inputs that are small integers modulo all primes of the key. The key has one digit
+    /// ([`Gadget::single`]) and an input for each pair `(j, i)`, `j` outer.
     ///
     /// Range: integers of `b` bits add noise of about `b + log2(sigma N R) / 2` bits before the division by
     /// `P'`.

@@ -1,4 +1,5 @@
-//! The representation of switching keys that a method needs: special primes, merged digits, KLSS key digits.
+//! The representation of switching keys with which a method computes: special primes, merged digits, KLSS key
+//! digits.
 
 use std::ops::Range;
 
@@ -13,8 +14,7 @@ use crate::gadget::{DIGIT_SLACK_BITS, Gadget};
 use crate::poly::Basis;
 use crate::ring::Ring;
 
-/// The representation of switching keys that one method needs. It does not depend on the level of the input,
-/// so several levels share it.
+/// The representation of switching keys with which one method computes. Several levels of inputs share it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KeyRepresentation {
     pub(super) method: SwitchMethod,
@@ -24,7 +24,7 @@ pub struct KeyRepresentation {
     pub(super) level: Level,
     /// The special primes.
     pub(super) special: Basis,
-    /// Ciphertext primes up to `level`, then the special ones.
+    /// Ciphertext primes up to `level`, then the special primes.
     pub(super) basis: Basis,
     /// The digits, as runs of base digits.
     pub(super) runs: Vec<Range<usize>>,
@@ -32,13 +32,13 @@ pub struct KeyRepresentation {
     pub(super) klss: Option<KeyDigits>,
 }
 
-/// Key digits of the KLSS method and the auxiliary primes that products with them are computed over.
+/// Key digits of the KLSS method, and the auxiliary primes modulo which products with them are computed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KeyDigits {
     pub(super) digits: Vec<Basis>,
     pub(super) auxiliary: Basis,
-    /// Bits of the longest key digit; bits of the auxiliary modulus that the sums of one input need, and bits
-    /// that it has.
+    /// Bits of the longest key digit; bits that the auxiliary modulus needs for the sums of one input, and
+    /// bits that it has.
     bits: f64,
     needed: f64,
     available: f64,

@@ -1,7 +1,7 @@
-//! The matrix `T` of a switch: which secret polynomial each input contributes to each body.
+//! The matrix `T` of a switch: the secret factors of the inputs in the phase of each body.
 //!
-//! A switch replaces inputs `u_i`, which contribute `u_i T[i][b]` to the phase of body `b`. Every operation
-//! that switches is one choice of `T`:
+//! A switch takes inputs `u_i` that contribute `u_i T[i][b]` to the phase of body `b`. Every operation with a
+//! switch is one choice of `T`:
 //!
 //! | operation | rows | entry |
 //! |---|---|---|
@@ -21,15 +21,15 @@ use crate::poly::{Basis, Poly};
 use crate::ring::Ring;
 use crate::secret::{SecretKey, SecretPoly};
 
-/// The matrix `T` of a switch: one row for each input, one column for each body of the result. Entries that
-/// are zero are not stored.
+/// The matrix `T` of a switch: one row for each input, one column for each body of the result. Zero entries
+/// are not stored.
 #[derive(Debug)]
 pub struct SecretMatrix {
     rows: Vec<Vec<Option<SecretPoly>>>,
 }
 
 impl SecretMatrix {
-    /// A matrix of any secret polynomials, `None` for zero.
+    /// A matrix of the given secret polynomials, `None` for zero.
     ///
     /// # Errors
     /// [`LatticeError::EmptyShape`] without rows or columns; [`LatticeError::BodiesMismatch`] where rows
@@ -105,9 +105,9 @@ impl SecretMatrix {
     /// T[(b, i)][(b, j)] = s_{b,j,i}    for mask polynomial i and body j of secret b
     /// ```
     ///
-    /// For the format switch, which brings bundles under these secrets to one bundle of all their bodies
-    /// under one mask. For secrets of rank 1 and one body this is the diagonal matrix of [pcmm-mambo, sec.
-    /// 3.2], for pairs of secrets of several bodies that of [pcmm-mambo, sec. 3.3].
+    /// Used by the format switch, which makes one bundle, with one mask and all bodies, of bundles under
+    /// these secrets. For secrets of rank 1 and one body this is the diagonal matrix of [pcmm-mambo, sec.
+    /// 3.2], for pairs of secrets of several bodies the matrix of [pcmm-mambo, sec. 3.3].
     ///
     /// # Errors
     /// [`LatticeError::EmptyShape`] without secrets; [`LatticeError::RingMismatch`].
@@ -126,9 +126,9 @@ impl SecretMatrix {
         Self::from_rows(rows)
     }
 
-    /// The components of every body's secret, each an input of its own: row `(b, i, r)` is `s_{b,i,r}(X^g)`
-    /// with `s_{b,i} = sum_r X^r s_{b,i,r}(X^g)`, for the components of degree `degree`, `g` in all. For
-    /// products with rows that share a mask ([`crate::row_products`]).
+    /// One row for each component of every secret polynomial: row `(b, i, r)` is `s_{b,i,r}(X^g)` with
+    /// `s_{b,i} = sum_r X^r s_{b,i,r}(X^g)`, for the `g` components of degree `degree`. Used by products with
+    /// rows that share a mask ([`crate::row_products`]).
     ///
     /// # Errors
     /// [`LatticeError::DegreeChange`] where the degrees do not fit.
@@ -146,7 +146,7 @@ impl SecretMatrix {
         for body in 0..split.bodies() {
             for index in 0..split.rank() {
                 let (poly, power) = (index / gap, index % gap);
-                // Components are stored by the reversed bits of their power of X.
+                // The place of a component is its power of X, bit-reversed.
                 let part = split.coefficients(body, poly * gap + bit_reverse(power, gap.trailing_zeros()));
                 coefficients.iter_mut().step_by(gap).zip(part).for_each(|(target, &value)| *target = value);
                 rows.push(vec![Some(SecretPoly::new(
@@ -160,8 +160,7 @@ impl SecretMatrix {
     /// The rows of this matrix followed by those of `other`: inputs that are switched together.
     ///
     /// # Errors
-    /// [`LatticeError::BodiesMismatch`] where the two have different numbers of columns; ring and basis
-    /// errors.
+    /// [`LatticeError::BodiesMismatch`] where the numbers of columns differ; ring and basis errors.
     pub fn stack(mut self, other: Self) -> Result<Self, LatticeError> {
         self.rows.extend(other.rows);
         Self::from_rows(self.rows)

@@ -22,7 +22,7 @@ use crate::gadget::Gadget;
 use crate::modulus::Division;
 use crate::poly::{Basis, Coeff, Domain, Eval, Poly, PolyRef};
 
-/// Bytes of derived keys that a switcher keeps unless told otherwise.
+/// Default budget of a switcher for derived keys, in bytes.
 pub const DEFAULT_DERIVED_KEY_BYTES: usize = 6 << 30;
 
 /// Switches bundles of one chain; holds the precomputed tables of each level.
@@ -31,7 +31,7 @@ pub struct Switcher {
     chain: Arc<Chain>,
     gadget: Arc<Gadget>,
     policy: SwitchPolicy,
-    /// The most inputs of one key; the auxiliary modulus of the KLSS method is chosen for this number.
+    /// Largest number of inputs of one key, for which the auxiliary modulus of the KLSS method is chosen.
     inputs: usize,
     derived: Arc<DerivedKeyCache>,
     tables: Mutex<HashMap<TablesId, Arc<SwitchTables>>>,
@@ -39,19 +39,19 @@ pub struct Switcher {
     maps: Mutex<HashMap<(Level, Purpose), Arc<MethodMap>>>,
 }
 
-/// What switches are planned for.
+/// The use for which switches are planned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Purpose {
     /// Single switches.
     Switch,
     /// The rotations of a linear transform, whose sums are multiplied with plaintexts before the mod-down.
-    /// The hybrid method leaves them in Eval form, where plaintexts multiply; KLSS would need a transform for
-    /// each.
+    /// The hybrid method gives them in Eval form, in which plaintexts multiply; KLSS would need a transform
+    /// for each.
     Transform,
 }
 
-/// Identifies tables: the level, the method, and the highest level of the keys, whose unused primes may serve
-/// as special ones.
+/// Identifies tables: the level, the method, and the level of the keys, whose unused primes may serve as
+/// special primes.
 type TablesId = (Level, SwitchMethod, Level);
 
 /// The inputs as views.
@@ -63,8 +63,8 @@ impl Switcher {
     /// A switcher for `chain` that uses the keys generated with `gadget` unchanged (hybrid method).
     ///
     /// # Errors
-    /// [`LatticeError::NoSpecialPrimes`] where the chain cannot switch; [`LatticeError::BasisMismatch`] where
-    /// the gadget was made for another chain.
+    /// [`LatticeError::NoSpecialPrimes`] where the chain has none; [`LatticeError::BasisMismatch`] where the
+    /// gadget was made for another chain.
     pub fn new(chain: Arc<Chain>, gadget: Arc<Gadget>) -> Result<Self, LatticeError> {
         let policy = SwitchPolicy::Fixed(SwitchMethod::as_made(&chain));
         Self::with_policy(chain, gadget, policy, 1, DEFAULT_DERIVED_KEY_BYTES)
@@ -94,7 +94,7 @@ impl Switcher {
         })
     }
 
-    /// The same switcher, keeping derived keys in `derived` together with other switchers.
+    /// The same switcher with the cache `derived`, which it shares with other switchers.
     #[must_use]
     pub fn sharing(self, derived: Arc<DerivedKeyCache>) -> Self {
         Self { derived, ..self }
@@ -112,7 +112,7 @@ impl Switcher {
         &self.gadget
     }
 
-    /// How methods are chosen.
+    /// The policy by which methods are chosen.
     #[must_use]
     pub fn policy(&self) -> &SwitchPolicy {
         &self.policy
@@ -163,8 +163,8 @@ impl Switcher {
         self.tables_for(level, self.chain.max_level())
     }
 
-    /// The tables of `level` for keys of level `key_level`: the primes of steps above `level` that those keys
-    /// have may serve as special primes.
+    /// The tables of `level` for keys of level `key_level`, whose primes of steps above `level` may serve as
+    /// special primes.
     ///
     /// # Errors
     /// As [`Switcher::tables`]; [`LatticeError::KeyLevelTooLow`].
@@ -172,8 +172,8 @@ impl Switcher {
         self.tables_planned(level, key_level, Purpose::Switch)
     }
 
-    /// As [`Switcher::tables_for`], for the rotations of a linear transform: the fastest hybrid method,
-    /// unless the policy fixes another.
+    /// [`Switcher::tables_for`] for the rotations of a linear transform: the fastest hybrid method, unless
+    /// the policy fixes another method.
     pub fn transform_tables_for(
         &self,
         level: Level,
@@ -192,7 +192,7 @@ impl Switcher {
         self.cached_tables((level, self.method(level, key_level, purpose), key_level), purpose)
     }
 
-    /// The tables of a given method, whatever the policy says: for tests and benchmarks.
+    /// The tables of a given method, independent of the policy: for tests and benchmarks.
     pub fn tables_of_method(
         &self,
         method: SwitchMethod,
@@ -224,8 +224,8 @@ impl Switcher {
         Ok(())
     }
 
-    /// The key representation for `method` at `level`: made for the highest level that uses the method, so
-    /// that all levels below share it.
+    /// The key representation for `method` at `level`. It is made for the highest level that uses the method,
+    /// so that all levels with this method share it.
     fn representation(
         &self,
         (level, method, key_level): TablesId,
@@ -242,7 +242,7 @@ impl Switcher {
         above.map_or_else(|| at(level), Ok)
     }
 
-    /// The level that `x` is at.
+    /// The level of `x`.
     fn level_of<D: Domain>(&self, x: PolyRef<'_, D>) -> Result<Level, LatticeError> {
         if !self.chain.ring().same_as(x.ring()) {
             return Err(LatticeError::RingMismatch {
@@ -256,8 +256,7 @@ impl Switcher {
             .ok_or(LatticeError::BasisMismatch { left: basis.len(), right: self.chain.basis(max).len() })
     }
 
-    /// Unit operations of one switch by `tables`, of `inputs` polynomials to `columns` (rank and bodies): the
-    /// planner multiplies these by measured times.
+    /// Unit operations of one switch by `tables`, of `inputs` polynomials to `columns` (rank and bodies).
     #[must_use]
     pub fn counts(&self, tables: &SwitchTables, inputs: usize, columns: usize) -> SwitchCounts {
         cost::counts(&self.chain, &self.gadget, &tables.representation, tables.level(), inputs, columns)
@@ -311,8 +310,8 @@ impl Switcher {
     /// Decomposes `u` into digits, for keys of the chain's highest level. The digits can be multiplied with
     /// any number of keys.
     ///
-    /// Cost with the hybrid method: `l` inverse transforms, then `d (l + k) - l` forward ones, because the
-    /// rows of a digit's own primes need none. With KLSS: `l` inverse, `d r'` forward.
+    /// Cost with the hybrid method: `l` inverse transforms, then `d (l + k) - l` forward transforms, because
+    /// the rows of a digit's own primes need none. With KLSS: `l` inverse and `d r'` forward transforms.
     ///
     /// # Errors
     /// [`LatticeError::BasisMismatch`] where `u` is not over a level's basis; [`LatticeError::RingMismatch`].
@@ -321,8 +320,8 @@ impl Switcher {
         self.decompose_by(&self.tables(self.level_of(u)?)?, u)
     }
 
-    /// As [`Switcher::decompose`], by given tables: [`Switcher::tables_for_keys`] finds the tables that
-    /// several keys can share.
+    /// [`Switcher::decompose`] with given tables. [`Switcher::tables_for_keys`] gives tables that several
+    /// keys can share.
     pub fn decompose_by<'a>(
         &self,
         tables: &Arc<SwitchTables>,
@@ -334,8 +333,8 @@ impl Switcher {
         Ok(hybrid::decompose(tables, coefficients.rows(), Some(u.rows())))
     }
 
-    /// As [`Switcher::decompose`], from Coeff form. Cost: `d (l + k)` forward transforms, or `d r'`. [klss,
-    /// sec. 4.2, 4.3, step 1]
+    /// [`Switcher::decompose`] from Coeff form. Cost: `d (l + k)` forward transforms, or `d r'`. [klss, sec.
+    /// 4.2, 4.3, step 1]
     ///
     /// # Errors
     /// [`LatticeError::BasisMismatch`] where `u` is not over a level's basis; [`LatticeError::RingMismatch`].
@@ -344,8 +343,8 @@ impl Switcher {
         Ok(hybrid::decompose(&self.tables(self.level_of(u)?)?, u.rows(), None))
     }
 
-    /// `sum_{i,j} d_ij * key_ij` over the extended modulus `P Q_l`: `P` times the switched bundle, to be
-    /// added up with others before one [`Switcher::mod_down`]. [klss, sec. 4.2, step 2]
+    /// `sum_{i,j} d_ij * key_ij` over the extended modulus `P Q_l`: `P` times the switched bundle, which can
+    /// be added to others before one [`Switcher::mod_down`]. [klss, sec. 4.2, step 2]
     ///
     /// # Errors
     /// [`LatticeError::KeyInputs`], [`LatticeError::KeyLevelTooLow`], [`LatticeError::KeyGadget`] where the
@@ -382,8 +381,8 @@ impl Switcher {
         hybrid::reading(tables, inputs, key, self.derived.get(&tables.representation, key)?)
     }
 
-    /// Derives the representation of `key` that a switch at `level` would otherwise derive on first use;
-    /// returns its bytes.
+    /// Derives the representation of `key` for `level`, which the first switch would derive otherwise.
+    /// Returns its bytes.
     pub fn derive(&self, level: Level, key: &SwitchKey) -> Result<usize, LatticeError> {
         let tables = self.tables_for(level, key.level())?;
         self.reading(&tables, key.inputs(), key)?;
@@ -391,8 +390,8 @@ impl Switcher {
     }
 
     /// [`Switcher::decompose`] and [`Switcher::inner_product`] in one pass over the rows, for inputs that
-    /// only one key switches. The result is the same bit for bit; less memory is moved, because the digits
-    /// are never stored as a whole.
+    /// only one key switches. The result is the same bit for bit. Less memory is moved, because complete
+    /// digits are never stored.
     ///
     /// # Errors
     /// As [`Switcher::decompose`] and [`Switcher::inner_product`]; [`LatticeError::BasisMismatch`] where the
@@ -406,7 +405,7 @@ impl Switcher {
         self.product_by(&tables, &inputs, key)
     }
 
-    /// As [`Switcher::product`], by given tables.
+    /// [`Switcher::product`] with given tables.
     pub fn product_by<'a, P>(
         &self,
         tables: &Arc<SwitchTables>,
@@ -428,8 +427,8 @@ impl Switcher {
         hybrid::product(tables, &forms, &reading)
     }
 
-    /// As [`Switcher::product`], from Coeff form: for polynomials that a division has just left in that form.
-    /// [dpad-he, sec. 3.3.1, second stage]
+    /// [`Switcher::product`] from Coeff form, for results of a division in that form. [dpad-he, sec. 3.3.1,
+    /// second stage]
     pub fn product_coeff<'a, P>(&self, inputs: &[P], key: &SwitchKey) -> Result<Extended, LatticeError>
     where
         P: Copy + Into<PolyRef<'a, Coeff>>,
@@ -439,7 +438,7 @@ impl Switcher {
         self.product_coeff_by(&tables, &inputs, key)
     }
 
-    /// As [`Switcher::product_coeff`], by given tables.
+    /// [`Switcher::product_coeff`] with given tables.
     pub fn product_coeff_by<'a, P>(
         &self,
         tables: &Arc<SwitchTables>,
@@ -513,9 +512,8 @@ impl Switcher {
         self.tables_for_keys(level, &[key])
     }
 
-    /// The tables of `level` for several keys: the tables of the policy's method, or the tables for the
-    /// generated keys if the derived keys would exceed the budget or a key has more inputs than this switcher
-    /// is made for.
+    /// The tables of `level` for several keys: those of the policy's method, or, if the derived keys would
+    /// exceed the budget or a key has more inputs than the switcher supports, the tables for generated keys.
     ///
     /// # Errors
     /// [`LatticeError::KeyLevelTooLow`]; as [`Switcher::tables`].
@@ -527,7 +525,7 @@ impl Switcher {
         self.admitted_tables(level, keys, Purpose::Switch)
     }
 
-    /// As [`Switcher::tables_for_keys`], for the rotations of a linear transform.
+    /// [`Switcher::tables_for_keys`] for the rotations of a linear transform.
     pub fn transform_tables_for_keys(
         &self,
         level: Level,
@@ -555,7 +553,7 @@ impl Switcher {
         Ok(tables)
     }
 
-    /// `round(x / P)`: from the extended modulus back to the level's modulus. [klss, sec. 4.2, step 3]
+    /// `round(x / P)` over the level's modulus. [klss, sec. 4.2, step 3]
     ///
     /// # Errors
     /// None for sums that this switcher computed.
@@ -571,10 +569,10 @@ impl Switcher {
         x.divide(x.frame.mod_down_rescale()?)
     }
 
-    /// The whole switch in Eval form: decompose, inner product, mod-down.
+    /// The complete switch in Eval form: decompose, inner product, mod-down.
     ///
     /// # Errors
-    /// As its steps.
+    /// As [`Switcher::product`].
     pub fn switch<'a, P>(&self, inputs: &[P], key: &SwitchKey) -> Result<Bundle<Eval>, LatticeError>
     where
         P: Copy + Into<PolyRef<'a, Eval>>,
@@ -582,11 +580,11 @@ impl Switcher {
         self.mod_down(&self.product(inputs, key)?)
     }
 
-    /// The whole switch from and to Coeff form, the convention of [klss, sec. 4.2, 4.3]. Cost: `R d (l + k)`
-    /// forward and `(k' + m') (l + k)` inverse transforms, or `R d r'` and `(k' + m') d~ r'`.
+    /// The complete switch from and to Coeff form, the convention of [klss, sec. 4.2, 4.3]. Cost: `R d (l +
+    /// k)` forward and `(k' + m') (l + k)` inverse transforms, or `R d r'` and `(k' + m') d~ r'`.
     ///
     /// # Errors
-    /// As its steps.
+    /// As [`Switcher::product`].
     pub fn switch_coeff<'a, P>(&self, inputs: &[P], key: &SwitchKey) -> Result<Bundle<Coeff>, LatticeError>
     where
         P: Copy + Into<PolyRef<'a, Coeff>>,
@@ -596,7 +594,7 @@ impl Switcher {
         self.switch_coeff_by(&tables, &inputs, key)
     }
 
-    /// As [`Switcher::switch_coeff`], by given tables.
+    /// [`Switcher::switch_coeff`] with given tables.
     pub fn switch_coeff_by<'a, P>(
         &self,
         tables: &Arc<SwitchTables>,

@@ -20,7 +20,7 @@ use crate::ring::Ring;
 pub struct SwitchTables {
     pub(super) gadget: Gadget,
     pub(super) representation: Arc<KeyRepresentation>,
-    /// The level, its modulus and the extended one.
+    /// The level, its modulus and its extended modulus.
     pub(super) frame: Arc<Frame>,
     /// The primes over which digits and keys are multiplied: those of the extended modulus (hybrid) or the
     /// auxiliary primes (KLSS).
@@ -80,7 +80,7 @@ impl SwitchTables {
         })
     }
 
-    /// The level, its modulus and the extended one.
+    /// The level, its modulus and its extended modulus.
     #[must_use]
     pub fn frame(&self) -> &Arc<Frame> {
         &self.frame
@@ -155,7 +155,7 @@ impl SwitchTables {
 
     /// The arguments of the noise formulas: for each digit its bits, truncated to the level's primes, and the
     /// number of base components merged into its key component. Components of primes above the level count
-    /// too: their errors are in the sum although their messages vanish at this level.
+    /// too: their messages vanish at this level, but their errors do not.
     #[must_use]
     pub fn noise_digits(&self) -> Vec<(f64, usize)> {
         self.log2_digits()

@@ -1,6 +1,6 @@
-//! Joining and splitting of components on 256-bit vectors. One vector of each of the two, four or eight
-//! components is loaded, and up to three of the transform's stages are computed between registers, in one
-//! pass over memory. Ranges are those of the wide transforms, for means too.
+//! Joining and splitting of components on 256-bit vectors. A pass over memory loads one vector of each of the
+//! two, four or eight components and computes up to three stages of the transform between registers. Ranges
+//! are those of the wide transforms, for means too.
 
 use std::arch::x86_64::*;
 

@@ -9,7 +9,7 @@ use std::arch::x86_64::*;
 use super::{Avx2Row, LANES, load};
 use crate::bit_packing::{OVERREAD, Run, VECTOR};
 
-/// Words per pass over the columns, so few that the factors they use stay in the first-level cache.
+/// Words per pass over the columns: the factors of a pass fit the first-level cache.
 const BLOCK: usize = 64;
 
 /// Constants to unpack four of the eight residues of a packed vector.

@@ -1,6 +1,6 @@
-//! Joining and splitting of components on the 52-bit multiplier. One vector of each of the two, four or eight
-//! components is loaded, and up to three of the transform's stages inside vectors, with the table of these
-//! stages, are computed between registers, in one pass over memory.
+//! Joining and splitting of components on the 52-bit multiplier. A pass over memory loads one vector of each
+//! of the two, four or eight components and computes up to three stages of the transform between registers,
+//! with the table of the stages inside vectors.
 //!
 //! # Ranges
 //! Ranges are those of the wide transform ([`super::ntt`]), for every modulus: words are exact, in `[0, 4q)`
@@ -19,8 +19,8 @@ use crate::kernels::components::{Twist, inverse_of_parts};
 /// eight takes 2.6 times as long (measured).
 const AHEAD: usize = 512;
 
-/// Prefetch distance, in words, for the table, of whose blocks only parts are read. Without it, long rows
-/// take 1.1 to 1.9 times as long (measured).
+/// Prefetch distance, in words, for the table, of which only a part of each block is read. Without
+/// prefetching, long rows take 1.1 to 1.9 times as long (measured).
 const TABLE_AHEAD: usize = 8 * INNER_TABLE;
 
 /// The permutations of lanes that all passes use.

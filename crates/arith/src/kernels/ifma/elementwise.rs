@@ -10,10 +10,10 @@
 //! its low 52 bits determine it.
 //!
 //! **Sums of products** use 64-bit accumulators for the low and the high halves of the products. A low half
-//! is below 2^52, so 4095 of them and a start below `q` fit a word. The whole value is below `terms * X * Y`
-//! for factors below `X`, `Y` (start included, as `q <= X + Y - 1` for `Y = q`), so its high part fits 52
-//! bits, as the next multiplication needs, for `terms <= 2^104 / (X Y)`. A chunk has at most the smaller of
-//! the two numbers of terms. At the end of a chunk `high * (2^52 mod q) + low` is at most `4q < 2^52`.
+//! is below 2^52, so 4095 of them and a start below `q` fit a word. The value is below `terms * X * Y` for
+//! factors below `X`, `Y` (start included, as `q <= X + Y - 1` for `Y = q`), so its high part fits 52 bits,
+//! as the next multiplication needs, for `terms <= 2^104 / (X Y)`. A chunk has at most the smaller of the two
+//! numbers of terms. At the end of a chunk `high * (2^52 mod q) + low` is at most `4q < 2^52`.
 //!
 //! **Words above 2^52** (up to a whole word) are `high * 2^52 + low` with `high < 2^12`. Their products are
 //! two prepared products, each below `2q`, together below `4q <= 2^52`.
@@ -26,7 +26,7 @@ use super::lanes::{
 };
 use crate::modulus::Modulus;
 
-/// Low halves that fit their accumulator together with one reduced word.
+/// Number of low halves that fit their accumulator together with one reduced word.
 const LOW_HALF_TERMS: u128 = 4095;
 
 /// Prefetch distance for right factors, in words.
@@ -73,7 +73,7 @@ impl ElementWords {
         (splat(w), splat(quotient))
     }
 
-    /// The constants that reduce sums of products, `2^52 mod q` and its quotient being the second part.
+    /// The constants that reduce sums of products: those of the modulus, and `2^52 mod q` with its quotient.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
     pub fn sum_constants(&self) -> (Constants, (Lanes, Lanes)) {
@@ -221,7 +221,7 @@ impl ElementWords {
         let (xs, ys) = (&xs[..terms], &ys[..terms]);
         self.sums(out, terms, chunk, accumulate, |j| {
             let (x, y) = (xs[j].as_ptr(), ys[j].as_ptr());
-            // Right factors are keys, which are read from memory in more streams than the hardware prefetcher
+            // Right factors are keys. They are read from memory in more streams than the hardware prefetcher
             // follows. SAFETY: every row has `len` words, and the sums read only below it; a prefetch cannot
             // fault, whatever its address.
             move |i| unsafe {

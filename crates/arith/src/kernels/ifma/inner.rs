@@ -1,5 +1,5 @@
-//! The innermost blocks of the transform: 64 words in eight vectors, whose six stages are one pass. In the
-//! forward direction, the last three of these stages combine words of the same vector. Ranges:
+//! The innermost blocks of the transform: 64 words in eight vectors, whose six stages are computed in one
+//! pass. In the forward direction, the last three of these stages combine words of the same vector. Ranges:
 //! [`super::ntt`].
 
 use std::arch::x86_64::*;
@@ -29,7 +29,7 @@ pub struct Layout {
     pub(super) two_apart: usize,
     /// The stage between neighbours: 8 quotients per pair.
     pub(super) one_apart: usize,
-    /// For each lane of that stage: 0 for `A` or 1 for `B`, and the index of the pair of neighbours there.
+    /// For each lane of that stage: 0 for `A` or 1 for `B`, and the index of the pair of neighbours in it.
     pub(super) one_apart_lanes: [(usize, usize); LANES],
 }
 
@@ -97,8 +97,8 @@ pub fn fill_inner(table: &mut [u64], layout: &Layout, node: usize, factor: &dyn 
 /// four apart   A0 B0 A1 B1 A2 B2 A3 B3   with   A4 B4 A5 B5 A6 B6 A7 B7     factors repeat every 2 lanes
 /// ```
 ///
-/// Every step but the last is a shuffle for which the processor has other execution ports than the
-/// multiplier's two; an arbitrary permutation of two vectors (`vpermt2q`) occupies those two (measured).
+/// Every step but the last is a shuffle that runs on other execution ports than the multiplier; an arbitrary
+/// permutation of two vectors (`vpermt2q`) occupies the two ports of the multiplier (measured).
 struct Orders {
     /// From the forward order "one apart" to `A, B`.
     interleave: [Lanes; 2],
@@ -203,8 +203,8 @@ unsafe fn one_apart(layout: Layout, table: *const u64, pair: usize) -> Lanes {
     unsafe { load(table.add(pair / 4 * INNER_TABLE + layout.one_apart + 8 * (pair % 4))) }
 }
 
-/// Innermost blocks processed together, because the dependent instructions of one block are more than the
-/// processor's out-of-order window holds.
+/// Number of innermost blocks processed together. The instructions of one block depend on one another and
+/// exceed the processor's out-of-order window.
 const SIDE_BY_SIDE: usize = 2;
 
 /// Bytes of a cache line.
@@ -214,7 +214,7 @@ const LINE: usize = 64;
 const FORWARD_AHEAD: usize = 16;
 
 /// Prefetch distance, in blocks, for the tables of the wide inverse. The narrow inverse, whose steps are
-/// shorter, is as fast without.
+/// shorter, is as fast without prefetching.
 const INVERSE_AHEAD: usize = 8;
 
 /// Prefetches the table of one step.
@@ -227,7 +227,7 @@ fn fetch_table(table: *const u64) {
     }
 }
 
-/// What a pass prefetches while it computes: runs of cache lines, a fixed number of lines per step.
+/// The prefetches of a pass: runs of cache lines, a fixed number of lines per step of the computation.
 #[derive(Debug, Clone, Copy)]
 pub struct Fetch {
     at: *const u8,
@@ -280,8 +280,8 @@ pub fn inner_steps(count: usize) -> usize {
     count / SIDE_BY_SIDE
 }
 
-/// The last six stages on `count` blocks of 64 words, and the reduction to `[0, q)`. Meanwhile issues the
-/// prefetches of `fetch`, and those of the table if `far`.
+/// The last six stages on `count` blocks of 64 words, and the reduction to `[0, q)`. Issues the prefetches of
+/// `fetch` between its steps, and those of the table if `far`.
 ///
 /// # Safety
 /// `x` holds `64 count` words and `table` `INNER_TABLE count`; `count` is even.

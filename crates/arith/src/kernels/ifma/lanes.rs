@@ -1,7 +1,7 @@
 //! Eight residues in one 512-bit register: the basic operations of this kernel's vector code.
 //!
-//! The 52-bit multiplier reads the low 52 bits of its factors and ignores the others, so a word may have junk
-//! from bit 52 on and still be the same factor. "Exact" below means that there is no junk.
+//! The 52-bit multiplier reads the low 52 bits of its factors, so bits from 52 on of a factor may have any
+//! value ("junk" below). An "exact" word has no junk.
 
 use std::arch::x86_64::*;
 

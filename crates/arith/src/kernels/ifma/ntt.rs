@@ -5,13 +5,14 @@
 //! `2^L` words take `L - 6` stages in register passes (each word loaded and stored once per pass) and six in
 //! the block pass. Passes over more than `2^16` words come first; the others run block by block in the
 //! second-level cache. The inverse runs the same passes in reverse order. Twiddles are stored in the order in
-//! which they are read, each factor `w` next to its quotient `floor(w 2^52 / q)`; the stages inside vectors
-//! store only the quotient.
+//! which they are read, each factor `w` next to its quotient `floor(w 2^52 / q)`. For the stages inside
+//! vectors only the quotient is stored.
 //!
 //! # Ranges
-//! Write `r(y) = y w - floor(y w' / 2^52) q` with `w' = floor(w 2^52 / q)`. From `w 2^52 / q - 1 < w'` and `y < 2^52`,
-//! `y w / q - y / 2^52 - 1 < floor(y w' / 2^52) <= y w / q`, so `0 <= r < (1 + y / 2^52) q < 2q < 2^52`.
-//! Three multiplier instructions give a word whose low 52 bits are `r`; bit 52 is junk.
+//! Write `r(y) = y w - floor(y w' / 2^52) q` with `w' = floor(w 2^52 / q)`. From `w 2^52 / q - 1 < w'` and
+//! `y < 2^52`, `y w / q - y / 2^52 - 1 < floor(y w' / 2^52) <= y w / q`, so
+//! `0 <= r < (1 + y / 2^52) q < 2q < 2^52`. Three multiplier instructions give a word whose low 52 bits are
+//! `r`; bit 52 is junk.
 //!
 //! **Narrow** (`max(4 L + 2, 64) q < 2^52`). The value of a word is in its low 52 bits; the bits above are
 //! junk, which neither additions nor the multiplier carry down.
@@ -25,20 +26,21 @@
 //!   `2q` wide; only sums grow, by a factor of two per stage. Register passes add a bound `b` of `y` to the
 //!   difference. The block pass mostly avoids this addition:
 //!   - A product can start from any multiple of `q` (its bias) at no cost, because its multiplier
-//!     instructions accumulate. Of the three stages inside
-//!     vectors, or the three between vectors, let `m` be still to come. The bias of a product is `q (a - b)`, where it contributes to an `x` in `a`
-//!     of these `m` stages and to a `y` in `b` of them. Before such a stage, a sum of `k` products that is an `x` has the bias of its partner `y`
-//!     plus `2q k`, the width of both ranges, so the difference lies in `(0, 4q k)`. Over all `2^m` products of the last sum the biases cancel, so
-//!     the sum lies in `[0, 2q 2^m)`, as without biases.
+//!     instructions accumulate. Of the three stages inside vectors, or the three between vectors, let `m` be
+//!     still to come. The bias of a product is `q (a - b)`, where it contributes to an `x` in `a` of these
+//!     `m` stages and to a `y` in `b` of them. Before such a stage, a sum of `k` products that is an `x` has
+//!     the bias of its partner `y` plus `2q k`, the width of both ranges, so the difference lies in
+//!     `(0, 4q k)`. Over all `2^m` products of the last sum the biases cancel, so the sum lies in
+//!     `[0, 2q 2^m)`, as without biases.
 //!   - The block's words, in `[0, q)`, are the terms of the first stage. Each `x` of that stage gets `q`,
-//!     plus `2q` for each of the two further
-//!     stages inside vectors in which its sum is an `x`: 5q, 3q, 3q or q. Differences of the first stage lie in `(0, 6q)`. The sums in the second
-//!     stage lie in `[5q, 7q)` or `[3q, 5q)` as `x` and `[3q, 5q)` or `[q, 3q)` as `y`, in the third stage in `[8q, 12q)` and `[4q, 8q)`. The sum of
-//!     all eight ends in `[12q, 20q)`, in lane 0; other lanes end in `[0, 8q)`.
+//!     plus `2q` for each of the two further stages inside vectors in which its sum is an `x`: 5q, 3q, 3q or
+//!     q. Differences of the first stage lie in `(0, 6q)`. The sums in the second stage lie in `[5q, 7q)` or
+//!     `[3q, 5q)` as `x` and `[3q, 5q)` or `[q, 3q)` as `y`, in the third stage in `[8q, 12q)` and
+//!     `[4q, 8q)`. The sum of all eight ends in `[12q, 20q)`, in lane 0; other lanes end in `[0, 8q)`.
 //!   - Between vectors, a bound is added to differences of words that these three stages have not multiplied
-//!     yet: `8q, 16q, 32q`, above the width of
-//!     their ranges, so they stay below `64q`; in lane 0 both ranges have the same lower end, which cancels. The vector summed in all three stages
-//!     ends below `64q`, except lane 0, which ends in `[96q, 160q)` and from which `96q` is subtracted (nothing multiplies it before).
+//!     yet: `8q, 16q, 32q`, above the width of their ranges, so they stay below `64q`; in lane 0 both ranges
+//!     have the same lower end, which cancels. The vector summed in all three stages ends below `64q`, except
+//!     lane 0, which ends in `[96q, 160q)` and from which `96q` is subtracted (nothing multiplies it before).
 //!
 //!   So the block pass ends as if it had started from `[0, q)` without biases. Of the eight resulting
 //!   vectors, the one summed in all three stages between vectors is below `64q` and is reduced to `2q`; one
@@ -105,8 +107,8 @@ pub struct Transform {
     pub(super) narrow: bool,
     pub(super) degree: usize,
     passes: Vec<Pass>,
-    /// Number of passes that run over a whole block before its parts are visited one by one; the later passes
-    /// run over all small blocks of a block.
+    /// Number of passes that run over a complete block before its parts are processed one after another; the
+    /// later passes run over all small blocks of a block.
     whole_block_passes: usize,
     /// The passes of the transform in two parts, the head first; empty where the degree is too small for it.
     pub(super) split: Vec<Pass>,
@@ -171,7 +173,7 @@ impl Transform {
         };
         let passes = plan(radices(stages));
         let split = plan(if degree >= MIN_SPLIT_DEGREE { split_radices(stages) } else { Vec::new() });
-        // The last pass never recurses, so that a call processes an even number of innermost blocks.
+        // The last pass does not recurse, so that a call processes an even number of innermost blocks.
         let small = |pass: &Pass| stages - pass.stages_before <= BLOCK_STAGES;
         let whole_block_passes = passes.iter().position(small).unwrap_or(passes.len() - 1);
         let inner_twiddles = usize::next_multiple_of(words, LANES);
@@ -336,7 +338,7 @@ impl Transform {
         self.degree >> (pass.stages_before + pass.log_radix)
     }
 
-    /// As [`Transform::forward_pass`], from one place to another.
+    /// [`Transform::forward_pass`] from one place in memory to another.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma")]
     pub(super) unsafe fn forward_pass_between<const WIDE: bool>(

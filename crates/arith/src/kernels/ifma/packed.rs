@@ -1,5 +1,5 @@
-//! Packed factors on the 52-bit multiplier: unpacking a vector of eight residues of `b` bits, packing it, and
-//! sums of and with packed residues.
+//! Packed factors on the 52-bit multiplier: unpacks and packs vectors of eight residues of `b` bits, and
+//! computes sums of packed residues and of products with them.
 //!
 //! **Unpacking.** Lane `k` starts at bit `k b`. Unpacking is one load of 64 bytes, one permutation that gives
 //! every lane the eight bytes from `floor(k b / 8)` on, one shift by `k b mod 8` and one mask (the multiplier
@@ -26,9 +26,9 @@ const MIN_BITS: u32 = 8;
 /// Bytes of a load.
 const LOAD: usize = 64;
 
-/// Prefetch distance, in bytes that are read in between. Eight residues of 36 bits are consumed within two
-/// cycles; at that rate the hardware prefetcher, which knows only the lines touched, reaches half of the
-/// memory bandwidth. A run that names the next one prefetches all of that instead.
+/// Prefetch distance, in bytes that are read. Eight residues of 36 bits are consumed within two cycles; at
+/// that rate the hardware prefetcher reaches half of the memory bandwidth. A run with a [`Run::next`]
+/// prefetches that run instead.
 const FETCH_BYTES: usize = 8192;
 
 /// The prefetch distance in bytes of `run`, rounded up to whole vectors, where `used` bytes of each vector
@@ -40,7 +40,7 @@ fn fetch_distance(run: &Run<'_>, used: usize) -> usize {
 /// Columns summed in one pass over the terms; each has two accumulators, all in registers.
 const COLUMNS: usize = 5;
 
-/// Vectors per pass if there are more columns, so few that the words they read stay in the first-level cache.
+/// Vectors per pass if there are more columns: the words that a pass reads fit the first-level cache.
 const COLUMN_BLOCK: usize = 8;
 
 /// Constants to unpack eight residues of one width; they are plain words where `PACKED` is false.
@@ -221,7 +221,7 @@ impl ElementWords {
             let range = start..vectors.min(start + step);
             for (chunk, out) in out.chunks_mut(COLUMNS).enumerate() {
                 let product = Product { xs, factors, first: chunk * COLUMNS, columns, accumulate };
-                // Enough accumulators that an addition does not wait for the one before.
+                // Enough accumulators that an addition does not wait for the previous one.
                 match out.len() {
                     1 => self.dot_columns::<PACKED, 1, 4>(unpacking, out, &product, range.clone()),
                     2 => self.dot_columns::<PACKED, 2, 2>(unpacking, out, &product, range.clone()),
@@ -233,8 +233,8 @@ impl ElementWords {
         }
     }
 
-    /// The sums of `C` columns, each computed as `S` partial sums over every `S`th term. The bounds of
-    /// `check_source` hold, and all rows and columns have all of `vectors`.
+    /// The sums of `C` columns, each computed as `S` partial sums over every `S`th term. The caller checks
+    /// the run with `check_source`, and that all rows and columns contain `vectors`.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512ifma,avx512bw,avx512vbmi")]
     fn dot_columns<const PACKED: bool, const C: usize, const S: usize>(

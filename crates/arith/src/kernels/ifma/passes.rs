@@ -117,7 +117,8 @@ unsafe fn inverse_last_stage<const R: usize>(
     }
 }
 
-/// Where a pass reads, in rows `stride` words apart, and where it writes, in rows `out_stride` words apart.
+/// The memory that a pass reads, in rows `stride` words apart, and that it writes, in rows `out_stride` words
+/// apart.
 #[derive(Clone, Copy)]
 pub struct Places {
     pub x: *const u64,

@@ -1,11 +1,13 @@
 //! The forward transform in two parts, and a digit's extension as the first step of its head.
 //!
 //! # Ranges
-//! A digit's residue is `u_0 + sum_l u_l w_l` plus a constant below `q`. With `w'_l = floor(w_l 2^52 / q)` and `u_l < 2^52`,
-//! `u_l w_l - floor(u_l w'_l / 2^52) q` lies in `[0, 2q)` ([`super::ntt`]), so the sum of the first limb and `m - 1` products, minus
-//! `(sum_l floor(u_l w'_l / 2^52)) q`, lies below `B = 2^b + 2 (m - 1) q + q` for a first limb of `b` bits. This takes two multiplier instructions
-//! per limb and one at the end, and no reduction. If a residue is subtracted, `q` is added first, so `B` is larger by `q`; the code always uses this
-//! larger `B`. A transform of `L` stages that starts below `B` stays below `B + 4 L q`, by the proof in [`super::ntt`]. There are three cases:
+//! A digit's residue is `u_0 + sum_l u_l w_l` plus a constant below `q`. With `w'_l = floor(w_l 2^52 / q)`
+//! and `u_l < 2^52`, `u_l w_l - floor(u_l w'_l / 2^52) q` lies in `[0, 2q)` ([`super::ntt`]), so the sum of
+//! the first limb and `m - 1` products, minus `(sum_l floor(u_l w'_l / 2^52)) q`, lies below
+//! `B = 2^b + 2 (m - 1) q + q` for a first limb of `b` bits. This takes two multiplier instructions per limb
+//! and one at the end, and no reduction. If a residue is subtracted, `q` is added first, so `B` is larger by
+//! `q`; the code always uses this larger `B`. A transform of `L` stages that starts below `B` stays below
+//! `B + 4 L q`, by the proof in [`super::ntt`]. There are three cases:
 //! - **roomy**: `B + 4 L q <= 2^52`, and the sum is used as it is, with junk from bit 52 on;
 //! - **narrow**: `B <= 2^52`, and the sum is reduced to `[0, 2q)` before the offset of the first stage is
 //!   added, as `(4 L + 2) q <= 2^52`;
@@ -83,7 +85,7 @@ impl Unpacker {
     }
 }
 
-/// How one modulus reads a digit's limbs.
+/// The constants with which one modulus reads a digit's limbs.
 struct Limbs<'a> {
     /// For all limbs but the highest.
     limb: Unpacker,

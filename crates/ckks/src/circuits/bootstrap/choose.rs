@@ -8,7 +8,7 @@ use super::plan::BootstrapPlan;
 use crate::arrays::SecretName;
 use crate::circuits::linear::LinearTransformPlan;
 use crate::error::CkksError;
-use crate::keys::{Cost, KeyName};
+use crate::keys::{Cost, KeyName, Switch};
 use crate::parameters::{Params, StageLevels};
 
 /// Transforms of the array's own slots have fewer keys where these are not limited: they may take this much
@@ -168,11 +168,13 @@ fn check_bodies(params: &Params, bodies: usize) -> Result<(), CkksError> {
     }
     let element = GaloisElement::conjugation(params.degree());
     params
-        .key_definition(KeyName::BodiesAutomorphism { bodies, element })?
+        .key_definition(KeyName::Automorphism { secret: SecretName::Bodies(bodies), element })?
         .check_security(params.max_level())?;
     if params.encapsulation().is_some() {
         let (from, to) = (SecretName::Bodies(bodies), SecretName::EphemeralBodies(bodies));
-        params.key_definition(KeyName::ChangeSecret { from, to })?.check_security(Level(0))?;
+        params
+            .key_definition(KeyName::Switch(Switch::ChangeSecret { from, to }))?
+            .check_security(Level(0))?;
     }
     Ok(())
 }

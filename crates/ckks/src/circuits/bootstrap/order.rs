@@ -85,7 +85,7 @@ impl BootstrapPlan {
     }
 
     /// The stages from the raise on, for coefficients at level 0.
-    pub(super) fn from_raise(&self) -> &[Stage] {
+    pub(super) fn raise_onwards(&self) -> &[Stage] {
         &self.stages()[self.position(stages::RAISE)..]
     }
 

@@ -33,7 +33,7 @@ use super::stage::{Place, Step};
 use crate::arrays::{Ciphertext, Estimate, Layout, SecretName};
 use crate::circuits::linear::factors::{PREDICTION_MARGIN, diagonals_error, gain_from};
 use crate::error::CkksError;
-use crate::keys::Operation;
+use crate::keys::{Operation, Switch};
 
 /// The variance of a number that is uniform in [-1, 1].
 const UNIFORM: f64 = 1.0 / 3.0;
@@ -222,7 +222,10 @@ impl BootstrapPlan {
                 self.raised_square() * diagonals_error(&transform.transform()?, transform.scale())
             }
             RaiseMethod::Plain { .. } => {
-                let change = Operation::ChangeSecret(self.sparse_secret(), self.mapped_secret());
+                let change = Operation::Switch(Switch::ChangeSecret {
+                    from: self.sparse_secret(),
+                    to: self.mapped_secret(),
+                });
                 in_slots(params.operation_variance(change, *level)?)
             }
         };
@@ -376,10 +379,12 @@ impl Step {
         };
         match self {
             Self::Enter | Self::ReadAsCoeffs(_) | Self::JoinReIm => Ok(none),
-            Self::ShareMasks(place) => masks(Operation::FormatSwitch { from: 1, to: plan.bodies }, place),
+            Self::ShareMasks(place) => {
+                masks(Operation::Switch(Switch::FormatSwitch { from: 1, to: plan.bodies }), place)
+            }
             Self::SplitMasks(place) => {
                 let body = SecretName::Body { count: plan.bodies, index: 0 };
-                masks(Operation::ChangeSecret(body, SecretName::Main), place)
+                masks(Operation::Switch(Switch::ChangeSecret { from: body, to: SecretName::Main }), place)
             }
             Self::SlotsToCoeffs => {
                 Ok(BootstrapError { to_coefficients: plan.slots_to_coeffs_noise(square)?, ..none })
@@ -388,7 +393,10 @@ impl Step {
                 Ok(BootstrapError { to_coefficients: spread * rounding / message_scale.powi(2), ..none })
             }
             Self::Encapsulate => {
-                let change = Operation::ChangeSecret(plan.mapped_secret(), plan.sparse_secret());
+                let change = Operation::Switch(Switch::ChangeSecret {
+                    from: plan.mapped_secret(),
+                    to: plan.sparse_secret(),
+                });
                 let variance = params.operation_variance(change, Level(0))? + plan.sparse_rounding();
                 Ok(BootstrapError { encapsulation: spread * variance / message_scale.powi(2), ..none })
             }

@@ -27,7 +27,7 @@ use crate::circuits::linear::LinearTransform;
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
 use crate::evaluation::evaluator::KeyQuery;
-use crate::keys::{Cost, Found, KeyName, Operation, RaisedMap};
+use crate::keys::{Cost, Found, KeyName, Operation, RaisedMap, Switch};
 use crate::parameters::Params;
 
 /// The operation's name in errors.
@@ -147,7 +147,7 @@ impl RaisedTransform {
         x: &Ciphertext,
         scale: f64,
     ) -> Result<Ciphertext, CkksError> {
-        let query = KeyQuery::new(RAISE, Operation::RaiseToSlots(self.map), x)
+        let query = KeyQuery::new(RAISE, Operation::Switch(Switch::RaiseToSlots(self.map)), x)
             .under(&self.params)
             .at(self.level)
             .without_cost();
@@ -193,7 +193,7 @@ impl RaisedTransform {
     /// The cost for one bundle.
     fn cost(&self, x: &Ciphertext) -> Result<Cost, CkksError> {
         let params = &self.params;
-        let definition = params.key_definition(KeyName::RaiseToSlots(self.map))?;
+        let definition = params.key_definition(KeyName::Switch(Switch::RaiseToSlots(self.map)))?;
         let chain = definition.chain()?;
         let (all, top, base) = (
             chain.key_basis(chain.max_level()).len(),

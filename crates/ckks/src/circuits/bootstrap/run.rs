@@ -394,7 +394,7 @@ impl Evaluator {
         progress: Progress<'_>,
     ) -> Result<Ciphertext, CkksError> {
         self.check_coefficients(x, plan)?;
-        self.run_stages_on(plan.from_raise(), plan, x.clone(), progress)
+        self.run_stages_on(plan.raise_onwards(), plan, x.clone(), progress)
     }
 
     /// Refuses arrays that are not coefficients as the raise takes them.

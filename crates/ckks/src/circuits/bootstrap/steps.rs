@@ -29,8 +29,8 @@ pub(super) fn bare(x: Ciphertext, capacity: usize, complex: bool) -> Ciphertext 
 }
 
 impl Evaluator {
-    /// Runs `stages` one after the other. `progress` is called before each and at the end, with those done and
-    /// their number.
+    /// Runs `stages` one after the other. `progress` is called before each and at the end, with those done
+    /// and their number.
     pub(super) fn run_stages(
         &self,
         stages: &[Stage],

@@ -19,7 +19,6 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
 
-use clathrate_arith::GaloisElement;
 use clathrate_arith::text::counted;
 use clathrate_lattice::{Level, PackedPlaintexts};
 use serde::{Deserialize, Serialize};
@@ -31,7 +30,7 @@ use crate::error::CkksError;
 use crate::evaluation::Evaluator;
 use crate::evaluation::levels::same_scale;
 use crate::evaluation::recording::Recording;
-use crate::keys::{Cost, KeyName, KeyNeeds, TransformCosts};
+use crate::keys::{Cost, KeyNeeds, TransformCosts};
 use crate::parameters::Params;
 
 /// What a plan of a linear transform may choose.
@@ -362,12 +361,8 @@ impl LinearTransform {
         let priced = if fewest == 0 {
             None
         } else {
-            let element = GaloisElement::rotation(1, params.degree());
-            let name = if bodies == 1 {
-                KeyName::Automorphism(element)
-            } else {
-                KeyName::BodiesAutomorphism { bodies, element }
-            };
+            let secret = if bodies == 1 { SecretName::Main } else { SecretName::Bodies(bodies) };
+            let name = params.rotation_key(secret, 1);
             let definition = params.key_definition(name)?.serving(level);
             Some((definition.transform_costs(level)?, definition.bytes(level)?))
         };

@@ -12,7 +12,7 @@ use crate::circuits::packing_plan::{Stage, members_in};
 use crate::circuits::prepared::Arrangement;
 use crate::error::CkksError;
 use crate::evaluation::{Evaluator, Members, Packed};
-use crate::keys::{KeyNeeds, Operation};
+use crate::keys::{KeyNeeds, Operation, Switch};
 use crate::parameters::{PackingRing, Params, SMALLER_RING_LEVEL};
 use crate::progress::Progress;
 use crate::shape::ModuleShape;
@@ -231,13 +231,21 @@ impl ExactPlan {
             return Ok((0.0, self.needs.operations().map(switch).sum::<Result<f64, CkksError>>()?));
         };
         let rounding = ring.packing_ring().map_or(main, PackingRing::rounding);
-        let ring_switch = Operation::ChangeSecret(SecretName::Main, SecretName::Embedded(ring.degree()));
+        let ring_switch = Operation::Switch(Switch::ChangeSecret {
+            from: SecretName::Main,
+            to: SecretName::Embedded(ring.degree()),
+        });
         let before = params.operation_variance_by(ring_switch, self.level, self.level)? + rounding;
         let mut behind = 0.0;
         for Stage { params: own, onto, steps } in self.stages(params, ring)? {
             for step in steps {
                 let from = ModuleShape { degree: step.degree(), rank: step.rank() };
-                let operation = Operation::Pack { from, to: step.target(), under: SecretName::Packing, onto };
+                let operation = Operation::Switch(Switch::Pack {
+                    from,
+                    to: step.target(),
+                    under: SecretName::Packing,
+                    onto,
+                });
                 let last = if onto == SecretName::Main { main } else { rounding };
                 behind += own.operation_variance_by(operation, self.below(), self.below())? + last;
             }

@@ -14,7 +14,7 @@ use crate::error::CkksError;
 use crate::evaluation::evaluator::Evaluator;
 use crate::keys::definition::MOST_BODIES;
 use crate::keys::{
-    Cost, EncryptOptions, KeyLevel, KeyName, KeyNeeds, Lanes, Operation, format_switch_rounds,
+    Cost, EncryptOptions, KeyLevel, KeyName, KeyNeeds, Lanes, Operation, Switch, format_switch_rounds,
 };
 use crate::parameters::Params;
 
@@ -252,7 +252,7 @@ impl PreparedPlan {
                 let fits = |bodies: usize| {
                     let key = |(from, to): &(usize, usize)| {
                         params
-                            .key_definition(KeyName::FormatSwitch { from: *from, to: *to })
+                            .key_definition(KeyName::Switch(Switch::FormatSwitch { from: *from, to: *to }))
                             .and_then(|key| key.check_security(level))
                             .is_ok()
                     };
@@ -340,7 +340,7 @@ impl PreparedPlan {
     /// The switches that bring arrays under shared masks.
     fn rounds(&self) -> Vec<Operation> {
         let rounds = if self.own_masks { format_switch_rounds(self.layout.bodies) } else { Vec::new() };
-        rounds.into_iter().map(|(from, to)| Operation::FormatSwitch { from, to }).collect()
+        rounds.into_iter().map(|(from, to)| Operation::Switch(Switch::FormatSwitch { from, to })).collect()
     }
 
     /// The variance of the errors of the rows under shared masks.
@@ -463,7 +463,10 @@ impl PreparedPlan {
 
     /// The operation whose key is combined for the matrix.
     pub(super) fn operation(&self) -> Operation {
-        Operation::BodyParts { bodies: self.layout.bodies, degree: self.params.degree() / self.layout.lanes }
+        Operation::Switch(Switch::BodyParts {
+            bodies: self.layout.bodies,
+            degree: self.params.degree() / self.layout.lanes,
+        })
     }
 
     /// The error of a result by the rounding of the weights to multiples of `2^shift`, for numbers of
@@ -479,7 +482,10 @@ impl PreparedPlan {
     }
 
     fn key_name(&self) -> KeyName {
-        KeyName::BodyParts { bodies: self.layout.bodies, degree: self.params.degree() / self.layout.lanes }
+        KeyName::Switch(Switch::BodyParts {
+            bodies: self.layout.bodies,
+            degree: self.params.degree() / self.layout.lanes,
+        })
     }
 
     fn scale_below(&self) -> Result<f64, CkksError> {
@@ -555,7 +561,7 @@ impl PreparedPlan {
     fn rounds_cost(&self) -> Result<Cost, CkksError> {
         let mut cost = Cost::default();
         for operation in self.rounds() {
-            let Operation::FormatSwitch { to, .. } = operation else { continue };
+            let Operation::Switch(Switch::FormatSwitch { to, .. }) = operation else { continue };
             let bundles = Layout { bodies: to, ..self.layout }.bundles();
             cost += self.params.operation_cost_by(operation, self.level, self.level)?.times(bundles as f64);
         }

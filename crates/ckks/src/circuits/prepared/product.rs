@@ -10,7 +10,7 @@ use crate::arrays::{BodyAxis, Ciphertext, Encoding, Layout, SecretName};
 use crate::error::CkksError;
 use crate::evaluation::evaluator::Evaluator;
 use crate::key_id::KeyId;
-use crate::keys::{Found, Operation};
+use crate::keys::{Found, Operation, Switch};
 use crate::progress::Progress;
 
 /// A matrix with the keys for its products, under one owner's secrets.
@@ -216,7 +216,8 @@ impl Evaluator {
         let x = if comes_under_masks {
             let axis = Some(BodyAxis::Rows);
             // The keys that a plan states are those of rounds.
-            let direct = !x.is_symbol() && self.holds(x, Operation::FormatSwitch { from: 1, to: bodies });
+            let direct = !x.is_symbol()
+                && self.holds(x, Operation::Switch(Switch::FormatSwitch { from: 1, to: bodies }));
             shared = if direct {
                 self.share_mask_along(x, bodies, axis)?
             } else {
@@ -280,7 +281,7 @@ impl Evaluator {
         }
         let bodies = plan.layout().bodies;
         plan.own_masks()
-            || self.holds(x, Operation::FormatSwitch { from: 1, to: bodies })
+            || self.holds(x, Operation::Switch(Switch::FormatSwitch { from: 1, to: bodies }))
             || self.holds_rounds(x, bodies)
     }
 }

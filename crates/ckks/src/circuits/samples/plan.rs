@@ -10,7 +10,7 @@ use crate::circuits::bootstrap::{BootstrapOptions, BootstrapPlan};
 use crate::circuits::packing_plan::{PackingCost, PackingMethod, Stage, midpoints};
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
-use crate::keys::{Cost, EvaluationKeys, KeyNeeds, Operation};
+use crate::keys::{Cost, EvaluationKeys, KeyNeeds, Operation, Switch};
 use crate::light::LightOptions;
 use crate::parameters::Params;
 use crate::shape::ModuleShape;
@@ -143,7 +143,8 @@ impl SamplesPlan {
         priced.sort_by(|a, b| a.price.total_cmp(&b.price));
         let least = priced.iter().map(|cost| cost.key_bytes).min().unwrap_or(0);
         // The keys of packing lead to the ephemeral secret, and so the bootstrap has no key that does.
-        let change = Operation::ChangeSecret(SecretName::Main, SecretName::Ephemeral);
+        let change =
+            Operation::Switch(Switch::ChangeSecret { from: SecretName::Main, to: SecretName::Ephemeral });
         let spared = match target.encapsulation() {
             Some(_) => target.operation_definition(change, Level(0))?.bytes(Level(0))?,
             None => 0,
@@ -338,7 +339,8 @@ impl SamplesPlan {
             };
             for step in steps {
                 let from = ModuleShape { degree: step.degree(), rank: step.rank() };
-                let operation = Operation::Pack { from, to: step.target(), under, onto: *onto };
+                let operation =
+                    Operation::Switch(Switch::Pack { from, to: step.target(), under, onto: *onto });
                 variance += params.operation_variance(operation, Level(0))? + rounding;
                 under = *onto;
             }

@@ -7,7 +7,7 @@ pub mod measure;
 use std::sync::{Arc, LazyLock};
 
 use clathrate_arith::Meter;
-use clathrate_ckks::keys::{EncryptOptions, Operation};
+use clathrate_ckks::keys::{EncryptOptions, Operation, Switch};
 use clathrate_ckks::light::{LightClient, LightOptions, Receiver};
 use clathrate_ckks::parameters::EngineFactory;
 use clathrate_ckks::{
@@ -51,7 +51,7 @@ pub fn setup(name: &str, needs: &KeyNeeds) -> (Params, SecretKey, Evaluator) {
 /// A step of packing of samples of degree `from` and of this dimension to degree `to`, under the main secret.
 pub fn pack_step(dimension: usize, from: usize, to: usize) -> Operation {
     let shape = ModuleShape { degree: from, rank: dimension.checked_div(from).unwrap_or(0) };
-    Operation::Pack { from: shape, to, under: SecretName::Main, onto: SecretName::Main }
+    Operation::Switch(Switch::Pack { from: shape, to, under: SecretName::Main, onto: SecretName::Main })
 }
 
 /// Options of a light client under the main secret.
