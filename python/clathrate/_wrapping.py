@@ -71,7 +71,7 @@ class Wrapped:
 
 
 class Shared(Wrapped):
-    """One that several objects have: the same object of the extension is the same object here."""
+    """An object that several others share: one object of the extension has one object in front of it."""
 
     __slots__ = ()
 
@@ -89,7 +89,7 @@ class Shared(Wrapped):
 
 
 class Valued(Wrapped):
-    """One that equals another of the same value."""
+    """An object that equals another of the same value."""
 
     __slots__ = ()
 
@@ -101,7 +101,7 @@ class Valued(Wrapped):
 
 
 class Stored(Wrapped):
-    """What belongs to a secret and has a form in files: it is stored with `save`, sent with `to_bytes`, and pickled."""
+    """An object that belongs to a secret and has a form in files: `save` stores it, `to_bytes` sends it, and pickles hold it."""
 
     __slots__ = ()
 
@@ -117,7 +117,7 @@ class Stored(Wrapped):
         return str(self._native.key_id)
 
     def save(self, path: AnyPath, overwrite: bool = True) -> int:
-        """Writes it to a file. Keys that a ciphertext carries are not written, nor is what is derived from evaluation keys.
+        """Writes the object to a file, without the keys that a ciphertext carries, and without what is derived from evaluation keys.
 
         Parameters
         ----------
@@ -146,7 +146,7 @@ class Stored(Wrapped):
 
     @classmethod
     def load(cls, path: AnyPath, params: Params) -> Self:
-        """What a file holds that `save` wrote: a ciphertext without keys, evaluation keys, or a public key.
+        """An object from a file that `save` wrote: a ciphertext without keys, evaluation keys, or a public key.
 
         Parameters
         ----------
@@ -208,7 +208,7 @@ class Stored(Wrapped):
 
 
 class Plan(Wrapped):
-    """What is planned once and used often. A pickle names the call that made the plan, and the process that reads it plans anew."""
+    """A plan, which is made once and used often. A pickle names the call that made it, and the process that reads the pickle plans anew."""
 
     __slots__ = ("_made_by",)
     _made_by: tuple[Callable[..., Any], dict[str, Any]]
