@@ -78,6 +78,7 @@ check: $(VENV)/.tools
 	$(BIN)/python scripts/comments.py --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	$(CARGO) test --locked --quiet -p clathrate-testkit --test layers
+	$(BIN)/python scripts/stub.py --check
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
@@ -193,9 +194,10 @@ lint: build
 	RUSTDOCFLAGS="-D warnings -A rustdoc::private_intra_doc_links" $(CARGO) doc --workspace --no-deps --locked --quiet
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/python -m mypy --strict -p clathrate
 	$(BIN)/python -m mypy --strict tests/python/typing_usage.py
 	$(BIN)/python -m mypy.stubtest clathrate --allowlist tests/python/stubtest_allowlist.txt
-	$(BIN)/python scripts/stub_docstrings.py --check
+	$(BIN)/python scripts/stub.py --check
 	$(BIN)/python scripts/notebooks.py --check
 
 clean:

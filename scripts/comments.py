@@ -4,8 +4,7 @@
     comments.py           wraps paragraphs and list items that have a longer line
     comments.py --check   lists lines that are longer and could be wrapped; exit status 1 where there are any
 
-Headings, tables, fenced code and links that do not fit stay as they are. The docstrings of the Python package, which stand as comments
-in crates/python, have the width of Python files.
+Headings, tables, fenced code and links that do not fit stay as they are.
 """
 
 from __future__ import annotations
@@ -25,9 +24,9 @@ KEPT = re.compile(r"^(#|\||```|<|\[[^\]]*\]: |    |[-=]{3,}|SPDX)")
 
 
 def files() -> list[pathlib.Path]:
-    """The Rust files that are tracked, but for the docstrings of the Python package."""
+    """The Rust files that are tracked."""
     listed = subprocess.run(["git", "ls-files", "crates/*.rs"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
-    return [ROOT / name for name in listed.split() if not name.startswith("crates/python/")]
+    return [ROOT / name for name in listed.split()]
 
 
 def wrapped(words: str, first: str, further: str) -> list[str]:

@@ -47,59 +47,31 @@ array([[6., 6.]])
 """
 
 from . import errors
-from ._arrays import concatenate, stack, where
+from ._arrays import concatenate, hstack, stack, vstack, where
+from ._bootstrap import BootstrapPlan, bootstrap_batch
 from ._choose import ParamsChoice
-from ._native import (
-    AuthenticationKey,
-    Batch,
-    BootstrapPlan,
-    Ciphertext,
-    Comparison,
-    EvaluationKeys,
-    Explanation,
-    Inbox,
-    Layout,
-    LightClient,
-    LinearTransform,
-    LinearTransformPlan,
-    MamboMatrix,
-    MamboPlan,
-    MatrixPlan,
-    Needs,
-    PackingPlan,
-    Params,
-    Polynomial,
-    PolynomialExplanation,
-    PolynomialPlan,
-    PreparedMatrix,
-    PreparedSamples,
-    PublicKey,
-    Receiver,
-    Runtime,
-    SamplesPlan,
-    SecretKey,
-    SwitchingReport,
-    TransposedCiphertext,
-    __version__,
-    bootstrap_batch,
-    bootstrap_samples,
-    doctor,
-    from_bytes,
-    get_threads,
-    hstack,
-    inspect,
-    load,
-    mambo,
-    preset_names,
-    set_device_memory_limit,
-    set_threads,
-    tune,
-    vstack,
-)
+from ._ciphertext import Ciphertext, Comparison
+from ._evaluation_keys import EvaluationKeys
+from ._files import from_bytes, inspect, load
+from ._inbox import Batch, Inbox
+from ._keys import AuthenticationKey, PublicKey, SecretKey
+from ._layout import Layout
+from ._light import LightClient, Receiver
+from ._mambo import MamboMatrix, MamboPlan, mambo
+from ._matrices import MatrixPlan, PreparedMatrix
+from ._native import __version__
+from ._needs import Needs
+from ._packing import PackingPlan
+from ._params import Explanation, Params, SwitchingReport, preset_names
+from ._polynomial import Polynomial, PolynomialExplanation, PolynomialPlan
 from ._progress import progress
+from ._runtime import Runtime, doctor, get_threads, set_device_memory_limit, set_threads, tune
+from ._samples import PreparedSamples, SamplesPlan, bootstrap_samples
 from ._signs import absolute, maximum, minimum, relu, sign
 from ._smooth import exp, gelu, inverse, inverse_sqrt, log, norm, sigmoid, silu, softmax, sqrt, std, tanh
 from ._trace import Input, StageCost, Trace, trace
+from ._transforms import LinearTransform, LinearTransformPlan
+from ._transposed import TransposedCiphertext
 from .errors import (
     BoundWarning,
     CancelledError,

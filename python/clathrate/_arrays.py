@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from ._native import Ciphertext, chosen, hstack, vstack
+from . import _native as native
+from ._ciphertext import Ciphertext
+from ._wrapping import unwrap_all
 from .errors import DataError, ShapeError
 
 if TYPE_CHECKING:
@@ -64,10 +66,85 @@ def where(condition: Any, x: Any, y: Any) -> Any:
     if isinstance(x, Ciphertext) and isinstance(y, Ciphertext):
         selected = y + (x - y) * ones
         share = float(np.broadcast_to(ones, selected.shape).mean())
-        return chosen(selected, x, y, share) if x.shape == y.shape == selected.shape else selected
+        if not x.shape == y.shape == selected.shape:
+            return selected
+        return Ciphertext._of(native.chosen(selected._native, x._native, y._native, share))
     # Plain numbers are selected in the clear.
     encrypted, plain, own = (x, y, ones) if isinstance(x, Ciphertext) else (y, x, 1.0 - ones)
     return encrypted * own + np.where(own == 1.0, 0.0, plain)
+
+
+def hstack(parts: Sequence[Ciphertext]) -> Ciphertext:
+    """Encrypted arrays in slots side by side, as `numpy.hstack`: vectors end to end, or the rows of matrices.
+
+    Numbers move by rotations, and a product with ones and zeros, which takes a level, makes room for them.
+
+    Parameters
+    ----------
+    parts : sequence of Ciphertext
+        Vectors, or matrices with as many rows, in slots. A row of the result fits the slots of one polynomial.
+
+    Returns
+    -------
+    Ciphertext
+        The longer vector, or the wider matrix, one level below the lowest part.
+
+    Raises
+    ------
+    TypeError
+        As `vstack`.
+    ShapeError
+        Where the numbers of rows differ, rows get too long, arrays are in coefficients, or rows share a mask or a polynomial.
+    MissingKeyError
+        Without the rotations that `trace` finds.
+    LevelError
+        At level 0.
+    ClathrateError
+        As `vstack`.
+
+    Examples
+    --------
+    >>> x, y = (secret_key.encrypt(v).with_keys(keys) for v in ([1.0, 2.0], [3.0, 4.0]))
+    >>> secret_key.decrypt(cl.hstack([x, y])).round(4)
+    array([1., 2., 3., 4.])
+    """
+    return Ciphertext._of(native.hstack(unwrap_all(parts)))
+
+
+def vstack(parts: Sequence[Ciphertext]) -> Ciphertext:
+    """Encrypted arrays one below the other, as `numpy.vstack`: a vector is one row. Nothing is computed.
+
+    Parameters
+    ----------
+    parts : sequence of Ciphertext
+        Matrices with as many columns, and vectors of that length, encrypted alike.
+
+    Returns
+    -------
+    Ciphertext
+        The matrix of all rows, at the lowest level of the parts.
+
+    Raises
+    ------
+    TypeError
+        Where a part is no ciphertext: encrypt arrays first, and take the rows of a view by `x.T.to_rows()`.
+    ShapeError
+        Where the lengths of rows differ, or rows share a mask or a polynomial.
+    WrongParamsError
+        Where parts have different parameters.
+    WrongSecretError
+        Where parts belong to different secrets.
+    ScaleError
+        Where parts have different scales.
+
+    Examples
+    --------
+    >>> x, y = secret_key.encrypt([1.0, 2.0]), secret_key.encrypt([3.0, 4.0])
+    >>> secret_key.decrypt(cl.vstack([x, y])).round(4)
+    array([[1., 2.],
+           [3., 4.]])
+    """
+    return Ciphertext._of(native.vstack(unwrap_all(parts)))
 
 
 def stack(parts: Sequence[Ciphertext]) -> Ciphertext:

@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from ._native import Params, Runtime
+from ._params import Params
+from ._runtime import Runtime
 from ._trace import Trace
 from .errors import ClathrateError, LevelError
 

@@ -9,12 +9,14 @@ from html import escape
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from ._chains import MOST_SECURITY, Measured, fastest_chain
-from ._native import Ciphertext, Params, TransposedCiphertext, preset_names
+from ._ciphertext import Ciphertext
+from ._params import Params, preset_names
 from ._trace import Trace, trace
+from ._transposed import TransposedCiphertext
 from .errors import ClathrateError, DataError, ParamsError
 
 if TYPE_CHECKING:
-    from ._native import Runtime
+    from ._runtime import Runtime
 
 _OTHERS = ("insecure", "paper", "bench")
 

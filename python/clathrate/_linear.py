@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ._native import Ciphertext, TransposedCiphertext
+from ._ciphertext import Ciphertext
+from ._transposed import TransposedCiphertext
 
 
 def place(name: str, x: Any, axis: Any, default: int | None = None) -> int:

@@ -12,9 +12,11 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from . import _arrays, _linear, _native
-from ._native import Ciphertext, TransposedCiphertext
+from . import _arrays, _linear
+from ._ciphertext import Ciphertext
+from ._polynomial import Polynomial
 from ._remedies import DECRYPT, INSTEAD
+from ._transposed import TransposedCiphertext
 
 _FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = dict(_linear.FUNCTIONS)
 
@@ -130,11 +132,6 @@ def array_ufunc(ufunc: np.ufunc, method: str, operands: tuple[Any, ...], keyword
     _refuse(name)
 
 
-def is_real(exponent: Any) -> bool:
-    """Whether a number is real, and no complex number or span of time of NumPy's, which turn into real ones without notice."""
-    return np.asarray(exponent).dtype.kind in "biufO"
-
-
 def _method(operand: Any, method: str, name: str) -> Any:
     found = getattr(operand, method, None)
     if found is not None:
@@ -225,12 +222,12 @@ def _stack(arrays: Any, axis: int = 0) -> Any:
 
 @_stands_for(np.hstack)
 def _hstack(tup: Any) -> Any:
-    return _native.hstack(list(tup))
+    return _arrays.hstack(list(tup))
 
 
 @_stands_for(np.vstack)
 def _vstack(tup: Any) -> Any:
-    return _native.vstack(list(tup))
+    return _arrays.vstack(list(tup))
 
 
 @_stands_for(np.where)
@@ -259,7 +256,7 @@ def _polyval(p: Any, x: Any) -> Any:
         coefficients = list(p) if isinstance(p, list) else None
         if coefficients is None or any(isinstance(number, Ciphertext) for number in coefficients):
             raise TypeError("np.polyval of ciphertexts takes plain coefficients: write `(a * x + b) * x + c` where they are encrypted")
-    return _native.Polynomial(np.asarray(p)[::-1])(x)
+    return Polynomial(np.asarray(p)[::-1])(x)
 
 
 @_stands_for(np.copy)

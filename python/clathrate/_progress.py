@@ -50,7 +50,8 @@ def _tqdm(caller: str, stacklevel: int) -> Any:
 
 def bar(description: str) -> _Bar | None:
     """A new bar; None, with a warning, where tqdm is not installed."""
-    tqdm = _tqdm("progress=True", 2)
+    # The frame of the method that takes `progress` is in between.
+    tqdm = _tqdm("progress=True", 3)
     return tqdm and _Bar(tqdm, description)
 
 

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from ._native import Ciphertext, Polynomial
+from ._ciphertext import Ciphertext
+from ._polynomial import Polynomial
 from ._typing import of_one
 from .errors import DataError, ShapeError
 

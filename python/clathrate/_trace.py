@@ -13,13 +13,16 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Generic, Literal, SupportsIndex, overload
 
 from ._assume import warn_unbounded
-from ._native import Ciphertext, Needs, Params, Recorder
+from ._ciphertext import Ciphertext
+from ._needs import Needs
+from ._params import Params
+from ._recording import Recorder
 from .errors import ClathrateError
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
 
-    from ._native import _BodyAxis, _Encoding, _Order
+    from ._typing import BodyAxis, Encoding, Order
 
     Result = TypeVar("Result", default=Any)
 else:
@@ -213,17 +216,17 @@ def trace(
     function: Callable[..., Result],
     *shapes: Sequence[SupportsIndex],
     params: Params,
-    encoding: _Encoding | None = None,
+    encoding: Encoding | None = None,
     level: SupportsIndex | None = None,
     scale: float | None = None,
     is_complex: bool = False,
     bound: float | None = None,
     bodies: SupportsIndex | None = None,
-    axis: _BodyAxis | None = None,
+    axis: BodyAxis | None = None,
     capacity: SupportsIndex | None = None,
     lanes: SupportsIndex | Literal["most"] | None = None,
     copies: SupportsIndex | None = None,
-    order: _Order = "natural",
+    order: Order = "natural",
     bootstrap_below: SupportsIndex | None = None,
 ) -> Trace[Result]:
     """Runs a function without keys and data, and tells the evaluation keys, levels and scales that it needs, and what it costs.

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import ast
 import doctest
-import importlib.util
 import inspect
 import re
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -22,18 +20,8 @@ ROOT = Path(__file__).resolve().parents[2]
 SECTION = re.compile(r"^([A-Z][a-z]+)\n-{3,}$", re.M)
 
 
-def script() -> ModuleType:
-    """`scripts/stub_docstrings.py` as a module."""
-    spec = importlib.util.spec_from_file_location("stub_docstrings", ROOT / "scripts/stub_docstrings.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def public() -> dict[str, Any]:
-    """Everything public by name: classes, functions, methods and properties, as attributes are found in their owner."""
+    """Everything public by name: classes, functions, methods and properties, as attributes are found in their owner, mixins included."""
     found: dict[str, Any] = {}
     for name in cl.__all__:
         thing = getattr(cl, name)
@@ -41,7 +29,9 @@ def public() -> dict[str, Any]:
             continue
         found[name] = thing
         if inspect.isclass(thing) and not issubclass(thing, Exception):
-            members = {member: inspect.getattr_static(thing, member) for member in sorted(vars(thing)) if not member.startswith("_")}
+            own = [base for base in thing.__mro__ if base.__module__.startswith("clathrate")]
+            names = sorted({member for base in own for member in vars(base) if not member.startswith("_")})
+            members = {member: inspect.getattr_static(thing, member) for member in names}
             found.update({f"{name}.{member}": getattr(value, "__func__", value) for member, value in members.items()})
     # Fields of a data class are documented in its docstring.
     return {name: thing for name, thing in found.items() if not name.startswith("Trace.")}
@@ -69,21 +59,17 @@ def entries(section: str) -> list[str]:
     return [line for line in section.strip("\n").split("\n") if line and not line.startswith(" ")]
 
 
-def test_stubs_have_the_docstrings_of_run_time():
-    module = script()
-    stub = module.STUB.read_text()
-    assert module.differences(stub, _native) == []
-    documented = {name for name, _, _ in module.documented(ast.parse(stub), _native)}
-    assert documented >= {name for name in PUBLIC if hasattr(_native, name.split(".")[0])}
-
-
-def test_the_script_finds_and_repairs_a_docstring_that_differs():
-    module = script()
-    stub = module.STUB.read_text()
-    changed = stub.replace('"""Worker threads."""', "...", 1).replace("The name of the set, for people.", "A name.", 1)
-    assert changed != stub
-    assert module.differences(changed, _native) == ["Runtime.threads", "Params.name"]
-    assert module.differences(module.with_docstrings(changed, _native), _native) == []
+def test_the_extension_has_no_docstrings_of_its_own():
+    """They are written in the package, once, and the stub has signatures alone."""
+    stub = ast.parse((ROOT / "python/clathrate/_native.pyi").read_text())
+    definitions = [node for node in ast.walk(stub) if isinstance(node, ast.ClassDef | ast.FunctionDef)]
+    assert len(definitions) > 300
+    assert not [node.name for node in definitions if ast.get_docstring(node)]
+    for name, thing in vars(_native).items():
+        assert name.startswith("__") or not thing.__doc__, name
+        members = vars(thing).items() if inspect.isclass(thing) else []
+        found = {member: getattr(value, "__func__", value).__doc__ for member, value in members if not member.startswith("__")}
+        assert not any(found.values()), name
 
 
 @pytest.mark.parametrize("name", PUBLIC)

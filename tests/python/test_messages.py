@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import operator
 import re
 import sys
@@ -187,11 +188,22 @@ def test_tensors_that_numpy_cannot_read_are_named_with_the_reason(ct):
 OF_RUST = {"half_bootstrap", "slots_to_coefficients", "into_complex", "encode_for", "cache_bytes", "table_bytes"}
 
 
+def names_of_the_package(folder: Path) -> set[str]:
+    """The words that a user of the package reads: names of classes, functions and arguments, and docstrings."""
+    words: set[str] = set()
+    for path in folder.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef | ast.FunctionDef):
+                words |= {node.name, *re.findall(r"\w+", ast.get_docstring(node) or "")}
+            elif isinstance(node, ast.arg):
+                words.add(node.arg)
+    return words
+
+
 def test_names_in_messages_of_the_core_are_pythons():
     """Texts of the core that name a function, an option or a type are read in Python, too."""
     root = Path(__file__).resolve().parents[2]
-    stubs = (root / "python/clathrate/_native.pyi").read_text(encoding="utf-8")
-    known = set(re.findall(r"\w+", stubs)) | OF_RUST
+    known = OF_RUST | names_of_the_package(root / "python/clathrate")
     # Types of Rust whose Python names are others.
     types = {
         "KeyNeeds",

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import clathrate as cl
+from clathrate._recording import Recorder
 
 DRAWS = 12
 
@@ -186,16 +187,16 @@ def compared(name: str, shape: tuple[int, ...], options: dict[str, Any], rng: np
     def encrypt() -> cl.Ciphertext:
         return key.encrypt(numbers, **given)
 
-    def symbol(recorder: cl._native.Recorder) -> cl.Ciphertext:
+    def symbol(recorder: Recorder) -> cl.Ciphertext:
         return recorder.symbol(shape, **options)
 
-    dry, data = attempt(symbol, cl._native.Recorder(params, below)), attempt(encrypt)
+    dry, data = attempt(symbol, Recorder(params, below)), attempt(encrypt)
     yield "encryption", dry, data
     if isinstance(dry[0], str) or isinstance(data[0], str):
         return
     found, needs = {}, cl.Needs()
     for operation, function in operations(shape).items():
-        recorder = cl._native.Recorder(params, below)
+        recorder = Recorder(params, below)
         found[operation] = attempt(function, symbol(recorder))
         needs |= recorder.needs()
     x = encrypt().with_keys(key.evaluation_keys(needs), bootstrap_below=below)

@@ -1,17 +1,16 @@
 //! NumPy arrays in and out.
 //!
-//! Data is copied once on the way in, under the interpreter lock, into row-major double precision: what the caller does to the
-//! array afterwards, or another thread during the call, changes nothing.
+//! Data is copied once on the way in, under the interpreter lock, into row-major double precision: what the
+//! caller does to the array afterwards, or another thread during the call, changes nothing.
 
 use clathrate_ckks::CkksError;
 use clathrate_ckks::keys::Values;
-use numpy::{Complex64, Element, PyArray1, PyArrayDyn, PyArrayMethods};
-use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
+use numpy::{Complex64, Element, PyArray1, PyArrayDyn, PyArrayMethods, PyUntypedArray};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyComplex, PyFloat, PyInt, PyList, PyTuple};
+use pyo3::types::{PyComplex, PyFloat, PyInt, PyTuple};
 
-use crate::errors::{exception, raise};
-use crate::libraries::Library;
+use crate::errors::raise;
 
 /// Numbers with a shape.
 pub struct Array {
@@ -21,94 +20,50 @@ pub struct Array {
     pub whole: bool,
 }
 
-/// Anything NumPy makes a numeric array of: any order, strides, byte order and numeric type.
+/// Plain numbers, as `clathrate._reading` hands them over: one of Python's numbers, or a NumPy array of a
+/// numeric type in any order, strides and byte order.
 ///
 /// # Errors
-/// `TypeError` for objects, strings and masked arrays; `DataError` for ragged lists.
+/// `TypeError` for anything else.
 pub fn array(data: &Bound<'_, PyAny>) -> PyResult<Array> {
     let py = data.py();
+    let number = |values| Array { values, shape: Vec::new(), whole: data.is_instance_of::<PyInt>() };
+    if let Ok(value) = data.cast::<PyComplex>() {
+        return Ok(number(Values::Complex(vec![Complex64::new(value.real(), value.imag())])));
+    }
+    if data.is_instance_of::<PyFloat>() || data.is_instance_of::<PyInt>() {
+        return Ok(number(Values::Real(vec![data.extract()?])));
+    }
     let numpy = py.import("numpy")?;
-    if data.is_instance(&numpy.getattr("ma")?.getattr("MaskedArray")?)? {
-        return Err(PyTypeError::new_err(
-            "a masked array has entries that are not there: fill them first, `x.filled(0)`",
-        ));
-    }
-    // NumPy stops at 64 bits for integers; a wide Python integer is a number all the same.
-    let wide = data.cast::<PyInt>().ok().map(|int| int.extract::<f64>());
-    let plain = match wide {
-        Some(Ok(value)) => PyFloat::new(py, value).into_any(),
-        Some(Err(_)) => return Err(too_wide(py)),
-        None => data.clone(),
-    };
-    let library = Library::of(data);
-    if library == Some(Library::ScipySparse) {
-        return Err(Library::ScipySparse.cannot_be_read(data, "NumPy has no sparse arrays"));
-    }
-    let array = numpy.call_method1("asarray", (plain,)).map_err(|error| match library {
-        Some(library) => {
-            let named = library.cannot_be_read(data, &error.value(py).to_string());
-            named.set_cause(py, Some(error));
-            named
-        }
-        None if error.is_instance_of::<PyValueError>(py) => {
-            exception(py, "DataError", format!("this is no array: {}", error.value(py)))
-        }
-        None if error.is_instance_of::<PyOverflowError>(py) => too_wide(py),
-        None => error,
-    })?;
-    let array = with_wide_integers(data, array)?;
-    let kind: String = array.getattr("dtype")?.getattr("kind")?.extract()?;
-    let shape: Vec<usize> = array.getattr("shape")?.extract()?;
+    let (kind, shape) = (kind(data)?, shape(data)?);
     let values = match kind.as_str() {
-        "b" | "i" | "u" | "f" => Values::Real(copy::<f64>(&numpy, &array, "float64")?),
-        "c" => Values::Complex(copy::<Complex64>(&numpy, &array, "complex128")?),
-        _ => {
-            let dtype = array.getattr("dtype")?.str()?;
-            if let Some(library) = library {
-                return Err(
-                    library.cannot_be_read(data, &format!("its entries of dtype {dtype} are no numbers"))
-                );
-            }
-            let remedy = if kind == "O" { ", `x.astype(float)` where the objects are numbers" } else { "" };
-            return Err(PyTypeError::new_err(format!(
-                "an array of dtype {dtype} holds no numbers: use integers, floats or complex numbers{remedy}"
-            )));
-        }
+        "c" => Values::Complex(copy::<Complex64>(&numpy, data, "complex128")?),
+        _ => Values::Real(copy::<f64>(&numpy, data, "float64")?),
     };
-    let whole = matches!(kind.as_str(), "b" | "i" | "u") || data.is_instance_of::<PyInt>();
-    Ok(Array { values, shape, whole })
+    Ok(Array { values, shape, whole: is_whole(data)? })
 }
 
-/// The refusal of an integer that no double holds.
-fn too_wide(py: Python<'_>) -> PyErr {
-    exception(
-        py,
-        "DataError",
-        "an integer is beyond double precision, which ends at 1.8e308: scale the data down".to_owned(),
-    )
+/// The kind of an array's type of numbers, in NumPy's letters.
+fn kind(array: &Bound<'_, PyAny>) -> PyResult<String> {
+    array.getattr("dtype")?.getattr("kind")?.extract()
 }
 
-/// NumPy makes objects of a list's integers beyond 64 bits: doubles instead, where every entry of the list is a real number.
-fn with_wide_integers<'py>(
-    data: &Bound<'py, PyAny>,
-    array: Bound<'py, PyAny>,
-) -> PyResult<Bound<'py, PyAny>> {
-    let py = data.py();
-    let is_list = data.is_instance_of::<PyList>() || data.is_instance_of::<PyTuple>();
-    if !is_list || array.getattr("dtype")?.getattr("kind")?.extract::<String>()? != "O" {
-        return Ok(array);
-    }
-    for entry in array.getattr("flat")?.try_iter()? {
-        let entry = entry?;
-        if !(entry.is_instance_of::<PyInt>() || entry.is_instance_of::<PyFloat>()) {
-            return Ok(array);
-        }
-    }
-    let error = match array.call_method1("astype", ("float64",)) {
-        Ok(doubles) => return Ok(doubles),
-        Err(error) => error,
-    };
-    Err(if error.is_instance_of::<PyOverflowError>(py) { too_wide(py) } else { error })
+/// The lengths of the axes of plain numbers; none of one number.
+///
+/// # Errors
+/// Those of reading NumPy's attributes.
+pub fn shape(data: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
+    if is_array(data) { data.getattr("shape")?.extract() } else { Ok(Vec::new()) }
+}
+
+/// Whether `data` is one of Python's numbers.
+pub fn is_number(data: &Bound<'_, PyAny>) -> bool {
+    data.is_instance_of::<PyFloat>() || data.is_instance_of::<PyInt>() || data.is_instance_of::<PyComplex>()
+}
+
+/// Whether plain numbers are an array, and not a single one.
+pub fn is_array(data: &Bound<'_, PyAny>) -> bool {
+    data.cast::<PyUntypedArray>().is_ok()
 }
 
 fn copy<T: Element + Copy>(
@@ -121,14 +76,12 @@ fn copy<T: Element + Copy>(
     Ok(dense.as_slice()?.to_vec())
 }
 
-/// Whether `data` is an array, or a list, of an integer type.
+/// Whether plain numbers are of an integer type.
 ///
 /// # Errors
-/// Those of importing NumPy; what NumPy cannot read is of no integer type.
+/// Those of reading NumPy's attributes.
 pub fn is_whole(data: &Bound<'_, PyAny>) -> PyResult<bool> {
-    let array = data.py().import("numpy")?.call_method1("asarray", (data,));
-    let kind = array.and_then(|array| array.getattr("dtype")?.getattr("kind")?.extract::<String>());
-    Ok(kind.is_ok_and(|kind| matches!(kind.as_str(), "b" | "i" | "u")))
+    Ok(data.is_instance_of::<PyInt>() || (is_array(data) && matches!(kind(data)?.as_str(), "b" | "i" | "u")))
 }
 
 /// A real matrix: values row-major, rows, columns.
@@ -158,20 +111,6 @@ pub fn to_numpy<'py>(py: Python<'py>, values: Values, shape: &[usize]) -> PyResu
         Values::Complex(values) => PyArray1::from_vec(py, values).into_any(),
     };
     flat.call_method1("reshape", (PyTuple::new(py, shape)?,))
-}
-
-/// Whether `data` is something that an operator takes as numbers, or refuses by name, and not an object with operators of its own.
-pub fn is_numeric(data: &Bound<'_, PyAny>) -> PyResult<bool> {
-    if data.is_instance_of::<PyFloat>()
-        || data.is_instance_of::<PyInt>()
-        || data.is_instance_of::<PyComplex>()
-    {
-        return Ok(true);
-    }
-    if data.is_instance_of::<PyList>() || data.is_instance_of::<PyTuple>() {
-        return Ok(true);
-    }
-    Ok(data.hasattr("__array__")? || Library::of(data).is_some())
 }
 
 impl Array {

@@ -12,10 +12,12 @@ const MOST_PLANS: usize = 8;
 /// Bytes of encoded diagonals that are kept, all plans together; the plan in use is kept whatever its size.
 const MOST_BYTES: usize = 1 << 30;
 
-/// What a plan is for: a row's layout, the level and the bits of the scale of arrays, and the levels that it takes.
+/// What a plan is for: a row's layout, the level and the bits of the scale of arrays, and the levels that it
+/// takes.
 type Inputs = (Layout, usize, u64, Option<usize>);
 
-/// Plans of conversions, the one that was used last in front. They hold encoded diagonals, which take longer to make than to use.
+/// Plans of conversions, the one that was used last in front. They hold encoded diagonals, which take longer
+/// to make than to use.
 #[derive(Default)]
 pub struct ConversionPlans(Mutex<VecDeque<(Inputs, Arc<ConversionPlan>)>>);
 

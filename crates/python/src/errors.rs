@@ -1,8 +1,8 @@
-//! Errors of the core as Python exceptions: one class per kind. The message is the core's, except where its remedy has another name in
-//! Python.
+//! Errors of the core as Python exceptions: one class per kind. The message is the core's, except where its
+//! remedy has another name in Python.
 //!
-//! The classes are Python (`clathrate.errors`), looked up when raised, so that they can derive from `ValueError`, `LookupError`
-//! and `OSError` and be pickled.
+//! The classes are Python (`clathrate.errors`), looked up when raised, so that they can derive from
+//! `ValueError`, `LookupError` and `OSError` and be pickled.
 
 use std::any::Any;
 use std::io;
@@ -70,7 +70,8 @@ pub fn raise(py: Python<'_>, error: CkksError) -> PyErr {
 const KEYS_FOR: &str =
     "make keys with `secret_key.keys_for(function, x.shape)`, which finds those of the whole function,";
 
-/// The message of an error whose remedy is a Python call: the core's own words name types and functions of Rust.
+/// The message of an error whose remedy is a Python call: the core's own words name types and functions of
+/// Rust.
 fn python_message(error: &CkksError) -> Option<String> {
     Some(match error {
         CkksError::InBatch { index, error } => {
@@ -193,7 +194,8 @@ pub fn raise_for_array(py: Python<'_>, error: CkksError, shape: &[usize]) -> PyE
     )
 }
 
-/// As [`raise`]; where a key is missing that has no error of its own, the message says that `needs`, Python code, makes it.
+/// As [`raise`]; where a key is missing that has no error of its own, the message says that `needs`, Python
+/// code, makes it.
 pub fn raise_for_key(py: Python<'_>, error: CkksError, needs: &str) -> PyErr {
     let CkksError::NoKey { operation, shape, available } = &error else { return raise(py, error) };
     let message = format!(
@@ -202,7 +204,8 @@ pub fn raise_for_key(py: Python<'_>, error: CkksError, needs: &str) -> PyErr {
     exception(py, class_name(&error), message)
 }
 
-/// The exception for a panic: what a device refused, memory that is not there, or a bug of ours, told as an error and not as an abort.
+/// The exception for a panic: what a device refused, memory that is not there, or a bug of ours, told as an
+/// error and not as an abort.
 pub fn internal(py: Python<'_>, panic: &(dyn Any + Send)) -> PyErr {
     // Both come as panics, because operations on residues have no results.
     if let Some(error) = panic.downcast_ref::<DeviceError>() {
@@ -229,7 +232,8 @@ pub fn out_of_range(
     raise(py, CkksError::OutOfRange { what, value: value.to_string(), remedy: remedy.to_string() })
 }
 
-/// Refuses a scale that is no positive number, and names one; whether the modulus has room for the scale is the core's question.
+/// Refuses a scale that is no positive number, and names one; whether the modulus has room for the scale is
+/// the core's question.
 ///
 /// # Errors
 /// `ScaleError`.

@@ -40,7 +40,8 @@ enum Loaded {
     RuntimeNeedless(FileKind),
 }
 
-/// Reads what the file holds: parameters with `runtime` and, below 128 bits of security, with `allow_insecure`; the other kinds with `params`.
+/// Reads what the file holds: parameters with `runtime` and, below 128 bits of security, with
+/// `allow_insecure`; the other kinds with `params`.
 fn read(
     reader: &FileReader<'_>,
     params: Option<&Params>,
@@ -140,46 +141,7 @@ impl Loaded {
     }
 }
 
-/// Reads a file that holds parameters, a public key, evaluation keys, a ciphertext or the plan of a linear transform.
-///
-/// A secret key is not read: `SecretKey.load` reads it on purpose.
-///
-/// Parameters
-/// ----------
-/// path : str, bytes or path-like
-///     The file.
-/// params : Params, optional
-///     The parameters that the contents were made with. Needed for everything but parameters.
-/// runtime : Runtime, optional
-///     How to run, for a file of parameters alone: the other kinds run as `params` does. None, the default, is `Runtime()`.
-/// allow_insecure : bool, optional
-///     Whether parameters below 128 bits of security are taken, for tests. The default is False.
-///
-/// Returns
-/// -------
-/// Params or PublicKey or EvaluationKeys or Ciphertext or LinearTransformPlan or PreparedMatrix
-///     What the file holds.
-///
-/// Raises
-/// ------
-/// FileFormatError
-///     Where the file is not of Clathrate, damaged, of a newer version, or holds a secret key.
-/// FileAccessError
-///     Where the file cannot be read.
-/// WrongParamsError
-///     Where the file was made with other parameters.
-/// FileKindError
-///     Where `params` is missing, or a runtime is given for something else than parameters.
-/// SecurityError
-///     Where the file holds parameters below 128 bits of security, and `allow_insecure` does not accept that.
-///
-/// Examples
-/// --------
-/// >>> size = ct.save("numbers.clt")
-/// >>> cl.load("numbers.clt", params).shape
-/// (3,)
 #[pyfunction]
-#[pyo3(signature = (path, params=None, runtime=None, *, allow_insecure=false))]
 pub fn load<'py>(
     py: Python<'py>,
     path: FilePath,
@@ -196,44 +158,7 @@ pub fn load<'py>(
     loaded.into_python(py, params)
 }
 
-/// Reads the bytes of a file, as `to_bytes` gives them, from memory.
-///
-/// Parameters
-/// ----------
-/// data : buffer
-///     `bytes`, a `memoryview`, a uint8 array or another object with a contiguous buffer. It is not copied as a whole: polynomials are read
-///     from it.
-/// params : Params, optional
-///     The parameters that the contents were made with. Needed for everything but parameters.
-/// runtime : Runtime, optional
-///     How to run, for bytes of parameters alone: the other kinds run as `params` does. None, the default, is `Runtime()`.
-/// allow_insecure : bool, optional
-///     Whether parameters below 128 bits of security are taken, for tests. The default is False.
-///
-/// Returns
-/// -------
-/// Params or PublicKey or EvaluationKeys or Ciphertext or LinearTransformPlan or PreparedMatrix
-///     What the bytes hold.
-///
-/// Raises
-/// ------
-/// FileFormatError
-///     Where the bytes are not of Clathrate, damaged, of a newer version, or hold a secret key.
-/// WrongParamsError
-///     Where the contents were made with other parameters.
-/// FileKindError
-///     Where `params` is missing, or a runtime is given for something else than parameters.
-/// SecurityError
-///     Where the bytes hold parameters below 128 bits of security, and `allow_insecure` does not accept that.
-/// TypeError
-///     Where `data` has no contiguous buffer.
-///
-/// Examples
-/// --------
-/// >>> cl.from_bytes(ct.to_bytes(), params).shape
-/// (3,)
 #[pyfunction]
-#[pyo3(signature = (data, params=None, runtime=None, *, allow_insecure=false))]
 pub fn from_bytes<'py>(
     py: Python<'py>,
     data: &Bound<'py, PyAny>,
@@ -268,38 +193,7 @@ pub fn from_bytes<'py>(
     loaded.into_python(py, params)
 }
 
-/// What a file says about itself; the contents are not loaded.
-///
-/// Nothing secret is in the answer, whatever the file.
-///
-/// Parameters
-/// ----------
-/// path : str, bytes or path-like
-///     The file.
-/// verify : bool, optional
-///     Whether the checksum of every section is compared, which reads the whole file. The default is True.
-///
-/// Returns
-/// -------
-/// dict
-///     `kind`, in words; `parameters`, the name of the parameters it was made with, None in files that do not state a name;
-///     `parameter_digest`, their digest; `insecure`, whether these are below 128 bits of security; `bytes`, the length of the file;
-///     `metadata`, shape, level and the like; `sections`, the length in bytes of each section by name (docs/file-format.md).
-///
-/// Raises
-/// ------
-/// FileFormatError
-///     Where the file is not of Clathrate, damaged, or of a newer version.
-/// FileAccessError
-///     Where the file cannot be read.
-///
-/// Examples
-/// --------
-/// >>> size = ct.save("numbers.clt")
-/// >>> cl.inspect("numbers.clt")["kind"]
-/// 'ciphertexts'
 #[pyfunction]
-#[pyo3(signature = (path, verify=true))]
 pub fn inspect(py: Python<'_>, path: FilePath, verify: bool) -> PyResult<Bound<'_, PyDict>> {
     let reader = detached(py, || {
         let reader = FileReader::open(&path)?;

@@ -14,63 +14,13 @@ use crate::params::PyParams;
 use crate::paths::FilePath;
 use crate::run::detached;
 
-/// Messages of light clients, kept in a file until what is computed of them is safe.
-///
-/// What `accept` returned for is stored: a server that is killed and opens the inbox again has every sample that is not done. A counter is
-/// accepted once. What no client of the owner sent is refused and leaves nothing behind. One program has an inbox open at a time.
-///
-/// Parameters
-/// ----------
-/// path : str, bytes or path-like
-///     The file; it is made where there is none.
-/// params : Params
-///     The clients' parameters.
-/// key : AuthenticationKey
-///     The key of the clients' owner.
-/// limit : int, optional
-///     How many numbers of one client may wait; further messages of it are refused until some are taken. The default is 65536.
-///
-/// Raises
-/// ------
-/// FileAccessError
-///     Where the file cannot be opened or read.
-/// DataError
-///     For a file that another program has open, that is no inbox or of other parameters, or is damaged before its end.
-/// WrongSecretError
-///     For a file of another owner's clients.
-/// WrongParamsError
-///     For a key of other parameters.
-///
-/// Examples
-/// --------
-/// >>> inbox = cl.Inbox("inbox.log", params, secret_key.authentication_key())
-/// >>> client = cl.LightClient(secret_key, precision_bits=20)
-/// >>> _ = inbox.introduce(client.introduction)
-/// >>> inbox.accept([client.encrypt([0.5]), b"damaged", client.encrypt([0.25])])
-/// [1, DataError('a message of a light client is of an unknown client: introduce the client first'), 1]
-/// >>> batch = inbox.take(100)
-/// >>> secret_key.decrypt(batch.samples).round(3)
-/// array([0.5 , 0.25])
-/// >>> inbox.done(batch)
-/// 0
-#[pyclass(frozen, module = "clathrate", name = "Inbox")]
+#[pyclass(frozen, module = "clathrate._native", name = "Inbox")]
 pub struct PyInbox {
     inbox: Mutex<Inbox>,
     params: Py<PyParams>,
 }
 
-/// Samples that were taken from an inbox together, by `Inbox.take`.
-///
-/// Examples
-/// --------
-/// >>> inbox = cl.Inbox("batch.log", params, secret_key.authentication_key())
-/// >>> client = cl.LightClient(secret_key)
-/// >>> name = inbox.introduce(client.introduction)
-/// >>> _ = inbox.accept([client.encrypt([0.5, 0.25])])
-/// >>> batch = inbox.take(2)
-/// >>> batch.sources == [(name, 0), (name, 1)], batch.samples.shape
-/// (True, (2,))
-#[pyclass(frozen, module = "clathrate", name = "Batch")]
+#[pyclass(frozen, module = "clathrate._native", name = "Batch")]
 pub struct PyBatch {
     /// Absent once it is done or given back.
     batch: Mutex<Option<Batch>>,
@@ -86,7 +36,6 @@ impl PyInbox {
 #[pymethods]
 impl PyInbox {
     #[new]
-    #[pyo3(signature = (path, params, key, limit=None))]
     fn new(
         py: Python<'_>,
         path: FilePath,
@@ -100,61 +49,11 @@ impl PyInbox {
         Ok(Self { inbox: Mutex::new(inbox), params })
     }
 
-    /// Takes a client's introduction; one that is known changes nothing.
-    ///
-    /// Parameters
-    /// ----------
-    /// introduction : bytes
-    ///     `LightClient.introduction`.
-    ///
-    /// Returns
-    /// -------
-    /// bytes
-    ///     A name for the client, 32 bytes.
-    ///
-    /// Raises
-    /// ------
-    /// DataError
-    ///     For bytes that are no introduction, of other parameters, or not from a client of the owner.
-    /// WrongSecretError
-    ///     For a client of another owner.
-    /// FileAccessError
-    ///     Where the file cannot be written.
-    ///
-    /// Examples
-    /// --------
-    /// >>> inbox = cl.Inbox("clients.log", params, secret_key.authentication_key())
-    /// >>> len(inbox.introduce(cl.LightClient(secret_key).introduction))
-    /// 32
     fn introduce<'py>(&self, py: Python<'py>, introduction: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
         let id = detached(py, || self.with(|inbox| inbox.introduce(introduction)))?;
         Ok(PyBytes::new(py, &id))
     }
 
-    /// Stores messages of any clients. A message that is refused leaves the others.
-    ///
-    /// Parameters
-    /// ----------
-    /// messages : sequence of bytes
-    ///     What clients sent.
-    ///
-    /// Returns
-    /// -------
-    /// list
-    ///     For each message how many samples were stored, or the error that says why it is refused.
-    ///
-    /// Raises
-    /// ------
-    /// FileAccessError
-    ///     Where the file cannot be written: then nothing was taken.
-    ///
-    /// Examples
-    /// --------
-    /// >>> inbox = cl.Inbox("messages.log", params, secret_key.authentication_key())
-    /// >>> client = cl.LightClient(secret_key)
-    /// >>> _ = inbox.introduce(client.introduction)
-    /// >>> inbox.accept([client.encrypt([0.5, 0.25])])
-    /// [2]
     fn accept<'py>(&self, py: Python<'py>, messages: Vec<Bound<'py, PyBytes>>) -> PyResult<Vec<Py<PyAny>>> {
         let messages: Vec<&[u8]> = messages.iter().map(|message| message.as_bytes()).collect();
         let answers = detached(py, || self.with(|inbox| inbox.accept(&messages)))?;
@@ -165,36 +64,6 @@ impl PyInbox {
         answers.into_iter().map(answer).collect()
     }
 
-    /// Samples of one kind, of each client in turn, as a batch: the oldest one of each, then the next one of each, until it is full.
-    ///
-    /// Until `done` they are given again to whoever opens the inbox anew.
-    ///
-    /// Parameters
-    /// ----------
-    /// most : int
-    ///     The most samples.
-    /// together : bool, optional
-    ///     Whether samples of several secrets may come together, for `bootstrap_samples(batch.arrays, plan)`. The default is False: those
-    ///     of the secret of the client whose turn it is.
-    ///
-    /// Returns
-    /// -------
-    /// Batch or None
-    ///     The batch; None where no sample waits.
-    ///
-    /// Raises
-    /// ------
-    /// DataError
-    ///     For a negative number.
-    /// NotEnoughMemoryError
-    ///     Where the masks take more memory than is free.
-    ///
-    /// Examples
-    /// --------
-    /// >>> inbox = cl.Inbox("empty.log", params, secret_key.authentication_key())
-    /// >>> inbox.take(10) is None
-    /// True
-    #[pyo3(signature = (most, *, together=false))]
     fn take(&self, py: Python<'_>, most: Whole, together: bool) -> PyResult<Option<PyBatch>> {
         let most = most.count(py, "`most`")?;
         let work =
@@ -203,75 +72,23 @@ impl PyInbox {
         Ok(batch.map(|batch| PyBatch { batch: Mutex::new(Some(batch)), params: self.params.clone_ref(py) }))
     }
 
-    /// Says that what was computed of a batch is safe: its samples are not given again.
-    ///
-    /// Parameters
-    /// ----------
-    /// batch : Batch
-    ///     The batch.
-    ///
-    /// Returns
-    /// -------
-    /// int
-    ///     How many samples wait.
-    ///
-    /// Raises
-    /// ------
-    /// DataError
-    ///     For a batch that is done or was given back.
-    /// FileAccessError
-    ///     Where the file cannot be written.
-    ///
-    /// Examples
-    /// --------
-    /// >>> inbox = cl.Inbox("done.log", params, secret_key.authentication_key())
-    /// >>> client = cl.LightClient(secret_key)
-    /// >>> _ = inbox.introduce(client.introduction), inbox.accept([client.encrypt([0.5])])
-    /// >>> inbox.done(inbox.take(1))
-    /// 0
     fn done(&self, py: Python<'_>, batch: &PyBatch) -> PyResult<usize> {
         let batch = batch.spent(py)?;
         detached(py, || self.with(|inbox| inbox.done(batch)))?;
         Ok(self.__len__())
     }
 
-    /// Gives a batch back whose computation failed: its samples wait again.
-    ///
-    /// Parameters
-    /// ----------
-    /// batch : Batch
-    ///     The batch.
-    ///
-    /// Returns
-    /// -------
-    /// int
-    ///     How many samples wait.
-    ///
-    /// Raises
-    /// ------
-    /// DataError
-    ///     For a batch that is done or was given back.
-    ///
-    /// Examples
-    /// --------
-    /// >>> inbox = cl.Inbox("back.log", params, secret_key.authentication_key())
-    /// >>> client = cl.LightClient(secret_key)
-    /// >>> _ = inbox.introduce(client.introduction), inbox.accept([client.encrypt([0.5])])
-    /// >>> inbox.give_back(inbox.take(1))
-    /// 1
     fn give_back(&self, py: Python<'_>, batch: &PyBatch) -> PyResult<usize> {
         let batch = batch.spent(py)?;
         self.with(|inbox| inbox.give_back(batch));
         Ok(self.__len__())
     }
 
-    /// The seconds that the oldest sample has waited; None where none waits.
     #[getter]
     fn oldest(&self) -> Option<f64> {
         self.with(|inbox| inbox.oldest()).map(|age| age.as_secs_f64())
     }
 
-    /// How many samples wait.
     fn __len__(&self) -> usize {
         self.with(|inbox| inbox.waiting())
     }
@@ -294,7 +111,6 @@ impl PyBatch {
 
 #[pymethods]
 impl PyBatch {
-    /// The samples as an array, in the order in which they were accepted; those of several secrets are `arrays`, here a `DataError`.
     #[getter]
     fn samples(&self, py: Python<'_>) -> PyResult<PyCiphertext> {
         match <[_; 1]>::try_from(self.arrays(py)?) {
@@ -307,7 +123,6 @@ impl PyBatch {
         }
     }
 
-    /// The samples as arrays, one for each secret; in each in the order in which they were accepted.
     #[getter]
     fn arrays(&self, py: Python<'_>) -> PyResult<Vec<PyCiphertext>> {
         let arrays = self
@@ -325,7 +140,6 @@ impl PyBatch {
             .collect()
     }
 
-    /// Whose samples they are, in the order of the arrays: the client's name and the counter of each.
     #[getter]
     fn sources<'py>(&self, py: Python<'py>) -> Vec<(Bound<'py, PyBytes>, u64)> {
         let batch = self.batch.lock().unwrap_or_else(PoisonError::into_inner);

@@ -88,7 +88,8 @@ impl Placing<'_> {
     /// `options` with these choices.
     ///
     /// # Errors
-    /// `DataError` for a number of bodies, an axis, a capacity, lanes, copies or an order that does not exist.
+    /// `DataError` for a number of bodies, an axis, a capacity, lanes, copies or an order that does not
+    /// exist.
     pub fn apply(self, py: Python<'_>, options: EncryptOptions) -> PyResult<EncryptOptions> {
         let capacity = |Whole(capacity)| {
             let remedy = "use a power of two, at most the slots, coefficients or pairs of coefficients of a polynomial";
@@ -122,24 +123,12 @@ impl Placing<'_> {
     }
 }
 
-/// Which number of an encrypted array sits where; `Ciphertext.layout` gives it.
-///
-/// A row of the array, the last axis, is cut into *chunks* of `capacity` numbers, and each chunk fills a polynomial. A bundle is a mask and
-/// `bodies` polynomials under it. The bodies of a mask are consecutive chunks of one row or consecutive rows, as `axis` says. After a move
-/// of coefficients to a lower degree, the polynomial of a chunk is split into `components` polynomials, each in a bundle of its own. With
-/// `lanes`, as many consecutive rows share a polynomial: number t of lane r is coefficient t * stride + r, or slot
-/// (r * capacity + t) * copies and the `copies` - 1 slots behind it.
-///
-/// Examples
-/// --------
-/// >>> secret_key.encrypt(np.zeros((4, 8)), "slots", bodies=2).layout
-/// 8 real numbers in slots of degree 1024, 2 rows under one mask
-#[pyclass(frozen, module = "clathrate", name = "Layout")]
+#[pyclass(frozen, module = "clathrate._native", name = "Layout")]
 pub struct PyLayout {
     layout: Layout,
 }
 
-/// The layout that [`PyLayout::json`] wrote.
+/// The layout that [`PyLayout::to_json`] wrote.
 ///
 /// # Errors
 /// `DataError` for any other text.
@@ -151,11 +140,6 @@ pub fn layout_of(py: Python<'_>, text: &str) -> PyResult<Layout> {
 impl PyLayout {
     pub fn new(layout: Layout) -> Self {
         Self { layout }
-    }
-
-    /// The layout as text, for pickles.
-    pub fn json(&self, py: Python<'_>) -> PyResult<String> {
-        serde_json::to_string(&self.layout).map_err(|error| exception(py, "InternalError", error.to_string()))
     }
 
     /// Row and column of an entry, as core code counts them.
@@ -178,79 +162,66 @@ fn tuple(place: Place) -> PlaceTuple {
 
 #[pymethods]
 impl PyLayout {
-    /// The number of rows: the product of all axes but the last, 1 for arrays of at most one axis.
     #[getter]
     fn rows(&self) -> usize {
         self.layout.rows
     }
 
-    /// The length of a row: the last axis, 1 for one number.
     #[getter]
     fn columns(&self) -> usize {
         self.layout.columns
     }
 
-    /// The encoding, "slots" or "coefficients".
     #[getter]
     fn encoding(&self) -> &'static str {
         self.layout.encoding.name()
     }
 
-    /// Whether the numbers are complex. Among coefficients a complex number takes two.
     #[getter]
     fn is_complex(&self) -> bool {
         self.layout.complex
     }
 
-    /// The ring degree of the bundles.
     #[getter]
     fn degree(&self) -> usize {
         self.layout.degree
     }
 
-    /// The most numbers of a chunk, a power of two.
     #[getter]
     fn capacity(&self) -> usize {
         self.layout.capacity
     }
 
-    /// The number of rows that share a polynomial: its lanes.
     #[getter]
     fn lanes(&self) -> usize {
         self.layout.lanes
     }
 
-    /// The number of neighbouring slots that each hold the same number, as those of sums of rows with `lanes` do; otherwise 1.
     #[getter]
     fn copies(&self) -> usize {
         self.layout.copies
     }
 
-    /// The number of chunks of a row.
     #[getter]
     fn chunks(&self) -> usize {
         self.layout.chunks
     }
 
-    /// The distance of neighbouring numbers of a row in their polynomial, in coefficients or slots.
     #[getter]
     fn stride(&self) -> usize {
         self.layout.stride()
     }
 
-    /// The number of polynomials that the polynomial of a chunk is split into. It is 1 but after a move to a lower degree.
     #[getter]
     fn components(&self) -> usize {
         self.layout.components
     }
 
-    /// The number of bodies under one mask.
     #[getter]
     fn bodies(&self) -> usize {
         self.layout.bodies
     }
 
-    /// The axis that runs over the bodies of a mask: "rows", or "chunks" of one row. With one body it is "chunks".
     #[getter]
     fn axis(&self) -> &'static str {
         match self.layout.axis {
@@ -259,7 +230,6 @@ impl PyLayout {
         }
     }
 
-    /// The order of the numbers of a chunk, "natural" or "bit-reversed".
     #[getter]
     fn order(&self) -> &'static str {
         match self.layout.order {
@@ -268,9 +238,6 @@ impl PyLayout {
         }
     }
 
-    /// What the places without a number hold: "zero" up to noise, or "dirty", any numbers.
-    ///
-    /// Rotations leave dirty padding and refuse it; `Ciphertext.clear_padding` clears it.
     #[getter]
     fn padding(&self) -> &'static str {
         match self.layout.padding {
@@ -279,63 +246,16 @@ impl PyLayout {
         }
     }
 
-    /// The number of bundles.
     #[getter]
     fn bundles(&self) -> usize {
         self.layout.bundles()
     }
 
-    /// Where a number is; of a complex number among coefficients, the real part.
-    ///
-    /// Parameters
-    /// ----------
-    /// row : int
-    ///     The row, from 0.
-    /// column : int
-    ///     The column, from 0.
-    ///
-    /// Returns
-    /// -------
-    /// tuple of int
-    ///     The bundle, the body, and the slot or the coefficient.
-    ///
-    /// Raises
-    /// ------
-    /// DataError
-    ///     Where the array has no such row or column.
-    ///
-    /// Examples
-    /// --------
-    /// >>> secret_key.encrypt(np.zeros((4, 8)), "slots", bodies=2).layout.place(3, 5)
-    /// (1, 1, 5)
     fn place(&self, py: Python<'_>, row: Whole, column: Whole) -> PyResult<PlaceTuple> {
         let (row, column) = self.entry(py, row, column)?;
         self.layout.place(row, column).map(tuple).map_err(|error| raise(py, error))
     }
 
-    /// Where the imaginary part of a number is, where it is a coefficient of its own.
-    ///
-    /// Parameters
-    /// ----------
-    /// row : int
-    ///     The row, from 0.
-    /// column : int
-    ///     The column, from 0.
-    ///
-    /// Returns
-    /// -------
-    /// tuple of int or None
-    ///     The bundle, the body and the coefficient. None in slots and in arrays of real numbers.
-    ///
-    /// Raises
-    /// ------
-    /// DataError
-    ///     Where the array has no such row or column.
-    ///
-    /// Examples
-    /// --------
-    /// >>> secret_key.encrypt([1 + 2j, 3j], "coefficients").layout.imaginary_place(0, 1)
-    /// (0, 0, 513)
     fn imaginary_place(&self, py: Python<'_>, row: Whole, column: Whole) -> PyResult<Option<PlaceTuple>> {
         let (row, column) = self.entry(py, row, column)?;
         self.layout
@@ -344,12 +264,12 @@ impl PyLayout {
             .map_err(|error| raise(py, error))
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
-        Ok((py.import("clathrate._pickle")?.getattr("rebuild_layout")?, (self.json(py)?,)))
+    pub fn to_json(&self, py: Python<'_>) -> PyResult<String> {
+        serde_json::to_string(&self.layout).map_err(|error| exception(py, "InternalError", error.to_string()))
     }
 
     #[staticmethod]
-    fn _from_json(py: Python<'_>, text: &str) -> PyResult<Self> {
+    fn from_json(py: Python<'_>, text: &str) -> PyResult<Self> {
         layout_of(py, text).map(Self::new)
     }
 

@@ -1,34 +1,29 @@
 //! The Python extension module: the CKKS layer on NumPy arrays.
 //!
-//! A front and nothing else: it turns arrays into numbers, errors into exceptions, progress into callbacks, and releases the
-//! interpreter lock around everything that takes time. Objects are immutable (`frozen`) and share their data; `python/clathrate`
-//! holds what is better written in Python, and the type stubs of this module.
+//! A front and nothing else: it turns arrays into numbers, errors into exceptions, progress into callbacks,
+//! and releases the interpreter lock around everything that takes time. Objects are immutable (`frozen`) and
+//! share their data.
 //!
-//! The comments of Python classes and functions are their docstrings, in the sections of numpydoc. `scripts/stub_docstrings.py` copies them
-//! into the stubs, where editors look for them.
+//! Programs see the classes of `python/clathrate`, which stand in front of these: there are the signatures
+//! with their defaults, the docstrings, and what is Python's own. Here a method takes every argument, without
+//! defaults. `scripts/stub.py` writes the signatures to `_native.pyi`.
 #![deny(unsafe_code)]
-// Docstrings are not Markdown: an example's `>>>` is no quotation.
-#![allow(clippy::doc_lazy_continuation)]
 
 use pyo3::prelude::*;
 
 mod arrays;
 mod authentication;
 mod bootstrap;
-mod buffers;
 mod ciphertext;
 mod command;
-mod comparison;
 mod conversions;
 mod encryption;
 mod errors;
 mod evaluation_keys;
-mod explanation;
 mod files;
 mod inbox;
 mod keys;
 mod layout;
-mod libraries;
 mod light;
 mod linear;
 mod machine;
@@ -43,13 +38,11 @@ mod paths;
 mod polynomial;
 mod primes;
 mod public_key;
-mod recipe;
 mod run;
 mod runtime;
 mod samples;
 mod saving;
 mod stage;
-mod switching_report;
 mod text;
 mod trace;
 mod transcipher;
@@ -69,11 +62,7 @@ mod _native {
     #[pymodule_export]
     use crate::command::command;
     #[pymodule_export]
-    use crate::comparison::PyComparison;
-    #[pymodule_export]
     use crate::evaluation_keys::PyEvaluationKeys;
-    #[pymodule_export]
-    use crate::explanation::PyExplanation;
     #[pymodule_export]
     use crate::files::{from_bytes, inspect, load};
     #[pymodule_export]
@@ -99,7 +88,7 @@ mod _native {
     #[pymodule_export]
     use crate::params::{PyParams, preset_names};
     #[pymodule_export]
-    use crate::polynomial::{PyPolynomial, PyPolynomialExplanation, PyPolynomialPlan};
+    use crate::polynomial::{PyPolynomial, PyPolynomialPlan};
     #[pymodule_export]
     use crate::public_key::PyPublicKey;
     #[pymodule_export]
@@ -108,8 +97,6 @@ mod _native {
     use crate::samples::PySamplesPlan;
     #[pymodule_export]
     use crate::stage::PyStage;
-    #[pymodule_export]
-    use crate::switching_report::PySwitchingReport;
     #[pymodule_export]
     use crate::trace::{PyRecorder, PyRecording};
     #[pymodule_export]

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clathrate_arith::Isa;
-use clathrate_ckks::parameters::{self, PROCESSOR};
+use clathrate_ckks::parameters;
 use clathrate_ckks::tune as profile;
 use clathrate_ckks::{Params, Runtime};
 use pyo3::prelude::*;
@@ -12,45 +12,7 @@ use pyo3::types::PyDict;
 use crate::errors::raise;
 use crate::run::{detached, with_progress};
 
-/// Measures this machine's arithmetic for a few seconds and stores the times, by which times are predicted from then on.
-///
-/// `trace` and plans predict times from these measurements; without them they use a built-in model. What they choose (keys, steps,
-/// switching methods) does not depend on the measurements unless a runtime says `switching="tuned"`. Parameters that exist already keep
-/// their times. One thread is measured. The times are kept in the user's cache directory, or in the file that the
-/// environment variable CLATHRATE_PROFILE names; where that is "none", no times are read or stored.
-///
-/// Parameters
-/// ----------
-/// progress : bool or callable, optional
-///     True shows a progress bar. A function is called with (steps done, steps in all) and may return False to stop.
-/// dry_run : bool, optional
-///     True measures and stores nothing. The default is False.
-/// device : str, optional
-///     What is measured: "cpu", the default, or "cuda" and so on. A device's times have a file of their own.
-///
-/// Returns
-/// -------
-/// pathlib.Path or None
-///     The file that the times were written to; None for a dry run.
-///
-/// Raises
-/// ------
-/// FileAccessError
-///     Where the file cannot be written.
-/// CancelledError
-///     Where the progress function returned False.
-/// DeviceError
-///     Where there is no such device, or no driver for it.
-/// ParamsError
-///     Where the environment variable CLATHRATE_ISA names an instruction set that this machine does not have, or CLATHRATE_PROFILE is
-///     "none".
-///
-/// Examples
-/// --------
-/// >>> cl.tune(dry_run=True)
 #[pyfunction]
-#[pyo3(signature = (progress=None, dry_run=false, *, device=PROCESSOR))]
-#[pyo3(text_signature = "(progress=None, dry_run=False, *, device='cpu')")]
 pub fn tune(
     py: Python<'_>,
     progress: Option<&Bound<'_, PyAny>>,
@@ -77,27 +39,6 @@ pub fn tune(
     )
 }
 
-/// What this machine runs: instruction sets, processors, and the state of the stored measurements.
-///
-/// Returns
-/// -------
-/// dict
-///     `version` of Clathrate; `kernels`, whether each instruction set runs here, by name; `fastest`, the fastest of them; `chosen`, the
-///     one in use, which the environment variable CLATHRATE_ISA may force; `cpus`, the number of processors; `engine`, what a small
-///     parameter set computes with, in words; `devices`, by kind of device the names of those that are there, or a text that says why
-///     there are none; `profile`, the measurements that `tune` stores, with their `state`, `path` and `message`. The state is "ready",
-///     "absent", "broken", "foreign" where they were measured with another instruction set, or "off" where the environment variable
-///     CLATHRATE_PROFILE is "none".
-///
-/// Raises
-/// ------
-/// ParamsError
-///     Where CLATHRATE_ISA names an instruction set that this machine does not have.
-///
-/// Examples
-/// --------
-/// >>> cl.doctor()["kernels"]["scalar"]
-/// True
 #[pyfunction]
 pub fn doctor(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let available = Isa::available();

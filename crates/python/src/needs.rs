@@ -12,55 +12,7 @@ use crate::layout::body_count;
 use crate::numbers::{Whole, Wholes};
 use crate::params::PyParams;
 
-/// The evaluation keys that a computation needs.
-///
-/// `SecretKey.evaluation_keys(needs)` makes exactly these keys. `trace` finds out the needs of a function, and `PolynomialPlan.needs`
-/// states those of a polynomial. `a | b` needs what a or b needs.
-///
-/// Parameters
-/// ----------
-/// relinearise : bool, optional
-///     Whether ciphertexts are multiplied with each other. The default is False.
-/// rotations : sequence of int, optional
-///     The steps of the rotations; positive steps rotate to the left, and 0 needs no key. There are none by default.
-/// conjugate : bool, optional
-///     Whether ciphertexts are conjugated. The default is False.
-/// level : int, optional
-///     The highest level of the ciphertexts that the keys serve. None, the default, is that of `SecretKey.encrypt`. A lower level
-///     makes keys smaller and faster.
-/// power_rotations : bool, optional
-///     Whether there are keys of the rotations by powers of two, of which every rotation is made. These keys live at the temporary rank,
-///     which the parameters must have. The default is False.
-/// ranks : sequence of int, optional
-///     The ranks that the rank of ciphertexts is reduced to, one after the other, highest first, as in `[2, 1]`; each is at most half of
-///     the one before. Everything else that is needed is needed at each of these ranks too. `Needs(..., ranks=...) | Needs(...)` needs the
-///     second part at the parameters' own rank only.
-/// single_steps : bool, optional
-///     Allows ranks that are more than half of the one before. Keys of many such steps are a possible weakness, so that True is your word
-///     that there are few of them. The default is False.
-/// to_rlwe : bool, optional
-///     Whether ciphertexts are converted to rank 1 at a higher degree, from the parameters' own rank and from each of `ranks`. Everything
-///     else that is needed is needed there too. The default is False.
-/// shared_mask : int, optional
-///     How many bodies `Ciphertext.share_mask` brings under one mask and `Ciphertext.split_mask` takes apart. None, the default, needs no
-///     keys for that.
-/// bodies : int, optional
-///     How many bodies share a mask in the arrays that `rotations` and `conjugate` are for. None, the default, is arrays with one body in
-///     each bundle, as an encryption without `bodies` gives them.
-///
-/// Raises
-/// ------
-/// DataError
-///     Where levels, steps, ranks or numbers of bodies are out of range, or `bodies` is given with operations that arrays of several bodies
-///     under one mask do not have. Whether the parameters have the ranks is checked when keys are made.
-///
-/// Examples
-/// --------
-/// >>> cl.Needs(relinearise=True) | cl.Needs(rotations=[1], level=3)
-/// Needs(relinearise: top, rotate 1: level 3)
-/// >>> cl.Needs(shared_mask=8)
-/// Needs(take 8 bodies apart: top, bring 8 bundles under one mask: top)
-#[pyclass(frozen, module = "clathrate", name = "Needs")]
+#[pyclass(frozen, module = "clathrate._native", name = "Needs")]
 pub struct PyNeeds {
     pub needs: KeyNeeds,
 }
@@ -89,7 +41,8 @@ fn brought_together(needs: &KeyNeeds) -> BTreeMap<usize, KeyLevel> {
     needs.operations().filter_map(count).collect()
 }
 
-/// How many bodies are taken apart, each with the level: where each of them changes to the main secret at one level.
+/// How many bodies are taken apart, each with the level: where each of them changes to the main secret at one
+/// level.
 fn taken_apart(needs: &KeyNeeds) -> BTreeMap<usize, KeyLevel> {
     let out = |count, index| {
         needs.key_level_of(Operation::Switch(Switch::ChangeSecret {
@@ -238,7 +191,8 @@ fn describe(needs: &KeyNeeds) -> String {
     if parts.is_empty() { "nothing".to_owned() } else { parts.join(", ") }
 }
 
-/// Refuses a number of bodies with operations that arrays of several bodies under one mask do not have, or without any.
+/// Refuses a number of bodies with operations that arrays of several bodies under one mask do not have, or
+/// without any.
 fn check_bodies(py: Python<'_>, bodies: usize, products: bool, moves: bool) -> PyResult<()> {
     let reason = if products {
         "several bodies under one mask have no products of ciphertexts and no `power_rotations`: ask for these without `bodies`, and take \
@@ -257,8 +211,6 @@ fn check_bodies(py: Python<'_>, bodies: usize, products: bool, moves: bool) -> P
 #[pymethods]
 impl PyNeeds {
     #[new]
-    #[pyo3(signature = (relinearise=false, rotations=Wholes::default(), conjugate=false, level=None, *, power_rotations=false, ranks=Wholes::default(), single_steps=false, to_rlwe=false, shared_mask=None, bodies=None),
-           text_signature = "(relinearise=False, rotations=(), conjugate=False, level=None, *, power_rotations=False, ranks=(), single_steps=False, to_rlwe=False, shared_mask=None, bodies=None)")]
     #[allow(clippy::too_many_arguments)] // as many as keywords
     fn new(
         py: Python<'_>,
@@ -325,31 +277,26 @@ impl PyNeeds {
         Ok(Self { needs: needs.along(&ranks, to_rlwe, key_level) })
     }
 
-    /// Whether a relinearisation key is needed.
     #[getter]
     fn relinearise(&self) -> bool {
         self.needs.key_level_of(Operation::Multiply).is_some()
     }
 
-    /// Whether a key is needed for the conjugation of arrays with one body in each bundle.
     #[getter]
     fn conjugate(&self) -> bool {
         self.needs.key_level_of(Operation::Conjugate(SecretName::Main)).is_some()
     }
 
-    /// The rotation steps of arrays with one body in each bundle that need a key, ascending.
     #[getter]
     fn rotations(&self) -> Vec<i64> {
         self.needs.rotation_steps().map(|(step, _)| step).collect()
     }
 
-    /// Whether keys of rotations by powers of two at the temporary rank are needed.
     #[getter]
     fn power_rotations(&self) -> bool {
         self.needs.key_level_of(Operation::RotateByPowers).is_some()
     }
 
-    /// The ranks that are reduced to, highest first.
     #[getter]
     fn ranks(&self) -> Vec<usize> {
         let mut ranks = BTreeSet::new();
@@ -357,61 +304,21 @@ impl PyNeeds {
         ranks.into_iter().rev().collect()
     }
 
-    /// How many bodies are brought under one mask or taken apart, ascending.
     #[getter]
     fn shared_masks(&self) -> Vec<usize> {
         let (together, apart) = (brought_together(&self.needs), taken_apart(&self.needs));
         together.into_keys().chain(apart.into_keys()).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
-    /// Whether ciphertexts are converted to rank 1 at a higher degree.
     #[getter]
     fn to_rlwe(&self) -> bool {
         self.needs.descents().iter().any(|route| route.to_rlwe)
     }
 
-    /// The highest level that each key is needed at.
-    ///
-    /// Returns
-    /// -------
-    /// dict
-    ///     `{"relinearise": level, "conjugate": level, "rotations": {steps: level}}`, where the level None is the highest of the
-    ///     parameters. Keys that are not needed are left out. Where they are needed also `"power_rotations": level`; `"ranks": {rank:
-    ///     level}`; `"share_mask": {bodies: level}` and `"split_mask": {bodies: level}`; `"bodies": {bodies: {"rotations": {steps: level},
-    ///     "conjugate": level}}`, for arrays of several bodies under one mask; `"routes"`, a list of ranks and conversions with what is
-    ///     needed at each; `"others": {name: level}`, the keys of a bootstrap that no other entry names; and `"relatives": {(degree, rank):
-    ///     ...}`, the needs at other degrees and ranks.
-    ///
-    /// Examples
-    /// --------
-    /// >>> cl.Needs(relinearise=True, rotations=[1], level=3).to_dict()
-    /// {'relinearise': 3, 'rotations': {1: 3}}
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         report(py, &self.needs)
     }
 
-    /// The memory in bytes that the keys take.
-    ///
-    /// Parameters
-    /// ----------
-    /// params : Params
-    ///     The parameters that the keys are made for.
-    ///
-    /// Returns
-    /// -------
-    /// int
-    ///     The bytes in memory. A file takes one part in rank + 1 of them: half at rank 1.
-    ///
-    /// Raises
-    /// ------
-    /// ParamsError
-    ///     Where the parameters cannot have such keys.
-    ///
-    /// Examples
-    /// --------
-    /// >>> needs = cl.Needs(rotations=[1, 2])
-    /// >>> needs.nbytes(params) == secret_key.evaluation_keys(needs).nbytes
-    /// True
     fn nbytes(&self, py: Python<'_>, params: &PyParams) -> PyResult<usize> {
         let params = &params.params;
         params
@@ -439,20 +346,18 @@ impl PyNeeds {
         })
     }
 
-    fn __repr__(&self) -> String {
-        format!("Needs({})", describe(&self.needs))
-    }
-
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
-        let text = serde_json::to_string(&self.needs)
-            .map_err(|error| exception(py, "InternalError", error.to_string()))?;
-        Ok((py.import("clathrate._pickle")?.getattr("rebuild_needs")?, (text,)))
+    fn to_json(&self, py: Python<'_>) -> PyResult<String> {
+        serde_json::to_string(&self.needs).map_err(|error| exception(py, "InternalError", error.to_string()))
     }
 
     #[staticmethod]
-    fn _from_json(py: Python<'_>, text: &str) -> PyResult<Self> {
+    fn from_json(py: Python<'_>, text: &str) -> PyResult<Self> {
         let needs = serde_json::from_str(text)
             .map_err(|error| exception(py, "DataError", format!("these are no needs: {error}")))?;
         Ok(Self { needs })
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Needs({})", describe(&self.needs))
     }
 }

@@ -11,7 +11,8 @@ use crate::errors::{exception, out_of_range};
 /// Most characters of a wrong argument that an error repeats.
 const REPR_LIMIT: usize = 80;
 
-/// A whole number as Python has them; beyond 64 bits it saturates, and the range check that follows refuses it.
+/// A whole number as Python has them; beyond 64 bits it saturates, and the range check that follows refuses
+/// it.
 #[derive(Debug, Clone, Copy)]
 pub struct Whole(pub i64);
 
@@ -41,7 +42,8 @@ impl Whole {
     /// As the number of a device or of another library's secret.
     ///
     /// # Errors
-    /// `DataError`, which names the argument, below 0 and beyond 62 bits: saturated numbers would make two devices one.
+    /// `DataError`, which names the argument, below 0 and beyond 62 bits: saturated numbers would make two
+    /// devices one.
     pub fn secret_number(self, py: Python<'_>, name: &'static str) -> PyResult<u64> {
         let number = u64::try_from(self.0).ok().filter(|number| number >> 62 == 0);
         number.ok_or_else(|| out_of_range(py, name, self.0, "use a number from 0 to 2^62 - 1"))
@@ -63,8 +65,8 @@ impl Whole {
     }
 }
 
-/// A real number as Python has them. A whole number beyond double precision becomes an infinity of its sign, and the range check that
-/// follows refuses the argument by name, or takes it for "no limit".
+/// A real number as Python has them. A whole number beyond double precision becomes an infinity of its sign,
+/// and the range check that follows refuses the argument by name, or takes it for "no limit".
 #[derive(Debug, Clone, Copy)]
 pub struct Real(pub f64);
 

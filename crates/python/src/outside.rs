@@ -45,88 +45,12 @@ fn words_of(words: &Bound<'_, PyAny>) -> PyResult<(Vec<u64>, usize)> {
 
 #[pymethods]
 impl PySamplesPlan {
-    /// What another library multiplies numbers by before it encrypts them modulo `modulus`, in units of integers.
-    ///
-    /// Numbers of magnitude 1 then take a small part of the modulus, which the bootstrap needs: about 12 bits below it.
-    ///
-    /// Parameters
-    /// ----------
-    /// modulus : int, optional
-    ///     The modulus of the samples, 2 to 2**64. The default is 2**64.
-    ///
-    /// Returns
-    /// -------
-    /// float
-    ///     The factor.
-    ///
-    /// Raises
-    /// ------
-    /// DataError
-    ///     For another modulus.
-    ///
-    /// Examples
-    /// --------
-    /// >>> plan = cl.SamplesPlan(cl.Params.preset("insecure_boot"), 4, outside=1, dimension=600)
-    /// >>> plan.outside_scale(2**32) == plan.outside_scale() / 2**32
-    /// True
-    #[pyo3(signature = (modulus=None))]
     fn outside_scale(&self, py: Python<'_>, modulus: Option<&Bound<'_, PyAny>>) -> PyResult<f64> {
         let modulus =
             modulus.map_or(Ok(OutsideModulus::PowerOfTwo(64)), |modulus| modulus_of(py, modulus))?;
         detached(py, || self.plan.half_bootstrap().params().outside_scale(self.plan.scale(), modulus))
     }
 
-    /// Takes in LWE samples of another library: all words are switched to the modulus of level 0.
-    ///
-    /// The security of the samples is that of the library they come from. Switching rounds every word: that error is part of
-    /// `precision_bits`, the error of the samples is not.
-    ///
-    /// Parameters
-    /// ----------
-    /// words : array_like
-    ///     A matrix of unsigned integers below the modulus with a row for each sample: the mask, as many words as the secret is long, then
-    ///     the body.
-    /// keys : EvaluationKeys
-    ///     The owner's keys for `needs`, which are attached to the samples.
-    /// modulus : int, optional
-    ///     The modulus of the samples, 2 to 2**64. The default is 2**64.
-    /// scale : float, optional
-    ///     What numbers were multiplied by. The default is `outside_scale(modulus)`, which the bootstrap needs.
-    /// phase : {"difference", "sum"}, optional
-    ///     How the message follows from a sample (a, b): "difference", the default, is b - <a, s>, as of TFHE; "sum" is b + <a, s>.
-    ///
-    /// Returns
-    /// -------
-    /// Ciphertext
-    ///     The samples as a vector, for `bootstrap_samples`.
-    ///
-    /// Raises
-    /// ------
-    /// TypeError
-    ///     Where the words are no matrix of unsigned integers.
-    /// DataError
-    ///     For a plan without `outside`, words beyond the modulus, an impossible modulus, another phase, and without samples.
-    /// ShapeError
-    ///     For rows of another length than the plan's dimension and 1.
-    /// ScaleError
-    ///     For an impossible scale.
-    /// NotEnoughMemoryError
-    ///     Where the samples take more memory than is free.
-    ///
-    /// Examples
-    /// --------
-    /// >>> rng = np.random.default_rng(1)
-    /// >>> secret = rng.integers(0, 2, 600, dtype=np.uint64)
-    /// >>> params = cl.Params.preset("insecure_boot")
-    /// >>> owner = cl.SecretKey.generate(params).with_outside_secret(1, secret)
-    /// >>> plan = cl.SamplesPlan(params, 2, outside=1, dimension=600)
-    /// >>> message = np.rint(np.array([0.5, -0.25]) * plan.outside_scale()).astype(np.int64).view(np.uint64)
-    /// >>> masks = rng.integers(0, 2**64, (2, 600), dtype=np.uint64)  # modulo 2**64, without an error, for the example alone
-    /// >>> words = np.column_stack([masks, masks @ secret + message])
-    /// >>> samples = plan.outside_samples(words, owner.evaluation_keys(plan.needs))
-    /// >>> owner.decrypt(samples.bootstrap_samples(plan)).round(3)
-    /// array([ 0.5 , -0.25])
-    #[pyo3(signature = (words, keys, modulus=None, *, scale=None, phase="difference"))]
     fn outside_samples<'py>(
         &self,
         py: Python<'py>,
@@ -170,6 +94,6 @@ impl PySamplesPlan {
             self.plan.outside_samples(own.keys.id(), &samples)
         })?;
         Bound::new(py, PyCiphertext::new(py, samples, &own.params)?)?
-            .call_method1("with_keys", (keys.clone_ref(py),))
+            .call_method1("with_keys", (keys.clone_ref(py), py.None()))
     }
 }

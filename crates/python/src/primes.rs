@@ -4,7 +4,8 @@ use clathrate_arith::primes::primitive_root;
 use clathrate_ckks::{CkksError, Params};
 use clathrate_lattice::{Basis, Level};
 
-/// The primes by what they are for, in the order of the ring: their index there is the index that masks are expanded by.
+/// The primes by what they are for, in the order of the ring: their index there is the index that masks are
+/// expanded by.
 pub struct Primes {
     pub steps: Vec<Vec<u64>>,
     pub special: Vec<u64>,
@@ -29,7 +30,8 @@ impl Primes {
     }
 }
 
-/// For each prime of the ring the primitive 2n-th root of unity `psi` whose odd powers the transforms evaluate at.
+/// For each prime of the ring the primitive 2n-th root of unity `psi` whose odd powers the transforms
+/// evaluate at.
 ///
 /// # Errors
 /// None for primes of checked parameters: each has the root.

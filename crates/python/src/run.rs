@@ -39,8 +39,8 @@ pub fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T, CkksEr
     detached_with(py, |error| raise(py, error), work)
 }
 
-/// The same evaluator, which stops at Ctrl-C and where the function of `clathrate.progress` says so, and shows the progress of long operations inside of
-/// it. An exception is then Python's current one.
+/// The same evaluator, which stops at Ctrl-C and where the function of `clathrate.progress` says so, and
+/// shows the progress of long operations inside of it. An exception is then Python's current one.
 pub fn interruptible(evaluator: Evaluator) -> Evaluator {
     let last = Mutex::new(Instant::now());
     let shown = Python::attach(|py| {
@@ -68,8 +68,8 @@ pub fn interruptible(evaluator: Evaluator) -> Evaluator {
     })
 }
 
-/// What stops reading and writing at Ctrl-C, whose exception is then Python's current one, and shows the progress of about `total` bytes in the block of
-/// `clathrate.progress`, in mebibytes.
+/// What stops reading and writing at Ctrl-C, whose exception is then Python's current one, and shows the
+/// progress of about `total` bytes in the block of `clathrate.progress`, in mebibytes.
 pub fn watch(description: &str, total: u64) -> Watch {
     let total = (total >> 20) as usize;
     let shown = Python::attach(|py| {

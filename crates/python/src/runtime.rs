@@ -5,7 +5,7 @@ use std::thread::available_parallelism;
 
 use clathrate_arith::Isa;
 use clathrate_ckks::Runtime;
-use clathrate_ckks::parameters::{DEFAULT_KEY_EXPANSION, DEFAULT_TABLE_BYTES, PROCESSOR, Rescale, Switching};
+use clathrate_ckks::parameters::{DEFAULT_KEY_EXPANSION, DEFAULT_TABLE_BYTES, Rescale, Switching};
 use clathrate_lattice::switch::{DEFAULT_DERIVED_KEY_BYTES, SwitchMethod};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -18,7 +18,8 @@ use crate::run::detached;
 /// Bytes per mebibyte.
 const MIB: f64 = 1_048_576.0;
 
-/// Threads that are used where none are asked for, as `set_threads` says; 0 for as many as this machine has cores.
+/// Threads that are used where none are asked for, as `set_threads` says; 0 for as many as this machine has
+/// cores.
 static DEFAULT_THREADS: AtomicUsize = AtomicUsize::new(0);
 
 /// Most primes that a chain has, so more of them is a slip of the keyboard.
@@ -93,71 +94,7 @@ impl SwitchingOption {
     }
 }
 
-/// How computations run on this machine: threads, instruction set, key switching, memory for derived keys.
-///
-/// Most programs need none of it: `threads` limits the use of the processor, `key_cache_mib` that of memory, and the rest is for tuning.
-///
-/// A runtime decides about speed, memory and who rescales. It is not a part of the parameters: two parties may use one parameter set with
-/// different runtimes, and their results agree up to noise. Every constructor of `Params` takes a runtime; ciphertexts and keys run as the
-/// parameters they were made or loaded with.
-///
-/// Most of the options are about key switching, the step that ends every product of ciphertexts, rotation and conjugation: it multiplies
-/// the ciphertext by an evaluation key. There are two methods. The *hybrid* method cuts the ciphertext into digits and multiplies them by
-/// the key. The *KLSS* method cuts the key into digits too, which needs fewer number-theoretic transforms. Both multiply modulo the
-/// ciphertext's primes and some special primes; the more special primes a level can use, the fewer digits there are. A file stores each
-/// key once, for the digits at the highest level. The key for other digits is *derived* from the stored key, without the secret, on first
-/// use or by `EvaluationKeys.derive`, and is kept in memory.
-///
-/// Runtimes are immutable values: they can be compared, hashed and pickled. The attributes show the defaults in place of None.
-///
-/// Parameters
-/// ----------
-/// threads : int, optional
-///     Worker threads, 1 to 4096. The default is one for each core, or what `set_threads` says.
-/// isa : {"scalar", "avx2", "ifma"}, optional
-///     The instruction set to compute with. The default is the fastest one of this machine, or the one that the environment variable
-///     CLATHRATE_ISA names. All of them give equal results, bit for bit.
-/// switching : str or tuple, optional
-///     How each level switches keys. "fastest", the default, lets a planner predict the fastest method for each level by times that belong
-///     to the version of this library: all machines choose alike, so that results are equal bit for bit. "tuned" predicts by the times that
-///     `clathrate tune` stored for this machine: results differ from those of other machines by noise, and plans may ask for other keys
-///     than theirs, so use it where keys and results stay on machines of one kind. "as_made" uses every key as it is stored in its file, so
-///     that nothing is derived. ("hybrid", r) is the hybrid method with r special primes at every level. ("klss", r, r_tilde) is the KLSS
-///     method with r special primes and key digits of r_tilde primes.
-/// key_expansion : float, optional
-///     The most memory that may be derived from one key, as a multiple of the size of that key. The default is 4.0. It limits the planner
-///     of "fastest". 0 derives nothing, inf sets no limit.
-/// key_cache_mib : float, optional
-///     The most memory in MiB for derived keys, of all keys together. The default is 6144.0 (6 GiB). A key that does not fit is used as it
-///     is stored. 0 keeps nothing, inf sets no limit.
-/// rescale : {"automatic", "explicit"}, optional
-///     Who rescales products of ciphertexts. "automatic", the default: each operator that needs it. "explicit": the caller, by
-///     `Ciphertext.rescale`, which then refuses arrays with nothing to rescale; operators take products as they are. Reductions and powers
-///     rescale what is in between in either case. It changes levels: use it on both sides of a computation or on neither.
-///
-/// device : str, optional
-///     Where to compute. "cpu", the default, is the processor; "cuda" is NVIDIA's first device, "cuda:1" the second, and so on. Arrays and
-///     keys are then in the memory of the device; `to` moves them. Threads and the instruction set are the processor's.
-/// table_mib : float, optional
-///     The most memory in MiB for the tables of one parameter set, up to 32 bytes times degree times number of primes. The default is
-///     256.0. Larger sets are refused before anything is computed, because a short file could ask for gigabytes.
-///
-/// Raises
-/// ------
-/// DataError
-///     Where an option is out of range.
-/// DeviceError
-///     Where there is no such device, or no driver for it.
-///
-/// Examples
-/// --------
-/// >>> runtime = cl.Runtime(threads=2)
-/// >>> runtime.threads, runtime.key_cache_mib, runtime.table_mib
-/// (2, 6144.0, 256.0)
-/// >>> fast = cl.Params.preset("insecure_small", cl.Runtime(threads=2, key_cache_mib=100))
-/// >>> fast == params, fast.runtime == params.runtime
-/// (True, False)
-#[pyclass(frozen, module = "clathrate", name = "Runtime")]
+#[pyclass(frozen, module = "clathrate._native", name = "Runtime")]
 pub struct PyRuntime {
     /// Its options, none of them missing but the instruction set.
     runtime: Runtime,
@@ -178,7 +115,8 @@ impl PyRuntime {
         }
     }
 
-    /// The same for another machine, on its processor: the instruction set is chosen there, and as many threads as it has cores where that was so here.
+    /// The same for another machine, on its processor: the instruction set is chosen there, and as many
+    /// threads as it has cores where that was so here.
     pub fn for_any_machine(&self) -> Self {
         let threads = self.runtime.threads.filter(|&threads| threads != get_threads());
         Self { runtime: Runtime { isa: None, threads, engine: None, ..self.runtime.clone() } }
@@ -201,29 +139,11 @@ impl PyRuntime {
             None => Ok(runtime),
         }
     }
-
-    /// The constructor's arguments.
-    fn arguments<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let (switching, device) = (self.switching(py)?, self.device());
-        (
-            self.runtime.threads,
-            self.isa(),
-            switching,
-            self.key_expansion(),
-            self.key_cache_mib(),
-            self.rescale(),
-            device,
-            self.table_mib(),
-        )
-            .into_pyobject(py)
-    }
 }
 
 #[pymethods]
 impl PyRuntime {
     #[new]
-    #[pyo3(signature = (threads=None, isa=None, switching=SwitchingOption::default(), key_expansion=None, key_cache_mib=None, rescale="automatic", device=PROCESSOR, table_mib=None),
-           text_signature = "(threads=None, isa=None, switching='fastest', key_expansion=None, key_cache_mib=None, rescale='automatic', device='cpu', table_mib=None)")]
     fn new(
         py: Python<'_>,
         threads: Option<Whole>,
@@ -244,7 +164,8 @@ impl PyRuntime {
                 let remedy = "use \"automatic\", or \"explicit\" to leave rescales to `ct.rescale()`";
                 out_of_range(py, "`rescale`", format!("\"{rescale}\""), remedy)
             })?;
-        // Whether this machine has it is asked when parameters are made: a runtime may come from another machine.
+        // Whether this machine has it is asked when parameters are made: a runtime may come from another
+        // machine.
         if let Some(name) = isa
             .as_ref()
             .filter(|name| [Isa::Scalar, Isa::Avx2, Isa::Ifma].iter().all(|isa| isa.name() != **name))
@@ -296,52 +217,59 @@ impl PyRuntime {
         Ok(Self::of(&detached(py, || runtime.on(device))?))
     }
 
-    /// Worker threads.
     #[getter]
     fn threads(&self) -> usize {
         self.runtime.threads.unwrap_or_else(get_threads)
     }
 
-    /// The instruction set that was asked for, or None for the fastest of this machine.
     #[getter]
     fn isa(&self) -> Option<&str> {
         self.runtime.isa.as_deref()
     }
 
-    /// How each level switches keys, as the constructor takes it.
     #[getter]
     fn switching<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         SwitchingOption(self.runtime.switching).to_python(py)
     }
 
-    /// The most memory that may be derived from one key, as a multiple of the size of that key.
     #[getter]
     fn key_expansion(&self) -> f64 {
         self.runtime.key_expansion.unwrap_or(DEFAULT_KEY_EXPANSION)
     }
 
-    /// The most memory for derived keys in MiB, of all keys together.
     #[getter]
     fn key_cache_mib(&self) -> f64 {
         mebibytes(self.runtime.key_cache_bytes.unwrap_or(DEFAULT_DERIVED_KEY_BYTES))
     }
 
-    /// The most memory for the tables of one parameter set in MiB.
     #[getter]
     fn table_mib(&self) -> f64 {
         mebibytes(self.runtime.table_bytes.unwrap_or(DEFAULT_TABLE_BYTES))
     }
 
-    /// The device that computes: "cpu" for the processor.
     #[getter]
     fn device(&self) -> &str {
         self.runtime.device()
     }
 
-    /// Who rescales products: "automatic" or "explicit".
     #[getter]
     fn rescale(&self) -> &'static str {
         self.runtime.rescale.name()
+    }
+
+    fn arguments<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let (switching, device) = (self.switching(py)?, self.device());
+        (
+            self.runtime.threads,
+            self.isa(),
+            switching,
+            self.key_expansion(),
+            self.key_cache_mib(),
+            self.rescale(),
+            device,
+            self.table_mib(),
+        )
+            .into_pyobject(py)
     }
 
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
@@ -365,10 +293,6 @@ impl PyRuntime {
             self.table_mib(),
         ))
     }
-
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
-        Ok((py.get_type::<Self>().into_any(), self.arguments(py)?))
-    }
 }
 
 /// Bytes in MiB, infinity where there is no limit.
@@ -384,17 +308,6 @@ fn thread_count(py: Python<'_>, Whole(threads): Whole) -> PyResult<usize> {
     Ok(threads as usize)
 }
 
-/// The number of threads of parameters that are made without `Runtime(threads=)`.
-///
-/// Returns
-/// -------
-/// int
-///     What `set_threads` said, or else the number of cores that this process may use.
-///
-/// Examples
-/// --------
-/// >>> cl.get_threads() >= 1
-/// True
 #[pyfunction]
 pub fn get_threads() -> usize {
     match DEFAULT_THREADS.load(Ordering::Relaxed) {
@@ -403,68 +316,14 @@ pub fn get_threads() -> usize {
     }
 }
 
-/// Sets the number of threads of parameters that are made from now on without `Runtime(threads=)`.
-///
-/// Parameters that exist already keep theirs, with everything that was made with them.
-///
-/// Parameters
-/// ----------
-/// threads : int or None
-///     Worker threads, 1 to 4096; None for one for each core.
-///
-/// Returns
-/// -------
-/// None
-///
-/// Raises
-/// ------
-/// DataError
-///     Outside that range.
-///
-/// Examples
-/// --------
-/// >>> cl.set_threads(1)
-/// >>> cl.Params.preset("insecure_small").runtime.threads
-/// 1
-/// >>> cl.set_threads(None)
 #[pyfunction]
-#[pyo3(signature = (threads))]
 pub fn set_threads(py: Python<'_>, threads: Option<Whole>) -> PyResult<()> {
     let threads = threads.map_or(Ok(0), |threads| thread_count(py, threads))?;
     DEFAULT_THREADS.store(threads, Ordering::Relaxed);
     Ok(())
 }
 
-/// Limits the memory that this process takes on a device.
-///
-/// What goes beyond the limit is refused with the numbers; what is there already stays. A device has one limit for all parameters.
-///
-/// Parameters
-/// ----------
-/// limit : int or None
-///     Bytes; None for the limit in the environment variable CLATHRATE_DEVICE_MEMORY_LIMIT, which devices have from the start, or for all
-///     that the device has where it is not set.
-/// device : str, optional
-///     The device, as `Runtime(device=)` names it. The default is "cuda".
-///
-/// Returns
-/// -------
-/// None
-///
-/// Raises
-/// ------
-/// DataError
-///     For a negative limit, "cpu" or another name that is none, and where the environment variable is no whole number.
-/// DeviceError
-///     Where there is no such device, or no driver for it.
-///
-/// Examples
-/// --------
-/// >>> cl.set_device_memory_limit(-1)
-/// Traceback (most recent call last):
-/// clathrate.errors.DataError: `limit` is -1: use 0 or more
 #[pyfunction]
-#[pyo3(signature = (limit, device="cuda"))]
 pub fn set_device_memory_limit(py: Python<'_>, limit: Option<Whole>, device: &str) -> PyResult<()> {
     let limit = limit.map(|limit| limit.count(py, "`limit`")).transpose()?;
     detached(py, || {

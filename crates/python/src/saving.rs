@@ -1,6 +1,7 @@
 //! Files of objects, and the same bytes in memory.
 
 use clathrate_ckks::file::{Replaced, Stored};
+use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -12,7 +13,8 @@ pub fn replaced(overwrite: bool) -> Replaced {
     if overwrite { Replaced::ButSecretKeys } else { Replaced::Nothing }
 }
 
-/// Writes `stored`, of about so many bytes, to a file, in the place of another one where `overwrite` is true; a secret key stays. The file's length.
+/// Writes `stored`, of about so many bytes, to a file, in the place of another one where `overwrite` is true;
+/// a secret key stays. The file's length.
 ///
 /// # Errors
 /// `FileAccessError`; those of a signal or a progress function.
@@ -30,7 +32,7 @@ pub fn save(
 ///
 /// # Errors
 /// Those of a signal or a progress function, and of memory.
-pub fn file_bytes_of(py: Python<'_>, stored: &(impl Stored + Sync), bytes: usize) -> PyResult<Vec<u8>> {
+fn file_bytes_of(py: Python<'_>, stored: &(impl Stored + Sync), bytes: usize) -> PyResult<Vec<u8>> {
     detached(py, || Ok(stored.to_file_bytes_watched(watch("to_bytes", bytes as u64))?))
 }
 
@@ -41,4 +43,18 @@ pub fn to_bytes<'py>(
     bytes: usize,
 ) -> PyResult<Bound<'py, PyBytes>> {
     Ok(PyBytes::new(py, &file_bytes_of(py, stored, bytes)?))
+}
+
+/// [`file_bytes_of`] as a read-only array of uint8, without a copy.
+///
+/// # Errors
+/// Those of [`file_bytes_of`] and of NumPy.
+pub fn to_array<'py>(
+    py: Python<'py>,
+    stored: &(impl Stored + Sync),
+    bytes: usize,
+) -> PyResult<Bound<'py, PyAny>> {
+    let array = PyArray1::from_vec(py, file_bytes_of(py, stored, bytes)?).into_any();
+    array.getattr("flags")?.setattr("writeable", false)?;
+    Ok(array)
 }

@@ -3,7 +3,6 @@
 use clathrate_ckks::Evaluator;
 use pyo3::prelude::*;
 
-/// A stage of a dry run: `with` opens and closes it. `Ciphertext.stage` makes it.
 #[pyclass(frozen, module = "clathrate._native", name = "Stage")]
 pub struct PyStage {
     pub name: String,

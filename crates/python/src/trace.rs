@@ -1,6 +1,8 @@
-//! Dry runs: symbols of ciphertexts whose operators write down what keys they would use and what they would cost.
+//! Dry runs: symbols of ciphertexts whose operators write down what keys they would use and what they would
+//! cost.
 //!
-//! A symbol is a `Ciphertext` without data. It goes through the same evaluator, so shapes, levels, scales and errors are the real ones.
+//! A symbol is a `Ciphertext` without data. It goes through the same evaluator, so shapes, levels, scales and
+//! errors are the real ones.
 
 use clathrate_ckks::arrays::Estimate;
 use clathrate_ckks::evaluation::recording::Recording;
@@ -16,14 +18,6 @@ use crate::needs::PyNeeds;
 use crate::numbers::{Real, Whole, Wholes};
 use crate::params::PyParams;
 
-/// Makes symbols for a dry run and collects the keys that their computations need; `clathrate.trace` wraps it.
-///
-/// Parameters
-/// ----------
-/// params : Params
-///     The parameters of the dry run.
-/// bootstrap_below : int, optional
-///     As `Ciphertext.with_keys` takes it.
 #[pyclass(frozen, module = "clathrate._native", name = "Recorder")]
 pub struct PyRecorder {
     params: Py<PyParams>,
@@ -33,7 +27,6 @@ pub struct PyRecorder {
 #[pymethods]
 impl PyRecorder {
     #[new]
-    #[pyo3(signature = (params, bootstrap_below=None))]
     fn new(py: Python<'_>, params: Py<PyParams>, bootstrap_below: Option<Whole>) -> PyResult<Self> {
         let below = bootstrap_below.map(|level| params.get().level(py, Some(level))).transpose()?;
         let mut evaluator = Evaluator::recording(&params.get().params);
@@ -45,50 +38,6 @@ impl PyRecorder {
         Ok(Self { params, evaluator })
     }
 
-    /// A symbol: the ciphertext that `SecretKey.encrypt` would give for these arguments, without data.
-    ///
-    /// Parameters
-    /// ----------
-    /// shape : sequence of int
-    ///     The shape of the array.
-    /// encoding : {"slots", "coefficients"}, optional
-    ///     As `SecretKey.encrypt` takes it.
-    /// level : int, optional
-    ///     As `SecretKey.encrypt` takes it.
-    /// scale : float, optional
-    ///     As `SecretKey.encrypt` takes it.
-    /// is_complex : bool, optional
-    ///     Whether the array has complex entries. The default is False.
-    /// bound : float, optional
-    ///     The largest magnitude of the numbers. None, the default, leaves it open; then no errors are bounded.
-    /// bodies : int, optional
-    ///     As `SecretKey.encrypt` takes it.
-    /// axis : {"rows", "chunks"}, optional
-    ///     As `SecretKey.encrypt` takes it.
-    /// capacity : int, optional
-    ///     As `SecretKey.encrypt` takes it.
-    /// lanes : int or "most", optional
-    ///     As `SecretKey.encrypt` takes it.
-    /// copies : int, optional
-    ///     As `SecretKey.encrypt` takes it.
-    /// order : {"natural", "bit-reversed"}, optional
-    ///     As `SecretKey.encrypt` takes it.
-    ///
-    /// Returns
-    /// -------
-    /// Ciphertext
-    ///     The symbol.
-    ///
-    /// Raises
-    /// ------
-    /// DataError
-    ///     Where the shape has no entries or more than two axes, or the bound is not positive or has no room at the level; for bodies, an
-    ///     axis, a capacity, lanes, copies or an order that `SecretKey.encrypt` refuses.
-    /// LevelError
-    ///     Where there is no such level.
-    /// ScaleError
-    ///     Where the scale is not positive, or leaves the level no room.
-    #[pyo3(signature = (shape, encoding=None, level=None, scale=None, is_complex=false, bound=None, *, bodies=None, axis=None, capacity=None, lanes=None, copies=None, order="natural"))]
     #[allow(clippy::too_many_arguments)] // as many as keywords
     fn symbol(
         &self,
@@ -125,8 +74,7 @@ impl PyRecorder {
         Ok(PyCiphertext::symbol(symbol, self.params.clone_ref(py), self.evaluator.clone()))
     }
 
-    /// A symbol as a pickle describes it.
-    fn _symbol_of(
+    fn symbol_of(
         &self,
         py: Python<'_>,
         layout: &str,
@@ -148,28 +96,15 @@ impl PyRecorder {
         Ok(PyCiphertext::symbol(symbol, self.params.clone_ref(py), self.evaluator.clone()))
     }
 
-    /// The keys that all computations on the symbols needed so far.
-    ///
-    /// Returns
-    /// -------
-    /// Needs
-    ///     Each key with the highest level that it was needed at.
     fn needs(&self) -> PyNeeds {
         PyNeeds { needs: self.evaluator.needs() }
     }
 
-    /// What all computations on the symbols cost so far.
-    ///
-    /// Returns
-    /// -------
-    /// Recording
-    ///     The costs by stage and the memory of arrays; it does not change any more.
     fn recording(&self) -> PyRecording {
         PyRecording { recording: self.evaluator.recorded() }
     }
 }
 
-/// What a dry run cost, as `Recorder` wrote it down; `clathrate.Trace` has its figures.
 #[pyclass(frozen, module = "clathrate._native", name = "Recording")]
 pub struct PyRecording {
     recording: Recording,
@@ -192,25 +127,21 @@ fn figures(cost: Cost) -> Figures {
 
 #[pymethods]
 impl PyRecording {
-    /// The cost of everything: seconds, transforms, Hadamard products, multiply-adds, and bytes of keys.
     #[getter]
     fn total(&self) -> Figures {
         figures(self.recording.cost())
     }
 
-    /// The time of everything in nanoseconds, by the prices that plans compare: the same on every machine.
     #[getter]
     fn price(&self) -> f64 {
         self.recording.cost().price
     }
 
-    /// The cost of each stage with the stage's name, in the order in which stages were entered first.
     #[getter]
     fn stages(&self) -> Vec<(String, Figures)> {
         self.recording.stages().iter().map(|stage| (stage.name.clone(), figures(stage.cost))).collect()
     }
 
-    /// Whether an operator bootstrapped by itself.
     #[getter]
     fn bootstraps(&self) -> bool {
         self.recording.stages().iter().any(|stage| {
@@ -218,18 +149,11 @@ impl PyRecording {
         })
     }
 
-    /// The most bytes that the arrays take at once.
     #[getter]
     fn peak_bytes(&self) -> usize {
         self.recording.peak_array_bytes()
     }
 
-    /// The costs as a table.
-    ///
-    /// Returns
-    /// -------
-    /// str
-    ///     One line per stage.
     fn explain(&self) -> String {
         self.recording.to_string()
     }

@@ -17,7 +17,8 @@ pub fn negated(values: Values) -> Values {
 /// `1 / values`.
 ///
 /// # Errors
-/// `DataError` where an entry is zero, or so near that its inverse is beyond double precision: in the words of a division.
+/// `DataError` where an entry is zero, or so near that its inverse is beyond double precision: in the words
+/// of a division.
 pub fn inverted(py: Python<'_>, values: Values) -> PyResult<Values> {
     let (inverse, bad) = match values {
         Values::Real(values) => {

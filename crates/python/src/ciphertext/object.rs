@@ -1,7 +1,7 @@
 //! The class: data, parameters, and the evaluation keys that operators use.
 //!
-//! A ciphertext may carry evaluation keys (`with_keys`), which results inherit: that is how an operator finds them. They are shared,
-//! never copied, and never part of a file or a pickle.
+//! A ciphertext may carry evaluation keys (`with_keys`), which results inherit: that is how an operator finds
+//! them. They are shared, never copied, and never part of a file or a pickle.
 
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
@@ -13,61 +13,22 @@ use pyo3::prelude::*;
 use crate::errors::{exception, raise, raise_for_key};
 use crate::evaluation_keys::{PyEvaluationKeys, attachable};
 use crate::numbers::Whole;
-use crate::params::{PyParams, warn_unbounded};
+use crate::params::PyParams;
 use crate::run::{detached, detached_with, interruptible};
 
 /// What operations on one array are called where memory is missing.
 const OPERATION: &str = "an operation on this array";
 
-/// An encrypted array of numbers, with NumPy's operators.
-///
-/// `SecretKey.encrypt` and `PublicKey.encrypt` make ciphertexts; `SecretKey.decrypt` gives the numbers back. Ciphertexts are immutable:
-/// operations give new ones and keep the shape.
-///
-/// An array is encrypted in one of two encodings. In *slots*, `+`, `-` and `*` work element by element, and rows can be rotated. In
-/// *coefficients*, a polynomial holds twice as many numbers, for sums, products with plain numbers, and products with a plain matrix.
-///
-/// The numbers are multiplied by a *scale* and rounded before they are encrypted. A product of two ciphertexts, or of a ciphertext and
-/// plain numbers, has the product of both scales. A *rescale* divides it by a step of the modulus, which restores the scale and lowers the
-/// *level* by one; the level is the number of rescales that are left. Only a product with an integer, a Python `int` or a NumPy one, takes
-/// no level; 2.0 does.
-///
-/// Products are rescaled where they are used next: by another product, a rotation, a polynomial, a bootstrap, anything but sums and
-/// differences, so that a sum of products is rescaled once. Operands of different levels are brought to the lower one. Nothing has to be
-/// done for this; `scale` and `level` tell where an array stands, `rescale()` rescales at once, and `Runtime(rescale="explicit")` leaves it
-/// all to the caller.
-///
-/// Operators: `ct + x`, `ct - x`, `ct * x`, on either side, where x is a ciphertext, an array, or a number, and shapes broadcast as in
-/// NumPy; `-ct`; `ct ** n` for whole n; `ct / x` for plain x; `W @ ct` for a plain matrix W, and `x @ y` for vectors. Pandas objects count
-/// as the arrays of their values. Reductions: `sum`, `prod`, `mean`, `var`, `dot`.
-///
-/// For `W @ ct`, an encrypted matrix is in coefficients, and no key is needed. A vector in slots is multiplied, too, and `ct @ W`
-/// multiplies each row in slots: with the rotation keys of `LinearTransform(W).plan(params).needs`, or of `LinearTransform(W.T)`, at the
-/// cost of a level.
-///
-/// Products of ciphertexts, rotations and conjugation use evaluation keys. `ct.with_keys(keys)` attaches them, and results inherit them.
-///
-/// Indexing: `ct[rows]` picks rows of an encrypted matrix, as NumPy does, by an integer, a slice, or a list of integers or booleans. In
-/// coefficients, `ct[:, 2:5]` picks a range of columns and `ct[2:5]` a range of a vector, exactly and without a key. Of columns it has
-/// to be a range without steps. `None` makes an axis of length 1. The other numbers stay in the result, out of sight but not erased:
-/// whoever has the secret key can read them.
-///
-/// Comparing a ciphertext, converting it to numbers and iterating over it raise `TypeError`: only the owner of the secret key can read it.
-///
-/// Examples
-/// --------
-/// >>> x = secret_key.encrypt([1.0, 2.0, 3.0]).with_keys(keys)
-/// >>> y = 2 * x**3 + x - x.mean()
-/// >>> secret_key.decrypt(y).round(4)
-/// array([ 1., 16., 55.])
-#[pyclass(frozen, module = "clathrate", name = "Ciphertext")]
+#[pyclass(frozen, module = "clathrate._native", name = "Ciphertext")]
 pub struct PyCiphertext {
     pub data: Arc<Ciphertext>,
     pub(super) params: Py<PyParams>,
     pub(super) keys: Keys,
-    /// The same numbers at a higher level, where an operator bootstrapped them: the next operators use it as well.
+    /// The same numbers at a higher level, where an operator bootstrapped them: the next operators use it as
+    /// well.
     fresh: OnceLock<Arc<Ciphertext>>,
-    /// The same numbers rescaled, where this is a product and an operator rescaled it: the next operators use it as well.
+    /// The same numbers rescaled, where this is a product and an operator rescaled it: the next operators use
+    /// it as well.
     rescaled: OnceLock<Arc<Ciphertext>>,
     /// Where this is a mean: the sum that it is a share of, and how many numbers were added up.
     pub(super) mean_of: OnceLock<(Arc<Ciphertext>, usize)>,
@@ -113,7 +74,8 @@ fn settle<'c>(
 }
 
 impl PyCiphertext {
-    /// A ciphertext without keys. `params` are the parameters it was made or read with; its own may be of another degree and rank.
+    /// A ciphertext without keys. `params` are the parameters it was made or read with; its own may be of
+    /// another degree and rank.
     ///
     /// # Errors
     /// Those of allocating a Python object.
@@ -166,7 +128,8 @@ impl PyCiphertext {
         }
     }
 
-    /// Whether an operator has brought this ciphertext to the level of a factor already, by a bootstrap for example.
+    /// Whether an operator has brought this ciphertext to the level of a factor already, by a bootstrap for
+    /// example.
     pub(super) fn is_fresh(&self) -> bool {
         self.fresh.get().is_some()
     }
@@ -176,13 +139,15 @@ impl PyCiphertext {
         self.data.params().runtime().rescale == Rescale::Automatic
     }
 
-    /// This ciphertext, rescaled if it is a product that was not, unless the runtime leaves that to the caller.
+    /// This ciphertext, rescaled if it is a product that was not, unless the runtime leaves that to the
+    /// caller.
     pub fn settled(&self, py: Python<'_>, evaluator: &Evaluator) -> PyResult<Arc<Ciphertext>> {
         settle(py, &self.data, &self.rescaled, || evaluator.settled(&self.data))
     }
 
-    /// The operand of a product: this ciphertext, rescaled if it is a product, or the same numbers at a higher level where `evaluator` bootstraps them, and at the
-    /// highest level of the application where this is in the levels of a bootstrap.
+    /// The operand of a product: this ciphertext, rescaled if it is a product, or the same numbers at a
+    /// higher level where `evaluator` bootstraps them, and at the highest level of the application where this
+    /// is in the levels of a bootstrap.
     pub(super) fn factor(&self, py: Python<'_>, evaluator: &Evaluator) -> PyResult<Arc<Ciphertext>> {
         let data = self.settled(py, evaluator)?;
         if !evaluator.bootstraps() && data.level() <= data.params().fresh_level() {
@@ -200,7 +165,8 @@ impl PyCiphertext {
         }
     }
 
-    /// This array with zero padding in slots: cleared by a product where it is dirty, unless products are the caller's affair.
+    /// This array with zero padding in slots: cleared by a product where it is dirty, unless products are the
+    /// caller's affair.
     pub fn cleared(&self, py: Python<'_>) -> PyResult<Self> {
         if self.data.encoding() != Encoding::Slots
             || self.data.padding() == Padding::Zero
@@ -269,7 +235,8 @@ impl PyCiphertext {
         self.beside(py, result)
     }
 
-    /// Runs a computation on two ciphertexts, repeated to the shape that they have together, with the keys of the left one, or else of the right one.
+    /// Runs a computation on two ciphertexts, repeated to the shape that they have together, with the keys of
+    /// the left one, or else of the right one.
     pub(super) fn zip<'py>(
         &self,
         py: Python<'py>,
@@ -347,45 +314,6 @@ impl PyCiphertext {
 
 #[pymethods]
 impl PyCiphertext {
-    /// The same ciphertext with evaluation keys attached, which results inherit.
-    ///
-    /// Where both operands of an operator carry keys, the keys of the left one are used. Keys are shared, not copied, and are no part of
-    /// files and pickles.
-    ///
-    /// Parameters
-    /// ----------
-    /// keys : EvaluationKeys or None
-    ///     The keys; None detaches them.
-    /// bootstrap_below : int, optional
-    ///     Operators bootstrap an array by themselves where their result, rescaled, would be below this level and the keys can do it; at
-    ///     the lowest, the lower one of `params.application_levels`. `trace` finds the level that costs least. None, the default: no
-    ///     operator bootstraps by itself.
-    ///
-    /// Returns
-    /// -------
-    /// Ciphertext
-    ///     The same encrypted array.
-    ///
-    /// Raises
-    /// ------
-    /// WrongParamsError
-    ///     Where the keys were made for other parameters.
-    /// WrongSecretError
-    ///     Where the keys belong to another secret.
-    /// ParamsError
-    ///     Where `bootstrap_below` is given, and the parameters cannot bootstrap.
-    /// DataError
-    ///     Where `bootstrap_below` is not a level of the application.
-    ///
-    /// Notes
-    /// -----
-    /// A bootstrap takes seconds, and numbers must be at most 1 in magnitude where one may come.
-    ///
-    /// Examples
-    /// --------
-    /// >>> secret_key.encrypt([1.0, 2.0]).with_keys(keys).keys is keys
-    /// True
-    #[pyo3(signature = (keys, *, bootstrap_below=None))]
     fn with_keys(
         &self,
         py: Python<'_>,
@@ -411,9 +339,6 @@ impl PyCiphertext {
                 .check_same(keys.id(), "the set of evaluation keys")
                 .map_err(|error| raise(py, error))?;
         }
-        if bootstrap_below.is_some() && self.data.bound().is_none() {
-            warn_unbounded(py)?;
-        }
         let below = bootstrap_below.map(|level| self.params.get().level(py, Some(level))).transpose()?;
         let keys = match (&self.keys, keys) {
             (Keys::Recorded(recorder), _) => Keys::Recorded(recorder.clone()),
@@ -426,29 +351,6 @@ impl PyCiphertext {
         Ok(Self::made(self.data.clone(), self.params.clone_ref(py), keys))
     }
 
-    /// The same array on another device.
-    ///
-    /// Parameters
-    /// ----------
-    /// device : str
-    ///     "cpu", "cuda" for NVIDIA's first device, "cuda:1" and so on.
-    ///
-    /// Returns
-    /// -------
-    /// Ciphertext
-    ///     The array, in the memory of that device. It carries no evaluation keys unless it is there already: attach those of that device.
-    ///
-    /// Raises
-    /// ------
-    /// DeviceError
-    ///     Where there is no such device, or no driver for it.
-    /// NotEnoughMemoryError
-    ///     Where the device has no room.
-    ///
-    /// Examples
-    /// --------
-    /// >>> secret_key.encrypt([1.0]).to("cpu").params.runtime.device
-    /// 'cpu'
     fn to(&self, py: Python<'_>, device: &str) -> PyResult<Self> {
         let data = self.data.clone();
         let moved = detached(py, || {
@@ -462,7 +364,6 @@ impl PyCiphertext {
         Ok(Self::made(Arc::new(moved), params, Keys::None))
     }
 
-    /// The attached evaluation keys, or None.
     #[getter]
     fn keys(&self, py: Python<'_>) -> Option<Py<PyEvaluationKeys>> {
         match &self.keys {

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 
 use super::object::PyCiphertext;
 use super::transposed::PyTransposed;
-use crate::arrays::{Array, array, is_numeric};
+use crate::arrays::{Array, array};
 
 /// The other operand of a ciphertext's operator.
 pub enum Operand<'py> {
@@ -18,8 +18,6 @@ pub enum Operand<'py> {
     Integer(f64),
     /// An array to be broadcast, or one complex number.
     Array(Array),
-    /// Something else: Python asks it in turn (`NotImplemented`).
-    Other,
 }
 
 impl<'py> Operand<'py> {
@@ -37,14 +35,6 @@ impl<'py> Operand<'py> {
                  `x.T.to_rows()`, which switches keys",
             ));
         }
-        if !is_numeric(data)? {
-            return Ok(Self::Other);
-        }
-        if is_numpy_matrix(data) {
-            return Err(PyTypeError::new_err(
-                "an operand is an `np.matrix`, whose `*` is another product than that of arrays: pass `np.asarray(x)`, and write `@` for a matrix product",
-            ));
-        }
         let array = array(data)?;
         Ok(match (&array.values, array.shape.is_empty()) {
             (Values::Real(values), true) => {
@@ -57,17 +47,4 @@ impl<'py> Operand<'py> {
             _ => Self::Array(array),
         })
     }
-}
-
-/// Whether `data` is a `numpy.matrix`, or of a class that derives from it.
-pub fn is_numpy_matrix(data: &Bound<'_, PyAny>) -> bool {
-    let of = |class: Bound<'_, PyAny>| -> PyResult<bool> {
-        let (name, module) = (
-            class.getattr("__name__")?.extract::<String>()?,
-            class.getattr("__module__")?.extract::<String>()?,
-        );
-        Ok(name == "matrix" && (module == "numpy" || module.starts_with("numpy.")))
-    };
-    let classes = data.get_type().mro();
-    classes.iter().any(|class| of(class).unwrap_or(false))
 }

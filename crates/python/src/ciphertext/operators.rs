@@ -7,18 +7,14 @@ use clathrate_ckks::keys::Values;
 use clathrate_ckks::{Encoding, Padding};
 use pyo3::exceptions::{PyTypeError, PyValueError, PyZeroDivisionError};
 use pyo3::prelude::*;
-use pyo3::types::PyNotImplemented;
 
 use super::object::PyCiphertext;
 use super::operand::Operand;
-use super::transposed::{DIVISOR, PyTransposed};
-use crate::arrays::{Array, array, is_numeric};
+use super::transposed::PyTransposed;
+use crate::arrays::{Array, shape};
 use crate::errors::{exception, raise, raise_for_array};
 use crate::run::detached_with;
 use crate::values::{inverted, negated, scalar};
-
-/// Result of an operator: a ciphertext, or Python's `NotImplemented`.
-type OperatorResult<'py> = PyResult<Bound<'py, PyAny>>;
 
 /// The operations' names in errors.
 const ADDITION: &str = "addition";
@@ -28,24 +24,12 @@ const PRODUCT: &str = "an element-wise product";
 /// Integers from here on are multiplied as other numbers are: no modulus has room for them.
 const LARGEST_INTEGER: f64 = 1.3e36;
 
-/// Why nothing is raised to an encrypted power.
-pub(super) const EXPONENT: &str = "a ciphertext is no exponent: use `cl.exp`, which is told by `domain=(lowest, highest)` between which numbers its argument is; \
-     2^x is the exponential of `x * math.log(2)`";
-
 /// Exponents end here: more levels than the longest chain has.
 const LARGEST_EXPONENT: f64 = 4_294_967_296.0;
 
-/// The number of axes of plain numbers; none for anything else.
-fn axes(other: &Bound<'_, PyAny>) -> PyResult<Option<usize>> {
-    if other.is_instance_of::<PyCiphertext>() || other.is_instance_of::<PyTransposed>() || !is_numeric(other)?
-    {
-        return Ok(None);
-    }
-    Ok(Some(array(other)?.shape.len()))
-}
-
-fn not_implemented(py: Python<'_>) -> OperatorResult<'_> {
-    Ok(PyNotImplemented::get(py).to_owned().into_any())
+/// Whether plain numbers have one axis.
+fn is_vector(other: &Bound<'_, PyAny>) -> PyResult<bool> {
+    Ok(shape(other)?.len() == 1)
 }
 
 impl PyCiphertext {
@@ -175,161 +159,106 @@ impl PyCiphertext {
 
 #[pymethods]
 impl PyCiphertext {
-    /// Pandas leaves operators to the operand of higher priority; its own go up to 4000.
-    #[classattr]
-    #[pyo3(name = "__pandas_priority__")]
-    const PANDAS_PRIORITY: i32 = 5000;
-
-    fn __add__<'py>(&self, py: Python<'py>, other: &Bound<'py, PyAny>) -> OperatorResult<'py> {
-        let sum = match Operand::new(other)? {
+    fn __add__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
+        match Operand::new(other)? {
             Operand::Ciphertext(other) => {
-                self.zip(py, other.get(), ADDITION, |evaluator, x, y| evaluator.add(x, y))?
+                self.zip(py, other.get(), ADDITION, |evaluator, x, y| evaluator.add(x, y))
             }
             Operand::Scalar(value) | Operand::Integer(value) => {
-                self.add_values(py, scalar(value), ADDITION, false)?
+                self.add_values(py, scalar(value), ADDITION, false)
             }
-            Operand::Array(array) => self.add_values(py, array, ADDITION, false)?,
-            Operand::Other => return not_implemented(py),
-        };
-        Ok(Bound::new(py, sum)?.into_any())
+            Operand::Array(array) => self.add_values(py, array, ADDITION, false),
+        }
     }
 
-    fn __radd__<'py>(&self, py: Python<'py>, other: &Bound<'py, PyAny>) -> OperatorResult<'py> {
-        self.__add__(py, other)
-    }
-
-    fn __sub__<'py>(&self, py: Python<'py>, other: &Bound<'py, PyAny>) -> OperatorResult<'py> {
-        let difference = match Operand::new(other)? {
-            Operand::Ciphertext(other) => self.minus(py, other.get())?,
+    fn __sub__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
+        match Operand::new(other)? {
+            Operand::Ciphertext(other) => self.minus(py, other.get()),
             Operand::Scalar(value) | Operand::Integer(value) => {
-                self.add_values(py, scalar(value), SUBTRACTION, true)?
+                self.add_values(py, scalar(value), SUBTRACTION, true)
             }
-            Operand::Array(array) => self.add_values(py, array, SUBTRACTION, true)?,
-            Operand::Other => return not_implemented(py),
-        };
-        Ok(Bound::new(py, difference)?.into_any())
+            Operand::Array(array) => self.add_values(py, array, SUBTRACTION, true),
+        }
     }
 
-    fn __rsub__<'py>(&self, py: Python<'py>, other: &Bound<'py, PyAny>) -> OperatorResult<'py> {
+    fn __rsub__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
         let array = match Operand::new(other)? {
             Operand::Scalar(value) | Operand::Integer(value) => scalar(value),
             Operand::Array(array) => array,
-            Operand::Ciphertext(_) | Operand::Other => return not_implemented(py),
+            Operand::Ciphertext(other) => return other.get().minus(py, self),
         };
-        let difference = self.__neg__(py)?.add_values(py, array, SUBTRACTION, false)?;
-        Ok(Bound::new(py, difference)?.into_any())
+        self.__neg__(py)?.add_values(py, array, SUBTRACTION, false)
     }
 
-    fn __mul__<'py>(&self, py: Python<'py>, other: &Bound<'py, PyAny>) -> OperatorResult<'py> {
-        let product = match Operand::new(other)? {
-            Operand::Ciphertext(other) => self.times(py, other.get())?,
-            Operand::Scalar(value) => self.multiply_by(py, value)?,
-            Operand::Integer(value) => self.multiply_integer(py, value)?,
-            Operand::Array(array) => self.multiply_values(py, array, PRODUCT, false)?,
-            Operand::Other => return not_implemented(py),
-        };
-        Ok(Bound::new(py, product)?.into_any())
+    fn __mul__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
+        match Operand::new(other)? {
+            Operand::Ciphertext(other) => self.times(py, other.get()),
+            Operand::Scalar(value) => self.multiply_by(py, value),
+            Operand::Integer(value) => self.multiply_integer(py, value),
+            Operand::Array(array) => self.multiply_values(py, array, PRODUCT, false),
+        }
     }
 
-    fn __rmul__<'py>(&self, py: Python<'py>, other: &Bound<'py, PyAny>) -> OperatorResult<'py> {
-        self.__mul__(py, other)
-    }
-
-    /// Division by plain numbers: a product with their inverses.
-    fn __truediv__<'py>(&self, py: Python<'py>, other: &Bound<'py, PyAny>) -> OperatorResult<'py> {
-        let quotient = match Operand::new(other)? {
-            Operand::Ciphertext(_) => {
-                return Err(PyTypeError::new_err(DIVISOR));
-            }
+    fn __truediv__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
+        match Operand::new(other)? {
             Operand::Scalar(0.0) | Operand::Integer(0.0) => {
-                return Err(PyZeroDivisionError::new_err("division of a ciphertext by zero"));
+                Err(PyZeroDivisionError::new_err("division of a ciphertext by zero"))
             }
             Operand::Scalar(value) | Operand::Integer(value)
                 if value.is_finite() && !value.recip().is_finite() =>
             {
-                return Err(exception(
-                    py,
-                    "DataError",
-                    format!("the divisor {value:e} has no finite inverse: scale it up"),
-                ));
+                let message = format!("the divisor {value:e} has no finite inverse: scale it up");
+                Err(exception(py, "DataError", message))
             }
-            Operand::Scalar(value) if value.is_infinite() => self.multiply_by(py, value)?,
-            Operand::Scalar(value) | Operand::Integer(value) => self.multiply_by(py, value.recip())?,
-            Operand::Array(array) => self.multiply_values(py, array, "a division", true)?,
-            Operand::Other => return not_implemented(py),
-        };
-        Ok(Bound::new(py, quotient)?.into_any())
-    }
-
-    fn __rtruediv__(&self, other: &Bound<'_, PyAny>) -> PyResult<()> {
-        let _ = other;
-        Err(PyTypeError::new_err(DIVISOR))
-    }
-
-    fn __pow__<'py>(
-        &self,
-        py: Python<'py>,
-        exponent: &Bound<'py, PyAny>,
-        modulus: &Bound<'py, PyAny>,
-    ) -> OperatorResult<'py> {
-        if exponent.is_instance_of::<Self>() || exponent.is_instance_of::<PyTransposed>() {
-            return Err(PyTypeError::new_err(EXPONENT));
+            Operand::Scalar(value) if value.is_infinite() => self.multiply_by(py, value),
+            Operand::Scalar(value) | Operand::Integer(value) => self.multiply_by(py, value.recip()),
+            Operand::Array(array) => self.multiply_values(py, array, "a division", true),
+            Operand::Ciphertext(_) => Err(PyTypeError::new_err("a ciphertext is no divisor")),
         }
-        // NumPy's complex numbers and time spans turn into numbers without their other half.
-        let real =
-            exponent.py().import("clathrate._numpy")?.call_method1("is_real", (exponent,))?.is_truthy()?;
-        let whole = exponent
-            .extract::<f64>()
-            .ok()
-            .filter(|exponent| real && exponent.fract() == 0.0 && (0.0..LARGEST_EXPONENT).contains(exponent));
+    }
+
+    #[pyo3(name = "power")]
+    fn to_power(&self, py: Python<'_>, exponent: Option<f64>) -> PyResult<Self> {
+        let whole =
+            exponent.filter(|exponent| exponent.fract() == 0.0 && (0.0..LARGEST_EXPONENT).contains(exponent));
         match whole {
-            Some(whole) if modulus.is_none() => Ok(Bound::new(py, self.power(py, whole as u64)?)?.into_any()),
-            _ => Err(PyValueError::new_err(format!(
+            Some(whole) => self.power(py, whole as u64),
+            None => Err(PyValueError::new_err(format!(
                 "a power of a ciphertext has a whole exponent from 0 to {LARGEST_EXPONENT}, and no modulus: take `cl.sqrt`, `cl.inverse` or \
                  `cl.inverse_sqrt` on an interval, or approximate others by `cl.Polynomial.fit`"
             ))),
         }
     }
 
-    fn __rpow__(&self, base: &Bound<'_, PyAny>, modulus: &Bound<'_, PyAny>) -> PyResult<()> {
-        let _ = (base, modulus);
-        Err(PyTypeError::new_err(EXPONENT))
-    }
-
     fn __neg__(&self, py: Python<'_>) -> PyResult<Self> {
         self.map(py, |evaluator, x| evaluator.negate(x))
     }
 
-    fn __pos__(slf: Py<Self>) -> Py<Self> {
-        slf
-    }
-
-    fn __rmatmul__<'py>(&self, py: Python<'py>, other: &Bound<'py, PyAny>) -> OperatorResult<'py> {
+    fn __rmatmul__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
         let in_slots = self.data.encoding() == Encoding::Slots;
         let vector = self.data.shape().len() == 1;
-        let product = if vector && axes(other)? == Some(1) {
-            self.dot_plain(py, other)?
+        if vector && is_vector(other)? {
+            self.dot_plain(py, other)
         } else if vector && in_slots {
-            self.image(py, other, false)?
+            self.image(py, other, false)
         } else {
-            self.matmul(py, other, None, None)?
-        };
-        Ok(Bound::new(py, product)?.into_any())
+            self.matmul(py, other, None, None)
+        }
     }
 
-    fn __matmul__<'py>(&self, py: Python<'py>, other: &Bound<'py, PyAny>) -> OperatorResult<'py> {
+    fn __matmul__<'py>(&self, py: Python<'py>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         if self.data.shape().len() == 1 {
             if let Ok(other) = other.cast::<Self>()
                 && other.get().data.shape().len() == 1
             {
                 return Ok(Bound::new(py, self.dot_encrypted(py, other.get())?)?.into_any());
             }
-            if axes(other)? == Some(1) {
+            if is_vector(other)? {
                 return Ok(Bound::new(py, self.dot_plain(py, other)?)?.into_any());
             }
         } else if self.data.encoding() == Encoding::Slots {
             let vector = other.cast::<Self>().ok().filter(|other| other.get().data.shape().len() == 1);
-            if vector.is_some() || axes(other)? == Some(1) {
+            if vector.is_some() || is_vector(other)? {
                 return Ok(Bound::new(py, self.times_vector(py, other, vector.map(|vector| vector.get()))?)?
                     .into_any());
             }
@@ -338,8 +267,8 @@ impl PyCiphertext {
             return Ok(Bound::new(py, self.times_encrypted(py, other.get(), None)?)?.into_any());
         }
         if let Ok(other) = other.cast::<PyTransposed>() {
-            let rows = other.call_method0("to_rows")?.cast_into::<Self>()?;
-            return Ok(Bound::new(py, self.times_encrypted(py, rows.get(), None)?)?.into_any());
+            let rows = other.get().to_rows(py, None)?;
+            return Ok(Bound::new(py, self.times_encrypted(py, &rows, None)?)?.into_any());
         }
         if self.data.encoding() != Encoding::Slots {
             let product = self.times_plain(py, other).map_err(|error| {

@@ -12,7 +12,7 @@ use pyo3::types::PySlice;
 
 use super::object::PyCiphertext;
 use super::transposed::PyTransposed;
-use crate::arrays::{array, is_whole, matrix};
+use crate::arrays::{array, is_whole, matrix, shape};
 use crate::errors::{check_scale, exception, raise, raise_for_array};
 use crate::numbers::Real;
 use crate::run::{detached, detached_with, with_progress};
@@ -69,21 +69,17 @@ impl PyCiphertext {
 /// Bytes of weights, as doubles, that are read at a time.
 const BLOCK_BYTES: usize = 1 << 26;
 
-/// The rows of a matrix that are multiplied at a time: all of them, unless the array is mapped from a file or too large to be copied whole.
+/// The rows of a matrix that are multiplied at a time: all of them, unless the array is mapped from a file or
+/// too large to be copied whole.
 fn row_blocks(weights: &Bound<'_, PyAny>) -> PyResult<Vec<Range<usize>>> {
-    let numpy = weights.py().import("numpy")?;
-    if !weights.is_instance(&numpy.getattr("ndarray")?)? {
-        return Ok(Vec::new());
-    }
-    let Ok((rows, columns)) = weights.getattr("shape")?.extract::<(usize, usize)>() else {
-        return Ok(Vec::new());
-    };
+    let [rows, columns] = shape(weights)?[..] else { return Ok(Vec::new()) };
     let height = (BLOCK_BYTES / 8 / columns.max(1)).max(1);
     Ok((0..rows).step_by(height).map(|start| start..rows.min(start + height)).collect())
 }
 
 impl PyCiphertext {
-    /// The product with a whole matrix: inside a bootstrap, of the bootstrapped array, or of the array as it is.
+    /// The product with a whole matrix: inside a bootstrap, of the bootstrapped array, or of the array as it
+    /// is.
     fn times_all(
         &self,
         py: Python<'_>,
@@ -113,7 +109,8 @@ impl PyCiphertext {
         Self::times_rows(py, (&plain, &data), weights, (0, 0, 1), weight_scale, progress)
     }
 
-    /// The product of `data` with the rows `weights` of a matrix, which begin with row `first`: block `index` of `count`.
+    /// The product of `data` with the rows `weights` of a matrix, which begin with row `first`: block `index`
+    /// of `count`.
     fn times_rows(
         py: Python<'_>,
         (evaluator, data): (&Evaluator, &Ciphertext),
@@ -163,48 +160,6 @@ impl PyCiphertext {
 
 #[pymethods]
 impl PyCiphertext {
-    /// The product `W @ ct` of a plain real matrix and an encrypted matrix, with control over the scale.
-    ///
-    /// The shapes are (rows, inner) and (inner, columns). The product is not rescaled. Where levels run out, an array in slots with
-    /// `bootstrap_below` is bootstrapped first, or with the product inside (`explain_matmul` says which), unless `weight_scale` is given.
-    ///
-    /// Parameters
-    /// ----------
-    /// weights : array_like
-    ///     The plain matrix W: real numbers of any numeric type and memory layout. An array of more than 64 MiB, such as one that
-    ///     `numpy.load(path, mmap_mode="r")` maps from a file, is read some rows at a time.
-    /// weight_scale : float, optional
-    ///     The factor that weights are multiplied by before they are rounded to integers of at most 51 bits. None, the default, is 1.0 for
-    ///     weights of an integer type, whose product takes no level. For others it is the factor that gives the rescaled product the
-    ///     canonical scale of its level.
-    /// progress : bool or callable, optional
-    ///     True shows a progress bar. A function is called with (steps done, steps in all) and may return False to stop.
-    ///
-    /// Returns
-    /// -------
-    /// Ciphertext
-    ///     The product, of shape (rows, columns).
-    ///
-    /// Raises
-    /// ------
-    /// ShapeError
-    ///     Where the shapes do not fit.
-    /// DataError
-    ///     Where weights are NaN, infinite or too large, or there are none.
-    /// LevelError
-    ///     At level 0, where the product could not be rescaled.
-    /// ScaleError
-    ///     Where `weight_scale` is not positive or leaves the product no room.
-    /// CancelledError
-    ///     Where the progress function returned False.
-    ///
-    /// Examples
-    /// --------
-    /// >>> X = secret_key.encrypt([[1.0, 2.0], [3.0, 4.0]])
-    /// >>> secret_key.decrypt(X.matmul([[0, 1], [1, 0]], weight_scale=1.0)).round(4)
-    /// array([[3., 4.],
-    ///        [1., 2.]])
-    #[pyo3(signature = (weights, weight_scale=None, progress=None))]
     pub(super) fn matmul<'py>(
         &self,
         py: Python<'py>,
@@ -227,7 +182,7 @@ impl PyCiphertext {
             let product = self.times_all(py, &evaluator, weights, weight_scale, progress)?;
             return self.beside(py, product);
         }
-        let shape: Vec<usize> = weights.getattr("shape")?.extract()?;
+        let shape = shape(weights)?;
         if self.data.shape().len() != 2 || self.data.shape()[0] != shape[1] {
             let remedy = format!("the right operand is an encrypted matrix of {}", counted(shape[1], "row"));
             let right = self.data.shape().to_vec();
@@ -236,7 +191,8 @@ impl PyCiphertext {
                 CkksError::Shape { operation: "a matrix product", left: shape, right, remedy },
             ));
         }
-        // All blocks are products of one array, bootstrapped once at most; the first one's weights are checked before.
+        // All blocks are products of one array, bootstrapped once at most; the first one's weights are
+        // checked before.
         let plain = evaluator.without_bootstrapping();
         let data = if weight_scale.is_some() {
             self.factor(py, &plain)?
@@ -263,33 +219,6 @@ impl PyCiphertext {
         self.beside(py, whole)
     }
 
-    /// How `W @ ct` is computed for this array and its keys, and why.
-    ///
-    /// Parameters
-    /// ----------
-    /// weights : array_like
-    ///     The plain matrix W.
-    ///
-    /// Returns
-    /// -------
-    /// str
-    ///     What happens to the rows before the product, the predicted time by one thread, and a bound on the root mean square of
-    ///     the errors.
-    ///
-    /// Raises
-    /// ------
-    /// ShapeError
-    ///     Where the shapes do not fit, or rows share masks and there are no keys that split them.
-    /// DataError
-    ///     Where weights are NaN, infinite or too large, or there are none.
-    /// LevelError
-    ///     At level 0, where the product could not be rescaled.
-    ///
-    /// Examples
-    /// --------
-    /// >>> X = secret_key.encrypt([[1.0, 2.0], [3.0, 4.0]])
-    /// >>> print(X.explain_matmul(np.eye(2)).splitlines()[1])
-    /// each row has polynomials and masks of its own: no key, and no change of the rows
     fn explain_matmul(&self, py: Python<'_>, weights: &Bound<'_, PyAny>) -> PyResult<String> {
         let evaluator = self.evaluator();
         let data = &*self.settled(py, &evaluator)?;
@@ -316,72 +245,12 @@ impl PyCiphertext {
         detached_with(py, |error| raise_for_array(py, error, &[rows, inner]), explain)
     }
 
-    /// The product of two ciphertexts, element by element, rescaled in the same step.
-    ///
-    /// Faster and less noisy than `(ct * other).rescale()`: relinearisation, the key switch that ends the product, and the rescale share
-    /// one division.
-    ///
-    /// Parameters
-    /// ----------
-    /// other : Ciphertext
-    ///     A ciphertext of equal shape, in slots as this one.
-    /// rescale : bool, optional
-    ///     False leaves the product at its level, as `ct * other` does. The default is True.
-    ///
-    /// Returns
-    /// -------
-    /// Ciphertext
-    ///     The product.
-    ///
-    /// Raises
-    /// ------
-    /// MissingKeyError
-    ///     Where no keys are attached, or they have no relinearisation key.
-    /// ShapeError
-    ///     Where shapes or encodings do not fit.
-    /// LevelError
-    ///     At level 0, where the product cannot be rescaled.
-    /// ScaleError
-    ///     Where the scale of the product leaves its level no room.
-    /// WrongParamsError
-    ///     Where the other ciphertext has other parameters.
-    /// WrongSecretError
-    ///     Where the other ciphertext belongs to another secret.
-    ///
-    /// Examples
-    /// --------
-    /// >>> secret_key.decrypt(ct.multiply(ct)).round(4)
-    /// array([1., 4., 9.])
-    #[pyo3(signature = (other, rescale=true))]
     fn multiply(&self, py: Python<'_>, other: &Bound<'_, Self>, rescale: bool) -> PyResult<Self> {
         self.zip_factors(py, other.get(), "an element-wise product", |evaluator, x, y| {
             if rescale { evaluator.multiply_rescale(x, y) } else { evaluator.multiply(x, y) }
         })
     }
 
-    /// Divides the encrypted numbers' scale by the last step of the modulus and drops that step: one level less.
-    ///
-    /// The numbers stay. After a product this restores the canonical scale of the new level. The next product, rotation or polynomial does
-    /// so by itself, so there is rarely a need to call it. An array that has the canonical scale of its level already is returned as it
-    /// is, unless the runtime says `rescale="explicit"`.
-    ///
-    /// Returns
-    /// -------
-    /// Ciphertext
-    ///     The same numbers, one level lower.
-    ///
-    /// Raises
-    /// ------
-    /// LevelError
-    ///     At level 0, where no step is left to divide by; with `rescale="explicit"` also where there is nothing to rescale.
-    /// ScaleError
-    ///     Where the scale would fall below 1, so that nothing of the numbers were left.
-    ///
-    /// Examples
-    /// --------
-    /// >>> product = ct * ct
-    /// >>> product.level, product.rescale().level
-    /// (5, 4)
     fn rescale(&self, py: Python<'_>) -> PyResult<Self> {
         self.rescaled_once(py)
     }

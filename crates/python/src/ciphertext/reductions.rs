@@ -131,7 +131,8 @@ impl PyCiphertext {
         self.data.encoding() == Encoding::Slots && self.data.layout().lanes > 1
     }
 
-    /// The keys of rotations by the powers of two of steps from `first` to below `end`, as Python code; forth and back where `both`.
+    /// The keys of rotations by the powers of two of steps from `first` to below `end`, as Python code; forth
+    /// and back where `both`.
     fn rotations_between(&self, first: usize, end: usize, both: bool) -> String {
         let steps = std::iter::successors(Some(first as i64), |step| Some(2 * step))
             .take_while(|&step| step < end as i64);
@@ -203,7 +204,8 @@ impl PyCiphertext {
         )
     }
 
-    /// The number nearest to `1 / count` that a factor of this array is without rounding: so many shares of a number are together a number that rounds no more.
+    /// The number nearest to `1 / count` that a factor of this array is without rounding: so many shares of a
+    /// number are together a number that rounds no more.
     fn exact_share(&self, py: Python<'_>, count: usize) -> PyResult<f64> {
         let evaluator = self.evaluator();
         let scale =
@@ -211,8 +213,9 @@ impl PyCiphertext {
         Ok((scale / count as f64).round() / scale)
     }
 
-    /// `factor` times the sums, without the axes that were added up unless `keepdims`. Numbers are multiplied before they are added, so that means are no larger
-    /// than they on the way, which bootstraps need; but for sums of rows that share polynomials, whose one product comes behind the sum.
+    /// `factor` times the sums, without the axes that were added up unless `keepdims`. Numbers are multiplied
+    /// before they are added, so that means are no larger than they on the way, which bootstraps need; but
+    /// for sums of rows that share polynomials, whose one product comes behind the sum.
     fn scaled_sums(
         &self,
         py: Python<'_>,
@@ -247,12 +250,14 @@ impl PyCiphertext {
         sums.reshaped(py, kept)
     }
 
-    /// The mean along an axis. In slots, where an array has places behind its numbers, it remembers the sum, for [`Self::centred`]; of rows that share polynomials, which take the level of a mean for
-    /// their sum, the mean itself.
+    /// The mean along an axis. In slots, where an array has places behind its numbers, it remembers the sum,
+    /// for [`Self::centred`]; of rows that share polynomials, which take the level of a mean for their sum,
+    /// the mean itself.
     fn means(&self, py: Python<'_>, along: Along, keepdims: bool) -> PyResult<Self> {
         let (count, layout) = (self.count(along), self.data.layout());
         let stays = keepdims || along == Along::Both || layout.rows == 1;
-        // Of parameters that bootstrap, not of keys that do: a dry run finds the keys, and takes the same steps.
+        // Of parameters that bootstrap, not of keys that do: a dry run finds the keys, and takes the same
+        // steps.
         let small = self.data.params().has_bootstrap_levels();
         let plain =
             self.data.encoding() == Encoding::Slots && !self.is_in_lanes() && self.is_automatic() && !small;
@@ -281,9 +286,10 @@ impl PyCiphertext {
         Ok(means)
     }
 
-    /// `x - mean` with zeros behind the numbers of each row, where the difference alone would have the negative mean there: its square times the rounding of a zero would enter every
-    /// sum. It is `(n x - sum) / n`, of which `n x - sum` is exact, and the product with 1 / n in the places of numbers takes the level that a mean takes. Of rows that share polynomials it takes
-    /// a level more.
+    /// `x - mean` with zeros behind the numbers of each row, where the difference alone would have the
+    /// negative mean there: its square times the rounding of a zero would enter every sum. It is `(n x - sum)
+    /// / n`, of which `n x - sum` is exact, and the product with 1 / n in the places of numbers takes the
+    /// level that a mean takes. Of rows that share polynomials it takes a level more.
     ///
     /// Nothing where the other operand is no mean of arrays like this one.
     pub(super) fn centred(&self, py: Python<'_>, mean: &Self) -> PyResult<Option<Self>> {
@@ -326,7 +332,8 @@ impl PyCiphertext {
         holder.beside(py, centred).map(Some)
     }
 
-    /// The squares of the differences from the mean along axes, not yet rescaled; where there is a `share`, so many times, and with zeros behind the numbers.
+    /// The squares of the differences from the mean along axes, not yet rescaled; where there is a `share`,
+    /// so many times, and with zeros behind the numbers.
     fn squared_differences(&self, py: Python<'_>, along: Along, share: Option<f64>) -> PyResult<Self> {
         let count = self.count(along);
         let (centred, factor) = if let Some(share) = share {
@@ -373,7 +380,8 @@ impl PyCiphertext {
         self.sums(py, Along::Columns)?.map_settled(py, vector)
     }
 
-    /// The product of the numbers of each row in slots, as one column: by rotations by half the places, a quarter, .., 1.
+    /// The product of the numbers of each row in slots, as one column: by rotations by half the places, a
+    /// quarter, .., 1.
     fn row_products(&self, py: Python<'_>) -> PyResult<Self> {
         let layout = *self.data.layout();
         if self.is_in_lanes() || layout.chunks > 1 {
@@ -440,7 +448,8 @@ impl PyCiphertext {
         self.map_factor(py, translate, |evaluator, x| evaluator.total_weighted(x, &values))?.reshaped(py, &[])
     }
 
-    /// The product of a matrix in slots with a vector, plain or encrypted: the inner products of its rows with the vector.
+    /// The product of a matrix in slots with a vector, plain or encrypted: the inner products of its rows
+    /// with the vector.
     pub(super) fn times_vector(
         &self,
         py: Python<'_>,
@@ -481,49 +490,6 @@ impl PyCiphertext {
 
 #[pymethods]
 impl PyCiphertext {
-    /// The sum along an axis, as `numpy.sum`.
-    ///
-    /// Rows are added to each other without a key, in both encodings. The numbers of a row are added by rotations in slots, with the keys
-    /// that `trace` finds, and without a key in coefficients. Padding that is not zero is cleared first, by a product that takes a level.
-    /// In slots, sums of each row become a vector by a product that takes a level; `keepdims=True` leaves them a column, for nothing. Of
-    /// rows that share polynomials (`lanes`) both take that level, and the sum of all rows takes rotations.
-    ///
-    /// Parameters
-    /// ----------
-    /// axis : int or tuple of int, optional
-    ///     The axis to add up: of a matrix, 0 adds its rows and 1 the numbers of each row. None, the default, adds up everything.
-    /// keepdims : bool, optional
-    ///     True leaves axes of length 1 in place of those that were added up. The default is False.
-    /// dtype : None, optional
-    ///     What `numpy.sum(ct)` and its like pass on. It cannot be chosen.
-    /// out : None, optional
-    ///     The same.
-    ///
-    /// Returns
-    /// -------
-    /// Ciphertext
-    ///     The sums, of the shape that NumPy gives them; of everything a single number, of shape ().
-    ///
-    /// Raises
-    /// ------
-    /// MissingKeyError
-    ///     In slots, where no keys are attached, or they lack a rotation.
-    /// ShapeError
-    ///     Where rows share a mask or a polynomial, and for sums of each row in coefficients without `keepdims`; with
-    ///     `Runtime(rescale="explicit")` where the padding is dirty.
-    /// DataError
-    ///     For an axis that the array does not have.
-    /// LevelError
-    ///     At level 0, where the sum needs a level.
-    ///
-    /// Examples
-    /// --------
-    /// >>> x = secret_key.encrypt([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], encoding="slots").with_keys(keys)
-    /// >>> secret_key.decrypt(x.sum(axis=1)).round(4)
-    /// array([ 6., 15.])
-    /// >>> secret_key.decrypt(x.sum(axis=0)).round(4)
-    /// array([5., 7., 9.])
-    #[pyo3(signature = (axis=None, keepdims=false, *, dtype=None, out=None), text_signature = "($self, axis=None, keepdims=False, *, dtype=None, out=None)")]
     pub(super) fn sum(
         &self,
         py: Python<'_>,
@@ -537,45 +503,6 @@ impl PyCiphertext {
         self.scaled_sums(py, along, keepdims, None)
     }
 
-    /// The product along an axis, as `numpy.prod`: of each half with the other one, so that n numbers take log2(n) levels, rounded up.
-    ///
-    /// The rows of a matrix are multiplied with each other, entry by entry, and the numbers of a row with those that rotations by powers
-    /// of two bring to their places. `trace` finds the keys.
-    ///
-    /// Parameters
-    /// ----------
-    /// axis : int or tuple of int, optional
-    ///     As `sum` takes it.
-    /// keepdims : bool, optional
-    ///     As `sum` takes it. Without it, products of each row of a matrix take one level more, in which they become a vector.
-    /// dtype : None, optional
-    ///     What `numpy.prod(ct)` passes on. It cannot be chosen.
-    /// out : None, optional
-    ///     The same.
-    ///
-    /// Returns
-    /// -------
-    /// Ciphertext
-    ///     The products.
-    ///
-    /// Raises
-    /// ------
-    /// MissingKeyError
-    ///     Without the keys that `trace` finds.
-    /// LevelError
-    ///     Where levels run out.
-    /// ShapeError
-    ///     In coefficients, without the keys that convert the array to slots; for the numbers of rows that share polynomials or take
-    ///     several.
-    /// DataError
-    ///     For an axis that the array does not have.
-    ///
-    /// Examples
-    /// --------
-    /// >>> x = secret_key.encrypt([1.0, 2.0, 6.0]).with_keys(keys)
-    /// >>> float(secret_key.decrypt(x.prod()).round(3))
-    /// 12.0
-    #[pyo3(signature = (axis=None, keepdims=false, *, dtype=None, out=None), text_signature = "($self, axis=None, keepdims=False, *, dtype=None, out=None)")]
     fn prod(
         &self,
         py: Python<'_>,
@@ -611,37 +538,6 @@ impl PyCiphertext {
         }
     }
 
-    /// The mean along an axis, as `numpy.mean`: the sum times the inverse of the count, which takes a level.
-    ///
-    /// Parameters
-    /// ----------
-    /// axis : int or tuple of int, optional
-    ///     As `sum` takes it.
-    /// keepdims : bool, optional
-    ///     As `sum` takes it.
-    /// dtype : None, optional
-    ///     What `numpy.sum(ct)` and its like pass on. It cannot be chosen.
-    /// out : None, optional
-    ///     The same.
-    ///
-    /// Returns
-    /// -------
-    /// Ciphertext
-    ///     The means.
-    ///
-    /// Raises
-    /// ------
-    /// ClathrateError
-    ///     As `sum`.
-    /// LevelError
-    ///     At level 0.
-    ///
-    /// Examples
-    /// --------
-    /// >>> x = secret_key.encrypt([1.0, 2.0, 6.0]).with_keys(keys)
-    /// >>> secret_key.decrypt(x - x.mean()).round(4)
-    /// array([-2., -1.,  3.])
-    #[pyo3(signature = (axis=None, keepdims=false, *, dtype=None, out=None), text_signature = "($self, axis=None, keepdims=False, *, dtype=None, out=None)")]
     fn mean(
         &self,
         py: Python<'_>,
@@ -655,46 +551,6 @@ impl PyCiphertext {
         self.means(py, along, keepdims)
     }
 
-    /// The variance along an axis, as `numpy.var`: the mean of the squared differences from the mean. It takes three levels of an array
-    /// whose padding is zero, and one more where the variances of each row of a matrix become a vector, or rows share polynomials (`lanes`)
-    /// with room behind them.
-    ///
-    /// Parameters
-    /// ----------
-    /// axis : int or tuple of int, optional
-    ///     As `sum` takes it.
-    /// ddof : int, optional
-    ///     What is subtracted from the count that the squares are divided by: 1 for the unbiased estimate from a sample. The default is 0.
-    /// keepdims : bool, optional
-    ///     As `sum` takes it.
-    /// dtype : None, optional
-    ///     What `numpy.sum(ct)` and its like pass on. It cannot be chosen.
-    /// out : None, optional
-    ///     The same.
-    ///
-    /// Returns
-    /// -------
-    /// Ciphertext
-    ///     The variances; of complex numbers, those of the differences' magnitudes.
-    ///
-    /// Raises
-    /// ------
-    /// ClathrateError
-    ///     As `sum`.
-    /// ShapeError
-    ///     In coefficients, without the keys that convert the array to slots.
-    /// MissingKeyError
-    ///     Without a relinearisation key, and for complex numbers without a conjugation key.
-    /// DataError
-    ///     Where `ddof` leaves nothing to divide by.
-    ///
-    /// Examples
-    /// --------
-    /// >>> x = secret_key.encrypt([1.0, 2.0, 6.0]).with_keys(keys)
-    /// >>> float(secret_key.decrypt(x.var(ddof=1)).round(4))
-    /// 7.0
-    #[pyo3(signature = (axis=None, ddof=Whole(0), keepdims=false, *, dtype=None, out=None),
-           text_signature = "($self, axis=None, ddof=0, keepdims=False, *, dtype=None, out=None)")]
     #[allow(clippy::too_many_arguments)] // as many as keywords
     fn var(
         &self,
@@ -718,8 +574,9 @@ impl PyCiphertext {
             out_of_range(py, "`ddof`", ddof.0, format!("there are {count} numbers: use less"))
         })?;
         let share = 1.0 / left as f64;
-        // The difference from the mean has the mean behind its numbers. The root of the share, with zeros there, is a factor of the differences, and so stands twice in their squares: what its
-        // rounding leaves behind the numbers is squared.
+        // The difference from the mean has the mean behind its numbers. The root of the share, with zeros
+        // there, is a factor of the differences, and so stands twice in their squares: what its rounding
+        // leaves behind the numbers is squared.
         let masked = !self.is_in_lanes() && self.data.layout().has_padding() && along != Along::Rows;
         let squares = self.squared_differences(py, along, masked.then_some(share))?;
         // A vector takes a product more, and whoever rescales himself gets the last one as it is.
@@ -728,60 +585,6 @@ impl PyCiphertext {
         squares.scaled_sums(py, along, keepdims, (!masked).then_some(share))
     }
 
-    /// The inner product of two vectors, as `numpy.dot`; of matrices the product `ct @ other`.
-    ///
-    /// It takes a level. In slots it takes the rotations of a sum, too. With plain numbers in coefficients it takes no key.
-    ///
-    /// Parameters
-    /// ----------
-    /// other : Ciphertext or array_like
-    ///     The other operand.
-    ///
-    /// Returns
-    /// -------
-    /// Ciphertext
-    ///     A single number, of shape (), or the product of matrices.
-    ///
-    /// Raises
-    /// ------
-    /// ShapeError
-    ///     Where lengths differ, or two encrypted vectors are in coefficients, without the keys that convert them to slots.
-    /// MissingKeyError
-    ///     In slots, without the keys that `trace` finds.
-    ///
-    /// Examples
-    /// --------
-    /// >>> x = secret_key.encrypt([1.0, 2.0, 6.0], encoding="coefficients")
-    /// >>> float(secret_key.decrypt(x.dot([1.0, 1.0, 0.5])).round(4))
-    /// 6.0
-    fn dot<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        slf.call_method1("__matmul__", (other,))
-    }
-
-    /// The same numbers in another shape, as `numpy.reshape`, where every row stays a row.
-    ///
-    /// A vector is a matrix of one row, in slots of one column, too, and a single number a vector of length 1. Other shapes would move
-    /// numbers between rows.
-    ///
-    /// Parameters
-    /// ----------
-    /// *shape : int
-    ///     The new shape; one axis may be -1, for whatever is left.
-    ///
-    /// Returns
-    /// -------
-    /// Ciphertext
-    ///     The same ciphertext in that shape.
-    ///
-    /// Raises
-    /// ------
-    /// ShapeError
-    ///     For shapes with other rows.
-    ///
-    /// Examples
-    /// --------
-    /// >>> secret_key.encrypt([1.0, 2.0, 6.0]).reshape(1, -1).shape
-    /// (1, 3)
     #[pyo3(signature = (*shape))]
     fn reshape(&self, py: Python<'_>, shape: &Bound<'_, PyTuple>) -> PyResult<Self> {
         let axes: Wholes = match shape.len() {

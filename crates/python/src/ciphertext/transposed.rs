@@ -3,35 +3,14 @@
 use clathrate_ckks::CkksError;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
 
 use super::object::PyCiphertext;
-use crate::arrays::{Array, array, is_numeric, is_whole, to_numpy};
+use crate::arrays::{array, is_array, is_number, is_whole, shape, to_numpy};
 use crate::errors::raise;
 use crate::numbers::Real;
-use crate::recipe::Reduced;
 use crate::run::with_progress;
 
-/// An encrypted matrix read by columns: `ct.T`, without any computation.
-///
-/// The rows of an encrypted matrix are polynomials. This view has the same polynomials as columns. It is what the left factor of a product
-/// of encrypted matrices, and the factor of `x @ W` with a plain matrix W, has to be: encrypt the transposed matrix and take its view.
-/// `to_rows` makes an ordinary ciphertext of it, by switching keys.
-///
-/// Operators: `view @ ct`, for an encrypted matrix, gives a ciphertext; `view @ W`, for a plain matrix, `view + x`, `view - x` and
-/// `view * x`, for plain numbers x, give views. `SecretKey.decrypt` takes views, too. `view[:, columns]` picks columns, by an integer, a
-/// slice or a list, and `view[2:5]` a range of rows.
-///
-/// Examples
-/// --------
-/// >>> X = secret_key.encrypt([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], encoding="coefficients")
-/// >>> X.T.shape
-/// (2, 3)
-/// >>> y = X.T @ [[1.0], [0.0], [1.0]]
-/// >>> secret_key.decrypt(y.rescale()).round(4)
-/// array([[6.],
-///        [8.]])
-#[pyclass(frozen, module = "clathrate", name = "TransposedCiphertext")]
+#[pyclass(frozen, module = "clathrate._native", name = "TransposedCiphertext")]
 pub struct PyTransposed {
     pub base: Py<PyCiphertext>,
 }
@@ -48,9 +27,6 @@ impl PyTransposed {
             Err(_) if other.is_instance_of::<PyCiphertext>() => {
                 let message = "a view of the transposed matrix combines with views: take `.T` of both, or `to_rows()`, which switches keys";
                 return Err(PyTypeError::new_err(message));
-            }
-            Err(_) if !is_numeric(other)? => {
-                return Err(PyTypeError::new_err("a view takes plain numbers, and views"));
             }
             Err(_) => {
                 // Numbers broadcast along the rows of the view, as everywhere, before they are transposed.
@@ -72,9 +48,6 @@ impl PyTransposed {
     }
 }
 
-/// Why nothing is divided by a ciphertext.
-pub(super) const DIVISOR: &str = "a ciphertext is no divisor: multiply by `cl.inverse(ct, domain=(low, high))`, an approximation of the inverse on an interval without zero";
-
 /// Why a view has no products entry by entry.
 const ENTRY_BY_ENTRY: &str = "a view of the transposed matrix is multiplied and divided by a single number, and multiplied by a matrix with `@`: products \
      entry by entry are those of arrays in slots, so multiply the array itself, before `.T`, or encrypt the transposed numbers in slots";
@@ -82,13 +55,13 @@ const ENTRY_BY_ENTRY: &str = "a view of the transposed matrix is multiplied and 
 /// Integers from here on are multiplied as other numbers are: their products would be beyond any modulus.
 const LARGEST_INTEGER: f64 = 9e18;
 
-/// A plain right factor with `inner` rows, transposed: what a product with the transposed matrix takes on the left.
+/// A plain right factor with `inner` rows, transposed: what a product with the transposed matrix takes on the
+/// left.
 fn transposed_factor<'py>(
     py: Python<'py>,
     x: &Bound<'py, PyAny>,
     left: Vec<usize>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let numpy = py.import("numpy")?;
     let refuse = |right: Vec<usize>| {
         let rows = left.last().copied().unwrap_or(0);
         let vector = if right.len() == 1 && right[0] == rows {
@@ -99,21 +72,12 @@ fn transposed_factor<'py>(
         let remedy = format!("the right matrix has two axes, and {rows} rows{vector}");
         raise(py, CkksError::Shape { operation: "a matrix product", left: left.clone(), right, remedy })
     };
-    // Arrays are transposed as they are: a large one is read in parts, and one with a mask is refused where it is read.
-    if x.is_instance(&numpy.getattr("ndarray")?)? {
-        let shape: Vec<usize> = x.getattr("shape")?.extract()?;
-        if shape.len() != 2 || left.last() != shape.first() {
-            return Err(refuse(shape));
-        }
-        return x.getattr("T");
-    }
-    let Array { values, shape, whole } = array(x)?;
+    // An array is transposed as it is: a large one is read in parts.
+    let shape = shape(x)?;
     if shape.len() != 2 || left.last() != shape.first() {
         return Err(refuse(shape));
     }
-    let transposed = to_numpy(py, values, &shape)?.getattr("T")?;
-    // The type says whether the product takes a level.
-    if whole { transposed.call_method1("astype", ("int64",)) } else { Ok(transposed) }
+    x.getattr("T")
 }
 
 impl PyCiphertext {
@@ -170,7 +134,8 @@ impl PyCiphertext {
         holder.beside(py, product)
     }
 
-    /// `self @ weights` for a plain matrix on the right: the rows are transposed by switching keys first, and the product is read by columns.
+    /// `self @ weights` for a plain matrix on the right: the rows are transposed by switching keys first, and
+    /// the product is read by columns.
     pub(super) fn times_plain<'py>(
         &self,
         py: Python<'py>,
@@ -184,7 +149,6 @@ impl PyCiphertext {
 
 #[pymethods]
 impl PyCiphertext {
-    /// The matrix read by columns, without any computation; a vector is its own transpose.
     #[getter]
     #[pyo3(name = "T")]
     fn transposed<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
@@ -198,67 +162,17 @@ impl PyCiphertext {
 
 #[pymethods]
 impl PyTransposed {
-    /// The ciphertext whose columns are the rows of this view.
     #[getter]
     #[pyo3(name = "T")]
     fn transposed(&self, py: Python<'_>) -> Py<PyCiphertext> {
         self.base.clone_ref(py)
     }
 
-    /// The shape of the transposed matrix.
-    #[getter]
-    fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(py, self.base.get().data.shape().iter().rev())
-    }
-
-    /// The level: the number of rescales that are left.
-    #[getter]
-    fn level(&self) -> usize {
-        self.base.get().data.level().0
-    }
-
-    /// The scale: the factor between the numbers and the integers that are encrypted.
-    #[getter]
-    fn scale(&self) -> f64 {
-        self.base.get().data.scale()
-    }
-
-    /// The same matrix as an ordinary ciphertext, whose rows are polynomials, by switching keys.
-    ///
-    /// The transposition takes about 2.5 switches for each power of X that a polynomial has, and adds their errors. `trace` finds the keys.
-    ///
-    /// Parameters
-    /// ----------
-    /// progress : bool or callable, optional
-    ///     True shows a progress bar. A function is called with (switches done, switches in all) and may return False to stop.
-    ///
-    /// Returns
-    /// -------
-    /// Ciphertext
-    ///     The encrypted matrix.
-    ///
-    /// Raises
-    /// ------
-    /// MissingKeyError
-    ///     Where no keys are attached, or they lack one of the rotations.
-    /// ShapeError
-    ///     For complex numbers, and unless the matrix is in coefficients.
-    /// CancelledError
-    ///     Where the progress function returned False.
-    ///
-    /// Examples
-    /// --------
-    /// >>> tiny = cl.Params.preset("insecure_tiny")
-    /// >>> owner = cl.SecretKey.generate(tiny)
-    /// >>> needs = cl.trace(lambda x: x.T.to_rows(), (2, 3), params=tiny, encoding="coefficients").needs
-    /// >>> X = owner.encrypt([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], encoding="coefficients")
-    /// >>> rows = X.with_keys(owner.evaluation_keys(needs)).T.to_rows()
-    /// >>> owner.decrypt(rows).round(3)
-    /// array([[1., 4.],
-    ///        [2., 5.],
-    ///        [3., 6.]])
-    #[pyo3(signature = (progress=None))]
-    fn to_rows(&self, py: Python<'_>, progress: Option<&Bound<'_, PyAny>>) -> PyResult<PyCiphertext> {
+    pub(super) fn to_rows(
+        &self,
+        py: Python<'_>,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<PyCiphertext> {
         let base = self.base.get();
         let evaluator = base.evaluator();
         let data = &*base.settled(py, &evaluator)?;
@@ -272,103 +186,15 @@ impl PyTransposed {
         base.beside(py, rows)
     }
 
-    /// The same view with evaluation keys attached, which results inherit.
-    ///
-    /// Parameters
-    /// ----------
-    /// keys : EvaluationKeys or None
-    ///     The keys; None detaches them.
-    ///
-    /// Returns
-    /// -------
-    /// TransposedCiphertext
-    ///     The same encrypted matrix.
-    ///
-    /// Raises
-    /// ------
-    /// WrongParamsError
-    ///     Where the keys were made for other parameters.
-    /// WrongSecretError
-    ///     Where the keys belong to another secret.
-    ///
-    /// Examples
-    /// --------
-    /// >>> X = secret_key.encrypt([[1.0, 2.0]], encoding="coefficients")
-    /// >>> X.T.with_keys(keys).T.keys is keys
-    /// True
     fn with_keys(&self, py: Python<'_>, keys: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
-        let base = self.base.bind(py).call_method1("with_keys", (keys,))?;
+        let base = self.base.bind(py).call_method1("with_keys", (keys, py.None()))?;
         Ok(Self { base: base.cast_into::<PyCiphertext>()?.unbind() })
     }
 
-    /// Divides the encrypted numbers' scale by the last step of the modulus and drops that step: one level less.
-    ///
-    /// Returns
-    /// -------
-    /// TransposedCiphertext
-    ///     The same numbers, one level lower.
-    ///
-    /// Raises
-    /// ------
-    /// LevelError
-    ///     At level 0, where no step is left to divide by.
-    /// ScaleError
-    ///     Where the scale would fall below 1, so that nothing of the numbers were left.
-    ///
-    /// Examples
-    /// --------
-    /// >>> X = secret_key.encrypt([[1.0, 2.0]], encoding="coefficients")
-    /// >>> (X.T * 0.5).rescale().level == X.level - 1
-    /// True
     fn rescale(&self, py: Python<'_>) -> PyResult<Self> {
         Self::of(py, self.base.get().rescaled_once(py)?)
     }
 
-    /// The product with an encrypted matrix, or with a plain one, with progress. It is not rescaled.
-    ///
-    /// A product of encrypted matrices is exact up to the errors of encryption and of the rescale. Its rows are at the degree and rank of
-    /// rows that were encrypted with `lanes`; `Ciphertext.pack` brings them together.
-    ///
-    /// Parameters
-    /// ----------
-    /// other : Ciphertext or array_like
-    ///     The right factor.
-    /// progress : bool or callable, optional
-    ///     True shows a progress bar. A function is called with (steps done, steps in all) and may return False to stop.
-    ///
-    /// Returns
-    /// -------
-    /// Ciphertext or TransposedCiphertext
-    ///     The product with an encrypted matrix; a view of that with a plain one.
-    ///
-    /// Raises
-    /// ------
-    /// MissingKeyError
-    ///     Where no keys are attached, or they lack some that a product of encrypted matrices needs.
-    /// ShapeError
-    ///     Where the shapes do not fit, and unless the matrices are real, in coefficients, with a mask for each polynomial.
-    /// LevelError
-    ///     At level 0.
-    /// ScaleError
-    ///     Where the scale of the product leaves its level no room.
-    /// DataError
-    ///     Where plain numbers are NaN, infinite or too large.
-    /// WrongSecretError
-    ///     Where the other ciphertext belongs to another secret.
-    /// CancelledError
-    ///     Where the progress function returned False.
-    ///
-    /// Examples
-    /// --------
-    /// >>> tiny = cl.Params.preset("insecure_tiny")
-    /// >>> owner = cl.SecretKey.generate(tiny)
-    /// >>> needs = cl.trace(lambda x, y: x.T @ y, (2, 2), (2, 2), params=tiny, encoding="coefficients").needs
-    /// >>> x = owner.encrypt([[1.0, 3.0], [2.0, 4.0]], encoding="coefficients").with_keys(owner.evaluation_keys(needs))
-    /// >>> y = owner.encrypt([[0.5, 0.0], [0.0, 0.25]], encoding="coefficients")
-    /// >>> owner.decrypt(x.T.matmul(y).rescale()).round(3)
-    /// array([[0.5, 0.5],
-    ///        [1.5, 1. ]])
-    #[pyo3(signature = (other, progress=None))]
     fn matmul<'py>(
         &self,
         py: Python<'py>,
@@ -389,26 +215,8 @@ impl PyTransposed {
         Ok(Bound::new(py, Self::of(py, product)?)?.into_any())
     }
 
-    /// Pandas leaves operators to the operand of higher priority.
-    #[classattr]
-    #[pyo3(name = "__pandas_priority__")]
-    const PANDAS_PRIORITY: i32 = 5000;
-
-    fn __matmul__<'py>(&self, py: Python<'py>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        self.matmul(py, other, None)
-    }
-
-    fn __rmatmul__<'py>(&self, py: Python<'py>, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        let rows = Bound::new(py, self.to_rows(py, None)?)?;
-        rows.call_method1("__rmatmul__", (other,))
-    }
-
     fn __add__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
         self.operator(py, "__add__", other)
-    }
-
-    fn __radd__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
-        self.operator(py, "__radd__", other)
     }
 
     fn __sub__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
@@ -421,7 +229,7 @@ impl PyTransposed {
 
     fn __mul__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
         let encrypted = other.is_instance_of::<Self>() || other.is_instance_of::<PyCiphertext>();
-        if encrypted || (is_numeric(other)? && !array(other)?.shape.is_empty()) {
+        if encrypted || is_array(other) {
             return Err(PyTypeError::new_err(ENTRY_BY_ENTRY));
         }
         // The number's type says whether the product takes a level.
@@ -434,33 +242,14 @@ impl PyTransposed {
         self.operator(py, "__mul__", &factor)
     }
 
-    fn __rmul__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
-        self.__mul__(py, other)
-    }
-
-    /// Division by a plain number.
     fn __truediv__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let encrypted = other.is_instance_of::<Self>() || other.is_instance_of::<PyCiphertext>();
-        if !encrypted && is_numeric(other)? && array(other)?.shape.is_empty() {
+        if is_number(other) {
             return self.operator(py, "__truediv__", other);
         }
-        Err(PyTypeError::new_err(if encrypted { DIVISOR } else { ENTRY_BY_ENTRY }))
-    }
-
-    fn __pos__(slf: Py<Self>) -> Py<Self> {
-        slf
+        Err(PyTypeError::new_err(ENTRY_BY_ENTRY))
     }
 
     fn __neg__(&self, py: Python<'_>) -> PyResult<Self> {
         Self::of(py, self.base.get().map(py, |evaluator, x| evaluator.negate(x))?)
-    }
-
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
-        let turned = py.import("operator")?.getattr("attrgetter")?.call1(("T",))?;
-        Ok((turned, (self.base.clone_ref(py),).into_pyobject(py)?))
-    }
-
-    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        Ok(format!("{}.T", self.base.bind(py).repr()?))
     }
 }

@@ -1,0 +1,269 @@
+"""Python objects in front of those of the extension: what all classes have, what stored ones and plans share, and how arguments cross.
+
+A class of the package holds an object of the extension, `_native`. Its methods hand arguments over by `unwrap`, and make objects of what
+comes back by `_of`, or by `wrap` where the class is known at run time alone.
+"""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+from collections.abc import Callable, Iterable
+from functools import wraps
+from typing import TYPE_CHECKING, Any, ClassVar, SupportsIndex, TypeVar, cast
+from weakref import WeakValueDictionary
+
+import numpy as np
+
+from ._pickle import call, rebuild
+from ._text import report_html
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from ._needs import Needs
+    from ._params import Params
+    from ._typing import AnyPath
+
+_Init = TypeVar("_Init", bound=Callable[..., None])
+
+# The class that stands in front of each class of the extension.
+_FRONTS: dict[type, type[Wrapped]] = {}
+
+# The objects in front of those of the extension that several objects share, by their identity.
+_SHARED: WeakValueDictionary[int, Any] = WeakValueDictionary()
+
+
+class Wrapped:
+    """An object in front of one of the extension."""
+
+    __slots__ = ("__weakref__", "_native")
+    _native: Any
+    _Native: ClassVar[Any]
+
+    def __init_subclass__(cls, of: type | None = None) -> None:
+        super().__init_subclass__()
+        if hasattr(cls, "_Native"):
+            raise TypeError(f"type 'clathrate.{cls.__base__.__name__ if cls.__base__ else ''}' is not an acceptable base type")
+        if of is not None:
+            cls.__module__ = "clathrate"
+            cls._Native = of
+            _FRONTS[of] = cls
+
+    def __init__(self) -> None:
+        raise TypeError(f"cannot create 'clathrate.{type(self).__name__}' instances")
+
+    def _hold(self, native: Any) -> None:
+        self._native = native
+
+    @classmethod
+    def _of(cls, native: Any) -> Self:
+        """The object in front of `native`."""
+        made = object.__new__(cls)
+        made._native = native
+        return made
+
+    def __repr__(self) -> str:
+        return repr(self._native)
+
+    def __reduce__(self) -> Any:
+        raise TypeError(f"cannot pickle 'clathrate.{type(self).__name__}' object")
+
+
+class Shared(Wrapped):
+    """An object that several others share: one object of the extension has one object in front of it."""
+
+    __slots__ = ()
+
+    def _hold(self, native: Any) -> None:
+        self._native = native
+        _SHARED[id(native)] = self
+
+    @classmethod
+    def _of(cls, native: Any) -> Self:
+        found: Self | None = _SHARED.get(id(native))
+        if found is None:
+            found = super()._of(native)
+            _SHARED[id(native)] = found
+        return found
+
+
+class Valued(Wrapped):
+    """An object that equals another of the same value."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Valued) and bool(self._native == other._native)
+
+    def __hash__(self) -> int:
+        return hash(self._native)
+
+
+class Stored(Wrapped):
+    """An object that belongs to a secret and has a form in files: `save` stores it, `to_bytes` sends it, and pickles hold it."""
+
+    __slots__ = ()
+
+    @property
+    def params(self) -> Params:
+        """The parameters."""
+        params: Params = wrap(self._native.params)
+        return params
+
+    @property
+    def key_id(self) -> str:
+        """The public name of the secret that it belongs to, 32 hexadecimal digits."""
+        return str(self._native.key_id)
+
+    def save(self, path: AnyPath, overwrite: bool = True) -> int:
+        """Writes the object to a file, without the keys that a ciphertext carries, and without what is derived from evaluation keys.
+
+        Parameters
+        ----------
+        path : str, bytes or path-like
+            The file. If it exists it is replaced as a whole or not at all; a secret key is never replaced.
+        overwrite : bool, optional
+            Whether a file that exists may be replaced. The default is True; for secret keys it is False.
+
+        Returns
+        -------
+        int
+            The length of the file in bytes.
+
+        Raises
+        ------
+        FileAccessError
+            Where the file cannot be written, holds a secret key, or exists where `overwrite` is False.
+
+        Examples
+        --------
+        >>> size = ct.save("numbers.clt")
+        >>> size = keys.save("keys.clt")
+        >>> size = secret_key.public_key().save("public.clt")
+        """
+        return int(self._native.save(path, overwrite))
+
+    @classmethod
+    def load(cls, path: AnyPath, params: Params) -> Self:
+        """An object from a file that `save` wrote: a ciphertext without keys, evaluation keys, or a public key.
+
+        Parameters
+        ----------
+        path : str, bytes or path-like
+            The file.
+        params : Params
+            The parameters that the contents were made with.
+
+        Returns
+        -------
+        Ciphertext or EvaluationKeys or PublicKey
+            An object of the class.
+
+        Raises
+        ------
+        FileFormatError
+            Where the file holds something else, or is damaged.
+        FileAccessError
+            Where the file cannot be read.
+        WrongParamsError
+            Where the file was made with other parameters.
+
+        Examples
+        --------
+        >>> size = ct.save("numbers.clt")
+        >>> secret_key.decrypt(cl.Ciphertext.load("numbers.clt", params)).round(4)
+        array([1., 2., 3.])
+        >>> size = keys.save("keys.clt")
+        >>> cl.EvaluationKeys.load("keys.clt", params).rotations
+        [1, 2]
+        >>> size = secret_key.public_key().save("public.clt")
+        >>> public_key = cl.PublicKey.load("public.clt", params)
+        """
+        return cls._of(cls._Native.load(path, unwrap(params)))
+
+    def to_bytes(self) -> bytes:
+        """The bytes that `save` would write.
+
+        Returns
+        -------
+        bytes
+            The bytes; `from_bytes` reads them.
+
+        Examples
+        --------
+        >>> again = cl.from_bytes(ct.to_bytes(), params)
+        >>> again = cl.from_bytes(keys.to_bytes(), params)
+        """
+        return bytes(self._native.to_bytes())
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]:
+        return rebuild, (self.params, pickled(self._native, protocol))
+
+
+class Plan(Wrapped):
+    """A plan, which is made once and used often. A pickle names the call that made it, and the process that reads the pickle plans anew."""
+
+    __slots__ = ("_made_by",)
+    _made_by: tuple[Callable[..., Any], dict[str, Any]]
+
+    @property
+    def needs(self) -> Needs:
+        """The evaluation keys that the plan needs, for `SecretKey.evaluation_keys` under the parameters that it was made with."""
+        needs: Needs = wrap(self._native.needs)
+        return needs
+
+    if TYPE_CHECKING:
+        explain: Any
+
+    def _repr_html_(self) -> str:
+        return report_html(str(self.explain()))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return call, self._made_by
+
+
+def remembered(init: _Init) -> _Init:
+    """The same constructor of a plan, which remembers its arguments for pickles."""
+    signature = inspect.signature(init)
+
+    @wraps(init)
+    def made(self: Any, /, *arguments: Any, **keywords: Any) -> None:
+        init(self, *arguments, **keywords)
+        given = signature.bind(self, *arguments, **keywords).arguments
+        del given["self"]
+        if "weights" in given:
+            # The numbers may change in the caller's array.
+            given["weights"] = np.array(given["weights"], dtype=np.float64)
+        self._made_by = type(self), given
+
+    return cast("_Init", made)
+
+
+def pickled(native: Any, protocol: SupportsIndex) -> Any:
+    """The file form of `native` for a pickle: beside the pickle's stream from protocol 5 on, without a copy, else within it."""
+    return pickle.PickleBuffer(native.to_array()) if protocol.__index__() >= 5 else native.to_bytes()
+
+
+def unwrap(argument: Any) -> Any:
+    """The object of the extension behind an argument; anything else as it is, for the extension to take or to refuse."""
+    return argument._native if isinstance(argument, Wrapped) else argument
+
+
+def unwrap_all(arguments: Any) -> Any:
+    """As `unwrap`, for each of several."""
+    if isinstance(arguments, Wrapped) or not isinstance(arguments, Iterable):
+        return unwrap(arguments)
+    return [unwrap(argument) for argument in arguments]
+
+
+def wrap(result: Any) -> Any:
+    """The object in front of a result of the extension; numbers, arrays and `NotImplemented` as they are."""
+    front = _FRONTS.get(type(result))
+    return result if front is None else front._of(result)
