@@ -16,7 +16,7 @@ use super::evaluator::{Evaluator, KeyQuery};
 use crate::arrays::ciphertext::check_bodies;
 use crate::arrays::{BodyAxis, Ciphertext, SecretName};
 use crate::error::CkksError;
-use crate::keys::{Found, HeldKey, KeyName, Operation, Switch, format_switch_rounds};
+use crate::keys::{Found, KeyName, Operation, Switch, format_switch_rounds};
 
 /// The operation's name in errors.
 const SHARE: &str = "bringing bundles under one mask";
@@ -95,7 +95,7 @@ impl Evaluator {
         let operation = Operation::Switch(Switch::FormatSwitch { from, to: bodies });
         let found = self.keys_of(KeyQuery::new(SHARE, operation, x).switching(layout.bundles()))?;
         let mut shared = Vec::with_capacity(if x.is_symbol() { 0 } else { layout.bundles() });
-        if let Some(key) = found.as_ref().map(|found| only(found, SHARE)).transpose()? {
+        if let Some(key) = found.as_ref().map(|found| found.only(SHARE)).transpose()? {
             let (ring, basis) = (x.params.chain().ring(), x.params.chain().basis(x.level));
             let zero = Bundle::zero(ring, &basis, Rank(x.params.rank()), Bodies(from))?;
             for index in 0..layout.bundles() {
@@ -142,7 +142,7 @@ impl Evaluator {
         let find = |index| self.keys_of(KeyQuery::new(SPLIT, out(index), x).switching(held_in(index)));
         let found = (0..count).map(find).collect::<Result<Vec<_>, _>>()?;
         let found: Vec<Found<'_>> = found.into_iter().flatten().collect();
-        let held = found.iter().map(|found| only(found, SPLIT)).collect::<Result<Vec<_>, _>>()?;
+        let held = found.iter().map(|found| found.only(SPLIT)).collect::<Result<Vec<_>, _>>()?;
         let mut bundles: Vec<Option<Bundle<Eval>>> =
             vec![None; if held.is_empty() { 0 } else { layout.bundles() }];
         if let Some(first) = held.first() {
@@ -221,13 +221,5 @@ impl Evaluator {
             x.level,
             1.0,
         )
-    }
-}
-
-/// The key of an operation by a single switch.
-fn only<'k>(found: &Found<'k>, operation: &'static str) -> Result<&'k HeldKey, CkksError> {
-    match found {
-        Found::InTurn(keys) if keys.len() == 1 => Ok(keys[0]),
-        _ => Err(CkksError::NoKeys { operation }),
     }
 }

@@ -17,7 +17,7 @@ use super::evaluator::{Evaluator, KeyQuery};
 use super::moves::{Members, check_convertible, members_of};
 use crate::arrays::{Ciphertext, Layout, SecretName};
 use crate::error::CkksError;
-use crate::keys::{Found, HeldKey, Operation, Switch};
+use crate::keys::{Found, Operation, Switch};
 use crate::parameters::Params;
 use crate::shape::ModuleShape;
 
@@ -196,7 +196,7 @@ impl Evaluator {
             })?;
             return with_errors(moved);
         };
-        let keys = found.iter().map(single).collect::<Result<Vec<_>, _>>()?;
+        let keys = found.iter().map(|found| found.only(PACK)).collect::<Result<Vec<_>, _>>()?;
         let switcher = keys.first().ok_or(CkksError::NoKeys { operation: PACK })?.switcher()?;
         let taken: Vec<(PackingStep, &SwitchKey)> =
             steps.iter().copied().zip(keys.iter().map(|key| key.key())).collect();
@@ -229,12 +229,4 @@ impl Evaluator {
 fn by_reversed_bits(members: Vec<Option<usize>>) -> Vec<Option<usize>> {
     let bits = members.len().trailing_zeros();
     (0..members.len()).map(|place| members[bit_reverse(place, bits)]).collect()
-}
-
-/// The key of a step.
-fn single<'k>(found: &Found<'k>) -> Result<&'k HeldKey, CkksError> {
-    match found {
-        Found::InTurn(keys) if keys.len() == 1 => Ok(keys[0]),
-        _ => Err(CkksError::NoKeys { operation: PACK }),
-    }
 }

@@ -89,7 +89,7 @@ impl Evaluator {
         let found: Vec<Found<'_>> = found.into_iter().flatten().collect();
         let switcher = x.params.switcher()?;
         // Rotations by a single switch share the decomposition.
-        let own: Vec<&SwitchKey> = found.iter().filter_map(own_key).map(HeldKey::key).collect();
+        let own: Vec<&SwitchKey> = found.iter().filter_map(Found::single).map(HeldKey::key).collect();
         let shared = if own.len() < 2 { None } else { Some(switcher.tables_for_keys(x.level, &own)?) };
         let mut rotated: Vec<Vec<Bundle<Eval>>> =
             found.iter().map(|_| Vec::with_capacity(x.bundles.len())).collect();
@@ -101,7 +101,8 @@ impl Evaluator {
                 .transpose()?
                 .unwrap_or_default();
             for (target, found) in rotated.iter_mut().zip(&found) {
-                let hoisted = own_key(found)
+                let hoisted = found
+                    .single()
                     .filter(|_| shared.is_some())
                     .and_then(|held| Some((held, held.automorphism()?)));
                 target.push(match hoisted {
@@ -213,7 +214,8 @@ impl Evaluator {
             x.bundles.clone()
         } else {
             let found = operations.iter().map(|&operation| find(operation)).collect::<Result<Vec<_>, _>>()?;
-            let held = found.iter().map(|found| found.as_ref().and_then(own_key)).collect::<Option<Vec<_>>>();
+            let held =
+                found.iter().map(|found| found.as_ref().and_then(Found::single)).collect::<Option<Vec<_>>>();
             let rotations = held.and_then(|held| {
                 held.into_iter()
                     .map(|held| Some((held.automorphism()?, held.key())))
@@ -303,13 +305,5 @@ impl Evaluator {
         let part = self.linear_combination(&[(&half, factor), (&conjugate, factor.conj())], half.scale)?;
         let layout = Layout { complex: false, ..part.layout };
         Ok(part.laid_out(layout).estimated(|own| own.at_most(x.estimate.magnitude)))
-    }
-}
-
-/// The key of a rotation by a single switch.
-fn own_key<'k>(found: &Found<'k>) -> Option<&'k HeldKey> {
-    match found {
-        Found::InTurn(keys) if keys.len() == 1 => Some(keys[0]),
-        _ => None,
     }
 }

@@ -63,6 +63,24 @@ pub(crate) enum Found<'k> {
     TemporaryRank(Vec<&'k HeldKey>, TemporaryRank<'k>),
 }
 
+impl<'k> Found<'k> {
+    /// The key of an operation that is one switch; `None` where there is none, or several.
+    pub(crate) fn single(&self) -> Option<&'k HeldKey> {
+        match self {
+            Self::InTurn(keys) if keys.len() == 1 => Some(keys[0]),
+            _ => None,
+        }
+    }
+
+    /// As [`Found::single`], for an operation that is always one switch.
+    ///
+    /// # Errors
+    /// [`CkksError::NoKeys`].
+    pub(crate) fn only(&self, operation: &'static str) -> Result<&'k HeldKey, CkksError> {
+        self.single().ok_or(CkksError::NoKeys { operation })
+    }
+}
+
 /// The public keys that an evaluator needs to compute: switching keys, no secrets.
 ///
 /// ```

@@ -159,10 +159,7 @@ impl RaisedTransform {
     }
 
     fn bundle(&self, bundle: &Bundle<Eval>, found: Option<&Found<'_>>) -> Result<Bundle<Eval>, CkksError> {
-        let held = match found {
-            Some(Found::InTurn(keys)) if keys.len() == 1 => keys[0],
-            _ => return Err(CkksError::NoKeys { operation: RAISE }),
-        };
+        let held = found.ok_or(CkksError::NoKeys { operation: RAISE })?.only(RAISE)?;
         let switcher = held.switcher()?;
         let plain = self.plain()?;
         let phis: Vec<_> = plain.iter().map(|(phi, _)| phi.clone()).collect();

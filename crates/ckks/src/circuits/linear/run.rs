@@ -26,17 +26,9 @@ struct Rotations<'k> {
     giants: Vec<Found<'k>>,
 }
 
-/// The key of a rotation by a single switch.
-fn direct<'k>(found: &Found<'k>) -> Option<&'k HeldKey> {
-    match found {
-        Found::InTurn(keys) if keys.len() == 1 => Some(keys[0]),
-        _ => None,
-    }
-}
-
 /// Whether a baby step takes at most one switch.
 fn is_direct(found: &Found<'_>) -> bool {
-    matches!(found, Found::Nothing) || direct(found).is_some()
+    matches!(found, Found::Nothing) || found.single().is_some()
 }
 
 /// The shape of the image of `x`.
@@ -274,7 +266,7 @@ impl Evaluator {
             (babies.into_iter().flatten().collect(), giants.into_iter().flatten().collect());
         let switcher = params.switcher()?;
         let keys: Vec<&SwitchKey> =
-            babies.iter().chain(&giants).filter_map(direct).map(HeldKey::key).collect();
+            babies.iter().chain(&giants).filter_map(Found::single).map(HeldKey::key).collect();
         let tables = switcher.transform_tables_for_keys(plan.level, &keys)?;
         let none = babies.iter().chain(&giants).all(|found| matches!(found, Found::Nothing));
         Ok(Some(if none {
@@ -305,10 +297,10 @@ impl LinearTransformPlan {
     ) -> Result<Bundle<Eval>, CkksError> {
         let Rotations { switcher, tables, babies, giants } = rotations;
         let frame = tables.frame();
-        let hoisted = babies.iter().any(|found| direct(found).is_some());
+        let hoisted = babies.iter().any(|found| found.single().is_some());
         let digits = if hoisted { bundle.decompose_mask(switcher, tables)? } else { Vec::new() };
         let baby = |found: &Found<'_>| -> Result<Extended, CkksError> {
-            match direct(found).and_then(|held| Some((held, held.automorphism()?))) {
+            match found.single().and_then(|held| Some((held, held.automorphism()?))) {
                 Some((held, phi)) => {
                     Ok(bundle.rotate_extended(phi, &digits, switcher, held.key())?.into_eval_form()?)
                 }
@@ -327,7 +319,7 @@ impl LinearTransformPlan {
         let sums = if fused {
             let steps: Vec<BabyStep<'_>> = babies
                 .iter()
-                .map(|found| direct(found).and_then(|held| Some((held.automorphism()?, held.key()))))
+                .map(|found| found.single().and_then(|held| Some((held.automorphism()?, held.key()))))
                 .collect();
             switcher.hoisted_combinations(bundle, &digits, &steps, &combinations)?
         } else {
@@ -336,7 +328,7 @@ impl LinearTransformPlan {
         };
         let mut total: Option<Extended> = None;
         for (sum, found) in sums.into_iter().zip(giants) {
-            let sum = match (found, direct(found).and_then(|held| Some((held, held.automorphism()?)))) {
+            let sum = match (found, found.single().and_then(|held| Some((held, held.automorphism()?)))) {
                 (Found::Nothing, _) => sum,
                 (_, Some((held, phi))) => sum.rotate(phi, switcher, tables, held.key())?,
                 (found, None) => Extended::lift_of(&found.apply(&switcher.mod_down(&sum)?)?, frame)?,

@@ -10,7 +10,7 @@ use crate::arrays::{BodyAxis, Ciphertext, Encoding, Layout, SecretName};
 use crate::error::CkksError;
 use crate::evaluation::evaluator::Evaluator;
 use crate::key_id::KeyId;
-use crate::keys::{Found, Operation, Switch};
+use crate::keys::{Operation, Switch};
 use crate::progress::Progress;
 
 /// A matrix with the keys for its products, under one owner's secrets.
@@ -38,10 +38,7 @@ impl PreparedPlan {
         check_free(PREPARE, self.key_bytes()?, "prepare fewer rows of the matrix at a time")?;
         let operation = self.operation();
         let found = held.find(self.params(), operation, self.level(), self.params().slot_count())?;
-        let key = match &found {
-            Found::InTurn(keys) if keys.len() == 1 => keys[0],
-            _ => return Err(CkksError::NoKeys { operation: PREPARE }),
-        };
+        let key = found.only(PREPARE)?;
         let combined = Combined::new(
             self.weights().matrix(),
             self.shift(),
