@@ -25,7 +25,7 @@ pub enum SecretName {
     /// can be packed.
     Outside(u64),
     /// The uniform secret of the smaller ring in which samples are packed first
-    /// ([`Params::packing_ring`](crate::Params::packing_ring)).
+    /// ([`KeyModulus::Packing`](crate::parameters::KeyModulus::Packing)).
     Packing,
     /// The secret `t(X^k)`, with `t` the secret of the smaller ring of this degree and `k` the quotient of
     /// the degrees. An array is switched to it before each of its polynomials is split into `k` of the

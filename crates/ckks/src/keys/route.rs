@@ -42,7 +42,8 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// Whether its keys are those of a ring of packing ([`Params::packing_ring`]), which has no others.
+    /// Whether its keys are those of a ring of packing
+    /// ([`KeyModulus::Packing`](crate::parameters::KeyModulus::Packing)), which has no others.
     pub(crate) fn is_in_packing_ring(self) -> bool {
         matches!(self, Self::Switch(Switch::Pack { onto: SecretName::Packing, .. }))
     }
