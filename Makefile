@@ -47,7 +47,12 @@ $(VENV)/.tools: requirements/dev.txt | $(BIN)/pip
 # Builds the package with optimisation and installs it in the virtual environment. With a C++ compiler it includes the kernels of devices for the
 # processor, for tests (device="host-device").
 HOST_DEVICE := $(if $(shell command -v c++),--features host-device)
-$(VENV)/.built: $(SOURCES) $(VENV)/.tools
+# With these options the crates below the extension have the features of the wheel, and are built once.
+AS_IN_WHEEL := -p clathrate-python $(if $(HOST_DEVICE),--features clathrate-python/host-device)
+# The compiler works while the tools are installed.
+$(VENV)/.built: $(SOURCES) requirements/dev.txt | $(BIN)/pip
+	PYO3_PYTHON="$(CURDIR)/$(BIN)/python" $(CARGO) build --release --locked --quiet --lib $(AS_IN_WHEEL) & compiler=$$!; \
+	    $(MAKE) --no-print-directory $(VENV)/.tools && wait $$compiler
 	$(BIN)/maturin develop --release --quiet $(HOST_DEVICE)
 	touch $@
 
@@ -90,13 +95,14 @@ $(STAND_IN)/libcuda.so: crates/cuda/tests/driver/driver.cpp $(wildcard crates/cu
 
 ON_STAND_IN := LD_LIBRARY_PATH="$(CURDIR)/$(STAND_IN)$${LD_LIBRARY_PATH:+:$$LD_LIBRARY_PATH}" CLATHRATE_TEST_ENGINE=cuda-graphs
 
-# The part of the tests that also runs on a device behind the driver's interface, whose memory the host cannot address.
-DEVICE_PART := -p clathrate-lattice -p clathrate-ckks --test all -- bundle:: degree:: switch:: methods:: allocations:: evaluator:: ranks::
-DEVICE_FILES := -p clathrate-ckks --test container -- files::
+# The part of the tests that also runs on a device behind the driver's interface, whose memory the host cannot address. The whole workspace is named, so
+# that all crates have the features with which `cargo test --workspace` has built them.
+DEVICE_PART := --workspace --test all -- bundle:: degree:: switch:: methods:: allocations:: evaluator:: ranks::
+DEVICE_FILES := --workspace --test container -- files::
 
 test-rust: $(STAND_IN)/libcuda.so
 	$(CARGO) test --workspace --locked
-	$(CARGO) test --locked --release -p clathrate-ckks --test constant_time
+	$(CARGO) test --locked --release -p clathrate-ckks $(AS_IN_WHEEL) --test constant_time
 	$(ON_STAND_IN) $(CARGO) test --locked $(DEVICE_PART)
 	$(ON_STAND_IN) $(CARGO) test --locked $(DEVICE_FILES)
 
@@ -146,7 +152,7 @@ test-device: build
 	for engine in cuda cuda-graphs; do \
 	    CLATHRATE_TEST_ENGINE=$$engine $(CARGO) test --locked --release $(DEVICE_PART) && \
 	    CLATHRATE_TEST_ENGINE=$$engine $(CARGO) test --locked --release $(DEVICE_FILES) && \
-	    CLATHRATE_TEST_ENGINE=$$engine $(CARGO) test --locked --release -p clathrate-ckks --test all -- devices:: --test-threads=1 && \
+	    CLATHRATE_TEST_ENGINE=$$engine $(CARGO) test --locked --release --workspace --test all -- devices:: --test-threads=1 && \
 	    CLATHRATE_TEST_ENGINE=$$engine $(BIN)/python -m pytest -q tests/python/test_devices.py || exit 1; \
 	done
 
