@@ -49,10 +49,7 @@ $(VENV)/.tools: requirements/dev.txt | $(BIN)/pip
 HOST_DEVICE := $(if $(shell command -v c++),--features host-device)
 # With these options the crates below the extension have the features of the wheel, and are built once.
 AS_IN_WHEEL := -p clathrate-python $(if $(HOST_DEVICE),--features clathrate-python/host-device)
-# The compiler works while the tools are installed.
-$(VENV)/.built: $(SOURCES) requirements/dev.txt | $(BIN)/pip
-	PYO3_PYTHON="$(CURDIR)/$(BIN)/python" $(CARGO) build --release --locked --quiet --lib $(AS_IN_WHEEL) & compiler=$$!; \
-	    $(MAKE) --no-print-directory $(VENV)/.tools && wait $$compiler
+$(VENV)/.built: $(SOURCES) $(VENV)/.tools
 	$(BIN)/maturin develop --release --quiet $(HOST_DEVICE)
 	touch $@
 
